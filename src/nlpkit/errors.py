@@ -1,0 +1,93 @@
+"""The one exception family of nlpkit: each branch knows its exit code (DESIGN §4).
+
+NlpkitError                     a message a user can act on
+├── QualityGateError      1     a score fell below the bar the user set
+├── UsageError            2     an option or a config value that cannot be meant
+│   └── OutputExistsError 2     the target is there and --force was not given
+├── InputError            3     a file or table that cannot be used
+│   ├── ColumnError       3     a column that is not there or has the wrong type
+│   ├── SchemaError       3     an artifact of another kind or schema version
+│   └── EncodingError     3     bytes that are not text in the given encoding
+├── MissingError          4     a model, an extra or the network is not there
+└── OutOfMemoryError      5     the work does not fit into memory
+
+Anything else that reaches the boundary is a bug (exit code 70). Messages tell what was needed, what was
+found, where, and what to do next, on one line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+EXIT_BUG = 70
+EXIT_INTERRUPTED = 130
+
+
+class NlpkitError(Exception):
+    """Root of all errors that nlpkit raises on purpose."""
+
+    exit_code = EXIT_BUG
+
+
+class QualityGateError(NlpkitError):
+    """A score is below the bar the user set."""
+
+    exit_code = 1
+
+
+class UsageError(NlpkitError):
+    """An option, an argument or a config value cannot be meant."""
+
+    exit_code = 2
+
+
+class OutputExistsError(UsageError):
+    """The output is already there and `--force` was not given."""
+
+
+class InputError(NlpkitError):
+    """A file or table cannot be used as it is."""
+
+    exit_code = 3
+
+
+class ColumnError(InputError):
+    """A column is missing or of the wrong type."""
+
+
+class SchemaError(InputError):
+    """An artifact is of another kind or of a schema version this nlpkit does not read."""
+
+
+class EncodingError(InputError):
+    """Bytes of an input are not text in the encoding that was given or detected."""
+
+
+class MissingError(NlpkitError):
+    """A model, an optional extra or the network is not there."""
+
+    exit_code = 4
+
+
+class OutOfMemoryError(NlpkitError):
+    """The work does not fit into the memory there is."""
+
+    exit_code = 5
+
+
+def missing_extra(feature: str, extra: str) -> MissingError:
+    """Return the error for an optional extra that is not installed, with the command that installs it."""
+    return MissingError(
+        f"{feature} needs the extra '{extra}', which is not installed; "
+        f"from the nlpkit checkout run: pip install -c constraints.txt -e '.[{extra}]'"
+    )
+
+
+def missing_column(where: str, needed: str, found: Iterable[str], option: str | None = None) -> ColumnError:
+    """Return the error for a column that is not in a table; lists the columns found and the nearest one."""
+    names = list(found)
+    near = get_close_matches(needed, names, n=1, cutoff=0.5)
+    hint = f"; did you mean '{near[0]}'?" if near else ""
+    name_it = f"; name it with {option}" if option else ""
+    return ColumnError(f"{where} has no column '{needed}' (found: {', '.join(names) or 'none'}){hint}{name_it}")

@@ -1,0 +1,1 @@
+"""The only code of nlpkit that opens files: readers, Parquet artifacts, run directories."""

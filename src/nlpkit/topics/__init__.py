@@ -1,0 +1,1 @@
+"""Counts or embeddings to topics."""
