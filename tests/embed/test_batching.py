@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -23,7 +25,7 @@ def test_every_document_once_within_the_budget(pad: bool) -> None:
     rows = np.concatenate([batch.rows for batch in batches])
     assert sorted(rows.tolist()) == list(range(500))
     assert (np.diff(lengths[rows]) <= 0).all()
-    ties = [(a, b) for a, b in zip(rows, rows[1:], strict=False) if lengths[a] == lengths[b]]
+    ties = [(a, b) for a, b in pairwise(rows.tolist()) if lengths[a] == lengths[b]]
     assert all(a < b for a, b in ties)  # equal lengths keep their order
     for batch in batches:
         assert batch.tokens <= 200

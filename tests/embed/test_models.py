@@ -12,6 +12,9 @@ from nlpkit.embed import models
 from nlpkit.embed.models import DEFAULT_MODEL, find_model, full_name, weights_fingerprint
 from nlpkit.errors import MissingError
 
+for needed in ("torch", "tokenizers", "safetensors", "huggingface_hub"):
+    pytest.importorskip(needed)
+
 MakeModel = Callable[..., Path]
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-import torch
 
 from nlpkit.embed.pooling import MODES, pool, read_modes
+
+torch = pytest.importorskip("torch")
 
 # Two documents of 3 and 2 tokens in two dimensions; the last token of the second is padding.
 HIDDEN = torch.tensor([[[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]], [[6.0, -7.0], [8.0, -9.0], [100.0, 100.0]]])

@@ -1,0 +1,231 @@
+"""The forward pass of BERT and its kin (RoBERTa, XLM-RoBERTa, CamemBERT, DistilBERT, MPNet), written out.
+
+Devlin et al. 2019, §3; agrees with the transformers classes of the same names (tests/embed/test_bert.py). It is
+here because importing those takes 2 s, and because documents can be laid end to end: products with a weight
+matrix run over all tokens of a batch without padding, only attention runs document by document. On CPUs the
+matrices are packed once for oneDNN, where fp32 products run twice as fast as in torch.nn.functional.linear.
+
+    x ← LN(word + position + type);  per layer:  x ← LN(x + W_o softmax(q kᵀ / √d + bias) v)
+                                                 x ← LN(x + W_2 act(W_1 x))
+
+x stays in fp32 and so do the norms; products and attention are in the precision asked for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+MODEL_TYPES = ("bert", "roberta", "xlm-roberta", "camembert", "distilbert", "mpnet")
+ROW_MULTIPLE = 32  # fewer than 4 rows take another path through the products, which would change bytes
+_SCORES = 1 << 20  # attention scores held at a time, about what the cache of a core takes
+_ACTIVATIONS = {
+    "gelu": ("gelu", "none"),
+    "gelu_new": ("gelu", "tanh"),
+    "gelu_pytorch_tanh": ("gelu", "tanh"),
+    "relu": ("relu", ""),
+}
+_RENAME: dict[str, tuple[tuple[str, str], ...]] = {
+    "distilbert": (
+        ("transformer.layer.", "encoder.layer."),
+        ("attention.q_lin", "attention.self.query"),
+        ("attention.k_lin", "attention.self.key"),
+        ("attention.v_lin", "attention.self.value"),
+        ("attention.out_lin", "attention.output.dense"),
+        ("sa_layer_norm", "attention.output.LayerNorm"),
+        ("ffn.lin1", "intermediate.dense"),
+        ("ffn.lin2", "output.dense"),
+        ("output_layer_norm", "output.LayerNorm"),
+    ),
+    "mpnet": (
+        ("attention.attn.q.", "attention.self.query."),
+        ("attention.attn.k.", "attention.self.key."),
+        ("attention.attn.v.", "attention.self.value."),
+        ("attention.attn.o.", "attention.output.dense."),
+        ("attention.LayerNorm", "attention.output.LayerNorm"),
+    ),
+}
+
+
+def supports(config: Mapping[str, Any]) -> bool:
+    """Whether this is the forward pass of the model a transformers config.json describes."""
+    return (
+        config.get("model_type") in MODEL_TYPES
+        and _activation(config) in _ACTIVATIONS
+        and config.get("position_embedding_type", "absolute") in ("absolute", None)
+        and not any(config.get(key) for key in ("is_decoder", "auto_map", "quantization_config"))
+    )
+
+
+def max_positions(config: Mapping[str, Any]) -> int:
+    """How many tokens a document may have, special ones included."""
+    return int(config["max_position_embeddings"]) - _first_position(config)
+
+
+def _first_position(config: Mapping[str, Any]) -> int:
+    """BERT and DistilBERT count positions from 0, the others from the one after the padding token's id."""
+    return 0 if config["model_type"] in ("bert", "distilbert") else int(config.get("pad_token_id", 1)) + 1
+
+
+def _activation(config: Mapping[str, Any]) -> str:
+    return str(config.get("hidden_act", config.get("activation", "gelu")))
+
+
+class Bert:
+    """The encoder stack: token ids in, token vectors out. Raises KeyError for a weight that is missing."""
+
+    def __init__(
+        self, config: Mapping[str, Any], weights: Mapping[str, Tensor], *, dtype: torch.dtype, device: torch.device
+    ) -> None:
+        w = _canonical_names(str(config["model_type"]), weights)
+        self.dtype, self.device = dtype, device
+        self.words = w["embeddings.word_embeddings.weight"].to(device)
+        self.dim = int(self.words.shape[1])
+        self.heads = int(config.get("num_attention_heads") or config["n_heads"])
+        self.eps = float(config.get("layer_norm_eps", 1e-12))
+        positions = w["embeddings.position_embeddings.weight"][_first_position(config) :].float()
+        if "embeddings.token_type_embeddings.weight" in w:
+            positions = positions + w["embeddings.token_type_embeddings.weight"][0].float()
+        self.positions = positions.to(device)
+        self.bias: Tensor | None = None
+        if config["model_type"] == "mpnet":
+            bias = _relative_bias(w["encoder.relative_attention_bias.weight"].float(), len(positions))
+            self.bias = bias.to(device, dtype)
+        self.norm = self._norm(w, "embeddings.LayerNorm")
+        depth = 1 + max(int(name.split(".")[2]) for name in w if name.startswith("encoder.layer."))
+        self.layers = [self._layer(w, f"encoder.layer.{i}.", _ACTIVATIONS[_activation(config)]) for i in range(depth)]
+
+    def forward(self, ids: Tensor, groups: Sequence[tuple[int, int]], lengths: Tensor | None) -> Tensor:
+        """Return the token vectors of documents laid end to end.
+
+        ids      (N,) int64; document after document, each as wide as its group says
+        groups   (count, width) per rectangle of documents, Σ count · width = N
+        lengths  (count,) tokens of each document when the one group has padding, else None
+        returns  (N, H) float32
+        """
+        n = len(ids)
+        rows = -(-n // ROW_MULTIPLE) * ROW_MULTIPLE
+        places = torch.cat([torch.arange(width, device=self.device).repeat(count) for count, width in groups])
+        x = functional.embedding(functional.pad(ids, (0, rows - n)), self.words).float() + functional.embedding(
+            functional.pad(places, (0, rows - n)), self.positions
+        )
+        x = self._normed(x, self.norm)
+        for qkv, out, norm_1, up, down, norm_2 in self.layers:
+            x = self._normed(x + out(self._attention(qkv(x.to(self.dtype)), groups, lengths)).float(), norm_1)
+            x = self._normed(x + down(up(x.to(self.dtype))).float(), norm_2)
+        return x[:n]
+
+    def _attention(self, qkv: Tensor, groups: Sequence[tuple[int, int]], lengths: Tensor | None) -> Tensor:
+        """Attention within each document: (rows, 3H) to (rows, H)."""
+        mixed = torch.zeros(len(qkv), self.dim, dtype=qkv.dtype, device=qkv.device)
+        start = 0
+        for count, width in groups:
+            stop = start + count * width
+            q, k, v = qkv[start:stop].view(count, width, 3, self.heads, -1).permute(2, 0, 3, 1, 4).unbind(0)
+            bias = None if self.bias is None else self.bias[:, :width, :width]
+            seen = None if lengths is None else torch.arange(width, device=self.device) < lengths[:, None]
+            mixed[start:stop] = _attend(q, k, v, bias, seen).transpose(1, 2).reshape(stop - start, self.dim)
+            start = stop
+        return mixed
+
+    def _normed(self, x: Tensor, norm: tuple[Tensor, Tensor]) -> Tensor:
+        return functional.layer_norm(x, (self.dim,), norm[0], norm[1], self.eps)
+
+    def _norm(self, w: Mapping[str, Tensor], name: str) -> tuple[Tensor, Tensor]:
+        return w[f"{name}.weight"].to(self.device).float(), w[f"{name}.bias"].to(self.device).float()
+
+    def _layer(self, w: Mapping[str, Tensor], at: str, act: tuple[str, str]) -> tuple[Any, ...]:
+        def linear(name: str, act: tuple[str, str] = ("none", "")) -> Callable[[Tensor], Tensor]:
+            return _linear(w[f"{at}{name}.weight"], w[f"{at}{name}.bias"], act, self.dtype, self.device)
+
+        scale = (self.dim // self.heads) ** -0.5  # 1/√d is put into the weights of q; q, k and v are one product
+        parts = (("query", scale), ("key", 1.0), ("value", 1.0))
+        weight, bias = (
+            torch.cat([w[f"{at}attention.self.{part}.{kind}"].float() * factor for part, factor in parts])
+            for kind in ("weight", "bias")
+        )
+        return (
+            _linear(weight, bias, ("none", ""), self.dtype, self.device),
+            linear("attention.output.dense"),
+            self._norm(w, f"{at}attention.output.LayerNorm"),
+            linear("intermediate.dense", act),
+            linear("output.dense"),
+            self._norm(w, f"{at}output.LayerNorm"),
+        )
+
+
+def _attend(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None, seen: Tensor | None) -> Tensor:
+    """softmax(q kᵀ + bias) v over the tokens that are `seen`.
+
+    q, k, v (B, h, T, d), 1/√d already in q; bias (h, T, T); seen (B, T) bool, None when all are. Returns (B, h, T, d).
+    """
+    n, h, T, _ = q.shape
+    if seen is None and q.device.type == "cpu" and q.dtype == torch.bfloat16:
+        # Plain products in bf16 run 1.5 to 2 times as fast as torch's fused kernel when the scores stay in cache.
+        q, k, v = q.contiguous(), k.transpose(2, 3).contiguous(), v.contiguous()
+        out = torch.empty_like(q)
+        step = max(1, _SCORES // (h * T * T))
+        for i in range(0, n, step):
+            scores = q[i : i + step] @ k[i : i + step]
+            scores = scores if bias is None else scores + bias
+            out[i : i + step] = torch.softmax(scores, -1) @ v[i : i + step]
+        return out
+    mask = None if bias is None else bias.expand(n, h, T, T)
+    if seen is not None:
+        unseen = ~seen[:, None, None, :]
+        mask = ~unseen if mask is None else mask.masked_fill(unseen, -math.inf)
+    return functional.scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=1.0)
+
+
+def _linear(
+    weight: Tensor, bias: Tensor, act: tuple[str, str], dtype: torch.dtype, device: torch.device
+) -> Callable[[Tensor], Tensor]:
+    """Return x ↦ act(x Wᵀ + b) for x (N, in), W (out, in): oneDNN's packed product where this torch has it."""
+    weight, bias = weight.to(device, dtype).contiguous(), bias.to(device, dtype)
+    if device.type == "cpu" and torch.backends.mkldnn.is_available():
+        try:
+            packed = torch.ops.mkldnn._reorder_linear_weight(weight, 1024)
+            product = torch.ops.mkldnn._linear_pointwise
+            product(weight[:1], packed, bias, act[0], [], act[1])
+            return lambda x: product(x, packed, bias, act[0], [], act[1])
+        except (AttributeError, NotImplementedError, RuntimeError):
+            pass  # an operator torch keeps for its own compiler: not in every build
+    if act[0] == "gelu":
+        return lambda x: functional.gelu(functional.linear(x, weight, bias), approximate=act[1])
+    if act[0] == "relu":
+        return lambda x: functional.relu(functional.linear(x, weight, bias))
+    return lambda x: functional.linear(x, weight, bias)
+
+
+def _relative_bias(table: Tensor, size: int) -> Tensor:
+    """Return MPNet's bias for each pair of positions, (h, size, size), from its table (buckets, h).
+
+    Song et al. 2020 took it from T5 (Raffel et al. 2020, §2.1): the distance j - i falls into one of 32 buckets, 16
+    per direction: 8 of one distance each, then 8 that widen with the logarithm up to distance 128.
+    """
+    distance = torch.arange(size) - torch.arange(size)[:, None]
+    half, exact = len(table) // 2, len(table) // 4
+    far = exact + (torch.log(distance.abs().clamp(min=1) / exact) / math.log(128 / exact) * (half - exact)).long()
+    bucket = torch.where(distance.abs() < exact, distance.abs(), far.clamp(max=half - 1))
+    return table[bucket + half * (distance > 0)].permute(2, 0, 1).contiguous()
+
+
+def _canonical_names(model_type: str, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Return the weights under the names BERT has for them, without the prefix of a task model."""
+    anchor = "embeddings.word_embeddings.weight"
+    prefix = next((name.removesuffix(anchor) for name in weights if name.endswith(anchor)), "")
+    renamed = {}
+    for name, tensor in weights.items():
+        if not name.startswith(prefix):
+            continue
+        name = name.removeprefix(prefix).replace("LayerNorm.gamma", "LayerNorm.weight")
+        name = name.replace("LayerNorm.beta", "LayerNorm.bias")
+        for theirs, ours in _RENAME.get(model_type, ()):
+            name = name.replace(theirs, ours)
+        renamed[name] = tensor
+    return renamed

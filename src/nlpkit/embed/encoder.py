@@ -1,0 +1,255 @@
+"""Documents to embeddings: load a sentence-embedding model, run it over texts.
+
+What the bytes depend on. On a CPU, with a model of the BERT family: the text, the model, the precision, and the
+machine and library versions. Not the other texts, their order, the batches or the number of threads: texts are laid
+end to end without padding, each product is computed row by row alike, and threads work on batches of their own
+(one torch thread each). With other models and on GPUs the texts of a batch are padded to one width, so the batch a
+text falls into can change last digits: the same texts in the same order with the same `batch_tokens` give the same
+bytes, on any number of threads.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+import os
+import time
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import closing
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from nlpkit.embed.batching import Batch, plan_batches, split_batch
+from nlpkit.embed.models import DEFAULT_MODEL, ModelFiles, find_model, weights_fingerprint
+from nlpkit.errors import InputError, OutOfMemoryError, UsageError, missing_extra
+
+if TYPE_CHECKING:
+    from nlpkit.embed.engines import Engine, Texts
+
+FloatArray = npt.NDArray[np.float32]
+IntArray = npt.NDArray[np.int64]
+logger = logging.getLogger("nlpkit.embed")
+
+PRECISIONS = ("auto", "fp32", "bf16", "fp16")
+BATCH_TOKENS = {"cpu": 2048, "cuda": 32768, "mps": 8192}
+
+
+@dataclass(frozen=True)
+class EncodeReport:
+    """What one call of `encode` did; tokens are those of the texts, without special ones, over all documents."""
+
+    n_docs: int
+    n_unique: int  # texts that were run through the model
+    tokens: int
+    tokens_cut: int  # tokens the model did not see
+    docs_cut: int
+    seconds: float
+    precision: str  # "fp32" | "bf16" | "fp16"
+    device: str
+    max_tokens: int  # special tokens included
+
+    @property
+    def cut_share(self) -> float:
+        """Share of the tokens that the model did not see, in [0, 1]."""
+        return self.tokens_cut / self.tokens if self.tokens else 0.0
+
+
+class Encoder:
+    """A loaded model; make one with `load_encoder`."""
+
+    def __init__(self, files: ModelFiles, engine: Engine, *, device: str, batch_tokens: int, threads: int) -> None:
+        self.name, self.origin, self.path = files.name, files.origin, files.path
+        self.dim, self.max_tokens, self.precision = engine.dim, engine.max_tokens, engine.precision
+        self.device, self.batch_tokens, self.threads = device, batch_tokens, threads
+        self._engine = engine
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """sha256 of the weights, hex; computed when first asked for."""
+        return weights_fingerprint(self.path)
+
+    def encode(
+        self,
+        texts: Sequence[str],
+        *,
+        normalize: bool = True,
+        progress: Callable[[int], None] | None = None,
+    ) -> tuple[FloatArray, EncodeReport]:
+        """Return the embeddings of texts, (D, E) float32 in the order of `texts`, and a report.
+
+        Equal texts are run once. Each text is cut to `max_tokens`. With `normalize` the vectors have length 1;
+        without, they are what pooling gives, also for models that end in a norm of their own. `progress` is called
+        in this thread with the number of documents done since the last call. An empty text has a vector like any other.
+
+        Raises InputError for a text that is not a string, OutOfMemoryError when not even one document fits.
+        """
+        start = time.perf_counter()
+        unique: dict[str, int] = {}
+        for i, text in enumerate(texts):
+            if not isinstance(text, str):
+                raise InputError(f"text {i + 1} of {len(texts)} is {type(text).__name__}, needed str")
+            unique.setdefault(text, len(unique))
+        which = np.fromiter((unique[text] for text in texts), np.int64, count=len(texts))
+        copies = np.bincount(which, minlength=len(unique))
+        read = self._engine.read(list(unique))
+
+        def done(rows: IntArray) -> None:
+            if progress is not None:
+                progress(int(copies[rows].sum()))
+
+        vectors = self._run(read, normalize, done)
+        embeddings = vectors if len(unique) == len(texts) else vectors[which]
+        return embeddings, EncodeReport(
+            n_docs=len(texts),
+            n_unique=len(unique),
+            tokens=int((read.counts * copies).sum()),
+            tokens_cut=int((read.cut * copies).sum()),
+            docs_cut=int(copies[read.cut > 0].sum()),
+            seconds=time.perf_counter() - start,
+            precision=self.precision,
+            device=self.device,
+            max_tokens=self.max_tokens,
+        )
+
+    def _run(self, read: Texts, normalize: bool, done: Callable[[IntArray], None]) -> FloatArray:
+        """Embed all texts that were read: (U, E). `done` gets the rows of each batch."""
+        import torch
+
+        batches = plan_batches(read.lengths, self.batch_tokens, pad=self._engine.pads)
+        out = np.zeros((len(read.lengths), self.dim), np.float32)
+
+        def work(batch: Batch) -> IntArray:
+            vectors = self._embed(read, batch)
+            out[batch.rows] = unit_length(vectors) if normalize else vectors
+            return batch.rows
+
+        if self.device != "cpu":
+            for rows in self._in_turn(read, batches, work):
+                done(rows)
+            return out
+        torch_threads = torch.get_num_threads()
+        torch.set_num_threads(1)  # threads within a product split its sums, and wait for each other
+        try:
+            with closing(self._in_parallel(batches, work)) as finished:  # closed: nothing runs on after an error
+                for rows in finished:
+                    done(rows)
+        finally:
+            torch.set_num_threads(torch_threads)
+        return out
+
+    def _in_parallel(self, batches: Sequence[Batch], work: Callable[[Batch], IntArray]) -> Generator[IntArray]:
+        """Run batches on CPU threads, one torch thread each; yield the rows of those that are done."""
+        import torch
+
+        if self.threads == 1 or len(batches) < 2:
+            yield from map(work, batches)
+            return
+        with ThreadPoolExecutor(self.threads, "embed", torch.set_num_threads, (1,)) as pool:
+            futures = [pool.submit(work, batch) for batch in batches]
+            try:
+                for future in as_completed(futures):
+                    yield future.result()
+            finally:
+                for future in futures:
+                    future.cancel()
+
+    def _in_turn(self, read: Texts, batches: Sequence[Batch], work: Callable[[Batch], IntArray]) -> Iterator[IntArray]:
+        """Run batches on a GPU; one it has not the memory for is halved, and so are those as large that follow."""
+        from nlpkit.embed.hardware import free_gpu_memory
+
+        todo, most = list(batches[::-1]), sum(batch.tokens for batch in batches)
+        while todo:
+            batch = todo.pop()
+            if batch.tokens <= most or len(batch.rows) == 1:
+                try:
+                    rows = work(batch)
+                except OutOfMemoryError:
+                    if len(batch.rows) == 1:
+                        raise
+                else:
+                    yield rows
+                    continue
+                # Not within except: the traceback holds on to the memory.
+                most = batch.tokens // 2
+                logger.warning("no memory on %s for a batch of %d tokens: halving it", self.device, batch.tokens)
+                free_gpu_memory(self.device)
+            todo.extend(split_batch(batch, read.lengths, pad=self._engine.pads)[::-1])
+
+    def _embed(self, read: Texts, batch: Batch) -> FloatArray:
+        """Embed one batch: (B, E)."""
+        from nlpkit.embed.hardware import is_out_of_memory
+
+        try:
+            return read.embed(batch)
+        except (MemoryError, RuntimeError) as error:
+            if not is_out_of_memory(error):
+                raise
+            raise OutOfMemoryError(
+                f"no memory on {self.device} to embed {len(batch.rows)} documents of up to {batch.groups[0][1]} "
+                f"tokens with {self.name}; lower batch_tokens (now {self.batch_tokens}), max_tokens or the number of "
+                "threads, or take a smaller model"
+            ) from None
+
+
+def load_encoder(
+    name: str = DEFAULT_MODEL,
+    *,
+    device: str | None = None,
+    precision: str = "auto",
+    batch_tokens: int | None = None,
+    max_tokens: int | None = None,
+    threads: int | None = None,
+    offline: bool = False,
+) -> Encoder:
+    """Find a model, load it and return its encoder.
+
+    device        "cpu", "cuda", "cuda:1", "mps"; None takes the best there is
+    precision     of the products: "fp32", "bf16", "fp16" (cuda only); "auto" is bf16 where the hardware computes in it
+    batch_tokens  tokens run at once; None takes what suits the device (BATCH_TOKENS)
+    max_tokens    cut texts here, special tokens included; None takes the model's own limit
+    threads       CPU threads; None takes all this process may use. The embeddings do not depend on it
+    offline       never ask the hub
+
+    Raises MissingError (no such model, no torch), UsageError (an option that cannot be), OutOfMemoryError.
+    """
+    if precision not in PRECISIONS:
+        raise UsageError(f"unknown precision '{precision}' (known: {', '.join(PRECISIONS)})")
+    for option, value in (("batch_tokens", batch_tokens), ("max_tokens", max_tokens), ("threads", threads)):
+        if value is not None and value < 1:
+            raise UsageError(f"{option} is {value}, needed at least 1")
+    if any(importlib.util.find_spec(module) is None for module in ("torch", "tokenizers", "safetensors")):
+        raise missing_extra("sbert-embed", "neural")
+    files = find_model(name, offline=offline)
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")  # said aloud, it does not warn when a process forks
+
+    from nlpkit.embed.engines import load_engine
+    from nlpkit.embed.hardware import available_cpus, choose_device, choose_precision, is_out_of_memory
+
+    where = choose_device(device)
+    try:
+        engine = load_engine(
+            files.path, device=where, precision=choose_precision(precision, where), max_tokens=max_tokens
+        )
+    except (MemoryError, RuntimeError) as error:
+        if not is_out_of_memory(error):
+            raise
+        raise OutOfMemoryError(f"no memory on {where} to load {files.name}; take a smaller model") from None
+    return Encoder(
+        files,
+        engine,
+        device=str(where),
+        batch_tokens=batch_tokens or BATCH_TOKENS.get(where.type, BATCH_TOKENS["cpu"]),
+        threads=threads or available_cpus(),
+    )
+
+
+def unit_length(vectors: FloatArray) -> FloatArray:
+    """Return vectors (B, E) divided by their Euclidean length, which is summed in float64; zero stays zero."""
+    lengths = np.sqrt(np.square(vectors, dtype=np.float64).sum(axis=1, keepdims=True))
+    unit: FloatArray = (vectors / np.maximum(lengths, 1e-12)).astype(np.float32)
+    return unit

@@ -1,0 +1,254 @@
+"""The two ways a model is run: written out here, or by sentence-transformers."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import warnings
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from nlpkit.embed import bert
+from nlpkit.embed.batching import Batch
+from nlpkit.embed.layout import Layout, read_layout
+from nlpkit.embed.pooling import pool
+from nlpkit.embed.tokens import IntArray, TokenIds, iterate_ids, load_tokenizer, plain, special_ids
+from nlpkit.errors import MissingError, UsageError, missing_extra
+
+FloatArray = npt.NDArray[np.float32]
+logger = logging.getLogger("nlpkit.embed")
+
+DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
+NO_LIMIT = 2**31 - 1  # max_tokens of a model that takes texts of any length
+
+
+class Texts(Protocol):
+    """Texts as an engine has read them."""
+
+    counts: IntArray  # (U,) tokens of each text before the cut, without special tokens
+    cut: IntArray  # (U,) how many of them the model does not see
+    lengths: IntArray  # (U,) tokens the model does see, special ones included, at least 1
+
+    def embed(self, batch: Batch) -> FloatArray:
+        """Return the vectors of the texts `batch.rows`, (B, E) float32, not normalised. Safe in several threads."""
+
+
+class Engine(Protocol):
+    """A loaded model."""
+
+    dim: int
+    max_tokens: int
+    precision: str
+    pads: bool  # documents of a batch are padded to one width
+
+    def read(self, texts: Sequence[str]) -> Texts:
+        """Tokenise texts."""
+
+
+def load_engine(path: Path, *, device: torch.device, precision: str, max_tokens: int | None) -> Engine:
+    """Load the model in a folder that `find_model` has checked.
+
+    Transformers of the BERT family with plain pooling are run by nlpkit itself, all others by sentence-transformers.
+    Raises MissingError for files that do not make a model, UsageError for a `max_tokens` the model cannot take.
+    """
+    layout = read_layout(path)
+    if layout is not None and bert.supports(layout.config):
+        return DirectEngine(layout, device=device, precision=precision, max_tokens=max_tokens)
+    logger.info("%s is run by sentence-transformers", path)
+    return FallbackEngine(path, device=device, precision=precision, max_tokens=max_tokens)
+
+
+class DirectEngine:
+    """A BERT-like transformer and its pooling, run by `nlpkit.embed.bert`.
+
+    On a CPU texts are laid end to end without padding, so that the vector of a text depends on nothing but the
+    text; elsewhere a batch is one padded rectangle, which needs fewer and larger kernels.
+    """
+
+    def __init__(self, layout: Layout, *, device: torch.device, precision: str, max_tokens: int | None) -> None:
+        from safetensors.torch import load_file
+
+        self.modes, self.device, self.precision = layout.modes, device, precision
+        self.pads = device.type != "cpu"
+        try:
+            self.tokenizer = load_tokenizer(layout)
+        except Exception as error:  # tokenizers raises plain Exception
+            raise MissingError(f"{layout.folder / 'tokenizer.json'} cannot be read: {error}") from None
+        positions = bert.max_positions(layout.config)
+        specials = sum(map(len, special_ids(self.tokenizer)))
+        self.max_tokens = checked_max_tokens(max_tokens, layout.max_tokens, positions, specials)
+        weights: dict[str, torch.Tensor] = {}
+        files = [layout.folder / "model.safetensors"]
+        for file in files if files[0].is_file() else sorted(layout.folder.glob("*.safetensors")):
+            weights |= load_file(file)
+        try:
+            with torch.inference_mode():
+                self.model = bert.Bert(layout.config, weights, dtype=DTYPES[precision], device=device)
+        except (KeyError, ValueError) as error:
+            raise MissingError(f"the weights in {layout.folder} do not fit its config.json: missing {error}") from None
+        self.dim = self.model.dim * len(self.modes)
+
+    def read(self, texts: Sequence[str]) -> Texts:
+        return DirectTexts(self, texts)
+
+
+class DirectTexts(TokenIds):
+    """Token ids that the engine's model embeds."""
+
+    def __init__(self, engine: DirectEngine, texts: Sequence[str]) -> None:
+        super().__init__(engine.tokenizer, texts, engine.max_tokens)
+        self._engine = engine
+
+    def embed(self, batch: Batch) -> FloatArray:
+        with torch.inference_mode():
+            return self._embed(batch)
+
+    def _embed(self, batch: Batch) -> FloatArray:
+        engine = self._engine
+        widths = np.repeat([width for _, width in batch.groups], [count for count, _ in batch.groups])
+        lengths = self.lengths[batch.rows]
+        padded = torch.from_numpy(lengths).to(engine.device) if (lengths < widths).any() else None
+        ids = torch.from_numpy(self.lay_out(batch.rows, widths)).to(engine.device)
+        hidden = engine.model.forward(ids, batch.groups, padded)
+        parts, start = [], 0
+        for count, width in batch.groups:
+            stop = start + count * width
+            parts.append(pool(hidden[start:stop].view(count, width, -1), padded, engine.modes))
+            start = stop
+        vectors: FloatArray = torch.cat(parts).float().cpu().numpy()
+        return vectors
+
+
+class FallbackEngine:
+    """Any other model, run by sentence-transformers, a batch at a time, padded."""
+
+    pads = True
+
+    def __init__(self, path: Path, *, device: torch.device, precision: str, max_tokens: int | None) -> None:
+        try:
+            with quiet() as said:
+                from sentence_transformers import SentenceTransformer
+
+                model = SentenceTransformer(
+                    str(path), device=str(device), trust_remote_code=False, local_files_only=True
+                )
+        except ImportError as error:
+            if error.name == "sentence_transformers":
+                raise missing_extra("sbert-embed", "neural") from None
+            raise MissingError(f"the model in {path} needs a package that is not installed: {error}") from None
+        except MemoryError:
+            raise
+        except Exception as error:  # every module of every release fails in its own way
+            lines = str(error).strip().splitlines() or [type(error).__name__]
+            raise MissingError(f"sentence-transformers cannot load the model in {path}: {lines[0]}") from None
+        refuse_random_weights(path, said)
+        if len(model) > 1 and type(model[-1]).__name__ == "Normalize":
+            del model[len(model) - 1]  # the encoder normalises, if it is asked to
+        plain_transformer = type(model[0]).__name__ == "Transformer"
+        self.precision = precision if plain_transformer else "fp32"
+        for parameter in model.parameters():  # not the buffers: tables of angles need all their digits
+            if parameter.is_floating_point():
+                parameter.data = parameter.data.to(DTYPES[self.precision])
+        limit = getattr(model, "max_seq_length", None) or NO_LIMIT
+        self.max_tokens = checked_max_tokens(max_tokens, None, int(min(limit, NO_LIMIT)), 0)
+        if max_tokens is not None and hasattr(model, "max_seq_length"):
+            model.max_seq_length = max_tokens
+        self.model = model.eval()
+        self.tokenizer = _backend_tokenizer(model)
+        self.dim = self.run(["a"]).shape[1]  # and a first call before there are threads
+
+    def read(self, texts: Sequence[str]) -> Texts:
+        return FallbackTexts(self, texts)
+
+    def run(self, texts: list[str]) -> FloatArray:
+        """Return the vectors of texts (B, E) float32."""
+        vectors = self.model.encode(
+            texts, batch_size=len(texts), show_progress_bar=False, convert_to_numpy=False, normalize_embeddings=False
+        )
+        stacked: FloatArray = torch.stack(list(vectors)).float().cpu().numpy()
+        return stacked
+
+
+class FallbackTexts:
+    """Texts that sentence-transformers tokenises a second time, when it embeds them."""
+
+    def __init__(self, engine: FallbackEngine, texts: Sequence[str]) -> None:
+        self._engine, self._texts = engine, texts
+        if engine.tokenizer is None:
+            self.counts = np.array([len(text.split()) for text in texts], np.int64)
+            specials = 0
+        else:
+            ids = iterate_ids(engine.tokenizer, texts)
+            self.counts = np.fromiter((len(own) for own in ids), np.int64, count=len(texts))
+            specials = sum(map(len, special_ids(engine.tokenizer))) if engine.max_tokens < NO_LIMIT else 0
+        self.cut = np.maximum(self.counts + specials - engine.max_tokens, 0)
+        self.lengths = np.maximum(self.counts - self.cut + specials, 1)
+
+    def embed(self, batch: Batch) -> FloatArray:
+        return self._engine.run([self._texts[row] for row in batch.rows.tolist()])
+
+
+def checked_max_tokens(wanted: int | None, usual: int | None, limit: int, specials: int) -> int:
+    """Return how many tokens of a text the model sees; UsageError when it cannot see as many, or not even one."""
+    if wanted is None:
+        return min(usual or limit, limit)
+    if not specials < wanted <= limit:
+        raise UsageError(f"max_tokens is {wanted}, but this model takes {specials + 1} to {limit} tokens of a text")
+    return wanted
+
+
+def refuse_random_weights(path: Path, said: Sequence[str]) -> None:
+    """Raise MissingError when transformers said that it made up weights the files do not have (poolers apart)."""
+    for message in said:
+        for line in message.splitlines():
+            made_up = "MISSING" in line or "newly initialized" in line
+            if made_up and "pooler" not in line and "|" in line:
+                name = line.split("|")[0].strip()
+                raise MissingError(f"the weights in {path} do not fit its config.json: missing '{name}'")
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[list[str]]:
+    """Keep warnings, log lines and progress bars of the libraries off the screen; yields what they logged."""
+    said: list[str] = []
+
+    class Listener(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            said.append(record.getMessage())
+
+    listener = Listener()
+    loggers = [logging.getLogger(name) for name in ("transformers", "sentence_transformers")]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            from transformers.utils import logging as hf_logging
+        except ImportError:
+            hf_logging = None
+        bars = hf_logging is not None and hf_logging.is_progress_bar_enabled()
+        before: list[tuple[Any, ...]] = [(log.handlers, log.propagate, log.level) for log in loggers]
+        for log in loggers:
+            log.handlers, log.propagate, log.level = [listener], False, logging.WARNING
+        if bars:
+            hf_logging.disable_progress_bar()
+        try:
+            yield said
+        finally:
+            if bars:
+                hf_logging.enable_progress_bar()
+            for log, (handlers, propagate, level) in zip(loggers, before, strict=True):
+                log.handlers, log.propagate = handlers, propagate
+                log.setLevel(level)
+
+
+def _backend_tokenizer(model: Any) -> Any:
+    """Return a copy of the model's fast tokenizer that neither cuts nor pads, or None when it has none."""
+    from tokenizers import Tokenizer
+
+    tokenizer = getattr(model, "tokenizer", None)
+    tokenizer = getattr(tokenizer, "backend_tokenizer", tokenizer)
+    return plain(Tokenizer.from_str(tokenizer.to_str())) if isinstance(tokenizer, Tokenizer) else None

@@ -1,0 +1,73 @@
+"""What the machine has: devices, precisions, CPUs, and how it says that memory ran out."""
+
+from __future__ import annotations
+
+import logging
+import os
+from pathlib import Path
+
+import torch
+
+from nlpkit.errors import UsageError
+
+logger = logging.getLogger("nlpkit.embed")
+
+
+def choose_device(name: str | None) -> torch.device:
+    """Return the device of that name, or the best there is; UsageError for one that is not there."""
+    found = {"cpu": 1, "cuda": torch.cuda.device_count() if torch.cuda.is_available() else 0}
+    found["mps"] = int(torch.backends.mps.is_available())
+    if name is None:
+        return torch.device("cuda" if found["cuda"] else "mps" if found["mps"] else "cpu")
+    kind, _, index = name.partition(":")
+    if (index and not index.isdecimal()) or found.get(kind, 0) <= int(index or 0):
+        names = ["cpu", *(f"cuda:{i}" for i in range(found["cuda"])), *(["mps"] if found["mps"] else [])]
+        raise UsageError(f"device '{name}' is not available (found: {', '.join(names)})")
+    return torch.device("cpu" if kind == "cpu" else name)
+
+
+def choose_precision(name: str, device: torch.device) -> str:
+    """Return "fp32", "bf16" or "fp16"; "auto" is bf16 on hardware that multiplies in it.
+
+    Raises UsageError for fp16 elsewhere than on cuda.
+    """
+    if name == "fp16" and device.type != "cuda":
+        raise UsageError(f"precision fp16 needs cuda, the device is {device}; use bf16 or fp32")
+    fast = torch.cuda.is_bf16_supported() if device.type == "cuda" else device.type == "cpu" and cpu_has_bf16()
+    if name == "bf16" and not fast:
+        logger.warning("%s does not multiply in bf16 natively; fp32 is likely to be faster", device)
+    if name == "auto":
+        return "bf16" if fast else "fp32"
+    return name
+
+
+def cpu_has_bf16() -> bool:
+    """Whether the CPU has products in bf16 (x86: AVX512_BF16 or AMX)."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return False
+    flags = next((line.split() for line in lines if line.startswith("flags")), [])
+    return "avx512_bf16" in flags or "amx_bf16" in flags
+
+
+def available_cpus() -> int:
+    """Return the number of CPUs this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether an error of Python or torch, on any device, says that memory ran out."""
+    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
+        return True
+    message = str(error).lower()
+    signs = ("out of memory", "can't allocate memory", "not enough memory", "alloc_failed")
+    return any(sign in message for sign in signs)
+
+
+def free_gpu_memory(device: str) -> None:
+    """Give cached blocks back to the device."""
+    if device.startswith("cuda"):
+        torch.cuda.empty_cache()
+    elif device.startswith("mps"):
+        torch.mps.empty_cache()

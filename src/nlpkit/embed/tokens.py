@@ -1,0 +1,113 @@
+"""Texts to token ids, counted before they are cut."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+    from nlpkit.embed.layout import Layout
+
+IntArray = npt.NDArray[np.int64]
+
+_CHUNK_TEXTS = 1024
+_CHUNK_CHARS = 1_000_000  # one token of an Encoding takes some 100 bytes until its id is copied
+
+
+def load_tokenizer(layout: Layout) -> Tokenizer:
+    """Return the tokenizer of a model: tokenizer.json with what tokenizer_config.json overrides, no cut, no padding.
+
+    Raises whatever tokenizers raises for a file it cannot read.
+    """
+    from tokenizers import Tokenizer, normalizers
+
+    tokenizer = Tokenizer.from_file(str(layout.folder / "tokenizer.json"))
+    normalizer, wanted = tokenizer.normalizer, layout.tokenizer
+    if isinstance(normalizer, normalizers.BertNormalizer) and wanted.get("do_lower_case") is not None:
+        # transformers lets the config win over the file, and models rely on it
+        normalizer.lowercase = bool(wanted["do_lower_case"])
+        tokenizer.normalizer = normalizer
+    if layout.lowercase:
+        rest = [tokenizer.normalizer] if tokenizer.normalizer is not None else []
+        tokenizer.normalizer = normalizers.Sequence([normalizers.Lowercase(), *rest])
+    return plain(tokenizer)
+
+
+def plain(tokenizer: Tokenizer) -> Tokenizer:
+    """Return the tokenizer without its own cut and padding."""
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer
+
+
+def special_ids(tokenizer: Tokenizer) -> tuple[list[int], list[int]]:
+    """Return the ids a tokenizer puts before and after a text, such as [CLS] and [SEP]."""
+    probe = tokenizer.encode("a")
+    inside = [i for i, special in enumerate(probe.special_tokens_mask) if not special]
+    first, last = (inside[0], inside[-1] + 1) if inside else (len(probe.ids), len(probe.ids))
+    return probe.ids[:first], probe.ids[last:]
+
+
+class TokenIds:
+    """The ids of texts, cut to a length: one flat int32 array, so a million texts are no million objects.
+
+    counts   (U,) int64, tokens of each text before the cut, without special tokens
+    cut      (U,) int64, how many of them the cut took
+    lengths  (U,) int64, tokens after the cut, with special tokens, at least 1
+    """
+
+    def __init__(self, tokenizer: Tokenizer, texts: Sequence[str], max_tokens: int) -> None:
+        before, after = special_ids(tokenizer)
+        keep = max_tokens - len(before) - len(after)
+        nothing = [0]  # a text without a single token, where the model has no special ones either
+        flat = array("i")
+        counts = np.empty(len(texts), np.int64)
+        lengths = np.empty(len(texts), np.int64)
+        for i, ids in enumerate(iterate_ids(tokenizer, texts)):
+            counts[i] = len(ids)
+            whole = [*before, *ids[:keep], *after] or nothing
+            lengths[i] = len(whole)
+            flat.extend(whole)
+        self.counts, self.lengths = counts, lengths
+        self.cut = np.maximum(counts - keep, 0)
+        self._flat = np.frombuffer(flat, dtype=np.intc) if flat else np.empty(0, np.intc)
+        self._starts = np.concatenate([[0], np.cumsum(lengths)])
+
+    def lay_out(self, rows: IntArray, widths: IntArray) -> IntArray:
+        """Return the ids of `rows` (B,) end to end, each filled up with zeros to its width (B,): (Σ widths,) int64."""
+        out = np.zeros(int(widths.sum()), np.int64)
+        at = 0
+        for row, width in zip(rows.tolist(), widths.tolist(), strict=True):
+            start, stop = self._starts[row], self._starts[row + 1]
+            out[at : at + stop - start] = self._flat[start:stop]
+            at += width
+        return out
+
+
+def iterate_ids(tokenizer: Tokenizer, texts: Sequence[str]) -> Iterator[list[int]]:
+    """Yield the ids of each text, without special tokens, holding few texts' encodings at a time."""
+    start = 0
+    while start < len(texts):
+        stop, chars = start, 0
+        while stop < len(texts) and stop - start < _CHUNK_TEXTS and (stop == start or chars < _CHUNK_CHARS):
+            chars += len(texts[stop])
+            stop += 1
+        chunk = [_encodable(text) for text in texts[start:stop]]
+        for encoding in tokenizer.encode_batch_fast(chunk, add_special_tokens=False):
+            yield encoding.ids
+        start = stop
+
+
+def _encodable(text: str) -> str:
+    """Return the text with lone surrogates, which JSON can bring in and UTF-8 cannot hold, replaced by '?'."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode(errors="replace").decode()
+    return text
