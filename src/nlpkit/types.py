@@ -1,0 +1,44 @@
+"""Array aliases and small frozen records that several rings share, each with its shape.
+
+Names (STYLE.md): D documents, V terms, K topics, E embedding dimensions, N tokens.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray: TypeAlias = npt.NDArray[np.float64]
+Float32Array: TypeAlias = npt.NDArray[np.float32]
+IntArray: TypeAlias = npt.NDArray[np.int32]
+LongArray: TypeAlias = npt.NDArray[np.int64]
+BoolArray: TypeAlias = npt.NDArray[np.bool_]
+CsrMatrix: TypeAlias = Any  # scipy.sparse.csr_array; scipy ships no types and the alias keeps scipy unimported
+
+NO_TOPIC = -1
+
+
+@dataclass(frozen=True, slots=True)
+class TokenTable:
+    """Tokens of a corpus as term ids, grouped by document.
+
+    offsets (D+1,) int64: document d owns term_ids[offsets[d]:offsets[d+1]]; term_ids (N,) int32 in 0..V-1;
+    terms (V,) the vocabulary in id order.
+    """
+
+    offsets: LongArray
+    term_ids: IntArray
+    terms: tuple[str, ...]
+
+    @property
+    def n_docs(self) -> int:
+        """D, empty documents included."""
+        return len(self.offsets) - 1
+
+    @property
+    def n_terms(self) -> int:
+        """V."""
+        return len(self.terms)
