@@ -1,0 +1,32 @@
+"""How different topics are from each other."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nlpkit.types import FloatArray, IntArray
+
+
+def unique_share(term_ids: IntArray) -> float:
+    """Return topic diversity: the share of distinct terms among all top terms (Dieng et al. 2020), in (0, 1]; nan if none.
+
+    Args:
+        term_ids: (K, n) top terms of each topic, -1 for none.
+    """
+    given = term_ids[term_ids >= 0]
+    return len(np.unique(given)) / len(given) if len(given) else float("nan")
+
+
+def exclusivity(term_ids: IntArray, share: FloatArray) -> FloatArray:
+    """Return the mean share of each topic's top terms that falls to that topic (K,), in [0, 1]; nan for an empty topic.
+
+    The exclusivity of Roberts et al. 2014 (stm) with counts in place of probabilities: mean over v of tf_kv / Σ_l tf_lv.
+
+    Args:
+        term_ids: (K, n), -1 for none.
+        share: (K, n) tf_kv / Σ_l tf_lv of each of these terms.
+    """
+    given = term_ids >= 0
+    counts = given.sum(axis=1)
+    total = np.where(given, share, 0.0).sum(axis=1)
+    return np.divide(total, counts, out=np.full(len(counts), np.nan), where=counts > 0)
