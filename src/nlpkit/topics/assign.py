@@ -1,0 +1,104 @@
+"""Documents to topics by their neighbours: distributions, nearest topics, and topics of new text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from nlpkit.topics.neighbours import Neighbours, nearest_neighbours
+from nlpkit.types import NO_TOPIC, Float32Array, IntArray, LongArray
+
+
+@dataclass(frozen=True, slots=True)
+class TopicVotes:
+    """Topics of the neighbours of each document, as CSR rows: offsets (D+1,), topic and prob (nnz,); rows sum to 1 or are empty.
+
+    unassigned (D,): the share of the neighbours' weight that has no topic.
+    """
+
+    offsets: LongArray
+    topic: IntArray
+    prob: Float32Array
+    unassigned: Float32Array
+
+    def winner(self) -> tuple[IntArray, Float32Array]:
+        """Return the topic of most weight (D,), -1 for an empty row, and its probability (D,), 0 there."""
+        D = len(self.offsets) - 1
+        best, prob = np.full(D, NO_TOPIC, np.int32), np.zeros(D, np.float32)
+        rows = np.repeat(np.arange(D), np.diff(self.offsets))
+        order = np.lexsort((self.topic, -self.prob, rows))
+        first = np.unique(rows[order], return_index=True)
+        best[first[0]] = self.topic[order][first[1]]
+        prob[first[0]] = self.prob[order][first[1]]
+        return best, prob
+
+    def prob_of(self, topics: IntArray) -> Float32Array:
+        """Return the probability of a given topic of each document (D,), 0 where it has none."""
+        D = len(self.offsets) - 1
+        rows = np.repeat(np.arange(D), np.diff(self.offsets))
+        hit = self.topic == topics[rows]
+        result = np.zeros(D, np.float32)
+        result[rows[hit]] = self.prob[hit]
+        return result
+
+
+def vote(neighbours: Neighbours, topics: IntArray, own: IntArray | None = None) -> TopicVotes:
+    """Return the topics of each document's neighbours, weighted by cosine similarity (at least 0).
+
+        p(k | d) = Σ_{j ∈ N(d), z_j = k} s_dj / Σ_{j ∈ N(d), z_j ≥ 0} s_dj
+
+    Args:
+        neighbours: (D, k) into the documents that have a topic or -1.
+        topics: (P,) topic of each of these.
+        own: (D,) topic of the document itself, which votes too with similarity 1; None = it does not vote.
+    """
+    D, k = neighbours.index.shape
+    z = topics[neighbours.index]
+    weight = np.maximum(neighbours.similarity.astype(np.float64), 0.0)
+    if own is not None:
+        z = np.column_stack([own, z])
+        weight = np.column_stack([np.ones(D), weight])
+    rows = np.repeat(np.arange(D, dtype=np.int64), z.shape[1])
+    flat, w = z.ravel().astype(np.int64), weight.ravel()
+    given = (flat >= 0) & (w > 0)
+    K = int(topics.max(initial=-1)) + 1
+    keys, where = np.unique(rows[given] * max(K, 1) + flat[given], return_inverse=True)
+    sums = np.bincount(where, weights=w[given], minlength=len(keys))
+    key_rows = keys // max(K, 1)
+    row_total = np.bincount(key_rows, weights=sums, minlength=D)
+    total = weight.sum(axis=1)
+    unassigned = np.where(total > 0, 1.0 - row_total / np.where(total > 0, total, 1.0), 1.0)
+    offsets = np.concatenate(([0], np.cumsum(np.bincount(key_rows, minlength=D))))
+    return TopicVotes(
+        offsets,
+        (keys % max(K, 1)).astype(np.int32),
+        (sums / row_total[key_rows]).astype(np.float32),
+        unassigned.astype(np.float32),
+    )
+
+
+def rule(votes: TopicVotes) -> tuple[IntArray, Float32Array]:
+    """Return the topic (D,) that the neighbours give, and its probability (D,): none when over half their weight has none."""
+    best, prob = votes.winner()
+    none = votes.unassigned > 0.5
+    return np.where(none, NO_TOPIC, best).astype(np.int32), np.where(none, 0.0, prob).astype(np.float32)
+
+
+def topic_centroids(embeddings: Float32Array, topics: IntArray, n_topics: int) -> Float32Array:
+    """Return the L2-normalised mean embedding of each topic (K, E) float32, summed in double."""
+    centroids = np.zeros((n_topics, embeddings.shape[1]))
+    np.add.at(centroids, topics[topics >= 0], embeddings[topics >= 0])
+    norms = np.linalg.norm(centroids, axis=1, keepdims=True)
+    return (centroids / np.maximum(norms, 1e-12)).astype(np.float32)
+
+
+def nearest_topics(
+    embeddings: Float32Array, centroids: Float32Array, *, threads: int
+) -> tuple[IntArray, Float32Array, Float32Array]:
+    """Return for each document the topic of the closest centroid (D,), its cosine (D,), and its margin over the next (D,)."""
+    found = nearest_neighbours(embeddings, centroids, k=2, threads=threads)
+    nearest, similarity = found.index[:, 0], found.similarity[:, 0]
+    if found.index.shape[1] == 1:
+        return nearest, similarity, similarity.copy()
+    return nearest, similarity, similarity - found.similarity[:, 1]

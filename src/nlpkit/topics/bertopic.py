@@ -1,0 +1,341 @@
+"""Topics from embeddings and words: neighbours, layout, density hierarchy, cut, c-tf-idf (Grootendorst 2022).
+
+`fit_topics` takes matrices and returns a record of arrays; reading, writing and printing are the caller's.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from nlpkit.errors import InputError, UsageError
+from nlpkit.metrics.coherence import npmi_by_document, postings
+from nlpkit.metrics.diversity import exclusivity, unique_share
+from nlpkit.topics.assign import TopicVotes, nearest_topics, rule, topic_centroids, vote
+from nlpkit.topics.choose import COHERENCE_TERMS, Candidate, Evidence, choose_cut, cut_exactly
+from nlpkit.topics.hierarchy import build_hierarchy
+from nlpkit.topics.naming import topic_label
+from nlpkit.topics.neighbours import Neighbours, nearest_neighbours
+from nlpkit.topics.reduce import fuzzy_graph, principal_axes, umap_layout
+from nlpkit.types import NO_TOPIC, BoolArray, CsrMatrix, Float32Array, FloatArray, IntArray, TokenTable
+from nlpkit.weighting.ctfidf import TopTerms, class_tfidf, top_terms
+from nlpkit.weighting.dtm import count_terms, group_rows
+
+MIN_DOCS = 10
+STORED_TERMS = 30
+REPRESENTATIVES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class NumberOfTopics:
+    """What `--k` asks for: exactly n, or the best cut with low … high topics (auto = 2 … any)."""
+
+    exactly: int | None = None
+    low: int = 2
+    high: int | None = None
+    step: int | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> NumberOfTopics:
+        """Read `auto`, `N`, `lo:hi` or `lo:hi:step`.
+
+        Raises:
+            UsageError: it is none of these, or the range is empty.
+        """
+        if text == "auto":
+            return cls()
+        parts = text.split(":")
+        if not 1 <= len(parts) <= 3 or not all(p.isdigit() for p in parts):
+            raise UsageError(f"--k takes auto, a number, or a range such as 5:50 or 10:100:10, got '{text}'")
+        numbers = [int(p) for p in parts]
+        if len(numbers) == 1:
+            if numbers[0] < 1:
+                raise UsageError("--k needs at least 1 topic")
+            return cls(exactly=numbers[0])
+        if numbers[0] > numbers[1] or numbers[0] < 1 or (len(numbers) == 3 and numbers[2] < 1):
+            raise UsageError(f"--k {text} is an empty range; write it as lowest:highest")
+        return cls(low=numbers[0], high=numbers[1], step=numbers[2] if len(numbers) == 3 else None)
+
+
+@dataclass(frozen=True, slots=True)
+class BertopicOptions:
+    """Options under BERTopic's names. min_topic_size None = a twentieth of the documents, at least 3 and at most 10."""
+
+    k: NumberOfTopics = field(default_factory=NumberOfTopics)
+    n_neighbors: int = 15
+    n_components: int = 5
+    min_dist: float = 0.0
+    min_topic_size: int | None = None
+    min_samples: int = 5
+    assign_outliers: bool = False
+    seed: int = 42
+    threads: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class TopicModel:
+    """What `fit_topics` found. Topics are numbered by size, 0 the largest.
+
+    Documents (D,): topic (-1 none), topic_prob (its share of the neighbours' votes, 0 for none), nearest_topic and
+    margin (closest centroid, and its lead over the next in cosine). votes: the distributions behind topic_prob.
+    Topics (K,): size, label, npmi, exclusivity; terms (K, 30); representatives (K, 3) document numbers, -1 for none.
+    rule_agreement: share of documents for which the rule for new text, without the document itself, gives the fit's topic.
+    """
+
+    topics: IntArray
+    topic_prob: Float32Array
+    nearest_topic: IntArray
+    margin: Float32Array
+    votes: TopicVotes
+    size: IntArray
+    labels: tuple[str, ...]
+    terms: TopTerms
+    npmi: FloatArray
+    exclusivity: FloatArray
+    diversity: float
+    representatives: IntArray
+    centroids: Float32Array
+    outliers_assigned: int
+    rule_agreement: float
+    min_topic_size: int
+    candidates: tuple[Candidate, ...]
+    merges: tuple[tuple[int, int, float], ...]
+    seconds: dict[str, float]
+
+    @property
+    def n_topics(self) -> int:
+        """K."""
+        return len(self.size)
+
+    @property
+    def unassigned(self) -> float:
+        """Share of documents without a topic."""
+        return float((self.topics == NO_TOPIC).mean())
+
+
+def fit_topics(
+    embeddings: Float32Array,
+    tokens: TokenTable,
+    usable: BoolArray,
+    options: BertopicOptions,
+    *,
+    progress: Callable[[str, float], None] | None = None,
+) -> TopicModel:
+    """Find topics in documents.
+
+    Documents with the same embedding are one point, so that a text repeated a thousand times does not make a topic of its
+    own by repetition; all its copies share a topic. Unusable documents (no text) have topic -1.
+
+    Args:
+        embeddings: (D, E) float32, rows L2-normalised.
+        tokens: (D,) documents as term ids.
+        usable: (D,) whether a document has text.
+        options: see `BertopicOptions`.
+        progress: called with a stage and its share done.
+
+    Raises:
+        InputError: fewer than ten different documents, or no topics as asked for.
+    """
+    say = progress or (lambda stage, share: None)
+    clock = _Clock()
+    points = _distinct(embeddings, usable)
+    if points.n < MIN_DOCS:
+        raise InputError(
+            f"finding topics needs at least {MIN_DOCS} different documents with text; found {points.n} "
+            f"among {len(usable)} documents"
+        )
+    X = embeddings[points.first]
+    smallest = options.min_topic_size or max(3, min(10, points.n // 20))
+
+    say("neighbours", 0.0)
+    neighbours = nearest_neighbours(X, k=options.n_neighbors - 1, threads=options.threads)
+    graph = fuzzy_graph(neighbours)
+    clock.lap("neighbours")
+    start = principal_axes(X, min(options.n_components, points.n - 2, X.shape[1]))
+    hierarchies = []
+    n_layouts = 1 if options.k.exactly else 2
+    for number in range(n_layouts):
+        seed = options.seed + number
+
+        def step(share: float, number: int = number) -> None:
+            say("layout", (number + share) / n_layouts)
+
+        layout = umap_layout(graph, start, min_dist=options.min_dist, seed=seed, threads=options.threads, progress=step)
+        clock.lap("layout")
+        hierarchies.append(build_hierarchy(layout, min_samples=min(options.min_samples, points.n - 1)))
+        clock.lap("hierarchy")
+
+    say("topics", 0.0)
+    dtm = count_terms(tokens)
+    point_dtm = group_rows(dtm, points.of_document, points.n)
+    reference = postings(dtm)
+    candidates: list[Candidate] = []
+    merges: list[tuple[int, int, float]] = []
+    if options.k.exactly:
+        labels, cut_size, merges = cut_exactly(hierarchies[0], point_dtm, k=options.k.exactly, smallest=smallest)
+    else:
+        evidence = Evidence(graph, hierarchies[1], point_dtm, reference)
+        labels, candidates = choose_cut(
+            hierarchies[0], evidence, smallest=smallest, low=options.k.low, high=options.k.high
+        )
+        cut_size = next(c.min_topic_size for c in candidates if c.chosen)
+    clock.lap("choice")
+    return _describe(
+        embeddings, dtm, tokens.terms, points, labels, neighbours, options, clock,
+        reference=reference, candidates=candidates, merges=merges, cut_size=cut_size,
+    )  # fmt: skip
+
+
+def _describe(
+    embeddings: Float32Array,
+    dtm: CsrMatrix,
+    vocabulary: tuple[str, ...],
+    points: _Points,
+    labels: IntArray,
+    neighbours: Neighbours,
+    options: BertopicOptions,
+    clock: _Clock,
+    *,
+    reference: Any,
+    candidates: list[Candidate],
+    merges: list[tuple[int, int, float]],
+    cut_size: int,
+) -> TopicModel:
+    """Number the topics by size and work out all that is said about them."""
+    labels, K = _by_size(labels, points)
+    topics = points.spread(labels)
+    X = embeddings[points.first]
+    centroids = topic_centroids(X, labels, K)
+    nearest, cosine, margin = nearest_topics(X, centroids, threads=options.threads)
+
+    # the words of a topic are those of the documents it was found in, wherever outliers go afterwards
+    counts = group_rows(dtm, topics, K)
+    terms = top_terms(class_tfidf(counts), STORED_TERMS)
+    coherence_terms = terms.term_ids[:, :COHERENCE_TERMS]
+    loo, _ = rule(vote(neighbours, labels))
+    agreement = float((loo == labels).mean())
+
+    moved = 0
+    if options.assign_outliers:
+        moved = int(((topics == NO_TOPIC) & (points.of_document >= 0)).sum())
+        labels = np.where(labels == NO_TOPIC, nearest, labels).astype(np.int32)
+        topics = points.spread(labels)
+    point_votes = vote(neighbours, labels, own=labels)
+    votes = points.spread_votes(point_votes)
+    clock.lap("description")
+    return TopicModel(
+        topics=topics,
+        topic_prob=np.where(topics >= 0, votes.prob_of(topics), 0.0).astype(np.float32),
+        nearest_topic=points.spread(nearest),
+        margin=points.spread(margin, np.float32(0.0)),
+        votes=votes,
+        size=np.bincount(topics[topics >= 0], minlength=K).astype(np.int32),
+        labels=tuple(topic_label([vocabulary[t] for t in row if t >= 0]) or f"topic {k}" for k, row in enumerate(terms.term_ids)),
+        terms=terms,
+        npmi=npmi_by_document(coherence_terms, reference),
+        exclusivity=exclusivity(coherence_terms, _share_in_topic(coherence_terms, counts)),
+        diversity=unique_share(coherence_terms),
+        representatives=_representatives(labels, nearest, cosine, K, points),
+        centroids=centroids,
+        outliers_assigned=moved,
+        rule_agreement=agreement,
+        min_topic_size=cut_size,
+        candidates=tuple(candidates),
+        merges=tuple(merges),
+        seconds=clock.laps,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Points:
+    """Distinct embeddings: first (U,) the document of each, of_document (D,) the point of each document or -1."""
+
+    first: IntArray
+    of_document: IntArray
+
+    @property
+    def n(self) -> int:
+        return len(self.first)
+
+    def spread(self, values: Any, missing: Any = NO_TOPIC) -> Any:
+        """Values of points (U,) to documents (D,)."""
+        return np.where(self.of_document >= 0, values[self.of_document], missing).astype(values.dtype)
+
+    def spread_votes(self, votes: TopicVotes) -> TopicVotes:
+        lengths = np.where(self.of_document >= 0, np.diff(votes.offsets)[self.of_document], 0)
+        offsets = np.concatenate(([0], np.cumsum(lengths)))
+        inside = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)
+        where = np.repeat(votes.offsets[:-1][self.of_document], lengths) + inside
+        return TopicVotes(
+            offsets, votes.topic[where], votes.prob[where], self.spread(votes.unassigned, np.float32(1.0))
+        )
+
+
+def _distinct(embeddings: Float32Array, usable: BoolArray) -> _Points:
+    of_document = np.full(len(usable), -1, np.int32)
+    documents = np.flatnonzero(usable)
+    if not len(documents):
+        return _Points(np.zeros(0, np.int32), of_document)
+    rows = np.ascontiguousarray(embeddings[documents])
+    _, first, inverse = np.unique(
+        rows.view([("row", np.void, rows.strides[0])]).ravel(), return_index=True, return_inverse=True
+    )
+    order = np.argsort(first, kind="stable")  # points in the order their first document has
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    of_document[documents] = rank[inverse]
+    return _Points(documents[first[order]].astype(np.int32), of_document)
+
+
+def _by_size(labels: IntArray, points: _Points) -> tuple[IntArray, int]:
+    """Number topics by their number of documents, ties by the earlier first document."""
+    K = int(labels.max(initial=-1)) + 1
+    sizes = np.bincount(points.spread(labels)[points.spread(labels) >= 0], minlength=K)
+    first = np.array([np.flatnonzero(labels == k)[0] for k in range(K)])
+    rank = np.empty(K, np.int32)
+    rank[np.lexsort((first, -sizes))] = np.arange(K, dtype=np.int32)
+    return np.where(labels >= 0, rank[labels], NO_TOPIC).astype(np.int32), K
+
+
+def _share_in_topic(term_ids: IntArray, counts: CsrMatrix) -> FloatArray:
+    totals = np.asarray(counts.sum(axis=0)).ravel()
+    shares = np.zeros(term_ids.shape)
+    columns = sparse.csr_array(counts)
+    for k, row in enumerate(term_ids):
+        given = row >= 0
+        if given.any():
+            dense = dict(
+                zip(
+                    columns.indices[columns.indptr[k] : columns.indptr[k + 1]],
+                    columns.data[columns.indptr[k] : columns.indptr[k + 1]],
+                    strict=True,
+                )
+            )
+            shares[k, given] = [dense.get(t, 0) / totals[t] for t in row[given]]
+    return shares
+
+
+def _representatives(labels: IntArray, nearest: IntArray, cosine: Float32Array, K: int, points: _Points) -> IntArray:
+    """The documents of each topic that are closest to its centroid, those first whose nearest topic it is."""
+    found = np.full((K, REPRESENTATIVES), -1, np.int32)
+    for k in range(K):
+        members = np.flatnonzero(labels == k)
+        order = np.lexsort((members, -cosine[members], nearest[members] != k))[:REPRESENTATIVES]
+        found[k, : len(order)] = points.first[members[order]]
+    return found
+
+
+class _Clock:
+    def __init__(self) -> None:
+        self.laps: dict[str, float] = {}
+        self._last = time.perf_counter()
+
+    def lap(self, stage: str) -> None:
+        now = time.perf_counter()
+        self.laps[stage] = round(self.laps.get(stage, 0.0) + now - self._last, 3)
+        self._last = now

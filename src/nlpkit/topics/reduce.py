@@ -1,0 +1,102 @@
+"""Embeddings to a few dimensions by UMAP (McInnes, Healy & Melville 2018), the same bytes on any number of threads.
+
+umap-learn is reproducible on one core only, and spends most of its time compiling. This is the same method: exact
+neighbours, fuzzy union, then the layout with all points of an epoch moved at once (as `batch = TRUE` in uwot does), with
+counter-based random numbers. The start is the principal axes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numba
+import numpy as np
+from scipy import optimize, sparse
+
+from nlpkit.kernels.layout import bandwidths, layout_epochs
+from nlpkit.topics.neighbours import Neighbours
+from nlpkit.types import CsrMatrix, Float32Array, FloatArray
+
+NEGATIVE_SAMPLES = 5
+PARALLEL_FROM = 4096
+
+
+def fuzzy_graph(neighbours: Neighbours) -> CsrMatrix:
+    """Return the symmetric fuzzy neighbour graph (D, D) float32: w = u + uᵀ - u ∘ uᵀ, u_ij = exp(-(d_ij - rho_i)/sigma_i).
+
+    The cosine distance is 1 - similarity. As in umap-learn a point counts among its own k neighbours, so `neighbours`
+    with k = 14 is its n_neighbors = 15.
+    """
+    D, k = neighbours.index.shape
+    distances = np.zeros((D, k + 1))
+    distances[:, 1:] = np.maximum(1.0 - neighbours.similarity, 0.0)
+    rho, sigma = np.empty(D), np.empty(D)
+    bandwidths(distances, rho, sigma)
+    gaps = np.maximum(distances[:, 1:] - rho[:, None], 0.0)
+    u = np.exp(-gaps / sigma[:, None]).astype(np.float32)
+    rows = np.repeat(np.arange(D, dtype=np.int32), k)
+    directed = sparse.csr_array((u.ravel(), (rows, neighbours.index.ravel())), shape=(D, D))
+    transposed = sparse.csr_array(directed.T)
+    graph = sparse.csr_array(directed + transposed - directed * transposed)
+    graph.sort_indices()
+    return graph
+
+
+def low_dimensional_curve(min_dist: float, spread: float = 1.0) -> tuple[float, float]:
+    """Return a, b of 1/(1 + a d^2b) fitted to the target curve of UMAP (§3.2): 1 up to min_dist, then exp(-(d - min_dist)/spread)."""
+    d = np.linspace(0.0, 3.0 * spread, 300)
+    target = np.where(d < min_dist, 1.0, np.exp(-(d - min_dist) / spread))
+    (a, b), _ = optimize.curve_fit(lambda x, a, b: 1.0 / (1.0 + a * x ** (2 * b)), d, target)
+    return float(a), float(b)
+
+
+def principal_axes(embeddings: Float32Array, n: int) -> Float32Array:
+    """Return the first n principal component scores (D, n) float32, signs fixed so that the largest loading is positive."""
+    X = embeddings.astype(np.float64)
+    X -= X.mean(axis=0)
+    _, vectors = np.linalg.eigh(X.T @ X)
+    axes = vectors[:, ::-1][:, :n]
+    axes = axes * np.sign(axes[np.abs(axes).argmax(axis=0), np.arange(axes.shape[1])])
+    return np.asarray(X @ axes, np.float32)
+
+
+def umap_layout(
+    graph: CsrMatrix,
+    start: Float32Array,
+    *,
+    min_dist: float = 0.0,
+    n_epochs: int | None = None,
+    seed: int = 42,
+    threads: int = 1,
+    progress: Callable[[float], None] | None = None,
+) -> Float32Array:
+    """Return the layout (D, L) float32 of a fuzzy graph, from `start` (D, L).
+
+    Args:
+        graph: (D, D) CSR of `fuzzy_graph`.
+        start: first positions; scaled to ±10 and jittered by 1e-4.
+        min_dist: closest distance of points that belong together.
+        n_epochs: passes; None = 500 up to 10,000 points, else 200, as umap-learn.
+        seed: of jitter and negative samples.
+        threads: workers; a layout of under 4,096 points stays on one, which is faster.
+        progress: called with the share of passes done.
+    """
+    D = graph.shape[0]
+    n_epochs = n_epochs or (500 if D <= 10_000 else 200)
+    a, b = low_dimensional_curve(min_dist)
+    layout = np.ascontiguousarray(start, np.float32)
+    layout = layout * np.float32(10.0 / max(float(np.abs(layout).max()), 1e-12))
+    layout += np.random.default_rng(seed).normal(scale=1e-4, size=layout.shape).astype(np.float32)
+    weights = graph.data
+    top = float(weights.max()) if len(weights) else 1.0
+    period: FloatArray = np.where(weights * n_epochs < top, np.inf, top / np.maximum(weights, 1e-12)).astype(np.float64)
+    numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS) if D >= PARALLEL_FROM else 1)
+    step = max(n_epochs // 50, 1)
+    for first in range(0, n_epochs, step):
+        last = min(first + step, n_epochs)
+        layout_epochs(
+            layout, graph.indptr, graph.indices, period, a, b, seed * 1_000_003, first, last, n_epochs, NEGATIVE_SAMPLES
+        )
+        if progress:
+            progress(last / n_epochs)
+    return layout
