@@ -1,0 +1,246 @@
+"""Every Parquet artifact: its footer block, its columns, and how it is checked, read and written.
+
+Under the footer key `nlpkit` stands one JSON block:
+
+    {"kind": "documents", "schema_version": 1, "nlpkit_version": "0.1.0", "command": "preprocess",
+     "parameters": {…}, "seed": 42, "inputs": [{"path": …, "rows": …, "sha256": …}], "steps": [earlier blocks]}
+
+`steps` holds what earlier commands did to the same table, oldest first. Nothing in the block depends on the clock.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from nlpkit import __version__
+from nlpkit.errors import InputError, SchemaError
+from nlpkit.io.atomic import atomic_file
+from nlpkit.io.corpora import DroppedRow, InputInfo
+
+FOOTER_KEY = b"nlpkit"
+SCHEMA_VERSION = 1
+DOCUMENTS = "documents"
+# Stored as list<string>: every reader sees plain strings, and the codes of the Parquet dictionary are read as they are.
+TOKENS_TYPE = pa.list_(pa.string())
+DICTIONARY_BYTES = 1 << 28
+WHAT_TO_RUN = {
+    "documents": "nlpkit preprocess",
+    "topics": "nlpkit bertopic",
+    "topic_terms": "nlpkit ctfidf or nlpkit bertopic",
+}
+
+
+def footer_block(
+    kind: str,
+    *,
+    command: str,
+    parameters: dict[str, Any],
+    seed: int | None,
+    inputs: Sequence[InputInfo],
+    previous: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Return the provenance block of an artifact; `previous` is the block of the document table it was made from."""
+    steps = (
+        [] if previous is None else [*previous.get("steps", ()), {k: v for k, v in previous.items() if k != "steps"}]
+    )
+    return {
+        "kind": kind,
+        "schema_version": SCHEMA_VERSION,
+        "nlpkit_version": __version__,
+        "command": command,
+        "parameters": parameters,
+        "seed": seed,
+        "inputs": [asdict(i) for i in inputs],
+        "steps": steps,
+    }
+
+
+def step_parameters(block: dict[str, Any] | None, command: str) -> dict[str, Any] | None:
+    """Return the parameters of the last step of a table that `command` did, or None if there was none."""
+    if block is None:
+        return None
+    for step in [block, *reversed(block.get("steps", []))]:
+        if step.get("command") == command:
+            found: dict[str, Any] = step["parameters"]
+            return found
+    return None
+
+
+def with_footer(schema: pa.Schema, block: dict[str, Any]) -> pa.Schema:
+    """Return a schema that carries the block, its keys in a fixed order."""
+    return schema.with_metadata({FOOTER_KEY: json.dumps(block, sort_keys=True, ensure_ascii=False).encode()})
+
+
+def read_footer(path: Path) -> dict[str, Any] | None:
+    """Return the block of a Parquet file, or None when it has none.
+
+    Raises:
+        InputError: the file is not Parquet.
+    """
+    metadata = _open(path).schema_arrow.metadata or {}
+    if FOOTER_KEY not in metadata:
+        return None
+    block: dict[str, Any] = json.loads(metadata[FOOTER_KEY])
+    return block
+
+
+def check_footer(block: dict[str, Any] | None, kinds: Iterable[str], where: str) -> None:
+    """Check kind and schema version of a block before the first row is read; a table without a block passes as raw.
+
+    Raises:
+        SchemaError: another kind, or a schema version newer than this nlpkit reads.
+    """
+    if block is None:
+        return
+    wanted = list(kinds)
+    if block.get("schema_version", 0) > SCHEMA_VERSION:
+        raise SchemaError(
+            f"{where} has schema version {block['schema_version']}, this nlpkit ({__version__}) reads up to "
+            f"{SCHEMA_VERSION}; it was written by nlpkit {block.get('nlpkit_version')}: update nlpkit"
+        )
+    if block.get("kind") not in wanted:
+        commands = " or ".join(WHAT_TO_RUN.get(k, f"a command that writes {k}") for k in wanted)
+        raise SchemaError(
+            f"{where} holds '{block.get('kind')}', a table of '{' or '.join(wanted)}' was needed; make one with: {commands}"
+        )
+
+
+def _open(path: Path) -> pq.ParquetFile:
+    try:
+        return pq.ParquetFile(path, read_dictionary=["tokens.list.element"])
+    except FileNotFoundError:
+        raise InputError(f"{path} does not exist") from None
+    except (pa.ArrowInvalid, OSError) as error:
+        raise InputError(f"{path} is not a readable Parquet file: {str(error).splitlines()[0]}") from None
+
+
+def read_table(path: Path, kinds: Iterable[str], columns: Sequence[str] | None = None) -> pa.Table:
+    """Return a small artifact whole, after its footer was checked.
+
+    Raises:
+        InputError: not Parquet; SchemaError: another kind or version.
+    """
+    check_footer(read_footer(path), kinds, str(path))
+    file = _open(path)
+    groups = [file.read_row_group(i, columns=columns) for i in range(file.num_row_groups)]
+    return pa.concat_tables(groups) if groups else file.schema_arrow.empty_table()
+
+
+def write_table(path: Path, table: pa.Table, block: dict[str, Any]) -> None:
+    """Write a small artifact whole. The caller makes it appear atomically (`atomic_directory`, `atomic_file`)."""
+    schema = with_footer(_stored_schema(table.schema), block)
+    with pq.ParquetWriter(path, schema, compression="zstd", dictionary_pagesize_limit=DICTIONARY_BYTES) as writer:
+        if table.num_rows:
+            writer.write_table(_stored(table, schema))
+
+
+def _stored_schema(schema: pa.Schema) -> pa.Schema:
+    fields = [f.with_type(TOKENS_TYPE) if f.name == "tokens" else f for f in schema]
+    return pa.schema(fields)
+
+
+def _stored(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    return table.cast(pa.schema(list(schema))).replace_schema_metadata(schema.metadata)
+
+
+class DocumentSink(Protocol):
+    """Takes the batches of a document table in order."""
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Append a batch."""
+
+
+class _ParquetSink:
+    def __init__(self, path: Path, schema: pa.Schema) -> None:
+        self._schema = schema
+        self.writer = pq.ParquetWriter(path, schema, compression="zstd", dictionary_pagesize_limit=DICTIONARY_BYTES)
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        self.writer.write_table(_stored(pa.Table.from_batches([batch]), self._schema))
+
+
+class _JsonlSink:
+    """One JSON object a line on stdout: what pipes carry. float32 values are printed so that they read back exactly."""
+
+    def __init__(self) -> None:
+        self._out = sys.stdout
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        columns = {name: _json_values(batch.column(i)) for i, name in enumerate(batch.schema.names)}
+        for row in zip(*columns.values(), strict=True):
+            self._out.write(json.dumps(dict(zip(columns, row, strict=True)), ensure_ascii=False, default=str) + "\n")
+        self._out.flush()
+
+
+def _json_values(column: pa.Array) -> list[Any]:
+    kind = column.type
+    if pa.types.is_fixed_size_list(kind) and pa.types.is_float32(kind.value_type):
+        return [None if row is None else [float(str(np.float32(x))) for x in row] for row in column.to_pylist()]
+    if pa.types.is_float32(kind):
+        return [None if x is None else float(str(np.float32(x))) for x in column.to_pylist()]
+    return list(column.to_pylist())
+
+
+@contextmanager
+def document_sink(target: str, schema: pa.Schema, block: dict[str, Any], *, force: bool) -> Iterator[DocumentSink]:
+    """Open a target for a document table: a .parquet path (atomic), or `-` for JSONL on stdout.
+
+    Raises:
+        OutputExistsError, UsageError, InputError: see `check_target`.
+    """
+    if target == "-":
+        yield _JsonlSink()
+        return
+    with atomic_file(Path(target), force=force) as part:
+        sink = _ParquetSink(part, with_footer(_stored_schema(schema), block))
+        try:
+            yield sink
+        finally:
+            sink.writer.close()
+
+
+DROPPED_SCHEMA = pa.schema([("id", pa.string()), ("stage", pa.string()), ("reason", pa.string())])
+
+
+def dropped_path(target: str) -> Path | None:
+    """Return where the dropped rows of an output are listed: `<output stem>.dropped.parquet` beside it, None for stdout."""
+    if target == "-":
+        return None
+    path = Path(target)
+    return path.with_name(f"{path.stem}.dropped.parquet")
+
+
+def write_dropped(target: str, dropped: Sequence[DroppedRow], block: dict[str, Any]) -> Path | None:
+    """List the dropped rows of an output beside it; with none, an older list at that place is removed."""
+    path = dropped_path(target)
+    if path is None:
+        return None
+    if not dropped:
+        path.unlink(missing_ok=True)
+        return None
+    with atomic_file(path, force=True) as part:
+        write_table(part, dropped_table(dropped), {**block, "kind": "dropped"})
+    return path
+
+
+def dropped_table(dropped: Sequence[DroppedRow]) -> pa.Table:
+    """Return dropped rows as a table (id, stage, reason)."""
+    return pa.Table.from_pylist([asdict(d) for d in dropped], schema=DROPPED_SCHEMA)
+
+
+def file_size(path: Path) -> int:
+    """Return the bytes of a file, or of all files below a directory."""
+    if path.is_dir():
+        return sum(f.stat().st_size for f in path.rglob("*") if f.is_file())
+    return os.stat(path).st_size

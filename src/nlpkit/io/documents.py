@@ -1,0 +1,107 @@
+"""Columns of a document table to the arrays of the core, and back."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from nlpkit.errors import ColumnError
+from nlpkit.types import Float32Array, IntArray, LongArray, TokenTable
+
+DICTIONARY_TOKENS = pa.list_(pa.dictionary(pa.int32(), pa.string()))
+
+
+def tokens_column(offsets: LongArray, term_ids: IntArray, terms: pa.Array) -> pa.ListArray:
+    """Return the tokens column of a batch as list<dictionary>: one string per distinct term of the batch.
+
+    Args:
+        offsets: (D+1,) int64; term_ids: (N,) int32 into terms (V,), an Arrow string array.
+    """
+    used, codes = np.unique(term_ids, return_inverse=True)
+    dictionary = terms.take(pa.array(used, pa.int32()))
+    flat = pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), dictionary)
+    return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), flat)
+
+
+def token_table(column: pa.ChunkedArray) -> TokenTable:
+    """Return the tokens column of a document table as term ids, terms in order of first appearance; null counts as empty.
+
+    Raises:
+        ColumnError: the column does not hold lists of strings.
+    """
+    known: dict[str, int] = {}
+    offsets, ids, at = [np.zeros(1, np.int64)], [], 0
+    for chunk in column.chunks:
+        if not pa.types.is_list(chunk.type) and not pa.types.is_large_list(chunk.type):
+            raise ColumnError(
+                f"column 'tokens' holds {chunk.type}, lists of strings were needed; make it with: nlpkit preprocess"
+            )
+        lengths = np.asarray(chunk.value_lengths().fill_null(0).to_numpy(zero_copy_only=False), np.int64)
+        flat = chunk.flatten()
+        if not pa.types.is_dictionary(flat.type):
+            if not pa.types.is_string(flat.type) and not pa.types.is_large_string(flat.type):
+                raise ColumnError(f"column 'tokens' holds lists of {flat.type}, lists of strings were needed")
+            flat = flat.dictionary_encode()
+        if flat.null_count:
+            raise ColumnError("column 'tokens' holds null terms; make it again with: nlpkit preprocess")
+        codes = flat.indices.to_numpy(zero_copy_only=False)
+        used, first = np.unique(codes, return_index=True)
+        strings = flat.dictionary.take(pa.array(used[np.argsort(first)])).to_pylist()
+        lookup = np.zeros(len(flat.dictionary), np.int32)
+        lookup[used[np.argsort(first)]] = [known.setdefault(s, len(known)) for s in strings]
+        ids.append(lookup[codes])
+        offsets.append(at + np.cumsum(lengths))
+        at = int(offsets[-1][-1]) if len(lengths) else at
+    joined = np.concatenate(ids) if ids else np.zeros(0, np.int32)
+    return TokenTable(np.concatenate(offsets), joined.astype(np.int32), tuple(known))
+
+
+def embedding_column(embeddings: Float32Array) -> pa.FixedSizeListArray:
+    """Return embeddings (D, E) as fixed_size_list<float32>[E]."""
+    return pa.FixedSizeListArray.from_arrays(
+        pa.array(np.ascontiguousarray(embeddings, np.float32).ravel()), embeddings.shape[1]
+    )
+
+
+def embedding_field(schema: pa.Schema, dim: int) -> pa.Schema:
+    """Return the schema with an embedding column of this many dimensions, appended or replaced in place."""
+    at = schema.get_field_index("embedding")
+    field = pa.field("embedding", pa.list_(pa.float32(), dim))
+    return schema.append(field) if at < 0 else schema.set(at, field)
+
+
+def embedding_matrix(column: pa.ChunkedArray) -> Float32Array:
+    """Return the embedding column as (D, E) float32, rows L2-normalised.
+
+    Raises:
+        ColumnError: not lists of numbers of one length, or a null or non-finite row.
+    """
+    array = column.combine_chunks()
+    if isinstance(array, pa.ChunkedArray):
+        array = array.chunk(0)
+    kind = array.type
+    if not (pa.types.is_fixed_size_list(kind) or pa.types.is_list(kind) or pa.types.is_large_list(kind)):
+        raise ColumnError(
+            f"column 'embedding' holds {kind}, lists of numbers were needed; make it with: nlpkit sbert-embed"
+        )
+    lengths = (
+        set(array.value_lengths().unique().to_pylist()) if not pa.types.is_fixed_size_list(kind) else {kind.list_size}
+    )
+    if array.null_count or len(lengths) > 1:
+        raise ColumnError(
+            "column 'embedding' has rows without a vector or of different lengths; make it again with: nlpkit sbert-embed"
+        )
+    size = lengths.pop() if lengths else 0
+    matrix = array.flatten().to_numpy(zero_copy_only=False).astype(np.float32).reshape(len(array), size)
+    if not np.isfinite(matrix).all():
+        raise ColumnError("column 'embedding' has values that are not finite; make it again with: nlpkit sbert-embed")
+    norms = np.linalg.norm(matrix.astype(np.float64), axis=1, keepdims=True)
+    return np.where(np.abs(norms - 1.0) < 1e-3, matrix, matrix / np.maximum(norms, 1e-12)).astype(np.float32)
+
+
+def add_column(batch: pa.RecordBatch, name: str, column: pa.Array) -> pa.RecordBatch:
+    """Return the batch with a column appended, or replaced in place when there is one of that name."""
+    at = batch.schema.get_field_index(name)
+    if at < 0:
+        return batch.append_column(name, column)
+    return batch.set_column(at, name, column)
