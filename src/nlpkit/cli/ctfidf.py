@@ -1,0 +1,147 @@
+"""nlpkit ctfidf: the terms that tell the classes of a column apart."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from nlpkit.cli import console
+from nlpkit.cli.options import Inputs, OutputFlags, ReadFlags, RunFlags, command
+from nlpkit.errors import ColumnError, InputError, missing_column
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def ctfidf_cli(
+    inputs: Inputs,
+    out: OutputFlags,
+    read: ReadFlags,
+    run: RunFlags,
+    by: Annotated[
+        str,
+        typer.Option(help="Column of the classes: label, topic, source …; date:year, date:month, date:day cut a date."),
+    ] = "label",
+    top_n: Annotated[int, typer.Option("--top-n", min=1, help="Terms of each class.")] = 30,
+) -> None:
+    """Weigh terms by class (c-tf-idf): tf / words of the class · ln(1 + mean words per class / tf of the term).
+
+    Works on any column of a document table; documents without a value (or of topic -1) are left out. Tokens are made when
+    they are missing. Writes a table (class, rank, term, weight) and prints the ten strongest terms of each class.
+
+    \b
+    Examples:
+      nlpkit ctfidf data/samples/news.jsonl --by label
+      nlpkit ctfidf data/samples/news.jsonl --by date:year --top-n 10
+      nlpkit ctfidf data/samples/news.jsonl --by source -o terms.parquet
+    """
+    import pyarrow as pa
+
+    from nlpkit.cli.pipeline import tokens_of
+    from nlpkit.io.artifacts import document_sink, footer_block
+    from nlpkit.io.atomic import check_target
+    from nlpkit.io.corpora import open_documents
+    from nlpkit.text.preprocess import PreprocessOptions
+    from nlpkit.weighting.ctfidf import class_tfidf, top_terms
+    from nlpkit.weighting.dtm import count_terms, group_rows
+
+    if out.output not in (None, "-"):
+        check_target(Path(str(out.output)), force=out.force)
+    stream = open_documents(inputs, read.read_options())
+    table = stream.read_all()
+    if run.dry_run:
+        console.note(f"{table.num_rows:,} documents; nothing was written")
+        return
+    classes, names = class_column(table, by, inputs[0])
+    tokens, report = tokens_of(table, PreprocessOptions())
+    weights = class_tfidf(group_rows(count_terms(tokens), classes, len(names)))
+    best = top_terms(weights, top_n)
+
+    rows: list[dict[str, Any]] = []
+    for c, name in enumerate(names):
+        for rank, (term, weight) in enumerate(zip(best.term_ids[c], best.weights[c], strict=True), 1):
+            if term >= 0:
+                rows.append({"class": name, "rank": rank, "term": tokens.terms[term], "weight": weight})
+    schema = pa.schema([("class", pa.string()), ("rank", pa.int32()), ("term", pa.string()), ("weight", pa.float32())])
+    result = pa.Table.from_pylist(rows, schema=schema)
+    parameters = {"by": by, "top_n": top_n, "classes": len(names), "left_out": int((classes < 0).sum())}
+    block = footer_block(
+        "class_terms",
+        command="ctfidf",
+        parameters=parameters,
+        seed=None,
+        inputs=stream.inputs,
+        previous=stream.metadata,
+    )
+    if report is not None:
+        from nlpkit.cli.preprocess import describe_tokens
+
+        console.note(describe_tokens(report))
+    if parameters["left_out"]:
+        console.note(f"{parameters['left_out']:,} documents have no value in '{by}' and are left out")
+    if out.output is not None:
+        with document_sink(out.output, schema, block, force=out.force) as sink:
+            for batch in result.to_batches():
+                sink.write(batch)
+        if out.output == "-":
+            return
+        console.note(f"wrote {out.output}: {len(rows):,} terms of {len(names)} classes")
+    if run.json:
+        terms: dict[str, list[str]] = {name: [] for name in names}
+        for row in rows:
+            terms[row["class"]].append(row["term"])
+        console.emit_json({"by": by, "documents": table.num_rows, "left_out": parameters["left_out"], "terms": terms})
+        return
+    sizes = [int((classes == c).sum()) for c in range(len(names))]
+    console.table(
+        [by, "documents", "top terms"],
+        [
+            [name, console.count(sizes[c]), " ".join(tokens.terms[t] for t in best.term_ids[c, :10] if t >= 0)]
+            for c, name in enumerate(names)
+        ],
+        right=["documents"],
+    )
+
+
+DATE_PARTS = {"year": 4, "month": 7, "day": 10}
+
+
+def class_column(table: pa.Table, by: str, where: str) -> tuple[Any, list[str]]:
+    """Return the class of each document (D,) int32, -1 for none, and the class names in sorted order.
+
+    Raises:
+        ColumnError: no such column, or its values are not single values.
+        InputError: fewer than two classes.
+    """
+    import numpy as np
+    import pyarrow as pa
+
+    name, _, part = by.partition(":")
+    if name not in table.column_names:
+        raise missing_column(where, name, table.column_names, "--by")
+    if part and part not in DATE_PARTS:
+        raise ColumnError(f"--by {by}: after the colon goes year, month or day")
+    column = table.column(name)
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if pa.types.is_nested(kind):
+        raise ColumnError(f"column '{name}' holds {kind}; classes must be single values")
+    values = [None if v is None or v == "" else str(v) for v in column.to_pylist()]
+    if name == "topic":
+        values = [None if v == "-1" else v for v in values]
+    if part:
+        values = [None if v is None else v[: DATE_PARTS[part]] for v in values]
+    numeric = pa.types.is_integer(kind) or pa.types.is_floating(kind)
+    names = sorted({v for v in values if v is not None}, key=(lambda v: (float(v), v)) if numeric else None)
+    if len(names) < 2:
+        raise InputError(
+            f"column '{name}' of {where} has {len(names)} classes; c-tf-idf compares at least two; name another with --by"
+        )
+    number = {v: i for i, v in enumerate(names)}
+    return np.array([-1 if v is None else number[v] for v in values], np.int32), names
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the app."""
+    command(app, "ctfidf", ctfidf_cli)

@@ -1,0 +1,182 @@
+"""Options that mean the same on every command (DESIGN §4), as records that `command` unfolds into the signature."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from pathlib import Path
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+from nlpkit.cli import config, console
+from nlpkit.errors import UsageError
+
+Inputs = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="INPUT...",
+        help="Files, directories, globs or - (stdin): jsonl json csv tsv parquet txt xml, also .gz .zst .bz2.",
+        show_default=False,
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class RunFlags:
+    """How a command runs and what it says."""
+
+    seed: Annotated[int, typer.Option("--seed", "--random-state", help="Of everything random.")] = 42
+    threads: Annotated[
+        int, typer.Option("--threads", min=0, help="0 = all cores. The result does not depend on it.")
+    ] = 0
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", "-n", help="Say rows, tokens, memory, time and disk; write nothing.")
+    ] = False
+    json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout instead of tables.")] = False
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only errors on stderr.")] = False
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Say more on stderr.")] = False
+    progress: Annotated[
+        bool | None,
+        typer.Option("--progress/--no-progress", help="Bars on stderr; default: on a terminal.", show_default=False),
+    ] = None
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            "--config",
+            metavar="FILE",
+            is_eager=True,
+            callback=config.load_config,
+            help="TOML; a flag wins over NLPKIT_<OPTION>, that over the file, that over the default.",
+            show_default=False,
+        ),
+    ] = None
+
+    def n_threads(self) -> int:
+        """The number of workers, at least 1."""
+        import os
+
+        return self.threads or len(os.sched_getaffinity(0))
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFlags:
+    """How documents are read."""
+
+    text_col: Annotated[str, typer.Option(help="Column of the text.")] = "text"
+    id_col: Annotated[str, typer.Option(help="Column of the id; 'none' numbers the rows.")] = "id"
+    label_col: Annotated[str, typer.Option(help="Column of the label.")] = "label"
+    date_col: Annotated[str, typer.Option(help="Column of the date.")] = "date"
+    format: Annotated[
+        str | None,
+        typer.Option(help="jsonl json csv tsv parquet txt xml sgml; default: by suffix.", show_default=False),
+    ] = None
+    encoding: Annotated[
+        str | None, typer.Option(help="Force an encoding; default: UTF-8, else detected.", show_default=False)
+    ] = None
+    encoding_errors: Annotated[str, typer.Option(help="strict, or replace bytes that are not text.")] = "strict"
+    txt_docs: Annotated[str, typer.Option(help="A document per line or file of .txt; auto: one file = lines.")] = "auto"
+    xml_record: Annotated[
+        str | None, typer.Option(metavar="NAME", help="XML/SGML element that is one document.", show_default=False)
+    ] = None
+    xml_field: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COL=PATH", help="XML column, e.g. text=revision/text or id=@id.", show_default=False),
+    ] = None
+    types: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COL=TYPE", help="string, int, float or bool for a column.", show_default=False),
+    ] = None
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first N documents.", show_default=False)] = None
+
+    def read_options(self) -> Any:
+        """Return `nlpkit.io.corpora.ReadOptions`."""
+        from nlpkit.io.corpora import ReadOptions
+
+        return ReadOptions(
+            format=self.format,
+            text_col=self.text_col,
+            id_col=self.id_col,
+            label_col=self.label_col,
+            date_col=self.date_col,
+            encoding=self.encoding,
+            encoding_errors=self.encoding_errors,
+            txt_docs=self.txt_docs,
+            xml_record=self.xml_record,
+            xml_fields=_pairs(self.xml_field, "--xml-field"),
+            types=_pairs(self.types, "--types"),
+            limit=self.limit,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class OutputFlags:
+    """Where a command writes."""
+
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", metavar="PATH", help="File, directory or - (stdout).", show_default=False),
+    ] = None
+    force: Annotated[bool, typer.Option("--force", "-f", help="Replace an existing output.")] = False
+
+    def target(self, example: str) -> str:
+        """Return the output, which must have been given.
+
+        Raises:
+            UsageError: it was not.
+        """
+        if self.output is None:
+            raise UsageError(f"say where to write: -o {example}, or -o - for JSON lines on stdout")
+        return self.output
+
+
+def _pairs(given: Sequence[str] | None, option: str) -> tuple[tuple[str, str], ...]:
+    pairs = []
+    for item in given or ():
+        name, equals, value = item.partition("=")
+        if not equals or not name or not value:
+            raise UsageError(f"{option} takes NAME=VALUE, got '{item}'")
+        pairs.append((name, value))
+    return tuple(pairs)
+
+
+def command(app: typer.Typer, name: str, function: Callable[..., None]) -> None:
+    """Register a command; a parameter annotated with a dataclass becomes the options of its fields.
+
+    The function gets the record filled. Environment variables are NLPKIT_<OPTION>, the same for all commands.
+    """
+    hints = get_type_hints(function, include_extras=True)
+    parameters: list[inspect.Parameter] = []
+    unfolded: dict[str, type] = {}
+    for parameter in inspect.signature(function).parameters.values():
+        hint = hints[parameter.name]
+        if is_dataclass(hint):
+            unfolded[parameter.name] = hint
+            field_hints = get_type_hints(hint, include_extras=True)
+            for field in fields(hint):
+                parameters.append(_parameter(field.name, field.default, field_hints[field.name]))
+        else:
+            parameters.append(_parameter(parameter.name, parameter.default, hint))
+
+    @functools.wraps(function)
+    def run(**values: Any) -> None:
+        records = {}
+        for parameter_name, record in unfolded.items():
+            records[parameter_name] = record(**{f.name: values.pop(f.name) for f in fields(record)})
+        flags = next(r for r in records.values() if isinstance(r, RunFlags))
+        console.use(console.Settings(flags.quiet, flags.verbose, flags.debug, flags.json, flags.progress))
+        function(**values, **records)
+
+    parameters.sort(key=lambda p: p.default is not inspect.Parameter.empty)
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {p.name: p.annotation for p in parameters}
+    del run.__wrapped__  # type: ignore[attr-defined]
+    settings = {"auto_envvar_prefix": "NLPKIT", "help_option_names": ["-h", "--help"]}
+    app.command(name, context_settings=settings)(run)
+
+
+def _parameter(name: str, default: Any, annotation: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)

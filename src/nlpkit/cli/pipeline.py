@@ -1,0 +1,88 @@
+"""Steps that several commands make when a column is missing: tokens, embeddings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from nlpkit.cli import console
+from nlpkit.errors import InputError
+from nlpkit.io.documents import DICTIONARY_TOKENS, add_column, token_table, tokens_column
+from nlpkit.io.spool import spool_beside
+from nlpkit.text.preprocess import Preprocessor, PreprocessOptions, PreprocessReport
+from nlpkit.text.vocab import EncodedBatch, prune_batch
+from nlpkit.types import TokenTable
+
+if TYPE_CHECKING:
+    from nlpkit.io.corpora import DocumentStream
+
+CODES = "__codes"
+
+
+@contextmanager
+def tokenized(
+    stream: DocumentStream, options: PreprocessOptions, target: str
+) -> Iterator[tuple[pa.Schema, Iterator[pa.RecordBatch], PreprocessReport]]:
+    """Yield schema, batches and report of a document stream with its tokens; two passes over a spool beside the target."""
+    work = Preprocessor(options)
+    with spool_beside(target) as spool:
+        with console.progress("tokens", None) as update:
+            rows = 0
+            for batch in stream:
+                encoded = work.encode(batch.column("text"))
+                codes = pa.ListArray.from_arrays(pa.array(encoded.offsets, pa.int32()), pa.array(encoded.term_ids))
+                spool.write(batch.append_column(CODES, codes))
+                rows += batch.num_rows
+                update(rows)
+        if not rows:
+            raise InputError("no documents: the input has no rows that can be used")
+        new_ids, terms, report = work.finish()
+        term_array = pa.array(terms, pa.string())
+        schema = _with_tokens(stream.schema)
+
+        def finished() -> Iterator[pa.RecordBatch]:
+            for batch in spool:
+                codes = batch.column(CODES)
+                offsets = codes.offsets.to_numpy(zero_copy_only=False).astype(np.int64)
+                ids = codes.values.slice(int(offsets[0]), int(offsets[-1] - offsets[0])).to_numpy(zero_copy_only=False)
+                pruned = prune_batch(EncodedBatch(offsets - offsets[0], ids), new_ids)
+                column = tokens_column(pruned.offsets, pruned.term_ids, term_array)
+                plain = batch.select([n for n in batch.schema.names if n != CODES])
+                yield add_column(plain, "tokens", column)
+
+        yield schema, finished(), report
+
+
+def _with_tokens(schema: pa.Schema) -> pa.Schema:
+    at = schema.get_field_index("tokens")
+    field = pa.field("tokens", DICTIONARY_TOKENS)
+    return schema.append(field) if at < 0 else schema.set(at, field)
+
+
+def has_text(column: pa.ChunkedArray) -> Any:
+    """Return which texts hold more than white space (D,)."""
+    import pyarrow.compute as pc
+
+    return pc.greater(pc.utf8_length(pc.utf8_trim_whitespace(column)), 0).to_numpy(zero_copy_only=False)
+
+
+def tokens_of(table: pa.Table, options: PreprocessOptions) -> tuple[TokenTable, PreprocessReport | None]:
+    """Return the tokens of a document table held in memory: its own column, else made with `options` (and a report)."""
+    if "tokens" in table.column_names:
+        return token_table(table.column("tokens")), None
+    if not table.num_rows:
+        raise InputError("no documents: the input has no rows that can be used")
+    work = Preprocessor(options)
+    encoded = [work.encode(chunk) for chunk in table.column("text").chunks]
+    new_ids, terms, report = work.finish()
+    offsets, ids, at = [np.zeros(1, np.int64)], [], 0
+    for batch in encoded:
+        pruned = prune_batch(batch, new_ids)
+        offsets.append(at + pruned.offsets[1:])
+        ids.append(pruned.term_ids)
+        at += int(pruned.offsets[-1])
+    return TokenTable(np.concatenate(offsets), np.concatenate(ids), terms), report

@@ -1,0 +1,182 @@
+"""nlpkit sbert-embed: texts to sentence embeddings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from nlpkit.cli import console
+from nlpkit.cli.options import Inputs, OutputFlags, ReadFlags, RunFlags, command
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from nlpkit.embed.encoder import Encoder
+
+
+@dataclass(frozen=True, slots=True)
+class EncoderFlags:
+    """Which model makes embeddings, and how."""
+
+    model: Annotated[
+        str,
+        typer.Option("--encoder", help="A sentence-transformers model: folder, or name on the hub.", show_default=True),
+    ] = "sentence-transformers/all-MiniLM-L6-v2"
+    device: Annotated[
+        str | None, typer.Option(help="cpu, cuda, mps; default: the best there is.", show_default=False)
+    ] = None
+    precision: Annotated[str, typer.Option(help="auto, fp32, bf16 or fp16; auto = bf16 where the device has it.")] = (
+        "auto"
+    )
+    max_tokens: Annotated[
+        int | None,
+        typer.Option(min=2, help="Tokens of a text that the model sees; default: its own.", show_default=False),
+    ] = None
+    offline: Annotated[bool, typer.Option("--offline", help="Never ask the hub.")] = False
+
+    def load(self, threads: int) -> Encoder:
+        """Load the encoder. Raises MissingError when the model or the extra is not there."""
+        from nlpkit.embed.encoder import load_encoder
+
+        return load_encoder(
+            self.model, device=self.device, precision=self.precision, max_tokens=self.max_tokens, threads=threads, offline=self.offline
+        )  # fmt: skip
+
+
+@dataclass(slots=True)
+class EmbedTotals:
+    """What encoding a corpus came to."""
+
+    docs: int = 0
+    tokens: int = 0
+    tokens_cut: int = 0
+    docs_cut: int = 0
+    seconds: float = 0.0
+
+    def add(self, report: Any) -> None:
+        """Count one more batch."""
+        self.docs += report.n_docs
+        self.tokens += report.tokens
+        self.tokens_cut += report.tokens_cut
+        self.docs_cut += report.docs_cut
+        self.seconds += report.seconds
+
+    def describe(self, encoder: Encoder) -> str:
+        """Return one line on what was encoded and how much the model never saw."""
+        cut = ""
+        if self.tokens_cut:
+            cut = (
+                f"; the model reads {encoder.max_tokens} tokens: {self.docs_cut:,} documents were cut, "
+                f"{self.tokens_cut / self.tokens:.1%} of all tokens were never seen"
+            )
+        rate = self.docs / self.seconds if self.seconds else 0.0
+        return (
+            f"embeddings: {self.docs:,} documents by {encoder.name} ({encoder.origin}, {encoder.device}, "
+            f"{encoder.precision}, {rate:,.0f} docs/s){cut}"
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the counts that do not depend on the clock."""
+        return {"docs": self.docs, "tokens": self.tokens, "tokens_cut": self.tokens_cut, "docs_cut": self.docs_cut}
+
+
+def encoder_parameters(encoder: Encoder, *, normalize: bool = True) -> dict[str, Any]:
+    """Return what identifies an encoder, for footers and models."""
+    return {
+        "encoder": encoder.name,
+        "fingerprint": encoder.fingerprint,
+        "dim": encoder.dim,
+        "max_tokens": encoder.max_tokens,
+        "precision": encoder.precision,
+        "normalize": normalize,
+    }
+
+
+def embed_batches(
+    batches: Iterator[pa.RecordBatch], encoder: Encoder, totals: EmbedTotals, *, normalize: bool = True
+) -> Iterator[pa.RecordBatch]:
+    """Yield the batches with their embedding column, counting into `totals`."""
+    from nlpkit.io.documents import add_column, embedding_column
+
+    done = 0
+    with console.progress("embeddings", None) as update:
+        for batch in batches:
+            texts = [t or "" for t in batch.column("text").to_pylist()]
+            before = done
+            vectors, report = encoder.encode(texts, normalize=normalize, progress=lambda n, b=before: update(b + n))  # type: ignore[misc]
+            totals.add(report)
+            done += len(texts)
+            yield add_column(batch, "embedding", embedding_column(vectors))
+
+
+def sbert_embed_cli(
+    inputs: Inputs,
+    out: OutputFlags,
+    read: ReadFlags,
+    run: RunFlags,
+    encoder: EncoderFlags,
+    normalize: Annotated[bool, typer.Option("--normalize/--no-normalize", help="Vectors of length 1.")] = True,
+) -> None:
+    """Encode texts with a sentence-transformers model and write them as column 'embedding'.
+
+    The default model comes as a package (extra 'minilm') and needs no network. Texts are batched by length, equal texts
+    encoded once; the bytes do not depend on the number of threads. What the model cut off long texts is reported.
+
+    \b
+    Examples:
+      nlpkit sbert-embed data/samples/news.jsonl -o embedded.parquet
+      nlpkit sbert-embed data/samples/news.jsonl --limit 20 --precision fp32 -o embedded.parquet
+      nlpkit sbert-embed data/samples/news.jsonl --limit 20 --max-tokens 64 --offline -o embedded.parquet
+    """
+    from nlpkit.cli.preprocess import dry_run
+    from nlpkit.errors import InputError
+    from nlpkit.io.artifacts import document_sink, footer_block, write_dropped
+    from nlpkit.io.atomic import check_target
+    from nlpkit.io.corpora import open_documents
+    from nlpkit.io.documents import embedding_field
+    from nlpkit.io.spool import spool_beside
+
+    target = out.target("embedded.parquet")
+    if target != "-":
+        check_target(Path(target), force=out.force)
+    stream = open_documents(inputs, read.read_options())
+    if run.dry_run:
+        dry_run(stream, embeds=True)
+        return
+    model = encoder.load(run.n_threads())
+    totals = EmbedTotals()
+    with spool_beside(target) as spool:
+        # the footer names the inputs, which are known (rows, sha256) only when all is read
+        for batch in embed_batches(iter(stream), model, totals, normalize=normalize):
+            spool.write(batch)
+        if not totals.docs:
+            raise InputError("no documents: the input has no rows that can be used")
+        block = footer_block(
+            "documents",
+            command="sbert-embed",
+            parameters={**encoder_parameters(model, normalize=normalize), **totals.as_dict()},
+            seed=None,
+            inputs=stream.inputs,
+            previous=stream.metadata,
+        )
+        with document_sink(target, embedding_field(stream.schema, model.dim), block, force=out.force) as sink:
+            for batch in spool:
+                sink.write(batch)
+        dropped = write_dropped(target, stream.dropped, block)
+    console.note(totals.describe(model))
+    if stream.dropped:
+        console.warn(f"{len(stream.dropped)} rows could not be used{f'; see {dropped}' if dropped else ''}")
+    if target != "-":
+        console.note(f"wrote {target}: {totals.docs:,} documents; next: nlpkit bertopic {target} -o run/")
+        if run.json:
+            report = {"output": target, **totals.as_dict(), **encoder_parameters(model, normalize=normalize)}
+            console.emit_json({**report, "dropped": len(stream.dropped), "device": model.device})
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the app."""
+    command(app, "sbert-embed", sbert_embed_cli)
