@@ -338,3 +338,20 @@ def test_report_is_plain_numbers(encoder: Encoder) -> None:
     _, report = encoder.encode(["a cat"])
     assert isinstance(report, EncodeReport)
     json.dumps(report.__dict__)
+
+
+@pytest.mark.parametrize(("capability", "precision"), [((7, 5), "fp32"), ((8, 0), "bf16"), ((9, 0), "bf16")])
+def test_auto_precision_on_cuda(capability: tuple[int, int], precision: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    from nlpkit.embed.hardware import choose_device, choose_precision
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: capability)
+    assert choose_device(None) == torch.device("cuda")
+    device = choose_device("cuda:1")
+    assert choose_precision("auto", device) == precision
+    assert choose_precision("fp16", device) == "fp16"
+    with pytest.raises(UsageError, match=r"device 'cuda:2' is not available \(found: cpu, cuda:0, cuda:1\)"):
+        choose_device("cuda:2")

@@ -74,6 +74,13 @@ def test_run_here_agrees(tiny: Path, sentences: list[str]) -> None:
     np.testing.assert_allclose(own.encode(sentences)[0], peer_vectors(tiny, sentences), atol=1e-5)
 
 
+def test_padded_batches_as_on_a_gpu(tiny: Path, sentences: list[str]) -> None:
+    own = load_encoder(str(tiny), precision="fp32", batch_tokens=50)
+    expected, _ = own.encode(sentences)
+    own._engine.pads = True
+    np.testing.assert_allclose(own.encode(sentences)[0], expected, atol=1e-5)
+
+
 @pytest.mark.parametrize("mode", ["cls", "max", "mean_sqrt_len_tokens", "weightedmean", "lasttoken"])
 def test_pooling_agrees(make_model: MakeModel, sentences: list[str], mode: str) -> None:
     folder = make_model(pooling={"embedding_dimension": 32, "pooling_mode": mode})
@@ -106,6 +113,7 @@ def test_a_dense_module_is_left_to_sentence_transformers(
     raw, _ = own.encode(sentences, normalize=False)
     assert not np.allclose(np.linalg.norm(raw, axis=1), 1)
     assert own.encode([])[0].shape == (0, 5)
+    assert np.isfinite(own.encode(["", " ", "a\ud800b"])[0]).all()
     here = load_encoder(str(make_model("plain")), precision="fp32").encode(sentences)[1]
     assert (report.tokens, report.tokens_cut, report.docs_cut) == (here.tokens, here.tokens_cut, here.docs_cut)
 

@@ -96,7 +96,7 @@ class Encoder:
             unique.setdefault(text, len(unique))
         which = np.fromiter((unique[text] for text in texts), np.int64, count=len(texts))
         copies = np.bincount(which, minlength=len(unique))
-        read = self._engine.read(list(unique))
+        read = self._engine.read([encodable(text) for text in unique])
 
         def done(rows: IntArray) -> None:
             if progress is not None:
@@ -253,3 +253,12 @@ def unit_length(vectors: FloatArray) -> FloatArray:
     lengths = np.sqrt(np.square(vectors, dtype=np.float64).sum(axis=1, keepdims=True))
     unit: FloatArray = (vectors / np.maximum(lengths, 1e-12)).astype(np.float32)
     return unit
+
+
+def encodable(text: str) -> str:
+    """Return the text with lone surrogates, which JSON can bring in and UTF-8 cannot hold, replaced by '?'."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode(errors="replace").decode()
+    return text

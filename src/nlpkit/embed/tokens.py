@@ -98,16 +98,6 @@ def iterate_ids(tokenizer: Tokenizer, texts: Sequence[str]) -> Iterator[list[int
         while stop < len(texts) and stop - start < _CHUNK_TEXTS and (stop == start or chars < _CHUNK_CHARS):
             chars += len(texts[stop])
             stop += 1
-        chunk = [_encodable(text) for text in texts[start:stop]]
-        for encoding in tokenizer.encode_batch_fast(chunk, add_special_tokens=False):
+        for encoding in tokenizer.encode_batch_fast(texts[start:stop], add_special_tokens=False):
             yield encoding.ids
         start = stop
-
-
-def _encodable(text: str) -> str:
-    """Return the text with lone surrogates, which JSON can bring in and UTF-8 cannot hold, replaced by '?'."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode(errors="replace").decode()
-    return text
