@@ -33,10 +33,11 @@ def choose_precision(name: str, device: torch.device) -> str:
     """
     if name == "fp16" and device.type != "cuda":
         raise UsageError(f"precision fp16 needs cuda, the device is {device}; use bf16 or fp32")
-    if device.type == "cuda":
-        fast = torch.cuda.get_device_capability(device)[0] >= 8  # torch calls older ones able, too: they emulate it
-    else:
-        fast = device.type == "cpu" and cpu_has_bf16()
+    # torch.cuda.is_bf16_supported is true on older cards as well: they emulate it, slower than fp32
+    fast = {
+        "cuda": lambda: torch.cuda.get_device_capability(device)[0] >= 8,
+        "cpu": cpu_has_bf16,
+    }.get(device.type, lambda: False)()
     if name == "bf16" and not fast:
         logger.warning("%s does not multiply in bf16 natively; fp32 is likely to be faster", device)
     if name == "auto":
