@@ -1,0 +1,301 @@
+"""Raw corpora and document tables → one stream of Arrow batches: jsonl, json, csv, tsv, parquet, txt, xml, sgml.
+
+    inputs ─[resolve]─▶ files ─[first rows]─▶ one schema ─[read]─▶ batches + what was read + what was dropped
+
+The schema is known before the first batch: `id` and `text` first, then the columns of all inputs in the order found.
+Order is kept, and a row that cannot be used is listed in `dropped`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+
+from nlpkit.errors import UsageError
+from nlpkit.io.encoding import check_codec
+from nlpkit.io.readers.assemble import Assembler, Batches, Taken
+from nlpkit.io.readers.blocks import Block
+from nlpkit.io.readers.columns import TYPES
+from nlpkit.io.readers.ids import UniqueIds
+from nlpkit.io.readers.markup import NoRecordsError
+from nlpkit.io.readers.parquet import ParquetInput
+from nlpkit.io.readers.roles import Roles, rename
+from nlpkit.io.readers.rows import RowInput
+from nlpkit.io.readers.schema import Found, Layout, unify
+from nlpkit.io.sources import FORMATS, Source, StoredBytes, resolve, sniff
+
+_REPORTED = 5  # files whose encoding was detected that are named one by one
+
+log = logging.getLogger("nlpkit.io")
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """How inputs are read; the command line has one option for each.
+
+    `txt_docs`: "line", "file", or "auto": one .txt file is one document a line, several (a directory, a glob, many
+    arguments) are one document each. `xml_fields`: (column, path below the record). `columns`: those to keep beside
+    id and text. `limit`: the first N documents; the sha256 of a file is that of the whole file even then.
+    """
+
+    format: str | None = None
+    text_col: str = "text"
+    id_col: str = "id"
+    label_col: str = "label"
+    date_col: str = "date"
+    encoding: str | None = None
+    encoding_errors: str = "strict"
+    txt_docs: str = "auto"
+    xml_record: str | None = None
+    xml_fields: tuple[tuple[str, str], ...] = ()
+    types: tuple[tuple[str, str], ...] = ()
+    columns: tuple[str, ...] | None = None
+    limit: int | None = None
+    batch_rows: int = 10_000
+
+    def roles(self) -> Roles:
+        """Return the names of the four columns with a role."""
+        return Roles(self.text_col, self.id_col, self.label_col, self.date_col)
+
+
+_DEFAULTS = ReadOptions()
+
+
+@dataclass(frozen=True, slots=True)
+class InputInfo:
+    """One input as the manifest lists it: `rows` read (those dropped too), `sha256` of the bytes as stored."""
+
+    path: str
+    rows: int
+    sha256: str
+    encoding: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class DroppedRow:
+    """A row that is not yielded, and why."""
+
+    id: str
+    stage: str
+    reason: str
+
+
+class DocumentStream:
+    """The documents of all inputs, read once from the first to the last; `open_documents` makes it.
+
+    Iterating raises InputError with path and line for a row that cannot be read, a value that does not fit its
+    column and an id that is there twice; EncodingError for bytes that are not text.
+    """
+
+    def __init__(self, inputs: Sequence[_Input], layout: Layout, options: ReadOptions, detected: _Detected) -> None:
+        self.schema: pa.Schema = layout.schema
+        self.metadata: dict[str, Any] | None = None
+        self.inputs: list[InputInfo] = []
+        self.dropped: list[DroppedRow] = []
+        only = inputs[0].reader if len(inputs) == 1 else None
+        if isinstance(only, ParquetInput):
+            self.metadata = only.metadata
+        self._batches = self._read(inputs, layout, options, detected)
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        """Yield batches of at most `batch_rows` rows, fewer when documents are long."""
+        return self._batches
+
+    def read_all(self) -> pa.Table:
+        """Return the documents as one table."""
+        return pa.Table.from_batches(self, self.schema)
+
+    def _read(
+        self, inputs: Sequence[_Input], layout: Layout, options: ReadOptions, detected: _Detected
+    ) -> Iterator[pa.RecordBatch]:
+        batches = Batches(layout, options.batch_rows)
+        unique = UniqueIds() if any("id" in one.found.renamed for one in inputs) else None
+        late: set[str] = set()  # columns that came too late for the schema
+        left = options.limit
+        try:
+            for one in inputs:
+                if left == 0:
+                    break
+                rows = 0
+                assembler = one.assembler(layout, options, unique, late)
+                for taken, size in one.taken(assembler, options.batch_rows, left):
+                    rows += taken.rows
+                    self.dropped += (DroppedRow(id_, "read", reason) for id_, reason in taken.dropped)
+                    left = None if left is None else left - taken.batch.num_rows
+                    if size is not None:
+                        yield from batches.add(taken.batch, size)
+                    elif taken.batch.num_rows:
+                        yield from batches.flush()
+                        yield taken.batch
+                self.inputs.append(InputInfo(one.source.path, rows, one.reader.sha256(), one.reader.encoding))
+                one.reader.close()
+            yield from batches.flush()
+        finally:
+            for one in inputs:
+                one.reader.close()
+        detected.summarize()
+
+
+def open_documents(
+    inputs: Sequence[str], options: ReadOptions = _DEFAULTS, *, stdin: BinaryIO | None = None
+) -> DocumentStream:
+    """Open files, directories, globs or '-' as one stream of documents and look at the first rows of each.
+
+    Raises UsageError for options that cannot be meant, InputError for inputs that cannot be found or read,
+    ColumnError for a column that was named but is not there.
+    """
+    _check(options)
+    sources = resolve(inputs, options.format)
+    alone = len(sources) == 1
+    several_texts = sum(source.format == "txt" for source in sources) > 1
+    detected = _Detected()
+    opened: list[_Input] = []
+    try:
+        for source in sources:
+            per_file = several_texts or source.listed
+            reader = _reader(source, options, alone=alone, per_file=per_file, stdin=stdin, detected=detected)
+            opened.append(_Input(source, reader))
+            opened[-1].look(options)
+        _check_records(opened)
+        layout = unify([one.found for one in opened if not one.empty], dict(options.types))
+        return DocumentStream(opened, layout, options, detected)
+    except BaseException:
+        for one in opened:
+            one.reader.close()
+        raise
+
+
+@dataclass(slots=True)
+class _Input:
+    """One opened input with the columns found in it."""
+
+    source: Source
+    reader: RowInput | ParquetInput
+    found: Found = field(default_factory=lambda: Found("", {}, {}))
+    no_records: NoRecordsError | None = None
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing in it, so that it has no say in the columns."""
+        return not self.found.columns
+
+    def look(self, options: ReadOptions) -> None:
+        """Find out which columns there are."""
+        roles = options.roles()
+        try:
+            columns = self.reader.columns()
+        except NoRecordsError as error:
+            self.no_records = error
+            columns = {}
+        renamed = {"text": roles.text}
+        if columns:
+            renamed = rename(self.reader.roles(roles), list(columns), self.source.shown, keep=options.columns)
+        self.found = Found(self.source.shown, renamed, columns, open_ended=self.reader.open_ended)
+
+    def assembler(self, layout: Layout, options: ReadOptions, unique: UniqueIds | None, late: set[str]) -> Assembler:
+        """Return what turns the rows of this input into batches of the layout."""
+        return Assembler(
+            path=self.source.shown,
+            stem=self.source.stem,
+            renamed=self.found.renamed,
+            layout=layout,
+            unique=unique,
+            replace_broken=options.encoding_errors == "replace",
+            known=frozenset(self.found.columns),
+            wanted=None if options.columns is None else frozenset(options.columns),
+            late=late,
+        )
+
+    def taken(self, assembler: Assembler, batch_rows: int, limit: int | None) -> Iterator[tuple[Taken, int | None]]:
+        """Yield the rows, at most `limit` documents, with the characters they take; None for whole batches."""
+        for part, size in self._parts(batch_rows):
+            taken = assembler.take(part, limit) if isinstance(part, Block) else assembler.take_arrow(part, limit)
+            yield taken, size
+            limit = None if limit is None else limit - taken.batch.num_rows
+            if limit == 0:
+                return
+
+    def _parts(self, batch_rows: int) -> Iterator[tuple[Block | pa.RecordBatch, int | None]]:
+        if isinstance(self.reader, ParquetInput):
+            names = list(dict.fromkeys(self.found.renamed.values()))
+            yield from ((batch, None) for batch in self.reader.batches(names, batch_rows))
+        elif self.no_records is None:
+            yield from ((block, block.size) for block in self.reader.blocks() if len(block.numbers))
+
+
+class _Detected:
+    """Reports the files whose encoding is a guess: the first ones by name, the others together."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[str] = Counter()
+
+    def note(self, path: str, encoding: str) -> None:
+        """Say how one file is read."""
+        self._counts[encoding] += 1
+        if self._counts.total() <= _REPORTED:
+            log.warning("%s: read as %s (detected); force with --encoding", path, encoding)
+
+    def summarize(self) -> None:
+        """Say how the files were read that `note` did not name."""
+        if self._counts.total() > _REPORTED:
+            counts = ", ".join(f"{count} as {encoding}" for encoding, count in self._counts.most_common())
+            log.warning("%d files read in a detected encoding: %s; force with --encoding", self._counts.total(), counts)
+
+
+def _reader(
+    source: Source, options: ReadOptions, *, alone: bool, per_file: bool, stdin: BinaryIO | None, detected: _Detected
+) -> RowInput | ParquetInput:
+    format = source.format
+    stored: StoredBytes | None = None
+    if format in (None, "parquet"):
+        stored = StoredBytes(source, stdin)
+        format = format or sniff(stored.head(), source.shown)
+        if format == "parquet":
+            return ParquetInput(source, stored)
+    assert format is not None
+    if options.txt_docs != "auto":
+        per_file = options.txt_docs == "file"
+    return RowInput(
+        source,
+        format,
+        options,
+        alone=alone,
+        per_file=per_file,
+        stdin=stdin,
+        stored=stored,
+        on_detect=detected.note,
+    )
+
+
+def _check_records(opened: Sequence[_Input]) -> None:
+    """Raise when no input has the XML element that is to be a document; name the inputs without it otherwise."""
+    without = [one.no_records for one in opened if one.no_records is not None]
+    if without and len(without) == len(opened):
+        raise without[0]
+    for error in without:
+        log.warning("%s", error)
+
+
+def _check(options: ReadOptions) -> None:
+    """Raise UsageError for option values that cannot be meant."""
+    formats = sorted(set(FORMATS.values()))
+    allowed: tuple[tuple[str, str, list[str]], ...] = (
+        ("--format", options.format or formats[0], formats),
+        ("--encoding-errors", options.encoding_errors, ["strict", "replace"]),
+        ("--txt-docs", options.txt_docs, ["auto", "line", "file"]),
+        *((f"--types {name}", type_, list(TYPES)) for name, type_ in options.types),
+    )
+    for option, value, values in allowed:
+        if value not in values:
+            raise UsageError(f"{option} takes {', '.join(values)}, not '{value}'")
+    if options.encoding is not None:
+        check_codec(options.encoding)
+    if options.batch_rows < 1:
+        raise UsageError(f"a batch has at least one row, not {options.batch_rows}")
+    if options.limit is not None and options.limit < 0:
+        raise UsageError(f"--limit is a number of documents, not {options.limit}")

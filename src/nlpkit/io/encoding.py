@@ -1,0 +1,177 @@
+"""Bytes → text: a byte-order mark, an XML declaration, UTF-8, or the encoding that a sample of the bytes speaks for."""
+
+from __future__ import annotations
+
+import codecs
+import logging
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from nlpkit.errors import EncodingError, InputError, UsageError
+from nlpkit.io.readers.detect import detect
+
+SAMPLE_BYTES = 4 << 20
+
+_PIECE = 1 << 20  # bytes decoded at once
+_DETECT_BYTES = 1 << 16  # of lines with non-ASCII bytes
+_BOMS = (  # UTF-32 before UTF-16: the mark of UTF-16 LE begins that of UTF-32 LE
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_XML_DECLARED = re.compile(rb"""^\s*<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z0-9._:-]+)["']""")
+
+log = logging.getLogger("nlpkit.io")
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """A text that is read piece by piece, and how its encoding is known."""
+
+    encoding: str
+    detected: bool  # the bytes do not say it for certain
+    text: Iterator[str]
+
+
+def decode(
+    chunks: Iterable[bytes], path: str, *, encoding: str | None = None, errors: str = "strict", declared: bool = False
+) -> Decoded:
+    """Return the text of `chunks` without a byte-order mark, its encoding decided on the first 4 MB.
+
+    `encoding` forces it; `declared` reads an XML declaration. Raises UsageError for an unknown codec, InputError for
+    binary bytes, and, while the text is read, EncodingError with the byte offset unless `errors` is "replace".
+    """
+    name = check_codec(encoding) if encoding else None
+    rest = iter(chunks)
+    parts: list[bytes] = []
+    size = 0
+    while size < SAMPLE_BYTES and (chunk := next(rest, b"")):
+        parts.append(chunk)
+        size += len(chunk)
+    sample = b"".join(parts)
+    if name is not None:
+        return Decoded(name, False, _text(_pieces(sample, rest), path, name, errors))
+    name, sure = _decide(sample, path, whole=size < SAMPLE_BYTES, declared=declared)
+    return Decoded(name, not sure, _text(_pieces(sample, rest), path, name, errors))
+
+
+def check_codec(encoding: str) -> str:
+    """Return Python's name of a text codec; raise UsageError when there is none of that name."""
+    try:
+        found = codecs.lookup(encoding)
+        "".encode(found.name)
+    except (LookupError, ValueError) as error:
+        raise UsageError(
+            f"--encoding: no text encoding is called '{encoding}'; for example utf-8, latin-1, cp1252, shift-jis"
+        ) from error
+    return found.name
+
+
+# ---------------------------------------------------------------- deciding
+
+
+def _decide(sample: bytes, path: str, *, whole: bool, declared: bool) -> tuple[str, bool]:
+    """Return the encoding and whether it is certain."""
+    for mark, name in _BOMS:
+        if sample.startswith(mark):
+            return name, True
+    if b"\0" in sample:
+        wide = _wide(sample)
+        if wide is None:
+            raise InputError(f"{path}: looks binary (NUL bytes), not text; if it is text, name its --encoding")
+        return wide, True
+    if declared and (match := _XML_DECLARED.match(sample[:1024])):
+        named = _known(match[1].decode("ascii"))
+        if named and not named.startswith(("utf-16", "utf-32")):
+            return named, True
+    if _is_utf8(sample, whole=whole):
+        return "utf-8", True
+    return detect(sample), False
+
+
+def _known(encoding: str) -> str | None:
+    try:
+        return check_codec(encoding)
+    except UsageError:
+        return None
+
+
+def _is_utf8(sample: bytes, *, whole: bool) -> bool:
+    """Tell whether bytes are UTF-8, up to a few broken places: those are reported where they are, with their offset."""
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(sample, final=whole)
+        return True
+    except UnicodeDecodeError:
+        pass
+    text = sample.decode("utf-8", "replace")
+    broken = text.count("\ufffd")
+    good = sum(count for char, count in Counter(text).items() if char > "\x7f") - broken
+    return good >= 4 * broken
+
+
+def _wide(sample: bytes) -> str | None:
+    """Return UTF-32 or UTF-16 without a mark when the bytes make a text with some ASCII in it, else None."""
+    ascii_share = {name: _ascii_share(sample, name) for name in ("utf-32-le", "utf-32-be", "utf-16-le", "utf-16-be")}
+    best = max(ascii_share, key=lambda name: ascii_share[name])
+    return best if ascii_share[best] >= 0.02 else None
+
+
+def _ascii_share(sample: bytes, name: str) -> float:
+    try:
+        text = codecs.getincrementaldecoder(name)().decode(sample, final=False)
+    except UnicodeDecodeError:
+        return 0.0
+    seen = Counter(text)
+    if any(unicodedata.category(char) in ("Cc", "Cn", "Co") and char not in "\t\n\r\f\x1a" for char in seen):
+        return 0.0
+    total = max(1, seen.total())
+    pairs = sum(count for char, count in seen.items() if _is_pair(ord(char)))  # of ASCII bytes, read as one character
+    return 0.0 if 2 * pairs > total else sum(count for char, count in seen.items() if char.isascii()) / total
+
+
+def _is_pair(code: int) -> bool:
+    return 0x20 <= code >> 8 < 0x7F and 0x20 <= code & 0xFF < 0x7F and code >> 8 != 0x30  # 30xx are the kana
+
+
+# ---------------------------------------------------------------- decoding
+
+
+def _pieces(sample: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
+    view = memoryview(sample)
+    for start in range(0, len(view), _PIECE):
+        yield bytes(view[start : start + _PIECE])
+    del view, sample
+    yield from rest
+
+
+def _text(pieces: Iterator[bytes], path: str, name: str, errors: str) -> Iterator[str]:
+    decoder = codecs.getincrementaldecoder(name)(errors)
+    done = 0  # bytes decoded
+    begun = False
+    for piece in pieces:
+        waiting = len(decoder.getstate()[0])
+        try:
+            text = decoder.decode(piece)
+        except UnicodeDecodeError as error:
+            offset = done - waiting + error.start
+            raise EncodingError(
+                f"{path}: byte {offset} (0x{error.object[error.start]:02x}) is not {name}; "
+                "say --encoding latin-1 (or the encoding it is in), or --encoding-errors replace"
+            ) from error
+        done += len(piece)
+        if text and not begun:
+            begun, text = True, text.removeprefix("\ufeff")
+        if text:
+            yield text
+    try:
+        text = decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        text = "\ufffd"
+        log.warning("%s: ends in the middle of a character, read as U+FFFD; was the file cut off?", path)
+    if text:
+        yield text

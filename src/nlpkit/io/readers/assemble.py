@@ -1,0 +1,255 @@
+"""Blocks of rows and Parquet batches → batches of the document table: ids made, texts checked, columns typed."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from nlpkit.errors import EncodingError, InputError
+from nlpkit.io.readers.blocks import Block
+from nlpkit.io.readers.columns import STRING, TOKENS, Column, as_text, encode_tokens, forced_array, to_array
+from nlpkit.io.readers.ids import UniqueIds, make_ids
+from nlpkit.io.readers.schema import Layout
+
+_ID = Column("id", pa.string(), STRING, STRING)
+_TEXT = Column("text", pa.large_string(), STRING, STRING)
+_PLAIN_TOKENS = pa.list_(pa.string())
+_BATCH_CHARS = 64 << 20  # of long documents fewer go into a batch
+_NULL_TEXT = "text is null"
+
+log = logging.getLogger("nlpkit.io")
+
+
+class Taken(NamedTuple):
+    """What became of some rows: the documents, id and reason of the rows that are none, and how many rows were used."""
+
+    batch: pa.RecordBatch
+    dropped: list[tuple[str, str]]
+    rows: int
+
+
+@dataclass(slots=True)
+class Assembler:
+    """Turns the rows of one input into batches of the layout; `take` leaves tokens as plain strings (see `Batches`)."""
+
+    path: str
+    stem: str
+    renamed: Mapping[str, str]
+    layout: Layout
+    unique: UniqueIds | None  # None: all ids are made, so they differ
+    replace_broken: bool
+    known: frozenset[str]  # columns of the first rows
+    wanted: frozenset[str] | None  # columns to keep, None for all
+    late: set[str] = field(default_factory=set)
+    rows_before: int = 0  # of a Parquet file
+
+    def take(self, block: Block, room: int | None) -> Taken:
+        """Return the first rows of a block, at most `room` documents; raises InputError where a value does not fit."""
+        texts = _values(block, self.renamed["text"])
+        why = _unusable(texts)
+        used = len(texts)
+        if room is not None and used - len(why) > room:
+            used = next(row for row, kept in _counted(used, why) if kept == room) + 1
+        kept: Sequence[int] = [row for row in range(used) if row not in why] if why else range(used)
+        given = self.renamed.get("id")
+        ids = make_ids(None if given is None else _values(block, given)[:used], self.stem, block.numbers[:used])
+
+        def array(column: Column, values: Sequence[Any]) -> pa.Array:
+            if why or used < len(values):
+                values = [values[row] for row in kept]
+            if column is _TEXT:
+                values = [text if type(text) is str else as_text(text) for text in values]
+            place = lambda row: block.place(self.path, kept[row])  # noqa: E731
+            return to_array(column, values, place, replace_broken=self.replace_broken)
+
+        arrays = [array(_ID, ids), array(_TEXT, texts)]
+        for name, column in self.layout.columns.items():
+            source = self.renamed.get(name, name if column.forced else None)
+            type_ = _plain(self.layout.schema.field(name).type)
+            if source is None or source not in block.columns:
+                arrays.append(pa.nulls(len(kept), type_))
+            else:
+                arrays.append(self._cast(array(column, block.columns[source]), type_, name))
+        self._note_late(block)
+        self._check_unique(arrays[0], [block.numbers[row] for row in kept])
+        batch = pa.RecordBatch.from_arrays(arrays, schema=plain_schema(self.layout.schema))
+        return Taken(batch, [(ids[row], reason) for row, reason in why.items() if row < used], used)
+
+    def take_arrow(self, batch: pa.RecordBatch, room: int | None) -> Taken:
+        """Return the first rows of the next Parquet batch of the file, at most `room` documents."""
+        first = self.rows_before
+        self.rows_before += batch.num_rows
+        texts, reason = _text_array(batch.column(self.renamed["text"]), self.path)
+        kept = np.flatnonzero(texts.is_valid().to_numpy(zero_copy_only=False))
+        used = batch.num_rows
+        if room is not None and len(kept) > room:
+            kept = kept[:room]
+            used = int(kept[-1]) + 1
+        given = self.renamed.get("id")
+        numbers = range(first + 1, first + used + 1)
+        ids = _id_array(None if given is None else batch.column(given).slice(0, used), self.stem, numbers)
+        rows = pa.array(kept)
+
+        def pick(array: pa.Array) -> pa.Array:
+            return array.slice(0, used) if len(kept) == used else array.take(rows)
+
+        arrays = [pick(ids), pick(texts)]
+        for field_ in self.layout.others:
+            column = self.layout.columns[field_.name]
+            source = self.renamed.get(field_.name)
+            if source is None:
+                arrays.append(pa.nulls(len(kept), field_.type))
+                continue
+            array = pick(batch.column(source))
+            if column.forced is not None:
+                array = forced_array(column, array, lambda row: f"{self.path}: row {first + 1 + int(kept[row])}")
+            arrays.append(self._cast(array, field_.type, field_.name))
+        self._check_unique(arrays[0], [numbers[row] for row in kept])
+        missing = np.setdiff1d(np.arange(used), kept).tolist()
+        dropped = [(ids[row].as_py(), reason) for row in missing]
+        return Taken(pa.RecordBatch.from_arrays(arrays, schema=self.layout.schema), dropped, used)
+
+    def _cast(self, array: pa.Array, type_: pa.DataType, name: str) -> pa.Array:
+        if array.type == type_:
+            return array
+        try:
+            return array.cast(type_)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+            reason = str(error).split("\n")[0]
+            raise InputError(
+                f"{self.path}: column '{name}' is {array.type}, not {type_} as elsewhere: {reason}"
+            ) from None
+
+    def _note_late(self, block: Block) -> None:
+        for name in block.columns:
+            if name in self.known or name in self.late or (self.wanted is not None and name not in self.wanted):
+                continue
+            if name not in self.layout.columns:
+                row = next(
+                    i for i, value in enumerate(block.columns[name]) if value is not None or i + 1 == len(block.numbers)
+                )
+                log.warning(
+                    "%s: column '%s' is not in the first rows and is left out; keep it with --types %s=string",
+                    block.place(self.path, row),
+                    name,
+                    name,
+                )
+            self.late.add(name)
+
+    def _check_unique(self, ids: pa.Array, numbers: Sequence[int]) -> None:
+        if self.unique is not None and len(ids):
+            self.unique.add(ids.to_pylist(), self.path, numbers)
+
+
+class Batches:
+    """Collects the rows of blocks, over inputs too, into batches of the size that was asked for."""
+
+    def __init__(self, layout: Layout, batch_rows: int) -> None:
+        self._layout = layout
+        self._plain = plain_schema(layout.schema)
+        self._batch_rows = batch_rows
+        self._parts: list[pa.RecordBatch] = []
+        self._rows = self._chars = 0
+
+    def add(self, batch: pa.RecordBatch, size: int) -> Iterator[pa.RecordBatch]:
+        """Take the rows of a block of `size` characters; yield the batches that are full now."""
+        while batch.num_rows:
+            part = batch.slice(0, self._batch_rows - self._rows)
+            batch = batch.slice(part.num_rows)
+            self._parts.append(part)
+            self._rows += part.num_rows
+            self._chars += 0 if batch.num_rows else size
+            if self._rows == self._batch_rows or self._chars >= _BATCH_CHARS:
+                yield from self.flush()
+
+    def flush(self) -> Iterator[pa.RecordBatch]:
+        """Yield the rows that wait."""
+        if not self._rows:
+            return
+        table = pa.Table.from_batches(self._parts, self._plain).combine_chunks()
+        self._parts, self._rows, self._chars = [], 0, 0
+        schema = self._layout.schema
+        for batch in table.to_batches():
+            pairs = zip(batch.columns, schema, strict=True)
+            arrays = [encode_tokens(array) if field_.type == TOKENS else array for array, field_ in pairs]
+            yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def plain_schema(schema: pa.Schema) -> pa.Schema:
+    """Return a schema with tokens as plain strings: the parts of a batch have no common dictionary."""
+    return pa.schema([field_.with_type(_plain(field_.type)) for field_ in schema])
+
+
+def _plain(type_: pa.DataType) -> pa.DataType:
+    return _PLAIN_TOKENS if type_ == TOKENS else type_
+
+
+# ---------------------------------------------------------------- texts and ids
+
+
+def _values(block: Block, name: str) -> Sequence[Any]:
+    values = block.columns.get(name)
+    return [None] * len(block.numbers) if values is None else values
+
+
+def _unusable(texts: Sequence[Any]) -> dict[int, str]:
+    """Return the rows whose text is none, with the reason."""
+    if set(map(type, texts)) <= {str}:
+        return {}
+    reasons = {row: _reason(text) for row, text in enumerate(texts)}
+    return {row: reason for row, reason in reasons.items() if reason is not None}
+
+
+def _reason(text: Any) -> str | None:
+    if text is None or (isinstance(text, float) and math.isnan(text)):
+        return _NULL_TEXT
+    if isinstance(text, (list, dict)):
+        return "text is a list" if isinstance(text, list) else "text is an object"
+    return None
+
+
+def _counted(rows: int, why: Mapping[int, str]) -> Iterator[tuple[int, int]]:
+    kept = 0
+    for row in range(rows):
+        kept += row not in why
+        yield row, kept
+
+
+def _text_array(array: pa.Array, path: str) -> tuple[pa.Array, str]:
+    """Return the texts of a Parquet column, null where there is none, and why there is none."""
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    if pa.types.is_nested(array.type):
+        is_list = (
+            pa.types.is_list(array.type)
+            or pa.types.is_large_list(array.type)
+            or pa.types.is_fixed_size_list(array.type)
+        )
+        return pa.nulls(len(array), pa.large_string()), "text is a list" if is_list else "text is an object"
+    if pa.types.is_floating(array.type):
+        array = pc.if_else(pc.is_nan(array), None, array)
+    try:
+        return array.cast(pa.large_string()), _NULL_TEXT
+    except pa.ArrowInvalid as error:
+        reason = str(error).split("\n")[0]
+        raise EncodingError(f"{path}: the text column is {array.type} and not UTF-8: {reason}") from None
+
+
+def _id_array(array: pa.Array | None, stem: str, numbers: Sequence[int]) -> pa.Array:
+    if array is None:
+        return pa.array(make_ids(None, stem, numbers), pa.string())
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    if not (pa.types.is_integer(array.type) or pa.types.is_string(array.type) or pa.types.is_large_string(array.type)):
+        array = pa.array([None if value is None else str(value) for value in array.to_pylist()], pa.string())
+    ids = array.cast(pa.string())
+    if ids.null_count or pc.any(pc.equal(ids, "")).as_py():
+        ids = pa.array(make_ids(ids.to_pylist(), stem, numbers), pa.string())
+    return ids

@@ -1,0 +1,53 @@
+"""The block of rows that a reader hands on, and the text lines that line-based readers share."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+BLOCK_ROWS = 1_000
+
+
+@dataclass(slots=True)
+class Block:
+    """Rows as columns of equal length; `numbers` are the row numbers of made ids, `lines` where the rows begin."""
+
+    columns: dict[str, list[Any]]
+    numbers: Sequence[int]
+    size: int  # characters read for it, about
+    lines: Sequence[int] | None = None
+    unit: str = "row"
+
+    def place(self, path: str, row: int) -> str:
+        """Return where a row of this block is, as messages say it."""
+        if self.lines is not None:
+            return f"{path}:{self.lines[row]}"
+        return f"{path}: {self.unit} {self.numbers[row]}"
+
+    def cut(self, start: int, stop: int) -> Block:
+        """Return some rows of this block."""
+        share = (min(stop, len(self.numbers)) - start) / max(1, len(self.numbers))
+        lines = None if self.lines is None else self.lines[start:stop]
+        columns = {name: values[start:stop] for name, values in self.columns.items()}
+        return Block(columns, self.numbers[start:stop], int(self.size * share), lines, self.unit)
+
+
+def from_rows(rows: Sequence[dict[str, Any]], numbers: Sequence[int], size: int, **where: Any) -> Block:
+    """Return rows given as objects as a block; what an object does not have is null."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    return Block({name: [row.get(name) for row in rows] for name in names}, numbers, size, **where)
+
+
+def lines_with_ends(text: Iterable[str]) -> Iterator[str]:
+    r"""Yield the lines of a text with their ends, which may be \n, \r\n or \r."""
+    rest = ""
+    for piece in text:
+        rest += piece
+        end = max(rest.rfind("\n"), rest.rfind("\r", 0, -1)) + 1  # a \r at the end may be half of a \r\n
+        if end:
+            yield from io.StringIO(rest[:end], newline="")
+            rest = rest[end:]
+    if rest:
+        yield from io.StringIO(rest, newline="")

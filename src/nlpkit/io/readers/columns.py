@@ -1,0 +1,297 @@
+"""Python values → Arrow columns: what the first rows hold decides the type, later rows must fit it.
+
+A `Kind` is what JSON values have in common: null, bool, int, float, string, list of a kind, struct of kinds, or mixed.
+Kinds of different rows and sources merge; the merged kind of a column gives its Arrow type. A batch fits a column
+when merging its kind changes nothing, so the check and the inference are the same code.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from types import NoneType
+from typing import Any
+
+import pyarrow as pa
+
+from nlpkit.errors import EncodingError, InputError
+
+TYPES: dict[str, pa.DataType] = {
+    "string": pa.string(),
+    "int": pa.int64(),
+    "float": pa.float64(),
+    "bool": pa.bool_(),
+}
+TOKENS = pa.list_(pa.dictionary(pa.int32(), pa.string()))
+
+_INT64 = range(-(1 << 63), 1 << 63)
+_TRUE, _FALSE = frozenset(("true", "t", "yes", "y", "1")), frozenset(("false", "f", "no", "n", "0"))
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What the values of a column have in common; `length` is that of all lists, or -1."""
+
+    name: str  # null bool int float string list struct mixed
+    item: Kind | None = None
+    fields: tuple[tuple[str, Kind], ...] = ()
+    length: int = -1
+
+    def __str__(self) -> str:
+        return {"null": "empty", "list": f"a list of {self.item}", "struct": "an object"}.get(self.name, self.name)
+
+
+NULL, BOOL, INT, FLOAT, STRING, MIXED = map(Kind, ("null", "bool", "int", "float", "string", "mixed"))
+_SCALARS = {bool: BOOL, int: INT, float: FLOAT, str: STRING}
+
+
+def kind_of(values: Iterable[Any]) -> Kind:
+    """Return the kind that all values share, nulls apart."""
+    values = values if isinstance(values, list) else list(values)
+    types = set(map(type, values))
+    has_null = NoneType in types
+    types.discard(NoneType)
+    if not types:
+        return NULL
+    if types == {int, float}:
+        return FLOAT
+    if len(types) > 1:
+        return MIXED
+    given = [value for value in values if value is not None] if has_null else values
+    match types.pop():
+        case t if t is int:
+            return INT if min(given) in _INT64 and max(given) in _INT64 else MIXED
+        case t if t is list:
+            lengths = set(map(len, given))
+            return Kind(
+                "list", kind_of(list(chain.from_iterable(given))), length=lengths.pop() if len(lengths) == 1 else -1
+            )
+        case t if t is dict:
+            names = dict.fromkeys(chain.from_iterable(given))
+            fields = tuple((name, kind_of([value.get(name) for value in given])) for name in names)
+            return Kind("struct", fields=fields)
+        case t:
+            return _SCALARS.get(t, MIXED)
+
+
+def merge(a: Kind, b: Kind) -> Kind:
+    """Return the narrowest kind that values of both have."""
+    if a == b or b.name == "null":
+        return a
+    if a.name == "null":
+        return b
+    if {a.name, b.name} == {"int", "float"}:
+        return FLOAT
+    if a.name != b.name:
+        return MIXED
+    if a.item is not None and b.item is not None:
+        return Kind("list", merge(a.item, b.item), length=a.length if a.length == b.length else -1)
+    known = dict(a.fields)
+    for name, kind in b.fields:
+        known[name] = merge(known[name], kind) if name in known else kind
+    return replace(a, fields=tuple(known.items()))
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of the document table as JSON-like rows fill it."""
+
+    name: str
+    type: pa.DataType
+    kind: Kind  # what a value may be
+    found: Kind  # what the first rows held, for messages
+    forced: str | None = None  # the type given with --types
+
+
+def settle(name: str, found: Kind, forced: str | None = None) -> Column:
+    """Return the column for values of a kind: nulls as strings, nlpkit's own columns as they are stored."""
+    if forced is not None:
+        return Column(name, TYPES[forced], MIXED, found, forced)
+    embedding = (
+        name == "embedding" and found.item is not None and found.item.name in ("int", "float") and found.length > 0
+    )
+    if embedding:
+        return Column(name, pa.list_(pa.float32(), found.length), replace(found, item=FLOAT), found)
+    kind = _without_gaps(found)
+    if name == "tokens" and kind.item == STRING:
+        return Column(name, TOKENS, kind, found)
+    if name == "topic" and kind == INT:
+        return Column(name, pa.int32(), kind, found)
+    if name in ("topic_prob", "prediction_prob") and kind.name in ("int", "float"):
+        return Column(name, pa.float32(), FLOAT, found)
+    return Column(name, _arrow(kind), kind, found)
+
+
+def _without_gaps(kind: Kind) -> Kind:
+    """Return the kind with string for what the first rows left empty, and lists of any length."""
+    if kind.name == "null":
+        return STRING
+    if kind.name == "struct" and not kind.fields:
+        return MIXED  # Parquet stores no objects without fields
+    fields = tuple((name, _without_gaps(field)) for name, field in kind.fields)
+    return Kind(kind.name, kind.item and _without_gaps(kind.item), fields)
+
+
+def _arrow(kind: Kind) -> pa.DataType:
+    if kind.item is not None:
+        return pa.list_(_arrow(kind.item))
+    if kind.fields:
+        return pa.struct([pa.field(name, _arrow(field)) for name, field in kind.fields])
+    return TYPES.get(kind.name, pa.string())
+
+
+# ---------------------------------------------------------------- values → arrays
+
+
+def to_array(
+    column: Column, values: Sequence[Any], place: Callable[[int], str], *, replace_broken: bool = False
+) -> pa.Array:
+    """Return values as an Arrow array of the column's type (tokens still as plain strings, see `encode_tokens`).
+
+    Raises InputError with the place of the first value that does not fit, EncodingError for half a surrogate pair
+    unless `replace_broken`.
+    """
+    if column.forced is not None:
+        values = [_forced(column, value, place, row) for row, value in enumerate(values)]
+    else:
+        _check(column, values, place)
+        if _has_mixed(column.kind):
+            values = [_shaped(value, column.kind) for value in values]
+    plain = pa.list_(pa.string()) if column.type == TOKENS else column.type
+    try:
+        if column.kind == FLOAT:  # Arrow refuses integers above 2^53 here
+            values = [value if value is None else float(value) for value in values]
+        return pa.array(values, plain)
+    except UnicodeEncodeError:
+        if replace_broken:
+            return pa.array([_mended(value) for value in values], plain)
+        row = next(row for row, value in enumerate(values) if _mended(value) != value)
+        raise EncodingError(
+            f"{place(row)}: column '{column.name}' holds half a surrogate pair (\\ud83d or so), no character; "
+            "say --encoding-errors replace to read it as U+FFFD"
+        ) from None
+    except (pa.ArrowInvalid, OverflowError):
+        for row, value in enumerate(values):
+            try:
+                pa.array([value], plain)
+            except (pa.ArrowInvalid, OverflowError):
+                raise _misfit(column, value, place(row)) from None
+        raise
+
+
+def forced_array(column: Column, array: pa.Array, place: Callable[[int], str]) -> pa.Array:
+    """Return an Arrow array as the type given with --types; raises InputError where a value has none."""
+    values = array.to_pylist()
+    return pa.array([_forced(column, value, place, row) for row, value in enumerate(values)], column.type)
+
+
+def encode_tokens(lists: pa.Array) -> pa.Array:
+    """Return lists of strings as lists of dictionary codes."""
+    return lists.cast(TOKENS)
+
+
+def as_text(value: Any) -> str:
+    """Return a value as text: strings as they are, everything else as JSON."""
+    return value if type(value) is str else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _check(column: Column, values: Sequence[Any], place: Callable[[int], str]) -> None:
+    if _fits(column.kind, kind_of(values)):
+        return
+    for row, value in enumerate(values):
+        if not _fits(column.kind, kind_of([value])):
+            raise _misfit(column, value, place(row))
+
+
+def _fits(column: Kind, given: Kind) -> bool:
+    if column.item is not None and column.length < 0:
+        given = _any_length(given)
+    return merge(column, given) == column
+
+
+def _any_length(kind: Kind) -> Kind:
+    fields = tuple((name, _any_length(field)) for name, field in kind.fields)
+    return Kind(kind.name, kind.item and _any_length(kind.item), fields)
+
+
+def _misfit(column: Column, value: Any, place: str) -> InputError:
+    was = f"{column.found} of {column.found.length}" if column.kind.length > 0 else str(column.found)
+    wider = merge(column.found, kind_of([value])).name
+    suggestion = wider if wider in TYPES else "string"
+    return InputError(
+        f"{place}: column '{column.name}' was {was} in the first rows, here {_short(value)}; "
+        f"say --types {column.name}={suggestion}"
+    )
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _forced(column: Column, value: Any, place: Callable[[int], str], row: int) -> Any:
+    if value is None:
+        return None
+    try:
+        return _CONVERT[column.forced or "string"](value)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(
+            f"{place(row)}: column '{column.name}' should be {column.forced} (--types), here {_short(value)}"
+        ) from None
+
+
+def _to_int(value: Any) -> int | None:
+    if isinstance(value, str) and not value.strip():
+        return None
+    number = int(value)
+    if number not in _INT64 or (isinstance(value, float) and value != number):
+        raise ValueError(value)
+    return number
+
+
+def _to_float(value: Any) -> float | None:
+    return None if isinstance(value, str) and not value.strip() else float(value)
+
+
+def _to_bool(value: Any) -> bool | None:
+    word = as_text(value).strip().lower()
+    if not word:
+        return None
+    if word not in _TRUE | _FALSE:
+        raise ValueError(value)
+    return word in _TRUE
+
+
+_CONVERT: dict[str, Callable[[Any], Any]] = {"string": as_text, "int": _to_int, "float": _to_float, "bool": _to_bool}
+
+
+def _has_mixed(kind: Kind) -> bool:
+    if kind.item is not None:
+        return _has_mixed(kind.item)
+    return kind.name == "mixed" or any(_has_mixed(field) for _, field in kind.fields)
+
+
+def _shaped(value: Any, kind: Kind) -> Any:
+    """Return a value with everything that sits where kinds are mixed as text."""
+    if value is None:
+        return None
+    if kind.name == "mixed":
+        return as_text(value)
+    if kind.item is not None:
+        return [_shaped(item, kind.item) for item in value]
+    if kind.fields:
+        return {name: _shaped(value.get(name), field) for name, field in kind.fields}
+    return value
+
+
+def _mended(value: Any) -> Any:
+    """Return a value with the halves of surrogate pairs replaced (or joined, where two of them stand together)."""
+    if isinstance(value, str):
+        return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    if isinstance(value, list):
+        return [_mended(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _mended(item) for name, item in value.items()}
+    return value

@@ -1,0 +1,125 @@
+"""CSV and TSV → blocks of rows: a header, the csv module, every field a string."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from itertools import chain, islice
+
+from nlpkit.errors import InputError
+from nlpkit.io.readers.blocks import BLOCK_ROWS, Block, lines_with_ends
+
+_BLOCK_CHARS = 1 << 20
+_LONGEST_FIELD = (1 << 31) - 1  # the csv module stops at 131,072 characters unless told
+_SAMPLE_LINES = 200
+
+
+def read_delimited(text: Iterator[str], path: str, *, delimiter: str | None, text_col: str) -> Iterator[Block]:
+    """Yield the rows below the header; a `delimiter` of None is told from the first lines.
+
+    Raises InputError with path:line for a repeated column name, a row of another length, and an unclosed quote.
+    """
+    csv.field_size_limit(_LONGEST_FIELD)
+    lines = _Lines(lines_with_ends(text))
+    delimiter = delimiter or _sniff(lines.ahead(_SAMPLE_LINES), text_col)
+    reader = csv.reader(lines, delimiter=delimiter)
+    names: list[str] = []
+    rows: list[list[str]] = []
+    starts: list[int] = []
+    done = 0  # rows handed on
+    start = 1  # line where the next row begins
+    last: list[str] = []  # the lines of the last row
+    try:
+        for row in reader:
+            last, lines.taken = lines.taken, []
+            if row and not names:
+                names = _header(row, path, start)
+                yield Block({name: [] for name in names}, range(0), 0, [])
+            elif row:
+                if len(row) != len(names):
+                    raise InputError(_ragged(path, start, reader.line_num, row, names))
+                rows.append(row)
+                starts.append(start)
+                if len(rows) == BLOCK_ROWS or lines.size > _BLOCK_CHARS:
+                    yield _block(names, rows, starts, done, lines.size)
+                    done += len(rows)
+                    rows, starts, lines.size = [], [], 0
+            start = reader.line_num + 1
+    except csv.Error as error:
+        raise InputError(f"{path}:{reader.line_num}: not {'TSV' if delimiter == chr(9) else 'CSV'}: {error}") from error
+    if _is_unclosed(last, delimiter):
+        raise InputError(f"{path}:{start - len(last)}: a quote opened in this row is not closed by the end of the file")
+    if rows:
+        yield _block(names, rows, starts, done, lines.size)
+
+
+class _Lines:
+    """The lines that the csv reader takes: those of the row it is in, and how many characters."""
+
+    def __init__(self, lines: Iterator[str]) -> None:
+        self._lines = lines
+        self.taken: list[str] = []
+        self.size = 0
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        line = next(self._lines)
+        self.taken.append(line)
+        self.size += len(line)
+        return line
+
+    def ahead(self, count: int) -> list[str]:
+        """Return the next lines without taking them."""
+        lines = list(islice(self._lines, count))
+        self._lines = chain(lines, self._lines)
+        return lines
+
+
+def _sniff(lines: list[str], text_col: str) -> str:
+    """Return the delimiter under which the header holds the text column and the rows are as long as the header."""
+    best, delimiter = (False, False, 0.0, 0), ","
+    for candidate in (",", ";", "\t", "|"):
+        try:
+            rows = [row for row in csv.reader(lines, delimiter=candidate) if row]
+        except csv.Error:
+            continue
+        if len(lines) == _SAMPLE_LINES and len(rows) > 1:
+            rows.pop()  # the sample may cut it
+        if not rows:
+            continue
+        header = [name.strip() for name in rows[0]]
+        even = sum(len(row) == len(header) for row in rows) / len(rows)
+        score = (text_col in header, len(header) > 1 and even >= 0.8, even, len(header))
+        if score > best:
+            best, delimiter = score, candidate
+    return delimiter
+
+
+def _header(row: list[str], path: str, line: int) -> list[str]:
+    names = [name.strip() or f"column_{number}" for number, name in enumerate(row, start=1)]
+    twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
+    if twice is not None:
+        raise InputError(f"{path}:{line}: the header has the column '{twice}' twice; rename one of them")
+    return names
+
+
+def _block(names: list[str], rows: list[list[str]], starts: list[int], done: int, size: int) -> Block:
+    columns = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
+    return Block(columns, range(done + 1, done + len(rows) + 1), size, starts)
+
+
+def _ragged(path: str, start: int, end: int, row: list[str], names: list[str]) -> str:
+    what = f"{path}:{start}: {len(row)} {'field' if len(row) == 1 else 'fields'}, but the header has {len(names)}"
+    if end > start:
+        return f"{what}; the row runs to line {end}, is a quote not closed?"
+    return f"{what}; put fields with the delimiter in them into quotes" if len(row) > len(names) else what
+
+
+def _is_unclosed(lines: list[str], delimiter: str) -> bool:
+    try:
+        list(csv.reader(lines, delimiter=delimiter, strict=True))
+    except csv.Error as error:
+        return "unexpected end" in str(error)
+    return False

@@ -1,0 +1,133 @@
+"""JSON Lines (one object a line) and JSON (a list of objects, or an object that holds one) → blocks of rows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from nlpkit.errors import InputError
+from nlpkit.io.readers.blocks import BLOCK_ROWS, Block, from_rows
+
+_read_value = json.JSONDecoder().raw_decode
+
+
+def read_jsonl(text: Iterator[str], path: str) -> Iterator[Block]:
+    """Yield the objects of a JSON Lines text; raises InputError with path:line for a line that is not one object."""
+    number = done = 0  # lines read, rows handed on
+    for lines, size in _line_groups(text):
+        rows: list[dict[str, Any]] = []
+        numbers: list[int] = []
+        for line in lines:
+            number += 1
+            try:
+                row, end = _read_value(line)
+                if end != len(line) or type(row) is not dict:
+                    row = _whole_line(line, path, number)
+            except (ValueError, RecursionError):
+                if not line or line.isspace():
+                    continue
+                row = _whole_line(line, path, number)
+            rows.append(row)
+            numbers.append(number)
+            if (done + len(rows)) % BLOCK_ROWS == 0:  # which columns the first rows have depends on no piece of text
+                yield from_rows(rows, numbers, size * len(rows) // len(lines), lines=numbers)
+                done += len(rows)
+                rows, numbers = [], []
+        yield from_rows(rows, numbers, size * len(rows) // len(lines), lines=numbers)
+        done += len(rows)
+
+
+def _line_groups(text: Iterator[str]) -> Iterator[tuple[list[str], int]]:
+    r"""Yield the complete lines of each piece of text, which end with \n (a \r before it is white space in JSON)."""
+    begun: list[str] = []  # a line that goes on over pieces
+    for piece in text:
+        if "\n" not in piece:
+            begun.append(piece)
+            continue
+        begun.append(piece)
+        joined = "".join(begun)
+        lines = joined.split("\n")
+        begun = [lines.pop()]
+        yield lines, len(joined)
+    last = "".join(begun)
+    if last:
+        yield [last], len(last)
+
+
+def _whole_line(line: str, path: str, number: int) -> dict[str, Any]:
+    try:
+        value = json.loads(line)
+    except RecursionError:
+        raise InputError(f"{path}:{number}: the JSON is nested too deeply") from None
+    except json.JSONDecodeError as error:
+        raise InputError(_not_json(line, path, number, error)) from None
+    except ValueError as error:
+        raise InputError(f"{path}:{number}: not JSON ({error})") from None
+    if not isinstance(value, dict):
+        kind = "a list" if isinstance(value, list) else f"the value {_short(line)}"
+        hint = "; a file that is one JSON list is read with --format json" if isinstance(value, list) else ""
+        raise InputError(f"{path}:{number}: a line should be one JSON object, here it is {kind}{hint}")
+    return value
+
+
+def _not_json(line: str, path: str, number: int, error: json.JSONDecodeError) -> str:
+    if error.msg == "Extra data":
+        return f"{path}:{number}: more than one JSON value on this line (column {error.colno}); write one object a line"
+    several = number == 1 and line.strip() in ("[", "{", "[{")
+    hint = "; JSON over several lines is read with --format json" if several else ""
+    return f"{path}:{number}: not JSON: {error.msg} at column {error.colno} of {_short(line)}{hint}"
+
+
+def _short(line: str) -> str:
+    line = line.strip()
+    return line if len(line) <= 60 else f"{line[:57]}..."
+
+
+def read_json(text: Iterator[str], path: str, text_col: str) -> Iterator[Block]:
+    """Yield the objects of a JSON text, which is loaded whole: a list, an object with one list, one document, or lines.
+
+    Raises InputError with path:line:column where it is not JSON, and when it holds no list of objects.
+    """
+    whole = "".join(text)
+    if not whole or whole.isspace():
+        return
+    try:
+        value = json.loads(whole)
+    except RecursionError:
+        raise InputError(f"{path}: the JSON is nested too deeply") from None
+    except json.JSONDecodeError as error:
+        if error.msg == "Extra data" and whole.lstrip().startswith("{"):  # JSON Lines under the name .json
+            yield from read_jsonl(iter((whole,)), path)
+            return
+        raise InputError(f"{path}:{error.lineno}:{error.colno}: not JSON: {error.msg}") from None
+    except ValueError as error:
+        raise InputError(f"{path}: not JSON ({error})") from None
+    rows = _rows(value, path, text_col)
+    share = len(whole) // max(1, len(rows))
+    for start in range(0, len(rows), BLOCK_ROWS):
+        part = rows[start : start + BLOCK_ROWS]
+        yield from_rows(part, range(start + 1, start + len(part) + 1), share * len(part), unit="item")
+
+
+def _rows(value: Any, path: str, text_col: str) -> list[dict[str, Any]]:
+    if isinstance(value, dict):
+        if text_col in value and not isinstance(value[text_col], (list, dict)):
+            return [value]
+        lists = {
+            name: v for name, v in value.items() if isinstance(v, list) and v and all(isinstance(x, dict) for x in v)
+        }
+        if len(lists) != 1:
+            found = (
+                f"it has {len(lists)} ({', '.join(lists)})"
+                if lists
+                else f"it has the keys {', '.join(list(value)[:8])}"
+            )
+            raise InputError(f"{path}: a JSON object should hold one list of objects or be one document; {found}")
+        (value,) = lists.values()
+    if not isinstance(value, list):
+        raise InputError(f"{path}: should be a JSON list of objects, is {_short(json.dumps(value))}")
+    for number, row in enumerate(value, start=1):
+        if not isinstance(row, dict):
+            raise InputError(f"{path}: item {number} of the list should be an object, is {_short(json.dumps(row))}")
+    return value

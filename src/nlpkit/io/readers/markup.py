@@ -1,0 +1,297 @@
+"""XML and SGML → blocks of rows: one element is one document, its columns are paths below it.
+
+Both parsers call the same target, which builds a tree of one record at a time: expat for XML, which must be
+well-formed, and html.parser for SGML and for broken XML, which takes what it finds and knows no upper or lower case.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from html.parser import HTMLParser
+from itertools import chain
+from typing import Protocol
+from xml.etree import ElementTree as ET
+
+from nlpkit.errors import ColumnError, InputError
+from nlpkit.io.readers.blocks import BLOCK_ROWS, Block, from_rows
+
+_BLOCK_CHARS = 1 << 20
+_PIECE = 1 << 16  # characters given to the parser at once
+_SURVEY_CHARS = 4 << 20  # read to say which elements there are
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+_BREAKS = frozenset(
+    ("br", "hr", "p", "div", "li", "dd", "dt", "tr", "td", "th", "pre", "blockquote", "para", "head", "title")
+)
+_UNCLOSED = frozenset(("br", "hr", "img", "wbr"))  # SGML elements without an end tag
+
+
+class NoRecordsError(InputError):
+    """A whole file without a single element of the name that is to be a document."""
+
+
+def read_markup(
+    text: Iterator[str], path: str, *, record: str | None, fields: Mapping[str, str], text_col: str, lenient: bool
+) -> Iterator[Block]:
+    """Yield one row per outermost element `record`, with a column per (column, path below the record).
+
+    A path is 'a/b', 'a/@attribute', '@attribute' or '.', all text inside; its first step is looked for among the
+    children, then anywhere below. The values of several matches are joined, in the text by line breaks, elsewhere
+    by '; '. Raises InputError when `record`
+    is None or not there, listing the elements that are, ColumnError when none of the first records has the path of
+    the text, and InputError with path:line:column for XML that is not well-formed.
+    """
+    if record is None:
+        raise InputError(_which_record(text, path, lenient))
+    steps = {name: _parse_path(where, lenient) for name, where in fields.items()}
+    target = _Records(_local(record.lower() if lenient else record))
+    inside: Counter[str] = Counter()  # elements of the first records, for the message
+    rows: list[dict[str, str | None]] = []
+    done = size = 0
+    for characters in chain(_parse(text, path, target, lenient), (None,)):
+        size += characters or 0
+        for element in target.take():
+            rows.append({name: _value(element, where, name == text_col) for name, where in steps.items()})
+            if done == 0:
+                inside.update(below.tag for below in element.iter())
+        while len(rows) >= BLOCK_ROWS or (rows and (size > _BLOCK_CHARS or characters is None)):
+            part, rows = rows[:BLOCK_ROWS], rows[BLOCK_ROWS:]
+            if done == 0 and all(row[text_col] is None for row in part):
+                found = [name for name in inside if name != target.record]
+                raise ColumnError(
+                    f"{path}: no <{record}> has '{fields[text_col]}' (inside: {', '.join(found[:20])}); "
+                    f"name the path of the text with --xml-field {text_col}=PATH"
+                )
+            yield from_rows(part, range(done + 1, done + len(part) + 1), size, unit=record)
+            done += len(part)
+            size = 0
+    if done == 0 and target.others:
+        near = get_close_matches(target.record, target.others, n=1)
+        names = ", ".join(f"{name} ({count})" for name, count in target.others.most_common(8))
+        hint = f"; did you mean '{near[0]}'?" if near else ""
+        raise NoRecordsError(f"{path} has no element '{record}' (found: {names}){hint}; name it with --xml-record")
+
+
+# ---------------------------------------------------------------- parsing
+
+
+class _Target(Protocol):
+    def start(self, tag: str, attributes: dict[str, str]) -> object: ...
+    def data(self, text: str) -> object: ...
+    def end(self, tag: str) -> object: ...
+    def close(self) -> object: ...
+
+
+def _parse(text: Iterator[str], path: str, target: _Target, lenient: bool) -> Iterator[int]:
+    """Feed the target piece by piece, yielding the characters read after each."""
+    parser = _Lenient(target) if lenient else ET.XMLParser(target=target)
+    seen = False
+    try:
+        for piece in text:
+            for start in range(0, len(piece), _PIECE):
+                part = piece[start : start + _PIECE]
+                seen = seen or not part.isspace()
+                parser.feed(part)
+                yield len(part)
+        if seen:
+            parser.close()
+            yield 0
+    except ET.ParseError as error:
+        line, column = error.position
+        what = str(error).split(": line")[0]
+        raise InputError(
+            f"{path}:{line}:{column + 1}: not well-formed XML: {what}; try --format sgml, which is lenient"
+        ) from None
+    except AssertionError as error:  # html.parser on a marked section it does not know
+        raise InputError(f"{path}: markup that cannot be read even leniently: {error}") from None
+
+
+class _Lenient(HTMLParser):
+    """SGML, HTML and broken XML as well-nested events: names in lower case, an end tag closes what is open inside."""
+
+    CDATA_CONTENT_ELEMENTS = ()  # type: ignore[misc]  # a <title> or <script> is an element as any other
+    RCDATA_CONTENT_ELEMENTS = ()  # type: ignore[misc]
+
+    def __init__(self, target: _Target) -> None:
+        super().__init__(convert_charrefs=True)
+        self._target = target
+        self._open: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._target.start(tag, {name: value or "" for name, value in attrs})
+        if tag in _UNCLOSED:
+            self._target.end(tag)
+        else:
+            self._open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._target.start(tag, {name: value or "" for name, value in attrs})
+        self._target.end(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in self._open:
+            return
+        while True:
+            innermost = self._open.pop()
+            self._target.end(innermost)
+            if innermost == tag:
+                return
+
+    def handle_data(self, data: str) -> None:
+        self._target.data(_CONTROL.sub("", data))
+
+    def unknown_decl(self, data: str) -> None:
+        if data.startswith("CDATA["):
+            self.handle_data(data[len("CDATA[") :])
+
+    def close(self) -> None:
+        super().close()
+        for tag in reversed(self._open):
+            self._target.end(tag)
+        self._open.clear()
+
+
+class _Records:
+    """The target that builds the tree of each record, and counts the elements outside of records.
+
+    Words do not run together: a line break is put where one element directly follows another and around the
+    elements that break lines in HTML, unless there is white space already.
+    """
+
+    def __init__(self, record: str) -> None:
+        self.record = record
+        self.others: Counter[str] = Counter()
+        self._done: list[ET.Element] = []
+        self._builder: ET.TreeBuilder | None = None
+        self._depth = 0
+        self._after_end = False  # nothing since an end tag
+        self._broken = False  # the next word is on another line
+        self._after_space = True
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        name = _local(tag)
+        if self._builder is None:
+            if name != self.record:
+                self.others[name] += 1
+                return
+            self._builder = ET.TreeBuilder()
+            self._after_space = True
+        self._broken = self._broken or self._after_end or name.lower() in _BREAKS
+        self._after_end = False
+        self._depth += 1
+        self._builder.start(name, {_local(key): value for key, value in attributes.items()})
+
+    def data(self, text: str) -> None:
+        if self._builder is None or not text:
+            return
+        if self._broken and not self._after_space and not text[0].isspace():
+            self._builder.data("\n")
+        self._builder.data(text)
+        self._after_end = self._broken = False
+        self._after_space = text[-1].isspace()
+
+    def end(self, tag: str) -> None:
+        if self._builder is None:
+            return
+        name = _local(tag)
+        self._builder.end(name)
+        self._after_end = True
+        self._broken = self._broken or name.lower() in _BREAKS
+        self._depth -= 1
+        if self._depth == 0:
+            self._done.append(self._builder.close())
+            self._builder = None
+
+    def close(self) -> None:
+        """End of the file."""
+
+    def take(self) -> list[ET.Element]:
+        """Return the records that are complete, and forget them."""
+        done, self._done = self._done, []
+        return done
+
+
+def _local(name: str) -> str:
+    """Return a name without its namespace: {uri}page and mw:page are page."""
+    return name.rpartition("}")[2].rpartition(":")[2]
+
+
+# ---------------------------------------------------------------- paths
+
+
+@dataclass(frozen=True, slots=True)
+class _Path:
+    steps: tuple[str, ...]
+    attribute: str | None = None
+
+
+def _parse_path(where: str, lenient: bool) -> _Path:
+    parts = [part for part in (where.lower() if lenient else where).split("/") if part not in ("", ".")]
+    attribute = _local(parts.pop()[1:]) if parts and parts[-1].startswith("@") else None
+    return _Path(tuple(map(_local, parts)), attribute)
+
+
+def _value(record: ET.Element, path: _Path, is_text: bool) -> str | None:
+    found = [record]
+    for number, step in enumerate(path.steps):
+        below = [child for element in found for child in element if child.tag == step]
+        if not below and number == 0:
+            below = list(record.iter(step))
+        found = below
+    if path.attribute is not None:
+        values = [element.attrib[path.attribute].strip() for element in found if path.attribute in element.attrib]
+    else:
+        values = ["".join(element.itertext()).strip() for element in found]
+    if not values:
+        return None
+    return ("\n" if is_text else "; ").join(values)
+
+
+# ---------------------------------------------------------------- which elements there are
+
+
+@dataclass(slots=True)
+class _Survey:
+    """Counts elements and the characters of text inside them."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    chars: Counter[str] = field(default_factory=Counter)
+    _open: list[tuple[str, int]] = field(default_factory=list)
+    _seen: int = 0
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        self._open.append((_local(tag), self._seen))
+
+    def data(self, text: str) -> None:
+        self._seen += len(text.strip())
+
+    def end(self, tag: str) -> None:
+        name, before = self._open.pop()
+        self.counts[name] += 1
+        self.chars[name] += self._seen - before
+
+    def close(self) -> None:
+        """End of the file."""
+
+
+def _which_record(text: Iterator[str], path: str, lenient: bool) -> str:
+    survey = _Survey()
+    read = 0
+    for size in _parse(text, path, survey, lenient):
+        read += size
+        if read >= _SURVEY_CHARS:
+            break
+    repeated = [name for name, _ in survey.chars.most_common() if survey.counts[name] > 1 and survey.chars[name]]
+    names = repeated or [name for name, _ in survey.chars.most_common() if survey.chars[name]]
+    if not names:
+        return f"{path}: no element holds text"
+    listed = ", ".join(
+        f"{n} ({survey.counts[n]:,}, {survey.chars[n] // survey.counts[n]:,} characters each)" for n in names[:6]
+    )
+    return (
+        f"{path}: which element is one document? Elements with text: {listed}; "
+        f"name it, for example --xml-record {names[0]} --xml-field text=."
+    )

@@ -1,0 +1,118 @@
+"""Parquet files → record batches, row group by row group, columns as they are stored."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator, Sequence
+from typing import Any, BinaryIO, cast
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from nlpkit.errors import InputError, SchemaError
+from nlpkit.io.readers.roles import Roles
+from nlpkit.io.sources import Source, StoredBytes
+
+FOOTER_KEY = b"nlpkit"
+
+_IN_MEMORY = 64 << 20  # a piped or packed file up to this size is not written to a temporary file
+_BATCH_BYTES = 64 << 20  # of long documents fewer go into a batch
+_UNREADABLE = (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError)
+
+
+class ParquetInput:
+    """One Parquet file; a piped or packed one is copied to a temporary file, because Parquet is read from the end."""
+
+    encoding = None
+    open_ended = False
+
+    def __init__(self, source: Source, stored: StoredBytes) -> None:
+        """Read the schema; raises InputError for a file that is not Parquet."""
+        self.source = source
+        self._copy: BinaryIO | None = None
+        self._sha256: str | None = None
+        stored.head()
+        try:
+            if not source.rereadable or stored.packed:
+                self._copy = _copied(stored)
+                self._sha256 = stored.sha256()
+            with self._opened() as parquet:
+                self.schema: pa.Schema = parquet.schema_arrow
+                self.rows: int = parquet.metadata.num_rows
+        except _UNREADABLE as error:
+            self.close()
+            raise InputError(f"{source.shown}: not a readable Parquet file ({_first_line(error)})") from None
+        finally:
+            stored.close()
+        names = self.schema.names
+        twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
+        if twice is not None:
+            self.close()
+            raise InputError(f"{source.shown}: has the column '{twice}' twice; rename one of them")
+
+    def columns(self) -> dict[str, pa.DataType]:
+        """Return the columns with their types, in the order of the file."""
+        return dict(zip(self.schema.names, self.schema.types, strict=True))
+
+    def roles(self, roles: Roles) -> Roles:
+        """Return the roles as they apply here."""
+        return roles
+
+    @property
+    def metadata(self) -> dict[str, Any] | None:
+        """The JSON block under the footer key `nlpkit`; raises SchemaError when it is not a JSON object."""
+        block = (self.schema.metadata or {}).get(FOOTER_KEY)
+        if block is None:
+            return None
+        try:
+            parsed = json.loads(block)
+        except ValueError:
+            parsed = None
+        if not isinstance(parsed, dict):
+            raise SchemaError(
+                f"{self.source.shown}: the footer block 'nlpkit' is not a JSON object; write the file anew"
+            )
+        return parsed
+
+    def batches(self, columns: Sequence[str], batch_rows: int) -> Iterator[pa.RecordBatch]:
+        """Yield batches of at most `batch_rows` rows, fewer of long documents; raises InputError for a corrupt file.
+
+        One row group at a time: Arrow cannot yet join lists of dictionary codes over row groups.
+        """
+        try:
+            with self._opened() as parquet:
+                for number in range(parquet.num_row_groups):
+                    group = parquet.metadata.row_group(number)
+                    fitting = _BATCH_BYTES * max(1, group.num_rows) // max(1, group.total_byte_size)
+                    rows = max(1, min(batch_rows, fitting))
+                    yield from parquet.iter_batches(rows, row_groups=[number], columns=list(columns))
+        except _UNREADABLE as error:
+            raise InputError(f"{self.source.shown}: corrupt Parquet file ({_first_line(error)})") from None
+
+    def sha256(self) -> str:
+        """Return the sha256 of the file as stored."""
+        if self._sha256 is None:
+            with StoredBytes(self.source) as stored:
+                self._sha256 = stored.sha256()
+        return self._sha256
+
+    def close(self) -> None:
+        """Forget the copy, if there is one."""
+        if self._copy is not None:
+            self._copy.close()
+
+    def _opened(self) -> pq.ParquetFile:
+        return pq.ParquetFile(self.source.path if self._copy is None else self._copy)
+
+
+def _copied(stored: StoredBytes) -> BinaryIO:
+    copy = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115
+    for chunk in stored:
+        copy.write(chunk)
+    copy.seek(0)
+    return cast(BinaryIO, copy)
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().split("\n")[0]

@@ -1,0 +1,70 @@
+"""Which column of an input is text, id, label and date, and what its other columns are called from then on."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from nlpkit.errors import missing_column
+
+NUMBERED = "none"  # --id-col none: every row gets a made id
+
+log = logging.getLogger("nlpkit.io")
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """The column names that the user gave for the four roles."""
+
+    text: str = "text"
+    id: str = "id"
+    label: str = "label"
+    date: str = "date"
+
+    def items(self) -> tuple[tuple[str, str], ...]:
+        """Return (role, column given for it)."""
+        return ("text", self.text), ("id", self.id), ("label", self.label), ("date", self.date)
+
+
+def rename(roles: Roles, found: Sequence[str], path: str, *, keep: Sequence[str] | None = None) -> dict[str, str]:
+    """Return final name → name in the input, in the order found; `keep` limits the columns beside id and text.
+
+    A column in the way of a role is kept as `<name>_given`. Raises ColumnError for a text column that is not there,
+    and for another one that was named but is not there.
+    """
+    given = dict(roles.items())
+    if given["text"] not in found:
+        raise missing_column(path, given["text"], found, "--text-col")
+    named = {role: name for role, name in given.items() if name in found and not (role == "id" and name == NUMBERED)}
+    for role, name in given.items():
+        if role not in named and name != role and not (role == "id" and name == NUMBERED):
+            raise missing_column(path, name, found, f"--{role}-col")
+    taken = set(found)
+    renamed: dict[str, str] = {}
+    for name in found:
+        finals = [role for role, column in named.items() if column == name]
+        if not finals:
+            finals = [name]
+            if name in named or (name == "id" and given["id"] == NUMBERED):
+                finals = [_free(name, taken)]
+                log.warning(
+                    "%s: column '%s' is kept as '%s', the name is taken by --%s-col %s",
+                    path,
+                    name,
+                    finals[0],
+                    name,
+                    given[name],
+                )
+        for final in finals:
+            if keep is None or final in ("id", "text") or final in keep or name in keep:
+                renamed[final] = name
+    return renamed
+
+
+def _free(name: str, taken: set[str]) -> str:
+    final = f"{name}_given"
+    while final in taken:
+        final += "_given"
+    taken.add(final)
+    return final

@@ -1,0 +1,145 @@
+"""One input of a format that is read row by row: bytes → text → blocks of rows, and a look at the first of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import reduce
+from itertools import chain
+from typing import TYPE_CHECKING, BinaryIO
+
+from nlpkit.io.encoding import decode
+from nlpkit.io.readers.blocks import Block
+from nlpkit.io.readers.columns import NULL, STRING, Kind, kind_of, merge
+from nlpkit.io.readers.delimited import read_delimited
+from nlpkit.io.readers.jsonlines import read_json, read_jsonl
+from nlpkit.io.readers.markup import read_markup
+from nlpkit.io.readers.plain import read_file, read_lines
+from nlpkit.io.readers.roles import NUMBERED, Roles
+from nlpkit.io.sources import Source, StoredBytes
+
+if TYPE_CHECKING:
+    from nlpkit.io.corpora import ReadOptions
+
+FIRST_ROWS = 1_000
+
+
+class RowInput:
+    """One input whose rows become known by reading them.
+
+    It is opened for its first rows and again for all of them; only a pipe, and a file that was read to its end
+    for the first rows, is read once.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        format: str,
+        options: ReadOptions,
+        *,
+        alone: bool,
+        per_file: bool,
+        on_detect: Callable[[str, str], None],
+        stdin: BinaryIO | None = None,
+        stored: StoredBytes | None = None,
+    ) -> None:
+        """Take `stored` over where the bytes are open already, because the format had to be told from them."""
+        self.source = source
+        self.format = format
+        self.encoding = options.encoding
+        self.open_ended = format in ("json", "jsonl")
+        self._options = options
+        self._alone = alone
+        self._per_file = per_file
+        self._on_detect = on_detect
+        self._stdin = stdin
+        self._stored = stored
+        self._blocks: Iterator[Block] | None = None
+
+    def roles(self, roles: Roles) -> Roles:
+        """Return the roles as they apply here: a text file has no columns to name."""
+        return Roles("text", roles.id, roles.label, roles.date) if self.format == "txt" else roles
+
+    def columns(self) -> dict[str, Kind]:
+        """Return the columns of the first 1,000 rows, in the order found, with what they hold."""
+        if self.format == "txt":
+            return {"text": STRING}
+        blocks = self._start()
+        head: list[Block] = []
+        found: dict[str, Kind] = {}
+        room = FIRST_ROWS
+        for block in blocks:
+            head.append(block)
+            for name, values in block.cut(0, room).columns.items():
+                found[name] = reduce(merge, (found.get(name, NULL), kind_of(values)))
+            room -= len(block.numbers)
+            if room <= 0:
+                break
+        if self._stored is not None and (not self.source.rereadable or (self._alone and self._stored.exhausted)):
+            self._blocks = chain(head, blocks)
+        else:
+            self.close()
+        return found
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield all rows; raises what the reader of the format raises."""
+        blocks, self._blocks = self._blocks, None
+        return self._start() if blocks is None else blocks
+
+    def sha256(self) -> str:
+        """Return the sha256 of the file as stored, of a pipe that of the bytes read."""
+        if self._stored is None:
+            self._stored = StoredBytes(self.source, self._stdin)
+        return self._stored.sha256()
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._stored is not None:
+            self._stored.close()
+            self._stored = None
+
+    def _start(self) -> Iterator[Block]:
+        if self._stored is None:
+            self._stored = StoredBytes(self.source, self._stdin)
+        markup = self.format in ("xml", "sgml")
+        decoded = decode(
+            self._stored,
+            self.source.shown,
+            encoding=self.encoding,
+            errors=self._options.encoding_errors,
+            declared=markup,
+        )
+        if decoded.detected:
+            self._on_detect(self.source.shown, decoded.encoding)
+        self.encoding = decoded.encoding
+        return self._read(decoded.text)
+
+    def _read(self, text: Iterator[str]) -> Iterator[Block]:
+        path, options = self.source.shown, self._options
+        match self.format:
+            case "jsonl":
+                return read_jsonl(text, path)
+            case "json":
+                return read_json(text, path, options.text_col)
+            case "csv" | "tsv":
+                delimiter = "\t" if self.format == "tsv" else None
+                return read_delimited(text, path, delimiter=delimiter, text_col=options.text_col)
+            case "txt":
+                return read_file(text) if self._per_file else read_lines(text)
+            case _:
+                lenient = self.format == "sgml"
+                fields = _fields(options)
+                return read_markup(
+                    text, path, record=options.xml_record, fields=fields, text_col=options.text_col, lenient=lenient
+                )
+
+
+def _fields(options: ReadOptions) -> dict[str, str]:
+    """Return the paths of the columns; a column named for a role that has no path is a path itself."""
+    fields = dict(options.xml_fields)
+    for role, name in options.roles().items():
+        if name not in fields and name not in (role, NUMBERED):
+            fields[name] = name
+    defaults = {"text": "."} if options.text_col == "text" else {}
+    if options.id_col == "id":
+        defaults["id"] = "@id"
+    return defaults | fields

@@ -1,0 +1,122 @@
+"""The columns of several inputs → the one schema of the document table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+import pyarrow as pa
+
+from nlpkit.errors import EncodingError, InputError, UsageError, missing_column
+from nlpkit.io.readers.columns import NULL, TOKENS, Column, Kind, merge, settle
+
+ID = pa.field("id", pa.string(), nullable=False)
+TEXT = pa.field("text", pa.large_string())
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The columns of one input: final name → name there, and what they hold (a kind of values or an Arrow type)."""
+
+    path: str
+    renamed: Mapping[str, str]
+    columns: Mapping[str, Kind | pa.DataType]
+    open_ended: bool = False  # later rows may have further columns (JSON)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The schema of the document table, and how rows of Python values fill the columns beside id and text."""
+
+    schema: pa.Schema
+    columns: Mapping[str, Column]
+
+    @property
+    def others(self) -> list[pa.Field]:
+        """The fields beside id and text."""
+        return list(self.schema)[2:]
+
+
+def unify(inputs: Sequence[Found], forced: Mapping[str, str]) -> Layout:
+    """Return the layout that holds the columns of all inputs; `forced` types are by name, final or in the input.
+
+    Raises InputError for Parquet columns of one name that no type holds, ColumnError for a forced column that no
+    input has, UsageError for a forced type of id or text.
+    """
+    names = dict.fromkeys(name for found in inputs for name in found.renamed if name not in ("id", "text"))
+    types = _forced_by_final_name(inputs, forced)
+    names |= dict.fromkeys(name for name in types if name not in names)
+    fields, columns = [ID, TEXT], {}
+    for name in names:
+        held = [(found.path, found.columns[found.renamed[name]]) for found in inputs if name in found.renamed]
+        kinds = [kind for _, kind in held if isinstance(kind, Kind)]
+        _check_name(name, held)
+        columns[name] = settle(name, reduce(merge, kinds, NULL), types.get(name))
+        fields.append(pa.field(name, _common_type(name, held, columns[name])))
+    return Layout(pa.schema(fields), columns)
+
+
+def _forced_by_final_name(inputs: Sequence[Found], forced: Mapping[str, str]) -> dict[str, str]:
+    types: dict[str, str] = {}
+    for name, type_name in forced.items():
+        finals = {final for found in inputs for final, column in found.renamed.items() if name in (final, column)}
+        if finals & {"id", "text"}:
+            if type_name != "string":
+                raise UsageError(f"--types {name}={type_name}: id and text are always strings")
+            continue
+        if not finals and inputs and not any(found.open_ended for found in inputs):
+            known = [column for column in inputs[0].renamed.values() if column not in ("id", "text")]
+            raise missing_column(inputs[0].path, name, known, "--types")
+        types |= dict.fromkeys(finals or {name}, type_name)
+    return types
+
+
+def _common_type(name: str, held: Sequence[tuple[str, Kind | pa.DataType]], column: Column) -> pa.DataType:
+    """Return the type that all inputs can be cast to; rows of values count as the type they settle on."""
+    if column.forced is not None or all(isinstance(what, Kind) for _, what in held):
+        return column.type
+    first_path, common = "", pa.null()
+    for path, what in held:
+        given = what if not isinstance(what, Kind) else pa.null() if what == NULL else column.type
+        wider = _wider(name, common, given)
+        if wider is None:
+            raise InputError(
+                f"column '{name}' is {common} in {first_path} but {given} in {path}; say --types {name}=string"
+            )
+        if common != wider:
+            first_path, common = path, wider
+    return pa.string() if pa.types.is_null(common) else common
+
+
+def _wider(name: str, a: pa.DataType, b: pa.DataType) -> pa.DataType | None:
+    if a == b or pa.types.is_null(b):
+        return a
+    if pa.types.is_null(a):
+        return b
+    if _without_codes(a) == _without_codes(b):
+        return TOKENS if name == "tokens" else _without_codes(a)
+    try:
+        schemas = [pa.schema([("x", type_)]) for type_ in (_without_codes(a), _without_codes(b))]
+        return pa.unify_schemas(schemas, promote_options="permissive").field("x").type
+    except (pa.ArrowTypeError, pa.ArrowInvalid):
+        return None
+
+
+def _without_codes(type_: pa.DataType) -> pa.DataType:
+    """Return a type with plain strings for dictionary codes and for the other string layouts."""
+    if pa.types.is_dictionary(type_):
+        return _without_codes(type_.value_type)
+    if pa.types.is_list(type_):
+        return pa.list_(_without_codes(type_.value_type))
+    return pa.string() if pa.types.is_large_string(type_) else type_
+
+
+def _check_name(name: str, held: Sequence[tuple[str, Kind | pa.DataType]]) -> None:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        where = held[0][0] if held else "the input"
+        raise EncodingError(
+            f"{where}: the column name {name!r} holds half a surrogate pair; rename the column"
+        ) from None

@@ -1,0 +1,352 @@
+"""Which files an input names, and their bytes: directories, globs, stdin, compression, sha256.
+
+inputs ─[resolve]─▶ Source … ─[StoredBytes]─▶ unpacked chunks of bytes + sha256 of the bytes as stored
+"""
+
+from __future__ import annotations
+
+import bz2
+import glob
+import hashlib
+import logging
+import os
+import sys
+import zlib
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from itertools import chain
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO, Self
+
+import zstandard
+
+from nlpkit.errors import InputError, UsageError
+
+FORMATS = {
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "json",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".txt": "txt",
+    ".xml": "xml",
+    ".sgml": "sgml",
+    ".sgm": "sgml",
+}
+COMPRESSED = (".gz", ".zst", ".bz2")
+STDIN = "-"
+
+_ARCHIVES = (".zip", ".tar", ".tgz", ".7z", ".rar", ".xz")
+_DOCUMENTS = (".pdf", ".docx", ".doc", ".odt", ".rtf", ".epub", ".xlsx", ".xls", ".html", ".htm")
+_CHUNK = 1 << 18  # 256 KB as stored: large enough for speed, small enough for a high compression ratio
+
+log = logging.getLogger("nlpkit.io")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One input file: `path` as it was given, `stem` as made ids begin."""
+
+    path: str
+    stem: str
+    format: str | None  # by the option or the suffix; None = look at the first bytes
+    listed: bool = False  # found in a directory or by a glob, so one of many
+    base: str = ""  # the directory or the fixed part of the glob it was found under
+
+    @property
+    def is_stdin(self) -> bool:
+        """Whether the bytes come from standard input."""
+        return self.path == STDIN
+
+    @property
+    def shown(self) -> str:
+        """The name as messages say it."""
+        return "stdin" if self.is_stdin else self.path
+
+    @property
+    def rereadable(self) -> bool:
+        """Whether the bytes can be read twice: a regular file, not a pipe."""
+        return not self.is_stdin and Path(self.path).is_file()
+
+
+def resolve(inputs: Sequence[str], format: str | None = None) -> list[Source]:
+    """Return the files that `inputs` name, directories and globs expanded and sorted.
+
+    Raises InputError when an input names nothing or an archive, UsageError when stdin is named twice.
+    """
+    if not inputs:
+        raise InputError("no input given: name a file, a directory, a glob in quotes, or - for stdin")
+    found = list(chain.from_iterable(_expand(name, format) for name in inputs))
+    if sum(source.is_stdin for source in found) > 1:
+        raise UsageError("stdin ('-') is given twice, but it can be read only once")
+    return _with_stems(_without_repeats(found))
+
+
+def split_suffix(name: str) -> tuple[str, str | None, bool]:
+    """Return the stem of a file name, the format its suffix names, and whether it is compressed."""
+    lower = name.lower()
+    packed = next((s for s in COMPRESSED if lower.endswith(s) and len(name) > len(s)), "")
+    inner = name[: len(name) - len(packed)]
+    return Path(inner).stem, FORMATS.get(Path(inner).suffix.lower()), bool(packed)
+
+
+def sniff(head: bytes, path: str) -> str:
+    """Return the format that the first unpacked bytes speak for; raises InputError when they could be anything."""
+    start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    for mark, format in ((b"PAR1", "parquet"), (b"{", "jsonl"), (b"[", "json")):
+        if start.startswith(mark) or not start:
+            return "jsonl" if not start else format
+    raise InputError(f"{path}: which format is this? Name it: --format {'|'.join(sorted(set(FORMATS.values())))}")
+
+
+# ---------------------------------------------------------------- names → sources
+
+
+def _expand(name: str, format: str | None) -> list[Source]:
+    if name == STDIN:
+        return [Source(STDIN, "stdin", format)]
+    path = Path(name)
+    if path.is_dir():
+        return _in_directory(name, format)
+    if path.exists():
+        return [_source(name, format)]
+    if glob.has_magic(name):
+        return _by_glob(name, format)
+    raise InputError(_missing(path))
+
+
+def _source(path: str, format: str | None, *, base: str = "") -> Source:
+    _refuse_archive(path)
+    stem, by_suffix, _ = split_suffix(Path(path).name)
+    return Source(path, stem, format or by_suffix, listed=bool(base), base=base)
+
+
+def _in_directory(name: str, format: str | None) -> list[Source]:
+    if Path(name, "manifest.json").exists() and Path(name, "topics.parquet").exists():
+        raise InputError(f"{name} is a run directory, not a corpus; name the documents the model was made from")
+    files: list[str] = []
+    others: Counter[str] = Counter()
+    for folder, folders, names in os.walk(name):
+        folders[:] = [f for f in folders if not f.startswith(".")]
+        for file in names:
+            if file.startswith(".") or file.endswith(".dropped.parquet"):  # hidden, or our own list of dropped rows
+                continue
+            if format is None and split_suffix(file)[1] is None:
+                others[Path(file).suffix or "no suffix"] += 1
+            else:
+                files.append(str(Path(folder, file)))
+    if not files:
+        known = " ".join(sorted(FORMATS))
+        seen = f"; it has {', '.join(f'{n} with {s}' for s, n in others.most_common(3))}" if others else ""
+        hint = ", or name the format of all files with --format" if others else ""
+        raise InputError(f"{name}: no corpus file in this directory (looked for {known}){seen}{hint}")
+    return [_source(path, format, base=name) for path in sorted(files, key=lambda p: Path(p).parts)]
+
+
+def _by_glob(pattern: str, format: str | None) -> list[Source]:
+    base = str(Path(*_until(Path(pattern).parts, glob.has_magic)))
+    sources: list[Source] = []
+    matches = glob.glob(pattern, recursive=True)  # noqa: PTH207  (a pattern may be absolute)
+    for match in sorted(matches, key=lambda p: Path(p).parts):
+        if match.endswith(".dropped.parquet"):
+            continue
+        if not Path(match).is_dir():
+            sources.append(_source(match, format, base=base))
+        elif "**" not in pattern:  # with ** the files below a directory are matches themselves
+            sources.extend(_in_directory(match, format))
+    if not sources:
+        raise InputError(f"no file matches '{pattern}' (looked in {Path(base).resolve()})")
+    return sources
+
+
+def _until(parts: Iterable[str], stop: Callable[[str], bool]) -> list[str]:
+    kept: list[str] = []
+    for part in parts:
+        if stop(part):
+            break
+        kept.append(part)
+    return kept
+
+
+def _missing(path: Path) -> str:
+    if not path.parent.is_dir():
+        return f"{path}: no such file (there is no directory {path.parent})"
+    near = get_close_matches(path.name, sorted(other.name for other in path.parent.iterdir()), n=1, cutoff=0.6)
+    hint = f"; did you mean '{path.parent / near[0]}'?" if near else ""
+    return f"{path}: no such file or directory{hint}"
+
+
+def _refuse_archive(path: str) -> None:
+    lower = path.lower()
+    for packed in COMPRESSED:
+        lower = lower.removesuffix(packed)
+    if lower.endswith(_ARCHIVES):
+        raise InputError(f"{path} is an archive of files: unpack it first and name the files or their directory")
+    if lower.endswith(_DOCUMENTS):
+        raise InputError(f"{path} is not a corpus format; extract the text first (txt, jsonl, csv, parquet, xml)")
+
+
+def _without_repeats(sources: list[Source]) -> list[Source]:
+    kept: dict[str, Source] = {}
+    for source in sources:
+        key = source.path if source.is_stdin else os.path.realpath(source.path)
+        if key in kept:
+            log.warning("%s: given twice, read once", source.path)
+        kept.setdefault(key, source)
+    return list(kept.values())
+
+
+def _with_stems(sources: list[Source]) -> list[Source]:
+    """Give sources that share a stem the shortest longer name under which they all differ."""
+    groups: dict[str, list[int]] = defaultdict(list)
+    for i, source in enumerate(sources):
+        groups[source.stem].append(i)
+    named = list(sources)
+    for places in groups.values():
+        if len(places) < 2:
+            continue
+        for longer in _LONGER_NAMES:
+            names = [longer(sources[i]) for i in places]
+            if len(set(names)) == len(names):
+                break
+        for i, name in zip(places, names, strict=True):
+            named[i] = replace(sources[i], stem=name)
+    return named
+
+
+def _relative(source: Source) -> str:
+    return Path(os.path.relpath(source.path, source.base) if source.base else source.path).as_posix()
+
+
+def _no_suffix(path: str) -> str:
+    folder, name = os.path.split(path)
+    return Path(folder, split_suffix(name)[0]).as_posix()
+
+
+_LONGER_NAMES: tuple[Callable[[Source], str], ...] = (
+    lambda s: s.stem if s.is_stdin else _no_suffix(_relative(s)),
+    lambda s: s.stem if s.is_stdin else _relative(s),
+    lambda s: s.stem if s.is_stdin else _no_suffix(s.path),
+    lambda s: s.stem if s.is_stdin else Path(s.path).as_posix(),
+)
+
+
+# ---------------------------------------------------------------- sources → bytes
+
+
+class StoredBytes:
+    """The bytes of one source: unpacked chunks on the way out, sha256 of what is stored on the way in.
+
+    Iterating yields chunks; `head` looks at the first one without consuming it. Raises InputError with the
+    path for a file that cannot be read and for a truncated or corrupt archive.
+    """
+
+    def __init__(self, source: Source, stdin: BinaryIO | None = None) -> None:
+        self.path = source.shown
+        self._is_stdin = source.is_stdin
+        self._hash = hashlib.sha256()
+        try:
+            self._whole = source.rereadable
+            self._file = (stdin or sys.stdin.buffer) if source.is_stdin else open(source.path, "rb")  # noqa: SIM115, PTH123
+        except OSError as error:
+            raise InputError(f"{source.path}: cannot be opened ({error.strerror})") from error
+        self.packed = False  # known once the first chunk is read
+        self.exhausted = False
+        self._chunks = self._unpacked()
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self
+
+    def __next__(self) -> bytes:
+        return next(self._chunks)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def head(self) -> bytes:
+        """Return the first unpacked chunk, which the next iteration yields again."""
+        first = next(self._chunks, b"")
+        self._chunks = chain((first,), self._chunks)
+        return first
+
+    def sha256(self) -> str:
+        """Return the sha256 of the whole stored file (the rest is read now), for a pipe of the bytes read."""
+        if self._whole and not self.exhausted:
+            for _ in self._stored():
+                pass
+        return self._hash.hexdigest()
+
+    def close(self) -> None:
+        """Close the file, but not standard input."""
+        if not self._is_stdin:
+            self._file.close()
+
+    def _stored(self) -> Iterator[bytes]:
+        try:
+            while chunk := self._file.read(_CHUNK):
+                self._hash.update(chunk)
+                yield chunk
+            self.exhausted = True
+        except OSError as error:
+            raise InputError(f"{self.path}: cannot be read ({error.strerror})") from error
+
+    def _unpacked(self) -> Iterator[bytes]:
+        """Yield the bytes inside gzip, zstd or bzip2 (several members too), known by their first bytes."""
+        stored = self._stored()
+        first = b""
+        while len(first) < 10 and (more := next(stored, b"")):  # a pipe may begin with a short read
+            first += more
+        kind = _compression(first)
+        named = next((suffix for suffix in COMPRESSED if self.path.lower().endswith(suffix)), None)
+        if named and kind is None:
+            found = "does not begin like one" if first else "is empty"
+            raise InputError(f"{self.path} is named {named} but {found}: cut off, or not packed at all; fetch it again")
+        self.packed = kind is not None
+        if kind is not None:
+            yield from _members(chain((first,), stored), self.path, *kind)
+        elif first:
+            yield first
+            yield from stored
+
+
+def _compression(first: bytes) -> tuple[str, Callable[[], Any]] | None:
+    if first.startswith(b"\x1f\x8b"):
+        return "gzip", lambda: zlib.decompressobj(wbits=31)
+    if first.startswith(b"\x28\xb5\x2f\xfd") or (first[1:4] == b"\x2a\x4d\x18" and first[0] >> 4 == 5):
+        return "zstd", zstandard.ZstdDecompressor(max_window_size=1 << 31).decompressobj
+    if first.startswith(b"BZh") and first[4:10].startswith((b"1AY&", b"\x17rE8")):
+        return "bzip2", bz2.BZ2Decompressor
+    return None
+
+
+def _members(stored: Iterator[bytes], path: str, name: str, make: Callable[[], Any]) -> Iterator[bytes]:
+    unpacker: Any = None  # None between two members
+    for chunk in stored:
+        while chunk:
+            if unpacker is None:
+                chunk = chunk.lstrip(b"\0")  # zeros may pad the end of a member
+                if not chunk:
+                    break
+                unpacker = make()
+            try:
+                data = unpacker.decompress(chunk)
+            except (zlib.error, zstandard.ZstdError, OSError, EOFError, ValueError) as error:
+                raise InputError(f"{path}: corrupt {name} file ({error}); fetch it again") from error
+            if data:
+                yield data
+            chunk = unpacker.unused_data if unpacker.eof else b""
+            if unpacker.eof:
+                unpacker = None
+    if unpacker is not None:
+        raise InputError(f"{path}: truncated {name} file; fetch it again")

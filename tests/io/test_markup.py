@@ -1,0 +1,203 @@
+"""XML and SGML: records, paths, lenient reading, messages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nlpkit.errors import ColumnError, InputError
+from nlpkit.io.corpora import DocumentStream, ReadOptions, open_documents
+from nlpkit.io.readers.markup import read_markup
+
+FORMATS = Path(__file__).parents[2].parent / "shared/data/formats"
+needs_data = pytest.mark.skipif(not FORMATS.exists(), reason="shared data not there")
+
+WIKI = """<?xml version="1.0"?>
+<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.10/">
+  <siteinfo><title>not a page</title></siteinfo>
+  <page><title>One</title><id>1</id><revision><id>11</id><text bytes="5">First &amp; best</text></revision></page>
+  <page><title>Two</title><id>2</id><revision><id>12</id><text><![CDATA[<b>second</b>]]></text></revision></page>
+</mediawiki>
+"""
+
+
+def rows(markup: str, *, record: str, lenient: bool = False, **fields: str) -> list[dict[str, str | None]]:
+    """The rows of a text, given to the reader one character at a time."""
+    text = iter(markup)
+    blocks = read_markup(text, "x.xml", record=record, fields={"text": ".", **fields}, text_col="text", lenient=lenient)
+    return [
+        dict(zip(block.columns, values, strict=True))
+        for block in blocks
+        for values in zip(*block.columns.values(), strict=True)
+    ]
+
+
+def opened(path: Path, content: str, **options: object) -> DocumentStream:
+    path.write_text(content, encoding="utf-8")
+    return open_documents([str(path)], ReadOptions(**options))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("lenient", [False, True])
+def test_paths_below_the_record_without_namespaces(lenient: bool) -> None:
+    found = rows(WIKI, record="page", lenient=lenient, text="revision/text", id="id", size="revision/text/@bytes")
+    assert found == [
+        {"text": "First & best", "id": "1", "size": "5"},
+        {"text": "<b>second</b>", "id": "2", "size": None},
+    ]
+
+
+@pytest.mark.parametrize("lenient", [False, True])
+def test_default_is_all_text_and_the_id_attribute(tmp_path: Path, lenient: bool) -> None:
+    markup = "<c>\n<doc id='a'><t>Head</t><p>One <i>two</i>.</p></doc><doc>\n tail </doc></c>"
+    stream = opened(tmp_path / "x.xml", markup, xml_record="doc", format="sgml" if lenient else None)
+    assert stream.read_all().to_pylist() == [
+        {"id": "a", "text": "Head\nOne two."},  # a line break only where element follows element
+        {"id": "x:2", "text": "tail"},
+    ]
+
+
+@pytest.mark.parametrize("lenient", [False, True])
+def test_words_do_not_run_together_and_are_not_torn_apart(lenient: bool) -> None:
+    markup = "<c><d>a<br/>b <p>c</p>d<p> e</p>\n<p>f<sub>2</sub>g</p><x>h</x><x>i</x></d></c>"
+    assert rows(markup, record="d", lenient=lenient) == [{"text": "a\nb c\nd e\nf2g\nh\ni"}]
+
+
+def test_several_matches_are_joined() -> None:
+    markup = "<c><d><p>one</p><p>two</p><k>x</k><k>y</k></d></c>"
+    assert rows(markup, record="d", text="p", keys="k") == [{"text": "one\ntwo", "keys": "x; y"}]
+
+
+def test_the_first_step_is_looked_for_below_when_it_is_no_child() -> None:
+    markup = "<c><d><id>1</id><sub><id>2</id><body>deep</body></sub></d></c>"
+    assert rows(markup, record="d", text="body", id="id") == [{"text": "deep", "id": "1"}]
+
+
+def test_a_missing_element_is_null_and_an_empty_one_is_empty(tmp_path: Path) -> None:
+    markup = "<c><d><body>x</body></d><d><body/></d><d><other/></d></c>"
+    stream = opened(tmp_path / "x.xml", markup, xml_record="d", xml_fields=(("text", "body"),))
+    assert stream.read_all()["text"].to_pylist() == ["x", ""]
+    assert [(row.id, row.stage, row.reason) for row in stream.dropped] == [("x:3", "read", "text is null")]
+
+
+def test_columns_named_for_a_role_are_paths(tmp_path: Path) -> None:
+    markup = "<c><d n='7'><head><when>2020</when></head><body>x</body><topic>t</topic></d></c>"
+    how = {"text_col": "body", "id_col": "@n", "date_col": "head/when", "label_col": "topic"}
+    table = opened(tmp_path / "x.xml", markup, xml_record="d", **how).read_all()
+    assert table.to_pylist() == [{"id": "7", "text": "x", "date": "2020", "label": "t"}]
+
+
+def test_nested_records_belong_to_the_outermost() -> None:
+    assert rows("<c><d>a<d>b</d>c</d><d>e</d></c>", record="d") == [{"text": "abc"}, {"text": "e"}]
+
+
+def test_without_a_record_the_message_lists_the_elements_with_text(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"Elements with text: page \(2, .*--xml-record page"):
+        opened(tmp_path / "x.xml", WIKI)
+    with pytest.raises(InputError, match=r"Elements with text: page \(2, .*--xml-record page"):
+        opened(tmp_path / "x.sgml", WIKI)
+    with pytest.raises(InputError, match="no element holds text"):
+        opened(tmp_path / "x.xml", "<c><d/></c>")
+
+
+def test_a_record_that_is_not_there_gets_the_near_name(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"has no element 'pages' .*did you mean 'page'\?; name it with --xml-record"):
+        opened(tmp_path / "x.xml", WIKI, xml_record="pages")
+
+
+def test_one_of_several_files_may_lack_the_record(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "a.xml").write_text("<c><note>nothing</note></c>", encoding="utf-8")
+    (tmp_path / "b.xml").write_text("<c><d>text</d></c>", encoding="utf-8")
+    stream = open_documents([str(tmp_path)], ReadOptions(xml_record="d"))
+    assert stream.read_all().to_pylist() == [{"id": "b:1", "text": "text"}]
+    assert [info.rows for info in stream.inputs] == [0, 1]
+    assert "a.xml has no element 'd'" in caplog.text
+
+
+def test_a_path_that_matches_no_text_lists_what_is_inside(tmp_path: Path) -> None:
+    with pytest.raises(ColumnError, match=r"no <page> has 'revision/txt' \(inside: title, id, revision, text\)"):
+        opened(tmp_path / "x.xml", WIKI, xml_record="page", xml_fields=(("text", "revision/txt"),))
+
+
+@pytest.mark.parametrize(
+    ("markup", "place"),
+    [("<c>\n<d>a</e></c>", "2:7"), ("<c><d>a</d>", "1:12"), ("<c><d>&nbsp;</d></c>", "1:7"), ("<c>\x03</c>", "1:4")],
+)
+def test_xml_that_is_not_well_formed_says_where_and_what_to_try(tmp_path: Path, markup: str, place: str) -> None:
+    with pytest.raises(InputError, match=rf"x\.xml:{place}: not well-formed XML: .*; try --format sgml"):
+        opened(tmp_path / "x.xml", markup, xml_record="d").read_all()
+
+
+def test_sgml_takes_what_xml_refuses() -> None:
+    markup = (
+        "<!DOCTYPE c>&#xFEFF;<?xml version='1.0'?><C>\x03<DOC ID=7 flag>caf&eacute; &lt;x&gt; A&T &#3;&#22;"
+        "a<br>b</wrong><p>open<title>t</TITLE></Doc><doc>next"
+    )
+    assert rows(markup, record="Doc", lenient=True, id="@id", title="TITLE") == [
+        {"text": "café <x> A&T a\nb\nopen\nt", "id": "7", "title": "t"},
+        {"text": "next", "id": None, "title": None},
+    ]
+
+
+def test_script_and_title_are_elements_as_any_other() -> None:
+    markup = "<c><d><title>a <b>b</b></title><script>c <i>d</i></script></d></c>"
+    assert rows(markup, record="d", lenient=True, t="title/b", s="script/i") == [
+        {"text": "a b\nc d", "t": "b", "s": "d"}
+    ]
+
+
+def test_an_empty_file_has_no_rows(tmp_path: Path) -> None:
+    for name in ("x.xml", "x.sgml"):
+        stream = opened(tmp_path / name, "", xml_record="d")
+        assert stream.schema.names == ["id", "text"]
+        assert list(stream) == []
+
+
+@given(st.lists(st.text(st.characters(min_codepoint=32, exclude_categories=("Cs", "Cc"))), max_size=8), st.booleans())
+def test_escaped_texts_come_back(texts: list[str], lenient: bool) -> None:
+    from xml.sax.saxutils import escape
+
+    safe = [text for text in texts if all(char not in "\ufffe\uffff" for char in text)]
+    markup = "<c>" + "".join(f"<d>{escape(text)}</d>" for text in safe) + "</c>"
+    if safe:
+        assert [row["text"] for row in rows(markup, record="d", lenient=lenient)] == [text.strip() for text in safe]
+
+
+# ---------------------------------------------------------------- real files
+
+
+@needs_data
+def test_reuters_sgml() -> None:
+    fields = (("text", "text"), ("title", "title"), ("body", "body"), ("id", "@newid"), ("label", "topics/d"))
+    stream = open_documents([str(FORMATS / "reut2-021.sgm")], ReadOptions(xml_record="reuters", xml_fields=fields))
+    table = stream.read_all()
+    assert table.num_rows == 578
+    assert table["id"][0].as_py() == "21001"
+    assert table["title"][1].as_py() == "HUGE OIL PLATFORMS DOT GULF LIKE BEACONS"
+    assert table["label"][1].as_py() == "crude; ship"
+    assert table["body"].null_count == 118  # the brief items
+    assert not any(ord(char) < 32 and char not in "\n\t" for text in table["text"].to_pylist() for char in text)
+
+
+@needs_data
+def test_wikinews_xml() -> None:
+    options = ReadOptions(xml_record="page", xml_fields=(("text", "revision/text"), ("id", "id"), ("title", "title")))
+    table = open_documents([str(FORMATS / "wikinews*.xml")], options).read_all()
+    assert table.num_rows == 4
+    assert table["id"][0].as_py() == "2838764"
+    assert table["text"][0].as_py().startswith("{{date|March 30, 2018}}")
+
+
+@needs_data
+def test_bundestag_xml_and_the_broken_one_as_sgml() -> None:
+    options = ReadOptions(xml_record="rede", xml_fields=(("text", "p"),))
+    table = open_documents([str(FORMATS / "bundestag_19019.xml")], options).read_all()
+    assert (table.num_rows, table["id"][0].as_py()) == (21, "ID191900100")
+    broken = str(FORMATS / "bundestag_19109_bad_bom_entity.xml")
+    with pytest.raises(InputError, match=r"entity\.xml:1:1: not well-formed XML: .* try --format sgml"):
+        open_documents([broken], options)
+    table = open_documents([broken], ReadOptions(xml_record="rede", format="sgml")).read_all()
+    assert (table.num_rows, table["id"][0].as_py()) == (12, "ID1910900100")
+    assert "Kramp-Karrenbauer" in table["text"][0].as_py()
