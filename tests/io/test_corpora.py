@@ -157,9 +157,9 @@ def test_csv_delimiters_quotes_and_line_ends(tmp_path: Path, delimiter: str) -> 
 
 
 def test_csv_headers_are_stripped_and_unnamed_columns_numbered(tmp_path: Path) -> None:
-    content = '\ufeff,"text" , label\n0,a,x\n\n1,b,y\n'
+    content = '\ufeff,"text" ,"la\nbel"\n0,a,x\n\n1,b,y\n'
     table = table_of(tmp_path / "x.csv", content)
-    assert table.column_names == ["id", "text", "column_1", "label"]
+    assert table.column_names == ["id", "text", "column_1", "la bel"]
     assert table["id"].to_pylist() == ["x:1", "x:2"]
 
 

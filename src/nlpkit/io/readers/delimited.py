@@ -89,7 +89,7 @@ def _sniff(lines: list[str], text_col: str) -> str:
             rows.pop()  # the sample may cut it
         if not rows:
             continue
-        header = [name.strip() for name in rows[0]]
+        header = [" ".join(name.split()) for name in rows[0]]
         even = sum(len(row) == len(header) for row in rows) / len(rows)
         score = (text_col in header, len(header) > 1 and even >= 0.8, even, len(header))
         if score > best:
@@ -98,7 +98,7 @@ def _sniff(lines: list[str], text_col: str) -> str:
 
 
 def _header(row: list[str], path: str, line: int) -> list[str]:
-    names = [name.strip() or f"column_{number}" for number, name in enumerate(row, start=1)]
+    names = [" ".join(name.split()) or f"column_{number}" for number, name in enumerate(row, start=1)]
     twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
     if twice is not None:
         raise InputError(f"{path}:{line}: the header has the column '{twice}' twice; rename one of them")

@@ -60,7 +60,7 @@ class UniqueIds:
                 place = f"{path} row {numbers[row]}"
                 if block == last and value in first:
                     return InputError(
-                        f"the id '{ids[row]}' is there twice, in {first[value]} and in {place}; "
+                        f"the id {ids[row]!r} is there twice, in {first[value]} and in {place}; "
                         "ids must differ: name another column with --id-col, or number the rows with --id-col none"
                     )
                 first.setdefault(value, place)

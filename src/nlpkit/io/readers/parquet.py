@@ -18,7 +18,7 @@ FOOTER_KEY = b"nlpkit"
 
 _IN_MEMORY = 64 << 20  # a piped or packed file up to this size is not written to a temporary file
 _BATCH_BYTES = 64 << 20  # of long documents fewer go into a batch
-_UNREADABLE = (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError)
+_UNREADABLE = (ValueError, TypeError, KeyError, NotImplementedError, OSError)  # what Arrow raises on broken files
 
 
 class ParquetInput:
