@@ -150,7 +150,7 @@ def command(app: typer.Typer, name: str, function: Callable[..., None]) -> None:
     """
     hints = get_type_hints(function, include_extras=True)
     parameters: list[inspect.Parameter] = []
-    unfolded: dict[str, type] = {}
+    unfolded: dict[str, Any] = {}
     for parameter in inspect.signature(function).parameters.values():
         hint = hints[parameter.name]
         if is_dataclass(hint):
@@ -173,7 +173,7 @@ def command(app: typer.Typer, name: str, function: Callable[..., None]) -> None:
     parameters.sort(key=lambda p: p.default is not inspect.Parameter.empty)
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {p.name: p.annotation for p in parameters}
-    del run.__wrapped__  # type: ignore[attr-defined]
+    del run.__wrapped__
     settings = {"auto_envvar_prefix": "NLPKIT", "help_option_names": ["-h", "--help"]}
     app.command(name, context_settings=settings)(run)
 

@@ -13,7 +13,7 @@ from nlpkit.cli import console
 from nlpkit.errors import InputError
 from nlpkit.io.documents import DICTIONARY_TOKENS, add_column, token_table, tokens_column
 from nlpkit.io.spool import spool_beside
-from nlpkit.text.preprocess import Preprocessor, PreprocessOptions, PreprocessReport
+from nlpkit.text.preprocess import PreprocessOptions, Preprocessor, PreprocessReport
 from nlpkit.text.vocab import EncodedBatch, prune_batch
 from nlpkit.types import TokenTable
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,16 +12,53 @@ from nlpkit.cli import console
 from nlpkit.cli.options import Inputs, OutputFlags, ReadFlags, RunFlags, command
 from nlpkit.errors import UsageError
 
-Language = Annotated[
-    str, typer.Option("--language", "--lang", help="ISO code or name; auto = detected; none = no language.")
-]
-StopWords = Annotated[
-    str, typer.Option(help="auto = of the language; none; codes such as en,de; or a file with a word per line.")
-]
-MinDf = Annotated[
-    str, typer.Option(help="Least documents of a term; 0.01 = a share; auto = 2 from 100 documents on, else 1.")
-]
-MaxDf = Annotated[str, typer.Option(help="Most documents of a term; a number, or a share such as 0.5.")]
+if TYPE_CHECKING:
+    from nlpkit.text.preprocess import PreprocessOptions, PreprocessReport
+
+
+@dataclass(frozen=True, slots=True)
+class TokenFlags:
+    """How texts become tokens."""
+
+    language: Annotated[
+        str, typer.Option("--language", "--lang", help="ISO code or name; auto = detected; none = no language.")
+    ] = "auto"
+    stop_words: Annotated[
+        str, typer.Option(help="auto = of the language; none; codes such as en,de; or a file with a word per line.")
+    ] = "auto"
+    lower: Annotated[bool, typer.Option("--lower/--no-lower", help="Lower case.")] = True
+    min_df: Annotated[
+        str, typer.Option(help="Least documents of a term; 0.01 = a share; auto = 2 from 100 documents on, else 1.")
+    ] = "auto"
+    max_df: Annotated[str, typer.Option(help="Most documents of a term; a number, or a share such as 0.5.")] = "1.0"
+
+    def options(self) -> PreprocessOptions:
+        """Return the options of the core.
+
+        Raises:
+            UsageError: a bound is not a number, or a language is unknown.
+        """
+        from nlpkit.text.language import language_code
+        from nlpkit.text.preprocess import PreprocessOptions
+
+        extra: frozenset[str] = frozenset()
+        stop_words, language = self.stop_words, self.language
+        if stop_words not in ("auto", "none") and Path(stop_words).is_file():
+            from nlpkit.io.wordlists import read_words
+
+            extra = read_words(Path(stop_words))
+            stop_words = "auto"
+        elif stop_words not in ("auto", "none"):
+            for code in stop_words.split(","):
+                language_code(code)
+        return PreprocessOptions(
+            language=language if language in ("auto", "none") else language_code(language),
+            stop_words=stop_words,
+            extra_stop_words=extra,
+            lower=self.lower,
+            min_df=None if self.min_df == "auto" else _bound(self.min_df, "--min-df"),
+            max_df=_bound(self.max_df, "--max-df"),
+        )
 
 
 def preprocess_cli(
@@ -28,11 +66,7 @@ def preprocess_cli(
     out: OutputFlags,
     read: ReadFlags,
     run: RunFlags,
-    language: Language = "auto",
-    stop_words: StopWords = "auto",
-    lower: Annotated[bool, typer.Option("--lower/--no-lower", help="Lower case.")] = True,
-    min_df: MinDf = "auto",
-    max_df: MaxDf = "1.0",
+    tokens: TokenFlags,
 ) -> None:
     """Cut texts into tokens and write them as column 'tokens'.
 
@@ -53,7 +87,7 @@ def preprocess_cli(
     from nlpkit.io.corpora import open_documents
 
     target = out.target("docs.parquet")
-    options = tokenizer_options(language, stop_words, lower, min_df, max_df)
+    options = tokens.options()
     if target != "-":
         check_target(Path(target), force=out.force)
     stream = open_documents(inputs, read.read_options())
@@ -64,7 +98,7 @@ def preprocess_cli(
     from nlpkit.cli.pipeline import tokenized
 
     with tokenized(stream, options, target) as (schema, batches, report):
-        parameters = {**options_as_parameters(options), **_found(report)}
+        parameters = {**token_parameters(options), **found_parameters(report)}
         block = footer_block(
             "documents",
             command="preprocess",
@@ -95,35 +129,6 @@ def preprocess_cli(
             )
 
 
-def tokenizer_options(language: str, stop_words: str, lower: bool, min_df: str, max_df: str) -> Any:
-    """Return `PreprocessOptions` from the spellings of the command line.
-
-    Raises:
-        UsageError: a bound is not a number, or a language is unknown.
-    """
-    from nlpkit.text.language import language_code
-    from nlpkit.text.preprocess import PreprocessOptions
-
-    extra: frozenset[str] = frozenset()
-    if Path(stop_words).is_file():
-        lines = Path(stop_words).read_text(encoding="utf-8").splitlines()
-        extra = frozenset(w.strip().lower() for w in lines if w.strip() and not w.startswith("#"))
-        stop_words = "auto"
-    elif stop_words not in ("auto", "none"):
-        for code in stop_words.split(","):
-            language_code(code)
-    if language not in ("auto", "none"):
-        language = language_code(language)
-    return PreprocessOptions(
-        language=language,
-        stop_words=stop_words,
-        extra_stop_words=extra,
-        lower=lower,
-        min_df=None if min_df == "auto" else _bound(min_df, "--min-df"),
-        max_df=_bound(max_df, "--max-df"),
-    )
-
-
 def _bound(text: str, option: str) -> float:
     try:
         return float(text) if any(c in text for c in ".eE") else int(text)
@@ -131,14 +136,14 @@ def _bound(text: str, option: str) -> float:
         raise UsageError(f"{option} takes a number of documents or a share such as 0.05, got '{text}'") from None
 
 
-def options_as_parameters(options: Any) -> dict[str, Any]:
+def token_parameters(options: PreprocessOptions) -> dict[str, Any]:
     """Return preprocess options as footer parameters."""
     from dataclasses import asdict
 
     return {**asdict(options), "extra_stop_words": sorted(options.extra_stop_words)}
 
 
-def _found(report: Any) -> dict[str, Any]:
+def found_parameters(report: PreprocessReport) -> dict[str, Any]:
     return {
         "min_df": report.min_df,
         "languages": [[s.code, round(s.share, 4)] for s in report.languages],
@@ -146,7 +151,7 @@ def _found(report: Any) -> dict[str, Any]:
     }
 
 
-def describe_tokens(report: Any) -> str:
+def describe_tokens(report: PreprocessReport) -> str:
     """Return one line on what preprocess did."""
     languages = ", ".join(f"{s.code} {s.share:.0%}" for s in report.languages) or "none"
     listed = ", ".join(report.stop_word_languages) or "none"

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class EncoderFlags:
     """Which model makes embeddings, and how."""
 
-    model: Annotated[
+    encoder: Annotated[
         str,
         typer.Option("--encoder", help="A sentence-transformers model: folder, or name on the hub.", show_default=True),
     ] = "sentence-transformers/all-MiniLM-L6-v2"
@@ -43,8 +43,17 @@ class EncoderFlags:
         from nlpkit.embed.encoder import load_encoder
 
         return load_encoder(
-            self.model, device=self.device, precision=self.precision, max_tokens=self.max_tokens, threads=threads, offline=self.offline
+            self.encoder, device=self.device, precision=self.precision, max_tokens=self.max_tokens, threads=threads, offline=self.offline
         )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class SbertFlags(EncoderFlags):
+    """The same, where the model is what the command is about."""
+
+    encoder: Annotated[
+        str, typer.Option("--model", "--encoder", help="A sentence-transformers model: folder, or name on the hub.")
+    ] = "sentence-transformers/all-MiniLM-L6-v2"
 
 
 @dataclass(slots=True)
@@ -104,12 +113,16 @@ def embed_batches(
 
     done = 0
     with console.progress("embeddings", None) as update:
+
+        def more(n: int) -> None:
+            nonlocal done
+            done += n
+            update(done)
+
         for batch in batches:
             texts = [t or "" for t in batch.column("text").to_pylist()]
-            before = done
-            vectors, report = encoder.encode(texts, normalize=normalize, progress=lambda n, b=before: update(b + n))  # type: ignore[misc]
+            vectors, report = encoder.encode(texts, normalize=normalize, progress=more)
             totals.add(report)
-            done += len(texts)
             yield add_column(batch, "embedding", embedding_column(vectors))
 
 
@@ -118,7 +131,7 @@ def sbert_embed_cli(
     out: OutputFlags,
     read: ReadFlags,
     run: RunFlags,
-    encoder: EncoderFlags,
+    encoder: SbertFlags,
     normalize: Annotated[bool, typer.Option("--normalize/--no-normalize", help="Vectors of length 1.")] = True,
 ) -> None:
     """Encode texts with a sentence-transformers model and write them as column 'embedding'.

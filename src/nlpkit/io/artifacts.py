@@ -11,7 +11,6 @@ Under the footer key `nlpkit` stands one JSON block:
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -93,6 +92,12 @@ def read_footer(path: Path) -> dict[str, Any] | None:
         return None
     block: dict[str, Any] = json.loads(metadata[FOOTER_KEY])
     return block
+
+
+def parquet_shape(path: Path) -> tuple[int, int, dict[str, str]]:
+    """Return rows, row groups, and the type of each column of a Parquet file. Raises InputError when it is not one."""
+    file = _open(path)
+    return file.metadata.num_rows, file.num_row_groups, {f.name: str(f.type) for f in pq.read_schema(path)}
 
 
 def check_footer(block: dict[str, Any] | None, kinds: Iterable[str], where: str) -> None:
@@ -243,4 +248,4 @@ def file_size(path: Path) -> int:
     """Return the bytes of a file, or of all files below a directory."""
     if path.is_dir():
         return sum(f.stat().st_size for f in path.rglob("*") if f.is_file())
-    return os.stat(path).st_size
+    return path.stat().st_size

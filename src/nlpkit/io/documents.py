@@ -96,7 +96,8 @@ def embedding_matrix(column: pa.ChunkedArray) -> Float32Array:
     if not np.isfinite(matrix).all():
         raise ColumnError("column 'embedding' has values that are not finite; make it again with: nlpkit sbert-embed")
     norms = np.linalg.norm(matrix.astype(np.float64), axis=1, keepdims=True)
-    return np.where(np.abs(norms - 1.0) < 1e-3, matrix, matrix / np.maximum(norms, 1e-12)).astype(np.float32)
+    unit: Float32Array = np.where(np.abs(norms - 1.0) < 1e-3, matrix, matrix / np.maximum(norms, 1e-12))
+    return unit.astype(np.float32)
 
 
 def add_column(batch: pa.RecordBatch, name: str, column: pa.Array) -> pa.RecordBatch:

@@ -24,10 +24,11 @@ def hash_uniform(a, b, c):  # type: ignore[no-untyped-def]
 def bandwidths(distances, rho, sigma):  # type: ignore[no-untyped-def]
     """Fill rho (D,) and sigma (D,) of each row of neighbour distances (D, k): Algorithm 3 of McInnes et al. 2018.
 
-    rho is the smallest distance above zero; sigma solves Σ_j exp(-(d_j - rho)/sigma) = log2(k) by bisection.
+    rho is the smallest distance above zero; sigma solves Σ_j exp(-(d_j - rho)/sigma) = log2(k + 1) by bisection: as in
+    umap-learn the point itself counts for the target and not in the sum.
     """
     D, k = distances.shape
-    target = math.log2(k)
+    target = math.log2(k + 1)
     mean_all = distances.mean()
     for i in numba.prange(D):
         d = distances[i]

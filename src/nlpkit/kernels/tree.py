@@ -75,14 +75,22 @@ def condense(left, right, size, heights, min_size):  # type: ignore[no-untyped-d
 
 
 @numba.njit(cache=True)
-def excess_of_mass(point_cluster, point_lambda, parent, stability):  # type: ignore[no-untyped-def]
-    """Return labels (N,) int32 and membership (N,) float32 of the clusters of greatest total stability, the root never one."""
+def excess_of_mass(point_cluster, point_lambda, parent, stability, max_size):  # type: ignore[no-untyped-def]
+    """Return labels (N,) int32 and membership (N,) float32 of the clusters of greatest total stability, the root never one.
+
+    A cluster of more than max_size points is not taken as long as it has clusters below it.
+    """
     C = len(parent)
+    size = np.bincount(point_cluster, minlength=C)
+    split = np.zeros(C, np.bool_)
+    for c in range(C - 1, 0, -1):
+        size[parent[c]] += size[c]
+        split[parent[c]] = True
     best = stability.copy()
     below = np.zeros(C)
     chosen = np.zeros(C, np.bool_)
     for c in range(C - 1, 0, -1):
-        if stability[c] >= below[c]:
+        if stability[c] >= below[c] and not (split[c] and size[c] > max_size):
             chosen[c] = True
             best[c] = stability[c]
         else:

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from nlpkit.kernels.cooccurrence import joint_document_counts
-from nlpkit.types import CsrMatrix, FloatArray, IntArray
+from nlpkit.types import CsrMatrix, FloatArray, IntArray, LongArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +49,11 @@ def npmi_by_document(term_ids: IntArray, reference: Postings) -> FloatArray:
     scores = npmi(joint[:, rows, columns], df[:, rows], df[:, columns], reference.n_docs)
     pairs = given.sum(axis=1)
     total = np.where(given, scores, 0.0).sum(axis=1)
-    return np.divide(total, pairs, out=np.full(K, np.nan), where=pairs > 0)
+    means: FloatArray = np.divide(total, pairs, out=np.full(K, np.nan), where=pairs > 0)
+    return means
 
 
-def npmi(joint: IntArray, df_u: IntArray, df_v: IntArray, n_docs: int) -> FloatArray:
+def npmi(joint: LongArray, df_u: LongArray, df_v: LongArray, n_docs: int) -> FloatArray:
     """Return NPMI of pairs from document counts, elementwise; -1 where joint is 0 and 1 where it is n_docs."""
     result = np.full(joint.shape, -1.0)
     seen = joint > 0

@@ -29,4 +29,5 @@ def exclusivity(term_ids: IntArray, share: FloatArray) -> FloatArray:
     given = term_ids >= 0
     counts = given.sum(axis=1)
     total = np.where(given, share, 0.0).sum(axis=1)
-    return np.divide(total, counts, out=np.full(len(counts), np.nan), where=counts > 0)
+    result: FloatArray = np.divide(total, counts, out=np.full(len(counts), np.nan), where=counts > 0)
+    return result

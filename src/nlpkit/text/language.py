@@ -72,7 +72,8 @@ def _stop_words_of(code: str) -> frozenset[str]:
         from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
         contractions = {w for w in words if "'" in w}
-        return ENGLISH_STOP_WORDS | contractions | {w.replace("'", "") for w in contractions if w.endswith("n't")}
+        english = frozenset(ENGLISH_STOP_WORDS)
+        return english | contractions | {w.replace("'", "") for w in contractions if w.endswith("n't")}
     return frozenset(words)
 
 

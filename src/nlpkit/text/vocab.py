@@ -84,7 +84,7 @@ class Vocabulary:
         self.n_docs += D
 
 
-def document_bound(value: float, n_docs: int, *, name: str) -> float:
+def document_bound(value: int | float, n_docs: int, *, name: str) -> float:
     """Return a min_df/max_df bound as a number of documents: a share in (0, 1] if it is a float with a fraction or 1.0.
 
     As in scikit-learn, an integer counts documents and a float is a share of them.

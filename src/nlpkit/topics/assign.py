@@ -53,7 +53,7 @@ def vote(neighbours: Neighbours, topics: IntArray, own: IntArray | None = None) 
         topics: (P,) topic of each of these.
         own: (D,) topic of the document itself, which votes too with similarity 1; None = it does not vote.
     """
-    D, k = neighbours.index.shape
+    D = len(neighbours.index)
     z = topics[neighbours.index]
     weight = np.maximum(neighbours.similarity.astype(np.float64), 0.0)
     if own is not None:
@@ -90,7 +90,8 @@ def topic_centroids(embeddings: Float32Array, topics: IntArray, n_topics: int) -
     centroids = np.zeros((n_topics, embeddings.shape[1]))
     np.add.at(centroids, topics[topics >= 0], embeddings[topics >= 0])
     norms = np.linalg.norm(centroids, axis=1, keepdims=True)
-    return (centroids / np.maximum(norms, 1e-12)).astype(np.float32)
+    unit: Float32Array = (centroids / np.maximum(norms, 1e-12)).astype(np.float32)
+    return unit
 
 
 def nearest_topics(

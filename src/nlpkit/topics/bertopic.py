@@ -64,7 +64,7 @@ class NumberOfTopics:
 
 @dataclass(frozen=True, slots=True)
 class BertopicOptions:
-    """Options under BERTopic's names. min_topic_size None = a twentieth of the documents, at least 3 and at most 10."""
+    """Options under BERTopic's names. min_topic_size None = a hundredth of the documents, at least 3 and at most 10."""
 
     k: NumberOfTopics = field(default_factory=NumberOfTopics)
     n_neighbors: int = 15
@@ -150,7 +150,7 @@ def fit_topics(
             f"among {len(usable)} documents"
         )
     X = embeddings[points.first]
-    smallest = options.min_topic_size or max(3, min(10, points.n // 20))
+    smallest = options.min_topic_size or max(3, min(10, points.n // 100))
 
     say("neighbours", 0.0)
     neighbours = nearest_neighbours(X, k=options.n_neighbors - 1, threads=options.threads)
@@ -235,7 +235,7 @@ def _describe(
         margin=points.spread(margin, np.float32(0.0)),
         votes=votes,
         size=np.bincount(topics[topics >= 0], minlength=K).astype(np.int32),
-        labels=tuple(topic_label([vocabulary[t] for t in row if t >= 0]) or f"topic {k}" for k, row in enumerate(terms.term_ids)),
+        labels=_names(terms, counts, vocabulary),
         terms=terms,
         npmi=npmi_by_document(coherence_terms, reference),
         exclusivity=exclusivity(coherence_terms, _share_in_topic(coherence_terms, counts)),
@@ -302,21 +302,26 @@ def _by_size(labels: IntArray, points: _Points) -> tuple[IntArray, int]:
     return np.where(labels >= 0, rank[labels], NO_TOPIC).astype(np.int32), K
 
 
+def _names(terms: TopTerms, counts: CsrMatrix, vocabulary: tuple[str, ...]) -> tuple[str, ...]:
+    """Name topics by the terms of highest c-tf-idf times share in the topic: a word of all topics names none."""
+    share = _share_in_topic(terms.term_ids, counts)
+    names = []
+    for k, row in enumerate(terms.term_ids):
+        order = np.argsort(-terms.weights[k] * share[k], kind="stable")
+        names.append(topic_label([vocabulary[row[i]] for i in order if row[i] >= 0]) or f"topic {k}")
+    return tuple(names)
+
+
 def _share_in_topic(term_ids: IntArray, counts: CsrMatrix) -> FloatArray:
     totals = np.asarray(counts.sum(axis=0)).ravel()
+    matrix = sparse.csr_array(counts)
+    matrix.sort_indices()
     shares = np.zeros(term_ids.shape)
-    columns = sparse.csr_array(counts)
     for k, row in enumerate(term_ids):
+        terms = matrix.indices[matrix.indptr[k] : matrix.indptr[k + 1]]
         given = row >= 0
-        if given.any():
-            dense = dict(
-                zip(
-                    columns.indices[columns.indptr[k] : columns.indptr[k + 1]],
-                    columns.data[columns.indptr[k] : columns.indptr[k + 1]],
-                    strict=True,
-                )
-            )
-            shares[k, given] = [dense.get(t, 0) / totals[t] for t in row[given]]
+        at = np.searchsorted(terms, row[given])
+        shares[k, given] = matrix.data[matrix.indptr[k] + at] / totals[row[given]]
     return shares
 
 

@@ -41,8 +41,8 @@ class Candidate:
     agreement: float
     npmi: float
     diversity: float
-    score: float = float("nan")
-    chosen: bool = False
+    score: float
+    chosen: bool
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields as a plain dictionary, for the manifest."""
@@ -143,7 +143,7 @@ def score_cut(
         "npmi": float(np.nanmean(coherence)) if np.isfinite(coherence).any() else -1.0,
         "diversity": unique_share(terms) if (terms >= 0).any() else 0.0,
     }
-    return Candidate(min_topic_size=size, k=K, **scores, score=float(np.mean(list(scores.values()))))
+    return Candidate(size, K, score=float(np.mean(list(scores.values()))), chosen=False, **scores)
 
 
 def cut_exactly(
@@ -164,7 +164,7 @@ def cut_exactly(
         labels = hierarchy.cut(size)
         K = int(labels.max(initial=-1)) + 1
         most = max(most, K)
-        if K >= k:
+        if k <= K:
             key = (K, -float((labels >= 0).mean()), size)
             if best is None or key < best:
                 best = key

@@ -10,6 +10,8 @@ from nlpkit.errors import missing_extra
 from nlpkit.kernels.tree import condense, excess_of_mass, single_linkage
 from nlpkit.types import Float32Array, FloatArray, IntArray, LongArray
 
+MAX_SHARE = 0.5
+
 
 @dataclass(frozen=True, slots=True)
 class Hierarchy:
@@ -26,12 +28,16 @@ class Hierarchy:
         """N."""
         return len(self.lengths) + 1
 
-    def cut(self, min_cluster_size: int) -> IntArray:
-        """Return the topic of each point (N,) int32, -1 for none: excess of mass, clusters of at least this many points."""
+    def cut(self, min_cluster_size: int, max_share: float = MAX_SHARE) -> IntArray:
+        """Return the topic of each point (N,) int32, -1 for none: excess of mass, clusters of at least this many points.
+
+        A cluster that holds more than max_share of the points is split when the tree has clusters below it: one small
+        far group (sports beside all other news) would otherwise leave the rest as one topic.
+        """
         clusters, lambdas, parent, _, stability = condense(
             self.left, self.right, self.size, self.lengths, min_cluster_size
         )
-        labels, _ = excess_of_mass(clusters, lambdas, parent, stability)
+        labels, _ = excess_of_mass(clusters, lambdas, parent, stability, int(max_share * self.n_points))
         return np.asarray(labels, np.int32)
 
     def validity(self, labels: IntArray) -> float:

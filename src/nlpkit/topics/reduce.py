@@ -28,12 +28,10 @@ def fuzzy_graph(neighbours: Neighbours) -> CsrMatrix:
     with k = 14 is its n_neighbors = 15.
     """
     D, k = neighbours.index.shape
-    distances = np.zeros((D, k + 1))
-    distances[:, 1:] = np.maximum(1.0 - neighbours.similarity, 0.0)
+    distances = np.maximum(1.0 - neighbours.similarity.astype(np.float64), 0.0)
     rho, sigma = np.empty(D), np.empty(D)
     bandwidths(distances, rho, sigma)
-    gaps = np.maximum(distances[:, 1:] - rho[:, None], 0.0)
-    u = np.exp(-gaps / sigma[:, None]).astype(np.float32)
+    u = np.exp(-np.maximum(distances - rho[:, None], 0.0) / sigma[:, None]).astype(np.float32)
     rows = np.repeat(np.arange(D, dtype=np.int32), k)
     directed = sparse.csr_array((u.ravel(), (rows, neighbours.index.ravel())), shape=(D, D))
     transposed = sparse.csr_array(directed.T)
@@ -74,7 +72,7 @@ def umap_layout(
 
     Args:
         graph: (D, D) CSR of `fuzzy_graph`.
-        start: first positions; scaled to ±10 and jittered by 1e-4.
+        start: first positions; each dimension is scaled to 0 … 10 and jittered by 1e-4.
         min_dist: closest distance of points that belong together.
         n_epochs: passes; None = 500 up to 10,000 points, else 200, as umap-learn.
         seed: of jitter and negative samples.
@@ -84,8 +82,8 @@ def umap_layout(
     D = graph.shape[0]
     n_epochs = n_epochs or (500 if D <= 10_000 else 200)
     a, b = low_dimensional_curve(min_dist)
-    layout = np.ascontiguousarray(start, np.float32)
-    layout = layout * np.float32(10.0 / max(float(np.abs(layout).max()), 1e-12))
+    low = start.min(axis=0)
+    layout = np.ascontiguousarray(10.0 * (start - low) / np.maximum(start.max(axis=0) - low, 1e-12), np.float32)
     layout += np.random.default_rng(seed).normal(scale=1e-4, size=layout.shape).astype(np.float32)
     weights = graph.data
     top = float(weights.max()) if len(weights) else 1.0

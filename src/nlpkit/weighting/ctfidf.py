@@ -22,7 +22,7 @@ def class_tfidf(class_counts: CsrMatrix) -> CsrMatrix:
         class_counts: (C, V) CSR counts, C ≥ 1.
     """
     counts = sparse.csr_array(class_counts, dtype=np.float64)
-    words_per_class = np.asarray(counts.sum(axis=1)).ravel()
+    words_per_class: FloatArray = np.asarray(counts.sum(axis=1)).ravel()
     idf = inverse_class_frequency(counts)
     scale = np.divide(1.0, words_per_class, out=np.zeros_like(words_per_class), where=words_per_class > 0)
     weights = counts.copy()
@@ -34,7 +34,8 @@ def inverse_class_frequency(class_counts: CsrMatrix) -> FloatArray:
     """Return ln(1 + A / tf_v) (V,), the second factor of c-tf-idf; 0 for a term that never occurs."""
     tf = np.asarray(class_counts.sum(axis=0)).ravel().astype(np.float64)
     mean_words = float(tf.sum()) / max(class_counts.shape[0], 1)
-    return np.log1p(np.divide(mean_words, tf, out=np.zeros_like(tf), where=tf > 0))
+    icf: FloatArray = np.log1p(np.divide(mean_words, tf, out=np.zeros_like(tf), where=tf > 0))
+    return icf
 
 
 @dataclass(frozen=True, slots=True)

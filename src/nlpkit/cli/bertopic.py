@@ -1,0 +1,97 @@
+"""nlpkit bertopic: topics from sentence embeddings, and topics of new text from a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from nlpkit.cli.options import Inputs, OutputFlags, ReadFlags, RunFlags, command
+from nlpkit.cli.preprocess import TokenFlags
+from nlpkit.cli.sbert_embed import EncoderFlags
+from nlpkit.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class TopicFlags:
+    """How topics are found; names and defaults are BERTopic's where it has the option."""
+
+    k: Annotated[
+        str,
+        typer.Option(
+            "--k", "--nr-topics", "--num-topics", help="auto; a number N (exactly N); a range lo:hi or lo:hi:step."
+        ),
+    ] = "auto"
+    min_topic_size: Annotated[
+        int | None,
+        typer.Option(min=2, help="Least documents of a topic; default: 1 in 100, from 3 to 10.", show_default=False),
+    ] = None
+    n_neighbors: Annotated[int, typer.Option(min=3, help="UMAP: neighbours of a document, itself included.")] = 15
+    n_components: Annotated[int, typer.Option(min=2, help="UMAP: dimensions that are clustered.")] = 5
+    min_dist: Annotated[float, typer.Option(min=0.0, help="UMAP: closest distance of points.")] = 0.0
+    min_samples: Annotated[int, typer.Option(min=1, help="HDBSCAN: higher leaves more documents unassigned.")] = 5
+    assign_outliers: Annotated[
+        bool, typer.Option("--assign-outliers", help="Move documents without a topic to their nearest one.")
+    ] = False
+
+
+def bertopic_cli(
+    inputs: Inputs,
+    out: OutputFlags,
+    topics: TopicFlags,
+    encoder: EncoderFlags,
+    tokens: TokenFlags,
+    read: ReadFlags,
+    run: RunFlags,
+    model: Annotated[
+        Path | None,
+        typer.Option("--model", metavar="RUN", help="Predict with this run instead of fitting.", show_default=False),
+    ] = None,
+) -> None:
+    """Find topics: embed, reduce (UMAP), cluster (HDBSCAN), weigh words (c-tf-idf), name.
+
+    Columns that are there are used (embedding, tokens), missing ones are made. Leaves a run directory with
+    topics.parquet, documents.parquet and more; the default is <input>.bertopic/ here. With --model it gives new
+    documents the topics of a run and writes a document table.
+
+    --k auto tries minimum topic sizes on one cluster hierarchy, scores each by six numbers, prints the table and marks
+    the choice. --k N gives exactly N topics.
+
+    \b
+    Examples:
+      nlpkit bertopic data/samples/news.jsonl --k auto -o run/
+      nlpkit bertopic data/samples/news.jsonl --k 8 --json -q -o run8/
+      nlpkit bertopic data/samples/hard.jsonl --model run/ -o predicted.parquet
+    """
+    if model is not None:
+        from nlpkit.cli.bertopic_predict import predict
+
+        predict(inputs, out, topics, encoder, read, run, model)
+    else:
+        from nlpkit.cli.bertopic_fit import fit
+
+        fit(inputs, out, topics, encoder, tokens, read, run)
+
+
+def run_target(out: OutputFlags, inputs: list[str]) -> Path:
+    """Return the run directory to write: -o, else `<input>.bertopic` in the current directory."""
+    if out.output == "-":
+        raise UsageError("a run is a directory and cannot go to stdout; give -o run/, or --json for the result as JSON")
+    if out.output is not None:
+        return Path(out.output)
+    stem = "stdin" if inputs[0] == "-" else Path(inputs[0]).name.split(".")[0]
+    return Path(f"{stem or 'corpus'}.bertopic")
+
+
+def topic_parameters(flags: TopicFlags) -> dict[str, Any]:
+    """Return the topic options as footer parameters."""
+    from dataclasses import asdict
+
+    return asdict(flags)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the app."""
+    command(app, "bertopic", bertopic_cli)

@@ -1,0 +1,231 @@
+"""`nlpkit bertopic` without --model: read, fit, write the run, show the topics."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from nlpkit.cli import console
+from nlpkit.cli.bertopic import TopicFlags, run_target, topic_parameters
+from nlpkit.cli.options import OutputFlags, ReadFlags, RunFlags
+from nlpkit.cli.pipeline import has_text, tokens_of
+from nlpkit.cli.preprocess import TokenFlags, describe_tokens, dry_run, found_parameters, token_parameters
+from nlpkit.cli.sbert_embed import EmbedTotals, EncoderFlags, embed_batches, encoder_parameters
+from nlpkit.errors import InputError
+from nlpkit.io.artifacts import footer_block, step_parameters
+from nlpkit.io.atomic import check_target
+from nlpkit.io.corpora import open_documents
+from nlpkit.io.documents import embedding_matrix
+from nlpkit.io.runs import RunTables, manifest_of, stopwatch, write_run
+from nlpkit.io.topic_tables import (
+    TOP_TERMS,
+    doc_topics_table,
+    documents_table,
+    headlines,
+    topic_terms_table,
+    topics_table,
+    training_tables,
+    vocab_table,
+)
+from nlpkit.topics.bertopic import BertopicOptions, NumberOfTopics, TopicModel, fit_topics
+from nlpkit.weighting.dtm import count_terms, document_frequency
+
+if TYPE_CHECKING:
+    from nlpkit.types import Float32Array, TokenTable
+
+TERMS_SHOWN = 8
+
+
+def fit(
+    inputs: list[str],
+    out: OutputFlags,
+    topics: TopicFlags,
+    encoder: EncoderFlags,
+    tokens: TokenFlags,
+    read: ReadFlags,
+    run: RunFlags,
+) -> None:
+    """Fit topics and write a run directory. Raises InputError, UsageError and MissingError as its steps do."""
+    target = run_target(out, inputs)
+    options = BertopicOptions(
+        k=NumberOfTopics.parse(topics.k),
+        n_neighbors=topics.n_neighbors,
+        n_components=topics.n_components,
+        min_dist=topics.min_dist,
+        min_topic_size=topics.min_topic_size,
+        min_samples=topics.min_samples,
+        assign_outliers=topics.assign_outliers,
+        seed=run.seed,
+        threads=run.n_threads(),
+    )
+    token_options = tokens.options()
+    check_target(target, force=out.force, directory=True)
+    seconds: dict[str, float] = {}
+    with stopwatch(seconds, "read"):
+        stream = open_documents(inputs, read.read_options())
+        if run.dry_run:
+            dry_run(stream, embeds="embedding" not in stream.schema.names)
+            return
+        table = stream.read_all()
+    if not table.num_rows:
+        raise InputError(f"no documents: {', '.join(inputs)} has no rows that can be used")
+    with stopwatch(seconds, "tokens"):
+        words, report = tokens_of(table, token_options)
+    if report is not None:
+        console.note(describe_tokens(report))
+    with stopwatch(seconds, "embeddings"):
+        embeddings, encoder_info = embeddings_of(table, stream.metadata, encoder, run.n_threads())
+    usable = has_text(table.column("text"))
+    with stopwatch(seconds, "topics"), console.progress("topics", 100) as update:
+        model = fit_topics(embeddings, words, usable, options, progress=lambda stage, share: update(int(100 * share)))
+
+    parameters = {**topic_parameters(topics), "min_topic_size_in_force": model.min_topic_size}
+    token_info = {**token_parameters(token_options), **found_parameters(report)} if report is not None else None
+    parameters |= {"encoder": encoder_info, "tokens": token_info or step_parameters(stream.metadata, "preprocess")}
+    block = footer_block(
+        "run", command="bertopic", parameters=parameters, seed=run.seed, inputs=stream.inputs, previous=stream.metadata
+    )
+    tables, left_out = run_tables(table, words, model)
+    config = {
+        "kind": "bertopic",
+        "n_topics": model.n_topics,
+        "labels": list(model.labels),
+        "n_neighbors": options.n_neighbors,
+        "encoder": encoder_info,
+        "dim": int(embeddings.shape[1]),
+        "rule_agreement": round(model.rule_agreement, 6),
+    }
+    results = {**summary(table, model), "doc_topics_left_out": round(left_out, 6), "evidence": evidence_rows(model)}
+    write_run(
+        target,
+        RunTables(tables, training_tables(table, embeddings, model, usable), config, stream.dropped),
+        block,
+        manifest_of(
+            "bertopic",
+            parameters=parameters,
+            seed=run.seed,
+            threads=run.n_threads(),
+            inputs=stream.inputs,
+            seconds={**seconds, **{f"topics.{k}": v for k, v in model.seconds.items()}},
+            results=results,
+        ),
+        force=out.force,
+    )
+    if stream.dropped:
+        console.warn(f"{len(stream.dropped)} rows could not be used; see {target}/dropped.parquet")
+    if run.json:
+        console.emit_json({"run": str(target), **results, "topics": tables["topics"].to_pylist()})
+        return
+    show_evidence(model)
+    show_topics(table, words, model)
+    show_next(target, model, seconds)
+
+
+def embeddings_of(
+    table: pa.Table, metadata: dict[str, Any] | None, flags: EncoderFlags, threads: int
+) -> tuple[Float32Array, dict[str, Any] | None]:
+    """Return the embeddings of a document table and what made them: its own column, else encoded now."""
+    if "embedding" in table.column_names:
+        made = step_parameters(metadata, "sbert-embed")
+        if made is None:
+            console.warn(
+                "the column 'embedding' does not say which model made it; "
+                "to predict new text with this run, it must bring its own embeddings"
+            )
+        return embedding_matrix(table.column("embedding")), made
+    model, totals = flags.load(threads), EmbedTotals()
+    text_only = table.select(["text"])
+    parts = [b.column("embedding") for b in embed_batches(iter(text_only.to_batches()), model, totals)]
+    console.note(totals.describe(model))
+    return embedding_matrix(pa.chunked_array(parts)), encoder_parameters(model)
+
+
+def run_tables(table: pa.Table, words: TokenTable, model: TopicModel) -> tuple[dict[str, pa.Table], float]:
+    """Return the tables of the run directory, and the probability mass left out of doc_topics."""
+    dtm = count_terms(words)
+    doc_topics, left_out = doc_topics_table(table, model)
+    cf = np.bincount(words.term_ids, minlength=words.n_terms)
+    return {
+        "documents": documents_table(table, model),
+        "topics": topics_table(table, model, words.terms),
+        "topic_terms": topic_terms_table(model, words.terms),
+        "doc_topics": doc_topics,
+        "vocab": vocab_table(words.terms, cf, document_frequency(dtm)),
+    }, left_out
+
+
+def summary(table: pa.Table, model: TopicModel) -> dict[str, Any]:
+    """Return the numbers that describe a fit."""
+    finite = model.npmi[np.isfinite(model.npmi)]
+    return {
+        "documents": table.num_rows,
+        "n_topics": model.n_topics,
+        "unassigned": round(model.unassigned, 6),
+        "npmi": round(float(finite.mean()), 6) if len(finite) else None,
+        "diversity": round(model.diversity, 6) if np.isfinite(model.diversity) else None,
+        "outliers_assigned": model.outliers_assigned,
+        "merges": [[a, b, round(s, 6)] for a, b, s in model.merges],
+        "rule_agreement": round(model.rule_agreement, 6),
+    }
+
+
+def evidence_rows(model: TopicModel) -> list[dict[str, Any]]:
+    """Return the candidates of --k auto as plain rows."""
+    return [{k: round(v, 6) if isinstance(v, float) else v for k, v in c.as_dict().items()} for c in model.candidates]
+
+
+def show_evidence(model: TopicModel) -> None:
+    """Print the candidates of --k auto, the choice marked; or how exactly N topics came about."""
+    if model.merges:
+        console.note(
+            f"{model.n_topics} topics: the cut with at least {model.min_topic_size} documents a topic gave "
+            f"{model.n_topics + len(model.merges)}; {len(model.merges)} times the most similar pair (c-tf-idf) was merged"
+        )
+    if not model.candidates:
+        return
+    names = ["assigned", "validity", "separation", "agreement", "npmi", "diversity", "score"]
+    columns = ["", "topics", "min size", *names]
+    rows: list[Sequence[str]] = [
+        ["→" if c.chosen else "", str(c.k), str(c.min_topic_size), *(f"{getattr(c, n):.3f}" for n in names)]
+        for c in model.candidates
+    ]
+    console.table(columns, rows, right=columns[1:], title="How many topics? Higher is better in every column.")
+
+
+def show_topics(table: pa.Table, words: TokenTable, model: TopicModel) -> None:
+    """Print the topics with their words and a representative document."""
+    rows = []
+    for k in range(model.n_topics):
+        top = " ".join(words.terms[t] for t in model.terms.term_ids[k, :TERMS_SHOWN] if t >= 0)
+        share = model.size[k] / len(model.topics)
+        first = [d for d in model.representatives[k] if d >= 0][:1]
+        rows.append(
+            [str(k), console.count(model.size[k]), f"{share:.1%}", model.labels[k], top, *headlines(table, first, 60)]
+        )
+    lost = int((model.topics < 0).sum())
+    rows.append(["-1", console.count(lost), f"{model.unassigned:.1%}", "(no topic)", "", ""])
+    columns = ["topic", "size", "share", "name", "top words", "a representative document"]
+    console.table(columns, rows, right=columns[:3])
+
+
+def show_next(target: Path, model: TopicModel, seconds: dict[str, float]) -> None:
+    """Say what was written, how to read it, and what to type next."""
+    finite = model.npmi[np.isfinite(model.npmi)]
+    coherence = f"{finite.mean():.3f}" if len(finite) else "not defined"
+    console.note(
+        f"{model.n_topics} topics in {sum(seconds.values()):.0f} s; NPMI {coherence} "
+        f"(top {TOP_TERMS} terms, this corpus, whole documents), diversity {model.diversity:.3f}"
+    )
+    moved = (
+        f"; {model.outliers_assigned:,} of them were moved to their nearest topic" if model.outliers_assigned else ""
+    )
+    console.note(
+        f"every document has a nearest topic and a margin in documents.parquet{moved}; for new text the rule agrees with "
+        f"the fit on {model.rule_agreement:.0%} of these documents"
+    )
+    console.note(f"wrote {target}/; next: nlpkit info {target}")
+    console.note(f"              or: nlpkit bertopic NEW.jsonl --model {target} -o out.parquet")

@@ -1,0 +1,171 @@
+"""`nlpkit bertopic NEW --model run/`: topics of new documents, in a stream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from nlpkit.cli import console
+from nlpkit.cli.bertopic import TopicFlags
+from nlpkit.cli.options import OutputFlags, ReadFlags, RunFlags
+from nlpkit.cli.pipeline import has_text
+from nlpkit.cli.preprocess import dry_run
+from nlpkit.cli.sbert_embed import EncoderFlags, encoder_parameters
+from nlpkit.errors import ColumnError, InputError, MissingError
+from nlpkit.io.artifacts import document_sink, footer_block, step_parameters, write_dropped
+from nlpkit.io.atomic import check_target
+from nlpkit.io.corpora import open_documents
+from nlpkit.io.documents import add_column, embedding_matrix
+from nlpkit.io.runs import open_run
+from nlpkit.io.spool import spool_beside
+from nlpkit.io.topic_tables import read_training, text_hash, topic_columns
+from nlpkit.topics.predict import predict_topics
+
+if TYPE_CHECKING:
+    from nlpkit.types import Float32Array
+
+
+def predict(
+    inputs: list[str],
+    out: OutputFlags,
+    topics: TopicFlags,
+    encoder: EncoderFlags,
+    read: ReadFlags,
+    run: RunFlags,
+    model: Path,
+) -> None:
+    """Give documents the topics of a run. Raises InputError, SchemaError, ColumnError and MissingError."""
+    target = out.target("out.parquet")
+    trained = open_run(model, ["bertopic"])
+    config = trained.model_config()
+    if target != "-":
+        check_target(Path(target), force=out.force)
+    stream = open_documents(inputs, read.read_options())
+    if run.dry_run:
+        dry_run(stream, embeds="embedding" not in stream.schema.names)
+        return
+    training = read_training(trained)
+    source = _Embeddings(config, encoder, run.n_threads(), stream.metadata)
+    counts = {"documents": 0, "known": 0, "unassigned": 0}
+    schema = _with_topics(stream.schema)
+
+    def predicted() -> Iterator[pa.RecordBatch]:
+        for batch in stream:
+            usable = has_text(batch.column("text"))
+            found = predict_topics(
+                training,
+                source.of(batch),
+                [text_hash(t) for t in batch.column("text").to_pylist()],
+                usable,
+                n_neighbors=config["n_neighbors"],
+                assign_outliers=topics.assign_outliers,
+                threads=run.n_threads(),
+            )
+            counts["documents"] += batch.num_rows
+            counts["known"] += int(found.known.sum())
+            counts["unassigned"] += int((found.topics < 0).sum())
+            columns = topic_columns(found.topics, found.topic_prob, found.nearest_topic, found.margin)
+            for name, column in columns.items():
+                batch = add_column(batch, name, column)
+            yield batch
+
+    def block() -> dict[str, Any]:
+        parameters = {"model": str(model), "encoder": config["encoder"], "assign_outliers": topics.assign_outliers}
+        return footer_block(
+            "documents", command="bertopic", parameters=parameters, seed=run.seed, inputs=stream.inputs, previous=stream.metadata
+        )  # fmt: skip
+
+    if target == "-":
+        with document_sink(target, schema, {}, force=out.force) as sink:
+            for batch in predicted():
+                sink.write(batch)
+    else:
+        with spool_beside(target) as spool:
+            for batch in predicted():
+                spool.write(batch)
+            with document_sink(target, schema, block(), force=out.force) as sink:
+                for batch in spool:
+                    sink.write(batch)
+    if not counts["documents"]:
+        raise InputError(f"no documents: {', '.join(inputs)} has no rows that can be used")
+    dropped = write_dropped(target, stream.dropped, block())
+    if stream.dropped:
+        console.warn(f"{len(stream.dropped)} rows could not be used{f'; see {dropped}' if dropped else ''}")
+    console.note(
+        f"topics of {counts['documents']:,} documents: {counts['known']:,} are training texts and keep their topic, "
+        f"{counts['unassigned']:,} have none; on the training texts the rule for new text agrees with the fit "
+        f"on {config['rule_agreement']:.0%}"
+    )
+    if target != "-":
+        console.note(f"wrote {target}")
+        if run.json:
+            console.emit_json({"output": target, **counts, "rule_agreement": config["rule_agreement"]})
+
+
+def _with_topics(schema: pa.Schema) -> pa.Schema:
+    for name, column in topic_columns([], [], [], []).items():
+        at = schema.get_field_index(name)
+        field = pa.field(name, column.type)
+        schema = schema.append(field) if at < 0 else schema.set(at, field)
+    return schema
+
+
+class _Embeddings:
+    """Embeddings of batches by the model of the run: their own column when it was made by it, else encoded now."""
+
+    def __init__(
+        self, config: dict[str, Any], flags: EncoderFlags, threads: int, metadata: dict[str, Any] | None
+    ) -> None:
+        self.config, self.flags, self.threads = config, flags, threads
+        self.made = step_parameters(metadata, "sbert-embed")
+        self.encoder: Any = None
+
+    def of(self, batch: pa.RecordBatch) -> Float32Array:
+        if "embedding" in batch.schema.names:
+            vectors = embedding_matrix(pa.chunked_array([batch.column("embedding")]))
+            self._check(vectors.shape[1], self.made)
+            return vectors
+        if self.encoder is None:
+            self._load()
+        vectors, _ = self.encoder.encode([t or "" for t in batch.column("text").to_pylist()])
+        return np.asarray(vectors, np.float32)
+
+    def _load(self) -> None:
+        wanted = self.config["encoder"]
+        if wanted is None:
+            raise InputError(
+                "this run was fitted on a column 'embedding' that did not say which model made it; "
+                "give the new documents an 'embedding' column made in the same way"
+            )
+        from nlpkit.embed.encoder import load_encoder
+
+        self.encoder = load_encoder(
+            wanted["encoder"],
+            device=self.flags.device,
+            precision=self.flags.precision,
+            max_tokens=wanted["max_tokens"],
+            threads=self.threads,
+            offline=self.flags.offline,
+        )
+        if encoder_parameters(self.encoder)["fingerprint"] != wanted["fingerprint"]:
+            raise MissingError(
+                f"the weights of {wanted['encoder']} here are not those the run was fitted with "
+                f"(sha256 {self.encoder.fingerprint[:12]}… against {wanted['fingerprint'][:12]}…); fit again"
+            )
+
+    def _check(self, dim: int, made: dict[str, Any] | None) -> None:
+        wanted = self.config["encoder"]
+        if dim != self.config["dim"]:
+            raise ColumnError(
+                f"column 'embedding' has {dim} dimensions, the run was fitted on {self.config['dim']}; "
+                "embed with the same model, or leave the column out"
+            )
+        if wanted and made and wanted["fingerprint"] != made["fingerprint"]:
+            raise ColumnError(
+                f"column 'embedding' was made by {made['encoder']}, the run by {wanted['encoder']}; "
+                "embed with the same model, or leave the column out"
+            )

@@ -1,0 +1,136 @@
+"""nlpkit info: what a file or a run is, where it comes from, how big it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from nlpkit.cli import console
+from nlpkit.cli.options import ReadFlags, RunFlags, command
+from nlpkit.errors import InputError
+
+
+def info_cli(
+    path: Annotated[str, typer.Argument(metavar="FILE|RUN", help="A run directory, a Parquet file, or a raw corpus.")],
+    read: ReadFlags,
+    run: RunFlags,
+) -> None:
+    """Say what a file or run directory holds: kind, schema, rows, columns, provenance, sizes.
+
+    \b
+    Examples:
+      nlpkit info data/samples/news.jsonl
+      nlpkit info run/
+      nlpkit info run/topics.parquet --json
+    """
+    target = Path(path)
+    if not target.exists():
+        raise InputError(f"{path} does not exist")
+    if target.is_dir() and (target / "manifest.json").exists():
+        facts = _run_facts(target)
+    elif target.suffix == ".parquet":
+        facts = _parquet_facts(target)
+    else:
+        facts = _corpus_facts(path, read)
+    if run.json:
+        console.emit_json(facts)
+    else:
+        _show(facts)
+
+
+def _run_facts(path: Path) -> dict[str, Any]:
+    from nlpkit.io.artifacts import file_size
+    from nlpkit.io.runs import open_run
+
+    found = open_run(path)
+    topics = found.table("topics", ["topic", "size", "share", "label", "npmi"])
+    files = [f for f in sorted(path.rglob("*")) if f.is_file()]
+    manifest = found.manifest
+    return {
+        "path": str(path),
+        "kind": f"run ({manifest['kind']})",
+        **{k: manifest[k] for k in ("schema_version", "nlpkit_version", "seed", "threads", "peak_memory_mb")},
+        "command_line": " ".join(manifest["command_line"]),
+        "inputs": manifest["inputs"],
+        "parameters": manifest["parameters"],
+        "results": {k: v for k, v in manifest["results"].items() if k != "evidence"},
+        "seconds": manifest["seconds"],
+        "bytes": file_size(path),
+        "files": {str(f.relative_to(path)): file_size(f) for f in files},
+        "topics": topics.to_pylist(),
+    }
+
+
+def _parquet_facts(path: Path) -> dict[str, Any]:
+    from nlpkit.io.artifacts import file_size, parquet_shape, read_footer
+
+    block = read_footer(path)
+    rows, groups, columns = parquet_shape(path)
+    facts: dict[str, Any] = {"path": str(path), "kind": block["kind"] if block else "Parquet not written by nlpkit"}
+    if block:
+        facts |= {k: block[k] for k in ("schema_version", "nlpkit_version", "command", "seed", "parameters", "inputs")}
+        facts["steps"] = [{k: s[k] for k in ("command", "parameters", "nlpkit_version")} for s in block["steps"]]
+    return {**facts, "rows": rows, "row_groups": groups, "bytes": file_size(path), "columns": columns}
+
+
+def _corpus_facts(path: str, read: ReadFlags) -> dict[str, Any]:
+    from nlpkit.io.artifacts import file_size
+    from nlpkit.io.corpora import open_documents
+
+    stream = open_documents([path], read.read_options())
+    rows = characters = empty = 0
+    for batch in stream:
+        lengths = [len(t) for t in batch.column("text").to_pylist()]
+        rows, characters, empty = rows + len(lengths), characters + sum(lengths), empty + lengths.count(0)
+    encodings = sorted({i.encoding for i in stream.inputs if i.encoding})
+    return {
+        "path": path,
+        "kind": "raw corpus",
+        "rows": rows,
+        "dropped": len(stream.dropped),
+        "empty_texts": empty,
+        "characters": characters,
+        "encoding": ", ".join(encodings),
+        "bytes": file_size(Path(path)),
+        "columns": {f.name: str(f.type) for f in stream.schema},
+        "inputs": [{"path": i.path, "rows": i.rows, "sha256": i.sha256} for i in stream.inputs],
+    }
+
+
+def _show(facts: dict[str, Any]) -> None:
+    topics = facts.pop("topics", None)
+    rows = []
+    for key, value in facts.items():
+        name = key.replace("_", " ")
+        if isinstance(value, dict):
+            rows += [[name if i == 0 else "", f"{k}: {_short(v)}"] for i, (k, v) in enumerate(value.items())]
+        elif isinstance(value, list):
+            rows += [[name if i == 0 else "", _short(v)] for i, v in enumerate(value)]
+        else:
+            rows.append([name, console.count(value) if isinstance(value, int) else str(value)])
+    console.table(["", ""], rows)
+    if topics is not None:
+        columns = ["topic", "size", "share", "npmi", "name"]
+        table = [
+            [str(t["topic"]), console.count(t["size"]), f"{t['share']:.1%}", _score(t["npmi"]), t["label"]]
+            for t in topics
+        ]
+        console.table(columns, table, right=columns[:4])
+
+
+def _score(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}"
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{k} {_short(v)}" for k, v in value.items())
+    text = str(value)
+    return text if len(text) <= 300 else text[:299] + "…"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the app."""
+    command(app, "info", info_cli)

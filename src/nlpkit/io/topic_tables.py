@@ -1,0 +1,148 @@
+"""A topic model as the tables of a run directory (DESIGN §3), and what prediction reads back."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from nlpkit.io.documents import embedding_column, embedding_matrix
+from nlpkit.io.runs import (
+    DOC_TOPICS_SCHEMA,
+    REPRESENTATIVE_CHARS,
+    TOPIC_TERMS_SCHEMA,
+    TOPICS_SCHEMA,
+    VOCAB_SCHEMA,
+    Run,
+)
+from nlpkit.topics.bertopic import TopicModel
+from nlpkit.topics.predict import Training
+from nlpkit.types import Float32Array, LongArray
+
+TOPIC_COLUMNS = ("topic", "topic_prob", "nearest_topic", "margin")
+LEFT_OUT = ("text", "tokens", "embedding", *TOPIC_COLUMNS)
+TOP_TERMS = 10
+
+
+def headlines(table: pa.Table, rows: Sequence[int], width: int = 80) -> list[str]:
+    """Return a line for each of some documents: the title when there is one, else the beginning of the text."""
+    name = "title" if "title" in table.column_names else "text"
+    texts = [table.column(name)[int(r)].as_py() or table.column("text")[int(r)].as_py() or "" for r in rows]
+    lines = [" ".join(str(t)[: 4 * width].split()) for t in texts]
+    return [line if len(line) <= width else line[: width - 1].rstrip() + "…" for line in lines]
+
+
+def documents_table(table: pa.Table, model: TopicModel) -> pa.Table:
+    """Return id, topic, topic_prob, nearest_topic, margin and the user's own columns; no text, tokens or embedding."""
+    columns: dict[str, Any] = {"id": table.column("id")}
+    columns |= topic_columns(model.topics, model.topic_prob, model.nearest_topic, model.margin)
+    columns |= {n: table.column(n) for n in table.column_names if n not in LEFT_OUT and n != "id"}
+    return pa.table(columns)
+
+
+def topic_columns(topics: Any, prob: Any, nearest: Any, margin: Any) -> dict[str, pa.Array]:
+    """Return the four columns a topic model adds to a document table."""
+    return {
+        "topic": pa.array(topics, pa.int32()),
+        "topic_prob": pa.array(prob, pa.float32()),
+        "nearest_topic": pa.array(nearest, pa.int32()),
+        "margin": pa.array(margin, pa.float32()),
+    }
+
+
+def topics_table(table: pa.Table, model: TopicModel, vocabulary: Sequence[str]) -> pa.Table:
+    """Return one row a topic: size, share, label, terms, scores and representative documents."""
+    ids, texts = table.column("id"), table.column("text")
+    rows = []
+    for k in range(model.n_topics):
+        documents = [int(d) for d in model.representatives[k] if d >= 0]
+        rows.append(
+            {
+                "topic": k,
+                "size": int(model.size[k]),
+                "share": float(model.size[k] / len(model.topics)),
+                "label": model.labels[k],
+                "top_terms": [vocabulary[t] for t in model.terms.term_ids[k, :TOP_TERMS] if t >= 0],
+                "npmi": _number(model.npmi[k]),
+                "exclusivity": _number(model.exclusivity[k]),
+                "representative_ids": [ids[d].as_py() for d in documents],
+                "representative_texts": [(texts[d].as_py() or "")[:REPRESENTATIVE_CHARS] for d in documents],
+            }
+        )
+    return pa.Table.from_pylist(rows, schema=TOPICS_SCHEMA)
+
+
+def _number(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def topic_terms_table(model: TopicModel, vocabulary: Sequence[str]) -> pa.Table:
+    """Return the stored terms of each topic with rank (1 = strongest) and c-tf-idf weight."""
+    given = model.terms.term_ids >= 0
+    topic, rank = np.nonzero(given)
+    terms = [vocabulary[t] for t in model.terms.term_ids[given]]
+    columns = [
+        pa.array(topic, pa.int32()),
+        pa.array(rank + 1, pa.int32()),
+        pa.array(terms, pa.string()),
+        pa.array(model.terms.weights[given]),
+    ]
+    return pa.Table.from_arrays(columns, schema=TOPIC_TERMS_SCHEMA)
+
+
+def doc_topics_table(table: pa.Table, model: TopicModel) -> tuple[pa.Table, float]:
+    """Return the topic distributions in long form and the sum of probabilities under 1/(10 K), which are left out."""
+    kept = model.votes.prob >= 1.0 / (10 * max(model.n_topics, 1))
+    rows = np.repeat(np.arange(len(model.topics)), np.diff(model.votes.offsets))[kept]
+    ids = table.column("id").combine_chunks().take(pa.array(rows))
+    columns = [ids, pa.array(model.votes.topic[kept]), pa.array(model.votes.prob[kept])]
+    left_out = float(model.votes.prob[~kept].sum(dtype=np.float64))
+    return pa.Table.from_arrays(columns, schema=DOC_TOPICS_SCHEMA), left_out
+
+
+def vocab_table(vocabulary: Sequence[str], cf: LongArray, df: LongArray) -> pa.Table:
+    """Return the terms with collection and document frequency."""
+    return pa.Table.from_arrays([pa.array(vocabulary, pa.string()), pa.array(cf), pa.array(df)], schema=VOCAB_SCHEMA)
+
+
+def text_hash(text: str | None) -> str:
+    """Return the first 128 bits of the sha256 of a text, hex: the key by which training rows are recognised."""
+    return hashlib.sha256((text or "").encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def training_tables(table: pa.Table, embeddings: Float32Array, model: TopicModel, usable: Any) -> dict[str, pa.Table]:
+    """Return what prediction needs: a row for each distinct usable text, and the centroids."""
+    hashes = [text_hash(t) for t in table.column("text").to_pylist()]
+    first: dict[str, int] = {}
+    for row in np.flatnonzero(usable):
+        first.setdefault(hashes[row], int(row))
+    rows = np.fromiter(first.values(), np.int64, len(first))
+    training = pa.table(
+        {
+            "text_hash": pa.array(list(first), pa.string()),
+            **topic_columns(model.topics[rows], model.topic_prob[rows], model.nearest_topic[rows], model.margin[rows]),
+            "embedding": embedding_column(embeddings[rows]),
+        }
+    )
+    numbers = pa.array(range(model.n_topics), pa.int32())
+    return {
+        "training": training,
+        "centroids": pa.table({"topic": numbers, "embedding": embedding_column(model.centroids)}),
+    }
+
+
+def read_training(run: Run) -> Training:
+    """Return what `training_tables` wrote."""
+    table = run.table("model/training")
+    return Training(
+        rows={h: i for i, h in enumerate(table.column("text_hash").to_pylist())},
+        topics=table.column("topic").to_numpy(),
+        topic_prob=table.column("topic_prob").to_numpy(),
+        nearest_topic=table.column("nearest_topic").to_numpy(),
+        margin=table.column("margin").to_numpy(),
+        embeddings=embedding_matrix(table.column("embedding")),
+        centroids=embedding_matrix(run.table("model/centroids").column("embedding")),
+    )

@@ -1,0 +1,20 @@
+"""Word lists of the user: one word per line, # for comments."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from nlpkit.errors import EncodingError
+
+
+def read_words(path: Path) -> frozenset[str]:
+    """Return the lower-cased words of a file.
+
+    Raises:
+        EncodingError: it is not UTF-8.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except UnicodeDecodeError as error:
+        raise EncodingError(f"{path} is not UTF-8 at byte {error.start}; convert it, then try again") from None
+    return frozenset(w.strip().lower() for w in lines if w.strip() and not w.startswith("#"))

@@ -1,0 +1,75 @@
+"""Topics of new documents from those of the training documents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from nlpkit.topics.assign import nearest_topics, rule, vote
+from nlpkit.topics.neighbours import nearest_neighbours
+from nlpkit.types import NO_TOPIC, BoolArray, Float32Array, IntArray
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """The distinct training texts: rows maps a text hash to a row; topics … margin (U,), embeddings (U, E), centroids (K, E)."""
+
+    rows: Mapping[str, int]
+    topics: IntArray
+    topic_prob: Float32Array
+    nearest_topic: IntArray
+    margin: Float32Array
+    embeddings: Float32Array
+    centroids: Float32Array
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """topics, topic_prob, nearest_topic, margin (D,) as in `TopicModel`; known (D,) marks texts of the training corpus."""
+
+    topics: IntArray
+    topic_prob: Float32Array
+    nearest_topic: IntArray
+    margin: Float32Array
+    known: BoolArray
+
+
+def predict_topics(
+    training: Training,
+    embeddings: Float32Array,
+    hashes: Sequence[str],
+    usable: BoolArray,
+    *,
+    n_neighbors: int,
+    assign_outliers: bool = False,
+    threads: int = 1,
+) -> Prediction:
+    """Return the topics of documents: a training text gets the topic it had, another that of its neighbours.
+
+    The rule for new text: the n_neighbors - 1 nearest training texts vote with their cosine similarity; no topic when more
+    than half of the weight has none, else the topic of most weight. `topic_prob` is its share of the weight with a topic.
+    A row depends on its own text only, not on the other rows.
+
+    Args:
+        embeddings: (D, E) float32, rows L2-normalised; hashes: (D,) text hashes; usable: (D,) whether there is text.
+    """
+    neighbours = nearest_neighbours(embeddings, training.embeddings, k=n_neighbors - 1, threads=threads)
+    topics, prob = rule(vote(neighbours, training.topics))
+    nearest, _, margin = nearest_topics(embeddings, training.centroids, threads=threads)
+    row = np.array([training.rows.get(h, -1) for h in hashes], np.int64)
+    known = (row >= 0) & usable
+    topics = np.where(known, training.topics[row], topics)
+    prob = np.where(known, training.topic_prob[row], prob)
+    nearest = np.where(known, training.nearest_topic[row], nearest)
+    margin = np.where(known, training.margin[row], margin)
+    if assign_outliers:
+        topics = np.where(topics == NO_TOPIC, nearest, topics)
+    return Prediction(
+        topics=np.where(usable, topics, NO_TOPIC).astype(np.int32),
+        topic_prob=np.where(usable, prob, 0.0).astype(np.float32),
+        nearest_topic=np.where(usable, nearest, NO_TOPIC).astype(np.int32),
+        margin=np.where(usable, margin, 0.0).astype(np.float32),
+        known=known,
+    )
