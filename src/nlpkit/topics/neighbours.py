@@ -51,10 +51,7 @@ def nearest_neighbours(
         rows_index, rows_score = index[start:stop], similarity[start:stop]
         for column in range(0, P, BLOCK_COLUMNS):
             scores = queries[start:stop] @ base[column : column + BLOCK_COLUMNS].T
-            # the item a row must not find is itself: row r of the block is item start + r
-            top_k_rows(scores, 0, column - start if own else P, rows_index, rows_score)
-        if own:
-            rows_index += np.int32(start)
+            top_k_rows(scores, column, start if own else -1, rows_index, rows_score)
 
     with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(max(threads, 1)) as pool:
         list(pool.map(work, range(0, D, BLOCK_ROWS)))

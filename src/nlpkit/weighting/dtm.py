@@ -11,8 +11,9 @@ from nlpkit.types import CsrMatrix, IntArray, TokenTable
 
 def count_terms(tokens: TokenTable) -> CsrMatrix:
     """Return the document-term matrix tf_dv (D, V) int32 of a token table; term ids of a row ascend."""
+    # copies: summing duplicates sorts in place, and the token table is the caller's
     dtm = sparse.csr_array(
-        (np.ones(len(tokens.term_ids), np.int32), tokens.term_ids, tokens.offsets),
+        (np.ones(len(tokens.term_ids), np.int32), tokens.term_ids.copy(), tokens.offsets.copy()),
         shape=(tokens.n_docs, tokens.n_terms),
     )
     dtm.sum_duplicates()
