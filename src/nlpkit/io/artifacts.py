@@ -123,7 +123,7 @@ def check_footer(block: dict[str, Any] | None, kinds: Iterable[str], where: str)
 
 def _open(path: Path) -> pq.ParquetFile:
     try:
-        return pq.ParquetFile(path, read_dictionary=["tokens.list.element"])
+        return pq.ParquetFile(path)
     except FileNotFoundError:
         raise InputError(f"{path} does not exist") from None
     except (pa.ArrowInvalid, OSError) as error:
