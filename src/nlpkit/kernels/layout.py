@@ -80,8 +80,9 @@ def layout_epochs(layout, indptr, indices, period, a, b, seed, first, last, n_ep
                 for x in range(L):
                     gap += (here[x] - other[x]) ** 2
                 if gap > 0.0:
-                    power = gap**b
-                    pull = np.float32(-2.0 * a * b * power / (gap * (1.0 + a * power)))
+                    wide = np.float64(gap)  # slopes in double, with the compiler and without
+                    power = wide**b
+                    pull = np.float32(-2.0 * a * b * power / (wide * (1.0 + a * power)))
                     for x in range(L):
                         step = pull * (here[x] - other[x])
                         here[x] += np.float32(2.0) * alpha * min(max(step, np.float32(-4.0)), np.float32(4.0))
@@ -94,7 +95,8 @@ def layout_epochs(layout, indptr, indices, period, a, b, seed, first, last, n_ep
                     for x in range(L):
                         gap += (here[x] - other[x]) ** 2
                     if gap > 0.0:
-                        push = np.float32(2.0 * b / ((0.001 + gap) * (1.0 + a * gap**b)))
+                        wide = np.float64(gap)
+                        push = np.float32(2.0 * b / ((0.001 + wide) * (1.0 + a * wide**b)))
                         for x in range(L):
                             step = push * (here[x] - other[x])
                             here[x] += alpha * min(max(step, np.float32(-4.0)), np.float32(4.0))
