@@ -1,8 +1,9 @@
-"""The k largest entries of each row of a score matrix."""
+"""The k largest entries of each row of a score matrix, and their exact scores."""
 
 from __future__ import annotations
 
 import numba
+import numpy as np
 
 
 @numba.njit(nogil=True, cache=True)
@@ -30,3 +31,34 @@ def top_k_rows(scores, first_column, own, out_index, out_score):  # type: ignore
                 score[at] = s
                 index[at] = first_column + c
                 worst = score[k - 1]
+
+
+@numba.njit(nogil=True, cache=True)
+def rescore_rows(queries, points, found, out_index, out_score):  # type: ignore[no-untyped-def]
+    """Fill out_index and out_score (R, k), best first, with those of the items found (R, m) that have the largest products.
+
+    The inner product of queries (R, E) and points (P, E) float32 is summed in double in the order of the dimensions: it
+    depends on the two rows alone. Ties keep the lower index; -1 marks no item, all of them last in a row of `found`.
+    """
+    R, k = out_index.shape
+    exact = np.empty(k, np.float64)
+    for r in range(R):
+        exact[:] = -np.inf
+        index = out_index[r]
+        index[:] = -1
+        for item in found[r]:
+            if item < 0:
+                break
+            s = 0.0
+            for e in range(queries.shape[1]):
+                s += np.float64(queries[r, e]) * np.float64(points[item, e])
+            at = k
+            while at > 0 and (exact[at - 1] < s or (exact[at - 1] == s and index[at - 1] > item)):
+                at -= 1
+            if at == k:
+                continue
+            for x in range(k - 1, at, -1):
+                exact[x], index[x] = exact[x - 1], index[x - 1]
+            exact[at], index[at] = s, item
+        for x in range(k):
+            out_score[r, x] = exact[x]
