@@ -35,6 +35,12 @@ class TopicFlags:
     assign_outliers: Annotated[
         bool, typer.Option("--assign-outliers", help="Move documents without a topic to their nearest one.")
     ] = False
+    core_terms: Annotated[
+        bool,
+        typer.Option(
+            "--core-terms/--plain-terms", help="Topic words from typical documents, or plain c-tf-idf of all."
+        ),
+    ] = True
 
 
 def bertopic_cli(

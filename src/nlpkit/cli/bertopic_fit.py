@@ -59,6 +59,7 @@ def fit(
         min_topic_size=topics.min_topic_size,
         min_samples=topics.min_samples,
         assign_outliers=topics.assign_outliers,
+        core_terms=topics.core_terms,
         seed=run.seed,
         threads=run.n_threads(),
     )

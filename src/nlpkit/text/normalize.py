@@ -29,11 +29,11 @@ def normalize_token(raw: str, *, lower: bool = True) -> tuple[str, ...]:
     segmenter, Nie & Ren 1999); Katakana runs stay whole, Hiragana runs (endings, particles) fall away; Thai, Lao, Burmese
     and Khmer become overlapping triples.
     """
-    if raw[0] in "<&" or "@" in raw or "://" in raw or raw.startswith("www."):
+    if raw[0] in "<&" or "@" in raw or "://" in raw or raw[:4].lower() == "www.":
         return ()
     token = unicodedata.normalize("NFC", raw).translate(_INVISIBLE).translate(_APOSTROPHES).strip("_'-")
     if lower:
-        token = token.lower()
+        token = token.lower().replace("i\u0307", "i")  # Turkish İ: its lower case is i, not i with one more dot
     if _UNSPACED.search(token):
         return tuple(part for run in _RUNS.finditer(token) for part in _split_run(run))
     return (token,) if _is_word(token) else ()

@@ -6,13 +6,22 @@ prunes the kept batches with the result. Nothing here opens a file.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import islice
 
 import numpy as np
 import pyarrow as pa
 
 from nlpkit.errors import InputError
-from nlpkit.text.language import LanguageShare, detect_languages, has_stop_words, language_code, stop_words
+from nlpkit.text.language import (
+    SAMPLE_CHARS,
+    SAMPLE_DOCS,
+    LanguageShare,
+    detect_languages,
+    has_stop_words,
+    language_code,
+    stop_words,
+)
 from nlpkit.text.normalize import normalize_token
 from nlpkit.text.tokenize import cut_tokens
 from nlpkit.text.vocab import EncodedBatch, Vocabulary, df_bounds
@@ -56,30 +65,30 @@ class Preprocessor:
     """One corpus on its way from texts to term ids."""
 
     options: PreprocessOptions
-    languages: tuple[LanguageShare, ...] = ()
     _vocab: Vocabulary | None = None
-    _stop: frozenset[str] = frozenset()
-    _stop_languages: tuple[str, ...] = ()
+    _language: tuple[LanguageShare, ...] | None = None  # None: to be detected
+    _stop_codes: tuple[str, ...] | None = None  # None: those of the language
+    _sample: list[str] = field(default_factory=list)
 
     def encode(self, texts: pa.Array) -> EncodedBatch:
         """Cut the texts (D,) of a batch and return term ids of the growing vocabulary, stop words included."""
         if self._vocab is None:
-            self._start(texts)
-        assert self._vocab is not None
+            self._vocab = self._start()
+        if self._language is None and len(self._sample) < SAMPLE_DOCS:
+            # the sample is the first texts of the corpus, not of its first batch: how it is cut must not matter
+            more = (t[:SAMPLE_CHARS] for text in texts if (t := text.as_py()))
+            self._sample.extend(islice(more, SAMPLE_DOCS - len(self._sample)))
         return self._vocab.encode(cut_tokens(texts))
 
-    def _start(self, texts: pa.Array) -> None:
+    def _start(self) -> Vocabulary:
         lower = self.options.lower
-        self._vocab = Vocabulary(lambda raw: normalize_token(raw, lower=lower))
-        if self.options.language == "auto":
-            self.languages = detect_languages(t for t in texts.to_pylist() if t)
-        elif self.options.language != "none":
-            self.languages = (LanguageShare(language_code(self.options.language), 1.0),)
-        codes = [s.code for s in self.languages] if self.options.stop_words == "auto" else []
-        if self.options.stop_words not in ("auto", "none"):
-            codes = [language_code(name) for name in self.options.stop_words.split(",")]
-        self._stop_languages = tuple(code for code in codes if has_stop_words(code))
-        self._stop = stop_words(codes) | self.options.extra_stop_words
+        if self.options.language != "auto":
+            given = [] if self.options.language == "none" else [language_code(self.options.language)]
+            self._language = tuple(LanguageShare(code, 1.0) for code in given)
+        if self.options.stop_words != "auto":
+            names = [] if self.options.stop_words == "none" else self.options.stop_words.split(",")
+            self._stop_codes = tuple(language_code(name) for name in names)
+        return Vocabulary(lambda raw: normalize_token(raw, lower=lower))
 
     def finish(self) -> tuple[IntArray, tuple[str, ...], PreprocessReport]:
         """Return new_ids (V_seen,) with -1 for pruned terms, the pruned vocabulary (V,) and the report.
@@ -90,12 +99,15 @@ class Preprocessor:
         if self._vocab is None:
             raise InputError("no documents to preprocess; the input has no rows")
         vocab, n_docs = self._vocab, self._vocab.n_docs
+        languages = detect_languages(self._sample) if self._language is None else self._language
+        codes = tuple(s.code for s in languages) if self._stop_codes is None else self._stop_codes
+        stop = stop_words(codes) | self.options.extra_stop_words
         terms = vocab.terms
         min_df = self.options.min_df
         if min_df is None:
             min_df = 2 if n_docs >= MIN_DF_AUTO_FROM else 1
         low, high = df_bounds(n_docs, min_df=min_df, max_df=self.options.max_df)
-        stopped = np.fromiter((self._is_stop(t) for t in terms), bool, len(terms))
+        stopped = np.fromiter((self._is_stop(t, stop) for t in terms), bool, len(terms))
         rare, frequent = ~stopped & (vocab.df < low), ~stopped & (vocab.df > high)
         kept = ~stopped & ~rare & ~frequent
         if not kept.any() and not stopped.all():
@@ -105,9 +117,9 @@ class Preprocessor:
             )
         new_ids = np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32)
         report = PreprocessReport(
-            languages=self.languages,
-            stop_word_languages=self._stop_languages,
-            n_stop_words=len(self._stop),
+            languages=languages,
+            stop_word_languages=tuple(code for code in codes if has_stop_words(code)),
+            n_stop_words=len(stop),
             min_df=min_df,
             max_df=self.options.max_df,
             n_docs=n_docs,
@@ -120,5 +132,5 @@ class Preprocessor:
         )
         return new_ids, tuple(t for t, k in zip(terms, kept, strict=True) if k), report
 
-    def _is_stop(self, term: str) -> bool:
-        return term in self._stop or (not self.options.lower and term.lower() in self._stop)
+    def _is_stop(self, term: str, stop: frozenset[str]) -> bool:
+        return term in stop or (not self.options.lower and term.lower() in stop)

@@ -21,7 +21,7 @@ WORD_PATTERN = "|".join(
     [
         r"</?[A-Za-z][^<>]{0,300}>",  # HTML and XML tags
         r"&(?:[A-Za-z][A-Za-z0-9]{1,30}|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});",  # character entities
-        r"(?:https?://|www\.)[^\s<>\"]+",  # addresses on the web
+        r"(?i:https?://|www\.)[^\s<>\"]+",  # addresses on the web
         r"[\p{L}\p{N}._%+\-]+@[\p{L}\p{N}\-]+(?:\.[\p{L}\p{N}\-]+)+",  # e-mail
         r"(?:\p{L}\.){2,}",  # U.S.A.
         rf"[\p{{L}}\p{{N}}]{_IN}*(?:['’‘&\-‐‑][\p{{L}}\p{{N}}]{_IN}*)*",  # words, don't, state-of-the-art, AT&T

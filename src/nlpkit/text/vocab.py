@@ -95,7 +95,7 @@ def document_bound(value: int | float, n_docs: int, *, name: str) -> float:
     if isinstance(value, float):
         if not 0.0 <= value <= 1.0:
             raise UsageError(f"--{name} {value}: a share lies in 0.0 … 1.0; a number of documents has no decimal point")
-        return value * n_docs
+        return round(value * n_docs, 6)  # 0.07 of 100 documents is 7, not 7.000000000000001
     if value < 0:
         raise UsageError(f"--{name} {value}: a number of documents cannot be negative")
     return float(value)

@@ -103,3 +103,9 @@ def nearest_topics(
     if found.index.shape[1] == 1:
         return nearest, similarity, similarity.copy()
     return nearest, similarity, similarity - found.similarity[:, 1]
+
+
+def similarity_to_topic(embeddings: Float32Array, centroids: Float32Array, topics: IntArray) -> Float32Array:
+    """Return the cosine of each document to the centroid of its own topic (D,), 0 for documents without one."""
+    own = np.einsum("de,de->d", embeddings, centroids[np.maximum(topics, 0)])
+    return np.where(topics >= 0, own, 0.0).astype(np.float32)

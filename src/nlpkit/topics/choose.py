@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -20,7 +21,8 @@ from nlpkit.weighting.dtm import group_rows
 
 GRID_RATIO = 2**0.25
 COHERENCE_TERMS = 10
-MAX_UNASSIGNED = 0.5
+MIN_ASSIGNED = 0.5
+FEWEST = 3
 READABLE = 10
 
 
@@ -51,15 +53,29 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What candidates are scored on: the graph (U, U) of the clustered points, second hierarchy, words of each point.
+    """What candidates are scored on: the graph (U, U) of the clustered points, the words of each point, the corpus.
 
     dtm (U, V) are counts summed over documents that share a point; reference the document lists of the whole corpus.
     """
 
     graph: CsrMatrix
-    second: Hierarchy
     dtm: CsrMatrix
     reference: Postings
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Numbers of topics to choose from: low … high (None = any), in steps (None = as the hierarchy gives them)."""
+
+    low: int = 2
+    high: int | None = None
+    step: int | None = None
+
+    def __contains__(self, k: int) -> bool:
+        return self.low <= k and (self.high is None or k <= self.high)
+
+
+Cut = tuple[int, IntArray]  # minimum topic size, labels (U,)
 
 
 def size_grid(smallest: int, n_points: int) -> list[int]:
@@ -72,59 +88,80 @@ def size_grid(smallest: int, n_points: int) -> list[int]:
 
 
 def choose_cut(
-    hierarchy: Hierarchy, evidence: Evidence, *, smallest: int, low: int = 2, high: int | None = None
-) -> tuple[IntArray, list[Candidate]]:
-    """Return the labels (U,) of the chosen cut and all candidates, finest first, the chosen one marked.
+    hierarchies: Sequence[Hierarchy], evidence: Evidence, *, smallest: int, wanted: Range
+) -> tuple[int, IntArray, list[Candidate]]:
+    """Return the layout that is used, the labels (U,) of the chosen cut and its candidates, finest first, the chosen one marked.
 
-    Every distinct cut of the grid with low ≤ K ≤ high and at least half of the points assigned is scored by the mean of
-    six numbers. Of the cuts whose score cannot be told apart from the best, the one with the number of topics nearest to
-    ten (by ratio) is taken: a table a person reads, and MALLET's default. What cannot be told apart is measured: scores
-    that differ by less than equal cuts of the two layouts do, as in the one-standard-error rule of Breiman et al. 1984.
+    The cuts of both layouts with a number of topics in the range and at least half of the points assigned are scored by the
+    mean of six numbers; the layout with the best cut is used. Of its cuts whose score cannot be told apart from the best,
+    the one with the number of topics nearest to ten (by ratio) is taken: a table a person reads, and MALLET's default. What
+    cannot be told apart is measured: scores that differ by less than equal cuts of the two layouts do, as in the
+    one-standard-error rule of Breiman et al. 1984. Two topics are chosen only when no cut has more, or the range says so.
+
+    Args:
+        hierarchies: of two layouts of the same points with different seeds.
+        evidence: see there.
+        smallest: least minimum topic size.
+        wanted: numbers of topics; with a step, cuts into exactly these numbers are compared.
 
     Raises:
         InputError: no cut has a number of topics in the range.
     """
-    sizes = size_grid(smallest, hierarchy.n_points)
-    cuts = [(size, hierarchy.cut(size)) for size in sizes]
-    others = [evidence.second.cut(size) for size in sizes]
-    wanted = [
-        (i, size, labels)
-        for i, (size, labels) in enumerate(cuts)
-        if max(low, 2) <= int(labels.max(initial=-1)) + 1 <= (high or hierarchy.n_points)
+    cuts = [_cuts(h, evidence, smallest, wanted) for h in hierarchies]
+    if not any(int(labels.max(initial=-1)) + 1 in wanted for layout in cuts for _, labels in layout):
+        if wanted.high is None:
+            raise InputError(
+                f"found no groups of at least {smallest} similar documents among {hierarchies[0].n_points} different ones; "
+                "lower --min-topic-size, or give --k N"
+            )
+        wanted = replace(wanted, step=max((wanted.high - wanted.low) // 4, 1))
+        cuts = [_cuts(h, evidence, smallest, wanted) for h in hierarchies]
+    scored = [
+        [_candidate(hierarchies[i], evidence, cuts[i], cuts[1 - i], at) for at in range(len(cuts[i]))] for i in (0, 1)
     ]
-    distinct = [w for j, w in enumerate(wanted) if j == 0 or not np.array_equal(w[2], wanted[j - 1][2])]
-    solid = [w for w in distinct if (w[2] >= 0).mean() >= MAX_UNASSIGNED] or distinct
-    if not solid:
-        found = sorted({int(labels.max(initial=-1)) + 1 for _, labels in cuts})
+    usable = [_usable([c if c and c.k in wanted else None for c in layout], cuts[i]) for i, layout in enumerate(scored)]
+    if not usable[0] and not usable[1]:
         raise InputError(
-            f"no cut of the documents into {low} to {high or 'many'} topics of at least {smallest} documents "
-            f"(cuts found: {', '.join(map(str, found))}); give --k N, another range, or a lower --min-topic-size"
+            f"cannot cut {hierarchies[0].n_points} different documents into {wanted.low} to {wanted.high} topics of at "
+            f"least {smallest} documents; give another range, or a lower --min-topic-size"
         )
-    candidates = [
-        score_cut(hierarchy, evidence, size, labels, others[max(i - 1, 0) : i + 2]) for i, size, labels in solid
-    ]
-    noise = score_noise(evidence, cuts, others, solid, candidates)
-    best = max(range(len(candidates)), key=lambda i: candidates[i].score)
-    level = [i for i, c in enumerate(candidates) if c.score >= candidates[best].score - noise]
-    chosen = min(level, key=lambda i: (abs(math.log(candidates[i].k / READABLE)), -candidates[i].score))
+    best = max((c.score, -i, i) for i in (0, 1) for c in usable[i].values())
+    layout, candidates = best[2], usable[best[2]]
+    gaps = [a.score - b.score for a, b in zip(scored[0], scored[1], strict=False) if a and b and a.k in wanted]
+    noise = float(np.sqrt(np.mean(np.square(gaps)))) if gaps else 0.0
+    level = [at for at, c in candidates.items() if c.score >= best[0] - noise]
+    chosen = min(level, key=lambda at: (abs(math.log(candidates[at].k / READABLE)), -candidates[at].score))
     candidates[chosen] = replace(candidates[chosen], chosen=True)
-    return solid[chosen][2], candidates
+    return layout, cuts[layout][chosen][1], list(candidates.values())
 
 
-def score_noise(
-    evidence: Evidence,
-    cuts: Sequence[tuple[int, IntArray]],
-    others: Sequence[IntArray],
-    scored: Sequence[tuple[int, int, IntArray]],
-    candidates: Sequence[Candidate],
-) -> float:
-    """Return the root mean square difference between the candidates' scores and those of the second layout's equal cuts."""
-    gaps = []
-    for (i, size, _), candidate in zip(scored, candidates, strict=True):
-        if int(others[i].max(initial=-1)) >= 1:
-            near = [labels for _, labels in cuts[max(i - 1, 0) : i + 2]]
-            gaps.append(candidate.score - score_cut(evidence.second, evidence, size, others[i], near).score)
-    return float(np.sqrt(np.mean(np.square(gaps)))) if gaps else 0.0
+def _cuts(hierarchy: Hierarchy, evidence: Evidence, smallest: int, wanted: Range) -> list[Cut]:
+    """The cuts to compare: a grid of minimum sizes, or exactly low, low + step … topics as far as they can be made."""
+    if wanted.step is None or wanted.high is None:
+        return [(size, hierarchy.cut(size)) for size in size_grid(smallest, hierarchy.n_points)]
+    cuts = []
+    for k in range(wanted.high, wanted.low - 1, -wanted.step):
+        with suppress(InputError):
+            labels, size, _ = cut_exactly(hierarchy, evidence.dtm, k=k, smallest=smallest)
+            cuts.append((size, labels))
+    return cuts
+
+
+def _candidate(hierarchy: Hierarchy, evidence: Evidence, own: list[Cut], other: list[Cut], at: int) -> Candidate | None:
+    """The score of a cut, its agreement taken with the equal cut of the other layout and the two beside it."""
+    size, labels = own[at]
+    near = [cut[1] for cut in other[max(at - 1, 0) : at + 2]] or [labels]
+    return score_cut(hierarchy, evidence, size, labels, near) if int(labels.max(initial=-1)) >= 0 else None
+
+
+def _usable(candidates: Sequence[Candidate | None], cuts: Sequence[Cut]) -> dict[int, Candidate]:
+    """The candidates by place that differ from the one before, assign half of the points and have three topics, where any do."""
+    found: dict[int, Candidate] = {}
+    for at, candidate in enumerate(candidates):
+        if candidate and not (at and candidates[at - 1] and np.array_equal(cuts[at][1], cuts[at - 1][1])):
+            found[at] = candidate
+    solid = {at: c for at, c in found.items() if c.assigned >= MIN_ASSIGNED} or found
+    return {at: c for at, c in solid.items() if c.k >= FEWEST} or solid
 
 
 def score_cut(

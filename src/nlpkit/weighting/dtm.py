@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from nlpkit.types import CsrMatrix, IntArray, TokenTable
+from nlpkit.types import CsrMatrix, FloatArray, IntArray, TokenTable
 
 
 def count_terms(tokens: TokenTable) -> CsrMatrix:
@@ -33,6 +33,13 @@ def group_rows(matrix: CsrMatrix, groups: IntArray, n_groups: int) -> CsrMatrix:
         (np.ones(len(rows), matrix.dtype), (groups[rows], rows)), shape=(n_groups, matrix.shape[0])
     )
     return sparse.csr_array(member @ matrix)
+
+
+def scale_rows(matrix: CsrMatrix, weights: FloatArray) -> CsrMatrix:
+    """Return the matrix with row d multiplied by weights[d], as float64 CSR (D, V)."""
+    rows = sparse.csr_array(matrix)
+    data = rows.data * np.repeat(weights, np.diff(rows.indptr))
+    return sparse.csr_array((data, rows.indices, rows.indptr), shape=rows.shape)
 
 
 def document_frequency(dtm: CsrMatrix) -> npt.NDArray[np.int64]:
