@@ -16,15 +16,18 @@ from nlpkit.types import IntArray, LongArray
 
 # Inside a word: letters, marks, digits, joiners of Indic and Persian script, and the invisible hyphen.
 _IN = r"[\p{L}\p{M}\p{N}_\x{00AD}\x{200C}\x{200D}]"
-# Order matters: what is matched first is one token. The first four are junk that `normalize` throws away whole.
+# Character entities: names and numbers.
+_ENTITY = r"&(?:[A-Za-z][A-Za-z0-9]{1,30}|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});"
+# Order matters: what is matched first is one token. The first three are junk that `normalize` throws away whole; a word
+# takes the entities in it along (caf&eacute;, S&amp;P, one&nbsp;two), and `normalize` reads them.
 WORD_PATTERN = "|".join(
     [
         r"</?[A-Za-z][^<>]{0,300}>",  # HTML and XML tags
-        r"&(?:[A-Za-z][A-Za-z0-9]{1,30}|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});",  # character entities
         r"(?i:https?://|www\.)[^\s<>\"]+",  # addresses on the web
         r"[\p{L}\p{N}._%+\-]+@[\p{L}\p{N}\-]+(?:\.[\p{L}\p{N}\-]+)+",  # e-mail
         r"(?:\p{L}\.){2,}",  # U.S.A.
-        rf"[\p{{L}}\p{{N}}]{_IN}*(?:['’‘&\-‐‑][\p{{L}}\p{{N}}]{_IN}*)*",  # words, don't, state-of-the-art, AT&T
+        # words, don't, state-of-the-art, AT&T
+        rf"(?:[\p{{L}}\p{{N}}]|{_ENTITY}){_IN}*(?:{_ENTITY}{_IN}*|['’‘&\-‐‑][\p{{L}}\p{{N}}]{_IN}*)*",
     ]
 )
 
