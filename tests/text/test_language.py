@@ -1,0 +1,88 @@
+"""Languages of small samples, and their stop words."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from nlpkit.errors import UsageError
+from nlpkit.text.language import detect_languages, has_stop_words, language_code, stop_words
+
+SAMPLES = Path(__file__).parents[2] / "data" / "samples"
+
+
+def sample(name: str) -> list[str]:
+    lines = (SAMPLES / name).read_text(encoding="utf-8").splitlines()
+    return [text for line in lines if (text := json.loads(line).get("text"))]
+
+
+@pytest.mark.parametrize(("name", "code"), [("news.jsonl", "en"), ("nachrichten.jsonl", "de")])
+def test_samples(name: str, code: str) -> None:
+    (found,) = detect_languages(sample(name))
+    assert (found.code, found.share) == (code, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("The council voted on Tuesday to extend the tram line by four stops.", "en"),
+        ("Der Stadtrat hat am Dienstag beschlossen, die Straßenbahn zu verlängern.", "de"),
+        ("自然语言处理是计算机科学领域与人工智能领域中的一个重要方向。", "zh"),
+        ("Le conseil a décidé mardi de prolonger la ligne de tramway de quatre arrêts.", "fr"),
+    ],
+)
+def test_one_sentence(text: str, code: str) -> None:
+    assert [found.code for found in detect_languages([text])] == [code]
+
+
+def test_shares_are_of_characters_largest_first() -> None:
+    english, german = sample("news.jsonl")[:60], sample("nachrichten.jsonl")[:20]
+    found = detect_languages([*german, *english])
+    assert [f.code for f in found] == ["en", "de"]
+    assert found[0].share > 0.6
+    assert sum(f.share for f in found) == pytest.approx(1.0)
+
+
+def test_a_few_texts_of_another_language_are_left_out() -> None:
+    assert [f.code for f in detect_languages(sample("news.jsonl")[:200] + sample("nachrichten.jsonl")[:3])] == ["en"]
+
+
+def test_very_short_texts_vote_together() -> None:
+    assert [f.code for f in detect_languages(["Guten Tag", "wie geht es", "den Kindern heute?"])] == ["de"]
+
+
+@pytest.mark.parametrize("texts", [[], [""], ["12 345", "…"]])
+def test_no_letters_no_language(texts: list[str]) -> None:
+    assert detect_languages(texts) == ()
+
+
+def test_stop_words_per_language() -> None:
+    english, german = stop_words(["en"]), stop_words(["de"])
+    assert {"the", "and", "don't", "dont"} <= english
+    assert {"state", "world", "help"}.isdisjoint(english)  # they carry meaning
+    assert {"und", "der", "nicht"} <= german
+    assert {"und", "nicht"}.isdisjoint(english)
+    assert {"的"} <= stop_words(["zh"])
+    assert {"için"} <= stop_words(["tr"])
+    assert stop_words(["en", "de"]) == english | german
+    assert stop_words([]) == frozenset()
+
+
+def test_a_language_without_a_list_adds_nothing() -> None:
+    assert not has_stop_words("xx")
+    assert has_stop_words("de")
+    assert stop_words(["xx"]) == frozenset()
+    assert stop_words(["xx", "de"]) == stop_words(["de"])
+
+
+@pytest.mark.parametrize(("name", "code"), [("en", "en"), ("German", "de"), (" ZH ", "zh"), ("is", "is")])
+def test_language_names(name: str, code: str) -> None:
+    assert language_code(name) == code
+
+
+@pytest.mark.parametrize("name", ["klingon", "", "e1", "eng"])
+def test_names_that_are_none(name: str) -> None:
+    with pytest.raises(UsageError, match=f"unknown language '{name}'"):
+        language_code(name)
