@@ -35,6 +35,12 @@ class TopicFlags:
     assign_outliers: Annotated[
         bool, typer.Option("--assign-outliers", help="Move documents without a topic to their nearest one.")
     ] = False
+    join_neighbors: Annotated[
+        bool,
+        typer.Option(
+            "--join-neighbors/--no-join-neighbors", help="A document between clusters joins the topic around it."
+        ),
+    ] = True
     core_terms: Annotated[
         bool,
         typer.Option(

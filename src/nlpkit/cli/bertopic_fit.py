@@ -60,6 +60,7 @@ def fit(
         min_samples=topics.min_samples,
         assign_outliers=topics.assign_outliers,
         core_terms=topics.core_terms,
+        join_neighbors=topics.join_neighbors,
         seed=run.seed,
         threads=run.n_threads(),
     )
@@ -168,6 +169,7 @@ def summary(table: pa.Table, model: TopicModel) -> dict[str, Any]:
         "unassigned": round(model.unassigned, 6),
         "npmi": round(float(finite.mean()), 6) if len(finite) else None,
         "diversity": round(model.diversity, 6) if np.isfinite(model.diversity) else None,
+        "outliers_joined": model.outliers_joined,
         "outliers_assigned": model.outliers_assigned,
         "merges": [[a, b, round(s, 6)] for a, b, s in model.merges],
         "rule_agreement": round(model.rule_agreement, 6),
@@ -221,11 +223,15 @@ def show_next(target: Path, model: TopicModel, seconds: dict[str, float]) -> Non
         f"{model.n_topics} topics in {sum(seconds.values()):.0f} s; NPMI {coherence} "
         f"(top {TOP_TERMS} terms, this corpus, whole documents), diversity {model.diversity:.3f}"
     )
-    moved = (
-        f"; {model.outliers_assigned:,} of them were moved to their nearest topic" if model.outliers_assigned else ""
-    )
+    if model.outliers_joined:
+        console.note(
+            f"{model.outliers_joined:,} documents between the clusters joined the topic of most of their neighbours "
+            "(--no-join-neighbors leaves them out)"
+        )
+    if model.outliers_assigned:
+        console.note(f"{model.outliers_assigned:,} documents without a topic were moved to their nearest one")
     console.note(
-        f"every document has a nearest topic and a margin in documents.parquet{moved}; for new text the rule agrees with "
+        "every document has a nearest topic and a margin in documents.parquet; for new text the rule agrees with "
         f"the fit on {model.rule_agreement:.0%} of these documents"
     )
     console.note(f"wrote {target}/; next: nlpkit info {target}")

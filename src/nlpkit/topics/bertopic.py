@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from nlpkit.errors import InputError, UsageError
 from nlpkit.metrics.coherence import npmi_by_document, postings
@@ -26,18 +25,16 @@ from nlpkit.topics.assign import (
 )
 from nlpkit.topics.choose import COHERENCE_TERMS, Candidate, Evidence, Range, choose_cut, cut_exactly
 from nlpkit.topics.hierarchy import build_hierarchy
-from nlpkit.topics.naming import topic_label
 from nlpkit.topics.neighbours import Neighbours, nearest_neighbours
 from nlpkit.topics.reduce import fuzzy_graph, principal_axes, umap_layout
+from nlpkit.topics.words import core_term_weights, share_in_topic, topic_names, typicality
 from nlpkit.types import NO_TOPIC, BoolArray, CsrMatrix, Float32Array, FloatArray, IntArray, TokenTable
 from nlpkit.weighting.ctfidf import TopTerms, class_tfidf, top_terms
-from nlpkit.weighting.dtm import count_terms, group_rows, scale_rows
+from nlpkit.weighting.dtm import count_terms, group_rows
 
 MIN_DOCS = 10
 STORED_TERMS = 30
 REPRESENTATIVES = 3
-TYPICALITY_POWER = 4
-TERM_SHARE = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +68,12 @@ class NumberOfTopics:
 
 @dataclass(frozen=True, slots=True)
 class BertopicOptions:
-    """Options under BERTopic's names. min_topic_size None = a hundredth of the documents, at least 3 and at most 10."""
+    """Options under BERTopic's names.
+
+    min_topic_size: None = a hundredth of the documents, at least 3 and at most 10. join_neighbors: a document that the
+    clustering left out joins a topic when the rule for new text gives it one. assign_outliers: the others then go to their
+    nearest topic. core_terms: topic words from typical documents of the clusters, else c-tf-idf of all of them.
+    """
 
     k: NumberOfTopics = field(default_factory=NumberOfTopics)
     n_neighbors: int = 15
@@ -81,6 +83,7 @@ class BertopicOptions:
     min_samples: int = 5
     assign_outliers: bool = False
     core_terms: bool = True
+    join_neighbors: bool = True
     seed: int = 42
     threads: int = 1
 
@@ -92,6 +95,7 @@ class TopicModel:
     Documents (D,): topic (-1 none), topic_prob (its share of the neighbours' votes, 0 for none), nearest_topic and
     margin (closest centroid, and its lead over the next in cosine). votes: the distributions behind topic_prob.
     Topics (K,): size, label, npmi, exclusivity; terms (K, 30); representatives (K, 3) document numbers, -1 for none.
+    outliers_joined, outliers_assigned: how many documents were given a topic after clustering, by which of the two rules.
     rule_agreement: share of documents for which the rule for new text, without the document itself, gives the fit's topic.
     """
 
@@ -108,6 +112,7 @@ class TopicModel:
     diversity: float
     representatives: IntArray
     centroids: Float32Array
+    outliers_joined: int
     outliers_assigned: int
     rule_agreement: float
     min_topic_size: int
@@ -214,30 +219,35 @@ def _describe(
     cut_size: int,
 ) -> TopicModel:
     """Number the topics by size and work out all that is said about them."""
-    labels, K = _by_size(labels, points)
-    topics = points.spread(labels)
+    joined = labels
+    if options.join_neighbors:
+        joined = np.where(labels == NO_TOPIC, rule(vote(neighbours, labels))[0], labels).astype(np.int32)
+    rank = _by_size(joined, points)
+    K = len(rank)
+    found, labels = _renumber(labels, rank), _renumber(joined, rank)
+    topics = points.spread(found)
     X = embeddings[points.first]
-    centroids = topic_centroids(X, labels, K)
+    centroids = topic_centroids(X, found, K)
     nearest, cosine, margin = nearest_topics(X, centroids, threads=options.threads)
 
-    # the words of a topic are those of the documents it was found in, wherever outliers go afterwards
+    # the words of a topic are those of the documents it was found in, whoever joins afterwards
     counts = group_rows(dtm, topics, K)
-    weighed = counts
     if options.core_terms:
-        typical = points.spread(
-            _typicality(labels, similarity_to_topic(X, centroids, labels), neighbours), np.float64(0.0)
-        )
-        weighed = group_rows(scale_rows(dtm, typical), topics, K)
-    terms = top_terms(class_tfidf(weighed), STORED_TERMS)
+        own = similarity_to_topic(X, centroids, found)
+        weights = core_term_weights(dtm, topics, points.spread(typicality(found, own, neighbours), np.float64(0.0)), K)
+    else:
+        weights = class_tfidf(counts)
+    terms = top_terms(weights, STORED_TERMS)
     coherence_terms = terms.term_ids[:, :COHERENCE_TERMS]
     loo, _ = rule(vote(neighbours, labels))
     agreement = float((loo == labels).mean())
 
+    n_joined = int((points.spread(found, 0) == NO_TOPIC).sum() - (points.spread(labels, 0) == NO_TOPIC).sum())
     moved = 0
     if options.assign_outliers:
-        moved = int(((topics == NO_TOPIC) & (points.of_document >= 0)).sum())
+        moved = int((points.spread(labels, 0) == NO_TOPIC).sum())
         labels = np.where(labels == NO_TOPIC, nearest, labels).astype(np.int32)
-        topics = points.spread(labels)
+    topics = points.spread(labels)
     point_votes = vote(neighbours, labels, own=labels)
     votes = points.spread_votes(point_votes)
     clock.lap("description")
@@ -248,13 +258,14 @@ def _describe(
         margin=points.spread(margin, np.float32(0.0)),
         votes=votes,
         size=np.bincount(topics[topics >= 0], minlength=K).astype(np.int32),
-        labels=_names(terms, counts, vocabulary),
+        labels=topic_names(terms, counts, vocabulary),
         terms=terms,
         npmi=npmi_by_document(coherence_terms, reference),
-        exclusivity=exclusivity(coherence_terms, _share_in_topic(coherence_terms, counts)),
+        exclusivity=exclusivity(coherence_terms, share_in_topic(coherence_terms, counts)),
         diversity=unique_share(coherence_terms),
         representatives=_representatives(labels, nearest, cosine, K, points),
         centroids=centroids,
+        outliers_joined=n_joined,
         outliers_assigned=moved,
         rule_agreement=agreement,
         min_topic_size=cut_size,
@@ -305,66 +316,18 @@ def _distinct(embeddings: Float32Array, usable: BoolArray) -> _Points:
     return _Points(documents[first[order]].astype(np.int32), of_document)
 
 
-def _by_size(labels: IntArray, points: _Points) -> tuple[IntArray, int]:
-    """Number topics by their number of documents, ties by the earlier first document."""
+def _by_size(labels: IntArray, points: _Points) -> IntArray:
+    """Return the new number of each topic (K,): by its number of documents, ties by the earlier first document."""
     K = int(labels.max(initial=-1)) + 1
     sizes = np.bincount(points.spread(labels)[points.spread(labels) >= 0], minlength=K)
     first = np.array([np.flatnonzero(labels == k)[0] for k in range(K)])
     rank = np.empty(K, np.int32)
     rank[np.lexsort((first, -sizes))] = np.arange(K, dtype=np.int32)
-    return np.where(labels >= 0, rank[labels], NO_TOPIC).astype(np.int32), K
+    return rank
 
 
-def _typicality(labels: IntArray, cosine: Float32Array, neighbours: Neighbours) -> FloatArray:
-    """Return how much each point counts for the words of its topic (U,), 1 on average in a topic: (p · s)⁴.
-
-    p is the share of its neighbours' votes for its topic, s its cosine to the centroid. Words then come from the core of a
-    topic, not from its rim: on news corpora both NPMI and diversity rise against counting all documents alike.
-    """
-    share = vote(neighbours, labels, own=labels).prob_of(labels).astype(np.float64)
-    weight = np.where(labels >= 0, (share * np.maximum(cosine, 0.0)) ** TYPICALITY_POWER, 0.0)
-    K = int(labels.max()) + 1
-    assigned = labels >= 0
-    mean = np.bincount(labels[assigned], weights=weight[assigned], minlength=K) / np.bincount(
-        labels[assigned], minlength=K
-    )
-    scale = np.divide(1.0, mean, out=np.ones(K), where=mean > 0)
-    even = mean == 0  # no document agrees with the centroid: all count alike
-    return np.where(assigned, np.where(even[labels], 1.0, weight * scale[labels]), 0.0)
-
-
-def _common_terms(weights: CsrMatrix, dtm: CsrMatrix, topics: IntArray, K: int) -> CsrMatrix:
-    """Return weights (K, V) without the terms that fewer than one in twenty documents of a topic hold (at least two)."""
-    present = dtm.copy()
-    present.data = np.ones_like(present.data)
-    holders = group_rows(present, topics, K)
-    least = np.maximum(2, np.ceil(TERM_SHARE * np.bincount(topics[topics >= 0], minlength=K)))
-    common = holders.copy()
-    common.data = (holders.data >= np.repeat(least, np.diff(holders.indptr))).astype(np.float64)
-    return sparse.csr_array(weights.multiply(common))
-
-
-def _names(terms: TopTerms, counts: CsrMatrix, vocabulary: tuple[str, ...]) -> tuple[str, ...]:
-    """Name topics by the terms of highest c-tf-idf times share in the topic: a word of all topics names none."""
-    share = _share_in_topic(terms.term_ids, counts)
-    names = []
-    for k, row in enumerate(terms.term_ids):
-        order = np.argsort(-terms.weights[k] * share[k], kind="stable")
-        names.append(topic_label([vocabulary[row[i]] for i in order if row[i] >= 0]) or f"topic {k}")
-    return tuple(names)
-
-
-def _share_in_topic(term_ids: IntArray, counts: CsrMatrix) -> FloatArray:
-    totals = np.asarray(counts.sum(axis=0)).ravel()
-    matrix = sparse.csr_array(counts)
-    matrix.sort_indices()
-    shares = np.zeros(term_ids.shape)
-    for k, row in enumerate(term_ids):
-        terms = matrix.indices[matrix.indptr[k] : matrix.indptr[k + 1]]
-        given = row >= 0
-        at = np.searchsorted(terms, row[given])
-        shares[k, given] = matrix.data[matrix.indptr[k] + at] / totals[row[given]]
-    return shares
+def _renumber(labels: IntArray, rank: IntArray) -> IntArray:
+    return np.where(labels >= 0, rank[labels], NO_TOPIC).astype(np.int32)
 
 
 def _representatives(labels: IntArray, nearest: IntArray, cosine: Float32Array, K: int, points: _Points) -> IntArray:
