@@ -89,5 +89,5 @@ def missing_column(where: str, needed: str, found: Iterable[str], option: str | 
     names = list(found)
     near = get_close_matches(needed, names, n=1, cutoff=0.5)
     hint = f"; did you mean '{near[0]}'?" if near else ""
-    name_it = f"; name it with {option}" if option else ""
+    name_it = f"{' Name' if near else '; name'} it with {option}" if option else ""
     return ColumnError(f"{where} has no column '{needed}' (found: {', '.join(names) or 'none'}){hint}{name_it}")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import os
+import signal
 import sys
 from typing import Annotated, Any
 
@@ -11,20 +13,33 @@ from typer.core import TyperGroup
 
 from nlpkit import __version__
 from nlpkit.cli import console
-from nlpkit.errors import EXIT_BUG, EXIT_INTERRUPTED, NlpkitError, OutOfMemoryError
+from nlpkit.errors import EXIT_BUG, EXIT_INTERRUPTED, InputError, NlpkitError, OutOfMemoryError, UsageError
 
 
 class NlpkitGroup(TyperGroup):
     """Turns every error into one line on stderr and an exit code (DESIGN §4). The only place where that is done."""
 
-    def invoke(self, ctx: Any) -> Any:
+    def make_context(self, *args: Any, **extra: Any) -> Any:
+        """Parse the words before the command."""
         try:
-            return super().invoke(ctx)
+            return super().make_context(*args, **extra)
+        except BrokenPipeError:
+            _let_go_of_pipes()
+            raise typer.Exit(0) from None
+        except Exception as error:
+            self._usage(error)
+            raise
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command and say on one line why it failed."""
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()  # here, where a closed pipe is still noticed
+            return result
         except NlpkitError as error:
             self._fail(str(error), error.exit_code)
         except BrokenPipeError:
-            # the reader of a pipe has what it wanted; keep the interpreter from complaining when it flushes
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _let_go_of_pipes()
             raise typer.Exit(0) from None
         except KeyboardInterrupt:
             self._fail("interrupted; nothing was written", EXIT_INTERRUPTED)
@@ -35,13 +50,25 @@ class NlpkitGroup(TyperGroup):
                 OutOfMemoryError.exit_code,
             )
         except OSError as error:
-            if error.filename is None:
+            if error.errno is None:
                 self._bug(error)
-            self._fail(f"{error.filename}: {error.strerror}", 3)
+            where = f"{error.filename}: " if error.filename is not None else "cannot read or write: "
+            self._fail(f"{where}{error.strerror}", InputError.exit_code)
         except Exception as error:
-            if type(error).__module__.startswith("typer"):  # usage errors, --help, exit: Typer's own
+            if _is_typers(error):  # usage errors, --help, exit
+                self._usage(error)
                 raise
             self._bug(error)
+
+    def _usage(self, error: Exception) -> None:
+        """Say a usage error on one line; the help that is shown without any argument is left to Typer."""
+        if not _is_typers(error) or not hasattr(error, "format_message") or type(error).__name__ == "NoArgsIsHelpError":
+            return
+        message = error.format_message().rstrip(".")
+        context = getattr(error, "ctx", None)
+        command = context.command_path if context is not None else "nlpkit"
+        see = f" See: {command} -h" if message.endswith("?") else f"; see: {command} -h"
+        self._fail(f"{message[:1].lower()}{message[1:]}{see}", UsageError.exit_code)
 
     @staticmethod
     def _fail(message: str, code: int) -> None:
@@ -57,6 +84,19 @@ class NlpkitGroup(TyperGroup):
         self._fail(f"a bug in nlpkit: {type(error).__name__}: {error}{hint}", EXIT_BUG)
 
 
+def _is_typers(error: Exception) -> bool:
+    return type(error).__module__.split(".")[0] in ("typer", "click")  # older Typers use Click's own
+
+
+def _let_go_of_pipes() -> None:
+    """Point closed pipes at nothing: their reader has what it wanted, and the interpreter flushes them at its end."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
 app = typer.Typer(
     cls=NlpkitGroup,
     name="nlpkit",
@@ -65,7 +105,8 @@ app = typer.Typer(
     add_completion=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Exit codes: 0 ok, 1 quality gate failed, 2 usage, 3 input, 4 missing model or extra, 5 out of memory, 70 bug.",
+    epilog="Exit codes: 0 ok, 1 quality gate failed, 2 usage, 3 input, 4 missing model or extra, 5 out of memory, 70 a bug, "
+    "130 Ctrl-C.",
 )
 
 
@@ -107,4 +148,31 @@ _register()
 
 def main() -> None:
     """Run the command line."""
-    app(prog_name="nlpkit")
+    _prepare_streams()
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:  # nohup ignores SIGHUP: leave it so
+            signal.signal(number, _end)
+    try:
+        app(prog_name="nlpkit")
+    finally:
+        _let_go_of_pipes()
+
+
+def _prepare_streams() -> None:
+    """Make pipes and files UTF-8 whatever the locale, and replace streams that the caller closed."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123
+    for stream in (sys.stdout, sys.stderr):
+        if not isinstance(stream, io.TextIOWrapper):
+            continue
+        if stream.isatty():
+            stream.reconfigure(errors="replace")
+        else:
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace" if stream is sys.stderr else "strict")
+
+
+def _end(number: int, frame: Any) -> None:
+    """A batch system ends the process: leave by the finally blocks, which remove unfinished files."""
+    raise SystemExit(128 + number)

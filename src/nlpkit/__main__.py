@@ -1,0 +1,5 @@
+"""`python -m nlpkit`."""
+
+from nlpkit.cli.app import main
+
+main()
