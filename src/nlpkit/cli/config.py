@@ -1,66 +1,155 @@
-"""`--config FILE`: TOML values become the defaults of a command; an unknown key is an error."""
+"""`--config FILE`: TOML values become the defaults of a command; an unknown key or a value of the wrong type is an error."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from types import UnionType
+from typing import Any, Union, get_args, get_origin
 
 import typer
 
+from nlpkit.cli import console
 from nlpkit.errors import InputError, UsageError
+
+PREFIX = "NLPKIT_"
+_TYPES: dict[str, dict[str, Any]] = {}  # command → option → type
+
+
+def declare(command: str, annotations: Mapping[str, Any]) -> None:
+    """Take note of the types of the options of a command."""
+    _TYPES[command] = {name: _bare(annotation) for name, annotation in annotations.items()}
 
 
 def load_config(context: typer.Context, path: Path | None) -> Path | None:
     """Put the values of a TOML file under the flags and environment of a command.
 
     Keys are option names, with - or _, at the top or in a table named like the command (`[bertopic]`); tables of other
-    commands are skipped, so that one file can serve a whole pipeline.
+    commands are checked but not used, so that one file can serve a whole pipeline.
 
     Raises:
         InputError: the file is not there or not TOML.
-        UsageError: a key is no option of the command.
+        UsageError: a key is no option of its command, is there under two names, or its value is of another type.
     """
     if path is None:
         return None
-    import tomllib
-
-    try:
-        with path.open("rb") as file:
-            values = tomllib.load(file)
-    except FileNotFoundError:
-        raise InputError(f"config file {path} does not exist") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"config file {path} is not TOML: {error}") from None
-
-    command = context.info_name or ""
+    values = _read(path)
     root: Any = context.find_root().command
-    flat = {k: v for k, v in values.items() if not isinstance(v, dict)}
+    current = context.info_name or ""
+    defaults: dict[str, Any] = {}
+    top = {k: v for k, v in values.items() if not isinstance(v, dict)}
+    for key in top:
+        if _find(root.commands[current], key) is None:
+            raise _unknown_at_top(path, key, current, root.commands)
+    defaults.update(_section(path, root.commands[current], current, top))
     for name, section in values.items():
-        if isinstance(section, dict):
-            if name not in root.commands:
-                raise _unknown(path, name, root.commands, "command")
-            if name == command:
-                flat.update(section)
-    names = {n: p for p in context.command.params for n in _spellings(p)}
-    defaults = {}
-    for key, value in flat.items():
-        parameter = names.get(key.replace("_", "-"))
-        if parameter is None:
-            raise _unknown(path, key, {n.replace("-", "_") for n in names}, f"option of '{command}'")
-        defaults[parameter.name] = (
-            str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
-        )
+        if not isinstance(section, dict):
+            continue
+        if name not in root.commands:
+            raise _unknown(path, name, root.commands, "command")
+        found = _section(path, root.commands[name], name, section)
+        if name == current:
+            defaults.update(found)
     context.default_map = {**(context.default_map or {}), **defaults}
     return path
 
 
-def _spellings(parameter: Any) -> set[str]:
-    names = {o.lstrip("-") for o in parameter.opts if o.startswith("--")}
-    return names - {"config", "help"}
+def check_environment() -> None:
+    """Warn about variables NLPKIT_… that are no option of any command: a misspelt one would be ignored in silence."""
+    known = {PREFIX + name.upper() for options in _TYPES.values() for name in options}
+    for name in sorted(os.environ):
+        if name.startswith(PREFIX) and name not in known:
+            near = get_close_matches(name, known, n=1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            console.warn(f"the environment variable {name} is no option of nlpkit and is ignored{hint}")
 
 
-def _unknown(path: Path, key: str, known: Any, what: str) -> UsageError:
+def _read(path: Path) -> dict[str, Any]:
+    import tomllib
+
+    try:
+        with path.open("rb") as file:
+            return tomllib.load(file)
+    except FileNotFoundError:
+        raise InputError(f"config file {path} does not exist") from None
+    except IsADirectoryError:
+        raise InputError(f"config file {path} is a directory") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"config file {path} is not TOML: {error}") from None
+
+
+def _section(path: Path, command: Any, name: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameter → value of the keys of one command."""
+    found: dict[str, Any] = {}
+    keys: dict[str, str] = {}
+    for key, value in values.items():
+        parameter = _find(command, key)
+        if parameter is None:
+            raise _unknown(path, key, _spellings(command), f"option of '{name}'")
+        if parameter in found:
+            raise UsageError(f"config file {path}: '{keys[parameter]}' and '{key}' are the same option; keep one")
+        keys[parameter] = key
+        found[parameter] = _checked(path, key, value, _TYPES.get(name, {}).get(parameter, str))
+    return found
+
+
+def _checked(path: Path, key: str, value: Any, wanted: Any) -> Any:
+    """Return a value as Typer takes it."""
+    if get_origin(wanted) is list:
+        items = [value] if isinstance(value, str) else value
+        if isinstance(items, list) and all(isinstance(item, str) for item in items):
+            return items
+        name = "a list of strings"
+    elif wanted is bool:
+        if isinstance(value, bool):
+            return value
+        name = "true or false"
+    elif wanted in (int, float):
+        if isinstance(value, int | wanted) and not isinstance(value, bool):
+            return str(value)
+        name = "a whole number" if wanted is int else "a number"
+    else:
+        if isinstance(value, str | int | float) and not isinstance(value, bool):
+            return str(value)
+        name = "a string or a number"
+    raise UsageError(f"config file {path}: '{key}' takes {name}, not {_toml(value)}")
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f'"{value}"' if isinstance(value, str) else str(value)
+
+
+def _bare(annotation: Any) -> Any:
+    """Return the type of an option: Annotated[int | None, …] is int."""
+    if hasattr(annotation, "__metadata__"):
+        annotation = annotation.__origin__
+    if get_origin(annotation) in (Union, UnionType):
+        annotation = next(a for a in get_args(annotation) if a is not type(None))
+    return annotation
+
+
+def _find(command: Any, key: str) -> str | None:
+    """Return the parameter that a key names, in any spelling."""
+    return _spellings(command).get(key.replace("-", "_"))
+
+
+def _spellings(command: Any) -> dict[str, str]:
+    names = {o.lstrip("-").replace("-", "_"): p.name for p in command.params for o in p.opts if o.startswith("--")}
+    return {spelling: name for spelling, name in names.items() if spelling not in ("config", "help")}
+
+
+def _unknown_at_top(path: Path, key: str, current: str, commands: Mapping[str, Any]) -> UsageError:
+    others = [name for name, command in commands.items() if _find(command, key) is not None]
+    if not others:
+        return _unknown(path, key, _spellings(commands[current]), f"option of '{current}'")
+    return UsageError(f"config file {path}: '{key}' is no option of '{current}'; put it below a line [{others[0]}]")
+
+
+def _unknown(path: Path, key: str, known: Iterable[str], what: str) -> UsageError:
     near = get_close_matches(key, list(known), n=1)
-    hint = f"; did you mean '{near[0]}'?" if near else ""
-    return UsageError(f"config file {path}: '{key}' is no {what}{hint} (known: {', '.join(sorted(known))})")
+    hint = f"; did you mean '{near[0]}'?" if near else f" (known: {', '.join(sorted(known))})"
+    return UsageError(f"config file {path}: '{key}' is no {what}{hint}")

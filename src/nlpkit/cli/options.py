@@ -50,7 +50,7 @@ class RunFlags:
             metavar="FILE",
             is_eager=True,
             callback=config.load_config,
-            help="TOML; a flag wins over NLPKIT_<OPTION>, that over the file, that over the default.",
+            help="TOML with option names as keys. A flag wins over NLPKIT_<OPTION> (say NLPKIT_SEED), that over the file.",
             show_default=False,
         ),
     ] = None
@@ -59,7 +59,9 @@ class RunFlags:
         """The number of workers, at least 1."""
         import os
 
-        return self.threads or len(os.sched_getaffinity(0))
+        if self.threads:
+            return self.threads
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +132,30 @@ class OutputFlags:
         """
         if self.output is None:
             raise UsageError(f"say where to write: -o {example}, or -o - for JSON lines on stdout")
-        return self.output
+        return self.table_target(self.output, example)
+
+    @staticmethod
+    def table_target(output: str, example: str) -> str:
+        """Return an output that a table goes to: a Parquet file, or `-`.
+
+        Raises:
+            UsageError: its name is that of a directory or of another format, or `--json` wants stdout too.
+        """
+        from nlpkit.io.sources import split_suffix
+
+        if output == "-":
+            if console.settings.json:
+                raise UsageError("-o - and --json both write to stdout; give -o FILE, or leave --json out")
+            return output
+        if output.endswith("/"):
+            raise UsageError(f"output {output} is a directory, a file was needed, such as -o {output}{example}")
+        _, format, packed = split_suffix(Path(output).name)
+        if packed or format not in (None, "parquet"):
+            lines = f"; for JSON lines: -o - > {output}" if format == "jsonl" and not packed else ""
+            raise UsageError(
+                f"output {output}: tables are written as Parquet, name it like that, such as -o {example}{lines}"
+            )
+        return output
 
 
 def _pairs(given: Sequence[str] | None, option: str) -> tuple[tuple[str, str], ...]:
@@ -168,6 +193,7 @@ def command(app: typer.Typer, name: str, function: Callable[..., None]) -> None:
             records[parameter_name] = record(**{f.name: values.pop(f.name) for f in fields(record)})
         flags = next(r for r in records.values() if isinstance(r, RunFlags))
         console.use(console.Settings(flags.quiet, flags.verbose, flags.debug, flags.json, flags.progress))
+        config.check_environment()
         function(**values, **records)
 
     parameters.sort(key=lambda p: p.default is not inspect.Parameter.empty)
@@ -175,8 +201,11 @@ def command(app: typer.Typer, name: str, function: Callable[..., None]) -> None:
     run.__annotations__ = {p.name: p.annotation for p in parameters}
     del run.__wrapped__
     settings = {"auto_envvar_prefix": "NLPKIT", "help_option_names": ["-h", "--help"]}
+    config.declare(name, run.__annotations__)
     app.command(name, context_settings=settings)(run)
 
 
 def _parameter(name: str, default: Any, annotation: Any) -> inspect.Parameter:
+    for info in getattr(annotation, "__metadata__", ()):
+        info.show_envvar = False  # one rule for all, told at --config
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
