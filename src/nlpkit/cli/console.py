@@ -6,10 +6,10 @@ import json
 import logging
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 
 @dataclass(slots=True)
@@ -49,7 +49,7 @@ def _write(line: str) -> None:
 
 def error(message: str) -> None:
     """Print an error as one line."""
-    _write("error: " + " ".join(message.split("\n")))
+    _write("error: " + " ".join(message.splitlines()))
 
 
 def note(message: str) -> None:
@@ -76,20 +76,38 @@ def _plain(value: Any) -> Any:
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[str] = (), title: str = "") -> None:
-    """Print a table for people on stdout. `right` names the columns of numbers."""
+    """Print a table for people on stdout. `right` names the columns of numbers; without column names there is no head."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    terminal = sys.stdout.isatty()
-    width = None if terminal else int(os.environ.get("COLUMNS", "120"))
-    out = Table(box=box.SIMPLE_HEAD, title=title or None, title_justify="left", pad_edge=False)
-    for name in columns:
-        out.add_column(name, justify="right" if name in right else "left", no_wrap=name in right, overflow="fold")
-    for row in rows:
-        out.add_row(*(Text(cell) for cell in row))
-    Console(file=sys.stdout, width=width, highlight=False, soft_wrap=False).print(out)
+    width = None if sys.stdout.isatty() else int(os.environ.get("COLUMNS") or 120)
+    shown = Console(file=sys.stdout, width=width, highlight=False, soft_wrap=False)
+    unbounded = shown.options.update(width=10_000)
+
+    def fill(gap: int) -> Table:
+        out = Table(
+            box=box.SIMPLE_HEAD, show_header=any(columns), pad_edge=False, show_edge=False, padding=(0, gap, 0, 0)
+        )
+        for i, name in enumerate(columns):
+            numbers = name in right
+            widest = max((len(row[i]) for row in rows), default=0) if numbers else None
+            out.add_column(name, justify="right" if numbers else "left", min_width=widest, overflow="fold")
+        for row in rows:
+            out.add_row(*(Text(cell) for cell in row))
+        return out
+
+    out = fill(1)
+    if 2 * len(right) > len(columns) and shown.measure(out, options=unbounded).maximum > shown.width:
+        out = fill(0)  # numbers cannot be wrapped
+    shown.width = max(shown.width, shown.measure(out, options=unbounded).minimum)
+    with shown.capture() as capture:
+        if title:
+            shown.print(title)
+        shown.print(out)
+    lines = [line.rstrip() for line in capture.get().split("\n")]
+    sys.stdout.write("\n".join(lines) + "\n")
 
 
 def shows_progress() -> bool:
@@ -99,36 +117,38 @@ def shows_progress() -> bool:
     return sys.stderr.isatty() and not settings.quiet
 
 
+class Update(Protocol):
+    """Takes the amount done, and a new label when the work has come to another stage."""
+
+    def __call__(self, done: int, label: str | None = None) -> None:
+        """Draw."""
+
+
 @contextmanager
-def progress(label: str, total: int | None) -> Iterator[Callable[[int], None]]:
+def progress(label: str, total: int | None, *, percent: bool = False) -> Iterator[Update]:
     """Yield a function that takes the amount done; draws a bar with rate and ETA on stderr when bars are shown."""
     if not shows_progress():
-        yield lambda done: None
+        yield lambda done, label=None: None
         return
     from rich.console import Console
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
         Progress,
+        TaskProgressColumn,
         TextColumn,
         TimeElapsedColumn,
         TimeRemainingColumn,
     )
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
+    amount = (TaskProgressColumn(),) if percent else (MofNCompleteColumn(), TextColumn("{task.fields[rate]}"))
+    columns = (TextColumn("{task.description}"), BarColumn(), *amount, TimeElapsedColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(label, total=total, rate="")
 
-        def update(done: int) -> None:
+        def update(done: int, label: str | None = None) -> None:
             speed = bar.tasks[task].speed
-            bar.update(task, completed=done, rate=f"{speed:,.0f}/s" if speed else "")
+            bar.update(task, completed=done, description=label, rate=f"{speed:,.0f}/s" if speed else "")
 
         yield update
 
@@ -136,3 +156,8 @@ def progress(label: str, total: int | None) -> Iterator[Callable[[int], None]]:
 def count(n: float) -> str:
     """Return a number with thousands separators."""
     return f"{n:,.0f}"
+
+
+def counted(n: int, noun: str, plural: str = "") -> str:
+    """Return a number and its noun: 1 document, 2 documents."""
+    return f"{count(n)} {noun if n == 1 else plural or noun + 's'}"
