@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -22,7 +24,7 @@ def run(
     """Preprocess documents in batches that end at `cuts`; return the terms of each and the report."""
     work = Preprocessor(options)
     edges = [0, *sorted(min(c, len(documents)) for c in cuts), len(documents)]
-    batches = [work.encode(pa.array(documents[a:b], pa.string())) for a, b in zip(edges, edges[1:], strict=False)]
+    batches = [work.encode(pa.array(documents[a:b], pa.string())) for a, b in pairwise(edges)]
     new_ids, terms, report = work.finish()
     result: list[list[str]] = []
     for batch in (prune_batch(b, new_ids) for b in batches):

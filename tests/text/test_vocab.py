@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -92,7 +93,7 @@ def test_how_texts_are_split_into_batches_does_not_matter(documents: list[str | 
     whole, parts = Vocabulary(normalize_token), Vocabulary(normalize_token)
     batch = encode(whole, documents)
     edges = [0, *sorted(min(c, len(documents)) for c in cuts), len(documents)]
-    pieces = [encode(parts, documents[a:b]) for a, b in zip(edges, edges[1:], strict=False)]
+    pieces = [encode(parts, documents[a:b]) for a, b in pairwise(edges)]
     assert parts.terms == whole.terms
     assert parts.cf.tolist() == whole.cf.tolist()
     assert parts.df.tolist() == whole.df.tolist()

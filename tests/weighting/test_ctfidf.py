@@ -1,0 +1,145 @@
+"""c-tf-idf against a hand example, its formula and BERTopic."""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from nlpkit.weighting.ctfidf import class_tfidf, inverse_class_frequency, top_terms
+from tests.reference import ctfidf as plain
+from tests.strategies import counts_dv, repeatable
+
+
+def bertopic_weights(counts: Any) -> Any:
+    """c-tf-idf of bertopic, its module loaded alone: the package would import torch, umap and plotly."""
+    package = importlib.util.find_spec("bertopic")
+    if package is None or package.origin is None:
+        pytest.skip("bertopic is not installed")
+    path = Path(package.origin).parent / "vectorizers" / "_ctfidf.py"
+    spec = importlib.util.spec_from_file_location("bertopic_ctfidf", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    matrix = sparse.csr_matrix(counts)
+    return module.ClassTfidfTransformer().fit(matrix).transform(matrix).toarray()
+
+
+def test_by_hand() -> None:
+    weights = class_tfidf(sparse.csr_array([[2, 1, 0], [0, 1, 3]])).toarray()
+    A = 3.5  # (3 + 4) / 2, not 3
+    expected = [
+        [2 / 3 * math.log(1 + A / 2), 1 / 3 * math.log(1 + A / 2), 0],
+        [0, 1 / 4 * math.log(1 + A / 2), 3 / 4 * math.log(1 + A / 3)],
+    ]
+    np.testing.assert_allclose(weights, expected, rtol=1e-15)
+
+
+def test_equals_bertopic_when_the_mean_is_a_whole_number() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        counts = rng.poisson(1.5, (rng.integers(1, 8), rng.integers(2, 30)))
+        counts[:, -1] += 1  # bertopic divides by the words of a class
+        counts[0, 0] += -counts.sum() % len(counts)
+        counts = counts[:, counts.sum(axis=0) > 0]  # and by the occurrences of a word
+        assert counts.sum() % len(counts) == 0
+        np.testing.assert_allclose(
+            class_tfidf(sparse.csr_array(counts)).toarray(), bertopic_weights(counts), rtol=1e-12
+        )
+
+
+def test_differs_from_bertopic_when_the_mean_is_none() -> None:
+    counts = np.array([[2, 1, 1], [1, 1, 3]])
+    ours, theirs = class_tfidf(sparse.csr_array(counts)).toarray(), bertopic_weights(counts)
+    assert (ours > theirs).all()  # A = 4.5, theirs 4
+    np.testing.assert_allclose(ours, plain.class_tfidf(counts), rtol=1e-14)
+
+
+@repeatable
+@given(counts_dv())
+def test_equals_its_formula(counts: Any) -> None:
+    weights = class_tfidf(sparse.csr_array(counts))
+    np.testing.assert_allclose(weights.toarray(), plain.class_tfidf(counts.tolist()), rtol=1e-13)
+
+
+@repeatable
+@given(counts_dv(), st.randoms(use_true_random=False))
+def test_order_of_classes_and_terms_does_not_matter(counts: Any, random: Any) -> None:
+    rows, columns = list(range(counts.shape[0])), list(range(counts.shape[1]))
+    random.shuffle(rows)
+    random.shuffle(columns)
+    shuffled = class_tfidf(sparse.csr_array(counts[rows][:, columns])).toarray()
+    np.testing.assert_allclose(shuffled, class_tfidf(sparse.csr_array(counts)).toarray()[rows][:, columns], rtol=1e-13)
+
+
+@repeatable
+@given(counts_dv(), st.integers(2, 9))
+def test_a_corpus_repeated_has_the_same_weights(counts: Any, times: int) -> None:
+    once, often = (class_tfidf(sparse.csr_array(n * counts)).toarray() for n in (1, times))
+    np.testing.assert_allclose(often, once, rtol=1e-13)
+
+
+def test_a_class_without_words_is_a_row_of_zeros() -> None:
+    weights = class_tfidf(sparse.csr_array([[2, 1], [0, 0], [0, 4]])).toarray()
+    assert weights[1].tolist() == [0, 0]
+    assert np.isfinite(weights).all()
+    assert (weights[[0, 0, 2], [0, 1, 1]] > 0).all()
+
+
+def test_nothing_but_empty_classes() -> None:
+    assert class_tfidf(sparse.csr_array((3, 4), dtype=np.int32)).toarray().tolist() == [[0] * 4] * 3
+    assert class_tfidf(sparse.csr_array((2, 0), dtype=np.int32)).shape == (2, 0)
+
+
+def test_a_term_that_never_occurs_has_no_inverse_frequency() -> None:
+    icf = inverse_class_frequency(sparse.csr_array([[1, 0], [3, 0]]))
+    assert icf.tolist() == [math.log1p(2 / 4), 0.0]
+
+
+def test_a_large_vocabulary_is_never_dense() -> None:
+    C, V = 20_000, 2_000_000  # dense: 320 GB
+    rng = np.random.default_rng(1)
+    counts = sparse.csr_array((np.ones(C, np.int32), (np.arange(C), rng.integers(0, V, C))), shape=(C, V))
+    weights = class_tfidf(counts)
+    assert sparse.issparse(weights)
+    assert weights.nnz == C
+
+
+def test_counts_come_back_as_they_went_in() -> None:
+    counts = sparse.csr_array(np.array([[2, 1, 0], [0, 1, 3]], np.int32))
+    class_tfidf(counts)
+    assert counts.dtype == np.int32
+    assert counts.toarray().tolist() == [[2, 1, 0], [0, 1, 3]]
+    floats = counts.astype(np.float64)
+    class_tfidf(floats)
+    assert floats.toarray().tolist() == [[2, 1, 0], [0, 1, 3]]
+
+
+def test_top_terms_by_hand() -> None:
+    best = top_terms(sparse.csr_array([[0.1, 0.5, 0.3, 0.5], [0.0, 0.0, 0.2, 0.0], [0.0] * 4]), 3)
+    assert best.term_ids.tolist() == [[1, 3, 2], [2, -1, -1], [-1, -1, -1]]  # ties by term id
+    np.testing.assert_allclose(best.weights, [[0.5, 0.5, 0.3], [0.2, 0, 0], [0, 0, 0]], rtol=1e-6)
+    assert best.term_ids.dtype == np.int32
+
+
+def test_weights_that_are_not_positive_are_no_top_terms() -> None:
+    matrix = sparse.csr_array((np.array([0.0, -1.0, 2.0]), np.array([0, 1, 2]), np.array([0, 3])), shape=(1, 3))
+    assert top_terms(matrix, 3).term_ids.tolist() == [[2, -1, -1]]
+
+
+@repeatable
+@given(counts_dv(), st.integers(1, 10))
+def test_top_terms_equal_sorting(counts: Any, n: int) -> None:
+    assume(counts.any())
+    best = top_terms(sparse.csr_array(counts.astype(float)), n)
+    for row, ids in zip(counts, best.term_ids, strict=True):
+        order = sorted((v for v in range(len(row)) if row[v] > 0), key=lambda v: (-row[v], v))[:n]
+        assert ids.tolist() == order + [-1] * (n - len(order))
