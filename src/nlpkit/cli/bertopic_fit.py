@@ -35,6 +35,7 @@ from nlpkit.topics.bertopic import BertopicOptions, NumberOfTopics, TopicModel, 
 from nlpkit.weighting.dtm import count_terms, document_frequency
 
 if TYPE_CHECKING:
+    from nlpkit.text.preprocess import PreprocessReport
     from nlpkit.types import Float32Array, TokenTable
 
 TERMS_SHOWN = 8
@@ -79,6 +80,7 @@ def fit(
         words, report = tokens_of(table, token_options)
     if report is not None:
         console.note(describe_tokens(report))
+        warn_of_language(report, encoder, table)
     with stopwatch(seconds, "embeddings"):
         embeddings, encoder_info = embeddings_of(table, stream.metadata, encoder, run.n_threads())
     usable = has_text(table.column("text"))
@@ -125,6 +127,17 @@ def fit(
     show_evidence(model)
     show_topics(table, words, model)
     show_next(target, model, seconds)
+
+
+def warn_of_language(report: PreprocessReport, flags: EncoderFlags, table: pa.Table) -> None:
+    """Warn when an English encoder is about to encode a corpus that is mostly in another language."""
+    english = "all-minilm" in flags.encoder.lower()
+    if english and "embedding" not in table.column_names and report.languages and report.languages[0].code != "en":
+        console.warn(
+            f"the corpus is mostly '{report.languages[0].code}' and {flags.encoder} knows English best: topics may follow "
+            "style more than matter; a multilingual model serves better, such as "
+            "--encoder sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2"
+        )
 
 
 def embeddings_of(

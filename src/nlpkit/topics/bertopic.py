@@ -258,7 +258,7 @@ def _describe(
         margin=points.spread(margin, np.float32(0.0)),
         votes=votes,
         size=np.bincount(topics[topics >= 0], minlength=K).astype(np.int32),
-        labels=topic_names(terms, counts, vocabulary),
+        labels=topic_names(counts, vocabulary),
         terms=terms,
         npmi=npmi_by_document(coherence_terms, reference),
         exclusivity=exclusivity(coherence_terms, share_in_topic(coherence_terms, counts)),

@@ -9,11 +9,12 @@ from nlpkit.topics.assign import vote
 from nlpkit.topics.naming import topic_label
 from nlpkit.topics.neighbours import Neighbours
 from nlpkit.types import CsrMatrix, Float32Array, FloatArray, IntArray
-from nlpkit.weighting.ctfidf import TopTerms, class_tfidf
+from nlpkit.weighting.ctfidf import class_tfidf, top_terms
 from nlpkit.weighting.dtm import group_rows, scale_rows
 
 TYPICALITY_POWER = 4
 TERM_SHARE = 0.05
+CANDIDATE_TERMS = 20
 
 
 def core_term_weights(dtm: CsrMatrix, topics: IntArray, typical: FloatArray, K: int) -> CsrMatrix:
@@ -51,12 +52,19 @@ def typicality(labels: IntArray, cosine: Float32Array, neighbours: Neighbours) -
     return np.where(assigned, np.where(even[labels], 1.0, weight * scale[labels]), 0.0)
 
 
-def topic_names(terms: TopTerms, counts: CsrMatrix, vocabulary: tuple[str, ...]) -> tuple[str, ...]:
-    """Name topics by the terms of highest c-tf-idf times share in the topic: a word of all topics names none."""
-    share = share_in_topic(terms.term_ids, counts)
+def topic_names(counts: CsrMatrix, vocabulary: tuple[str, ...]) -> tuple[str, ...]:
+    """Name topics by the terms of highest c-tf-idf times share in the topic: a word of all topics names none.
+
+    Names come from all documents of a topic, so that they hold for each of them.
+
+    Args:
+        counts: (K, V) term counts of the topics.
+    """
+    best = top_terms(class_tfidf(counts), CANDIDATE_TERMS)
+    share = share_in_topic(best.term_ids, counts)
     names = []
-    for k, row in enumerate(terms.term_ids):
-        order = np.argsort(-terms.weights[k] * share[k], kind="stable")
+    for k, row in enumerate(best.term_ids):
+        order = np.argsort(-best.weights[k] * share[k], kind="stable")
         names.append(topic_label([vocabulary[row[i]] for i in order if row[i] >= 0]) or f"topic {k}")
     return tuple(names)
 
