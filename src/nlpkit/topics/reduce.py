@@ -12,12 +12,14 @@ from collections.abc import Callable
 import numba
 import numpy as np
 from scipy import optimize, sparse
+from threadpoolctl import threadpool_limits
 
 from nlpkit.kernels.layout import bandwidths, layout_epochs
 from nlpkit.topics.neighbours import Neighbours
 from nlpkit.types import CsrMatrix, Float32Array, FloatArray
 
 NEGATIVE_SAMPLES = 5
+BLOCK_ROWS = 4096
 PARALLEL_FROM = 4096
 
 
@@ -49,13 +51,20 @@ def low_dimensional_curve(min_dist: float, spread: float = 1.0) -> tuple[float, 
 
 
 def principal_axes(embeddings: Float32Array, n: int) -> Float32Array:
-    """Return the first n principal component scores (D, n) float32, signs fixed so that the largest loading is positive."""
-    X = embeddings.astype(np.float64)
-    X -= X.mean(axis=0)
-    _, vectors = np.linalg.eigh(X.T @ X)
-    axes = vectors[:, ::-1][:, :n]
-    axes = axes * np.sign(axes[np.abs(axes).argmax(axis=0), np.arange(axes.shape[1])])
-    return np.asarray(X @ axes, np.float32)
+    """Return the first n principal component scores (D, n) float32; signs make the largest loading positive. Memory: a block."""
+    E = embeddings.shape[1]
+    mean = embeddings.mean(axis=0, dtype=np.float64)
+    blocks = range(0, len(embeddings), BLOCK_ROWS)
+    scatter = np.zeros((E, E))
+    with threadpool_limits(1, user_api="blas"):  # the order of summation must not depend on the number of cores
+        for row in blocks:
+            centred = embeddings[row : row + BLOCK_ROWS] - mean
+            scatter += centred.T @ centred
+        _, vectors = np.linalg.eigh(scatter)
+        axes = vectors[:, ::-1][:, :n]
+        axes = axes * np.sign(axes[np.abs(axes).argmax(axis=0), np.arange(axes.shape[1])])
+        scores = [((embeddings[row : row + BLOCK_ROWS] - mean) @ axes).astype(np.float32) for row in blocks]
+    return np.concatenate(scores)
 
 
 def umap_layout(
