@@ -54,7 +54,7 @@ def test_columns_are_kept_as_stored(tmp_path: Path) -> None:
 
 
 def test_footer_block_inputs_and_limit(tmp_path: Path) -> None:
-    block = {"kind": "documents", "schema": 1}
+    block = {"kind": "documents", "schema_version": 1}
     path = written(tmp_path / "x.parquet", {"text": ["a", "b", None, "c"]}, metadata={b"nlpkit": json.dumps(block).encode()})
     stream = open_documents([path], ReadOptions(limit=3))
     assert stream.metadata == block

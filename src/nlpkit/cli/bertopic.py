@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from glob import has_magic
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -50,23 +51,25 @@ class TopicFlags:
 
 
 def bertopic_cli(
+    *,
     inputs: Inputs,
     out: OutputFlags,
+    model: Annotated[
+        Path | None,
+        typer.Option("--model", metavar="RUN", help="Predict with this run instead of fitting.", show_default=False),
+    ] = None,
     topics: TopicFlags,
     encoder: EncoderFlags,
     tokens: TokenFlags,
     read: ReadFlags,
     run: RunFlags,
-    model: Annotated[
-        Path | None,
-        typer.Option("--model", metavar="RUN", help="Predict with this run instead of fitting.", show_default=False),
-    ] = None,
 ) -> None:
-    """Find topics: embed, reduce (UMAP), cluster (HDBSCAN), weigh words (c-tf-idf), name.
+    """Find topics in documents, or predict those of new ones.
 
-    Columns that are there are used (embedding, tokens), missing ones are made. Leaves a run directory with
-    topics.parquet, documents.parquet and more; the default is <input>.bertopic/ here. With --model it gives new
-    documents the topics of a run and writes a document table.
+    Steps: embed, reduce (UMAP), cluster (HDBSCAN), weigh words (c-tf-idf), name. Columns that are there are used
+    (embedding, tokens), missing ones are made. Leaves a run directory with topics.parquet, documents.parquet and more;
+    without -o it is <input>.bertopic/ in the current directory. With --model it gives new documents the topics of a run
+    and writes a document table.
 
     --k auto tries minimum topic sizes on one cluster hierarchy, scores each by six numbers, prints the table and marks
     the choice. --k N gives exactly N topics.
@@ -93,8 +96,8 @@ def run_target(out: OutputFlags, inputs: list[str]) -> Path:
         raise UsageError("a run is a directory and cannot go to stdout; give -o run/, or --json for the result as JSON")
     if out.output is not None:
         return Path(out.output)
-    stem = "stdin" if inputs[0] == "-" else Path(inputs[0]).name.split(".")[0]
-    return Path(f"{stem or 'corpus'}.bertopic")
+    name = "stdin" if inputs[0] == "-" else Path(inputs[0]).name.split(".")[0]
+    return Path(f"{'corpus' if not name or has_magic(name) else name}.bertopic")
 
 
 def topic_parameters(flags: TopicFlags) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,17 +13,19 @@ import pyarrow as pa
 from nlpkit.cli import console
 from nlpkit.cli.bertopic import TopicFlags, run_target, topic_parameters
 from nlpkit.cli.options import OutputFlags, ReadFlags, RunFlags
-from nlpkit.cli.pipeline import has_text, tokens_of
-from nlpkit.cli.preprocess import TokenFlags, describe_tokens, dry_run, found_parameters, token_parameters
+from nlpkit.cli.pipeline import embedded_by, has_text, no_documents, steps, tokens_of, warn_dropped
+from nlpkit.cli.preprocess import TokenFlags, dry_run, found_parameters, say_tokens, token_parameters
 from nlpkit.cli.sbert_embed import EmbedTotals, EncoderFlags, embed_batches, encoder_parameters
-from nlpkit.errors import InputError
-from nlpkit.io.artifacts import footer_block, step_parameters
+from nlpkit.errors import InputError, missing_extra
+from nlpkit.io.artifacts import footer_block
 from nlpkit.io.atomic import check_target
 from nlpkit.io.corpora import open_documents
 from nlpkit.io.documents import embedding_matrix
+from nlpkit.io.footers import step_parameters
 from nlpkit.io.runs import RunTables, manifest_of, stopwatch, write_run
 from nlpkit.io.topic_tables import (
     TOP_TERMS,
+    TOPIC_COLUMNS,
     doc_topics_table,
     documents_table,
     headlines,
@@ -71,27 +74,45 @@ def fit(
     with stopwatch(seconds, "read"):
         stream = open_documents(inputs, read.read_options())
         if run.dry_run:
-            dry_run(stream, embeds="embedding" not in stream.schema.names)
+            dry_run(stream, inputs, embeds="embedding" not in stream.schema.names)
             return
+        if find_spec("hdbscan") is None:  # said now, not after an hour of encoding
+            raise missing_extra("nlpkit bertopic", "neural")
+        made_by = embedded_by(stream)
         table = stream.read_all()
     if not table.num_rows:
-        raise InputError(f"no documents: {', '.join(inputs)} has no rows that can be used")
+        raise no_documents(stream, inputs)
+    for name in TOPIC_COLUMNS:
+        if name in table.column_names:
+            console.warn(f"the column '{name}' of the input is not kept: the run has its own")
     with stopwatch(seconds, "tokens"):
         words, report = tokens_of(table, token_options)
     if report is not None:
-        console.note(describe_tokens(report))
+        say_tokens(report)
         warn_of_language(report, encoder, table)
+    if not words.n_terms:
+        raise InputError(
+            f"no words are left in {console.counted(table.num_rows, 'document')}, so topics would have no names; "
+            "try --stop-words none, or another --text-col"
+        )
     with stopwatch(seconds, "embeddings"):
-        embeddings, encoder_info = embeddings_of(table, stream.metadata, encoder, run.n_threads())
+        embeddings, encoder_info = embeddings_of(table, made_by, encoder, run.n_threads())
     usable = has_text(table.column("text"))
-    with stopwatch(seconds, "topics"), console.progress("topics", 100) as update:
-        model = fit_topics(embeddings, words, usable, options, progress=lambda stage, share: update(int(100 * share)))
+    with stopwatch(seconds, "topics"), console.progress("topics", 100, percent=True) as update:
+        model = fit_topics(
+            embeddings,
+            words,
+            usable,
+            options,
+            progress=lambda stage, share: update(int(100 * share), f"topics: {stage}"),
+        )
 
     parameters = {**topic_parameters(topics), "min_topic_size_in_force": model.min_topic_size}
     token_info = {**token_parameters(token_options), **found_parameters(report)} if report is not None else None
-    parameters |= {"encoder": encoder_info, "tokens": token_info or step_parameters(stream.metadata, "preprocess")}
+    earlier = steps(stream)
+    parameters |= {"encoder": encoder_info, "tokens": token_info or step_parameters(earlier, "preprocess")}
     block = footer_block(
-        "run", command="bertopic", parameters=parameters, seed=run.seed, inputs=stream.inputs, previous=stream.metadata
+        "run", command="bertopic", parameters=parameters, seed=run.seed, inputs=stream.inputs, steps=earlier
     )
     tables, left_out = run_tables(table, words, model)
     config = {
@@ -119,8 +140,7 @@ def fit(
         ),
         force=out.force,
     )
-    if stream.dropped:
-        console.warn(f"{len(stream.dropped)} rows could not be used; see {target}/dropped.parquet")
+    warn_dropped(stream, target / "dropped.parquet")
     if run.json:
         console.emit_json({"run": str(target), **results, "topics": tables["topics"].to_pylist()})
         return
@@ -141,11 +161,10 @@ def warn_of_language(report: PreprocessReport, flags: EncoderFlags, table: pa.Ta
 
 
 def embeddings_of(
-    table: pa.Table, metadata: dict[str, Any] | None, flags: EncoderFlags, threads: int
+    table: pa.Table, made: dict[str, Any] | None, flags: EncoderFlags, threads: int
 ) -> tuple[Float32Array, dict[str, Any] | None]:
-    """Return the embeddings of a document table and what made them: its own column, else encoded now."""
+    """Return the embeddings of a document table and what made them: its own column (`made`), else encoded now."""
     if "embedding" in table.column_names:
-        made = step_parameters(metadata, "sbert-embed")
         if made is None:
             console.warn(
                 "the column 'embedding' does not say which model made it; "
@@ -154,7 +173,8 @@ def embeddings_of(
         return embedding_matrix(table.column("embedding")), made
     model, totals = flags.load(threads), EmbedTotals()
     text_only = table.select(["text"])
-    parts = [b.column("embedding") for b in embed_batches(iter(text_only.to_batches()), model, totals)]
+    batches = embed_batches(iter(text_only.to_batches()), model, totals, rows=table.num_rows)
+    parts = [batch.column("embedding") for batch in batches]
     console.note(totals.describe(model))
     return embedding_matrix(pa.chunked_array(parts)), encoder_parameters(model)
 

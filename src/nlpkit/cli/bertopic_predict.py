@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,20 +13,21 @@ import pyarrow as pa
 from nlpkit.cli import console
 from nlpkit.cli.bertopic import TopicFlags
 from nlpkit.cli.options import OutputFlags, ReadFlags, RunFlags
-from nlpkit.cli.pipeline import has_text
+from nlpkit.cli.pipeline import embedded_by, has_text, no_documents, steps, warn_dropped
 from nlpkit.cli.preprocess import dry_run
 from nlpkit.cli.sbert_embed import EncoderFlags, encoder_parameters
 from nlpkit.errors import ColumnError, InputError, MissingError
-from nlpkit.io.artifacts import document_sink, footer_block, step_parameters, write_dropped
+from nlpkit.io.artifacts import document_sink, footer_block, write_dropped
 from nlpkit.io.atomic import check_target
 from nlpkit.io.corpora import open_documents
 from nlpkit.io.documents import add_column, embedding_matrix
 from nlpkit.io.runs import open_run
 from nlpkit.io.spool import spool_beside
-from nlpkit.io.topic_tables import read_training, text_hash, topic_columns
+from nlpkit.io.topic_tables import TOPIC_COLUMNS, read_training, text_hash, topic_columns
 from nlpkit.topics.predict import predict_topics
 
 if TYPE_CHECKING:
+    from nlpkit.io.corpora import DocumentStream
     from nlpkit.types import Float32Array
 
 
@@ -39,17 +41,25 @@ def predict(
     model: Path,
 ) -> None:
     """Give documents the topics of a run. Raises InputError, SchemaError, ColumnError and MissingError."""
-    target = out.target("out.parquet")
     trained = open_run(model, ["bertopic"])
-    config = trained.model_config()
+    config = trained.model_config("encoder", "dim", "n_neighbors", "rule_agreement")
+    if run.dry_run:
+        stream = open_documents(inputs, read.read_options())
+        dry_run(stream, inputs, embeds="embedding" not in stream.schema.names)
+        return
+    target = out.target("predicted.parquet")
     if target != "-":
         check_target(Path(target), force=out.force)
+    if topics != replace(TopicFlags(), assign_outliers=topics.assign_outliers):
+        console.warn(
+            "options that shape topics (--k, --n-neighbors …) were decided when the run was fitted: ignored here"
+        )
     stream = open_documents(inputs, read.read_options())
-    if run.dry_run:
-        dry_run(stream, embeds="embedding" not in stream.schema.names)
-        return
+    for name in TOPIC_COLUMNS:
+        if name in stream.schema.names:
+            console.warn(f"the column '{name}' of the input is replaced")
     training = read_training(trained)
-    source = _Embeddings(config, encoder, run.n_threads(), stream.metadata)
+    source = _Embeddings(config, encoder, run.n_threads(), stream)
     counts = {"documents": 0, "known": 0, "unassigned": 0}
     schema = _with_topics(stream.schema)
 
@@ -76,7 +86,7 @@ def predict(
     def block() -> dict[str, Any]:
         parameters = {"model": str(model), "encoder": config["encoder"], "assign_outliers": topics.assign_outliers}
         return footer_block(
-            "documents", command="bertopic", parameters=parameters, seed=run.seed, inputs=stream.inputs, previous=stream.metadata
+            "documents", command="bertopic", parameters=parameters, seed=run.seed, inputs=stream.inputs, steps=steps(stream)
         )  # fmt: skip
 
     if target == "-":
@@ -87,18 +97,19 @@ def predict(
         with spool_beside(target) as spool:
             for batch in predicted():
                 spool.write(batch)
+            if not counts["documents"]:
+                raise no_documents(stream, inputs)
             with document_sink(target, schema, block(), force=out.force) as sink:
                 for batch in spool:
                     sink.write(batch)
     if not counts["documents"]:
-        raise InputError(f"no documents: {', '.join(inputs)} has no rows that can be used")
+        raise no_documents(stream, inputs)
     dropped = write_dropped(target, stream.dropped, block())
-    if stream.dropped:
-        console.warn(f"{len(stream.dropped)} rows could not be used{f'; see {dropped}' if dropped else ''}")
+    warn_dropped(stream, dropped)
     console.note(
-        f"topics of {counts['documents']:,} documents: {counts['known']:,} are training texts and keep their topic, "
-        f"{counts['unassigned']:,} have none; on the training texts the rule for new text agrees with the fit "
-        f"on {config['rule_agreement']:.0%}"
+        f"topics of {console.counted(counts['documents'], 'document')}: {counts['known']:,} known from the fit (same topic as "
+        f"there), {counts['unassigned']:,} without a topic; on the texts of the fit the rule for new text gives the "
+        f"topic they have for {config['rule_agreement']:.0%}"
     )
     if target != "-":
         console.note(f"wrote {target}")
@@ -117,11 +128,16 @@ def _with_topics(schema: pa.Schema) -> pa.Schema:
 class _Embeddings:
     """Embeddings of batches by the model of the run: their own column when it was made by it, else encoded now."""
 
-    def __init__(
-        self, config: dict[str, Any], flags: EncoderFlags, threads: int, metadata: dict[str, Any] | None
-    ) -> None:
+    def __init__(self, config: dict[str, Any], flags: EncoderFlags, threads: int, stream: DocumentStream) -> None:
         self.config, self.flags, self.threads = config, flags, threads
-        self.made = step_parameters(metadata, "sbert-embed")
+        self.made: dict[str, Any] | None = None
+        if "embedding" in stream.schema.names:
+            self.made = embedded_by(stream)
+            if self.made is None and config["encoder"] is not None:
+                console.warn(
+                    "the column 'embedding' does not say which model made it; "
+                    f"its vectors must be those of {config['encoder']['encoder']}"
+                )
         self.encoder: Any = None
 
     def of(self, batch: pa.RecordBatch) -> Float32Array:

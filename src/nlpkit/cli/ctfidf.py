@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,7 +10,7 @@ import typer
 
 from nlpkit.cli import console
 from nlpkit.cli.options import Inputs, OutputFlags, ReadFlags, RunFlags, command
-from nlpkit.errors import ColumnError, InputError, missing_column
+from nlpkit.errors import ColumnError, InputError, UsageError, missing_column
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,10 +27,11 @@ def ctfidf_cli(
     ] = "label",
     top_n: Annotated[int, typer.Option("--top-n", min=1, help="Terms of each class.")] = 30,
 ) -> None:
-    """Weigh terms by class (c-tf-idf): tf / words of the class · ln(1 + mean words per class / tf of the term).
+    """Weigh terms by class: which words tell the classes apart.
 
-    Works on any column of a document table; documents without a value (or of topic -1) are left out. Tokens are made when
-    they are missing. Writes a table (class, rank, term, weight) and prints the ten strongest terms of each class.
+    c-tf-idf: tf / words of the class · ln(1 + mean words per class / tf of the term). The classes are the values of any
+    column; documents without a value (or of topic -1) are left out. Tokens are made when they are missing. Prints the
+    ten strongest terms of each class; with -o a table (class, rank, term, weight) is written.
 
     \b
     Examples:
@@ -39,23 +41,29 @@ def ctfidf_cli(
     """
     import pyarrow as pa
 
-    from nlpkit.cli.pipeline import tokens_of
-    from nlpkit.io.artifacts import document_sink, footer_block
+    from nlpkit.cli.pipeline import no_documents, steps, tokens_of, warn_dropped
+    from nlpkit.cli.preprocess import dry_run, say_tokens
+    from nlpkit.io.artifacts import document_sink, footer_block, write_dropped
     from nlpkit.io.atomic import check_target
     from nlpkit.io.corpora import open_documents
     from nlpkit.text.preprocess import PreprocessOptions
     from nlpkit.weighting.ctfidf import class_tfidf, top_terms
     from nlpkit.weighting.dtm import count_terms, group_rows
 
-    if out.output not in (None, "-"):
-        check_target(Path(str(out.output)), force=out.force)
     stream = open_documents(inputs, read.read_options())
-    table = stream.read_all()
     if run.dry_run:
-        console.note(f"{table.num_rows:,} documents; nothing was written")
+        dry_run(stream, inputs)
         return
+    target = None if out.output is None else out.table_target(out.output, "terms.parquet")
+    if target not in (None, "-"):
+        check_target(Path(str(target)), force=out.force)
+    table = stream.read_all()
+    if not table.num_rows:
+        raise no_documents(stream, inputs)
     classes, names = class_column(table, by, inputs[0])
     tokens, report = tokens_of(table, PreprocessOptions())
+    if not tokens.n_terms:
+        raise InputError(f"no words are left in the documents of {inputs[0]}; preprocess them with --stop-words none")
     weights = class_tfidf(group_rows(count_terms(tokens), classes, len(names)))
     best = top_terms(weights, top_n)
 
@@ -66,33 +74,36 @@ def ctfidf_cli(
                 rows.append({"class": name, "rank": rank, "term": tokens.terms[term], "weight": weight})
     schema = pa.schema([("class", pa.string()), ("rank", pa.int32()), ("term", pa.string()), ("weight", pa.float32())])
     result = pa.Table.from_pylist(rows, schema=schema)
-    parameters = {"by": by, "top_n": top_n, "classes": len(names), "left_out": int((classes < 0).sum())}
+    left_out = int((classes < 0).sum())
+    parameters = {"by": by, "top_n": top_n, "classes": len(names), "left_out": left_out}
     block = footer_block(
         "class_terms",
         command="ctfidf",
         parameters=parameters,
         seed=None,
         inputs=stream.inputs,
-        previous=stream.metadata,
+        steps=steps(stream),
     )
     if report is not None:
-        from nlpkit.cli.preprocess import describe_tokens
-
-        console.note(describe_tokens(report))
-    if parameters["left_out"]:
-        console.note(f"{parameters['left_out']:,} documents have no value in '{by}' and are left out")
-    if out.output is not None:
-        with document_sink(out.output, schema, block, force=out.force) as sink:
+        say_tokens(report)
+    if left_out:
+        what = "have no topic" if by == "topic" else f"have no value in '{by}'"
+        console.note(f"{console.counted(left_out, 'document')} that {what} are left out")
+    if target is not None:
+        with document_sink(target, schema, block, force=out.force) as sink:
             for batch in result.to_batches():
                 sink.write(batch)
-        if out.output == "-":
+        warn_dropped(stream, write_dropped(target, stream.dropped, block))
+        if target == "-":
             return
-        console.note(f"wrote {out.output}: {len(rows):,} terms of {len(names)} classes")
+        console.note(f"wrote {target}: {console.counted(len(rows), 'term')} of {len(names)} classes")
+    else:
+        warn_dropped(stream, None)
     if run.json:
         terms: dict[str, list[str]] = {name: [] for name in names}
         for row in rows:
             terms[row["class"]].append(row["term"])
-        console.emit_json({"by": by, "documents": table.num_rows, "left_out": parameters["left_out"], "terms": terms})
+        console.emit_json({"by": by, "documents": table.num_rows, "left_out": left_out, "terms": terms})
         return
     sizes = [int((classes == c).sum()) for c in range(len(names))]
     console.table(
@@ -105,38 +116,48 @@ def ctfidf_cli(
     )
 
 
-DATE_PARTS = {"year": 4, "month": 7, "day": 10}
+DATE_PARTS = {"year": r"\d{4}", "month": r"\d{4}-\d\d", "day": r"\d{4}-\d\d-\d\d"}
 
 
 def class_column(table: pa.Table, by: str, where: str) -> tuple[Any, list[str]]:
     """Return the class of each document (D,) int32, -1 for none, and the class names in sorted order.
 
+    Null, an empty string, NaN and topic -1 are no class; with date:year and the like, so is what begins with no date.
+
     Raises:
-        ColumnError: no such column, or its values are not single values.
+        ColumnError: no such column, its values are not single values, or are no dates.
         InputError: fewer than two classes.
     """
     import numpy as np
     import pyarrow as pa
 
-    name, _, part = by.partition(":")
+    name, _, part = (by, "", "") if by in table.column_names else by.partition(":")
     if name not in table.column_names:
         raise missing_column(where, name, table.column_names, "--by")
     if part and part not in DATE_PARTS:
-        raise ColumnError(f"--by {by}: after the colon goes year, month or day")
+        raise UsageError(f"--by {by}: after the colon goes year, month or day")
     column = table.column(name)
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     if pa.types.is_nested(kind):
         raise ColumnError(f"column '{name}' holds {kind}; classes must be single values")
-    values = [None if v is None or v == "" else str(v) for v in column.to_pylist()]
+    values = [None if v is None or v != v or str(v) == "" else str(v) for v in column.to_pylist()]
     if name == "topic":
         values = [None if v == "-1" else v for v in values]
     if part:
-        values = [None if v is None else v[: DATE_PARTS[part]] for v in values]
+        found = [None if v is None else re.match(DATE_PARTS[part], v) for v in values]
+        if any(values) and not any(found):
+            example = next(v for v in values if v)
+            raise ColumnError(
+                f"column '{name}' of {where} has no dates like 2024-01-31 (found '{example[:40]}'); cut them to years in "
+                "a column of their own, then name it with --by"
+            )
+        values = [None if m is None else m.group() for m in found]
     numeric = pa.types.is_integer(kind) or pa.types.is_floating(kind)
     names = sorted({v for v in values if v is not None}, key=(lambda v: (float(v), v)) if numeric else None)
     if len(names) < 2:
         raise InputError(
-            f"column '{name}' of {where} has {len(names)} classes; c-tf-idf compares at least two; name another with --by"
+            f"'{by}' of {where} has {console.counted(len(names), 'class', 'classes')}"
+            f"{f' ({names[0]})' if names else ''}; c-tf-idf compares at least two: name another column with --by"
         )
     number = {v: i for i, v in enumerate(names)}
     return np.array([-1 if v is None else number[v] for v in values], np.int32), names

@@ -17,7 +17,9 @@ def info_cli(
     read: ReadFlags,
     run: RunFlags,
 ) -> None:
-    """Say what a file or run directory holds: kind, schema, rows, columns, provenance, sizes.
+    """Say what a file or run directory holds and how it was made.
+
+    Kind, schema, rows, columns, parameters in force, inputs with their sha256, sizes, seconds; for a run its topics too.
 
     \b
     Examples:
@@ -27,7 +29,9 @@ def info_cli(
     """
     target = Path(path)
     if not target.exists():
-        raise InputError(f"{path} does not exist")
+        from nlpkit.io.sources import missing_path
+
+        raise InputError(missing_path(target))
     if target.is_dir() and (target / "manifest.json").exists():
         facts = _run_facts(target)
     elif target.suffix == ".parquet":
@@ -45,6 +49,9 @@ def _run_facts(path: Path) -> dict[str, Any]:
     from nlpkit.io.runs import open_run
 
     found = open_run(path)
+    missing = [name for name in found.manifest["outputs"] if not (path / name).exists()]
+    if missing:
+        raise InputError(f"run directory {path} has no {missing[0]}; it is incomplete, make it again")
     topics = found.table("topics", ["topic", "size", "share", "label", "npmi"])
     files = [f for f in sorted(path.rglob("*")) if f.is_file()]
     manifest = found.manifest
@@ -103,13 +110,13 @@ def _show(facts: dict[str, Any]) -> None:
     topics = facts.pop("topics", None)
     rows = []
     for key, value in facts.items():
-        name = key.replace("_", " ")
+        name = {"peak_memory_mb": "peak memory (MB)"}.get(key, key.replace("_", " "))
         if isinstance(value, dict):
             rows += [[name if i == 0 else "", f"{k}: {_short(v)}"] for i, (k, v) in enumerate(value.items())]
         elif isinstance(value, list):
             rows += [[name if i == 0 else "", _short(v)] for i, v in enumerate(value)]
-        else:
-            rows.append([name, console.count(value) if isinstance(value, int) else str(value)])
+        elif value is not None:
+            rows.append([name, _short(value)])
     console.table(["", ""], rows)
     if topics is not None:
         columns = ["topic", "size", "share", "npmi", "name"]
@@ -125,8 +132,16 @@ def _score(value: float | None) -> str:
 
 
 def _short(value: Any) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return console.count(value)
+    if isinstance(value, list | tuple):
+        return " ".join(_short(v) for v in value) or "none"
     if isinstance(value, dict):
-        return ", ".join(f"{k} {_short(v)}" for k, v in value.items())
+        return ", ".join(f"{k} {_short(v)}" for k, v in value.items() if v is not None)
     text = str(value)
     return text if len(text) <= 300 else text[:299] + "…"
 

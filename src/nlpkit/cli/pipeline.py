@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from nlpkit.cli import console
-from nlpkit.errors import InputError
+from nlpkit.errors import ColumnError, InputError
 from nlpkit.io.documents import DICTIONARY_TOKENS, add_column, token_table, tokens_column
+from nlpkit.io.footers import step_parameters, steps_of
 from nlpkit.io.spool import spool_beside
 from nlpkit.text.preprocess import PreprocessOptions, Preprocessor, PreprocessReport
 from nlpkit.text.vocab import EncodedBatch, prune_batch
@@ -20,12 +23,59 @@ from nlpkit.types import TokenTable
 if TYPE_CHECKING:
     from nlpkit.io.corpora import DocumentStream
 
-CODES = "__codes"
+CODES = "\0codes"  # no column of a user is called like that
+
+
+def no_documents(stream: DocumentStream, inputs: Sequence[str]) -> InputError:
+    """Return the error for inputs without a row that can be used; says why the rows there were not."""
+    where = ", ".join("stdin" if name == "-" else name for name in inputs)
+    if not stream.dropped:
+        return InputError(f"no documents: {where} has no rows")
+    reasons = Counter(row.reason for row in stream.dropped).most_common(2)
+    return InputError(
+        f"no documents: {console.counted(len(stream.dropped), 'row')} of {where} cannot be used "
+        f"({'; '.join(f'{count:,} × {reason}' for reason, count in reasons)}); is the text in another column? See --text-col"
+    )
+
+
+def warn_dropped(stream: DocumentStream, where: Path | None) -> None:
+    """Count the rows that could not be used on stderr, with the first reason and the list of all."""
+    if stream.dropped:
+        first = stream.dropped[0]
+        see = f"; all are listed in {where}" if where else ""
+        console.warn(
+            f"{console.counted(len(stream.dropped), 'row')} could not be used, such as {first.id}: {first.reason}{see}"
+        )
+
+
+def steps(stream: DocumentStream) -> list[dict[str, Any]]:
+    """Return what earlier commands did to the documents of a stream."""
+    return steps_of(stream.blocks)
+
+
+ENCODER_KEYS = ("encoder", "fingerprint", "dim", "max_tokens", "precision", "normalize")
+
+
+def embedded_by(stream: DocumentStream) -> dict[str, Any] | None:
+    """Return the encoder that made the column 'embedding' of a stream, None when an input does not say.
+
+    Raises:
+        ColumnError: the inputs were embedded by different models, whose vectors have nothing to do with each other.
+    """
+    made = [step_parameters(steps_of([block]), "sbert-embed") for block in stream.blocks]
+    known = {m.get("fingerprint"): m for m in made if m}
+    if len(known) > 1:
+        names = ", ".join(sorted({str(m.get("encoder")) for m in known.values()}))
+        raise ColumnError(f"the inputs were embedded by different models ({names}); embed them with one")
+    if not known or None in made:
+        return None
+    found = next(iter(known.values()))
+    return {k: found[k] for k in ENCODER_KEYS if k in found}
 
 
 @contextmanager
 def tokenized(
-    stream: DocumentStream, options: PreprocessOptions, target: str
+    stream: DocumentStream, options: PreprocessOptions, target: str, inputs: Sequence[str]
 ) -> Iterator[tuple[pa.Schema, Iterator[pa.RecordBatch], PreprocessReport]]:
     """Yield schema, batches and report of a document stream with its tokens; two passes over a spool beside the target."""
     work = Preprocessor(options)
@@ -39,7 +89,7 @@ def tokenized(
                 rows += batch.num_rows
                 update(rows)
         if not rows:
-            raise InputError("no documents: the input has no rows that can be used")
+            raise no_documents(stream, inputs)
         new_ids, terms, report = work.finish()
         term_array = pa.array(terms, pa.string())
         schema = _with_tokens(stream.schema)
@@ -74,8 +124,6 @@ def tokens_of(table: pa.Table, options: PreprocessOptions) -> tuple[TokenTable, 
     """Return the tokens of a document table held in memory: its own column, else made with `options` (and a report)."""
     if "tokens" in table.column_names:
         return token_table(table.column("tokens")), None
-    if not table.num_rows:
-        raise InputError("no documents: the input has no rows that can be used")
     work = Preprocessor(options)
     encoded = [work.encode(chunk) for chunk in table.column("text").chunks]
     new_ids, terms, report = work.finish()

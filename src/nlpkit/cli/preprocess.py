@@ -13,6 +13,9 @@ from nlpkit.cli.options import Inputs, OutputFlags, ReadFlags, RunFlags, command
 from nlpkit.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from nlpkit.io.corpora import DocumentStream
     from nlpkit.text.preprocess import PreprocessOptions, PreprocessReport
 
 
@@ -24,7 +27,10 @@ class TokenFlags:
         str, typer.Option("--language", "--lang", help="ISO code or name; auto = detected; none = no language.")
     ] = "auto"
     stop_words: Annotated[
-        str, typer.Option(help="auto = of the language; none; codes such as en,de; or a file with a word per line.")
+        str,
+        typer.Option(
+            help="auto = those of the language; none; codes such as en,de; files with more words, one a line."
+        ),
     ] = "auto"
     lower: Annotated[bool, typer.Option("--lower/--no-lower", help="Lower case.")] = True
     min_df: Annotated[
@@ -41,16 +47,8 @@ class TokenFlags:
         from nlpkit.text.language import language_code
         from nlpkit.text.preprocess import PreprocessOptions
 
-        extra: frozenset[str] = frozenset()
-        stop_words, language = self.stop_words, self.language
-        if stop_words not in ("auto", "none") and Path(stop_words).is_file():
-            from nlpkit.io.wordlists import read_words
-
-            extra = read_words(Path(stop_words))
-            stop_words = "auto"
-        elif stop_words not in ("auto", "none"):
-            for code in stop_words.split(","):
-                language_code(code)
+        language = self.language
+        stop_words, extra = _stop_words(self.stop_words)
         return PreprocessOptions(
             language=language if language in ("auto", "none") else language_code(language),
             stop_words=stop_words,
@@ -59,6 +57,33 @@ class TokenFlags:
             min_df=None if self.min_df == "auto" else _bound(self.min_df, "--min-df"),
             max_df=_bound(self.max_df, "--max-df"),
         )
+
+
+def _stop_words(given: str) -> tuple[str, frozenset[str]]:
+    """Return what PreprocessOptions takes from a list of languages and files."""
+    from nlpkit.io.wordlists import read_words
+    from nlpkit.text.language import language_code
+
+    parts = [given] if Path(given).is_file() else [part.strip() for part in given.split(",")]
+    extra: frozenset[str] = frozenset()
+    codes = []
+    for part in parts:
+        if Path(part).is_file():
+            extra |= read_words(Path(part))
+            continue
+        codes.append(part)
+        if part in ("auto", "none"):
+            continue
+        try:
+            language_code(part)
+        except UsageError:
+            raise UsageError(
+                f"--stop-words: '{part}' is no file and no language; give a file with a word per line, "
+                "a code such as en or de, auto or none"
+            ) from None
+    if len(codes) > 1 and ("auto" in codes or "none" in codes):
+        raise UsageError(f"--stop-words {given}: auto and none stand alone or beside files")
+    return ",".join(codes) or "auto", extra
 
 
 def preprocess_cli(
@@ -82,22 +107,24 @@ def preprocess_cli(
     """
     from dataclasses import asdict
 
+    import pyarrow.compute as pc
+
     from nlpkit.io.artifacts import document_sink, footer_block, write_dropped
     from nlpkit.io.atomic import check_target
     from nlpkit.io.corpora import open_documents
 
-    target = out.target("docs.parquet")
     options = tokens.options()
+    if run.dry_run:
+        dry_run(open_documents(inputs, read.read_options()), inputs)
+        return
+    target = out.target("docs.parquet")
     if target != "-":
         check_target(Path(target), force=out.force)
     stream = open_documents(inputs, read.read_options())
-    if run.dry_run:
-        dry_run(stream)
-        return
 
-    from nlpkit.cli.pipeline import tokenized
+    from nlpkit.cli.pipeline import steps, tokenized, warn_dropped
 
-    with tokenized(stream, options, target) as (schema, batches, report):
+    with tokenized(stream, options, target, inputs) as (schema, batches, report):
         parameters = {**token_parameters(options), **found_parameters(report)}
         block = footer_block(
             "documents",
@@ -105,7 +132,7 @@ def preprocess_cli(
             parameters=parameters,
             seed=None,
             inputs=stream.inputs,
-            previous=stream.metadata,
+            steps=steps(stream),
         )
         rows = empty = 0
         with document_sink(target, schema, block, force=out.force) as sink:
@@ -113,16 +140,16 @@ def preprocess_cli(
                 sink.write(batch)
                 rows += batch.num_rows
                 lengths = batch.column("tokens").value_lengths()
-                empty += sum(1 for n in lengths.to_pylist() if not n)
+                empty += pc.sum(pc.equal(lengths, 0)).as_py() or 0
         dropped = write_dropped(target, stream.dropped, block)
 
-    console.note(describe_tokens(report))
+    say_tokens(report)
     if empty:
-        console.note(f"{console.count(empty)} documents have no tokens left; they keep their rows")
-    if stream.dropped:
-        console.warn(f"{len(stream.dropped)} rows could not be used{f'; see {dropped}' if dropped else ''}")
+        keep = "keeps its row" if empty == 1 else "keep their rows"
+        console.note(f"{console.counted(empty, 'document')} without a token {keep}")
+    warn_dropped(stream, dropped)
     if target != "-":
-        console.note(f"wrote {target}: {console.count(rows)} documents; next: nlpkit bertopic {target} -o run/")
+        console.note(f"wrote {target}: {console.counted(rows, 'document')}; next: nlpkit bertopic {target} -o run/")
         if run.json:
             console.emit_json(
                 {"output": target, "rows": rows, "empty": empty, "dropped": len(stream.dropped), **asdict(report)}
@@ -151,40 +178,68 @@ def found_parameters(report: PreprocessReport) -> dict[str, Any]:
     }
 
 
-def describe_tokens(report: PreprocessReport) -> str:
-    """Return one line on what preprocess did."""
+def say_tokens(report: PreprocessReport) -> None:
+    """Say in one line what preprocess did, and warn when common words stay in for want of a list."""
     languages = ", ".join(f"{s.code} {s.share:.0%}" for s in report.languages) or "none"
-    listed = ", ".join(report.stop_word_languages) or "none"
-    return (
-        f"tokens: {console.count(report.n_tokens)} of {console.count(report.n_terms)} terms in "
-        f"{console.count(report.n_docs)} documents (language: {languages}; stop words: {listed}, "
-        f"{console.count(report.n_stop_tokens)} tokens; min-df {report.min_df:g}: {console.count(report.n_rare_terms)} "
-        f"terms; max-df {report.max_df:g}: {console.count(report.n_frequent_terms)})"
+    out = []
+    if report.stop_word_languages or report.n_stop_tokens:
+        lists = ", ".join(report.stop_word_languages)
+        out.append(f"{console.counted(report.n_stop_tokens, 'stop word')}{f' ({lists})' if lists else ''}")
+    if report.n_rare_terms:
+        out.append(
+            f"{console.counted(report.n_rare_terms, 'term')} in fewer than {_bound_text(report.min_df)} documents"
+        )
+    if report.n_frequent_terms:
+        out.append(
+            f"{console.counted(report.n_frequent_terms, 'term')} in more than {_bound_text(report.max_df)} documents"
+        )
+    console.note(
+        f"{console.counted(report.n_docs, 'document')}: {console.counted(report.n_tokens, 'token')}, "
+        f"{console.counted(report.n_terms, 'different term')} (language: {languages}; left out: {', '.join(out) or 'nothing'})"
     )
+    from nlpkit.text.language import has_stop_words
+
+    listless = [s.code for s in report.languages if not has_stop_words(s.code)]
+    if listless and not report.n_stop_words:
+        console.warn(
+            f"there is no list of stop words for '{', '.join(listless)}': common words stay in; "
+            "give one with --stop-words FILE, or prune with --max-df 0.5"
+        )
 
 
-def dry_run(stream: Any, *, embeds: bool = False) -> None:
-    """Say how big the work is, without doing it: reads the input once."""
+def _bound_text(bound: float) -> str:
+    return f"{bound:.3g} of all" if isinstance(bound, float) else console.count(bound)
+
+
+def dry_run(stream: DocumentStream, inputs: Sequence[str], *, embeds: bool = False) -> None:
+    """Say how big the work is, without doing it: reads the input once. Raises InputError when there are no documents."""
+    import pyarrow.compute as pc
+
+    from nlpkit.cli.pipeline import no_documents
+
     rows = chars = 0
     for batch in stream:
-        import pyarrow.compute as pc
-
         rows += batch.num_rows
         chars += pc.sum(pc.utf8_length(batch.column("text"))).as_py() or 0
+    if not rows:
+        raise no_documents(stream, inputs)
     tokens = chars // 6
     memory = 200 + chars / 1e6 * 3 + (rows * 384 * 4 * 3 / 1e6 + 900 if embeds else 0)
     seconds = chars / 8e6 + (tokens * 1.35 / 12_000 + rows / 2000 + 10 if embeds else 0)
     disk = chars / 1e6 * 0.6 + (rows * 384 * 4 / 1e6 if embeds else 0)
     plan = {
         "rows": rows, "characters": chars, "tokens_about": tokens, "memory_mb_about": round(memory),
-        "seconds_about": round(seconds), "disk_mb_about": round(disk),
+        "seconds_about": round(seconds), "disk_mb_about": round(disk), "dropped": len(stream.dropped),
     }  # fmt: skip
     if console.settings.json:
         console.emit_json(plan)
         return
     console.table(
         ["", "about"],
-        [[k.removesuffix("_about").replace("_", " "), console.count(v)] for k, v in plan.items()],
+        [
+            [k.removesuffix("_about").replace("_mb", " (MB)").replace("_", " "), console.count(v)]
+            for k, v in plan.items()
+        ],
         right=["about"],
     )
     console.note("dry run: nothing was written")

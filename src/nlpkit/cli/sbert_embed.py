@@ -79,12 +79,12 @@ class EmbedTotals:
         cut = ""
         if self.tokens_cut:
             cut = (
-                f"; the model reads {encoder.max_tokens} tokens: {self.docs_cut:,} documents were cut, "
-                f"{self.tokens_cut / self.tokens:.1%} of all tokens were never seen"
+                f"; it reads {encoder.max_tokens} tokens of a text: {console.counted(self.docs_cut, 'document')} cut off, "
+                f"{self.tokens_cut / self.tokens:.1%} of all tokens never seen"
             )
         rate = self.docs / self.seconds if self.seconds else 0.0
         return (
-            f"embeddings: {self.docs:,} documents by {encoder.name} ({encoder.origin}, {encoder.device}, "
+            f"embeddings: {console.counted(self.docs, 'document')} by {encoder.name} ({encoder.origin}, {encoder.device}, "
             f"{encoder.precision}, {rate:,.0f} docs/s){cut}"
         )
 
@@ -106,13 +106,18 @@ def encoder_parameters(encoder: Encoder, *, normalize: bool = True) -> dict[str,
 
 
 def embed_batches(
-    batches: Iterator[pa.RecordBatch], encoder: Encoder, totals: EmbedTotals, *, normalize: bool = True
+    batches: Iterator[pa.RecordBatch],
+    encoder: Encoder,
+    totals: EmbedTotals,
+    *,
+    normalize: bool = True,
+    rows: int | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the batches with their embedding column, counting into `totals`."""
+    """Yield the batches with their embedding column, counting into `totals`; `rows` is their number if it is known."""
     from nlpkit.io.documents import add_column, embedding_column
 
     done = 0
-    with console.progress("embeddings", None) as update:
+    with console.progress("embeddings", rows) as update:
 
         def more(n: int) -> None:
             nonlocal done
@@ -134,10 +139,11 @@ def sbert_embed_cli(
     encoder: SbertFlags,
     normalize: Annotated[bool, typer.Option("--normalize/--no-normalize", help="Vectors of length 1.")] = True,
 ) -> None:
-    """Encode texts with a sentence-transformers model and write them as column 'embedding'.
+    """Encode texts as sentence embeddings, column 'embedding'.
 
-    The default model comes as a package (extra 'minilm') and needs no network. Texts are batched by length, equal texts
-    encoded once; the bytes do not depend on the number of threads. What the model cut off long texts is reported.
+    Any sentence-transformers model will do. The default one comes as a package (extra 'minilm') and needs no network.
+    Texts are batched by length, equal texts encoded once; the bytes do not depend on the number of threads. What the
+    model cut off long texts is reported.
 
     \b
     Examples:
@@ -145,21 +151,21 @@ def sbert_embed_cli(
       nlpkit sbert-embed data/samples/news.jsonl --limit 20 --precision fp32 -o embedded.parquet
       nlpkit sbert-embed data/samples/news.jsonl --limit 20 --max-tokens 64 --offline -o embedded.parquet
     """
+    from nlpkit.cli.pipeline import no_documents, steps, warn_dropped
     from nlpkit.cli.preprocess import dry_run
-    from nlpkit.errors import InputError
     from nlpkit.io.artifacts import document_sink, footer_block, write_dropped
     from nlpkit.io.atomic import check_target
     from nlpkit.io.corpora import open_documents
     from nlpkit.io.documents import embedding_field
     from nlpkit.io.spool import spool_beside
 
+    if run.dry_run:
+        dry_run(open_documents(inputs, read.read_options()), inputs, embeds=True)
+        return
     target = out.target("embedded.parquet")
     if target != "-":
         check_target(Path(target), force=out.force)
     stream = open_documents(inputs, read.read_options())
-    if run.dry_run:
-        dry_run(stream, embeds=True)
-        return
     model = encoder.load(run.n_threads())
     totals = EmbedTotals()
     with spool_beside(target) as spool:
@@ -167,24 +173,25 @@ def sbert_embed_cli(
         for batch in embed_batches(iter(stream), model, totals, normalize=normalize):
             spool.write(batch)
         if not totals.docs:
-            raise InputError("no documents: the input has no rows that can be used")
+            raise no_documents(stream, inputs)
         block = footer_block(
             "documents",
             command="sbert-embed",
             parameters={**encoder_parameters(model, normalize=normalize), **totals.as_dict()},
             seed=None,
             inputs=stream.inputs,
-            previous=stream.metadata,
+            steps=steps(stream),
         )
         with document_sink(target, embedding_field(stream.schema, model.dim), block, force=out.force) as sink:
             for batch in spool:
                 sink.write(batch)
         dropped = write_dropped(target, stream.dropped, block)
     console.note(totals.describe(model))
-    if stream.dropped:
-        console.warn(f"{len(stream.dropped)} rows could not be used{f'; see {dropped}' if dropped else ''}")
+    warn_dropped(stream, dropped)
     if target != "-":
-        console.note(f"wrote {target}: {totals.docs:,} documents; next: nlpkit bertopic {target} -o run/")
+        console.note(
+            f"wrote {target}: {console.counted(totals.docs, 'document')}; next: nlpkit bertopic {target} -o run/"
+        )
         if run.json:
             report = {"output": target, **totals.as_dict(), **encoder_parameters(model, normalize=normalize)}
             console.emit_json({**report, "dropped": len(stream.dropped), "device": model.device})

@@ -1,18 +1,10 @@
-"""Every Parquet artifact: its footer block, its columns, and how it is checked, read and written.
-
-Under the footer key `nlpkit` stands one JSON block:
-
-    {"kind": "documents", "schema_version": 1, "nlpkit_version": "0.1.0", "command": "preprocess",
-     "parameters": {…}, "seed": 42, "inputs": [{"path": …, "rows": …, "sha256": …}], "steps": [earlier blocks]}
-
-`steps` holds what earlier commands did to the same table, oldest first. Nothing in the block depends on the clock.
-"""
+"""Every Parquet artifact: its columns, and how it is checked, read and written. Its footer block: see `footers`."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -23,21 +15,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from nlpkit import __version__
-from nlpkit.errors import InputError, SchemaError
+from nlpkit.errors import InputError, SchemaError, missing_column
 from nlpkit.io.atomic import atomic_file
 from nlpkit.io.corpora import DroppedRow, InputInfo
+from nlpkit.io.footers import FOOTER_KEY, SCHEMA_VERSION, check_footer
 
-FOOTER_KEY = b"nlpkit"
-SCHEMA_VERSION = 1
-DOCUMENTS = "documents"
 # Stored as list<string>: every reader sees plain strings, and the codes of the Parquet dictionary are read as they are.
 TOKENS_TYPE = pa.list_(pa.string())
 DICTIONARY_BYTES = 1 << 28
-WHAT_TO_RUN = {
-    "documents": "nlpkit preprocess",
-    "topics": "nlpkit bertopic",
-    "topic_terms": "nlpkit ctfidf or nlpkit bertopic",
-}
 
 
 def footer_block(
@@ -47,12 +32,9 @@ def footer_block(
     parameters: dict[str, Any],
     seed: int | None,
     inputs: Sequence[InputInfo],
-    previous: dict[str, Any] | None = None,
+    steps: Sequence[dict[str, Any]] = (),
 ) -> dict[str, Any]:
-    """Return the provenance block of an artifact; `previous` is the block of the document table it was made from."""
-    steps = (
-        [] if previous is None else [*previous.get("steps", ()), {k: v for k, v in previous.items() if k != "steps"}]
-    )
+    """Return the provenance block of an artifact; `steps` is what was done to the documents it was made from."""
     return {
         "kind": kind,
         "schema_version": SCHEMA_VERSION,
@@ -61,19 +43,8 @@ def footer_block(
         "parameters": parameters,
         "seed": seed,
         "inputs": [asdict(i) for i in inputs],
-        "steps": steps,
+        "steps": list(steps),
     }
-
-
-def step_parameters(block: dict[str, Any] | None, command: str) -> dict[str, Any] | None:
-    """Return the parameters of the last step of a table that `command` did, or None if there was none."""
-    if block is None:
-        return None
-    for step in [block, *reversed(block.get("steps", []))]:
-        if step.get("command") == command:
-            found: dict[str, Any] = step["parameters"]
-            return found
-    return None
 
 
 def with_footer(schema: pa.Schema, block: dict[str, Any]) -> pa.Schema:
@@ -85,12 +56,17 @@ def read_footer(path: Path) -> dict[str, Any] | None:
     """Return the block of a Parquet file, or None when it has none.
 
     Raises:
-        InputError: the file is not Parquet.
+        InputError: the file is not Parquet; SchemaError: the block is no JSON object.
     """
     metadata = _open(path).schema_arrow.metadata or {}
     if FOOTER_KEY not in metadata:
         return None
-    block: dict[str, Any] = json.loads(metadata[FOOTER_KEY])
+    try:
+        block = json.loads(metadata[FOOTER_KEY])
+    except ValueError:
+        block = None
+    if not isinstance(block, dict):
+        raise SchemaError(f"{path}: the footer block 'nlpkit' is not a JSON object; write the file anew")
     return block
 
 
@@ -100,45 +76,31 @@ def parquet_shape(path: Path) -> tuple[int, int, dict[str, str]]:
     return file.metadata.num_rows, file.num_row_groups, {f.name: str(f.type) for f in pq.read_schema(path)}
 
 
-def check_footer(block: dict[str, Any] | None, kinds: Iterable[str], where: str) -> None:
-    """Check kind and schema version of a block before the first row is read; a table without a block passes as raw.
-
-    Raises:
-        SchemaError: another kind, or a schema version newer than this nlpkit reads.
-    """
-    if block is None:
-        return
-    wanted = list(kinds)
-    if block.get("schema_version", 0) > SCHEMA_VERSION:
-        raise SchemaError(
-            f"{where} has schema version {block['schema_version']}, this nlpkit ({__version__}) reads up to "
-            f"{SCHEMA_VERSION}; it was written by nlpkit {block.get('nlpkit_version')}: update nlpkit"
-        )
-    if block.get("kind") not in wanted:
-        commands = " or ".join(WHAT_TO_RUN.get(k, f"a command that writes {k}") for k in wanted)
-        raise SchemaError(
-            f"{where} holds '{block.get('kind')}', a table of '{' or '.join(wanted)}' was needed; make one with: {commands}"
-        )
-
-
 def _open(path: Path) -> pq.ParquetFile:
     try:
         return pq.ParquetFile(path)
     except FileNotFoundError:
         raise InputError(f"{path} does not exist") from None
-    except (pa.ArrowInvalid, OSError) as error:
-        raise InputError(f"{path} is not a readable Parquet file: {str(error).splitlines()[0]}") from None
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        lines = str(error).splitlines() or [type(error).__name__]
+        raise InputError(f"{path} is not a readable Parquet file: {lines[0]}") from None
 
 
-def read_table(path: Path, kinds: Iterable[str], columns: Sequence[str] | None = None) -> pa.Table:
+def read_table(path: Path, kinds: Sequence[str], columns: Sequence[str] | None = None) -> pa.Table:
     """Return a small artifact whole, after its footer was checked.
 
     Raises:
-        InputError: not Parquet; SchemaError: another kind or version.
+        InputError: not Parquet or corrupt; SchemaError: another kind or version; ColumnError: a column is not there.
     """
     check_footer(read_footer(path), kinds, str(path))
     file = _open(path)
-    groups = [file.read_row_group(i, columns=columns) for i in range(file.num_row_groups)]
+    missing = [c for c in columns or () if c not in file.schema_arrow.names]
+    if missing:
+        raise missing_column(str(path), missing[0], file.schema_arrow.names)
+    try:
+        groups = [file.read_row_group(i, columns=columns) for i in range(file.num_row_groups)]
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(f"{path} is a corrupt Parquet file: {str(error).splitlines()[0]}") from None
     return pa.concat_tables(groups) if groups else file.schema_arrow.empty_table()
 
 

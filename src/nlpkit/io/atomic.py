@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +13,7 @@ from pathlib import Path
 from nlpkit.errors import InputError, OutputExistsError, UsageError
 
 MANIFEST = "manifest.json"
+_LITTER = (".DS_Store", "Thumbs.db")  # what file managers leave in any directory
 
 
 def check_target(path: Path, *, force: bool, directory: bool = False) -> None:
@@ -18,12 +21,14 @@ def check_target(path: Path, *, force: bool, directory: bool = False) -> None:
 
     Raises:
         OutputExistsError: it exists and `force` is not set.
-        UsageError: a directory is given where a file goes or the other way round, or `force` would replace a directory
-            that is not a run directory.
+        UsageError: a directory is given where a file goes or the other way round, a device or pipe, or `force` would
+            replace a directory that is not a run directory or holds files that nlpkit did not write.
         InputError: its parent directory does not exist or cannot be written.
     """
     parent = path.parent
     if not parent.is_dir():
+        if parent.exists():
+            raise InputError(f"cannot write {path}: {parent} is a file, not a directory; give another -o")
         raise InputError(
             f"cannot write {path}: the directory {parent} does not exist; create it with: mkdir -p {parent}"
         )
@@ -31,20 +36,46 @@ def check_target(path: Path, *, force: bool, directory: bool = False) -> None:
         raise InputError(f"cannot write {path}: no permission to write in {parent}")
     if not path.exists():
         return
-    if directory != path.is_dir():
+    if path.is_dir() != directory:
         wanted, found = ("directory", "file") if directory else ("file", "directory")
         raise UsageError(f"output {path} is a {found}, a {wanted} was needed; give another -o")
+    if not directory and not path.is_file():
+        raise UsageError(f"output {path} is a device or pipe; give the name of a file, or - for stdout")
     if not force:
         raise OutputExistsError(f"output {path} exists; give --force to replace it, or another -o")
-    if directory and any(path.iterdir()) and not (path / MANIFEST).exists():
-        raise UsageError(f"output {path} is a directory that nlpkit did not write (no {MANIFEST}); give another -o")
+    if directory:
+        _check_replaceable(path)
+
+
+def _check_replaceable(path: Path) -> None:
+    """Raise UsageError when a directory holds anything that the manifest of a run does not list: --force would delete it."""
+    found = {f.relative_to(path).as_posix() for f in path.rglob("*") if not f.is_dir() and f.name not in _LITTER}
+    if not found:
+        return
+    try:
+        manifest = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
+        ours = {MANIFEST, *manifest["outputs"]} if "nlpkit_version" in manifest else set()
+    except (OSError, ValueError, KeyError, TypeError):
+        ours = set()
+    if not ours:
+        raise UsageError(
+            f"output {path} is a directory that nlpkit did not write (no {MANIFEST} of a run); give another -o"
+        )
+    others = sorted(found - ours)
+    if others:
+        more = f" and {len(others) - 1} more" if len(others) > 1 else ""
+        raise UsageError(
+            f"output {path} holds {others[0]}{more}, which nlpkit did not write and --force would delete; "
+            "move it, or give another -o"
+        )
 
 
 @contextmanager
 def atomic_file(path: Path, *, force: bool = False) -> Iterator[Path]:
     """Yield a path beside `path` to write to; on success it is renamed to `path`, on any error it is removed."""
     check_target(path, force=force)
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    _remove_leftovers(path)
+    part = _beside(path, "part")
     try:
         yield part
         _sync(part)
@@ -57,8 +88,8 @@ def atomic_file(path: Path, *, force: bool = False) -> Iterator[Path]:
 def atomic_directory(path: Path, *, force: bool = False) -> Iterator[Path]:
     """Yield an empty directory beside `path` to fill; on success it takes the place of `path`, on any error it is removed."""
     check_target(path, force=force, directory=True)
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    old = path.with_name(f".{path.name}.{os.getpid()}.old")
+    _remove_leftovers(path)
+    part, old = _beside(path, "part"), _beside(path, "old")
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir()
     try:
@@ -74,6 +105,39 @@ def atomic_directory(path: Path, *, force: bool = False) -> Iterator[Path]:
         if old.exists() and not path.exists():
             old.rename(path)
         shutil.rmtree(old, ignore_errors=True)
+
+
+def _beside(path: Path, suffix: str) -> Path:
+    return path.with_name(f".{path.name}.{os.getpid()}@{socket.gethostname()}.{suffix}")
+
+
+def _remove_leftovers(path: Path) -> None:
+    """Remove what processes of this machine that were killed (kill -9) left beside a target, but never the only copy."""
+    host = socket.gethostname()
+    start = f".{path.name}."
+    for other in sorted(path.parent.iterdir()):
+        owner, _, suffix = other.name.removeprefix(start).rpartition(".")
+        number, _, where = owner.partition("@")
+        if not other.name.startswith(start) or suffix not in ("part", "old") or where != host or not number.isdecimal():
+            continue
+        if _alive(int(number)):
+            continue
+        if suffix == "old" and not path.exists():
+            continue
+        if other.is_dir():
+            shutil.rmtree(other, ignore_errors=True)
+        else:
+            other.unlink(missing_ok=True)
+
+
+def _alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # there, but not ours
+        return True
+    return True
 
 
 def _sync(path: Path) -> None:

@@ -16,8 +16,9 @@ from typing import Any, BinaryIO
 
 import pyarrow as pa
 
-from nlpkit.errors import UsageError
+from nlpkit.errors import SchemaError, UsageError
 from nlpkit.io.encoding import check_codec
+from nlpkit.io.footers import DOCUMENTS, check_footer
 from nlpkit.io.readers.assemble import Assembler, Batches, Taken
 from nlpkit.io.readers.blocks import Block
 from nlpkit.io.readers.columns import TYPES
@@ -88,18 +89,18 @@ class DroppedRow:
 class DocumentStream:
     """The documents of all inputs, read once from the first to the last; `open_documents` makes it.
 
+    `blocks` holds the footer block of each input, None when nlpkit did not write it.
     Iterating raises InputError with path and line for a row that cannot be read, a value that does not fit its
     column and an id that is there twice; EncodingError for bytes that are not text.
     """
 
     def __init__(self, inputs: Sequence[_Input], layout: Layout, options: ReadOptions, detected: _Detected) -> None:
         self.schema: pa.Schema = layout.schema
-        self.metadata: dict[str, Any] | None = None
         self.inputs: list[InputInfo] = []
         self.dropped: list[DroppedRow] = []
-        only = inputs[0].reader if len(inputs) == 1 else None
-        if isinstance(only, ParquetInput):
-            self.metadata = only.metadata
+        readers = [one.reader for one in inputs]
+        self.blocks = [r.metadata if isinstance(r, ParquetInput) else None for r in readers]  # the footer of each input
+        self.metadata: dict[str, Any] | None = self.blocks[0] if len(inputs) == 1 else None
         self._batches = self._read(inputs, layout, options, detected)
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
@@ -147,7 +148,7 @@ def open_documents(
     """Open files, directories, globs or '-' as one stream of documents and look at the first rows of each.
 
     Raises UsageError for options that cannot be meant, InputError for inputs that cannot be found or read,
-    ColumnError for a column that was named but is not there.
+    ColumnError for a column that was named but is not there, SchemaError for a Parquet file of another kind.
     """
     _check(options)
     sources = resolve(inputs, options.format)
@@ -256,7 +257,13 @@ def _reader(
         stored = StoredBytes(source, stdin)
         format = format or sniff(stored.head(), source.shown)
         if format == "parquet":
-            return ParquetInput(source, stored)
+            table = ParquetInput(source, stored)
+            try:
+                check_footer(table.metadata, [DOCUMENTS], source.shown)
+            except SchemaError:
+                table.close()
+                raise
+            return table
     assert format is not None
     if options.txt_docs != "auto":
         per_file = options.txt_docs == "file"

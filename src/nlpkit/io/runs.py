@@ -16,9 +16,10 @@ import pyarrow as pa
 
 from nlpkit import __version__
 from nlpkit.errors import InputError, SchemaError
-from nlpkit.io.artifacts import SCHEMA_VERSION, dropped_table, read_table, write_table
+from nlpkit.io.artifacts import dropped_table, read_table, write_table
 from nlpkit.io.atomic import MANIFEST, atomic_directory
 from nlpkit.io.corpora import DroppedRow, InputInfo
+from nlpkit.io.footers import SCHEMA_VERSION
 
 TOPICS_SCHEMA = pa.schema(
     [
@@ -80,6 +81,10 @@ def write_run(path: Path, run: RunTables, block: dict[str, Any], manifest: dict[
 
 
 _KINDS = {"documents": "run_documents"}
+_KEYS = (
+    "schema_version", "nlpkit_version", "kind", "command_line", "parameters", "seed", "threads", "inputs", "results",
+    "seconds", "peak_memory_mb", "outputs",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +101,14 @@ class Run:
             raise InputError(f"run directory {self.path} has no {name}.parquet; it is incomplete, make it again")
         return read_table(file, [_KINDS.get(name, name)], columns)
 
-    def model_config(self) -> dict[str, Any]:
-        """Return model/config.json."""
-        return _read_json(self.path / "model" / "config.json")
+    def model_config(self, *needed: str) -> dict[str, Any]:
+        """Return model/config.json. Raises InputError when it is not there or has not the keys that are needed."""
+        file = self.path / "model" / "config.json"
+        config = _read_json(file)
+        missing = [key for key in needed if key not in config]
+        if missing:
+            raise InputError(f"{file} has no '{missing[0]}'; the run directory is damaged, make it again")
+        return config
 
 
 def open_run(path: Path, kinds: Sequence[str] | None = None) -> Run:
@@ -114,9 +124,14 @@ def open_run(path: Path, kinds: Sequence[str] | None = None) -> Run:
             f"{path} is not a run directory (no {MANIFEST}); make one with: nlpkit bertopic CORPUS -o {path}"
         )
     manifest = _read_json(path / MANIFEST)
-    if manifest.get("schema_version", 0) > SCHEMA_VERSION:
+    version = manifest.get("schema_version")
+    missing = [k for k in _KEYS if k not in manifest]
+    if not isinstance(version, int) or (version <= SCHEMA_VERSION and missing):
+        raise InputError(f"{path / MANIFEST} is not the manifest of an nlpkit run (no '{(missing or _KEYS)[0]}')")
+    if version > SCHEMA_VERSION:
         raise SchemaError(
-            f"{path} was written by nlpkit {manifest.get('nlpkit_version')} with a newer schema; update nlpkit"
+            f"{path} was written by nlpkit {manifest.get('nlpkit_version')} with schema version {version}, this nlpkit "
+            f"({__version__}) reads up to {SCHEMA_VERSION}: update nlpkit"
         )
     if kinds and manifest.get("kind") not in kinds:
         raise SchemaError(f"{path} is a run of kind '{manifest.get('kind')}', one of {', '.join(kinds)} was needed")
@@ -171,11 +186,13 @@ def _write_json(path: Path, value: Any) -> None:
 
 def _read_json(path: Path) -> dict[str, Any]:
     try:
-        value: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        value = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise InputError(f"{path} is missing; the run directory is incomplete, make it again") from None
     except ValueError as error:
-        raise InputError(f"{path} is not JSON: {error}") from None
+        raise InputError(f"{path} is not JSON: {error}; make the run again") from None
+    if not isinstance(value, dict):
+        raise InputError(f"{path} is not a JSON object; make the run again")
     return value
 
 

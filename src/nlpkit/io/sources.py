@@ -118,7 +118,7 @@ def _expand(name: str, format: str | None) -> list[Source]:
         return [_source(name, format)]
     if glob.has_magic(name):
         return _by_glob(name, format)
-    raise InputError(_missing(path))
+    raise InputError(missing_path(path))
 
 
 def _source(path: str, format: str | None, *, base: str = "") -> Source:
@@ -174,7 +174,7 @@ def _until(parts: Iterable[str], stop: Callable[[str], bool]) -> list[str]:
     return kept
 
 
-def _missing(path: Path) -> str:
+def missing_path(path: Path) -> str:
     if not path.parent.is_dir():
         return f"{path}: no such file (there is no directory {path.parent})"
     near = get_close_matches(path.name, sorted(other.name for other in path.parent.iterdir()), n=1, cutoff=0.6)

@@ -15,12 +15,14 @@ class Spool:
 
     def __init__(self, directory: Path | None) -> None:
         self._file = tempfile.TemporaryFile(prefix=".nlpkit-spool-", dir=directory)  # noqa: SIM115
-        self._writer: pa.RecordBatchFileWriter | None = None
+        self._writer: pa.RecordBatchStreamWriter | None = None
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Append a batch; all must have one schema."""
         if self._writer is None:
-            self._writer = pa.ipc.new_file(self._file, batch.schema, options=pa.ipc.IpcWriteOptions(compression="lz4"))
+            # a stream, not a file: the dictionary of a categorical column may differ from batch to batch
+            how = pa.ipc.IpcWriteOptions(compression="lz4")
+            self._writer = pa.ipc.new_stream(self._file, batch.schema, options=how)
         self._writer.write_batch(batch)
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
@@ -28,9 +30,7 @@ class Spool:
             return
         self._writer.close()
         self._file.seek(0)
-        reader = pa.ipc.open_file(self._file)
-        for i in range(reader.num_record_batches):
-            yield reader.get_batch(i)
+        yield from pa.ipc.open_stream(self._file)
 
     def close(self) -> None:
         """Remove the file."""

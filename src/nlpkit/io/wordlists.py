@@ -1,4 +1,4 @@
-"""Word lists of the user: one word per line, # for comments."""
+"""Word lists of the user: one word per line or several, # for comments."""
 
 from __future__ import annotations
 
@@ -17,4 +17,5 @@ def read_words(path: Path) -> frozenset[str]:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
         raise EncodingError(f"{path} is not UTF-8 at byte {error.start}; convert it, then try again") from None
-    return frozenset(w.strip().lower() for w in lines if w.strip() and not w.startswith("#"))
+    words = (word.lower().replace("’", "'") for line in lines if not line.startswith("#") for word in line.split())
+    return frozenset(words)

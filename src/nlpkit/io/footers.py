@@ -1,0 +1,67 @@
+"""The JSON block under the footer key `nlpkit` of every Parquet artifact: what it holds, and its check before the first row.
+
+    {"kind": "documents", "schema_version": 1, "nlpkit_version": "0.1.0", "command": "preprocess",
+     "parameters": {…}, "seed": 42, "inputs": [{"path": …, "rows": …, "sha256": …}], "steps": [earlier blocks]}
+
+`steps` holds what earlier commands did to the same documents, oldest first. Nothing in the block depends on the clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from nlpkit import __version__
+from nlpkit.errors import SchemaError
+
+FOOTER_KEY = b"nlpkit"
+SCHEMA_VERSION = 1
+DOCUMENTS = "documents"
+_WHAT_TO_RUN = {
+    "documents": "nlpkit preprocess",
+    "topics": "nlpkit bertopic",
+    "topic_terms": "nlpkit bertopic",
+    "class_terms": "nlpkit ctfidf",
+}
+
+
+def steps_of(blocks: Iterable[dict[str, Any] | None]) -> list[dict[str, Any]]:
+    """Return what was done to the tables with these blocks, in order: the steps of each, then its own."""
+    steps: list[dict[str, Any]] = []
+    for block in blocks:
+        if block:
+            steps += [*block.get("steps", ()), {k: v for k, v in block.items() if k != "steps"}]
+    return steps
+
+
+def step_parameters(steps: Sequence[dict[str, Any]], command: str) -> dict[str, Any] | None:
+    """Return the parameters of the last step that `command` did, or None if there was none."""
+    for step in reversed(steps):
+        if step.get("command") == command:
+            found: dict[str, Any] = step.get("parameters") or {}
+            return found
+    return None
+
+
+def check_footer(block: dict[str, Any] | None, kinds: Sequence[str], where: str) -> None:
+    """Check kind and schema version of a block before the first row is read; a table without a block passes as raw.
+
+    Raises:
+        SchemaError: another kind, or a schema version newer than this nlpkit reads.
+    """
+    if block is None:
+        return
+    version = block.get("schema_version")
+    if not isinstance(version, int):
+        raise SchemaError(f"{where}: the footer block 'nlpkit' has no schema version; write the file anew")
+    if version > SCHEMA_VERSION:
+        raise SchemaError(
+            f"{where} has schema version {version}, this nlpkit ({__version__}) reads up to {SCHEMA_VERSION}; "
+            f"it was written by nlpkit {block.get('nlpkit_version')}: update nlpkit"
+        )
+    if block.get("kind") not in kinds:
+        commands = " or ".join(_WHAT_TO_RUN.get(k, f"a command that writes {k}") for k in kinds)
+        raise SchemaError(
+            f"{where} is a table of kind '{block.get('kind')}', but {' or '.join(repr(k) for k in kinds)} was needed; "
+            f"make one with: {commands}"
+        )
