@@ -118,3 +118,15 @@ def same_partition(a: Any, b: Any) -> bool:
         return False
     pairs = set(zip(a[a >= 0].tolist(), b[b >= 0].tolist(), strict=True))
     return len(pairs) == len({x for x, _ in pairs}) == len({y for _, y in pairs})
+
+
+def blobs(sizes: list[int], *, seed: int, noise: int = 0, n_dims: int = 3) -> tuple[Any, Any]:
+    """Points (N, n_dims) float32 in round groups ten apart, `noise` points between them; labels (N,), -1 for noise."""
+    rng = np.random.default_rng(seed)
+    grid = np.stack(np.meshgrid(*[np.arange(3)] * n_dims), axis=-1).reshape(-1, n_dims)
+    centers = 10.0 * grid[rng.permutation(len(grid))[: len(sizes)]]
+    points = np.concatenate([c + rng.normal(size=(n, n_dims)) for c, n in zip(centers, sizes, strict=True)])
+    points = np.concatenate([points, rng.uniform(-5, 25, (noise, n_dims))])
+    labels = np.concatenate([np.repeat(np.arange(len(sizes)), sizes), np.full(noise, -1)])
+    order = rng.permutation(len(points))
+    return points[order].astype(np.float32), labels[order].astype(np.int32)
