@@ -89,26 +89,41 @@ OWN_WORDS = 12
 SHARED_WORDS = 20
 
 
-def planted(sizes: list[int], *, seed: int, spread: float = 0.35, n_dims: int = 24) -> Planted:
-    """Documents of len(sizes) topics in random order.
+def planted(sizes: list[int], *, seed: int, spread: float = 0.35, noise: int = 0, n_dims: int = 24) -> Planted:
+    """Documents of len(sizes) topics in random order, and `noise` documents of none (label -1).
 
-    Embeddings: an axis per topic plus noise of length `spread`. Words: 8 of the 12 of the topic (named t<topic>w<number>
-    in a way that no two look alike) and 6 of the 20 that all share.
+    Embeddings: an axis per topic plus noise of length `spread`; of none: random directions. Words: 8 of the 12 of the topic
+    (named <letter><letter of the topic>own, no two alike to the eye of topic_label) and 6 of the 20 that all share.
     """
     rng = np.random.default_rng(seed)
-    labels = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
+    labels = rng.permutation(np.concatenate([np.repeat(np.arange(len(sizes)), sizes), np.full(noise, -1)]))
     centers = np.linalg.qr(rng.normal(size=(n_dims, n_dims)))[0][: len(sizes)]
     X = centers[labels] + rng.normal(scale=spread / np.sqrt(n_dims), size=(len(labels), n_dims))
+    X[labels < 0] = rng.normal(size=(noise, n_dims))
     embeddings = (X / np.linalg.norm(X, axis=1, keepdims=True)).astype(np.float32)
-    rows = []
+    first_shared = OWN_WORDS * len(sizes)
+    documents = []
     for k in labels:
         own = OWN_WORDS * k + rng.integers(0, OWN_WORDS, 8)
-        shared = OWN_WORDS * len(sizes) + rng.integers(0, SHARED_WORDS, 6)
-        rows.append(np.concatenate([own, shared]))
+        documents.append(np.concatenate([own if k >= 0 else [], first_shared + rng.integers(0, SHARED_WORDS, 6)]))
     names = [f"{chr(97 + w)}{chr(97 + k)}own" for k in range(len(sizes)) for w in range(OWN_WORDS)]
     names += [f"{chr(97 + w)}shared" for w in range(SHARED_WORDS)]
-    offsets = np.arange(len(labels) + 1, dtype=np.int64) * 14
-    return Planted(embeddings, TokenTable(offsets, np.concatenate(rows).astype(np.int32), tuple(names)), labels)
+    return Planted(embeddings, token_table(documents, names), labels)
+
+
+def token_table(documents: list[Any], terms: list[str]) -> TokenTable:
+    """A token table of documents given as term ids."""
+    offsets = np.cumsum([0, *map(len, documents)]).astype(np.int64)
+    return TokenTable(offsets, np.concatenate(documents).astype(np.int32), tuple(terms))
+
+
+def take(corpus: Planted, rows: list[int]) -> tuple[Any, TokenTable, Any]:
+    """Embeddings, tokens and usable of some documents in a given order, again and again if asked; -1: one without text."""
+    tokens = corpus.tokens
+    documents = [tokens.term_ids[tokens.offsets[d] : tokens.offsets[d + 1]] if d >= 0 else [] for d in rows]
+    usable = np.array(rows) >= 0
+    embeddings = np.where(usable[:, None], corpus.embeddings[rows], 0).astype(np.float32)
+    return embeddings, token_table(documents, list(tokens.terms)), usable
 
 
 def same_partition(a: Any, b: Any) -> bool:

@@ -140,7 +140,7 @@ def _cuts(hierarchy: Hierarchy, evidence: Evidence, smallest: int, wanted: Range
     if wanted.step is None or wanted.high is None:
         return [(size, hierarchy.cut(size)) for size in size_grid(smallest, hierarchy.n_points)]
     cuts = []
-    for k in range(wanted.high, wanted.low - 1, -wanted.step):
+    for k in reversed(range(wanted.low, wanted.high + 1, wanted.step)):
         with suppress(InputError):
             labels, size, _ = cut_exactly(hierarchy, evidence.dtm, k=k, smallest=smallest)
             cuts.append((size, labels))
