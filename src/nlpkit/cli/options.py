@@ -17,7 +17,7 @@ from nlpkit.errors import UsageError
 Inputs = Annotated[
     list[str],
     typer.Argument(
-        metavar="INPUT...",
+        metavar="INPUT",
         help="Files, directories, globs or - (stdin): jsonl json csv tsv parquet txt xml, also .gz .zst .bz2.",
         show_default=False,
     ),
