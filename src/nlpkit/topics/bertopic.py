@@ -222,11 +222,15 @@ def _describe(
     joined = labels
     if options.join_neighbors:
         joined = np.where(labels == NO_TOPIC, rule(vote(neighbours, labels))[0], labels).astype(np.int32)
-    rank = _by_size(joined, points)
-    K = len(rank)
-    found, labels = _renumber(labels, rank), _renumber(joined, rank)
-    topics = points.spread(found)
     X = embeddings[points.first]
+    assigned = joined
+    if options.assign_outliers:
+        closest, _, _ = nearest_topics(X, topic_centroids(X, labels, int(labels.max()) + 1), threads=options.threads)
+        assigned = np.where(joined == NO_TOPIC, closest, joined).astype(np.int32)
+    rank = _by_size(assigned, points)
+    K = len(rank)
+    found, joined, labels = (_renumber(x, rank) for x in (labels, joined, assigned))
+    topics = points.spread(found)
     centroids = topic_centroids(X, found, K)
     nearest, cosine, margin = nearest_topics(X, centroids, threads=options.threads)
 
@@ -239,14 +243,10 @@ def _describe(
         weights = class_tfidf(counts)
     terms = top_terms(weights, STORED_TERMS)
     coherence_terms = terms.term_ids[:, :COHERENCE_TERMS]
-    loo, _ = rule(vote(neighbours, labels))
-    agreement = float((loo == labels).mean())
+    loo, _ = rule(vote(neighbours, joined))
+    agreement = float((loo == joined).mean())
 
-    n_joined = int((points.spread(found, 0) == NO_TOPIC).sum() - (points.spread(labels, 0) == NO_TOPIC).sum())
-    moved = 0
-    if options.assign_outliers:
-        moved = int((points.spread(labels, 0) == NO_TOPIC).sum())
-        labels = np.where(labels == NO_TOPIC, nearest, labels).astype(np.int32)
+    none_found, none_joined, none_left = (int((points.spread(x, 0) == NO_TOPIC).sum()) for x in (found, joined, labels))
     topics = points.spread(labels)
     point_votes = vote(neighbours, labels, own=labels)
     votes = points.spread_votes(point_votes)
@@ -265,8 +265,8 @@ def _describe(
         diversity=unique_share(coherence_terms),
         representatives=_representatives(labels, nearest, cosine, K, points),
         centroids=centroids,
-        outliers_joined=n_joined,
-        outliers_assigned=moved,
+        outliers_joined=none_found - none_joined,
+        outliers_assigned=none_joined - none_left,
         rule_agreement=agreement,
         min_topic_size=cut_size,
         candidates=tuple(candidates),
