@@ -93,10 +93,10 @@ def choose_cut(
     """Return the layout that is used, the labels (U,) of the chosen cut and its candidates, finest first, the chosen one marked.
 
     The cuts of both layouts with a number of topics in the range and at least half of the points assigned are scored by the
-    mean of six numbers; the layout with the best cut is used. Of its cuts whose score cannot be told apart from the best,
-    the one with the number of topics nearest to ten (by ratio) is taken: a table a person reads, and MALLET's default. What
-    cannot be told apart is measured: scores that differ by less than equal cuts of the two layouts do, as in the
-    one-standard-error rule of Breiman et al. 1984. Two topics are chosen only when no cut has more, or the range says so.
+    mean of six numbers. Of the cuts whose score cannot be told apart from the best, the one with the number of topics
+    nearest to ten (by ratio) is taken: a table a person reads, and MALLET's default. What cannot be told apart is measured:
+    scores that differ by less than equal cuts of the two layouts do, as in the one-standard-error rule of Breiman et al.
+    1984. Two topics are chosen only when no cut has more, or the range says so.
 
     Args:
         hierarchies: of two layouts of the same points with different seeds.
@@ -125,14 +125,14 @@ def choose_cut(
             f"cannot cut {hierarchies[0].n_points} different documents into {wanted.low} to {wanted.high} topics of at "
             f"least {smallest} documents; give another range, or a lower --min-topic-size"
         )
-    best = max((c.score, -i, i) for i in (0, 1) for c in usable[i].values())
-    layout, candidates = best[2], usable[best[2]]
     gaps = [a.score - b.score for a, b in zip(scored[0], scored[1], strict=False) if a and b and a.k in wanted]
     noise = float(np.sqrt(np.mean(np.square(gaps)))) if gaps else 0.0
-    level = [at for at, c in candidates.items() if c.score >= best[0] - noise]
-    chosen = min(level, key=lambda at: (abs(math.log(candidates[at].k / READABLE)), -candidates[at].score))
-    candidates[chosen] = replace(candidates[chosen], chosen=True)
-    return layout, cuts[layout][chosen][1], list(candidates.values())
+    pool = [(i, at, c) for i in (0, 1) for at, c in usable[i].items()]
+    best = max(c.score for _, _, c in pool)
+    level = [entry for entry in pool if entry[2].score >= best - noise]
+    layout, at, choice = min(level, key=lambda e: (abs(math.log(e[2].k / READABLE)), -e[2].score, e[0], e[1]))
+    usable[layout][at] = replace(choice, chosen=True)
+    return layout, cuts[layout][at][1], list(usable[layout].values())
 
 
 def _cuts(hierarchy: Hierarchy, evidence: Evidence, smallest: int, wanted: Range) -> list[Cut]:
