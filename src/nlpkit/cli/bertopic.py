@@ -71,8 +71,8 @@ def bertopic_cli(
     without -o it is <input>.bertopic/ in the current directory. With --model it gives new documents the topics of a run
     and writes a document table.
 
-    --k auto tries minimum topic sizes on one cluster hierarchy, scores each by six numbers, prints the table and marks
-    the choice. --k N gives exactly N topics.
+    --k auto tries minimum topic sizes on the cluster trees of two layouts, scores each cut by six numbers, prints the
+    table and marks the choice. --k N gives exactly N topics.
 
     \b
     Examples:
