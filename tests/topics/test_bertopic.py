@@ -12,6 +12,8 @@ from sklearn.metrics import adjusted_rand_score
 from nlpkit.errors import InputError, UsageError
 from nlpkit.topics.bertopic import BertopicOptions, NumberOfTopics, TopicModel, fit_topics
 from nlpkit.topics.choose import Range
+from nlpkit.weighting.ctfidf import class_tfidf, top_terms
+from nlpkit.weighting.dtm import count_terms, group_rows
 from tests.strategies import OWN_WORDS, Planted, planted, take
 
 pytest.importorskip("hdbscan")
@@ -212,6 +214,31 @@ def test_topics_are_numbered_by_size_outliers_included(seed: int) -> None:
     corpus, options = small_group(seed)
     sizes = fit(corpus, assign_outliers=True, **options).size.tolist()
     assert sizes == sorted(sizes, reverse=True)
+
+
+def test_documents_amid_a_topic_join_it() -> None:
+    joined = 0
+    for seed in (1, 2):
+        corpus = planted(SIZES, seed=seed, spread=1.6)
+        options: dict[str, Any] = {"k": NumberOfTopics(exactly=4)}
+        left, model = fit(corpus, join_neighbors=False, **options), fit(corpus, **options)
+        assert left.outliers_joined == 0
+        assert model.outliers_joined == (left.topics == -1).sum() - (model.topics == -1).sum() >= 0
+        # who had a topic keeps it, and its words are those of the documents it was found in
+        had = left.topics >= 0
+        number = [int(model.topics[left.topics == k][0]) for k in range(4)]
+        np.testing.assert_array_equal(model.topics[had], np.array(number)[left.topics[had]])
+        np.testing.assert_array_equal(model.terms.term_ids[number], left.terms.term_ids)
+        assert model.size.tolist() == sorted(model.size.tolist(), reverse=True)
+        joined += model.outliers_joined
+    assert joined > 0
+
+
+def test_words_of_all_documents_on_request(corpus: Planted) -> None:
+    model = fit(corpus, core_terms=False)
+    counts = group_rows(count_terms(corpus.tokens), model.topics, model.n_topics)
+    best = top_terms(class_tfidf(counts), 30)
+    np.testing.assert_array_equal(model.terms.term_ids, best.term_ids)
 
 
 @pytest.mark.parametrize("k", [1, 2, 3, 4])
