@@ -1,0 +1,166 @@
+"""The rings of the package: imports point from cli to io and core, from core to kernels; the core is silent; help is light."""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "src" / "nlpkit"
+CORE = ("text", "weighting", "topics", "embed", "metrics", "kernels")
+MODULES = sorted(PACKAGE.rglob("*.py"))
+CORE_MODULES = [path for path in MODULES if path.relative_to(PACKAGE).parts[0] in CORE]
+HEAVY = (
+    "torch", "sklearn", "numba", "polars", "pyarrow", "numpy", "pandas", "transformers", "scipy", "hdbscan", "umap",
+    "sentence_transformers", "tokenizers", "safetensors", "py3langid", "stopwordsiso",
+)  # fmt: skip
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imported(tree: ast.AST, name: str, is_package: bool) -> Iterator[str]:
+    """Yield every module that is imported anywhere in a module: at the top, in a function, for types only."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = name.split(".")
+            base = base[: len(base) - node.level + is_package] if node.level else []
+            source = ".".join([*base, *([node.module] if node.module else [])])
+            yield source
+            yield from (f"{source}.{alias.name}" for alias in node.names)
+
+
+def imports_of(path: Path) -> set[str]:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return set(imported(tree, module_name(path), path.name == "__init__.py"))
+
+
+def within(name: str, package: str) -> bool:
+    return name == package or name.startswith(package + ".")
+
+
+def label(path: Path) -> str:
+    return str(path.relative_to(PACKAGE))
+
+
+def test_the_reader_of_imports_sees_all_spellings() -> None:
+    source = """
+import typer as t
+from nlpkit import cli
+from ..io import runs
+from . import hierarchy
+def f():
+    import rich.table
+"""
+    found = set(imported(ast.parse(source), "nlpkit.topics.choose", False))
+    assert {"typer", "nlpkit.cli", "nlpkit.io.runs", "nlpkit.topics.hierarchy", "rich.table"} <= found
+    assert "nlpkit.topics.x" in set(imported(ast.parse("from .x import y"), "nlpkit.topics", True))
+
+
+def test_there_is_something_to_check() -> None:
+    assert {label(p).split("/")[0] for p in CORE_MODULES} == set(CORE)
+    assert len(CORE_MODULES) > 25
+
+
+@pytest.mark.parametrize("path", CORE_MODULES, ids=label)
+def test_core_knows_neither_cli_nor_io(path: Path) -> None:
+    outer = [
+        n for n in imports_of(path) if any(within(n, p) for p in ("nlpkit.cli", "nlpkit.io", "typer", "rich", "click"))
+    ]
+    assert not outer, f"{label(path)} imports {outer}"
+
+
+@pytest.mark.parametrize("path", sorted((PACKAGE / "kernels").glob("*.py")), ids=label)
+def test_kernels_know_arrays_only(path: Path) -> None:
+    ours = [n for n in imports_of(path) if within(n, "nlpkit") and not within(n, "nlpkit.kernels")]
+    assert not ours
+    assert {n.split(".")[0] for n in imports_of(path)} <= {"__future__", "math", "numba", "numpy", "nlpkit", "typing"}
+
+
+@pytest.mark.parametrize("path", sorted((PACKAGE / "io").rglob("*.py")), ids=label)
+def test_io_knows_no_cli(path: Path) -> None:
+    outer = [n for n in imports_of(path) if any(within(n, p) for p in ("nlpkit.cli", "typer", "rich", "click"))]
+    assert not outer
+
+
+@pytest.mark.parametrize("path", MODULES, ids=label)
+def test_click_stays_unimported(path: Path) -> None:
+    assert not [n for n in imports_of(path) if within(n, "click")]  # new Typer carries its own copy
+
+
+def called(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call):
+            if isinstance(node.func, ast.Name):
+                yield node.func.id
+            elif isinstance(node.func, ast.Attribute):
+                yield f".{node.func.attr}"
+
+
+@pytest.mark.parametrize("path", [p for p in CORE_MODULES if "embed" not in p.parts], ids=label)
+def test_core_neither_prints_nor_opens(path: Path) -> None:
+    forbidden = {
+        "print",
+        "open",
+        "input",
+        ".open",
+        ".read_text",
+        ".write_text",
+        ".read_bytes",
+        ".write_bytes",
+        ".tofile",
+    }
+    assert not forbidden & set(called(path))
+
+
+@pytest.mark.parametrize("path", [p for p in CORE_MODULES if "embed" in p.parts], ids=label)
+def test_embed_reads_models_and_never_prints_or_writes(path: Path) -> None:
+    assert not {"print", "input", ".write_text", ".write_bytes", ".tofile"} & set(called(path))
+
+
+@pytest.mark.parametrize("path", MODULES, ids=label)
+def test_modules_are_short_and_say_what_they_are(path: Path) -> None:
+    source = path.read_text(encoding="utf-8")
+    assert len(source.splitlines()) < 400
+    assert ast.get_docstring(ast.parse(source))
+
+
+def heavy_modules_after(code: str) -> list[str]:
+    """Run code in a fresh process and return which heavy packages it loaded."""
+    script = f"{code}\nimport json, sys\nprint(json.dumps([n for n in {HEAVY!r} if n in sys.modules]), file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    return list(json.loads(done.stderr.splitlines()[-1]))
+
+
+def test_the_fresh_process_tells_what_it_loaded() -> None:
+    assert heavy_modules_after("import numpy") == ["numpy"]
+
+
+@pytest.mark.parametrize("module", ["nlpkit", "nlpkit.errors", "nlpkit.cli.app"])
+def test_importing_the_app_is_light(module: str) -> None:
+    assert heavy_modules_after(f"import {module}") == []
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["bertopic", "--help"], ["preprocess", "--help"]])
+def test_help_is_light(arguments: list[str]) -> None:
+    code = f"""
+import sys
+from nlpkit.cli.app import main
+sys.argv = ["nlpkit", *{arguments!r}]
+try:
+    main()
+except SystemExit as done:
+    assert not done.code, done.code
+"""
+    assert heavy_modules_after(code) == []
