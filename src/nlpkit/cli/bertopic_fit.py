@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from nlpkit.types import Float32Array, TokenTable
 
 TERMS_SHOWN = 8
+STAGES = {"neighbours": (0, 5, "neighbours"), "layout": (5, 95, "layout"), "topics": (95, 100, "choice and words")}
 
 
 def fit(
@@ -99,13 +100,13 @@ def fit(
         embeddings, encoder_info = embeddings_of(table, made_by, encoder, run.n_threads())
     usable = has_text(table.column("text"))
     with stopwatch(seconds, "topics"), console.progress("topics", 100, percent=True) as update:
-        model = fit_topics(
-            embeddings,
-            words,
-            usable,
-            options,
-            progress=lambda stage, share: update(int(100 * share), f"topics: {stage}"),
-        )
+
+        def step(stage: str, share: float) -> None:
+            start, end, name = STAGES.get(stage, (0, 100, stage))
+            update(int(start + (end - start) * share), f"topics: {name}")
+
+        model = fit_topics(embeddings, words, usable, options, progress=step)
+        update(100)
 
     parameters = {**topic_parameters(topics), "min_topic_size_in_force": model.min_topic_size}
     token_info = {**token_parameters(token_options), **found_parameters(report)} if report is not None else None

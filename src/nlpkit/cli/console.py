@@ -6,6 +6,7 @@ import json
 import logging
 import os
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -120,15 +121,22 @@ def shows_progress() -> bool:
 class Update(Protocol):
     """Takes the amount done, and a new label when the work has come to another stage."""
 
-    def __call__(self, done: int, label: str | None = None) -> None:
+    def __call__(self, done: int, label: str | None = None, /) -> None:
         """Draw."""
 
 
 @contextmanager
 def progress(label: str, total: int | None, *, percent: bool = False) -> Iterator[Update]:
-    """Yield a function that takes the amount done; draws a bar with rate and ETA on stderr when bars are shown."""
+    """Yield a function that takes the amount done; draws a bar with rate and ETA on stderr when bars are shown.
+
+    Where stderr is no terminal but bars were asked for (the log of a batch system), a line now and then takes its place.
+    """
     if not shows_progress():
-        yield lambda done, label=None: None
+        yield lambda done, label=None, /: None
+        return
+    if not sys.stderr.isatty():
+        with _lines(label, total, percent=percent) as line:
+            yield line
         return
     from rich.console import Console
     from rich.progress import (
@@ -146,11 +154,38 @@ def progress(label: str, total: int | None, *, percent: bool = False) -> Iterato
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(label, total=total, rate="")
 
-        def update(done: int, label: str | None = None) -> None:
+        def update(done: int, label: str | None = None, /) -> None:
             speed = bar.tasks[task].speed
             bar.update(task, completed=done, description=label, rate=f"{speed:,.0f}/s" if speed else "")
 
         yield update
+
+
+_SECONDS_BETWEEN_LINES = 10.0
+
+
+@contextmanager
+def _lines(label: str, total: int | None, *, percent: bool) -> Iterator[Update]:
+    start = told = time.perf_counter()
+    done, name = 0, label
+
+    def line() -> str:
+        seconds = time.perf_counter() - start
+        of = f" of {count(total)}" if total is not None else ""
+        amount = f"{done}%" if percent else f"{count(done)}{of}, {count(done / max(seconds, 1e-9))}/s"
+        left = f", about {seconds * (total - done) / done:.0f} s left" if total and 0 < done < total else ""
+        return f"{name}: {amount} after {seconds:.0f} s{left}"
+
+    def update(so_far: int, new: str | None = None) -> None:
+        nonlocal done, name, told
+        changed = new is not None and new != name
+        done, name = so_far, new or name
+        if changed or time.perf_counter() - told >= _SECONDS_BETWEEN_LINES:
+            told = time.perf_counter()
+            _write(line())
+
+    yield update
+    _write(line())
 
 
 def count(n: float) -> str:
