@@ -59,6 +59,16 @@ def test_the_root_is_never_a_topic() -> None:
     assert member.tolist() == [0] * 7
 
 
+def test_a_cluster_as_stable_as_its_parts_is_taken_whole() -> None:
+    # powers of two: cluster 1 of eight points splits into 2 and 3 of four points each, cluster 4 is beside it
+    parent = np.array([-1, 0, 1, 1, 0])
+    point_cluster = np.repeat([2, 3, 4], 4)
+    for stability, parts in ((2.0, 1), (1.9375, 2)):
+        labels, _ = excess_of_mass(point_cluster, np.ones(12), parent, np.array([0, stability, 1.0, 1.0, 0.5]), 12)
+        assert len(set(labels[:8].tolist())) == parts
+        assert len(set(labels.tolist())) == parts + 1
+
+
 @repeatable
 @given(trees_n())
 def test_single_linkage_equals_sets(tree: tuple[Any, Any]) -> None:

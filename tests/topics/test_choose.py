@@ -17,24 +17,28 @@ from nlpkit.topics.hierarchy import Hierarchy, build_hierarchy
 from nlpkit.topics.neighbours import nearest_neighbours
 from nlpkit.topics.reduce import fuzzy_graph
 from nlpkit.weighting.dtm import count_terms
-from tests.strategies import blobs, planted, token_table
+from tests.strategies import blobs, planted, same_partition, token_table
 
 pytest.importorskip("hdbscan")
 
 
+def meaning(labels: Any, rng: np.random.Generator) -> Evidence:
+    """Evidence that speaks for groups: a neighbour graph and words of each group, and words that all share."""
+    K = int(labels.max()) + 1
+    X = 0.1 * rng.normal(size=(len(labels), K)) + np.eye(K)[labels]
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    graph = fuzzy_graph(nearest_neighbours(X.astype(np.float32), k=14))
+    words = [np.concatenate([10 * k + rng.integers(0, 10, 6), 10 * K + rng.integers(0, 9, 4)]) for k in labels]
+    dtm = count_terms(token_table(words, [f"w{v}" for v in range(10 * K + 9)]))
+    return Evidence(graph, dtm, postings(dtm))
+
+
 def evidence(sizes: list[int], seed: int) -> tuple[list[Hierarchy], Evidence, Any]:
-    """Two layouts with the same planted groups, their graph, and words of each group."""
+    """Two layouts with the same planted groups, and evidence for these."""
     points, labels = blobs(sizes, seed=seed)
     rng = np.random.default_rng(seed)
     other = (points + rng.normal(scale=0.3, size=points.shape)).astype(np.float32)
-    hierarchies = [build_hierarchy(p, min_samples=5) for p in (points, other)]
-    # the graph of the groups: unit embeddings with an axis per group
-    X = 0.1 * rng.normal(size=(len(points), len(sizes))) + np.eye(len(sizes))[labels]
-    X /= np.linalg.norm(X, axis=1, keepdims=True)
-    graph = fuzzy_graph(nearest_neighbours(X.astype(np.float32), k=14))
-    words = [np.concatenate([10 * k + rng.integers(0, 10, 6), 10 * len(sizes) + rng.integers(0, 9, 4)]) for k in labels]
-    dtm = count_terms(token_table(words, [f"w{v}" for v in range(10 * len(sizes) + 9)]))
-    return hierarchies, Evidence(graph, dtm, postings(dtm)), labels
+    return [build_hierarchy(p, min_samples=5) for p in (points, other)], meaning(labels, rng), labels
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
@@ -47,6 +51,22 @@ def test_finds_the_planted_number(K: int, seed: int) -> None:
     assert layout in (0, 1)
     (chosen,) = [c for c in candidates if c.chosen]
     assert chosen.k == K
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("fine", [False, True])
+def test_words_and_neighbours_decide_between_groups_and_their_parts(fine: bool, seed: int) -> None:
+    # four groups of three parts each: the layouts offer 4 and 12 topics
+    rng = np.random.default_rng(seed)
+    group, part = np.repeat(np.arange(4), 60), np.tile(np.repeat(np.arange(3), 20), 4)
+    centers = 40.0 * np.array([[0, 0], [1, 0], [0, 1], [1, 1]])[group] + 6.0 * np.array([[0, 0], [1, 0], [0, 1]])[part]
+    layouts = [(centers + rng.normal(scale=0.7, size=centers.shape)).astype(np.float32) for _ in range(2)]
+    hierarchies = [build_hierarchy(layout, min_samples=5) for layout in layouts]
+    planted_labels = 3 * group + part if fine else group
+    _, labels, candidates = choose_cut(hierarchies, meaning(planted_labels, rng), smallest=5, wanted=Range())
+    assert {4, 12} <= {c.k for c in candidates}
+    assert labels.max() + 1 == (12 if fine else 4)
+    assert adjusted_rand_score(planted_labels, labels) > 0.9
 
 
 def test_candidates_carry_their_evidence() -> None:
@@ -104,7 +124,27 @@ def test_exactly_k(K: int) -> None:
     assert sorted(set(labels.tolist()) - {-1}) == list(range(K))
     found = hierarchy.cut(size).max() + 1
     assert len(merges) == found - K
+    # merged from the cut with the fewest topics that has enough
+    offered = {int(hierarchy.cut(n).max()) + 1 for n in range(10, 40)}
+    assert found == min(n for n in offered if n >= K)
     assert np.array_equal(labels < 0, hierarchy.cut(size) < 0)  # merging moves no document in or out
+
+
+def test_merges_as_few_topics_as_it_can() -> None:
+    # two pairs of a group of 25 and one of 15: cut into four or, where 15 are too few, into two
+    rng = np.random.default_rng(0)
+    sizes = [25, 15, 25, 15]
+    points = np.concatenate(
+        [np.array([c, 0]) + rng.normal(size=(n, 2)) for c, n in zip((0, 9, 60, 69), sizes, strict=True)]
+    )
+    hierarchy = build_hierarchy(points.astype(np.float32), min_samples=5)
+    dtm = count_terms(token_table([np.array([d // 20]) for d in range(80)], list("abcd")))
+    assert (hierarchy.cut(5).max(), hierarchy.cut(17).max()) == (3, 1)
+    labels, size, merges = cut_exactly(hierarchy, dtm, k=2, smallest=5)
+    assert size > 15
+    assert merges == []
+    assert same_partition(labels[labels >= 0], np.repeat([0, 1], 40)[labels >= 0])
+    assert len(cut_exactly(hierarchy, dtm, k=3, smallest=5)[2]) == 1
 
 
 def test_the_most_of_the_message_can_be_made() -> None:

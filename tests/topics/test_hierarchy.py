@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from nlpkit.topics.hierarchy import build_hierarchy
+from nlpkit.topics.hierarchy import Hierarchy, build_hierarchy
 from tests.strategies import blobs, same_partition
 
 hdbscan = pytest.importorskip("hdbscan")
@@ -91,6 +91,19 @@ def test_validity_equals_hdbscan() -> None:
             assert hierarchy.validity(model.labels_.astype(np.int32)) == pytest.approx(model.relative_validity_)
             compared += 1
     assert compared >= 2
+
+
+def test_validity_of_two_clusters_by_hand() -> None:
+    # a chain 0 - 1 - 2 - 3 - 4 with edges of 1, 2, 8, 4; the last point has no topic
+    tree = Hierarchy(
+        np.array([[0, 1], [1, 2], [3, 4], [2, 3]]), np.array([1.0, 2.0, 4.0, 8.0]), *[np.zeros(4, np.int64)] * 3
+    )
+    two = np.array([0, 0, 0, 1, 1], np.int32)  # sparseness 2 and 4, separation 8: 3/4 of three points, 1/2 of two
+    assert tree.validity(two) == pytest.approx((3 * 6 / 8 + 2 * 4 / 8) / 5)
+    with_outlier = np.array([0, 0, 0, 1, -1], np.int32)  # a single point is dense: 1 of one point, and one of none
+    assert tree.validity(with_outlier) == pytest.approx((3 * 6 / 8 + 1) / 5)
+    apart = np.array([0, 0, -1, 1, 1], np.int32)  # no edge between them: the longest of all is their distance
+    assert tree.validity(apart) == pytest.approx((2 * 7 / 8 + 2 * 4 / 8) / 5)
 
 
 def test_validity_is_bounded_and_prefers_the_planted_groups() -> None:

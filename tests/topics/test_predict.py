@@ -49,6 +49,20 @@ def test_training_texts_get_the_topic_they_had(corpus: Planted, fitted: tuple[To
     np.testing.assert_array_equal(found.margin, model.margin[:200])
 
 
+def test_a_training_text_keeps_what_its_neighbours_would_not_give(
+    corpus: Planted, fitted: tuple[TopicModel, Training]
+) -> None:
+    model, training = fitted
+    other = (model.topics[:200] + 1) % 4
+    arrays = (other.astype(np.int32), np.float32(0.25) * np.ones(200, np.float32), other.astype(np.int32))
+    moved = Training(training.rows, *arrays, training.margin, training.embeddings, training.centroids)
+    moved.topics[7] = 0
+    moved.topics[8] = -1
+    found = predict(moved, corpus, [7, 8])
+    assert (found.topics.tolist(), found.topic_prob.tolist()) == ([0, -1], [0.25, 0.25])
+    assert found.nearest_topic.tolist() == other[[7, 8]].tolist()
+
+
 def test_new_texts_get_the_topic_they_belong_to(corpus: Planted, fitted: tuple[TopicModel, Training]) -> None:
     model, training = fitted
     new = np.arange(200, len(corpus.labels))
