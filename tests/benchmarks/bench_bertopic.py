@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
-import resource
 import subprocess
 import sys
 import time
@@ -133,7 +132,9 @@ def score(folder: Path, tokens: Any, topics: Any, term_ids: Any) -> dict[str, An
 
 
 def _peak() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    """Peak resident MB of this process: not ru_maxrss, which a child inherits from the process that started it."""
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    return int(status.split("VmHWM:")[1].split()[0]) / 1024
 
 
 def _cost(seconds: float, before: float) -> dict[str, float]:
@@ -152,7 +153,8 @@ def child(name: str, tool: str, k: str, seed: int) -> dict[str, Any]:
 def markdown(rows: list[dict[str, Any]]) -> str:
     """Means over seeds, one line a corpus, question and tool; K and speed-up per seed where they differ."""
     lines = [
-        "| corpus (documents, classes) | question | tool | topics | unassigned | NPMI | diversity | NMI | AMI | s after embedding | peak MB |",
+        "| corpus (documents, classes) | question | tool | topics | unassigned | NPMI | diversity | NMI | AMI "
+        "| s after embedding | peak MB |",
         "|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for name in dict.fromkeys(r["corpus"] for r in rows):
@@ -196,7 +198,9 @@ def main() -> None:
             rows.append({**child(name, "bertopic", "auto", seed), "question": "auto"})
             rows.append({**child(name, "nlpkit", "auto", seed), "question": "auto"})
             for r in rows[-4:]:
-                print({k: round(v, 3) if isinstance(v, float) else v for k, v in r.items()}, file=sys.stderr, flush=True)
+                print(
+                    {k: round(v, 3) if isinstance(v, float) else v for k, v in r.items()}, file=sys.stderr, flush=True
+                )
     given.out.parent.mkdir(parents=True, exist_ok=True)
     given.out.write_text(json.dumps(rows, indent=1))
     print(markdown(rows))

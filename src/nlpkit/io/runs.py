@@ -164,6 +164,9 @@ def manifest_of(
 
 def peak_memory_mb() -> int:
     """Return the peak resident memory of this process in MB."""
+    status = Path("/proc/self/status")
+    if status.exists():  # ru_maxrss starts with what the process that started this one had
+        return round(int(status.read_text(encoding="ascii").split("VmHWM:")[1].split()[0]) / 1024)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return round(peak / (1024 * 1024 if sys.platform == "darwin" else 1024))
 
