@@ -6,6 +6,7 @@ per distinct token in `normalize` and `vocab`, not once per occurrence.
 
 from __future__ import annotations
 
+import signal
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +14,10 @@ import polars as pl
 import pyarrow as pa
 
 from nlpkit.types import IntArray, LongArray
+
+# Importing polars makes Ctrl-C restart a read that waits (SA_RESTART): a command waiting for a pipe would not end.
+if hasattr(signal, "siginterrupt"):
+    signal.siginterrupt(signal.SIGINT, True)
 
 # Inside a word: letters, marks, digits, joiners of Indic and Persian script, and the invisible hyphen.
 _IN = r"[\p{L}\p{M}\p{N}_\x{00AD}\x{200C}\x{200D}]"
