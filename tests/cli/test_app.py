@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import signal
 import subprocess
 import sys
+import termios
 import time
 from pathlib import Path
 from typing import Any
@@ -206,6 +208,9 @@ def waiting_process(command: list[Any], folder: Path) -> tuple[subprocess.Popen[
     line = b'{"text": "' + b"a river and a bridge " * 50 + b'"}\n'
     for _ in range(3000):  # 3 MB, far more than a pipe holds: the process is in its reading loop
         os.write(end, line)
+    while int.from_bytes(fcntl.ioctl(end, termios.FIONREAD, bytes(4)), sys.byteorder):
+        time.sleep(0.01)  # until it has taken all
+    time.sleep(0.3)  # and waits for more, so that the signal meets it there
     assert process.poll() is None
     return process, end
 
