@@ -312,9 +312,7 @@ def test_a_column_in_the_way_is_kept_under_another_name(x: Path, caplog: pytest.
 
 def test_missing_columns_name_the_option(x: Path) -> None:
     content = jsonl({"txt": "a", "n": 1})
-    with pytest.raises(
-        ColumnError, match=r"has no column 'text' \(found: txt, n\); did you mean 'txt'\? .*--text-col"
-    ):
+    with pytest.raises(ColumnError, match=r"has no column 'text' \(found: txt, n\); did you mean 'txt'\? .*--text-col"):
         opened(x, content)
     for role in ("id", "label", "date"):
         with pytest.raises(ColumnError, match=f"has no column 'm' .*--{role}-col"):

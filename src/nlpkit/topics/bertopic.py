@@ -307,7 +307,7 @@ def _distinct(embeddings: Float32Array, usable: BoolArray) -> _Points:
         return _Points(np.zeros(0, np.int32), of_document)
     rows = np.ascontiguousarray(embeddings[documents])
     _, first, inverse = np.unique(
-        rows.view([("row", np.void, rows.strides[0])]).ravel(), return_index=True, return_inverse=True
+        rows.view(np.dtype((np.void, rows.strides[0]))).ravel(), return_index=True, return_inverse=True
     )
     order = np.argsort(first, kind="stable")  # points in the order their first document has
     rank = np.empty_like(order)
