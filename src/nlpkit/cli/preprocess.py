@@ -102,7 +102,7 @@ def preprocess_cli(
     \b
     Examples:
       nlpkit preprocess data/samples/news.jsonl -o docs.parquet
-      nlpkit preprocess data/samples/nachrichten.jsonl --language de --min-df 3 -o docs.parquet
+      nlpkit preprocess data/samples/nachrichten.jsonl --language de --min-df 3 -o de.parquet
       nlpkit preprocess data/samples/news.jsonl --limit 2 -o - | head -c 300
     """
     from dataclasses import asdict

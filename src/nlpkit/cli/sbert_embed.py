@@ -148,8 +148,8 @@ def sbert_embed_cli(
     \b
     Examples:
       nlpkit sbert-embed data/samples/news.jsonl -o embedded.parquet
-      nlpkit sbert-embed data/samples/news.jsonl --limit 20 --precision fp32 -o embedded.parquet
-      nlpkit sbert-embed data/samples/news.jsonl --limit 20 --max-tokens 64 --offline -o embedded.parquet
+      nlpkit sbert-embed data/samples/news.jsonl --limit 20 --precision fp32 -o twenty.parquet
+      nlpkit sbert-embed data/samples/news.jsonl --limit 20 --max-tokens 64 --offline -o cut.parquet
     """
     from nlpkit.cli.pipeline import no_documents, steps, warn_dropped
     from nlpkit.cli.preprocess import dry_run

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -15,7 +14,7 @@ from nlpkit.metrics.clustering import adjusted_mutual_information, modularity
 from nlpkit.metrics.coherence import Postings, npmi_by_document
 from nlpkit.metrics.diversity import unique_share
 from nlpkit.topics.hierarchy import Hierarchy
-from nlpkit.types import CsrMatrix, IntArray
+from nlpkit.types import NO_TOPIC, CsrMatrix, IntArray
 from nlpkit.weighting.ctfidf import class_tfidf, top_terms
 from nlpkit.weighting.dtm import group_rows
 
@@ -127,7 +126,8 @@ def choose_cut(
         )
     gaps = [a.score - b.score for a, b in zip(scored[0], scored[1], strict=False) if a and b and a.k in wanted]
     noise = float(np.sqrt(np.mean(np.square(gaps)))) if gaps else 0.0
-    pool = [(i, at, c) for i in (0, 1) for at, c in usable[i].items()]
+    everything = [(i, at, c) for i in (0, 1) for at, c in usable[i].items()]
+    pool = [entry for entry in everything if entry[2].k >= FEWEST] or everything
     best = max(c.score for _, _, c in pool)
     level = [entry for entry in pool if entry[2].score >= best - noise]
     layout, at, choice = min(level, key=lambda e: (abs(math.log(e[2].k / READABLE)), -e[2].score, e[0], e[1]))
@@ -141,27 +141,28 @@ def _cuts(hierarchy: Hierarchy, evidence: Evidence, smallest: int, wanted: Range
         return [(size, hierarchy.cut(size)) for size in size_grid(smallest, hierarchy.n_points)]
     cuts = []
     for k in reversed(range(wanted.low, wanted.high + 1, wanted.step)):
-        with suppress(InputError):
+        try:
             labels, size, _ = cut_exactly(hierarchy, evidence.dtm, k=k, smallest=smallest)
-            cuts.append((size, labels))
+        except InputError:  # too many for this layout: a cut without topics keeps the place beside the other layout's
+            labels, size = np.full(hierarchy.n_points, NO_TOPIC, np.int32), smallest
+        cuts.append((size, labels))
     return cuts
 
 
 def _candidate(hierarchy: Hierarchy, evidence: Evidence, own: list[Cut], other: list[Cut], at: int) -> Candidate | None:
     """The score of a cut, its agreement taken with the equal cut of the other layout and the two beside it."""
     size, labels = own[at]
-    near = [cut[1] for cut in other[max(at - 1, 0) : at + 2]] or [labels]
+    near = [cut[1] for cut in other[max(at - 1, 0) : at + 2]]
     return score_cut(hierarchy, evidence, size, labels, near) if int(labels.max(initial=-1)) >= 0 else None
 
 
 def _usable(candidates: Sequence[Candidate | None], cuts: Sequence[Cut]) -> dict[int, Candidate]:
-    """The candidates by place that differ from the one before, assign half of the points and have three topics, where any do."""
+    """The candidates by place that differ from the one before and assign half of the points, where any do."""
     found: dict[int, Candidate] = {}
     for at, candidate in enumerate(candidates):
         if candidate and not (at and candidates[at - 1] and np.array_equal(cuts[at][1], cuts[at - 1][1])):
             found[at] = candidate
-    solid = {at: c for at, c in found.items() if c.assigned >= MIN_ASSIGNED} or found
-    return {at: c for at, c in solid.items() if c.k >= FEWEST} or solid
+    return {at: c for at, c in found.items() if c.assigned >= MIN_ASSIGNED} or found
 
 
 def score_cut(

@@ -6,18 +6,23 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from nlpkit.types import CsrMatrix, FloatArray, IntArray, TokenTable
+from nlpkit.types import CsrMatrix, FloatArray, IntArray, LongArray, TokenTable
 
 
 def count_terms(tokens: TokenTable) -> CsrMatrix:
     """Return the document-term matrix tf_dv (D, V) int32 of a token table; term ids of a row ascend."""
     # copies: summing duplicates sorts in place, and the token table is the caller's
     dtm = sparse.csr_array(
-        (np.ones(len(tokens.term_ids), np.int32), tokens.term_ids.copy(), tokens.offsets.copy()),
+        (np.ones(len(tokens.term_ids), np.int32), tokens.term_ids.copy(), _narrow(tokens.offsets)),
         shape=(tokens.n_docs, tokens.n_terms),
     )
     dtm.sum_duplicates()
     return dtm
+
+
+def _narrow(offsets: LongArray) -> IntArray | LongArray:
+    """A copy of offsets, in 32 bits where they fit: scipy widens the indices of a matrix to the type of its offsets."""
+    return offsets.astype(np.int32) if offsets[-1] <= np.iinfo(np.int32).max else offsets.copy()
 
 
 def group_rows(matrix: CsrMatrix, groups: IntArray, n_groups: int) -> CsrMatrix:
