@@ -220,6 +220,8 @@ def ended(process: subprocess.Popen[bytes], end: int, number: signal.Signals) ->
     try:
         _, err = process.communicate(timeout=60)
     finally:
+        process.kill()  # if it did not end
+        process.communicate()
         os.close(end)
     return process.returncode, err.decode()
 

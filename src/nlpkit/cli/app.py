@@ -131,7 +131,7 @@ def root(
     Or step by step:
       nlpkit preprocess data/samples/news.jsonl -o docs.parquet
       nlpkit sbert-embed docs.parquet -o embedded.parquet
-      nlpkit bertopic embedded.parquet --k auto -o run/
+      nlpkit bertopic embedded.parquet --k auto -o run2/
     """
 
 

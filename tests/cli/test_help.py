@@ -1,0 +1,88 @@
+"""Every --help: purpose, options, and examples that run as printed."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import COMMANDS, ROOT, needs_hdbscan, needs_minilm, run_cli, run_shell
+
+
+def examples(command: str) -> list[str]:
+    """The lines below 'Examples:' of a --help, as printed."""
+    lines = run_cli(command, "--help").out.splitlines()
+    found = []
+    for line in lines[lines.index("  Examples:") + 1 :]:
+        if not line.strip():
+            break
+        found.append(line.strip())
+    return found
+
+
+def run_example(line: str, folder: Path) -> None:
+    """Run a line as a user would; in this process where no shell is needed."""
+    if "|" in line:
+        run_shell(line, cwd=folder)
+    else:
+        program, *words = shlex.split(line)
+        assert program == "nlpkit"
+        run_cli(*words)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_help_has_three_examples_and_fits_a_terminal(command: str) -> None:
+    out = run_cli(command, "--help").out
+    assert run_cli(command, "-h").out == out
+    assert len(examples(command)) >= 3
+    assert all(line.startswith(f"nlpkit {command} ") for line in examples(command))
+    others = [line for line in out.splitlines() if line.strip() not in examples(command)]
+    assert max(map(len, others)) <= 80
+    assert max(map(len, out.splitlines())) <= 100
+    for option in ("--seed", "--threads", "--json", "-q, --quiet", "-v, --verbose", "--config FILE", "--dry-run", "--debug"):
+        assert re.search(rf"^ +.*{re.escape(option)}", out, re.MULTILINE), option
+    assert ("--output" in out) == (command != "info")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Where the examples find data/samples."""
+    (tmp_path / "data").symlink_to(ROOT / "data")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param("bertopic", marks=[needs_minilm, needs_hdbscan]),
+        pytest.param("preprocess"),
+        pytest.param("sbert-embed", marks=needs_minilm),
+        pytest.param("ctfidf"),
+    ],
+)
+def test_examples_run_as_printed(command: str, folder: Path) -> None:
+    for line in examples(command):
+        output = re.search(r" -o (\S+)", line)
+        run_example(line, folder)
+        if output and output[1] != "-":
+            assert (folder / output[1]).exists()
+
+
+@needs_minilm
+@needs_hdbscan
+def test_examples_of_info_run_as_printed(folder: Path, news_run: Path) -> None:
+    (folder / "run").symlink_to(news_run)
+    for line in examples("info"):
+        run_example(line, folder)
+
+
+@needs_minilm
+@needs_hdbscan
+@pytest.mark.slow
+def test_examples_of_the_program_run_as_printed(folder: Path) -> None:
+    lines = [line.strip() for line in run_cli("--help").out.splitlines() if line.startswith("    nlpkit ")]
+    assert len(lines) == 4
+    for line in lines:
+        run_example(line, folder)
