@@ -41,7 +41,16 @@ def test_every_help_has_three_examples_and_fits_a_terminal(command: str) -> None
     others = [line for line in out.splitlines() if line.strip() not in examples(command)]
     assert max(map(len, others)) <= 80
     assert max(map(len, out.splitlines())) <= 100
-    for option in ("--seed", "--threads", "--json", "-q, --quiet", "-v, --verbose", "--config FILE", "--dry-run", "--debug"):
+    for option in (
+        "--seed",
+        "--threads",
+        "--json",
+        "-q, --quiet",
+        "-v, --verbose",
+        "--config FILE",
+        "--dry-run",
+        "--debug",
+    ):
         assert re.search(rf"^ +.*{re.escape(option)}", out, re.MULTILINE), option
     assert ("--output" in out) == (command != "info")
 

@@ -112,7 +112,7 @@ class Preprocessor:
         kept = ~stopped & ~rare & ~frequent
         if not kept.any() and not stopped.all():
             raise InputError(
-                f"no term is left of {len(terms)}: --min-df {min_df:g} and --max-df {self.options.max_df:g} "
+                f"no term is left of {len(terms)}: --min-df {min_df} and --max-df {self.options.max_df} "
                 f"prune all in {n_docs} documents; lower --min-df or raise --max-df"
             )
         new_ids = np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32)
