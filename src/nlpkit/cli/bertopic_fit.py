@@ -72,13 +72,12 @@ def fit(
     token_options = tokens.options()
     check_target(target, force=out.force, directory=True)
     seconds: dict[str, float] = {}
-    with stopwatch(seconds, "read"):
-        stream = open_documents(inputs, read.read_options())
-        if run.dry_run:
-            dry_run(stream, inputs, embeds="embedding" not in stream.schema.names)
-            return
-        if find_spec("hdbscan") is None:  # said now, not after an hour of encoding
-            raise missing_extra("nlpkit bertopic", "neural")
+    if run.dry_run:
+        dry_run(inputs, read, embeds=True)
+        return
+    if find_spec("hdbscan") is None:  # said now, not after an hour of encoding
+        raise missing_extra("nlpkit bertopic", "neural")
+    with stopwatch(seconds, "read"), open_documents(inputs, read.read_options()) as stream:
         made_by = embedded_by(stream)
         table = stream.read_all()
     if not table.num_rows:

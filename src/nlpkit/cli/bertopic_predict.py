@@ -21,7 +21,7 @@ from nlpkit.io.artifacts import document_sink, footer_block, write_dropped
 from nlpkit.io.atomic import check_target
 from nlpkit.io.corpora import open_documents
 from nlpkit.io.documents import add_column, embedding_matrix
-from nlpkit.io.runs import open_run
+from nlpkit.io.runs import Run, open_run
 from nlpkit.io.spool import spool_beside
 from nlpkit.io.topic_tables import TOPIC_COLUMNS, read_training, text_hash, topic_columns
 from nlpkit.topics.predict import predict_topics
@@ -44,8 +44,7 @@ def predict(
     trained = open_run(model, ["bertopic"])
     config = trained.model_config("encoder", "dim", "n_neighbors", "rule_agreement")
     if run.dry_run:
-        stream = open_documents(inputs, read.read_options())
-        dry_run(stream, inputs, embeds="embedding" not in stream.schema.names)
+        dry_run(inputs, read, embeds=True)
         return
     target = out.target("predicted.parquet")
     if target != "-":
@@ -54,7 +53,22 @@ def predict(
         console.warn(
             "options that shape topics (--k, --n-neighbors …) were decided when the run was fitted: ignored here"
         )
-    stream = open_documents(inputs, read.read_options())
+    with open_documents(inputs, read.read_options()) as stream:
+        _predict(stream, inputs, target, trained, config, topics, encoder, run, force=out.force)
+
+
+def _predict(
+    stream: DocumentStream,
+    inputs: list[str],
+    target: str,
+    trained: Run,
+    config: dict[str, Any],
+    topics: TopicFlags,
+    encoder: EncoderFlags,
+    run: RunFlags,
+    *,
+    force: bool,
+) -> None:
     for name in TOPIC_COLUMNS:
         if name in stream.schema.names:
             console.warn(f"the column '{name}' of the input is replaced")
@@ -84,13 +98,17 @@ def predict(
             yield batch
 
     def block() -> dict[str, Any]:
-        parameters = {"model": str(model), "encoder": config["encoder"], "assign_outliers": topics.assign_outliers}
+        parameters = {
+            "model": str(trained.path),
+            "encoder": config["encoder"],
+            "assign_outliers": topics.assign_outliers,
+        }
         return footer_block(
             "documents", command="bertopic", parameters=parameters, seed=run.seed, inputs=stream.inputs, steps=steps(stream)
         )  # fmt: skip
 
     if target == "-":
-        with document_sink(target, schema, {}, force=out.force) as sink:
+        with document_sink(target, schema, {}, force=force) as sink:
             for batch in predicted():
                 sink.write(batch)
     else:
@@ -99,7 +117,7 @@ def predict(
                 spool.write(batch)
             if not counts["documents"]:
                 raise no_documents(stream, inputs)
-            with document_sink(target, schema, block(), force=out.force) as sink:
+            with document_sink(target, schema, block(), force=force) as sink:
                 for batch in spool:
                     sink.write(batch)
     if not counts["documents"]:

@@ -50,14 +50,14 @@ def ctfidf_cli(
     from nlpkit.weighting.ctfidf import class_tfidf, top_terms
     from nlpkit.weighting.dtm import count_terms, group_rows
 
-    stream = open_documents(inputs, read.read_options())
     if run.dry_run:
-        dry_run(stream, inputs)
+        dry_run(inputs, read)
         return
     target = None if out.output is None else out.table_target(out.output, "terms.parquet")
     if target not in (None, "-"):
         check_target(Path(str(target)), force=out.force)
-    table = stream.read_all()
+    with open_documents(inputs, read.read_options()) as stream:
+        table = stream.read_all()
     if not table.num_rows:
         raise no_documents(stream, inputs)
     classes, names = class_column(table, by, inputs[0])
@@ -87,8 +87,8 @@ def ctfidf_cli(
     if report is not None:
         say_tokens(report)
     if left_out:
-        what = "have no topic" if by == "topic" else f"have no value in '{by}'"
-        console.note(f"{console.counted(left_out, 'document')} that {what} are left out")
+        what = "a topic" if by == "topic" else f"a value in '{by}'"
+        console.note(f"left out: {console.counted(left_out, 'document')} without {what}")
     if target is not None:
         with document_sink(target, schema, block, force=out.force) as sink:
             for batch in result.to_batches():

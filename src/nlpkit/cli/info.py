@@ -86,11 +86,11 @@ def _corpus_facts(path: str, read: ReadFlags) -> dict[str, Any]:
     from nlpkit.io.artifacts import file_size
     from nlpkit.io.corpora import open_documents
 
-    stream = open_documents([path], read.read_options())
     rows = characters = empty = 0
-    for batch in stream:
-        lengths = [len(t) for t in batch.column("text").to_pylist()]
-        rows, characters, empty = rows + len(lengths), characters + sum(lengths), empty + lengths.count(0)
+    with open_documents([path], read.read_options()) as stream:
+        for batch in stream:
+            lengths = [len(t) for t in batch.column("text").to_pylist()]
+            rows, characters, empty = rows + len(lengths), characters + sum(lengths), empty + lengths.count(0)
     encodings = sorted({i.encoding for i in stream.inputs if i.encoding})
     return {
         "path": path,

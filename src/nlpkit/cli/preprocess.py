@@ -115,16 +115,18 @@ def preprocess_cli(
 
     options = tokens.options()
     if run.dry_run:
-        dry_run(open_documents(inputs, read.read_options()), inputs)
+        dry_run(inputs, read)
         return
     target = out.target("docs.parquet")
     if target != "-":
         check_target(Path(target), force=out.force)
-    stream = open_documents(inputs, read.read_options())
 
     from nlpkit.cli.pipeline import steps, tokenized, warn_dropped
 
-    with tokenized(stream, options, target, inputs) as (schema, batches, report):
+    with (
+        open_documents(inputs, read.read_options()) as stream,
+        tokenized(stream, options, target, inputs) as (schema, batches, report),
+    ):
         parameters = {**token_parameters(options), **found_parameters(report)}
         block = footer_block(
             "documents",
@@ -211,8 +213,15 @@ def _bound_text(bound: float) -> str:
     return f"{bound:.3g} of all" if isinstance(bound, float) else console.count(bound)
 
 
-def dry_run(stream: DocumentStream, inputs: Sequence[str], *, embeds: bool = False) -> None:
+def dry_run(inputs: Sequence[str], read: ReadFlags, *, embeds: bool = False) -> None:
     """Say how big the work is, without doing it: reads the input once. Raises InputError when there are no documents."""
+    from nlpkit.io.corpora import open_documents
+
+    with open_documents(inputs, read.read_options()) as stream:
+        _plan(stream, inputs, embeds=embeds and "embedding" not in stream.schema.names)
+
+
+def _plan(stream: DocumentStream, inputs: Sequence[str], *, embeds: bool) -> None:
     import pyarrow.compute as pc
 
     from nlpkit.cli.pipeline import no_documents

@@ -160,15 +160,13 @@ def sbert_embed_cli(
     from nlpkit.io.spool import spool_beside
 
     if run.dry_run:
-        dry_run(open_documents(inputs, read.read_options()), inputs, embeds=True)
+        dry_run(inputs, read, embeds=True)
         return
     target = out.target("embedded.parquet")
     if target != "-":
         check_target(Path(target), force=out.force)
-    stream = open_documents(inputs, read.read_options())
-    model = encoder.load(run.n_threads())
-    totals = EmbedTotals()
-    with spool_beside(target) as spool:
+    with open_documents(inputs, read.read_options()) as stream, spool_beside(target) as spool:
+        model, totals = encoder.load(run.n_threads()), EmbedTotals()
         # the footer names the inputs, which are known (rows, sha256) only when all is read
         for batch in embed_batches(iter(stream), model, totals, normalize=normalize):
             spool.write(batch)

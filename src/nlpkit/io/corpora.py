@@ -12,7 +12,8 @@ import logging
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO
+from types import TracebackType
+from typing import Any, BinaryIO, Self
 
 import pyarrow as pa
 
@@ -101,11 +102,25 @@ class DocumentStream:
         readers = [one.reader for one in inputs]
         self.blocks = [r.metadata if isinstance(r, ParquetInput) else None for r in readers]  # the footer of each input
         self.metadata: dict[str, Any] | None = self.blocks[0] if len(inputs) == 1 else None
+        self._readers = readers
         self._batches = self._read(inputs, layout, options, detected)
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         """Yield batches of at most `batch_rows` rows, fewer when documents are long."""
         return self._batches
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the files; a stream read to its end has closed them."""
+        for reader in self._readers:
+            reader.close()
 
     def read_all(self) -> pa.Table:
         """Return the documents as one table."""

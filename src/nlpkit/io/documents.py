@@ -80,7 +80,8 @@ def embedding_matrix(column: pa.ChunkedArray) -> Float32Array:
     if isinstance(array, pa.ChunkedArray):
         array = array.chunk(0)
     kind = array.type
-    if not (pa.types.is_fixed_size_list(kind) or pa.types.is_list(kind) or pa.types.is_large_list(kind)):
+    lists = pa.types.is_fixed_size_list(kind) or pa.types.is_list(kind) or pa.types.is_large_list(kind)
+    if not lists or not (pa.types.is_floating(kind.value_type) or pa.types.is_integer(kind.value_type)):
         raise ColumnError(
             f"column 'embedding' holds {kind}, lists of numbers were needed; make it with: nlpkit sbert-embed"
         )

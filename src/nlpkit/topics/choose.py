@@ -207,6 +207,11 @@ def cut_exactly(
             if best is None or key < best:
                 best = key
                 labels_of = {size: labels}
+    if best is None and not most:
+        raise InputError(
+            f"found no groups of at least {smallest} similar documents among {hierarchy.n_points} different ones; "
+            "more documents are needed, or a lower --min-topic-size or --min-samples"
+        )
     if best is None:
         raise InputError(
             f"cannot make {k} topics of at least {smallest} documents from {hierarchy.n_points} different documents: "
