@@ -119,11 +119,7 @@ def test_columns_of_the_user_keep_values_and_types(planted_run: Path, tmp_path: 
     for path in ("y.parquet", "z.parquet"):
         table = read(path)
         for name in as_stored.column_names:
-            if name not in (
-                "id",
-                "text",
-                "nothing",
-            ):  # a column without a value has no type of its own: it becomes string
+            if name not in ("id", "text", "nothing"):  # what has no value has no type: it becomes string
                 assert table.schema.field(name).type == as_stored.schema.field(name).type, name
             assert table[name].to_pylist() == as_stored[name].to_pylist(), name
     assert read("y.parquet")["tokens"][3].as_py() == []

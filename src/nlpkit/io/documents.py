@@ -38,6 +38,8 @@ def token_table(column: pa.ChunkedArray) -> TokenTable:
             )
         lengths = np.asarray(chunk.value_lengths().fill_null(0).to_numpy(zero_copy_only=False), np.int64)
         flat = chunk.flatten()
+        if pa.types.is_null(flat.type):  # no document has a token
+            flat = flat.cast(pa.string())
         if not pa.types.is_dictionary(flat.type):
             if not pa.types.is_string(flat.type) and not pa.types.is_large_string(flat.type):
                 raise ColumnError(f"column 'tokens' holds lists of {flat.type}, lists of strings were needed")

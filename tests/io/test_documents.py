@@ -1,0 +1,121 @@
+"""Columns of a document table to arrays and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nlpkit.errors import ColumnError
+from nlpkit.io.documents import (
+    add_column,
+    embedding_column,
+    embedding_field,
+    embedding_matrix,
+    token_table,
+    tokens_column,
+)
+
+tokens = st.lists(st.lists(st.sampled_from(["river", "bank", "ä", "漢字", "don't"]), max_size=6), max_size=8)
+
+
+def strings(table: Any) -> list[list[str]]:
+    at = table.offsets
+    return [[table.terms[t] for t in table.term_ids[at[d] : at[d + 1]]] for d in range(table.n_docs)]
+
+
+@given(st.lists(tokens, min_size=1, max_size=3), st.sampled_from(["list", "large", "codes"]))
+def test_tokens_to_ids_and_back(chunks: list[list[list[str]]], kind: str) -> None:
+    type_ = {
+        "list": pa.list_(pa.string()),
+        "large": pa.large_list(pa.large_string()),
+        "codes": pa.list_(pa.dictionary(pa.int32(), pa.string())),
+    }[kind]
+    column = pa.chunked_array([pa.array(chunk, type_) for chunk in chunks], type_)
+    found = token_table(column)
+    flat = [row for chunk in chunks for row in chunk]
+    assert strings(found) == flat
+    assert list(found.terms) == list(dict.fromkeys(t for row in flat for t in row))  # in order of first appearance
+    assert (found.offsets.dtype, found.term_ids.dtype) == (np.int64, np.int32)
+    back = tokens_column(found.offsets, found.term_ids, pa.array(found.terms, pa.string()))
+    assert back.to_pylist() == flat
+    assert len(back.flatten().dictionary) == len(found.terms)
+
+
+def test_tokens_of_slices_and_nulls() -> None:
+    array = pa.array([["a"], ["b", "a"], None, [], ["c"]], pa.list_(pa.string()))
+    assert strings(token_table(pa.chunked_array([array.slice(1)]))) == [["b", "a"], [], [], ["c"]]
+    assert token_table(pa.chunked_array([], pa.list_(pa.string()))).n_docs == 0
+    assert strings(token_table(pa.chunked_array([pa.array([[], []], pa.list_(pa.null()))]))) == [[], []]
+
+
+@pytest.mark.parametrize(
+    ("array", "says"),
+    [
+        (
+            pa.array(["a b"]),
+            "column 'tokens' holds string, lists of strings were needed; make it with: nlpkit preprocess",
+        ),
+        (pa.array([[1]]), "column 'tokens' holds lists of int64"),
+        (pa.array([["a", None]]), "holds null terms"),
+    ],
+)
+def test_tokens_that_are_none(array: pa.Array, says: str) -> None:
+    with pytest.raises(ColumnError, match=says):
+        token_table(pa.chunked_array([array]))
+
+
+def test_embeddings_are_normalised_and_come_back() -> None:
+    vectors = np.array([[3, 4], [0, 0], [1e-3, 0]], np.float32)
+    column = embedding_column(vectors)
+    assert column.type == pa.list_(pa.float32(), 2)
+    assert embedding_matrix(pa.chunked_array([column])).tolist() == [[np.float32(0.6), np.float32(0.8)], [0, 0], [1, 0]]
+    unit = np.array([[0.6, 0.8]], np.float32)
+    assert np.array_equal(embedding_matrix(pa.chunked_array([embedding_column(unit)])), unit)  # not a bit is changed
+
+
+@pytest.mark.parametrize(
+    "type_",
+    [
+        pa.list_(pa.float32()),
+        pa.list_(pa.float64()),
+        pa.large_list(pa.float16()),
+        pa.list_(pa.int64()),
+        pa.list_(pa.float64(), 2),
+    ],
+)
+def test_embeddings_of_other_types(type_: pa.DataType) -> None:
+    values = [[np.float16(1), np.float16(0)], [np.float16(0), np.float16(2)]]
+    array = pa.array([[int(x) for x in v] for v in values] if type_ == pa.list_(pa.int64()) else values, type_)
+    both = pa.chunked_array([array, array.slice(1)])
+    assert embedding_matrix(both).tolist() == [[1, 0], [0, 1], [0, 1]]
+
+
+@pytest.mark.parametrize(
+    ("array", "says"),
+    [
+        (pa.array(["x"]), "holds string, lists of numbers were needed; make it with: nlpkit sbert-embed"),
+        (pa.array([["x"]]), "holds list<item: string>"),
+        (pa.array([[[1.0]]]), "lists of numbers were needed"),
+        (pa.array([[1.0], [1.0, 2.0]]), "of different lengths"),
+        (pa.array([[1.0], None]), "rows without a vector"),
+        (pa.array([[1.0, float("nan")]]), "not finite"),
+        (pa.array([[1.0, float("inf")]]), "not finite"),
+        (pa.array([[1.0, None]]), "not finite|without a vector"),
+    ],
+)
+def test_embeddings_that_are_none(array: pa.Array, says: str) -> None:
+    with pytest.raises(ColumnError, match=says):
+        embedding_matrix(pa.chunked_array([array]))
+
+
+def test_a_column_is_appended_or_replaced_in_place() -> None:
+    batch = pa.record_batch({"a": [1], "b": [2]})
+    assert add_column(batch, "c", pa.array([3])).to_pylist() == [{"a": 1, "b": 2, "c": 3}]
+    assert add_column(batch, "a", pa.array(["x"])).to_pylist() == [{"a": "x", "b": 2}]
+    assert embedding_field(batch.schema, 2).names == ["a", "b", "embedding"]
+    assert embedding_field(pa.schema([("embedding", pa.string()), ("z", pa.int8())]), 2).names == ["embedding", "z"]

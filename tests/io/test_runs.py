@@ -1,0 +1,134 @@
+"""Run directories: written whole, opened after a check, described by a manifest."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from nlpkit.errors import InputError, OutputExistsError, SchemaError
+from nlpkit.io.artifacts import footer_block, read_footer
+from nlpkit.io.corpora import DroppedRow, InputInfo
+from nlpkit.io.runs import RunTables, manifest_of, open_run, peak_memory_mb, stopwatch, write_run
+
+INPUTS = [InputInfo("x.jsonl", 2, "ab" * 32, "utf-8")]
+
+
+def write(path: Path, *, dropped: tuple[DroppedRow, ...] = (), force: bool = False, **more: Any) -> Path:
+    tables = {"documents": pa.table({"id": ["a"]}), "topics": pa.table({"topic": [0]})}
+    run = RunTables(tables, {"training": pa.table({"t": [1]})}, {"kind": "bertopic", "n": 1, "name": "ä"}, dropped)
+    block = footer_block("run", command="bertopic", parameters={}, seed=1, inputs=INPUTS)
+    how: dict[str, Any] = {
+        "parameters": {"k": "auto"},
+        "seed": 1,
+        "threads": 2,
+        "inputs": INPUTS,
+        "seconds": {"a": 0.12345},
+        "results": {},
+    }
+    write_run(path, run, block, manifest_of("bertopic", **{**how, **more}), force=force)
+    return path
+
+
+def test_a_run_comes_back(tmp_path: Path) -> None:
+    run = open_run(write(tmp_path / "run"), ["bertopic", "lda-gibbs"])
+    assert run.table("documents").to_pylist() == [{"id": "a"}]
+    assert run.table("topics", ["topic"]).to_pylist() == [{"topic": 0}]
+    assert run.table("model/training").to_pylist() == [{"t": 1}]
+    assert run.model_config("kind", "name") == {"kind": "bertopic", "n": 1, "name": "ä"}
+    kinds = {"documents": "run_documents", "topics": "topics", "model/training": "model/training"}
+    for name, kind in kinds.items():
+        block = read_footer(run.path / f"{name}.parquet")
+        assert block is not None
+        assert (block["kind"], block["seed"]) == (kind, 1)
+
+
+def test_manifest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["/usr/bin/nlpkit", "bertopic", "x"])
+    path = write(tmp_path / "run")
+    manifest = open_run(path).manifest
+    assert manifest["command_line"] == ["nlpkit", "bertopic", "x"]
+    assert manifest["seconds"] == {"a": 0.123}
+    assert manifest["inputs"] == [{"path": "x.jsonl", "rows": 2, "sha256": "ab" * 32, "encoding": "utf-8"}]
+    found = {f.relative_to(path).as_posix(): hashlib.sha256(f.read_bytes()).hexdigest() for f in path.rglob("*.*")}
+    found.pop("manifest.json")
+    assert manifest["outputs"] == found
+    assert "ä" in (path / "model" / "config.json").read_text(encoding="utf-8")
+
+
+def test_dropped_rows_are_part_of_the_run(tmp_path: Path) -> None:
+    path = write(tmp_path / "run", dropped=(DroppedRow("b", "read", "text is null"),))
+    assert open_run(path).table("dropped").to_pylist() == [{"id": "b", "stage": "read", "reason": "text is null"}]
+    write(path, force=True)
+    assert not (path / "dropped.parquet").exists()
+    with pytest.raises(OutputExistsError):
+        write(path)
+
+
+def test_what_is_no_run(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="does not exist; make one with: nlpkit bertopic CORPUS -o"):
+        open_run(tmp_path / "nowhere")
+    (tmp_path / "file").write_text("x")
+    for name in ("file", "."):
+        with pytest.raises(InputError, match=r"is not a run directory \(no manifest\.json\)"):
+            open_run(tmp_path / name)
+    path = write(tmp_path / "run")
+    with pytest.raises(SchemaError, match="is a run of kind 'bertopic', one of lda-gibbs, lsa was needed"):
+        open_run(path, ["lda-gibbs", "lsa"])
+    run = open_run(path)
+    with pytest.raises(InputError, match=r"has no vocab\.parquet; it is incomplete, make it again"):
+        run.table("vocab")
+    with pytest.raises(InputError, match=r"config\.json has no 'centroids'"):
+        run.model_config("kind", "centroids")
+    (path / "model" / "config.json").unlink()
+    with pytest.raises(InputError, match="is missing; the run directory is incomplete"):
+        run.model_config()
+    (path / "topics.parquet").write_bytes((path / "documents.parquet").read_bytes())
+    with pytest.raises(SchemaError, match="is a table of kind 'run_documents', but 'topics' was needed"):
+        run.table("topics")
+
+
+@pytest.mark.parametrize(
+    ("content", "error", "says"),
+    [
+        ("{", InputError, "is not JSON"),
+        ("[]", InputError, "is not a JSON object"),
+        ('{"name": "My app"}', InputError, r"is not the manifest of an nlpkit run \(no 'schema_version'\)"),
+        (
+            '{"schema_version": 2, "nlpkit_version": "9.9"}',
+            SchemaError,
+            r"by nlpkit 9\.9 with schema version 2, .*: update nlpkit",
+        ),
+    ],
+)
+def test_manifests_that_cannot_be_used(content: str, error: type[Exception], says: str, tmp_path: Path) -> None:
+    path = write(tmp_path / "run")
+    (path / "manifest.json").write_text(content)
+    with pytest.raises(error, match=says):
+        open_run(path)
+
+
+def test_a_manifest_without_a_key(tmp_path: Path) -> None:
+    path = write(tmp_path / "run")
+    manifest = json.loads((path / "manifest.json").read_text())
+    for key in manifest:
+        (path / "manifest.json").write_text(json.dumps({k: v for k, v in manifest.items() if k != key}))
+        with pytest.raises(InputError, match=rf"no '{key}'"):
+            open_run(path)
+
+
+def test_clock_and_memory() -> None:
+    seconds: dict[str, float] = {}
+    for _ in range(2):
+        with stopwatch(seconds, "a"):
+            pass
+    with pytest.raises(ValueError, match="x"), stopwatch(seconds, "b"):
+        raise ValueError("x")
+    assert seconds.keys() == {"a", "b"}
+    assert min(seconds.values()) >= 0
+    assert 10 < peak_memory_mb() < 1_000_000
