@@ -9,10 +9,14 @@ import pytest
 
 
 @pytest.fixture(autouse=True)
-def quiet_log_again() -> Iterator[None]:
-    """Take back what a command run in this process did to the log, so that no test depends on the ones before it."""
-    logger = logging.getLogger("nlpkit")
-    before = (list(logger.handlers), logger.level, logger.propagate)
+def fresh_log() -> Iterator[None]:
+    """Take back what a command run in this process, by a test or a wider fixture, did to the log."""
+    _reset_log()
     yield
-    logger.handlers, logger.propagate = before[0], before[2]
-    logger.setLevel(before[1])
+    _reset_log()
+
+
+def _reset_log() -> None:
+    logger = logging.getLogger("nlpkit")
+    logger.handlers, logger.propagate = [], True
+    logger.setLevel(logging.NOTSET)
