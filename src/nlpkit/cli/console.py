@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import sys
@@ -11,6 +10,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
+
+from nlpkit.plain import to_json
 
 
 @dataclass(slots=True)
@@ -67,13 +68,7 @@ def warn(message: str) -> None:
 
 def emit_json(value: dict[str, Any]) -> None:
     """Print one JSON object on stdout."""
-    sys.stdout.write(json.dumps(value, ensure_ascii=False, default=_plain) + "\n")
-
-
-def _plain(value: Any) -> Any:
-    if hasattr(value, "tolist"):
-        return value.tolist()
-    return str(value)
+    sys.stdout.write(to_json(value) + "\n")
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[str] = (), title: str = "") -> None:

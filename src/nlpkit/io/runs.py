@@ -20,6 +20,7 @@ from nlpkit.io.artifacts import dropped_table, read_table, write_table
 from nlpkit.io.atomic import MANIFEST, atomic_directory
 from nlpkit.io.corpora import DroppedRow, InputInfo
 from nlpkit.io.footers import SCHEMA_VERSION
+from nlpkit.plain import to_json
 
 TOPICS_SCHEMA = pa.schema(
     [
@@ -184,7 +185,7 @@ def stopwatch(seconds: dict[str, float], stage: str) -> Iterator[None]:
 
 
 def _write_json(path: Path, value: Any) -> None:
-    path.write_text(json.dumps(value, indent=2, ensure_ascii=False, sort_keys=False) + "\n", encoding="utf-8")
+    path.write_text(to_json(value, indent=2) + "\n", encoding="utf-8")
 
 
 def _read_json(path: Path) -> dict[str, Any]:

@@ -1,0 +1,25 @@
+"""Values as JSON holds them. Imports nothing heavy: the command line uses it before anything else is loaded."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+
+def to_json(value: Any, *, indent: int | None = None) -> str:
+    """Return JSON that every reader takes: NaN and infinity, which JSON does not have, become null; arrays become lists."""
+    return json.dumps(_plain(value), ensure_ascii=False, indent=indent, allow_nan=False)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if hasattr(value, "tolist"):  # NumPy's arrays and numbers
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, str | int | bool) else str(value)
