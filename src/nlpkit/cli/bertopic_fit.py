@@ -264,8 +264,8 @@ def show_next(target: Path, model: TopicModel, seconds: dict[str, float]) -> Non
     if model.outliers_assigned:
         console.note(f"{model.outliers_assigned:,} documents without a topic were moved to their nearest one")
     console.note(
-        "every document has a nearest topic and a margin in documents.parquet; for new text the rule agrees with "
-        f"the fit on {model.rule_agreement:.0%} of these documents"
+        "documents.parquet has the nearest topic and its margin for every document; new texts get the topic of their "
+        f"neighbours, which is that of the fit for {model.rule_agreement:.0%} of the documents here"
     )
     console.note(f"wrote {target}/; next: nlpkit info {target}")
-    console.note(f"              or: nlpkit bertopic NEW.jsonl --model {target} -o out.parquet")
+    console.note(f"              or: nlpkit bertopic NEW.jsonl --model {target} -o predicted.parquet")

@@ -125,12 +125,12 @@ def _predict(
     dropped = write_dropped(target, stream.dropped, block())
     warn_dropped(stream, dropped)
     console.note(
-        f"topics of {console.counted(counts['documents'], 'document')}: {counts['known']:,} known from the fit (same topic as "
-        f"there), {counts['unassigned']:,} without a topic; on the texts of the fit the rule for new text gives the "
-        f"topic they have for {config['rule_agreement']:.0%}"
+        f"topics of {console.counted(counts['documents'], 'document')}: {counts['known']:,} known from the fit, with the topic "
+        f"they have there, {counts['unassigned']:,} without a topic; the others have the topic of their neighbours, which "
+        f"is that of the fit for {config['rule_agreement']:.0%} of its documents"
     )
     if target != "-":
-        console.note(f"wrote {target}")
+        console.note(f"wrote {target}; next: nlpkit ctfidf {target} --by topic")
         if run.json:
             console.emit_json({"output": target, **counts, "rule_agreement": config["rule_agreement"]})
 
