@@ -84,8 +84,7 @@ def tokenized(
             rows = 0
             for batch in stream:
                 encoded = work.encode(batch.column("text"))
-                codes = pa.ListArray.from_arrays(pa.array(encoded.offsets, pa.int32()), pa.array(encoded.term_ids))
-                spool.write(batch.append_column(CODES, codes))
+                spool.write(batch.append_column(CODES, codes_array(encoded)))
                 rows += batch.num_rows
                 update(rows)
         if not rows:
@@ -96,15 +95,24 @@ def tokenized(
 
         def finished() -> Iterator[pa.RecordBatch]:
             for batch in spool:
-                codes = batch.column(CODES)
-                offsets = codes.offsets.to_numpy(zero_copy_only=False).astype(np.int64)
-                ids = codes.values.slice(int(offsets[0]), int(offsets[-1] - offsets[0])).to_numpy(zero_copy_only=False)
-                pruned = prune_batch(EncodedBatch(offsets - offsets[0], ids), new_ids)
+                pruned = prune_batch(codes_of(batch.column(CODES)), new_ids)
                 column = tokens_column(pruned.offsets, pruned.term_ids, term_array)
                 plain = batch.select([n for n in batch.schema.names if n != CODES])
                 yield add_column(plain, "tokens", column)
 
         yield schema, finished(), report
+
+
+def codes_array(encoded: EncodedBatch) -> pa.ListArray:
+    """Return term ids as a column of a spool; `codes_of` reads it."""
+    return pa.ListArray.from_arrays(pa.array(encoded.offsets, pa.int32()), pa.array(encoded.term_ids))
+
+
+def codes_of(column: pa.ListArray) -> EncodedBatch:
+    """Return the term ids of a spooled column."""
+    offsets = column.offsets.to_numpy(zero_copy_only=False).astype(np.int64)
+    ids = column.values.slice(int(offsets[0]), int(offsets[-1] - offsets[0])).to_numpy(zero_copy_only=False)
+    return EncodedBatch(offsets - offsets[0], ids)
 
 
 def _with_tokens(schema: pa.Schema) -> pa.Schema:

@@ -32,30 +32,41 @@ def token_table(column: pa.ChunkedArray) -> TokenTable:
     known: dict[str, int] = {}
     offsets, ids, at = [np.zeros(1, np.int64)], [], 0
     for chunk in column.chunks:
-        if not pa.types.is_list(chunk.type) and not pa.types.is_large_list(chunk.type):
-            raise ColumnError(
-                f"column 'tokens' holds {chunk.type}, lists of strings were needed; make it with: nlpkit preprocess"
-            )
-        lengths = np.asarray(chunk.value_lengths().fill_null(0).to_numpy(zero_copy_only=False), np.int64)
-        flat = chunk.flatten()
-        if pa.types.is_null(flat.type):  # no document has a token
-            flat = flat.cast(pa.string())
-        if not pa.types.is_dictionary(flat.type):
-            if not pa.types.is_string(flat.type) and not pa.types.is_large_string(flat.type):
-                raise ColumnError(f"column 'tokens' holds lists of {flat.type}, lists of strings were needed")
-            flat = flat.dictionary_encode()
-        if flat.null_count:
-            raise ColumnError("column 'tokens' holds null terms; make it again with: nlpkit preprocess")
-        codes = flat.indices.to_numpy(zero_copy_only=False)
-        used, first = np.unique(codes, return_index=True)
-        strings = flat.dictionary.take(pa.array(used[np.argsort(first)])).to_pylist()
-        lookup = np.zeros(len(flat.dictionary), np.int32)
-        lookup[used[np.argsort(first)]] = [known.setdefault(s, len(known)) for s in strings]
-        ids.append(lookup[codes])
-        offsets.append(at + np.cumsum(lengths))
-        at = int(offsets[-1][-1]) if len(lengths) else at
+        ends, codes = token_ids(chunk, known)
+        ids.append(codes)
+        offsets.append(at + ends[1:])
+        at += int(ends[-1])
     joined = np.concatenate(ids) if ids else np.zeros(0, np.int32)
-    return TokenTable(np.concatenate(offsets), joined.astype(np.int32), tuple(known))
+    return TokenTable(np.concatenate(offsets), joined, tuple(known))
+
+
+def token_ids(column: pa.Array, known: dict[str, int]) -> tuple[LongArray, IntArray]:
+    """Return offsets (D+1,) and term ids (N,) of one chunk of a tokens column; new terms are added to `known` in order.
+
+    Raises:
+        ColumnError: the column does not hold lists of strings.
+    """
+    if not pa.types.is_list(column.type) and not pa.types.is_large_list(column.type):
+        raise ColumnError(
+            f"column 'tokens' holds {column.type}, lists of strings were needed; make it with: nlpkit preprocess"
+        )
+    lengths = np.asarray(column.value_lengths().fill_null(0).to_numpy(zero_copy_only=False), np.int64)
+    offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
+    flat = column.flatten()
+    if pa.types.is_null(flat.type):  # no document has a token
+        flat = flat.cast(pa.string())
+    if not pa.types.is_dictionary(flat.type):
+        if not pa.types.is_string(flat.type) and not pa.types.is_large_string(flat.type):
+            raise ColumnError(f"column 'tokens' holds lists of {flat.type}, lists of strings were needed")
+        flat = flat.dictionary_encode()
+    if flat.null_count:
+        raise ColumnError("column 'tokens' holds null terms; make it again with: nlpkit preprocess")
+    codes = flat.indices.to_numpy(zero_copy_only=False)
+    used, first = np.unique(codes, return_index=True)
+    in_order = used[np.argsort(first)]
+    lookup = np.zeros(len(flat.dictionary), np.int32)
+    lookup[in_order] = [known.setdefault(s, len(known)) for s in flat.dictionary.take(pa.array(in_order)).to_pylist()]
+    return offsets, lookup[codes]
 
 
 def embedding_column(embeddings: Float32Array) -> pa.FixedSizeListArray:

@@ -25,7 +25,7 @@ from nlpkit.text.language import (
 from nlpkit.text.normalize import normalize_token
 from nlpkit.text.tokenize import cut_tokens
 from nlpkit.text.vocab import EncodedBatch, Vocabulary, df_bounds
-from nlpkit.types import IntArray
+from nlpkit.types import BoolArray, IntArray, LongArray
 
 MIN_DF_AUTO_FROM = 100
 
@@ -69,6 +69,7 @@ class Preprocessor:
     _language: tuple[LanguageShare, ...] | None = None  # None: to be detected
     _stop_codes: tuple[str, ...] | None = None  # None: those of the language
     _sample: list[str] = field(default_factory=list)
+    _kept: BoolArray | None = None
 
     def encode(self, texts: pa.Array) -> EncodedBatch:
         """Cut the texts (D,) of a batch and return term ids of the growing vocabulary, stop words included."""
@@ -130,7 +131,14 @@ class Preprocessor:
             n_rare_terms=int(rare.sum()),
             n_frequent_terms=int(frequent.sum()),
         )
+        self._kept = kept
         return new_ids, tuple(t for t, k in zip(terms, kept, strict=True) if k), report
+
+    def frequencies(self) -> tuple[LongArray, LongArray]:
+        """Return cf and df (V,) of the terms that `finish` kept."""
+        assert self._vocab is not None
+        assert self._kept is not None
+        return self._vocab.cf[self._kept], self._vocab.df[self._kept]
 
     def _is_stop(self, term: str, stop: frozenset[str]) -> bool:
         return term in stop or (not self.options.lower and term.lower() in stop)

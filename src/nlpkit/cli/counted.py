@@ -1,0 +1,126 @@
+"""Documents as term counts, batch by batch: what tfidf and ctfidf start from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from nlpkit.cli import console
+from nlpkit.cli.pipeline import CODES, codes_array, codes_of, no_documents
+from nlpkit.errors import missing_column
+from nlpkit.io.documents import token_ids
+from nlpkit.io.spool import Spool, spool_beside
+from nlpkit.text.preprocess import PreprocessOptions, Preprocessor, PreprocessReport
+from nlpkit.text.vocab import EncodedBatch, prune_batch
+from nlpkit.types import CsrMatrix, IntArray, LongArray, TokenTable
+from nlpkit.weighting.dtm import count_terms
+
+if TYPE_CHECKING:
+    from nlpkit.io.corpora import DocumentStream
+
+
+@dataclass(frozen=True, slots=True)
+class CountedCorpus:
+    """A corpus as counts. terms (V,) in alphabetical (code point) order; cf, df (V,); report is None for tokens that were there."""
+
+    terms: tuple[str, ...]
+    cf: LongArray
+    df: LongArray
+    n_docs: int
+    report: PreprocessReport | None
+    _spool: Spool
+    _new_ids: IntArray  # (V_seen,) place of a spooled id in terms, -1 for none
+
+    def batches(self) -> Iterator[tuple[pa.RecordBatch, CsrMatrix]]:
+        """Yield id and the columns asked for, with the counts (D_b, V) int32 CSR of a batch, term ids of a row ascending."""
+        for batch in self._spool:
+            codes = prune_batch(codes_of(batch.column(CODES)), self._new_ids)
+            counts = count_terms(TokenTable(codes.offsets, codes.term_ids, self.terms))
+            yield batch.select([n for n in batch.schema.names if n != CODES]), counts
+
+
+@contextmanager
+def counted(
+    stream: DocumentStream,
+    options: PreprocessOptions,
+    target: str,
+    inputs: Sequence[str],
+    *,
+    columns: Sequence[str] = (),
+) -> Iterator[CountedCorpus]:
+    """Yield the counts of a document stream: of its own tokens, else of tokens made with `options`.
+
+    Args:
+        target: the output; a spool of ids lies beside it meanwhile.
+        columns: columns to keep beside id.
+
+    Raises:
+        InputError: no documents, or no term is left of some; ColumnError: a column is not there.
+    """
+    for name in columns:
+        if name not in stream.schema.names:
+            raise missing_column(", ".join(inputs), name, stream.schema.names)
+    keep = list(dict.fromkeys(["id", *columns]))
+    with spool_beside(target) as spool:
+        made = "tokens" in stream.schema.names
+        yield (_given if made else _made)(stream, options, inputs, keep, spool)
+
+
+def _made(
+    stream: DocumentStream, options: PreprocessOptions, inputs: Sequence[str], keep: list[str], spool: Spool
+) -> CountedCorpus:
+    work = Preprocessor(options)
+    with console.progress("tokens", None) as update:
+        rows = 0
+        for batch in stream:
+            encoded = work.encode(batch.column("text"))
+            spool.write(batch.select(keep).append_column(CODES, codes_array(encoded)))
+            rows += batch.num_rows
+            update(rows)
+    if not rows:
+        raise no_documents(stream, inputs)
+    new_ids, terms, report = work.finish()
+    cf, df = work.frequencies()
+    return _sorted(spool, new_ids, terms, cf, df, rows, report)
+
+
+def _given(
+    stream: DocumentStream, options: PreprocessOptions, inputs: Sequence[str], keep: list[str], spool: Spool
+) -> CountedCorpus:
+    known: dict[str, int] = {}
+    cf, df, rows = np.zeros(0, np.int64), np.zeros(0, np.int64), 0
+    for batch in stream:
+        offsets, ids = token_ids(batch.column("tokens"), known)
+        dtm = count_terms(TokenTable(offsets, ids, tuple(known)))
+        more = np.zeros(len(known) - len(cf), np.int64)
+        cf = np.concatenate([cf, more]) + np.bincount(ids, minlength=len(known))
+        df = np.concatenate([df, more]) + np.bincount(dtm.indices, minlength=len(known))
+        spool.write(batch.select(keep).append_column(CODES, codes_array(EncodedBatch(offsets, ids))))
+        rows += batch.num_rows
+    if not rows:
+        raise no_documents(stream, inputs)
+    return _sorted(spool, np.arange(len(known), dtype=np.int32), tuple(known), cf, df, rows, None)
+
+
+def _sorted(
+    spool: Spool,
+    new_ids: IntArray,
+    terms: tuple[str, ...],
+    cf: LongArray,
+    df: LongArray,
+    n_docs: int,
+    report: PreprocessReport | None,
+) -> CountedCorpus:
+    """Number the terms alphabetically: an order that does not depend on which document comes first."""
+    order = sorted(range(len(terms)), key=terms.__getitem__)
+    place = np.empty(len(terms) + 1, np.int32)
+    place[order] = np.arange(len(terms), dtype=np.int32)
+    place[-1] = -1  # what new_ids == -1 points to
+    return CountedCorpus(
+        tuple(terms[i] for i in order), cf[order], df[order], n_docs, report, spool, place[new_ids].astype(np.int32)
+    )
