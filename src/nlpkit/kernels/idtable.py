@@ -1,0 +1,108 @@
+"""A hash table that numbers int64 keys in order of first insertion.
+
+Open addressing with linear probing, at most half full. A slot holds an id and `keys[id]` the key, so that the keys lie
+together in the order of their ids: frequent keys come early and stay in the cache, and a table remembers what it numbered.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numba
+import numpy as np
+
+
+class IdTable(NamedTuple):
+    """slots (C,) int32, C a power of two: an id, -1 where empty; keys (C // 2,) int64 by id; size (1,) int64, ids given."""
+
+    slots: np.ndarray
+    keys: np.ndarray
+    size: np.ndarray
+
+
+def new_table(capacity: int) -> IdTable:
+    """Return an empty table with room for at least `capacity` keys before it must grow."""
+    room = 1 << max(capacity - 1, 1).bit_length()
+    return IdTable(np.full(2 * room, -1, np.int32), np.empty(room, np.int64), np.zeros(1, np.int64))
+
+
+@numba.njit(nogil=True, cache=True, inline="always")
+def first_slot(key, n_slots):  # type: ignore[no-untyped-def]
+    """Return where the search for a key begins. Halves times 32-bit constants never pass 64 bits: no wrap in plain Python."""
+    low, high = np.uint64(key & 0xFFFFFFFF), np.uint64((key >> 32) & 0xFFFFFFFF)
+    x = (low * np.uint64(0x9E3779B1)) ^ (high * np.uint64(0x85EBCA77))
+    x = (x ^ (x >> np.uint64(32))) & np.uint64(0xFFFFFFFF)
+    x = x * np.uint64(0xC2B2AE3D)
+    return np.int64((x ^ (x >> np.uint64(29))) & np.uint64(n_slots - 1))
+
+
+@numba.njit(nogil=True, cache=True)
+def find(table, key):  # type: ignore[no-untyped-def]
+    """Return the id of a key, -1 if it has none."""
+    slots, keys = table.slots, table.keys
+    at = first_slot(key, len(slots))
+    while slots[at] >= 0 and keys[slots[at]] != key:
+        at = (at + 1) & (len(slots) - 1)
+    return slots[at]
+
+
+@numba.njit(nogil=True, cache=True)
+def insert(table, key):  # type: ignore[no-untyped-def]
+    """Return the id of a key, the next one if it is new. The table must have room: see `with_room`."""
+    slots, keys = table.slots, table.keys
+    at = first_slot(key, len(slots))
+    while slots[at] >= 0:
+        if keys[slots[at]] == key:
+            return slots[at]
+        at = (at + 1) & (len(slots) - 1)
+    found = table.size[0]
+    slots[at] = found
+    keys[found] = key
+    table.size[0] = found + 1
+    return slots[at]
+
+
+@numba.njit(nogil=True, cache=True)
+def with_room(table, n_new):  # type: ignore[no-untyped-def]
+    """Return the table, or a larger copy with the same ids when n_new further keys do not fit in."""
+    n = table.size[0]
+    room = len(table.keys)
+    if n + n_new <= room:
+        return table
+    while n + n_new > room:
+        room *= 2
+    slots = np.full(2 * room, np.int32(-1), np.int32)
+    keys = np.empty(room, np.int64)
+    keys[:n] = table.keys[:n]
+    for i in range(n):
+        at = first_slot(keys[i], len(slots))
+        while slots[at] >= 0:
+            at = (at + 1) & (len(slots) - 1)
+        slots[at] = i
+    return IdTable(slots, keys, table.size)
+
+
+@numba.njit(nogil=True, cache=True)
+def _insert_until_full(table, keys, ids, start):  # type: ignore[no-untyped-def]
+    for i in range(start, len(keys)):
+        if table.size[0] == len(table.keys):
+            return i
+        ids[i] = insert(table, keys[i])
+    return len(keys)
+
+
+@numba.njit(nogil=True, cache=True)
+def insert_all(table, keys, ids):  # type: ignore[no-untyped-def]
+    """Fill ids (N,) int32 with the ids of keys (N,) int64, new ones numbered in order; return the table, grown if need be."""
+    done = 0
+    while done < len(keys):
+        table = with_room(table, 1)
+        done = _insert_until_full(table, keys, ids, done)
+    return table
+
+
+@numba.njit(nogil=True, cache=True)
+def find_all(table, keys, ids):  # type: ignore[no-untyped-def]
+    """Fill ids (N,) int32 with the ids of keys (N,) int64, -1 where a key has none."""
+    for i in range(len(keys)):
+        ids[i] = find(table, keys[i])

@@ -1,0 +1,108 @@
+"""Sequences of neighbouring terms (n-grams) as terms of their own, batch by batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from nlpkit.errors import UsageError
+from nlpkit.kernels.idtable import IdTable, new_table
+from nlpkit.kernels.ngrams import count_occurrences, number_ngrams, spell_ngrams
+from nlpkit.text.vocab import EncodedBatch
+from nlpkit.types import IntArray, LongArray, TokenTable
+
+
+class NgramVocabulary:
+    """N-grams of n_min to n_max neighbouring terms in order of first appearance, with collection and document frequency.
+
+    The n-grams of a document at its positions i = 1 … L: (w_i), (w_i, w_i+1), … as far as they lie in the document; a
+    term id below 0 is a gap that no n-gram holds. Same counts as scikit-learn's CountVectorizer(ngram_range=(n_min, n_max)).
+
+    Raises:
+        UsageError: not 1 ≤ n_min ≤ n_max.
+    """
+
+    def __init__(self, n_min: int, n_max: int) -> None:
+        if not 1 <= n_min <= n_max:
+            raise UsageError(f"n-grams of {n_min} to {n_max} terms: give two numbers from 1 on, the smaller one first")
+        self.n_min, self.n_max = n_min, n_max
+        self.n_docs = 0
+        self._stems: IdTable = new_table(1024)
+        self._grams: IdTable = new_table(1024)
+        self._counts = OccurrenceCounts()
+
+    def __len__(self) -> int:
+        """V, the number of different n-grams so far."""
+        return int(self._grams.size[0])
+
+    @property
+    def cf(self) -> LongArray:
+        """(V,) occurrences of each n-gram."""
+        return self._counts.cf[: len(self)]
+
+    @property
+    def df(self) -> LongArray:
+        """(V,) documents that hold each n-gram."""
+        return self._counts.df[: len(self)]
+
+    def encode(self, batch: EncodedBatch) -> EncodedBatch:
+        """Return the n-grams of a batch of unigrams as ids, adding new ones and counting cf and df."""
+        lengths = np.diff(batch.offsets)
+        room = sum(int(np.maximum(lengths - (n - 1), 0).sum()) for n in range(self.n_min, self.n_max + 1))
+        offsets, ids = np.empty(len(batch.offsets), np.int64), np.empty(room, np.int32)
+        self._stems, self._grams = number_ngrams(
+            self._stems, self._grams, batch.offsets, batch.term_ids, self.n_min, self.n_max, offsets, ids
+        )
+        found = EncodedBatch(offsets, ids[: offsets[-1]])
+        self._counts.add(found, n_terms=len(self))
+        self.n_docs += len(lengths)
+        return found
+
+    def words(self, ids: IntArray | LongArray) -> list[tuple[int, ...]]:
+        """Return the unigram ids of some n-grams."""
+        words, lengths = np.empty((len(ids), self.n_max), np.int32), np.empty(len(ids), np.int64)
+        spell_ngrams(self._stems.keys, self._grams.keys, np.asarray(ids, np.int64), self.n_min, words, lengths)
+        return [tuple(row[:n]) for row, n in zip(words.tolist(), lengths.tolist(), strict=True)]
+
+    def terms(self, unigram_terms: Sequence[str], ids: IntArray | LongArray, sep: str = " ") -> list[str]:
+        """Return the strings of some n-grams: their unigrams with `sep` between them."""
+        return [sep.join([unigram_terms[w] for w in words]) for words in self.words(ids)]
+
+
+class OccurrenceCounts:
+    """Collection and document frequency of ids that come in batches; both arrays are at least as long as ids were seen."""
+
+    def __init__(self) -> None:
+        self.cf: LongArray = np.zeros(1024, np.int64)
+        self._df: IntArray = np.zeros(1024, np.int32)
+        self._last_doc: IntArray = np.full(1024, -1, np.int32)
+        self._n_docs = 0
+
+    @property
+    def df(self) -> LongArray:
+        """Documents of each id."""
+        return self._df.astype(np.int64)
+
+    def add(self, batch: EncodedBatch, *, n_terms: int) -> None:
+        """Count the documents of a batch whose ids are below n_terms; ids below 0 are gaps."""
+        more = max(n_terms - len(self.cf), 0)
+        if more:
+            more = max(more, len(self.cf) // 2)
+            self.cf = np.concatenate([self.cf, np.zeros(more, np.int64)])
+            self._df = np.concatenate([self._df, np.zeros(more, np.int32)])
+            self._last_doc = np.concatenate([self._last_doc, np.full(more, -1, np.int32)])
+        count_occurrences(batch.offsets, batch.term_ids, self._n_docs, self.cf, self._df, self._last_doc)
+        self._n_docs += len(batch.offsets) - 1
+
+
+def expand_ngrams(tokens: TokenTable, n_min: int, n_max: int, sep: str = " ") -> TokenTable:
+    """Return a token table with the n-grams of each document as its terms, see `NgramVocabulary`.
+
+    Raises:
+        UsageError: not 1 ≤ n_min ≤ n_max.
+    """
+    vocab = NgramVocabulary(n_min, n_max)
+    found = vocab.encode(EncodedBatch(tokens.offsets, tokens.term_ids))
+    terms = vocab.terms(tokens.terms, np.arange(len(vocab)), sep)
+    return TokenTable(found.offsets, found.term_ids, tuple(terms))
