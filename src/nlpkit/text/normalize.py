@@ -5,68 +5,128 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
-from functools import lru_cache
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from nlpkit.text.kinds import kind_of, trim_url
+from nlpkit.text.scripts import RUNS, UNSPACED
+from nlpkit.text.segment import ngrams
+
+MAX_TERM_LENGTH = 64
+MAX_ADDRESS_LENGTH = 2048
 
 _INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u2060\ufeff"))
 _APOSTROPHES = {ord("’"): "'", ord("‘"): "'", ord("‐"): "-", ord("‑"): "-"}
 _JOINERS = frozenset("_'’‘&-‐‑\u00ad\u200c\u200d")
-# Scripts written without spaces. Ranges of the Unicode blocks in everyday use.
-_HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002ffff々〆"
-_KATAKANA = "\u30a0-\u30ff\u31f0-\u31ff\uff66-\uff9f"
-_HIRAGANA = "\u3040-\u309f"
-_SOUTH_EAST = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer
-_UNSPACED = re.compile(f"[{_HAN}{_KATAKANA}{_HIRAGANA}{_SOUTH_EAST}]")
-_RUNS = re.compile(
-    f"([{_HAN}]+)|([{_KATAKANA}]+)|([{_HIRAGANA}]+)|([{_SOUTH_EAST}]+)|([^{_HAN}{_KATAKANA}{_HIRAGANA}{_SOUTH_EAST}]+)"
-)
-MAX_TERM_LENGTH = 64
+_EDGES = "_'-&"
+
+
+@dataclass(frozen=True, slots=True)
+class Normalizer:
+    """What a raw token stands for: no term for junk, one for a word, several where words are written unspaced.
+
+    Steps: tags fall away, and so do addresses, e-mails, hashtags, names, numbers and emoji that `keep` does not name
+    (kinds.KINDS); entities become the characters they name; Unicode NFC; invisible hyphens and spaces removed;
+    typographic apostrophes and hyphens made plain; an elided article (l', d', dell') cut off; lower case; lemma; stem.
+    A word without a letter falls away, as does one longer than 64 characters. Runs of Chinese, Japanese, Thai, Lao,
+    Burmese and Khmer go through `segment`. A word that `stop` knows passes as it is, so that a list of stop words finds
+    it whatever its lemma would be. Nothing depends on the words before or after.
+    """
+
+    lower: bool = True
+    keep: frozenset[str] = frozenset()
+    segment: Callable[[str], Sequence[str]] = ngrams
+    lemma: Callable[[str], str] | None = None
+    stem: Callable[[str], str] | None = None
+    stop: Callable[[str], bool] | None = None  # of a lower-cased word
+    elisions: frozenset[str] = frozenset()  # what may stand before an apostrophe, lower-cased: l, d, qu
+    min_length: int = 2  # of words in scripts with spaces
+
+    def __call__(self, raw: str) -> tuple[str, ...]:
+        """Return the terms of a raw token."""
+        if raw.isascii() and raw.isalpha():  # nearly every word of most corpora: nothing to clean
+            if not self.min_length <= len(raw) <= MAX_TERM_LENGTH:
+                return ()
+            if self.lower and self.lemma is None and self.stem is None:
+                return (raw.lower(),)
+            return self._finish(raw)
+        return self._slow(raw) if raw else ()
+
+    def _slow(self, raw: str) -> tuple[str, ...]:
+        if raw.isalpha() and unicodedata.is_normalized("NFC", raw) and not UNSPACED.search(raw):
+            return self._word(raw)
+        if self.keep and (kind := kind_of(raw)) in self.keep:
+            return self._kept(raw, kind)
+        if raw[0] == "<" or "@" in raw or "://" in raw or raw[:4].lower() == "www.":
+            return ()
+        if ";" in raw:
+            return tuple(term for word in _read_entities(raw) for term in self(word))
+        token = unicodedata.normalize("NFC", raw).translate(_INVISIBLE).translate(_APOSTROPHES).strip(_EDGES)
+        if UNSPACED.search(token):
+            return tuple(term for run in RUNS.finditer(token) for term in self._run(run))
+        return self._word(token)
+
+    def _run(self, run: re.Match[str]) -> tuple[str, ...]:
+        east, south_east, other = run.groups()
+        if other is None:
+            return tuple(word for word in self.segment(east or south_east) if _is_term(word))
+        if "number" in self.keep and kind_of(other) == "number":
+            return self._kept(other, "number")
+        return self._word(other.strip(_EDGES))
+
+    def _word(self, token: str) -> tuple[str, ...]:
+        if self.elisions and "'" in token:
+            head, _, rest = token.partition("'")
+            if head.lower() in self.elisions:
+                token = rest
+        return self._finish(token) if len(token) >= self.min_length and _is_term(token) else ()
+
+    def _finish(self, token: str) -> tuple[str, ...]:
+        term = lower_case(token) if self.lower else token
+        if self.lemma is None and self.stem is None:
+            return (term,)
+        if self.stop is not None and self.stop(lower_case(token)):
+            return (term,)
+        if self.lemma is not None:
+            term = self.lemma(token)
+            if self.lower:
+                term = lower_case(term)
+        if self.stem is not None:
+            term = self.stem(term)
+        return (term,) if term else ()
+
+    def _kept(self, raw: str, kind: str) -> tuple[str, ...]:
+        token = unicodedata.normalize("NFC", html.unescape(raw))
+        if kind == "url":
+            token = trim_url(token)
+        elif kind == "email":
+            token = token.strip(".-+%_").lower()
+        elif kind in ("hashtag", "mention"):
+            token = "#@"[kind == "mention"] + token[1:].translate(_INVISIBLE).rstrip(".-")
+        if self.lower and kind in ("hashtag", "mention", "number"):
+            token = lower_case(token)
+        return (token,) if 0 < len(token) <= MAX_ADDRESS_LENGTH else ()
+
+
+_PLAIN = Normalizer()
+_CASED = Normalizer(lower=False)
 
 
 def normalize_token(raw: str, *, lower: bool = True) -> tuple[str, ...]:
-    """Return the terms of a raw token: none for junk, one for a word, several where words are written unspaced.
+    """Return the terms of a raw token with the defaults of `Normalizer`."""
+    return _PLAIN(raw) if lower else _CASED(raw)
 
-    Steps: tags, addresses and e-mails fall away; entities become the characters they name; Unicode NFC; invisible hyphens
-    and spaces removed; typographic apostrophes and hyphens made plain; lower case; a token without a letter (numbers)
-    falls away, as does one longer than 64 characters. Runs of Han characters become overlapping pairs (the usual index
-    terms of Chinese retrieval without a segmenter, Nie & Ren 1999); Katakana runs stay whole, Hiragana runs (endings,
-    particles) fall away; Thai, Lao, Burmese and Khmer become overlapping triples.
-    """
-    if raw[0] == "<" or "@" in raw or "://" in raw or raw[:4].lower() == "www.":
-        return ()
-    if ";" in raw:
-        return tuple(term for word in _read_entities(raw) for term in normalize_token(word, lower=lower))
-    token = unicodedata.normalize("NFC", raw).translate(_INVISIBLE).translate(_APOSTROPHES).strip("_'-&")
-    if lower:
-        token = token.lower().replace("i\u0307", "i")  # Turkish İ: its lower case is i, not i with one more dot
-    if _UNSPACED.search(token):
-        return tuple(part for run in _RUNS.finditer(token) for part in _split_run(run))
-    return (token,) if _is_word(token) else ()
+
+def lower_case(token: str) -> str:
+    """Return a token in lower case; the lower case of Turkish İ is i, not i with one more dot, and ß stays."""
+    return token.lower() if token.isascii() else token.lower().replace("i\u0307", "i")
+
+
+def _is_term(token: str) -> bool:
+    return len(token) <= MAX_TERM_LENGTH and any(map(str.isalpha, token))
 
 
 def _read_entities(raw: str) -> list[str]:
     """Return the words of a token with character entities: a space, a bracket or a dash named by one ends a word."""
     text = html.unescape(raw).replace(";", " ")
     return "".join(c if c in _JOINERS or unicodedata.category(c)[0] in "LMN" else " " for c in text).split()
-
-
-def _split_run(run: re.Match[str]) -> tuple[str, ...]:
-    han, katakana, hiragana, south_east, other = run.groups()
-    if han:
-        return _shingles(han, 2)
-    if katakana:
-        return (katakana,) if len(katakana) > 1 else ()
-    if hiragana:
-        return ()
-    if south_east:
-        return _shingles(south_east, 3)
-    other = other.strip("_'-&")
-    return (other,) if _is_word(other) else ()
-
-
-@lru_cache(maxsize=4096)
-def _shingles(run: str, n: int) -> tuple[str, ...]:
-    return (run,) if len(run) <= n else tuple(run[i : i + n] for i in range(len(run) - n + 1))
-
-
-def _is_word(token: str) -> bool:
-    return 1 < len(token) <= MAX_TERM_LENGTH and any(c.isalpha() for c in token)

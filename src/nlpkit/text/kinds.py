@@ -1,0 +1,110 @@
+"""Tokens that are no plain words and are kept on request: addresses, e-mails, hashtags, names, numbers, emoji.
+
+A pattern per kind in the syntax of the Rust crate `regex` cuts them out of a text, `kind_of` tells what was cut.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+
+from nlpkit.errors import UsageError
+
+KINDS = ("url", "email", "hashtag", "mention", "number", "emoji")
+
+TAG_PATTERN = r"</?[A-Za-z][^<>]{0,300}>"  # HTML and XML
+URL_PATTERN = r"(?i:https?://|ftp://|www\.)[^\s<>\"]+"
+EMAIL_PATTERN = r"[\p{L}\p{N}._%+\-]+@[\p{L}\p{N}\-]+(?:\.[\p{L}\p{N}\-]+)+"
+
+_IN = r"[\p{L}\p{M}\p{N}_\x{00AD}\x{200C}\x{200D}]"
+# \B: nothing of a word stands before the sign, so name@host and C# are no mention and no hashtag
+_HASHTAG = r"\B[#＃][\p{N}_]*[\p{L}\p{M}][\p{L}\p{M}\p{N}_\x{200C}\x{200D}]*"
+_MENTION = r"\B[@＠][\p{L}\p{N}_]+(?:[.\-][\p{L}\p{N}_]+)*(?:@[\p{L}\p{N}\-]+(?:\.[\p{L}\p{N}\-]+)+)?"
+# Words that begin with digits (2nd, 24-hour, 1990s, 3D) come before numbers, which would cut them in two.
+_DIGIT_WORD = rf"\p{{N}}+(?:['’\-‐‑]\p{{N}}+)*(?:['’&\-‐‑]?[\p{{L}}_]){_IN}*(?:['’‘&\-‐‑][\p{{L}}\p{{N}}]{_IN}*)*"
+# 12, 1,000.50, 3:1, 01.02.2006, 2024-03-05, $12.40, 5€, 82%, $3.5bn
+_NUMBER = (
+    r"\p{Sc}\p{N}+(?:[.,:/'’\-–]\p{N}+)*(?i:(?:[kmbt]|mn|bn|tn|mio|mrd)\b)?"
+    r"|\p{N}+(?:[.,:/'’\-–]\p{N}+)*[%‰\p{Sc}]?"
+)
+# Signs that Unicode calls pictographic but that are type in most texts, unless a variation selector follows.
+_TYPE = r"©®‼⁉™ℹ〰〽㊗㊙\x{2190}-\x{21FF}\x{25A0}-\x{25FF}"
+_SIGN = r"[\p{Emoji}&&\p{Extended_Pictographic}]"
+_TONE = r"(?:\x{FE0F}?\p{Emoji_Modifier}|\x{FE0F})?"
+_EMOJI = (
+    r"[\x{1F1E6}-\x{1F1FF}]{2}"  # flags of countries
+    r"|[0-9#*]\x{FE0F}?\x{20E3}"  # keycaps
+    rf"|(?:[{_SIGN}--[{_TYPE}]]{_TONE}|[{_TYPE}&&{_SIGN}]\x{{FE0F}})"
+    rf"(?:[\x{{E0020}}-\x{{E007F}}]+|(?:\x{{200D}}{_SIGN}{_TONE})*)"  # flags of regions; families, professions
+)
+_PATTERNS = (("hashtag", _HASHTAG), ("mention", _MENTION), ("emoji", _EMOJI), ("number", f"{_DIGIT_WORD}|{_NUMBER}"))
+
+_PICTURES = re.compile(
+    "[\U0001f1e6-\U0001f1ff\U0001f000-\U0001faff\u2190-\u21ff\u2300-\u27bf\u2900-\u297f\u2b00-\u2bff"
+    "\u203c\u2049\u2122\u2139\u3030\u303d\u3297\u3299\u00a9\u00ae]|[0-9#*]\ufe0f?\u20e3"
+)
+_CLOSING = {")": "(", "]": "[", "}": "{", "›": "‹", "»": "«", "”": "“"}
+
+
+def check_kinds(keep: Iterable[str]) -> frozenset[str]:
+    """Return the kinds to keep as a set.
+
+    Raises:
+        UsageError: a name is no kind.
+    """
+    names = frozenset(keep)
+    for name in sorted(names - set(KINDS)):
+        raise UsageError(f"'{name}' is no kind of token that can be kept; there are {', '.join(KINDS)}")
+    return names
+
+
+def keep_patterns(keep: Iterable[str]) -> list[str]:
+    """Return alternatives (Rust `regex` syntax) that cut the kinds to keep, to be tried before the words.
+
+    Tags, addresses and e-mails come first whatever is kept: a number or a hashtag inside of one is no token.
+
+    Raises:
+        UsageError: a name is no kind.
+    """
+    names = check_kinds(keep)
+    if not names:
+        return []
+    return [TAG_PATTERN, URL_PATTERN, EMAIL_PATTERN, *(pattern for kind, pattern in _PATTERNS if kind in names)]
+
+
+def kind_of(raw: str) -> str:
+    """Return the kind of a raw token: one of `KINDS`, "tag", or "word" for everything else."""
+    first = raw[:1]
+    if first == "<":
+        return "tag"
+    if "://" in raw or raw[:4].lower() == "www.":
+        return "url"
+    if first in "@＠" and len(raw) > 1:
+        return "mention"
+    if "@" in raw:
+        return "email"
+    if _PICTURES.match(raw):
+        return "emoji"
+    if first in "#＃" and len(raw) > 1:
+        return "hashtag"
+    return "number" if _is_number(raw) else "word"
+
+
+def _is_number(raw: str) -> bool:
+    """Tell whether a token is digits with marks between, before or after them; money may end in bn, m, k."""
+    first = raw[:1]
+    if first and unicodedata.category(first) == "Sc":
+        return raw[1:2].isnumeric()
+    return first.isnumeric() and not any(map(str.isalpha, raw))
+
+
+def trim_url(raw: str) -> str:
+    """Return an address without the punctuation of the sentence around it: marks at its end and brackets never opened."""
+    while raw:
+        last = raw[-1]
+        if last in ".,;:!?'\"’‘…*" or (last in _CLOSING and raw.count(last) > raw.count(_CLOSING[last])):
+            raw = raw[:-1]
+        else:
+            break
+    return raw
