@@ -16,6 +16,7 @@ Float32Array: TypeAlias = npt.NDArray[np.float32]
 IntArray: TypeAlias = npt.NDArray[np.int32]
 LongArray: TypeAlias = npt.NDArray[np.int64]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
+ByteArray: TypeAlias = npt.NDArray[np.uint8]
 CsrMatrix: TypeAlias = Any  # scipy.sparse.csr_array; scipy ships no types and the alias keeps scipy unimported
 
 NO_TOPIC = -1

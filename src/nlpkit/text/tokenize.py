@@ -1,19 +1,24 @@
-"""Raw texts to raw tokens: one regular-expression pass in Rust (polars), tokens as dictionary codes.
+"""Raw texts to raw tokens as codes, each distinct token once.
 
-The pass only cuts; everything that looks at a token (case, junk, scripts without spaces, stop words) is done once
-per distinct token in `normalize` and `vocab`, not once per occurrence.
+Two engines cut alike: a Numba scanner of the word pattern (the default), and the regular expressions of the Rust `regex`
+crate (by way of polars) for every other pattern. Both only cut; everything that looks at a token (case, junk, scripts
+without spaces, stop words) is done once per distinct token in `normalize` and `vocab`, not once per occurrence.
 """
 
 from __future__ import annotations
 
 import signal
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from nlpkit.types import IntArray, LongArray
+from nlpkit.errors import UsageError
+from nlpkit.kernels import scan
+from nlpkit.text.bytestable import BytesTable
+from nlpkit.types import ByteArray, IntArray, LongArray
 
 # Importing polars makes Ctrl-C restart a read that waits (SA_RESTART): a command waiting for a pipe would not end.
 if hasattr(signal, "siginterrupt"):
@@ -21,42 +26,157 @@ if hasattr(signal, "siginterrupt"):
 
 # Inside a word: letters, marks, digits, joiners of Indic and Persian script, and the invisible hyphen.
 _IN = r"[\p{L}\p{M}\p{N}_\x{00AD}\x{200C}\x{200D}]"
+# Between two parts of a word: don't, state-of-the-art, AT&T
+_JOIN = r"['’‘&\-‐‑]"
+# Before the @ of an e-mail address.
+_LOCAL = r"[\p{L}\p{N}._%+\-]"
 # Character entities: names and numbers.
 _ENTITY = r"&(?:[A-Za-z][A-Za-z0-9]{1,30}|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});"
 # Order matters: what is matched first is one token. The first three are junk that `normalize` throws away whole; a word
 # takes the entities in it along (caf&eacute;, S&amp;P, one&nbsp;two), and `normalize` reads them.
 WORD_PATTERN = "|".join(
     [
-        r"</?[A-Za-z][^<>]{0,300}>",  # HTML and XML tags
-        r"(?i:https?://|www\.)[^\s<>\"]+",  # addresses on the web
-        r"[\p{L}\p{N}._%+\-]+@[\p{L}\p{N}\-]+(?:\.[\p{L}\p{N}\-]+)+",  # e-mail
+        rf"</?[A-Za-z][^<>]{{0,{scan.TAG_LENGTH}}}>",  # HTML and XML tags
+        r"(?:[hH][tT][tT][pP][sS]?://|[wW][wW][wW]\.)[^\s<>\"]+",  # addresses on the web
+        rf"{_LOCAL}+@[\p{{L}}\p{{N}}\-]+(?:\.[\p{{L}}\p{{N}}\-]+)+",  # e-mail
         r"(?:\p{L}\.){2,}",  # U.S.A.
-        # words, don't, state-of-the-art, AT&T
-        rf"(?:[\p{{L}}\p{{N}}]|{_ENTITY}){_IN}*(?:{_ENTITY}{_IN}*|['’‘&\-‐‑][\p{{L}}\p{{N}}]{_IN}*)*",
+        rf"(?:[\p{{L}}\p{{N}}]|{_ENTITY}){_IN}*(?:{_ENTITY}{_IN}*|{_JOIN}[\p{{L}}\p{{N}}]{_IN}*)*",
     ]
 )
 
 
 @dataclass(frozen=True, slots=True)
 class RawTokens:
-    """Tokens of a batch as cut. offsets (D+1,) int64; codes (N,) int32 into `types`, in order of first appearance."""
+    """Tokens of a batch as cut.
+
+    offsets (D+1,) int64; codes (N,) int32 of types, numbered in order of first appearance; the T types as UTF-8: type t
+    is arena[places[t]:places[t+1]], arena uint8, places (T+1,) int64.
+    """
 
     offsets: LongArray
     codes: IntArray
-    types: list[str]
+    arena: ByteArray
+    places: LongArray
+
+    @property
+    def n_types(self) -> int:
+        """T, the number of distinct tokens."""
+        return len(self.places) - 1
+
+    @property
+    def types(self) -> list[str]:
+        """(T,) distinct tokens."""
+        data = self.arena.tobytes()
+        ends = self.places.tolist()
+        return [data[a:b].decode() for a, b in zip(ends[:-1], ends[1:], strict=True)]
 
 
-def cut_tokens(texts: pa.Array, pattern: str = WORD_PATTERN) -> RawTokens:
-    """Cut each text of an Arrow string array (D,) into raw tokens; null counts as empty.
+def scan_tokens(texts: pa.Array, *, lower: bool = False, junk: bool = True) -> RawTokens:
+    """Cut each text of an Arrow string array (D,) by WORD_PATTERN; null counts as empty. Releases the GIL.
 
     Args:
         texts: (D,) Arrow string or large_string array.
-        pattern: regular expression of the Rust `regex` crate; every match is a token.
+        lower: make A–Z lower case, so that there are fewer distinct tokens; other letters are left to `normalize`, and so
+            are tokens with an entity (the case of &Prime; and &prime; tells them apart).
+        junk: yield tags and addresses too.
+    """
+    data, offsets = string_buffers(texts)
+    fold = _LOWER if lower else _PLAIN
+    types = BytesTable()
+    codes = np.empty((len(data) if len(offsets) > 1 else 0) // 2 + 2, np.int32)
+    ends = np.zeros(len(offsets), np.int64)
+    state = np.array([0, offsets[0], 0, 0], np.int64)
+    while not scan.scan_tokens(
+        data, offsets, character_classes(), fold, _PLAIN, junk,
+        types.slots, types.hashes, types.arena, types.places, codes, ends, state,
+    ):  # fmt: skip
+        types.n = int(state[3])
+        types.reserve(2 * types.n + 1, 2 * types.size + len(data))
+    types.n = int(state[3])
+    return RawTokens(
+        ends, codes[: state[2]].copy(), types.arena[: types.size].copy(), types.places[: types.n + 1].copy()
+    )
+
+
+def cut_tokens(texts: pa.Array, pattern: str = WORD_PATTERN) -> RawTokens:
+    """Cut each text of an Arrow string array (D,) into the matches of a pattern; null counts as empty.
+
+    Args:
+        texts: (D,) Arrow string or large_string array.
+        pattern: regular expression of the Rust `regex` crate; every match is a token, an empty one is none.
+
+    Raises:
+        UsageError: the pattern is not one of that crate.
     """
     series = pl.Series("text", texts, dtype=pl.String).fill_null("")
-    found = series.str.extract_all(pattern).to_arrow()
+    try:
+        found = series.str.extract_all(pattern).to_arrow()
+    except pl.exceptions.ComputeError as error:
+        reason = " ".join(str(error).split())
+        raise UsageError(f"the pattern '{pattern}' is no regular expression: {reason}") from None
     offsets = found.offsets.to_numpy(zero_copy_only=False).astype(np.int64)
     flat = found.values.slice(int(offsets[0]), int(offsets[-1] - offsets[0]))
+    return encode_tokens(offsets - offsets[0], flat)
+
+
+def encode_tokens(offsets: LongArray, flat: pa.Array) -> RawTokens:
+    """Return tokens given as strings (N,), of documents that end at offsets (D+1,), as codes; empty strings fall away."""
     encoded = flat.dictionary_encode()
+    data, places = string_buffers(encoded.dictionary)
     codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
-    return RawTokens(offsets - offsets[0], codes, encoded.dictionary.to_pylist())
+    empty = np.flatnonzero(np.diff(places) == 0)
+    if len(empty):
+        kept = codes != empty[0]
+        offsets = np.concatenate(([0], np.cumsum(kept)))[offsets]
+        codes = codes[kept]
+        codes = codes - (codes > empty[0]).astype(np.int32)
+        places = np.delete(places, empty[0])
+    return RawTokens(offsets, codes, data[places[0] : places[-1]], places - places[0])
+
+
+def string_buffers(texts: pa.Array) -> tuple[ByteArray, LongArray]:
+    """Return the UTF-8 bytes of an Arrow string array (D,) and offsets (D+1,) int64 into them; null is empty."""
+    if texts.null_count:
+        texts = texts.fill_null("")
+    if not pa.types.is_large_string(texts.type):
+        texts = texts.cast(pa.large_string())
+    _, ends, data = texts.buffers()
+    if not len(texts):
+        return np.zeros(0, np.uint8), np.zeros(1, np.int64)
+    offsets = np.frombuffer(ends, np.int64)[texts.offset : texts.offset + len(texts) + 1]
+    return (np.frombuffer(data, np.uint8) if data else np.zeros(0, np.uint8)), offsets
+
+
+_PLAIN = np.arange(256, dtype=np.uint8)
+_LOWER = np.where((_PLAIN >= 65) & (_PLAIN <= 90), _PLAIN + 32, _PLAIN).astype(np.uint8)
+
+
+# Behind a run of ASCII letters and digits these end the word, and no address or abbreviation can begin before them.
+_ENDS = ' \t\n\r\v\f,;!?"()[]{}<>=/*#$^`~|\\'
+
+
+@cache
+def character_classes() -> ByteArray:
+    """Return the flags of every code point (0x110000,) uint8, as the engine of the patterns sees them: one Unicode version for both.
+
+    Only planes 0 to 3 and the first of plane 14 are asked: the others have no letters (a test looks).
+    """
+    codes = np.concatenate([np.arange(0xD800), np.arange(0xE000, 0x40000), np.arange(0xE0000, 0xE1000)]).astype("<u4")
+    every = pl.Series([codes.tobytes().decode("utf-32-le")])
+    flags = np.zeros(0x110000, np.uint8)
+    for inside, flag in (
+        (r"\p{L}", scan.START | scan.IN | scan.LOCAL | scan.LETTER),
+        (r"\p{N}", scan.START | scan.IN | scan.LOCAL),
+        (r"\p{M}", scan.IN),
+        (r"\s", scan.SPACE),
+    ):
+        for run in every.str.extract_all(f"{inside}+")[0]:
+            flags[ord(run[0]) : ord(run[-1]) + 1] |= flag  # the surrogates inside do not occur in UTF-8
+    for inside, flag in (
+        ("_\u00ad\u200c\u200d", scan.IN),
+        ("'’‘&-‐‑", scan.JOIN),
+        ("._%+-", scan.LOCAL),
+        (_ENDS, scan.ENDS),
+    ):
+        flags[[ord(c) for c in inside]] |= flag
+    return flags

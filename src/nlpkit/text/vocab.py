@@ -8,6 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from nlpkit.errors import UsageError
+from nlpkit.kernels import terms as kernels
+from nlpkit.text.bytestable import BytesTable
+from nlpkit.text.normalize import MAX_TERM_LENGTH
 from nlpkit.text.tokenize import RawTokens
 from nlpkit.types import IntArray, LongArray
 
@@ -20,68 +23,119 @@ class EncodedBatch:
     term_ids: IntArray
 
 
+class Frequencies:
+    """Collection and document frequency of ids that keep growing: `cf`, `df` (V,) int64."""
+
+    def __init__(self) -> None:
+        self.n_docs = 0
+        self._cf, self._df = np.zeros(1024, np.int64), np.zeros(1024, np.int64)
+        self._last = np.full(1024, -1, np.int64)  # the document where an id was last seen
+
+    def arrays(self, n_ids: int) -> tuple[LongArray, LongArray, LongArray]:
+        """Return cf, df and the last document (≥ n_ids,), for a kernel to count in."""
+        if len(self._cf) < n_ids:
+            more = max(n_ids, 2 * len(self._cf)) - len(self._cf)
+            self._cf = np.concatenate([self._cf, np.zeros(more, np.int64)])
+            self._df = np.concatenate([self._df, np.zeros(more, np.int64)])
+            self._last = np.concatenate([self._last, np.full(more, -1, np.int64)])
+        return self._cf, self._df, self._last
+
+    def count(self, batch: EncodedBatch, n_ids: int) -> None:
+        """Count a batch whose ids are below n_ids."""
+        kernels.count_ids(batch.offsets, batch.term_ids, *self.arrays(n_ids), self.n_docs)
+        self.n_docs += len(batch.offsets) - 1
+
+    def cf(self, n_ids: int) -> LongArray:
+        """(n_ids,) occurrences."""
+        return self.arrays(n_ids)[0][:n_ids]
+
+    def df(self, n_ids: int) -> LongArray:
+        """(n_ids,) documents."""
+        return self.arrays(n_ids)[1][:n_ids]
+
+
 class Vocabulary:
     """Terms in order of first appearance, with collection and document frequency.
 
-    `normalize` maps a raw token to its terms (none, one or several) and is called once per distinct raw token.
+    Args:
+        normalize: maps a raw token to its terms (none, one or several); called once per distinct raw token.
+        plain: `normalize` leaves words of a–z and 0–9 as they are and drops numbers and single characters, so that it
+            need not be asked for these.
     """
 
-    def __init__(self, normalize: Callable[[str], tuple[str, ...]]) -> None:
+    def __init__(self, normalize: Callable[[str], tuple[str, ...]], *, plain: bool = False) -> None:
         self._normalize = normalize
-        self._ids: dict[str, int] = {}
-        self._of_raw: dict[str, tuple[int, ...]] = {}
-        self._cf = np.zeros(1024, np.int64)
-        self._df = np.zeros(1024, np.int64)
-        self.n_docs = 0
+        self._plain = plain
+        self._raw, self._terms = BytesTable(), BytesTable()
+        self._starts = np.zeros(1, np.int64)  # raw token r stands for the terms _of_raw[_starts[r]:_starts[r + 1]]
+        self._of_raw = np.zeros(0, np.int32)
+        self._counts = Frequencies()
+
+    @property
+    def n_docs(self) -> int:
+        """D, the documents so far."""
+        return self._counts.n_docs
+
+    @property
+    def n_terms(self) -> int:
+        """V, the terms so far."""
+        return self._terms.n
 
     @property
     def terms(self) -> list[str]:
         """(V,) terms in id order."""
-        return list(self._ids)
+        return self._terms.strings()
 
     @property
     def cf(self) -> LongArray:
         """(V,) occurrences of each term."""
-        return self._cf[: len(self._ids)]
+        return self._counts.cf(self.n_terms)
 
     @property
     def df(self) -> LongArray:
         """(V,) documents that hold each term."""
-        return self._df[: len(self._ids)]
+        return self._counts.df(self.n_terms)
 
     def encode(self, raw: RawTokens) -> EncodedBatch:
         """Turn the raw tokens of a batch into term ids, adding new terms and counting cf and df."""
-        per_type = [self._lookup(token) for token in raw.types]
-        lengths = np.fromiter((len(ids) for ids in per_type), np.int64, len(per_type))
-        flat = np.fromiter((i for ids in per_type for i in ids), np.int32, int(lengths.sum()))
-        starts = np.concatenate(([0], np.cumsum(lengths)[:-1])) if len(lengths) else np.zeros(0, np.int64)
-        per_token = lengths[raw.codes] if len(raw.codes) else np.zeros(0, np.int64)
-        ends = np.concatenate(([0], np.cumsum(per_token)))
-        offsets = ends[raw.offsets]
-        # position inside the expansion of its raw token, for every term that comes out
-        inside = np.arange(ends[-1]) - np.repeat(ends[:-1], per_token)
-        term_ids = flat[np.repeat(starts[raw.codes], per_token) + inside] if ends[-1] else np.zeros(0, np.int32)
-        self._count(offsets, term_ids)
+        before = self._raw.n
+        raw_ids = self._raw.insert(raw.arena, raw.places[:-1], raw.places[1:])
+        if self._raw.n > before:
+            self._learn(before)
+        n = kernels.count_expanded(raw.codes, raw_ids, self._starts)
+        offsets, term_ids = np.zeros(len(raw.offsets), np.int64), np.empty(n, np.int32)
+        counts = self._counts
+        kernels.expand_terms(
+            raw.offsets, raw.codes, raw_ids, self._starts, self._of_raw,
+            *counts.arrays(self.n_terms), counts.n_docs, offsets, term_ids,
+        )  # fmt: skip
+        counts.n_docs += len(offsets) - 1
         return EncodedBatch(offsets, term_ids)
 
-    def _lookup(self, token: str) -> tuple[int, ...]:
-        ids = self._of_raw.get(token)
-        if ids is None:
-            known = self._ids
-            ids = tuple(known.setdefault(term, len(known)) for term in self._normalize(token))
-            self._of_raw[token] = ids
-        return ids
-
-    def _count(self, offsets: LongArray, term_ids: IntArray) -> None:
-        V, D = len(self._ids), len(offsets) - 1
-        if len(self._cf) < V:
-            self._cf = np.concatenate([self._cf, np.zeros(V, np.int64)])
-            self._df = np.concatenate([self._df, np.zeros(V, np.int64)])
-        self._cf[:V] += np.bincount(term_ids, minlength=V)
-        docs = np.repeat(np.arange(D, dtype=np.int64), np.diff(offsets))
-        pairs = np.unique(docs * max(V, 1) + term_ids)
-        self._df[:V] += np.bincount(pairs % max(V, 1), minlength=V)
-        self.n_docs += D
+    def _learn(self, first: int) -> None:
+        """Find the terms of the raw tokens from number `first` on; new terms are numbered in the order of these tokens."""
+        table = self._raw
+        starts, ends = table.places[first : table.n], table.places[first + 1 : table.n + 1]
+        kinds = np.full(len(starts), kernels.OTHER, np.uint8)
+        if self._plain:
+            kernels.plain_words(table.arena, starts, ends, MAX_TERM_LENGTH, kinds)
+        lengths = (kinds == kernels.WORD).astype(np.int64)
+        others = np.flatnonzero(kinds == kernels.OTHER)
+        found = [self._normalize(table.string(first + int(t))) for t in others]
+        lengths[others] = [len(terms) for terms in found]
+        # the strings of the terms in order: the bytes of the token itself, or those that `normalize` returned
+        encoded = [term.encode() for terms in found for term in terms]
+        base = int(starts[0])
+        text = np.concatenate([table.arena[base : table.size], np.frombuffer(b"".join(encoded), np.uint8)])
+        sizes = np.fromiter((len(term) for term in encoded), np.int64, len(encoded))
+        other_ends = table.size - base + np.cumsum(sizes)
+        own = np.repeat(kinds != kernels.OTHER, lengths)
+        term_starts, term_ends = np.empty(len(own), np.int64), np.empty(len(own), np.int64)
+        words = kinds == kernels.WORD
+        term_starts[own], term_ends[own] = starts[words] - base, ends[words] - base
+        term_starts[~own], term_ends[~own] = other_ends - sizes, other_ends
+        self._of_raw = np.concatenate([self._of_raw, self._terms.insert(text, term_starts, term_ends)])
+        self._starts = np.concatenate([self._starts, self._starts[-1] + np.cumsum(lengths)])
 
 
 def document_bound(value: int | float, n_docs: int, *, name: str) -> float:
@@ -116,7 +170,6 @@ def df_bounds(n_docs: int, *, min_df: float, max_df: float) -> tuple[float, floa
 
 def prune_batch(batch: EncodedBatch, new_ids: IntArray) -> EncodedBatch:
     """Renumber the terms of a batch by new_ids (V,), dropping those mapped to -1. Documents keep their places."""
-    mapped = new_ids[batch.term_ids] if len(batch.term_ids) else batch.term_ids
-    kept = mapped >= 0
-    before = np.concatenate(([0], np.cumsum(kept)))
-    return EncodedBatch(before[batch.offsets], mapped[kept])
+    offsets, out = np.zeros(len(batch.offsets), np.int64), np.empty(len(batch.term_ids), np.int32)
+    n = kernels.map_ids(batch.offsets, batch.term_ids, new_ids, offsets, out)
+    return EncodedBatch(offsets, out[:n])

@@ -1,0 +1,314 @@
+"""UTF-8 texts to tokens in one pass: what `text.tokenize.WORD_PATTERN` says, byte by byte.
+
+`classes` (0x110000,) uint8 holds a set of flags for each code point, `fold` (256,) uint8 what a byte counts as (lower case).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from nlpkit.kernels.bytestable import OFFSET_BASIS, PRIME
+
+START = 1  # letters and numbers: what a word begins with
+IN = 2  # what a word goes on with
+JOIN = 4  # what stands between two parts of a word: don't, AT&T, state-of-the-art
+LOCAL = 8  # what stands before the @ of an e-mail address
+SPACE = 16
+LETTER = 32
+ENDS = 64  # ASCII that ends a word whatever follows
+
+TAG_LENGTH = 300
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _code(text: Any, i: int) -> Any:
+    """Return the code point at byte i and its bytes."""
+    first = np.int64(text[i])
+    if first < 0x80:
+        return first, 1
+    if first < 0xE0:
+        return (first & 0x1F) << 6 | np.int64(text[i + 1]) & 0x3F, 2
+    if first < 0xF0:
+        return (first & 0x0F) << 12 | (np.int64(text[i + 1]) & 0x3F) << 6 | np.int64(text[i + 2]) & 0x3F, 3
+    return (
+        (first & 0x07) << 18
+        | (np.int64(text[i + 1]) & 0x3F) << 12
+        | (np.int64(text[i + 2]) & 0x3F) << 6
+        | np.int64(text[i + 3]) & 0x3F
+    ), 4
+
+
+@njit(cache=True, nogil=True)
+def _run(text: Any, i: int, end: int, classes: Any, flags: int) -> int:
+    """Return where the code points with one of the flags end."""
+    while i < end:
+        code, width = _code(text, i)
+        if not classes[code] & flags:
+            break
+        i += width
+    return i
+
+
+@njit(cache=True, nogil=True)
+def _tag(text: Any, i: int, end: int) -> int:
+    """Return where `</?[A-Za-z][^<>]{0,300}>` ends, 0 for no match."""
+    i += 1
+    if i < end and text[i] == 47:  # /
+        i += 1
+    if i >= end or not 97 <= text[i] | 32 <= 122:
+        return 0
+    i += 1
+    for _ in range(TAG_LENGTH + 1):
+        if i >= end or text[i] == 60:
+            return 0
+        if text[i] == 62:
+            return i + 1
+        i += 1
+        while i < end and text[i] & 0xC0 == 0x80:
+            i += 1
+    return 0
+
+
+@njit(cache=True, nogil=True)
+def _address(text: Any, i: int, end: int, classes: Any) -> int:
+    """Return where `([hH][tT]{2}[pP][sS]?://|[wW]{3}\\.)[^\\s<>"]+` ends, 0 for no match."""
+    if i + 4 > end:
+        return 0
+    if text[i] | 32 == 119:  # w
+        if text[i + 1] | 32 != 119 or text[i + 2] | 32 != 119 or text[i + 3] != 46:
+            return 0
+        i += 4
+    else:
+        if text[i] | 32 != 104 or text[i + 1] | 32 != 116 or text[i + 2] | 32 != 116 or text[i + 3] | 32 != 112:
+            return 0
+        i += 4
+        if i < end and text[i] | 32 == 115:
+            i += 1
+        if i + 3 > end or text[i] != 58 or text[i + 1] != 47 or text[i + 2] != 47:
+            return 0
+        i += 3
+    first = i
+    while i < end:
+        code, width = _code(text, i)
+        if classes[code] & SPACE or code == 60 or code == 62 or code == 34:
+            break
+        i += width
+    return i if i > first else 0
+
+
+@njit(cache=True, nogil=True)
+def _host(text: Any, i: int, end: int, classes: Any) -> int:
+    """Return where `[\\p{L}\\p{N}-]+(\\.[\\p{L}\\p{N}-]+)+` ends, 0 for no match."""
+    found = 0
+    while True:
+        first = i
+        while i < end:
+            code, width = _code(text, i)
+            if not classes[code] & START and code != 45:
+                break
+            i += width
+        if i == first:
+            return found
+        if first > 0 and text[first - 1] == 46:  # a part behind a full stop
+            found = i
+        if i >= end or text[i] != 46:
+            return found
+        i += 1
+
+
+@njit(cache=True, nogil=True)
+def _initials(text: Any, i: int, end: int, classes: Any) -> int:
+    """Return where `(\\p{L}\\.){2,}` ends, 0 for no match."""
+    found, parts = 0, 0
+    while i < end:
+        code, width = _code(text, i)
+        if not classes[code] & LETTER or i + width >= end or text[i + width] != 46:
+            break
+        i += width + 1
+        parts += 1
+        if parts >= 2:
+            found = i
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _entity(text: Any, i: int, end: int) -> int:
+    """Return where `&([A-Za-z][A-Za-z0-9]{1,30}|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});` ends, 0 for no match."""
+    i += 1
+    if i >= end:
+        return 0
+    first = i
+    least, most = 2, 31
+    if text[i] == 35:  # #
+        i += 1
+        base = 10
+        if i < end and text[i] | 32 == 120:
+            i += 1
+            base = 16
+        least, most = 1, 7 if base == 10 else 6
+        first = i
+        while i < end and (48 <= text[i] <= 57 or (base == 16 and 97 <= text[i] | 32 <= 102)):
+            i += 1
+    else:
+        if not 97 <= text[i] | 32 <= 122:
+            return 0
+        while i < end and (48 <= text[i] <= 57 or 97 <= text[i] | 32 <= 122):
+            i += 1
+    if i >= end or text[i] != 59 or not least <= i - first <= most:
+        return 0
+    return i + 1
+
+
+@njit(cache=True, nogil=True)
+def _word(text: Any, i: int, end: int, classes: Any) -> Any:
+    """Return where a word ends (0 for no match), and whether there is an entity in it."""
+    entity = False
+    code, width = _code(text, i)
+    if classes[code] & START:
+        i += width
+    else:
+        i = _entity(text, i, end)
+        if i == 0:
+            return 0, False
+        entity = True
+    while True:
+        i = _run(text, i, end, classes, IN)
+        if i >= end:
+            break
+        code, width = _code(text, i)
+        if code == 38:
+            after = _entity(text, i, end)
+            if after:
+                i, entity = after, True
+                continue
+        if not classes[code] & JOIN or i + width >= end:
+            break
+        code, more = _code(text, i + width)
+        if not classes[code] & START:
+            break
+        i += width + more
+    return i, entity
+
+
+@njit(cache=True, nogil=True)
+def _at_sign(text: Any, i: int, end: int, classes: Any) -> Any:
+    """Return the next @ at or after i (`end`: none), where the part before it begins, and where its address ends (0: none)."""
+    at = i
+    while at < end and text[at] != 64:
+        at += 1
+    after = _host(text, at + 1, end, classes) if at < end else 0
+    start = at
+    while after and start > i:
+        back = start - 1
+        while text[back] & 0xC0 == 0x80:
+            back -= 1
+        code, _ = _code(text, back)
+        if not classes[code] & LOCAL:
+            break
+        start = back
+    return at, start, after
+
+
+@njit(cache=True, nogil=True)
+def scan_tokens(
+    text: Any, offsets: Any, classes: Any, fold: Any, plain: Any, junk: bool,
+    slots: Any, hashes: Any, arena: Any, places: Any, codes: Any, doc_ends: Any, state: Any,
+) -> bool:  # fmt: skip
+    """Cut the texts text[offsets[d]:offsets[d+1]] (D,) of one UTF-8 buffer; return False when there is no room for one more type.
+
+    Called again with more room it goes on where it was: `state` holds the document, the byte in it, the tokens, the types.
+
+    Args:
+        plain: `fold` without folding, for tokens with an entity, which keep their case.
+        junk: emit tags and addresses.
+        slots, hashes, arena, places: the types so far, see `bytestable`.
+        codes: (N,) int32 type of each token; doc_ends (D+1,) the tokens before the end of each document.
+    """
+    d, i, n_tokens, n_types = state[0], state[1], state[2], state[3]
+    room, room_bytes, mask = len(hashes), len(arena), np.uint64(len(slots) - 1)
+    while d < len(offsets) - 1:
+        end = offsets[d + 1]
+        at, at_start, at_end = _at_sign(text, i, end, classes)
+        while i < end:
+            first = text[i]
+            after, how = np.int64(0), fold
+            h = OFFSET_BASIS
+            if first < 128 and classes[first] & START:
+                # the fast way: a word of ASCII letters and digits, and nothing behind it that could prolong it
+                j = i
+                while j < end and text[j] < 128 and classes[text[j]] & IN:
+                    h = (h ^ np.uint64(fold[text[j]])) * PRIME
+                    j += 1
+                if j == end or classes[text[j]] & ENDS or (text[j] == 46 and (j + 1 == end or text[j + 1] == 32)):
+                    after = j
+            elif first < 128 and classes[first] & ENDS and first != 60:
+                i += 1
+                continue
+            if after == 0:
+                if at < i and at < end:
+                    at, at_start, at_end = _at_sign(text, i, end, classes)
+                code, width = _code(text, i)
+                flags = classes[code]
+                is_junk = False
+                if first == 60:
+                    after = _tag(text, i, end)
+                elif first | 32 == 104 or first | 32 == 119:
+                    after = _address(text, i, end, classes)
+                if after == 0 and at_end and at_start <= i < at:
+                    after = at_end
+                if after:
+                    is_junk = True
+                    how = plain
+                elif flags & LETTER:
+                    after = _initials(text, i, end, classes)
+                if after == 0 and (flags & START or first == 38):
+                    after, entity = _word(text, i, end, classes)
+                    if entity:
+                        how = plain
+                if after == 0:
+                    i += width
+                    continue
+                if is_junk and not junk:
+                    i = after
+                    continue
+                h = OFFSET_BASIS
+                for j in range(i, after):
+                    h = (h ^ np.uint64(how[text[j]])) * PRIME
+            h ^= h >> np.uint64(32)
+            slot = np.int64(h & mask)
+            while True:
+                known = slots[slot]
+                if known < 0:
+                    if n_types == room or places[n_types] + after - i > room_bytes:
+                        state[0], state[1], state[2], state[3] = d, i, n_tokens, n_types
+                        return False
+                    used = places[n_types]
+                    for j in range(after - i):
+                        arena[used + j] = how[text[i + j]]
+                    places[n_types + 1] = used + after - i
+                    hashes[n_types] = h
+                    slots[slot] = n_types
+                    known = n_types
+                    n_types += 1
+                    break
+                start = places[known]
+                if hashes[known] == h and places[known + 1] - start == after - i:
+                    same = True
+                    for j in range(after - i):
+                        if arena[start + j] != how[text[i + j]]:
+                            same = False
+                            break
+                    if same:
+                        break
+                slot = (slot + 1) & np.int64(mask)
+            codes[n_tokens] = known
+            n_tokens += 1
+            i = after
+        d += 1
+        doc_ends[d] = n_tokens
+        i = end
+    state[0], state[1], state[2], state[3] = d, i, n_tokens, n_types
+    return True

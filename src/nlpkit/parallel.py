@@ -1,0 +1,79 @@
+"""Work ahead of the one who asks for it, in threads, in order: what comes out does not depend on how many there are."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeVar
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+_WAIT = 0.1  # seconds after which a full queue looks whether anybody still wants what is in it
+
+
+def ahead(items: Iterable[T], *, depth: int = 2) -> Iterator[T]:
+    """Yield the items of an iterable that a thread of its own runs through, at most `depth` items ahead.
+
+    An error of the iterable is raised where the item would have come. Closing the generator ends the thread when its
+    current item is there; a thread that waits for input that never comes does not hold up the end of the process.
+    """
+    waiting: queue.Queue[tuple[bool, T | BaseException | None]] = queue.Queue(depth)
+    stop = threading.Event()
+
+    def put(more: bool, value: T | BaseException | None) -> None:
+        while not stop.is_set():
+            try:
+                waiting.put((more, value), timeout=_WAIT)
+            except queue.Full:
+                continue
+            return
+
+    def run() -> None:
+        try:
+            for item in items:
+                put(True, item)
+                if stop.is_set():
+                    return
+        except BaseException as error:
+            put(False, error)
+        else:
+            put(False, None)
+
+    thread = threading.Thread(target=run, daemon=True, name="nlpkit-ahead")
+    thread.start()
+    try:
+        while True:
+            more, value = waiting.get()
+            if more:
+                yield value  # type: ignore[misc]
+            elif value is not None:
+                raise value  # type: ignore[misc]
+            else:
+                return
+    finally:
+        stop.set()
+
+
+def map_ahead(function: Callable[[T], R], items: Iterable[T], *, threads: int) -> Iterator[tuple[T, R]]:
+    """Yield (item, function(item)) in order, with up to `threads` calls at a time; the function should release the GIL.
+
+    An error of the function is raised at its item. At most 2 · threads items wait at a time.
+    """
+    with ThreadPoolExecutor(max(threads, 1), thread_name_prefix="nlpkit") as pool:
+        pending: deque[tuple[T, Future[R]]] = deque()
+        try:
+            for item in items:
+                pending.append((item, pool.submit(function, item)))
+                if len(pending) >= 2 * max(threads, 1):
+                    first, future = pending.popleft()
+                    yield first, future.result()
+            while pending:
+                first, future = pending.popleft()
+                yield first, future.result()
+        finally:
+            for _, future in pending:
+                future.cancel()

@@ -1,0 +1,64 @@
+"""Byte strings numbered in order of first appearance; see `nlpkit.kernels.bytestable`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nlpkit.kernels.bytestable import bytes_insert, bytes_rehash
+from nlpkit.types import ByteArray, IntArray, LongArray
+
+_FIRST_STRINGS = 1 << 15
+_BYTES_EACH = 8
+
+
+class BytesTable:
+    """A set of byte strings; string n is arena[places[n]:places[n + 1]]."""
+
+    def __init__(self) -> None:
+        self.n = 0
+        self.hashes = np.empty(_FIRST_STRINGS, np.uint64)
+        self.slots = np.full(2 * _FIRST_STRINGS, -1, np.int32)
+        self.arena = np.empty(_BYTES_EACH * _FIRST_STRINGS, np.uint8)
+        self.places = np.zeros(_FIRST_STRINGS + 1, np.int64)
+
+    @property
+    def size(self) -> int:
+        """Bytes of all strings."""
+        return int(self.places[self.n])
+
+    def reserve(self, strings: int, size: int) -> None:
+        """Make room for so many strings of so many bytes in all."""
+        room = len(self.hashes)
+        while room < strings:
+            room *= 2
+        if room > len(self.hashes):
+            self.hashes = _grown(self.hashes, room)
+            self.places = _grown(self.places, room + 1)
+            self.slots = bytes_rehash(self.hashes, self.n, 2 * room)
+        if size > len(self.arena):
+            self.arena = _grown(self.arena, max(size, 2 * len(self.arena)))
+
+    def insert(self, text: ByteArray, starts: LongArray, ends: LongArray) -> IntArray:
+        """Return the numbers (T,) int32 of strings text[starts[t]:ends[t]], new ones numbered on."""
+        self.reserve(self.n + len(starts), self.size + int((ends - starts).sum()))
+        ids = np.empty(len(starts), np.int32)
+        self.n = bytes_insert(self.slots, self.hashes, self.arena, self.places, self.n, text, starts, ends, ids)
+        return ids
+
+    def string(self, n: int) -> str:
+        """Return string n, which is UTF-8."""
+        return self.arena[self.places[n] : self.places[n + 1]].tobytes().decode()
+
+    def strings(self, start: int = 0) -> list[str]:
+        """Return the strings from number `start` on; they are UTF-8."""
+        ends = self.places[start : self.n + 1].tolist()
+        data = self.arena[ends[0] : ends[-1]].tobytes()
+        return [data[a - ends[0] : b - ends[0]].decode() for a, b in zip(ends[:-1], ends[1:], strict=True)]
+
+
+def _grown(array: Any, size: int) -> Any:
+    bigger = np.empty(size, array.dtype)
+    bigger[: len(array)] = array
+    return bigger

@@ -1,0 +1,64 @@
+"""Threads ahead: the order, the errors, the end."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from nlpkit.parallel import ahead, map_ahead
+
+
+@pytest.mark.parametrize("depth", [1, 2, 100])
+def test_ahead_keeps_the_order(depth: int) -> None:
+    assert list(ahead(range(50), depth=depth)) == list(range(50))
+    assert list(ahead([], depth=depth)) == []
+
+
+def test_an_error_comes_after_what_was_before_it() -> None:
+    def items() -> Iterator[int]:
+        yield 1
+        yield 2
+        raise ValueError("third")
+
+    running = ahead(items())
+    assert [next(running), next(running)] == [1, 2]
+    with pytest.raises(ValueError, match="third"):
+        next(running)
+
+
+def test_whoever_stops_early_ends_the_thread() -> None:
+    made = []
+
+    def items() -> Iterator[int]:
+        for i in range(1_000_000):
+            made.append(i)
+            yield i
+
+    before = threading.active_count()
+    running = ahead(items(), depth=2)
+    assert next(running) == 0
+    running.close()
+    deadline = time.monotonic() + 5
+    while threading.active_count() > before and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert threading.active_count() == before
+    assert len(made) < 10
+
+
+@pytest.mark.parametrize("threads", [1, 2, 8])
+def test_map_keeps_the_order_whatever_takes_longest(threads: int) -> None:
+    def slow_first(x: int) -> int:
+        time.sleep(0.02 if x == 0 else 0)
+        return x * x
+
+    assert list(map_ahead(slow_first, range(20), threads=threads)) == [(x, x * x) for x in range(20)]
+
+
+def test_an_error_of_the_function_is_raised_at_its_item() -> None:
+    running = map_ahead(lambda x: 1 // (3 - x), range(10), threads=2)
+    assert [next(running)[0] for _ in range(3)] == [0, 1, 2]
+    with pytest.raises(ZeroDivisionError):
+        next(running)

@@ -1,0 +1,113 @@
+"""The scanner of the default tokens against the regular expression that says what it does."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nlpkit.kernels import scan
+from nlpkit.text.tokenize import RawTokens, character_classes, cut_tokens, scan_tokens
+from tests.strategies import corpora, repeatable
+
+# pieces that begin, go on with, or just miss every alternative of the pattern
+PIECES = [
+    "<", ">", "</", "<b>", "<a href='x'>", "<1>", "< b>", "http", "https", "HTTPS://", "http://", "://", "www", "WWW.", "www.", "/", "\"",
+    "@", "a@b.c", "x.y+z@q-r.st", "@b.c", "a@", "a@b", "a@b.", ".", "..", "U.", "U.S.", "ü.", "1.", "&", "&amp;", "&amp", "&a;", "&ab;",
+    "&#1;", "&#x1f;", "&#X1F", "&#12345678;", "&#x1234567;", "&", ";", "'", "’", "‘", "-", "‐", "‑", "_", "%", "+", "\u00ad", "\u200c",
+    "\u200d", "\u0308", "a", "Z", "é", "ß", "9", "½", "Ⅻ", "日", "本", "ア", "ภ", "न", "म", "😀", " ", "\n", "\u00a0", "\u3000", "ſ", "K",
+    "don", "t", "#tag", "$12.40", "a_b", "\u2028", "\x00", "\x7f", "\U000323af", "\U000e0100",
+]  # fmt: skip
+
+
+def tangled() -> st.SearchStrategy[str]:
+    return st.lists(st.sampled_from(PIECES), max_size=14).map("".join)
+
+
+def same(found: RawTokens, wanted: RawTokens) -> bool:
+    return (
+        found.offsets.tolist() == wanted.offsets.tolist()
+        and found.codes.tolist() == wanted.codes.tolist()
+        and found.types == wanted.types
+    )
+
+
+@repeatable
+@given(st.lists(st.one_of(st.none(), tangled(), tangled(), tangled()), max_size=40))
+def test_tangled_pieces(documents: list[str | None]) -> None:
+    texts = pa.array(documents, pa.string())
+    assert same(scan_tokens(texts), cut_tokens(texts))
+
+
+@repeatable
+@given(corpora())
+def test_corpora(documents: list[str | None]) -> None:
+    texts = pa.array(documents, pa.large_string())
+    assert same(scan_tokens(texts), cut_tokens(texts))
+
+
+@repeatable
+@given(st.lists(tangled(), max_size=20))
+def test_without_junk_the_rest_is_the_same(documents: list[str]) -> None:
+    texts = pa.array(documents, pa.string())
+    every, rest = scan_tokens(texts), scan_tokens(texts, junk=False)
+    types = every.types
+    junk = [t[0] == "<" or "@" in t or "://" in t or t[:4].lower() == "www." for t in types]
+    expected = [
+        [types[c] for c in every.codes[a:b] if not junk[c]]
+        for a, b in zip(every.offsets, every.offsets[1:], strict=False)
+    ]
+    found = [[rest.types[c] for c in rest.codes[a:b]] for a, b in zip(rest.offsets, rest.offsets[1:], strict=False)]
+    assert found == expected
+
+
+def test_lower_case_is_that_of_ascii_and_not_of_entities() -> None:
+    raw = scan_tokens(pa.array(["The THE ÉTÉ &Prime;X USA U.S. A&B S&amp;P"]), lower=True)
+    assert raw.types == ["the", "ÉtÉ", "&Prime;X", "usa", "u.s.", "a&b", "S&amp;P"]
+    assert raw.codes.tolist() == [0, 0, 1, 2, 3, 4, 5, 6]
+
+
+def test_more_types_than_there_is_room_for_at_first() -> None:
+    words = [f"w{i}x" for i in range(70_000)]
+    long = ["y" * 300_000, "z" * 300_001]
+    texts = pa.array([" ".join(words), " ".join(long), " ".join(words[::-1])])
+    raw = scan_tokens(texts)
+    assert raw.types == words + long
+    assert raw.codes[-1] == 0
+    assert raw.offsets.tolist() == [0, 70_000, 70_002, 140_002]
+
+
+def test_a_slice_of_a_longer_array() -> None:
+    texts = pa.array(["no no", "one two", None, "three"], pa.string())
+    assert same(scan_tokens(texts.slice(1)), cut_tokens(texts.slice(1)))
+
+
+@pytest.mark.parametrize("length", [299, 300, 301])
+def test_the_longest_tag(length: int) -> None:
+    texts = pa.array([f"<a{'é' * length}>b"])
+    assert same(scan_tokens(texts), cut_tokens(texts))
+
+
+def test_the_classes_of_all_characters() -> None:
+    """The table asks the engine about some planes only: no letter, mark, number or space may lie in the others."""
+    classes = character_classes()
+    for plane in range(0x40000, 0x110000, 0x10000):
+        block = "".join(map(chr, range(plane, plane + 0x10000)))
+        for inside, flag in ((r"\p{L}", scan.LETTER), (r"[\p{M}\p{L}\p{N}]", scan.IN), (r"\s", scan.SPACE)):
+            found = "".join(pl.Series([block]).str.extract_all(inside)[0])
+            assert [ord(c) for c in found] == (plane + np.flatnonzero(classes[plane : plane + 0x10000] & flag)).tolist()
+    for c in "aZéß日ア":
+        assert classes[ord(c)] & scan.LETTER
+        assert unicodedata.category(c)[0] == "L"
+
+
+def test_documents_as_long_as_you_like_take_linear_time() -> None:
+    """Runs that could be the beginning of an address, over and over, are looked at once."""
+    for piece in ("a.b.", "a@", "&a", "<a ", "www", "h", "a-"):
+        text = piece * (400_000 // len(piece))
+        assert scan_tokens(pa.array([text])).offsets[-1] >= 1
