@@ -10,6 +10,13 @@ from typing import NamedTuple
 
 import numba
 import numpy as np
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic, overload
+
+# A search waits for the memory twice, for a slot and for the key of the id in it. Loops over many keys ask for the slot of a
+# key this far ahead, and for the key in that slot half as far: twice the speed once the table has left the cache.
+AHEAD = 16
 
 
 class IdTable(NamedTuple):
@@ -34,6 +41,43 @@ def first_slot(key, n_slots):  # type: ignore[no-untyped-def]
     x = (x ^ (x >> np.uint64(32))) & np.uint64(0xFFFFFFFF)
     x = x * np.uint64(0xC2B2AE3D)
     return np.int64((x ^ (x >> np.uint64(29))) & np.uint64(n_slots - 1))
+
+
+def prefetch(array, index):  # type: ignore[no-untyped-def]
+    """Ask for array[index] to come into the cache; in plain Python, nothing."""
+
+
+@intrinsic
+def _prefetch(typing, array, index):  # type: ignore[no-untyped-def]  # pragma: no cover
+    def codegen(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        data = context.make_array(signature.args[0])(context, builder, args[0]).data
+        address = builder.bitcast(builder.gep(data, [args[1]]), cgutils.voidptr_t)
+        number = cgutils.int32_t
+        kind = cgutils.ir.FunctionType(cgutils.ir.VoidType(), [cgutils.voidptr_t, number, number, number])
+        function = builder.module.declare_intrinsic("llvm.prefetch", [cgutils.voidptr_t], kind)
+        builder.call(function, [address, number(0), number(3), number(1)])  # to read, to keep, data
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64), codegen
+
+
+@overload(prefetch, inline="always")
+def _prefetch_compiled(array, index):  # type: ignore[no-untyped-def]  # pragma: no cover
+    return lambda array, index: _prefetch(array, index)
+
+
+@numba.njit(nogil=True, cache=True, inline="always")
+def expect_slot(table, key):  # type: ignore[no-untyped-def]
+    """Ask for the slot where the search for a key begins."""
+    prefetch(table.slots, first_slot(key, len(table.slots)))
+
+
+@numba.njit(nogil=True, cache=True, inline="always")
+def expect_key(table, key):  # type: ignore[no-untyped-def]
+    """Ask for the key that the search for a key meets first; its slot should be there already."""
+    found = table.slots[first_slot(key, len(table.slots))]
+    if found >= 0:
+        prefetch(table.keys, np.int64(found))
 
 
 @numba.njit(nogil=True, cache=True)
@@ -87,6 +131,9 @@ def _insert_until_full(table, keys, ids, start):  # type: ignore[no-untyped-def]
     for i in range(start, len(keys)):
         if table.size[0] == len(table.keys):
             return i
+        if i + AHEAD < len(keys):
+            expect_slot(table, keys[i + AHEAD])
+            expect_key(table, keys[i + AHEAD // 2])
         ids[i] = insert(table, keys[i])
     return len(keys)
 
@@ -105,4 +152,7 @@ def insert_all(table, keys, ids):  # type: ignore[no-untyped-def]
 def find_all(table, keys, ids):  # type: ignore[no-untyped-def]
     """Fill ids (N,) int32 with the ids of keys (N,) int64, -1 where a key has none."""
     for i in range(len(keys)):
+        if i + AHEAD < len(keys):
+            expect_slot(table, keys[i + AHEAD])
+            expect_key(table, keys[i + AHEAD // 2])
         ids[i] = find(table, keys[i])

@@ -1,63 +1,84 @@
-"""N-grams as numbers: an n-gram is its prefix of n-1 terms, already numbered, and its last term."""
+"""N-grams as numbers: an n-gram is its first n-1 terms, already numbered, and its last term."""
 
 from __future__ import annotations
 
 import numba
 import numpy as np
 
-from nlpkit.kernels.idtable import insert, with_room
+from nlpkit.kernels.idtable import AHEAD, expect_key, expect_slot, insert, with_room
 
-# In the low half of a key, above the term: the prefix is an id of the table the key is in, not a term or a stem.
+# In the low half of a key, above the last term: the high half is the id of an n-gram of the same table.
 LINKED = 1 << 31
 
 
 @numba.njit(nogil=True, cache=True)
-def number_ngrams(stems, grams, offsets, term_ids, n_min, n_max, out_offsets, out_ids):  # type: ignore[no-untyped-def]
+def number_ngrams(stems, grams, unigrams, offsets, term_ids, n_min, n_max, out_offsets, out_ids):  # type: ignore[no-untyped-def]
     """Number the n-grams of documents offsets (D+1,), term_ids (N,), n in n_min … n_max; return (stems, grams), grown.
 
-    At each position stand the n-grams that begin there, short ones first. A term below 0 is a gap: no n-gram holds it.
-    `grams` numbers the n-grams asked for, `stems` shorter ones of two terms and more that only begin them. A key is
-    (prefix, last term): the prefix is nothing or a term in the shortest of a table, a stem where grams begin beyond 2, else
-    LINKED. Fills out_offsets (D+1,) and out_ids, long enough for all; out_offsets[D] of them are filled.
+    Of each document first the n-grams of n_min terms, then those of one more …, each in order of position. A term below 0
+    is a gap: no n-gram holds it. `grams` numbers the n-grams asked for, `stems` those of 2 … n_min-1 terms, which only begin
+    them. Keys: -1 - term of a unigram; (term, term) of a bigram; (prefix, last term) of longer ones, LINKED unless the prefix
+    of an n-gram is a stem. unigrams (V,): ids in grams, -1 for none. Fills out_offsets (D+1,) and out_ids, which has
+    room for all.
     """
-    cursor = np.zeros(3, np.int64)
+    longest = 0
+    for d in range(len(offsets) - 1):
+        longest = max(longest, offsets[d + 1] - offsets[d])
+    prefixes = np.empty(longest, np.int64)
+    cursor = np.array([0, 1, 0, 0])
     out_offsets[0] = 0
-    while not _number_until_full(stems, grams, offsets, term_ids, n_min, n_max, out_offsets, out_ids, cursor):
-        stems = with_room(stems, n_max)
-        grams = with_room(grams, n_max)
+    while not _number_until_full(
+        stems, grams, unigrams, offsets, term_ids, n_min, n_max, prefixes, out_offsets, out_ids, cursor
+    ):
+        stems = with_room(stems, 1)
+        grams = with_room(grams, 1)
     return stems, grams
 
 
 @numba.njit(nogil=True, cache=True)
-def _number_until_full(stems, grams, offsets, term_ids, n_min, n_max, out_offsets, out_ids, cursor):  # type: ignore[no-untyped-def]
-    """Go on from cursor = (document, position, n-grams out); tell whether all is done or a table must grow."""
-    doc, at, out = cursor
+def _number_until_full(  # type: ignore[no-untyped-def]
+    stems, grams, unigrams, offsets, term_ids, n_min, n_max, prefixes, out_offsets, out_ids, cursor
+):
+    """Go on from cursor = (document, n, position in it, n-grams out); return whether all is done, else a table must grow.
+
+    prefixes (longest document,): at each position the n-gram of the last n there, -1 for none.
+    """
+    doc, n, at, out = cursor
     while doc < len(offsets) - 1:
-        end = offsets[doc + 1]
-        while at < end:
-            if grams.size[0] + n_max > len(grams.keys) or stems.size[0] + n_max > len(stems.keys):
-                cursor[0], cursor[1], cursor[2] = doc, at, out
-                return False
-            prefix = np.int64(term_ids[at])
-            if prefix >= 0 and n_min == 1:
-                prefix = np.int64(insert(grams, prefix))
-                out_ids[out] = prefix
-                out += 1
-            for n in range(2, min(n_max, end - at) + 1):
-                last = np.int64(term_ids[at + n - 1])
-                if prefix < 0 or last < 0:
-                    break
-                key = (prefix << 32) | last
-                if n > n_min or (n < n_min and n > 2):
-                    key |= LINKED
-                if n < n_min:
-                    prefix = np.int64(insert(stems, key))
+        terms = term_ids[offsets[doc] : offsets[doc + 1]]
+        while n <= n_max:
+            table = grams if n >= n_min else stems
+            linked = LINKED if n > 2 and n != n_min else 0
+            while at <= len(terms) - n:
+                if table.size[0] == len(table.keys):
+                    cursor[0], cursor[1], cursor[2], cursor[3] = doc, n, at, out
+                    return False
+                last = np.int64(terms[at + n - 1])
+                found = np.int64(-1)
+                if n == 1:
+                    prefixes[at] = last
+                    if n_min > 1 or last < 0:
+                        at += 1
+                        continue
+                    found = np.int64(unigrams[last])
+                    if found < 0:
+                        found = np.int64(insert(table, -1 - last))
+                        unigrams[last] = found
                 else:
-                    prefix = np.int64(insert(grams, key))
-                    out_ids[out] = prefix
+                    far = at + AHEAD
+                    if far <= len(terms) - n:
+                        expect_slot(table, (prefixes[far] << 32) | linked | terms[far + n - 1])
+                        far -= AHEAD // 2
+                        expect_key(table, (prefixes[far] << 32) | linked | terms[far + n - 1])
+                    if prefixes[at] >= 0 and last >= 0:
+                        found = np.int64(insert(table, (prefixes[at] << 32) | linked | last))
+                    prefixes[at] = found
+                if found >= 0 and n >= n_min:
+                    out_ids[out] = found
                     out += 1
-            at += 1
-        doc += 1
+                at += 1
+            n, at = n + 1, 0
+        doc, n = doc + 1, 1
         out_offsets[doc] = out
     return True
 
@@ -67,7 +88,7 @@ def spell_ngrams(stem_keys, gram_keys, ids, n_min, words, lengths):  # type: ign
     """Fill words (M, n_max) int32 and lengths (M,) with the terms of the n-grams ids (M,); unused places keep their value."""
     for i in range(len(ids)):
         key, in_grams, n = gram_keys[ids[i]], True, 0
-        while True:  # last term first
+        while key >= 0:  # last term first
             words[i, n] = key & (LINKED - 1)
             n += 1
             prefix = key >> 32
@@ -76,10 +97,9 @@ def spell_ngrams(stem_keys, gram_keys, ids, n_min, words, lengths):  # type: ign
             elif in_grams and n_min > 2:
                 key, in_grams = stem_keys[prefix], False
             else:
-                if n_min > 1:
-                    words[i, n] = prefix
-                    n += 1
-                break
+                key = -1 - prefix
+        words[i, n] = -1 - key
+        n += 1
         words[i, :n] = words[i, :n][::-1].copy()
         lengths[i] = n
 

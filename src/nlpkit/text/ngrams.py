@@ -16,8 +16,8 @@ from nlpkit.types import IntArray, LongArray, TokenTable
 class NgramVocabulary:
     """N-grams of n_min to n_max neighbouring terms in order of first appearance, with collection and document frequency.
 
-    The n-grams of a document at its positions i = 1 … L: (w_i), (w_i, w_i+1), … as far as they lie in the document; a
-    term id below 0 is a gap that no n-gram holds. Same counts as scikit-learn's CountVectorizer(ngram_range=(n_min, n_max)).
+    Of a document w_1 … w_L come first all (w_i, …, w_i+n-1) of n = n_min, then those of n_min + 1 …; none crosses the end of
+    a document, none holds a term id below 0 (a gap). Same counts as scikit-learn's CountVectorizer(ngram_range=(n_min, n_max)).
 
     Raises:
         UsageError: not 1 ≤ n_min ≤ n_max.
@@ -30,6 +30,7 @@ class NgramVocabulary:
         self.n_docs = 0
         self._stems: IdTable = new_table(1024)
         self._grams: IdTable = new_table(1024)
+        self._unigrams: IntArray = np.zeros(0, np.int32)
         self._counts = OccurrenceCounts()
 
     def __len__(self) -> int:
@@ -51,8 +52,19 @@ class NgramVocabulary:
         lengths = np.diff(batch.offsets)
         room = sum(int(np.maximum(lengths - (n - 1), 0).sum()) for n in range(self.n_min, self.n_max + 1))
         offsets, ids = np.empty(len(batch.offsets), np.int64), np.empty(room, np.int32)
+        if self.n_min == 1:
+            more = int(batch.term_ids.max(initial=-1)) + 1 - len(self._unigrams)
+            self._unigrams = np.concatenate([self._unigrams, np.full(max(more, 0), -1, np.int32)])
         self._stems, self._grams = number_ngrams(
-            self._stems, self._grams, batch.offsets, batch.term_ids, self.n_min, self.n_max, offsets, ids
+            self._stems,
+            self._grams,
+            self._unigrams,
+            batch.offsets,
+            batch.term_ids,
+            self.n_min,
+            self.n_max,
+            offsets,
+            ids,
         )
         found = EncodedBatch(offsets, ids[: offsets[-1]])
         self._counts.add(found, n_terms=len(self))
