@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,7 @@ def number(documents: list[list[int]], n_min: int, n_max: int) -> tuple[list[lis
     n_grams = int(grams.size[0])
     words, lengths = np.full((n_grams, n_max), -1, np.int32), np.zeros(n_grams, np.int64)
     spell_ngrams(stems.keys, grams.keys, np.arange(n_grams), n_min, words, lengths)
-    coded = [out_ids[a:b].tolist() for a, b in zip(out_offsets[:-1], out_offsets[1:], strict=True)]
+    coded = [out_ids[a:b].tolist() for a, b in pairwise(out_offsets.tolist())]
     return coded, [tuple(row[:n]) for row, n in zip(words.tolist(), lengths.tolist(), strict=True)]
 
 

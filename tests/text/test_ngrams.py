@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -24,11 +26,11 @@ def batch(documents: list[list[int]]) -> EncodedBatch:
 
 
 def rows(found: EncodedBatch) -> list[list[int]]:
-    return [found.term_ids[a:b].tolist() for a, b in zip(found.offsets[:-1], found.offsets[1:], strict=True)]
+    return [found.term_ids[a:b].tolist() for a, b in pairwise(found.offsets.tolist())]
 
 
 def test_sentences_of_the_lecture() -> None:  # L1475: P(am | I) = 2/3, P(do | I) = 1/3
-    words = "I am Sam|Sam I am|I do not like ham and eggs".split("|")
+    words = ["I am Sam", "Sam I am", "I do not like ham and eggs"]
     names = sorted({w for text in words for w in text.split()})
     vocab = NgramVocabulary(1, 2)
     vocab.encode(batch([[names.index(w) for w in text.split()] for text in words]))

@@ -6,7 +6,7 @@ together in the order of their ids: frequent keys come early and stay in the cac
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -43,7 +43,7 @@ def first_slot(key, n_slots):  # type: ignore[no-untyped-def]
     return np.int64((x ^ (x >> np.uint64(29))) & np.uint64(n_slots - 1))
 
 
-def prefetch(array, index):  # type: ignore[no-untyped-def]
+def prefetch(array: Any, index: Any) -> None:
     """Ask for array[index] to come into the cache; in plain Python, nothing."""
 
 
