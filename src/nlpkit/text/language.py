@@ -1,13 +1,15 @@
-"""Which languages a corpus is written in, and their stop words."""
+"""Which languages a corpus is written in, and their names."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 
 from nlpkit.errors import UsageError
+from nlpkit.text.stopwords import has_stop_words, stop_words
+
+__all__ = ["LanguageShare", "detect_languages", "has_stop_words", "language_code", "stop_words"]
 
 SAMPLE_DOCS = 300
 SAMPLE_CHARS = 1000
@@ -49,46 +51,15 @@ def detect_languages(texts: Iterable[str]) -> tuple[LanguageShare, ...]:
     return tuple(s for s in shares if s.share >= MIN_SHARE)
 
 
-def stop_words(codes: Iterable[str]) -> frozenset[str]:
-    """Return the stop words of languages by ISO 639-1 code; a language without a list adds nothing.
-
-    English is scikit-learn's list of 318 words plus contractions (the 1298 words of stopwords-iso hold 'state',
-    'world' and 'help', which carry meaning); the other languages come from stopwords-iso.
-    """
-    words: set[str] = set()
-    for code in codes:
-        words |= _stop_words_of(code)
-    return frozenset(words)
-
-
-@lru_cache(maxsize=64)
-def _stop_words_of(code: str) -> frozenset[str]:
-    import stopwordsiso
-
-    if code not in stopwordsiso.langs():
-        return frozenset()
-    words = {w.lower().replace("’", "'") for w in stopwordsiso.stopwords(code)}
-    if code == "en":
-        from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
-
-        contractions = {w for w in words if "'" in w}
-        english = frozenset(ENGLISH_STOP_WORDS)
-        return english | contractions | {w.replace("'", "") for w in contractions if w.endswith("n't")}
-    return frozenset(words)
-
-
-def has_stop_words(code: str) -> bool:
-    """Tell whether there is a stop word list for a language code."""
-    import stopwordsiso
-
-    return code in stopwordsiso.langs()
-
-
 _NAMES = {
-    "english": "en", "german": "de", "french": "fr", "spanish": "es", "italian": "it", "portuguese": "pt", "dutch": "nl",
-    "russian": "ru", "chinese": "zh", "japanese": "ja", "korean": "ko", "polish": "pl", "turkish": "tr", "arabic": "ar",
-    "swedish": "sv", "danish": "da", "norwegian": "no", "finnish": "fi", "greek": "el", "hebrew": "he", "hindi": "hi",
-    "czech": "cs", "hungarian": "hu", "ukrainian": "uk", "romanian": "ro", "thai": "th", "vietnamese": "vi",
+    "afrikaans": "af", "arabic": "ar", "armenian": "hy", "basque": "eu", "bengali": "bn", "bosnian": "bs", "bulgarian": "bg",
+    "catalan": "ca", "chinese": "zh", "croatian": "hr", "czech": "cs", "danish": "da", "dutch": "nl", "english": "en",
+    "esperanto": "eo", "estonian": "et", "finnish": "fi", "french": "fr", "galician": "gl", "german": "de", "greek": "el",
+    "gujarati": "gu", "hebrew": "he", "hindi": "hi", "hungarian": "hu", "icelandic": "is", "indonesian": "id", "irish": "ga",
+    "italian": "it", "japanese": "ja", "korean": "ko", "latin": "la", "latvian": "lv", "lithuanian": "lt", "malay": "ms",
+    "marathi": "mr", "norwegian": "no", "persian": "fa", "polish": "pl", "portuguese": "pt", "romanian": "ro",
+    "russian": "ru", "serbian": "sr", "slovak": "sk", "slovene": "sl", "slovenian": "sl", "spanish": "es", "swahili": "sw",
+    "swedish": "sv", "tagalog": "tl", "thai": "th", "turkish": "tr", "ukrainian": "uk", "vietnamese": "vi",
 }  # fmt: skip
 
 
