@@ -7,25 +7,30 @@ written without the spaces.
 
 from __future__ import annotations
 
+
+def _words_of(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 # What a full stop after the form says: never an end; no end before a number; an end before a word that starts sentences;
 # an end before any capital.
 NEVER, BEFORE_NUMBER, MAY_END, ENDS_BEFORE_CAPITAL = 1, 2, 3, 4
 
 _NEVER = {
-    "en": "Mr Mrs Ms Dr Drs Prof Rev Hon Gov Govs Sen Sens Rep Reps Gen Col Lt Capt Cmdr Sgt Cpl Maj Adm Pres Supt Messrs Mx Fr "
+    "en": "Mr Mrs Ms Dr Drs Prof Rev Hon Gov Govs Sen Sens Rep Reps Gen Col Lt Capt Cmdr Sgt Cpl Pfc Spc Maj Adm Pres Supt Messrs Mx Fr "
     "Amb Atty Brig Insp Det Msgr Mme Mlle Pvt Treas Assoc e.g i.e eg ie viz cf vs approx ca incl",
     "de": "Dr Prof Hr Hrn Fr Dipl Ing Kfm Univ Stud Frl Bgm Hptm Gen Abg Präs Stv stellv bzw vgl ca evtl ggf inkl exkl sog bez "
     "bes insb insbes einschl zzgl abzgl ehem entspr bspw dt engl frz ital lat griech röm kath evang österr schweiz Kard Hl hl "
     "phil rer nat med jur h.c z.B d.h i.A i.V z.T z.Zt z.Hd o.ä i.d.R i.S.d i.S.v m.E m.W s.o s.u a.a.O v.Chr n.Chr",
-    "fr": "Mme Mmes Mlle Mlles Mgr Dr Pr St Ste env cf éd av c.-à-d p.ex",
+    "fr": "Mme Mmes Mlle Mlles Mgr Dr Pr Ste env cf éd av c.-à-d p.ex",
     "es": "Sr Sra Srta Sres Sras Dña Dr Dra Prof Profa Ing Lic Arq Gral Cnel Mons Sto Sta Ud Uds Vd Vds aprox depto pte Excmo "
-    "Ilmo p.ej",
+    "Ilmo EE p.ej",
     "it": "Sig Sigg Dott Dr Prof Avv Ing Arch Geom Rag Mons Gen Egr Spett cfr es Ten On dott.ssa prof.ssa sig.ra",
     "nl": "dhr mevr mw dr drs ir ing prof bijv resp ca mej jhr zgn vgl incl excl ds mr m.b.t d.w.z o.a m.n t.o.v",
     "pt": "Sr Sra Srta Dr Dra Prof Profa Eng Exmo Exma Ilmo Rev Gen Cel Pe aprox p.ex",
     "sv": "t.ex bl.a d.v.s dvs ca dr prof resp fr hr st kl f.d", "da": "f.eks bl.a dvs ca dr prof hr fr evt inkl ekskl",
     "no": "f.eks bl.a dvs ca dr prof hr fr evt inkl ekskl", "fi": "esim ks vrt prof toht maist",
-    "pl": "np tzn tzw prof dr hab mgr inż św ul al woj płk gen mjr kpt por red ks m.in",
+    "pl": "np tzn tzw prof dr hab mgr inż św ul woj płk gen mjr kpt por red ks m.in",
     "cs": "např tzv prof dr ing mgr doc sv tzn popř resp gen plk t.j",
     "ru": "г-н г-жа им ул проф акад доц тов св гр см напр т.е т.к т.н", "tr": "Dr Prof Doç Av Yrd Sn Hz Alb bkz örn Öğr Gör",
 }  # fmt: skip
@@ -43,9 +48,9 @@ _MAY_END = {
     "Jun Jul Aug Sep Sept Oct Nov Dec Mon Tue Tues Wed Thu Thur Thurs Fri Sat Sun pm ft lb lbs oz hr hrs mph min mins sec yr "
     "yrs Ala Ariz Ark Calif Colo Conn Del Fla Ga Ill Ind Kan Ky La Mass Md Mich Minn Miss Mo Mont Neb Nev Okla Ore Pa Penn "
     "Tenn Tex Va Vt Wash Wis Wyo Ont Que",
-    "de": "Jan Feb Mrz Apr Jun Jul Aug Sept Sep Okt Nov Dez Mo Di Mi Do Sa So Mio Mrd Tsd Std Min Sek Co Ges Verl Hrsg Hg Jr St "
+    "de": "Jan Feb Mrz Apr Jun Jul Aug Sept Sep Okt Nov Dez Mo Di Mi Do Sa Mio Mrd Tsd Std Min Sek Co Ges Verl Hrsg Hg Jr St "
     "Jh Jhd Jhdt geb gest verh bzgl gem lt allg resp max mind Sen",
-    "fr": "janv févr avr juil sept oct nov déc Cie boul Me ex", "es": "Cía Ltda Avda Ctra ene feb abr jun jul ago sept oct nov dic",
+    "fr": "St janv févr avr juil sept oct nov déc Cie boul Me ex", "es": "UU EE.UU Cía Ltda Avda Ctra ene feb abr jun jul ago sept oct nov dic",
     "it": "S.p.A Soc gen feb mar apr mag giu lug ago sett ott nov dic", "nl": "jan feb mrt apr jun jul aug sept okt nov dec mln mld",
     "pt": "Ltda Cia Av jan fev abr jun jul ago nov dez", "pl": "r w tys mln mld zł ok godz", "cs": "r tis mil mld hod",
     "ru": "г гг в вв тыс млн млрд руб коп ок",
@@ -55,7 +60,9 @@ _ENDS_BEFORE_CAPITAL = {
     "da": "osv m.m", "no": "osv m.m", "fi": "jne ym yms", "pl": "itd itp", "cs": "atd apod", "ru": "т.д т.п др", "tr": "vb",
 }  # fmt: skip
 # Words of one language that are common in another: they count only when the language is told.
-_NOT_IN_GENERAL = frozenset(["es", "On", "Ten", "mr", "ds", "st", "fr", "al", "red", "por", "ks", "sv", "im", "gr", "min", "sec", "max", "mind", "gem", "lt", "ex", "Me", "mar", "set", "ok", "mil"])
+_NOT_IN_GENERAL = _words_of(
+    "es On Ten mr ds st fr red por ks sv im gr min sec max mind gem lt ex Me mar set out ago ok mil doc Alb"
+)
 
 # Words that often start a sentence and seldom a name.
 STARTERS = {
@@ -64,15 +71,15 @@ STARTERS = {
     "Who Why How Where Which Whether Not Yes Now Then Also Even Only Just Some Many Most All Both Each Every Other Others Another "
     "One Two Three Several Such Meanwhile Moreover Nevertheless Once Under Over Until Unless Despite During Among According "
     "Last Later Next It's He's She's That's There's I'm I've We're They're You're Don't Let's Let Is Are Was Were Do Does Did "
-    "Has Have Had Can Could Should Would Still Again Today Yesterday Tomorrow To Of Are Asked Officials",
+    "Has Have Had Can Could Should Would Still Again Today Yesterday Tomorrow To Of Are",
     "de": "Der Die Das Den Dem Des Ein Eine Einer Einem Einen Es Er Sie Wir Ihr Ich Du Man Und Oder Aber Doch Denn In Im Am An Auf "
     "Aus Bei Beim Mit Nach Von Vom Vor Zu Zum Zur Für Gegen Ohne Um Unter Über Durch Seit Bis Während Wegen Trotz Als Wenn Weil "
     "Da Dass Ob Obwohl Wie Was Wer Wo Warum Wann Welche So Nun Dann Dort Hier Dies Diese Dieser Dieses Diesen Diesem Auch Nur "
     "Noch Schon Nicht Kein Keine Sein Seine Ihre Unser Unsere Mein Meine Alle Viele Einige Mehr Jetzt Heute Gestern Morgen "
     "Außerdem Allerdings Jedoch Dabei Damit Davon Dazu Danach Dagegen Daher Deshalb Zudem Insgesamt Laut Bereits Zuvor Seitdem "
     "Ja Nein Hat Ist Sind War Waren Wird Wurde Wurden",
-    "fr": "Le La Les L' Un Une Des Du Il Elle Ils Elles On Nous Vous Je Tu Ce Cet Cette Ces C'est Son Sa Ses Leur Leurs Mais Et Ou "
-    "Donc Car Or En Dans Sur Sous Par Pour Avec Sans Après Avant Depuis Pendant Selon Si Quand Lorsque Comme Alors Ainsi "
+    "fr": "Le La Les L' C' J' D' N' S' Qu' Un Une Des Du Il Elle Ils Elles On Nous Vous Je Tu Ce Cet Cette Ces Son Sa Ses Leur "
+    "Leurs Mais Et Ou Donc Car Or En Dans Sur Sous Par Pour Avec Sans Après Avant Depuis Pendant Selon Si Quand Lorsque Comme Alors Ainsi "
     "Aussi Cependant Toutefois Enfin Puis Ensuite Qui Que Quoi Où Pourquoi Comment",
     "es": "El La Los Las Un Una Unos Unas Lo Su Sus Este Esta Estos Estas Ese Esa Esto Eso En Con Por Para Sin Sobre Según Desde "
     "Hasta Tras Pero Y O Si Cuando Como Aunque Porque Que Quien No Sí Ya Hay Es Era Fue También Además Sin Entonces Así Él "
@@ -95,20 +102,22 @@ STARTERS = {
 }  # fmt: skip
 
 # Languages that write ordinals with a full stop (am 3. Oktober, 1. máj), and small words that tell the two kinds apart.
-ORDINAL_LANGUAGES = frozenset(["de", "da", "no", "nb", "nn", "fi", "is", "et", "lv", "pl", "cs", "sk", "sl", "hr", "sr", "bs", "hu", "tr", "lb"])
-ORDINAL_WORDS = frozenset(
-    ["der", "die", "und", "ist", "nicht", "von", "mit", "den", "dem", "auf", "og", "det", "er", "på", "ikke", "ja", "on", "ei", "nie", "się", "je", "že", "és", "hogy", "ve", "bir", "için"]
+ORDINAL_LANGUAGES = _words_of("de da no nb nn fi is et lv pl cs sk sl hr sr bs hu tr lb")
+ORDINAL_WORDS = _words_of(
+    "der die und ist nicht von mit den dem auf og det er på ikke ja on ei nie się je že és hogy ve bir için"
 )
-OTHER_WORDS = frozenset(
-    ["the", "of", "and", "to", "is", "le", "la", "les", "du", "est", "que", "el", "los", "las", "il", "che", "di", "per", "een", "het", "van", "não", "uma", "dos", "у", "что", "как"]
+OTHER_WORDS = _words_of(
+    "the of and to is le la les du est que el los las il che di per een het van não uma dos у что как"
 )
 
-MONTHS = frozenset(
-    ["Januar", "Jänner", "Februar", "Feber", "März", "April", "Mai", "Juni", "Juli", "August", "September", "Oktober", "November", "Dezember", "January", "February", "March", "May", "June", "July", "October", "December", "Ocak", "Şubat", "Mart", "Nisan", "Mayıs", "Haziran", "Temmuz", "Ağustos", "Eylül", "Ekim", "Kasım", "Aralık"]
-)  # only those with a capital: a small letter ends no sentence anyway
+# Only those with a capital: a small letter ends no sentence anyway.
+MONTHS = _words_of(
+    "Januar Jänner Februar Feber März April Mai Juni Juli August September Oktober November Dezember January February March May "
+    "June July October December Ocak Şubat Mart Nisan Mayıs Haziran Temmuz Ağustos Eylül Ekim Kasım Aralık"
+)
 
 # Names that are written with an exclamation mark.
-NAMES_BEFORE_SIGN = frozenset(("Yahoo", "Jeopardy", "Yum"))
+NAMES_BEFORE_SIGN = _words_of("Yahoo Jeopardy Yum")
 
 
 def kinds_of(language: str | None) -> dict[str, int]:
@@ -124,8 +133,10 @@ def kinds_of(language: str | None) -> dict[str, int]:
         for form in _words(forms, language):
             if general and form in _NOT_IN_GENERAL:
                 continue
-            for spelling in (form, form[:1].upper() + form[1:], form.upper()):
-                table.setdefault(spelling, kind)
+            table.setdefault(form, kind)
+            table.setdefault(form[:1].upper() + form[1:], kind)
+            if kind == NEVER or len(form) > 2 or form in ("Co", "Jr", "Sr", "No"):  # LA and ME are also other words
+                table.setdefault(form.upper(), kind)
     return table
 
 

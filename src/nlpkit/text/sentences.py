@@ -30,24 +30,26 @@ from nlpkit.text.abbreviations import (
 _ALWAYS = "。！？｡।॥۔؟։።။។"
 _STOPS = ".!?…‽"
 _TAG = r"</?[A-Za-z][^<>]{0,300}>"
-_CLOSERS = rf"(?:[\"'”’“»«›‹)\]}}」』）】〉》]|\[\d{{1,3}}\]|{_TAG})*"
+_TAIL_TAG = r"\s*<(?:/[A-Za-z][^<>]{0,300}|[bB][rR]\s*/?)>"
+_CLOSERS = rf"(?:[\"'”’“»«›‹)\]}}」』）】〉》]|[ \u00a0\u202f]»(?![^\s.,;:])|\[\d{{1,3}}\]|{_TAIL_TAG})*"
 # The first character is one set, so that the search runs at the speed of the scan for it; then what it must be followed by:
 # stop, closers and space; a stop that needs none; a blank line; a tag that starts a paragraph, or two line breaks in HTML.
 _CANDIDATE = re.compile(
     rf"[{_STOPS}{_ALWAYS}\n\f\u2029<](?:"
-    rf"(?<=[{_STOPS}])(?P<more>[{_STOPS}]*)(?P<close>{_CLOSERS})(?P<space>\s+|(?<=>))"
+    rf"(?<=[{_STOPS}])(?<![{_STOPS}]{{2}})(?P<more>[{_STOPS}]*)(?P<close>{_CLOSERS})(?P<space>\s+|(?<=>))"
     rf"|(?<=[{_ALWAYS}])[{_ALWAYS}{_STOPS}]*(?P<shut>{_CLOSERS})\s*"
     r"|(?<=\n)[^\S\n]*\n\s*|(?<=[\f\u2029])\s*"
-    r"|(?<=<)(?:[bB][rR]\s*/?>\s*<[bB][rR]\s*/?>\s*|/?[pP](?:\s[^<>]{0,300})?>\s*))"
+    r"|(?<=<)(?:[bB][rR]\s*/?>\s*(?:<[bB][rR]\s*/?>\s*)+|/[pP]>\s*|(?P<paragraph>[pP](?:\s[^<>]{0,300})?>)))"
 )
-_ONLY_TAGS = re.compile(rf"(?:{_TAG}\s*)+")
+_ONLY_TAGS = re.compile(rf"\s*(?:{_TAG}\s*)*")
+_MANY_TAGS = 1000  # characters of tags at the beginning of a sentence that are looked through
 # After a closing bracket: a small kana, a particle or a comma goes on with the sentence around the quotation.
 _GOES_ON = frozenset("とっってはがをにもでのなだやか、，,")
-_OPENERS = "\"'„“”‚‘’«»‹›([{¿¡「『（【-–—•*·"
+_OPENERS = "\"'„“”‚‘’«»‹›([{¿¡「『（【-–—•*·>|"
 _OPENING = re.compile(rf"[\s{re.escape(_OPENERS)}]*(?:{_TAG}\s*)*")
 _WORD = re.compile(r"\w+(?:['’]\w+)?")
 # Initials and what is written like them: B, U.S, Ph.D
-_INITIALS = re.compile(r"(?:[^\W\d_]{1,2}\.)*[^\W\d_]{1,2}")
+_INITIALS = re.compile(r"[^\W\d_]|(?:[^\W\d_]{1,2}\.)+[^\W\d_]{1,2}")
 # One-letter words with full stops before the last: z. B, U.S, и т. д
 _SPACED = re.compile(r"(?<!\w)(?:\w\.\s?)+\w$")
 _ROMAN = re.compile(r"[IVXLC]{1,6}$")
@@ -92,21 +94,21 @@ def sentence_spans(text: str, language: str | None = None) -> list[tuple[int, in
             end = found.end("shut")
             ends = not (found["shut"] and text[end : end + 1] in _GOES_ON)
         else:
-            end = found.end()
-            ends = not _ONLY_TAGS.fullmatch(text, start, end)
+            end = found.end() if found["paragraph"] is None else found.start()
+            ends = end - start > _MANY_TAGS or not _ONLY_TAGS.fullmatch(text, start, end)
         if ends:
-            start = _add(spans, text, start, end, found.end())
-    _add(spans, text, start, len(text), len(text))
+            _add(spans, text, start, end)
+            start = end
+    _add(spans, text, start, len(text))
     return spans
 
 
-def _add(spans: list[tuple[int, int]], text: str, start: int, end: int, following: int) -> int:
-    """Append the span without the white space around it, if anything is left, and return where the next may start."""
+def _add(spans: list[tuple[int, int]], text: str, start: int, end: int) -> None:
+    """Append the span without the white space around it, if anything is left."""
     piece = text[start:end]
     left, right = len(piece.lstrip()), len(piece.rstrip())
     if left:
         spans.append((end - left, start + right))
-    return following
 
 
 def _ends(text: str, start: int, found: re.Match[str], rules: _Rules, small: bool) -> bool:
@@ -119,10 +121,12 @@ def _ends(text: str, start: int, found: re.Match[str], rules: _Rules, small: boo
     if not first.isalnum():
         at = _OPENING.match(text, at).end()  # type: ignore[union-attr]  # it matches anything
         first = text[at : at + 1]
-        if first in ",;:)]}/=%":  # includes the end of the text
+        if first in ",;:)]}/%":  # includes the end of the text
             return not first
     stop = text[found.start()]
-    named = stop == "!" and _last_token(text[max(start, found.start() - _LOOK_BACK) : found.start()]) in NAMES_BEFORE_SIGN
+    named = (
+        stop == "!" and _last_token(text[max(start, found.start() - _LOOK_BACK) : found.start()]) in NAMES_BEFORE_SIGN
+    )
     if first.islower() and not small and not text[at + 1 : at + 2].isupper():  # eBay and iPhone start sentences
         return stop in "!?" and not found["close"] and not named
     if named:
@@ -160,7 +164,8 @@ def _last_token(window: str) -> str:
 def _kind_of_letters(token: str, window: str, rules: _Rules) -> int | None:
     """Return the kind of a token that is not in the list: initials, U.S, z. B, Lt.-Gen, VIII before a noun."""
     if "-" in token:
-        return rules.kinds.get(token.rsplit("-", 1)[1])
+        token = token.rsplit("-", 1)[1]
+        return rules.kinds.get(token) or (MAY_END if _INITIALS.fullmatch(token) else None)
     if _INITIALS.fullmatch(token):
         spaced = _SPACED.search(window)
         known = rules.kinds.get("".join(spaced[0].split())) if spaced else None
@@ -179,13 +184,17 @@ def _number_ends(text: str, start: int, stop: int, at: int, number: str, rules: 
     word = _WORD.match(text, at)
     if word and word[0] in MONTHS:
         return False
-    ordinals = _writes_ordinals(text, stop) if rules.ordinals is None else rules.ordinals
+    ordinals = rules.ordinals
+    if ordinals is None:
+        block = stop - stop % _AROUND  # the same window for many places, so that it is counted once
+        ordinals = _writes_ordinals(text[max(0, block - _AROUND) : block + 2 * _AROUND])
     return not ordinals or _starts_sentences(text, at, rules)
 
 
-def _writes_ordinals(text: str, at: int) -> bool:
-    """Guess from the small words around whether the text is in a language that writes ordinals with a full stop."""
-    around = [word.lower() for word in _WORD.findall(text, max(0, at - _AROUND), at + _AROUND)]
+@lru_cache(maxsize=64)
+def _writes_ordinals(window: str) -> bool:
+    """Guess from the small words of a text whether its language writes ordinals with a full stop."""
+    around = [word.lower() for word in _WORD.findall(window)]
     return sum(w in ORDINAL_WORDS for w in around) >= sum(w in OTHER_WORDS for w in around)
 
 
@@ -197,7 +206,7 @@ def _is_alone(text: str, start: int, stop: int, token: str) -> bool:
 def _starts_sentences(text: str, at: int, rules: _Rules) -> bool:
     """Tell whether the word there is one that often starts a sentence; L' of L'homme counts as a word."""
     word = _WORD.match(text, at)
-    if not word:
+    if not word or (len(word[0]) == 1 and text[word.end() : word.end() + 1] == "."):  # B. A. Miller
         return False
     head, apostrophe, _ = word[0].replace("’", "'").partition("'")
     head = head[0].upper() + head[1:]  # in a text without capitals
