@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from nlpkit.errors import InputError, UsageError
 from nlpkit.text.preprocess import PreprocessOptions, Preprocessor, PreprocessReport
-from nlpkit.text.vocab import prune_batch
 from tests.strategies import repeatable
 
 ENGLISH = "The harbour was closed on Tuesday because of the heavy storm that came over the sea"
@@ -19,19 +18,21 @@ GERMAN = "Der Hafen wurde am Dienstag wegen des schweren Sturms geschlossen, der
 
 
 def run(
-    documents: list[str | None], options: PreprocessOptions, cuts: tuple[int, ...] = ()
+    documents: list[str | None], options: PreprocessOptions, cuts: tuple[int, ...] = (), threads: int = 1
 ) -> tuple[list[list[str]], PreprocessReport]:
     """Preprocess documents in batches that end at `cuts`; return the terms of each and the report."""
     work = Preprocessor(options)
     edges = [0, *sorted(min(c, len(documents)) for c in cuts), len(documents)]
-    batches = [work.encode(pa.array(documents[a:b], pa.string())) for a, b in pairwise(edges)]
-    new_ids, terms, report = work.finish()
+    texts = pa.table({"text": pa.array(documents, pa.string())})
+    batches = [texts.slice(a, b - a).combine_chunks().to_batches() for a, b in pairwise(edges)]
+    flat = [batch for part in batches for batch in part] or [pa.record_batch({"text": pa.array([], pa.string())})]
+    encoded = [e for _, e in work.encode_all(flat, threads=threads)]
+    found = work.finish(lambda: encoded)
     result: list[list[str]] = []
-    for batch in (prune_batch(b, new_ids) for b in batches):
-        result += [
-            [terms[i] for i in batch.term_ids[a:b]] for a, b in zip(batch.offsets[:-1], batch.offsets[1:], strict=True)
-        ]
-    return result, report
+    for batch in map(found.apply, encoded):
+        ends = batch.offsets.tolist()
+        result += [[found.terms[i] for i in batch.term_ids[a:b]] for a, b in pairwise(ends)]
+    return result, found.report
 
 
 def plain(**options: object) -> PreprocessOptions:

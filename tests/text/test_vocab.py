@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from nlpkit.errors import UsageError
 from nlpkit.text.normalize import normalize_token
+from nlpkit.text.pruning import bound, df_bounds
 from nlpkit.text.tokenize import cut_tokens
-from nlpkit.text.vocab import EncodedBatch, Vocabulary, df_bounds, document_bound, prune_batch
+from nlpkit.text.vocab import EncodedBatch, Vocabulary, prune_batch
 from tests.strategies import corpora, repeatable
 
 
@@ -107,12 +108,12 @@ def test_bounds_as_counts_and_as_shares() -> None:
     assert df_bounds(200, min_df=0.05, max_df=0.5) == (10, 100)
     assert df_bounds(200, min_df=1, max_df=150) == (1, 150)
     assert df_bounds(200, min_df=0, max_df=0.0) == (0, 0)
-    assert document_bound(1, 50, name="min-df") == 1  # one document
-    assert document_bound(1.0, 50, name="min-df") == 50  # all of them
+    assert bound(1, 50, name="min-df") == 1  # one document
+    assert bound(1.0, 50, name="min-df") == 50  # all of them
 
 
 def test_every_share_of_a_hundred_documents_is_a_whole_number() -> None:
-    assert [document_bound(p / 100, 100, name="min-df") for p in range(101)] == list(range(101))
+    assert [bound(p / 100, 100, name="min-df") for p in range(101)] == list(range(101))
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -15,6 +15,7 @@ from nlpkit.cli.pipeline import CODES, codes_array, codes_of, no_documents
 from nlpkit.errors import missing_column
 from nlpkit.io.documents import token_ids
 from nlpkit.io.spool import Spool, spool_beside
+from nlpkit.parallel import ahead
 from nlpkit.text.preprocess import PreprocessOptions, Preprocessor, PreprocessReport
 from nlpkit.text.vocab import EncodedBatch, prune_batch
 from nlpkit.types import CsrMatrix, IntArray, LongArray, TokenTable
@@ -34,12 +35,13 @@ class CountedCorpus:
     n_docs: int
     report: PreprocessReport | None
     _spool: Spool
-    _new_ids: IntArray  # (V_seen,) place of a spooled id in terms, -1 for none
+    _apply: Callable[[EncodedBatch], EncodedBatch]
+    _places: IntArray  # (V,) place in terms of an id that _apply gives
 
     def batches(self) -> Iterator[tuple[pa.RecordBatch, CsrMatrix]]:
         """Yield id and the columns asked for, with the counts (D_b, V) int32 CSR of a batch, term ids of a row ascending."""
         for batch in self._spool:
-            codes = prune_batch(codes_of(batch.column(CODES)), self._new_ids)
+            codes = prune_batch(self._apply(codes_of(batch.column(CODES))), self._places)
             counts = count_terms(TokenTable(codes.offsets, codes.term_ids, self.terms))
             yield batch.select([n for n in batch.schema.names if n != CODES]), counts
 
@@ -52,6 +54,7 @@ def counted(
     inputs: Sequence[str],
     *,
     columns: Sequence[str] = (),
+    threads: int = 1,
 ) -> Iterator[CountedCorpus]:
     """Yield the counts of a document stream: of its own tokens, else of tokens made with `options`.
 
@@ -68,29 +71,38 @@ def counted(
     keep = list(dict.fromkeys(["id", *columns]))
     with spool_beside(target) as spool:
         made = "tokens" in stream.schema.names
-        yield (_given if made else _made)(stream, options, inputs, keep, spool)
+        yield (_given if made else _made)(stream, options, inputs, keep, spool, threads)
 
 
 def _made(
-    stream: DocumentStream, options: PreprocessOptions, inputs: Sequence[str], keep: list[str], spool: Spool
+    stream: DocumentStream,
+    options: PreprocessOptions,
+    inputs: Sequence[str],
+    keep: list[str],
+    spool: Spool,
+    threads: int,
 ) -> CountedCorpus:
     work = Preprocessor(options)
     with console.progress("tokens", None) as update:
         rows = 0
-        for batch in stream:
-            encoded = work.encode(batch.column("text"))
+        for batch, encoded in work.encode_all(ahead(stream), threads=threads):
             spool.write(batch.select(keep).append_column(CODES, codes_array(encoded)))
             rows += batch.num_rows
             update(rows)
     if not rows:
         raise no_documents(stream, inputs)
-    new_ids, terms, report = work.finish()
-    cf, df = work.frequencies()
-    return _sorted(spool, new_ids, terms, cf, df, rows, report)
+    found = work.finish(lambda: (codes_of(batch.column(CODES)) for batch in spool))
+    order = np.arange(len(found.terms)) if options.vocab else None
+    return _sorted(spool, found.apply, found.terms, found.cf, found.df, rows, found.report, order)
 
 
 def _given(
-    stream: DocumentStream, options: PreprocessOptions, inputs: Sequence[str], keep: list[str], spool: Spool
+    stream: DocumentStream,
+    options: PreprocessOptions,
+    inputs: Sequence[str],
+    keep: list[str],
+    spool: Spool,
+    threads: int,
 ) -> CountedCorpus:
     known: dict[str, int] = {}
     cf, df, rows = np.zeros(0, np.int64), np.zeros(0, np.int64), 0
@@ -104,23 +116,23 @@ def _given(
         rows += batch.num_rows
     if not rows:
         raise no_documents(stream, inputs)
-    return _sorted(spool, np.arange(len(known), dtype=np.int32), tuple(known), cf, df, rows, None)
+    return _sorted(spool, lambda batch: batch, tuple(known), cf, df, rows, None, None)
 
 
 def _sorted(
     spool: Spool,
-    new_ids: IntArray,
+    apply: Callable[[EncodedBatch], EncodedBatch],
     terms: tuple[str, ...],
     cf: LongArray,
     df: LongArray,
     n_docs: int,
     report: PreprocessReport | None,
+    order: LongArray | None,
 ) -> CountedCorpus:
-    """Number the terms alphabetically: an order that does not depend on which document comes first."""
-    order = sorted(range(len(terms)), key=terms.__getitem__)
-    place = np.empty(len(terms) + 1, np.int32)
-    place[order] = np.arange(len(terms), dtype=np.int32)
-    place[-1] = -1  # what new_ids == -1 points to
-    return CountedCorpus(
-        tuple(terms[i] for i in order), cf[order], df[order], n_docs, report, spool, place[new_ids].astype(np.int32)
-    )
+    """Number the terms alphabetically, an order that does not depend on which document comes first; a given vocabulary keeps its own."""
+    if order is None:
+        order = np.array(sorted(range(len(terms)), key=terms.__getitem__), np.int64)
+    places = np.empty(len(terms), np.int32)
+    places[order] = np.arange(len(terms), dtype=np.int32)
+    names = tuple(terms[i] for i in order.tolist())
+    return CountedCorpus(names, cf[order], df[order], n_docs, report, spool, apply, places)

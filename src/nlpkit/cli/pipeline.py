@@ -16,8 +16,9 @@ from nlpkit.errors import ColumnError, InputError
 from nlpkit.io.documents import DICTIONARY_TOKENS, add_column, token_table, tokens_column
 from nlpkit.io.footers import step_parameters, steps_of
 from nlpkit.io.spool import spool_beside
-from nlpkit.text.preprocess import PreprocessOptions, Preprocessor, PreprocessReport
-from nlpkit.text.vocab import EncodedBatch, prune_batch
+from nlpkit.parallel import ahead
+from nlpkit.text.preprocess import Finished, PreprocessOptions, Preprocessor, PreprocessReport
+from nlpkit.text.vocab import EncodedBatch
 from nlpkit.types import TokenTable
 
 if TYPE_CHECKING:
@@ -75,32 +76,31 @@ def embedded_by(stream: DocumentStream) -> dict[str, Any] | None:
 
 @contextmanager
 def tokenized(
-    stream: DocumentStream, options: PreprocessOptions, target: str, inputs: Sequence[str]
-) -> Iterator[tuple[pa.Schema, Iterator[pa.RecordBatch], PreprocessReport]]:
-    """Yield schema, batches and report of a document stream with its tokens; two passes over a spool beside the target."""
+    stream: DocumentStream, options: PreprocessOptions, target: str, inputs: Sequence[str], *, threads: int = 1
+) -> Iterator[tuple[pa.Schema, Iterator[pa.RecordBatch], Finished]]:
+    """Yield schema, batches and vocabulary of a document stream with its tokens; two passes over a spool beside the target."""
     work = Preprocessor(options)
     with spool_beside(target) as spool:
         with console.progress("tokens", None) as update:
             rows = 0
-            for batch in stream:
-                encoded = work.encode(batch.column("text"))
+            for batch, encoded in work.encode_all(ahead(stream), threads=threads):
                 spool.write(batch.append_column(CODES, codes_array(encoded)))
                 rows += batch.num_rows
                 update(rows)
         if not rows:
             raise no_documents(stream, inputs)
-        new_ids, terms, report = work.finish()
-        term_array = pa.array(terms, pa.string())
+        found = work.finish(lambda: (codes_of(batch.column(CODES)) for batch in spool))
+        term_array = pa.array(found.terms, pa.string())
         schema = _with_tokens(stream.schema)
 
         def finished() -> Iterator[pa.RecordBatch]:
             for batch in spool:
-                pruned = prune_batch(codes_of(batch.column(CODES)), new_ids)
-                column = tokens_column(pruned.offsets, pruned.term_ids, term_array)
+                kept = found.apply(codes_of(batch.column(CODES)))
+                column = tokens_column(kept.offsets, kept.term_ids, term_array)
                 plain = batch.select([n for n in batch.schema.names if n != CODES])
                 yield add_column(plain, "tokens", column)
 
-        yield schema, finished(), report
+        yield schema, finished(), found
 
 
 def codes_array(encoded: EncodedBatch) -> pa.ListArray:
@@ -133,12 +133,12 @@ def tokens_of(table: pa.Table, options: PreprocessOptions) -> tuple[TokenTable, 
     if "tokens" in table.column_names:
         return token_table(table.column("tokens")), None
     work = Preprocessor(options)
-    encoded = [work.encode(chunk) for chunk in table.column("text").chunks]
-    new_ids, terms, report = work.finish()
+    encoded = [e for _, e in work.encode_all(table.select(["text"]).to_batches())]
+    found = work.finish(lambda: encoded)
     offsets, ids, at = [np.zeros(1, np.int64)], [], 0
     for batch in encoded:
-        pruned = prune_batch(batch, new_ids)
-        offsets.append(at + pruned.offsets[1:])
-        ids.append(pruned.term_ids)
-        at += int(pruned.offsets[-1])
-    return TokenTable(np.concatenate(offsets), np.concatenate(ids), terms), report
+        kept = found.apply(batch)
+        offsets.append(at + kept.offsets[1:])
+        ids.append(kept.term_ids)
+        at += int(kept.offsets[-1])
+    return TokenTable(np.concatenate(offsets), np.concatenate(ids), found.terms), found.report

@@ -125,8 +125,9 @@ def preprocess_cli(
 
     with (
         open_documents(inputs, read.read_options()) as stream,
-        tokenized(stream, options, target, inputs) as (schema, batches, report),
+        tokenized(stream, options, target, inputs, threads=run.n_threads()) as (schema, batches, found),
     ):
+        report = found.report
         parameters = {**token_parameters(options), **found_parameters(report)}
         block = footer_block(
             "documents",
@@ -166,10 +167,19 @@ def _bound(text: str, option: str) -> float:
 
 
 def token_parameters(options: PreprocessOptions) -> dict[str, Any]:
-    """Return preprocess options as footer parameters."""
-    from dataclasses import asdict
+    """Return preprocess options as footer parameters; a long vocabulary is only counted."""
+    from dataclasses import fields
 
-    return {**asdict(options), "extra_stop_words": sorted(options.extra_stop_words)}
+    values = {f.name: getattr(options, f.name) for f in fields(options)}
+    return {name: _parameter(value) for name, value in values.items()}
+
+
+def _parameter(value: Any) -> Any:
+    if isinstance(value, frozenset):
+        return sorted(value)
+    if isinstance(value, tuple):
+        return list(value) if len(value) < 1000 else f"{len(value)} terms"
+    return value.parameters() if hasattr(value, "parameters") else value
 
 
 def found_parameters(report: PreprocessReport) -> dict[str, Any]:

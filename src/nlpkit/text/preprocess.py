@@ -1,144 +1,261 @@
-"""Preprocessing of a corpus in two passes: cut and count, then prune.
+"""Texts to term ids, in two passes: cut and count every batch, then choose the terms that stay.
 
-The caller streams batches through `Preprocessor.encode`, keeps what it returns (memory or disk), calls `finish`, and
-prunes the kept batches with the result. Nothing here opens a file.
+    Preprocessor.encode_all(batches) ─▶ batches of term ids, all words in them ─▶ finish(again) ─▶ Finished.apply(batch)
+
+The caller keeps the encoded batches between the passes (in memory, or spooled to disk), so nothing here opens a file.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from itertools import islice
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain, islice
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from nlpkit.errors import InputError
-from nlpkit.text.language import (
-    SAMPLE_CHARS,
-    SAMPLE_DOCS,
-    LanguageShare,
-    detect_languages,
-    has_stop_words,
-    language_code,
-    stop_words,
-)
-from nlpkit.text.normalize import normalize_token
-from nlpkit.text.tokenize import cut_tokens
-from nlpkit.text.vocab import EncodedBatch, Vocabulary, df_bounds
-from nlpkit.types import BoolArray, IntArray, LongArray
+from nlpkit.parallel import map_ahead
+from nlpkit.text.cutting import cutter, keeps_plain_words, normalizer
+from nlpkit.text.language import SAMPLE_CHARS, SAMPLE_DOCS, LanguageShare, detect_languages, language_code
+from nlpkit.text.ngrams import NgramVocabulary
+from nlpkit.text.options import PreprocessOptions, PreprocessReport
+from nlpkit.text.pruning import CAPPED, FOREIGN, FREQUENT, RARE, REASONS, Pruned, prune
+from nlpkit.text.stopwords import auto_stop, has_stop_words, stop_matcher, stop_words
+from nlpkit.text.tokenize import RawTokens
+from nlpkit.text.vocab import EncodedBatch, Frequencies, Vocabulary, prune_batch
+from nlpkit.types import BoolArray, LongArray
 
-MIN_DF_AUTO_FROM = 100
+if TYPE_CHECKING:
+    from nlpkit.text.phrases import PhraseTable
 
+__all__ = ["Finished", "PreprocessOptions", "PreprocessReport", "Preprocessor", "TextBatches"]
 
-@dataclass(frozen=True, slots=True)
-class PreprocessOptions:
-    """What preprocess does to a text. min_df and max_df: int = documents, float = share; min_df None = 2 from 100 documents on, else 1."""
-
-    language: str = "auto"
-    stop_words: str = "auto"
-    extra_stop_words: frozenset[str] = frozenset()
-    lower: bool = True
-    min_df: float | None = None
-    max_df: float = 1.0
+Stage = Callable[[EncodedBatch], EncodedBatch]
+Again = Callable[[], Iterable[EncodedBatch]]
+TextBatches = Iterable[pa.RecordBatch]
 
 
 @dataclass(frozen=True, slots=True)
-class PreprocessReport:
-    """What preprocess did: counts before and after, and the choices it made."""
+class Removed:
+    """Terms that went: term, occurrences, documents, and why (pruning.REASONS)."""
 
-    languages: tuple[LanguageShare, ...]
-    stop_word_languages: tuple[str, ...]
-    n_stop_words: int
-    min_df: float
-    max_df: float
-    n_docs: int
-    n_tokens: int
-    n_terms: int
-    n_terms_seen: int
-    n_stop_tokens: int
-    n_rare_terms: int
-    n_frequent_terms: int
+    terms: list[str]
+    cf: LongArray
+    df: LongArray
+    reasons: list[str]
 
 
-@dataclass(slots=True)
+class Finished:
+    """The vocabulary that stays, and what makes its ids of those of the first pass.
+
+    terms (V,): in order of first appearance, or those of options.vocab in their order; cf, df (V,) int64.
+    """
+
+    def __init__(
+        self,
+        stages: list[Stage],
+        strings: Callable[[LongArray], list[str]],
+        cf: LongArray,
+        df: LongArray,
+        pruned: Pruned,
+        report: PreprocessReport,
+        options: PreprocessOptions,
+        phrases: PhraseTable | None,
+    ) -> None:
+        kept = pruned.kept
+        seen = np.flatnonzero(kept >= 0)
+        self.terms: tuple[str, ...] = options.vocab or tuple(strings(kept.astype(np.int64)))
+        self.cf, self.df = np.zeros(len(kept), np.int64), np.zeros(len(kept), np.int64)
+        self.cf[seen], self.df[seen] = cf[kept[seen]], df[kept[seen]]
+        self.report = report
+        self.phrases = phrases
+        self._all = (strings, cf, df, pruned.reasons)
+        self._stages = stages
+        self.new_ids = pruned.new_ids()
+
+    def apply(self, batch: EncodedBatch) -> EncodedBatch:
+        """Return a batch of the first pass in ids of `terms`; documents keep their places."""
+        for stage in self._stages:
+            batch = stage(batch)
+        return prune_batch(batch, self.new_ids)
+
+    def removed(self) -> Removed:
+        """Return the terms that did not stay, most frequent first."""
+        strings, cf, df, reasons = self._all
+        gone = np.flatnonzero((reasons > 0) & (cf > 0))
+        gone = gone[np.lexsort((gone, -cf[gone]))]
+        return Removed(strings(gone), cf[gone], df[gone], [REASONS[r] for r in reasons[gone]])
+
+
 class Preprocessor:
     """One corpus on its way from texts to term ids."""
 
-    options: PreprocessOptions
-    _vocab: Vocabulary | None = None
-    _language: tuple[LanguageShare, ...] | None = None  # None: to be detected
-    _stop_codes: tuple[str, ...] | None = None  # None: those of the language
-    _sample: list[str] = field(default_factory=list)
-    _kept: BoolArray | None = None
+    def __init__(self, options: PreprocessOptions) -> None:
+        self.options = options
+        self.languages: tuple[LanguageShare, ...] = ()
+        self._vocab: Vocabulary | None = None
+        self._stop_codes: tuple[str, ...] = ()
+
+    def encode_all(
+        self, batches: TextBatches, *, threads: int = 1, column: str = "text"
+    ) -> Iterator[tuple[pa.RecordBatch, EncodedBatch]]:
+        """Yield each batch with its texts as ids of the growing vocabulary, stop words included.
+
+        The language is that of the first texts of the corpus, however it is cut into batches; `threads` cut texts at a
+        time, and the ids do not depend on how many.
+
+        Raises:
+            MissingError: a package or model that the options need is not installed.
+        """
+        running = iter(batches)
+        first: list[pa.RecordBatch] = []
+        sample: list[str] = []
+        for batch in running:
+            first.append(batch)
+            texts = (t[:SAMPLE_CHARS] for text in batch.column(column) if (t := text.as_py()))
+            sample.extend(islice(texts, SAMPLE_DOCS - len(sample)))
+            if len(sample) >= SAMPLE_DOCS or self.options.language != "auto":
+                break
+        self._start(sample)
+        cut = self._cut
+        for batch, raw in map_ahead(lambda b: cut(b.column(column)), chain(first, running), threads=threads):
+            yield batch, self._vocabulary.encode(raw)
 
     def encode(self, texts: pa.Array) -> EncodedBatch:
-        """Cut the texts (D,) of a batch and return term ids of the growing vocabulary, stop words included."""
+        """Return the texts (D,) of one batch as ids of the growing vocabulary; the first call decides the language."""
         if self._vocab is None:
-            self._vocab = self._start()
-        if self._language is None and len(self._sample) < SAMPLE_DOCS:
-            # the sample is the first texts of the corpus, not of its first batch: how it is cut must not matter
-            more = (t[:SAMPLE_CHARS] for text in texts if (t := text.as_py()))
-            self._sample.extend(islice(more, SAMPLE_DOCS - len(self._sample)))
-        return self._vocab.encode(cut_tokens(texts))
+            self._start([t[:SAMPLE_CHARS] for text in texts[:SAMPLE_DOCS] if (t := text.as_py())])
+        return self._vocabulary.encode(self._cut(texts))
 
-    def _start(self) -> Vocabulary:
-        lower = self.options.lower
-        if self.options.language != "auto":
-            given = [] if self.options.language == "none" else [language_code(self.options.language)]
-            self._language = tuple(LanguageShare(code, 1.0) for code in given)
-        if self.options.stop_words != "auto":
-            names = [] if self.options.stop_words == "none" else self.options.stop_words.split(",")
-            self._stop_codes = tuple(language_code(name) for name in names)
-        return Vocabulary(lambda raw: normalize_token(raw, lower=lower))
+    @property
+    def _vocabulary(self) -> Vocabulary:
+        assert self._vocab is not None
+        return self._vocab
 
-    def finish(self) -> tuple[IntArray, tuple[str, ...], PreprocessReport]:
-        """Return new_ids (V_seen,) with -1 for pruned terms, the pruned vocabulary (V,) and the report.
+    def _start(self, sample: list[str]) -> None:
+        """Decide the languages, and with them everything that depends on one."""
+        options = self.options
+        if options.language == "auto":
+            self.languages = detect_languages(sample)
+        elif options.language != "none":
+            self.languages = (LanguageShare(language_code(options.language), 1.0),)
+        codes = tuple(share.code for share in self.languages)
+        if options.stop_words == "auto":
+            self._stop_codes = codes
+        elif options.stop_words != "none":
+            self._stop_codes = tuple(language_code(name) for name in options.stop_words.split(","))
+        self._stop = stop_words(self._stop_codes) | options.extra_stop_words
+        self._is_stop = stop_matcher(self._stop, options.stop_patterns)
+        normalize = normalizer(options, codes, self._is_stop)
+        plain = keeps_plain_words(options)
+        self._vocab = Vocabulary(normalize, plain=plain)
+        cut = cutter(options)
+        self._cut: Callable[[pa.Array], RawTokens] = cut
+        if options.cleaner is not None:
+            clean = options.cleaner.clean
+            self._cut = lambda texts: cut(clean(texts))
+
+    def finish(self, again: Again | None = None) -> Finished:
+        """Choose the terms that stay.
+
+        Args:
+            again: yields the encoded batches once more, in order; needed for phrases and n-grams, asked for once or twice.
 
         Raises:
             InputError: no batch was encoded, or no term is left although there were some.
         """
-        if self._vocab is None:
+        if self._vocab is None or not self._vocab.n_docs:
             raise InputError("no documents to preprocess; the input has no rows")
-        vocab, n_docs = self._vocab, self._vocab.n_docs
-        languages = detect_languages(self._sample) if self._language is None else self._language
-        codes = tuple(s.code for s in languages) if self._stop_codes is None else self._stop_codes
-        stop = stop_words(codes) | self.options.extra_stop_words
-        terms = vocab.terms
-        min_df = self.options.min_df
-        if min_df is None:
-            min_df = 2 if n_docs >= MIN_DF_AUTO_FROM else 1
-        low, high = df_bounds(n_docs, min_df=min_df, max_df=self.options.max_df)
-        stopped = np.fromiter((self._is_stop(t, stop) for t in terms), bool, len(terms))
-        rare, frequent = ~stopped & (vocab.df < low), ~stopped & (vocab.df > high)
-        kept = ~stopped & ~rare & ~frequent
-        if not kept.any() and not stopped.all():
-            raise InputError(
-                f"no term is left of {len(terms)}: --min-df {min_df} and --max-df {self.options.max_df} "
-                f"prune all in {n_docs} documents; lower --min-df or raise --max-df"
-            )
-        new_ids = np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32)
+        options, vocab = self.options, self._vocab
+        terms, cf, df, n_docs = vocab.terms, vocab.cf, vocab.df, vocab.n_docs
+        stopped = np.fromiter(map(self._stops, terms), bool, len(terms))
+        if options.auto_stop is not None:
+            stopped |= auto_stop(df, n_docs, share=options.auto_stop)
+        n_stop_tokens, n_terms_seen = int(cf[stopped].sum()), len(terms)
+        stages: list[Stage] = []
+        strings: Callable[[LongArray], list[str]] = lambda ids: [terms[i] for i in ids.tolist()]  # noqa: E731
+        phrases: PhraseTable | None = None
+        n_phrases = 0
+        if options.phrases is not None or options.phrase_table is not None:
+            assert again is not None
+            stages.append(_gaps(stopped))
+            phrases = options.phrase_table or self._find_phrases(again, stages[0], terms)
+            joined = phrases.joiner(terms)
+            stages.append(joined.apply)
+            terms = [*terms, *joined.terms]
+            n_phrases = len(joined.terms)
+            stopped = np.concatenate([stopped, np.zeros(n_phrases, bool)])
+        if options.ngrams != (1, 1):
+            assert again is not None
+            stages.append(_without(stopped))
+            grams = NgramVocabulary(*options.ngrams)
+            for batch in again():
+                grams.encode(_through(stages, batch))
+            cf, df = grams.cf.copy(), grams.df.copy()
+            stages.append(grams.encode)
+            unigrams, separator = terms, "" if options.tokenizer.startswith("chars") else " "
+            strings = lambda ids: grams.terms(unigrams, ids, separator)  # noqa: E731
+            stopped = np.zeros(len(cf), bool)
+        elif stages:
+            counts = Frequencies()
+            for batch in again() if again else ():
+                counts.count(_without(stopped)(_through(stages, batch)), len(terms))
+            gone, before = np.flatnonzero(stopped), (cf, df)
+            cf, df = counts.cf(len(terms)).copy(), counts.df(len(terms)).copy()
+            cf[gone], df[gone] = before[0][gone], before[1][gone]
+            with_phrases = terms
+            strings = lambda ids: [with_phrases[i] for i in ids.tolist()]  # noqa: E731
+            stages.append(_without(stopped))
+        pruned = prune(cf, df, stopped, options, n_docs=n_docs, strings=strings)
+        kept = pruned.kept[pruned.kept >= 0]
         report = PreprocessReport(
-            languages=languages,
-            stop_word_languages=tuple(code for code in codes if has_stop_words(code)),
-            n_stop_words=len(stop),
-            min_df=min_df,
-            max_df=self.options.max_df,
+            languages=self.languages,
+            stop_word_languages=tuple(code for code in self._stop_codes if has_stop_words(code)),
+            n_stop_words=len(self._stop),
+            min_df=pruned.min_df,
+            max_df=options.max_df,
             n_docs=n_docs,
-            n_tokens=int(vocab.cf[kept].sum()),
-            n_terms=int(kept.sum()),
-            n_terms_seen=len(terms),
-            n_stop_tokens=int(vocab.cf[stopped].sum()),
-            n_rare_terms=int(rare.sum()),
-            n_frequent_terms=int(frequent.sum()),
+            n_tokens=int(cf[kept].sum()),
+            n_terms=len(kept),
+            n_terms_seen=n_terms_seen,
+            n_stop_tokens=n_stop_tokens,
+            n_phrases=n_phrases,
+            n_rare_terms=pruned.count(RARE),
+            n_frequent_terms=pruned.count(FREQUENT),
+            n_capped_terms=pruned.count(CAPPED),
+            n_foreign_terms=pruned.count(FOREIGN),
         )
-        self._kept = kept
-        return new_ids, tuple(t for t, k in zip(terms, kept, strict=True) if k), report
+        return Finished(stages, strings, cf, df, pruned, report, options, phrases)
 
-    def frequencies(self) -> tuple[LongArray, LongArray]:
-        """Return cf and df (V,) of the terms that `finish` kept."""
-        assert self._vocab is not None
-        assert self._kept is not None
-        return self._vocab.cf[self._kept], self._vocab.df[self._kept]
+    def _stops(self, term: str) -> bool:
+        return self._is_stop(term) or (not self.options.lower and self._is_stop(term.lower()))
 
-    def _is_stop(self, term: str, stop: frozenset[str]) -> bool:
-        return term in stop or (not self.options.lower and term.lower() in stop)
+    def _find_phrases(self, again: Again, gaps: Stage, terms: list[str]) -> PhraseTable:
+        assert self.options.phrases is not None
+        from nlpkit.text.phrases import PhraseCounter
+
+        counter = PhraseCounter()
+        for batch in again():
+            counter.count(gaps(batch))
+        return counter.find(self.options.phrases, terms)
+
+
+def _through(stages: list[Stage], batch: EncodedBatch) -> EncodedBatch:
+    for stage in stages:
+        batch = stage(batch)
+    return batch
+
+
+def _gaps(stopped: BoolArray) -> Stage:
+    """Stop words become gaps (-1): words on both sides of one are no neighbours."""
+    new_ids = np.where(stopped, -1, np.arange(len(stopped))).astype(np.int32)
+    return lambda batch: EncodedBatch(batch.offsets, new_ids[batch.term_ids])
+
+
+def _without(stopped: BoolArray) -> Stage:
+    """Stop words and gaps go."""
+    new_ids = np.where(stopped, -1, np.arange(len(stopped))).astype(np.int32)
+    new_ids = np.append(new_ids, np.int32(-1))  # where a gap, -1, points to
+    return lambda batch: prune_batch(batch, new_ids)

@@ -1,4 +1,4 @@
-"""The vocabulary of a corpus while it is read, and its pruning."""
+"""The vocabulary of a corpus while it is read."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nlpkit.errors import UsageError
 from nlpkit.kernels import terms as kernels
 from nlpkit.text.bytestable import BytesTable
 from nlpkit.text.normalize import MAX_TERM_LENGTH
@@ -136,36 +135,6 @@ class Vocabulary:
         term_starts[~own], term_ends[~own] = other_ends - sizes, other_ends
         self._of_raw = np.concatenate([self._of_raw, self._terms.insert(text, term_starts, term_ends)])
         self._starts = np.concatenate([self._starts, self._starts[-1] + np.cumsum(lengths)])
-
-
-def document_bound(value: int | float, n_docs: int, *, name: str) -> float:
-    """Return a min_df/max_df bound as a number of documents: a share in (0, 1] if it is a float with a fraction or 1.0.
-
-    As in scikit-learn, an integer counts documents and a float is a share of them.
-
-    Raises:
-        UsageError: the value is negative, or a share above 1.
-    """
-    if isinstance(value, float):
-        if not 0.0 <= value <= 1.0:
-            raise UsageError(f"--{name} {value}: a share lies in 0.0 … 1.0; a number of documents has no decimal point")
-        return round(value * n_docs, 6)  # 0.07 of 100 documents is 7, not 7.000000000000001
-    if value < 0:
-        raise UsageError(f"--{name} {value}: a number of documents cannot be negative")
-    return float(value)
-
-
-def df_bounds(n_docs: int, *, min_df: float, max_df: float) -> tuple[float, float]:
-    """Return min_df and max_df as numbers of documents.
-
-    Raises:
-        UsageError: a bound is out of range, or no term can satisfy both.
-    """
-    low = document_bound(min_df, n_docs, name="min-df")
-    high = document_bound(max_df, n_docs, name="max-df")
-    if low > high:
-        raise UsageError(f"--min-df is {low:g} documents and --max-df {high:g}: no term can satisfy both")
-    return low, high
 
 
 def prune_batch(batch: EncodedBatch, new_ids: IntArray) -> EncodedBatch:

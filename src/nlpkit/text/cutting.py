@@ -1,0 +1,112 @@
+"""Which tokenizer and which normalizer the options ask for."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import pyarrow as pa
+
+from nlpkit.errors import UsageError
+from nlpkit.text.kinds import keep_patterns
+from nlpkit.text.normalize import Normalizer, lower_case
+from nlpkit.text.options import PreprocessOptions
+from nlpkit.text.segment import segmenter
+from nlpkit.text.stopwords import elisions
+from nlpkit.text.tokenize import WORD_PATTERN, RawTokens, cut_tokens, scan_tokens
+
+TOKENIZERS = ("words", "whitespace", "chars:N", "regex", "spacy")
+_CHARS = re.compile(r"chars:(\d+)(?:-(\d+))?")
+
+
+def check_tokenizer(name: str, pattern: str | None) -> None:
+    """Raises UsageError: no tokenizer is called that."""
+    if name not in TOKENIZERS and not _CHARS.fullmatch(name):
+        raise UsageError(f"'{name}' is no tokenizer; there are {', '.join(TOKENIZERS)}")
+    if (name == "regex") != (pattern is not None):
+        raise UsageError("the tokenizer regex and --token-pattern go together")
+
+
+def character_ngrams(name: str) -> tuple[int, int] | None:
+    """Return the lengths of the n-grams of a tokenizer chars:3 or chars:3-5, None for another."""
+    found = _CHARS.fullmatch(name)
+    return (int(found[1]), int(found[2] or found[1])) if found else None
+
+
+def cutter(options: PreprocessOptions) -> Callable[[pa.Array], RawTokens]:
+    """Return what cuts texts into raw tokens; may run in several threads at a time."""
+    if options.spacy is not None:
+        spacy = options.spacy
+        return lambda texts: spacy.cut(texts)
+    if options.pattern is not None:
+        return partial(cut_tokens, pattern=options.pattern)
+    if options.tokenizer == "whitespace":
+        return partial(cut_tokens, pattern=r"\S+")
+    if options.tokenizer.startswith("chars"):
+        return partial(cut_tokens, pattern=r"\S|\s+")
+    if options.keep:
+        return partial(cut_tokens, pattern="|".join([*keep_patterns(options.keep), WORD_PATTERN]))
+    return partial(scan_tokens, lower=options.lower, junk=False)
+
+
+def normalizer(
+    options: PreprocessOptions, languages: Sequence[str], is_stop: Callable[[str], bool]
+) -> Callable[[str], tuple[str, ...]]:
+    """Return what makes terms of a raw token; see `Normalizer`. Tokens of a pattern of the user stay as they were cut."""
+    lemma = stem = None
+    if options.lemma:
+        from nlpkit.text.lemma import lemmatizer
+
+        lemma = lemmatizer(languages)
+    if options.stem != "none":
+        from nlpkit.text.stem import stemmer
+
+        stem = stemmer(languages[0] if options.stem == "auto" and languages else options.stem)
+    if options.tokenizer.startswith("chars"):
+        return partial(_character, lower=options.lower)
+    if options.tokenizer != "words":
+        return partial(_verbatim, lower=options.lower, lemma=lemma, stem=stem, is_stop=is_stop)
+    return Normalizer(
+        lower=options.lower,
+        keep=options.keep,
+        segment=segmenter(options.segment, languages),
+        lemma=lemma,
+        stem=stem,
+        stop=is_stop,
+        elisions=elisions(languages),
+        min_length=options.min_length,
+    )
+
+
+def keeps_plain_words(options: PreprocessOptions) -> bool:
+    """Tell whether words of a–z and 0–9 are terms as they stand, so that no Python looks at them."""
+    usual = options.tokenizer == "words" and options.spacy is None and not options.keep
+    return usual and options.lower and not options.lemma and options.stem == "none" and options.min_length == 2
+
+
+def _verbatim(
+    raw: str,
+    *,
+    lower: bool,
+    lemma: Callable[[str], str] | None,
+    stem: Callable[[str], str] | None,
+    is_stop: Callable[[str], bool],
+) -> tuple[str, ...]:
+    token = unicodedata.normalize("NFC", raw)
+    term = lower_case(token) if lower else token
+    if (lemma or stem) and not is_stop(lower_case(token)):
+        if lemma:
+            term = lemma(token)
+            term = lower_case(term) if lower else term
+        if stem:
+            term = stem(term)
+    return (term,) if term else ()
+
+
+def _character(raw: str, *, lower: bool) -> tuple[str, ...]:
+    """A run of white space is one space, as in scikit-learn's analyzer='char'."""
+    if raw.isspace():
+        return (" ",)
+    return tuple(lower_case(raw)) if lower else (raw,)

@@ -1,0 +1,73 @@
+"""What preprocess can be asked to do, and what it tells of what it did."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from nlpkit.text.language import LanguageShare
+
+if TYPE_CHECKING:
+    from nlpkit.text.clean import Cleaner
+    from nlpkit.text.phrases import PhraseSpec, PhraseTable
+    from nlpkit.text.spacy_tokens import SpacyTokens
+
+
+@dataclass(frozen=True, slots=True)
+class PreprocessOptions:
+    """What preprocess does to a text, in the order of the fields.
+
+    language: ISO code, "auto" (detected on the first 300 texts) or "none". tokenizer: "words", "whitespace", "chars:3",
+    "chars:3-5", "regex" (then `pattern` is one of the Rust crate `regex`) or "spacy". keep: kinds of tokens that stay
+    (kinds.KINDS). segment: see segment.segmenter. lemma: dictionary lemmas of the language. stem: "none", "auto" = the
+    Snowball stemmer of the language, or its name. stop_words: "auto", "none" or codes with commas. auto_stop: terms in
+    more than this share of the documents are stop words too. phrases are found in the corpus, phrase_table was found
+    before. min_df, max_df, min_cf, max_cf: int = documents or occurrences, float = share of them; min_df None = 2 from
+    100 documents on, else 1. max_vocab: the most frequent terms only. vocab: these terms and no others.
+    """
+
+    language: str = "auto"
+    cleaner: Cleaner | None = None
+    tokenizer: str = "words"
+    pattern: str | None = None
+    spacy: SpacyTokens | None = None
+    keep: frozenset[str] = frozenset()
+    segment: str = "auto"
+    lower: bool = True
+    min_length: int = 2
+    stop_words: str = "auto"
+    extra_stop_words: frozenset[str] = frozenset()
+    stop_patterns: tuple[str, ...] = ()
+    auto_stop: float | None = None
+    lemma: bool = False
+    stem: str = "none"
+    phrases: PhraseSpec | None = None
+    phrase_table: PhraseTable | None = None
+    ngrams: tuple[int, int] = (1, 1)
+    min_df: float | None = None
+    max_df: float = 1.0
+    min_cf: float = 1
+    max_cf: float = 1.0
+    max_vocab: int | None = None
+    vocab: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PreprocessReport:
+    """What preprocess did: counts before and after, and the choices it made."""
+
+    languages: tuple[LanguageShare, ...]
+    stop_word_languages: tuple[str, ...]
+    n_stop_words: int
+    min_df: float
+    max_df: float
+    n_docs: int
+    n_tokens: int
+    n_terms: int
+    n_terms_seen: int
+    n_stop_tokens: int
+    n_phrases: int
+    n_rare_terms: int
+    n_frequent_terms: int
+    n_capped_terms: int
+    n_foreign_terms: int

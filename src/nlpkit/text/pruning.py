@@ -1,0 +1,144 @@
+"""Which terms of a vocabulary stay: bounds on documents and occurrences, a largest size, a given vocabulary."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from nlpkit.errors import InputError, UsageError
+from nlpkit.text.options import PreprocessOptions
+from nlpkit.types import BoolArray, ByteArray, IntArray, LongArray
+
+MIN_DF_AUTO_FROM = 100
+KEPT, STOP, RARE, FREQUENT, CAPPED, FOREIGN = range(6)
+REASONS = ("kept", "stop word", "too rare", "too frequent", "beyond --max-vocab", "not in --vocab")
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """Which of V terms stay. reasons (V,) uint8 of `REASONS`; kept (V',) int32 ids in their new order, -1 for one never seen."""
+
+    reasons: ByteArray
+    kept: IntArray
+    min_df: float
+
+    def new_ids(self) -> IntArray:
+        """Return the place of each old id in the pruned vocabulary (V,) int32, -1 for none."""
+        ids = np.full(len(self.reasons), -1, np.int32)
+        seen = self.kept >= 0
+        ids[self.kept[seen]] = np.flatnonzero(seen)
+        return ids
+
+    def count(self, reason: int) -> int:
+        """Return how many terms went for a reason."""
+        return int((self.reasons == reason).sum())
+
+
+def prune(
+    cf: LongArray,
+    df: LongArray,
+    stopped: BoolArray,
+    options: PreprocessOptions,
+    *,
+    n_docs: int,
+    strings: Callable[[LongArray], Sequence[str]],
+) -> Pruned:
+    """Decide on each of V terms; those never seen (cf 0) go without a reason.
+
+    Args:
+        cf, df: (V,) occurrences and documents; stopped: (V,) stop words.
+        strings: the strings of some ids, asked for only where they are needed.
+
+    Raises:
+        UsageError: a bound is out of range, or no term can satisfy both.
+        InputError: no term is left although there were some that are no stop words.
+    """
+    reasons = np.where(stopped, STOP, KEPT).astype(np.uint8)
+    if options.vocab is not None:
+        return _given(reasons, cf, options.vocab, strings)
+    min_df = options.min_df
+    if min_df is None:
+        min_df = 2 if n_docs >= MIN_DF_AUTO_FROM else 1
+    low, high = df_bounds(n_docs, min_df=min_df, max_df=options.max_df)
+    n_tokens = int(cf[~stopped].sum())
+    least = bound(options.min_cf, n_tokens, name="min-cf", what="occurrences")
+    most = bound(options.max_cf, n_tokens, name="max-cf", what="occurrences")
+    seen = ~stopped & (cf > 0)
+    reasons[seen & ((df < low) | (cf < least))] = RARE
+    reasons[seen & ((df > high) | (cf > most))] = FREQUENT
+    kept = np.flatnonzero(seen & (reasons == KEPT))
+    if not len(kept) and seen.any():
+        raise InputError(
+            f"no term is left of {len(cf)}: --min-df {min_df} and --max-df {options.max_df} "
+            f"prune all in {n_docs} documents; lower --min-df or raise --max-df"
+        )
+    if options.max_vocab is not None and len(kept) > options.max_vocab:
+        best = _most_frequent(kept, cf, df, options.max_vocab, strings)
+        reasons[np.setdiff1d(kept, best)] = CAPPED
+        kept = best
+    return Pruned(reasons, kept.astype(np.int32), min_df)
+
+
+def _most_frequent(
+    kept: LongArray, cf: LongArray, df: LongArray, n: int, strings: Callable[[LongArray], Sequence[str]]
+) -> LongArray:
+    """Return the n terms of most occurrences, then most documents, then first in the alphabet, by id."""
+    if n < 1:
+        raise UsageError(f"--max-vocab {n}: a vocabulary has at least one term")
+    worst = np.sort(cf[kept])[-n]
+    surely, perhaps = kept[cf[kept] > worst], kept[cf[kept] == worst]
+    order = sorted(zip((-df[perhaps]).tolist(), strings(perhaps), perhaps.tolist(), strict=True))
+    return np.sort(np.concatenate([surely, [i for _, _, i in order[: n - len(surely)]]])).astype(np.int64)
+
+
+def _given(
+    reasons: ByteArray, cf: LongArray, vocab: tuple[str, ...], strings: Callable[[LongArray], Sequence[str]]
+) -> Pruned:
+    """Keep the terms of a vocabulary, in its order, whether they occur or not; it wins over stop words."""
+    place = {term: i for i, term in enumerate(vocab)}
+    if len(place) < len(vocab):
+        raise InputError(f"--vocab has {len(vocab) - len(place)} terms twice")
+    kept = np.full(len(vocab), -1, np.int32)
+    for start in range(0, len(cf), 1 << 16):
+        ids = np.arange(start, min(start + (1 << 16), len(cf)))
+        for i, term in zip(ids.tolist(), strings(ids), strict=True):
+            at = place.get(term)
+            if at is not None:
+                kept[at] = i
+    seen = np.zeros(len(cf), bool)
+    seen[kept[kept >= 0]] = True
+    reasons[seen] = KEPT
+    reasons[~seen & (reasons != STOP) & (cf > 0)] = FOREIGN
+    return Pruned(reasons, kept, 1)
+
+
+def bound(value: int | float, total: int, *, name: str, what: str = "documents") -> float:
+    """Return a bound as a number: of `total`, a share in (0, 1] if it is a float with a fraction or 1.0.
+
+    As in scikit-learn, an integer counts and a float is a share.
+
+    Raises:
+        UsageError: the value is negative, or a share above 1.
+    """
+    if isinstance(value, float):
+        if not 0.0 <= value <= 1.0:
+            raise UsageError(f"--{name} {value}: a share lies in 0.0 … 1.0; a number of {what} has no decimal point")
+        return round(value * total, 6)  # 0.07 of 100 is 7, not 7.000000000000001
+    if value < 0:
+        raise UsageError(f"--{name} {value}: a number of {what} cannot be negative")
+    return float(value)
+
+
+def df_bounds(n_docs: int, *, min_df: float, max_df: float) -> tuple[float, float]:
+    """Return min_df and max_df as numbers of documents.
+
+    Raises:
+        UsageError: a bound is out of range, or no term can satisfy both.
+    """
+    low = bound(min_df, n_docs, name="min-df")
+    high = bound(max_df, n_docs, name="max-df")
+    if low > high:
+        raise UsageError(f"--min-df is {low:g} documents and --max-df {high:g}: no term can satisfy both")
+    return low, high
