@@ -122,7 +122,8 @@ ADDED: dict[str, str] = {
     "da": "ens",
     "de": """unserem unseren unseres würdest wurdest wärst wären würdet gibt's geht's hab's ist's wär's war's ums
         ans aufs fürs durchs übers unters vors sowohl bzw usw sobald falls obwohl trotz anstatt samt könnten
-        müsste müssten solltest dürfte dürften""",
+        müsste müssten solltest dürfte dürften wolle könne
+        müsse solle dürfe möge werde""",
     "el": """μέχρι χωρίς εάν όταν όπως όπου ότι είναι είμαι είσαι είμαστε είστε ήταν ήμουν έχω έχεις έχει έχουμε
         έχετε έχουν είχα είχε είχαν εγώ εσύ αυτός αυτή αυτό αυτοί αυτές αυτά αυτού αυτής αυτών αυτόν αυτήν
         αυτούς εμείς εσείς εκείνος εκείνη εκείνο εκείνοι εκείνες εκείνα τώρα εδώ εκεί έτσι γιατί διότι
