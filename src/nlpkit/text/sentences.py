@@ -32,14 +32,19 @@ _STOPS = ".!?…‽"
 _TAG = r"</?[A-Za-z][^<>]{0,300}>"
 _TAIL_TAG = r"\s*<(?:/[A-Za-z][^<>]{0,300}|[bB][rR]\s*/?)>"
 _CLOSERS = rf"(?:[\"'”’“»«›‹)\]}}」』）】〉》]|[ \u00a0\u202f]»(?![^\s.,;:])|\[\d{{1,3}}\]|{_TAIL_TAG})*"
+# What parts paragraphs, as the rest of a pattern after its first character: a blank line, a new page; in HTML two line breaks,
+# </p>, or <p>, which belongs to what follows.
+BREAK_STARTS = r"\n\f\u2029<"
+BREAK_REST = (
+    r"(?<=\n)[^\S\n]*\n\s*|(?<=[\f\u2029])\s*"
+    r"|(?<=<)(?:[bB][rR]\s*/?>\s*(?:<[bB][rR]\s*/?>\s*)+|/[pP]>\s*|(?P<paragraph>[pP](?:\s[^<>]{0,300})?>))"
+)
 # The first character is one set, so that the search runs at the speed of the scan for it; then what it must be followed by:
-# stop, closers and space; a stop that needs none; a blank line; a tag that starts a paragraph, or two line breaks in HTML.
+# stop, closers and space; a stop that needs none; the end of a paragraph.
 _CANDIDATE = re.compile(
-    rf"[{_STOPS}{_ALWAYS}\n\f\u2029<](?:"
+    rf"[{_STOPS}{_ALWAYS}{BREAK_STARTS}](?:"
     rf"(?<=[{_STOPS}])(?<![{_STOPS}]{{2}})(?P<more>[{_STOPS}]*)(?P<close>{_CLOSERS})(?P<space>\s+|(?<=>))"
-    rf"|(?<=[{_ALWAYS}])[{_ALWAYS}{_STOPS}]*(?P<shut>{_CLOSERS})\s*"
-    r"|(?<=\n)[^\S\n]*\n\s*|(?<=[\f\u2029])\s*"
-    r"|(?<=<)(?:[bB][rR]\s*/?>\s*(?:<[bB][rR]\s*/?>\s*)+|/[pP]>\s*|(?P<paragraph>[pP](?:\s[^<>]{0,300})?>)))"
+    rf"|(?<=[{_ALWAYS}])[{_ALWAYS}{_STOPS}]*(?P<shut>{_CLOSERS})\s*|{BREAK_REST})"
 )
 _ONLY_TAGS = re.compile(rf"\s*(?:{_TAG}\s*)*")
 _MANY_TAGS = 1000  # characters of tags at the beginning of a sentence that are looked through
