@@ -13,12 +13,14 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from nlpkit.weighting.ctfidf import class_tfidf, inverse_class_frequency, top_terms
+from nlpkit.weighting.classes import ClassCounts
+from nlpkit.weighting.ctfidf import class_tfidf, inverse_class_frequency, top_terms, values_of
+from nlpkit.weighting.dtm import group_rows
 from tests.reference import ctfidf as plain
 from tests.strategies import counts_dv, repeatable
 
 
-def bertopic_weights(counts: Any) -> Any:
+def bertopic_weights(counts: Any, **options: Any) -> Any:
     """c-tf-idf of bertopic, its module loaded alone: the package would import torch, umap and plotly."""
     package = importlib.util.find_spec("bertopic")
     if package is None or package.origin is None:
@@ -30,7 +32,7 @@ def bertopic_weights(counts: Any) -> Any:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     matrix = sparse.csr_matrix(counts)
-    return module.ClassTfidfTransformer().fit(matrix).transform(matrix).toarray()
+    return module.ClassTfidfTransformer(**options).fit(matrix).transform(matrix).toarray()
 
 
 def test_by_hand() -> None:
@@ -56,6 +58,19 @@ def test_equals_bertopic_when_the_mean_is_a_whole_number() -> None:
         )
 
 
+@pytest.mark.parametrize("root", [False, True])
+@pytest.mark.parametrize("bm25", [False, True])
+def test_equals_bertopic_for_every_setting_with_the_mean_truncated(root: bool, bm25: bool) -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        counts = rng.poisson(1.5, (rng.integers(1, 8), rng.integers(2, 30)))
+        counts[:, -1] += 1
+        counts = counts[:, counts.sum(axis=0) > 0]
+        ours = class_tfidf(sparse.csr_array(counts), reduce_frequent_words=root, bm25=bm25, truncate_mean=True)
+        theirs = bertopic_weights(counts, reduce_frequent_words=root, bm25_weighting=bm25)
+        np.testing.assert_allclose(ours.toarray(), theirs, rtol=1e-12, atol=1e-15)
+
+
 def test_differs_from_bertopic_when_the_mean_is_none() -> None:
     counts = np.array([[2, 1, 1], [1, 1, 3]])
     ours, theirs = class_tfidf(sparse.csr_array(counts)).toarray(), bertopic_weights(counts)
@@ -64,10 +79,11 @@ def test_differs_from_bertopic_when_the_mean_is_none() -> None:
 
 
 @repeatable
-@given(counts_dv())
-def test_equals_its_formula(counts: Any) -> None:
-    weights = class_tfidf(sparse.csr_array(counts))
-    np.testing.assert_allclose(weights.toarray(), plain.class_tfidf(counts.tolist()), rtol=1e-13)
+@given(counts_dv(), st.booleans(), st.booleans())
+def test_equals_its_formula(counts: Any, root: bool, bm25: bool) -> None:
+    weights = class_tfidf(sparse.csr_array(counts), reduce_frequent_words=root, bm25=bm25)
+    expected = plain.class_tfidf(counts.tolist(), root=root, bm25=bm25)
+    np.testing.assert_allclose(weights.toarray(), expected, rtol=1e-13, atol=1e-15)
 
 
 @repeatable
@@ -143,3 +159,57 @@ def test_top_terms_equal_sorting(counts: Any, n: int) -> None:
     for row, ids in zip(counts, best.term_ids, strict=True):
         order = sorted((v for v in range(len(row)) if row[v] > 0), key=lambda v: (-row[v], v))[:n]
         assert ids.tolist() == order + [-1] * (n - len(order))
+
+
+@repeatable
+@given(counts_dv())
+def test_many_more_terms_than_asked_for(counts: Any) -> None:
+    wide = np.tile(counts, 5)  # rows of more than four terms are cut before they are sorted
+    best = top_terms(sparse.csr_array(wide.astype(float)), 1)
+    for row, ids in zip(wide, best.term_ids, strict=True):
+        assert ids.tolist() == ([int(np.argmax(row))] if row.any() else [-1])
+
+
+def test_values_at_the_top_terms() -> None:
+    matrix = sparse.csr_array([[0.1, 0.5, 0.3], [0.0, 0.0, -2.0]])
+    found = values_of(matrix, np.array([[1, 0], [2, -1]], np.int32))
+    np.testing.assert_array_equal(found, [[0.5, 0.1], [-2.0, np.nan]])
+
+
+# ---------------------------------------------------------------- counts of classes, batch by batch
+
+
+@repeatable
+@given(counts_dv(max_docs=20), st.data())
+def test_class_counts_do_not_depend_on_the_batches(counts: Any, data: st.DataObject) -> None:
+    D = len(counts)
+    groups = np.array(data.draw(st.lists(st.integers(-1, 3), min_size=D, max_size=D)), np.int32)
+    n = int(groups.max(initial=-1)) + 1
+    cuts = [0, *sorted(data.draw(st.lists(st.integers(0, D), max_size=4))), D]
+    sums = ClassCounts(counts.shape[1])
+    for start, end in zip(cuts, cuts[1:], strict=False):
+        sums.add(groups[start:end], sparse.csr_array(counts[start:end]))
+    order = np.array(data.draw(st.permutations(range(n))), np.int32)
+    got, sizes = sums.finish(order)
+    expected = group_rows(sparse.csr_array(counts), groups, n).toarray()
+    np.testing.assert_array_equal(got.toarray(), expected[order])
+    assert got.dtype == np.int64
+    assert got.has_sorted_indices
+    assert sizes.tolist() == [int((groups == c).sum()) for c in order]
+
+
+def test_class_counts_are_summed_when_many_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nlpkit.weighting.classes._FOLD_FROM", 2)
+    rng = np.random.default_rng(0)
+    counts, groups = rng.poisson(0.5, (50, 9)), rng.integers(-1, 12, 50).astype(np.int32)
+    sums = ClassCounts(9)
+    for d in range(50):
+        sums.add(groups[[d]], sparse.csr_array(counts[[d]]))
+    got, _ = sums.finish(np.arange(12, dtype=np.int32))
+    np.testing.assert_array_equal(got.toarray(), group_rows(sparse.csr_array(counts), groups, 12).toarray())
+
+
+def test_class_counts_of_nothing() -> None:
+    got, sizes = ClassCounts(3).finish(np.zeros(0, np.int32))
+    assert got.shape == (0, 3)
+    assert len(sizes) == 0
