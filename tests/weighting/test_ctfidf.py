@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import math
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -187,7 +188,7 @@ def test_class_counts_do_not_depend_on_the_batches(counts: Any, data: st.DataObj
     n = int(groups.max(initial=-1)) + 1
     cuts = [0, *sorted(data.draw(st.lists(st.integers(0, D), max_size=4))), D]
     sums = ClassCounts(counts.shape[1])
-    for start, end in zip(cuts, cuts[1:], strict=False):
+    for start, end in pairwise(cuts):
         sums.add(groups[start:end], sparse.csr_array(counts[start:end]))
     order = np.array(data.draw(st.permutations(range(n))), np.int32)
     got, sizes = sums.finish(order)

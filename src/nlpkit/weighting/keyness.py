@@ -43,14 +43,14 @@ def keyness(class_counts: CsrMatrix, *, prior_words: float | None = None) -> Key
     """
     counts = sparse.csr_array(class_counts, dtype=np.float64, copy=True)
     counts.eliminate_zeros()
-    tf: FloatArray = np.bincount(counts.indices, weights=counts.data, minlength=counts.shape[1])
+    tf: FloatArray = np.asarray(counts.sum(axis=0)).ravel()
     words = float(tf.sum())
     if prior_words is None:
         prior_words = words or 1.0
     if not 0 < prior_words < np.inf:
         raise UsageError(f"--prior-words {prior_words:g}: the prior needs a number of words above 0")
     scale = prior_words / (words or 1.0)
-    n_c = np.repeat(np.asarray(counts.sum(axis=1)).ravel(), np.diff(counts.indptr))
+    n_c: FloatArray = np.repeat(np.asarray(counts.sum(axis=1)).ravel(), np.diff(counts.indptr))
     tf_v = tf[counts.indices]
     y_c, y_r = counts.data, tf_v - counts.data
     alpha = scale * tf_v
