@@ -1,21 +1,78 @@
-"""Word lists of the user: one word per line or several, # for comments."""
+"""Word lists of the user: words, one or several a line, patterns between slashes, # or | for comments."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
-from nlpkit.errors import EncodingError
+from nlpkit.errors import InputError, UsageError
+from nlpkit.io.encoding import decode
+from nlpkit.io.sources import Source, StoredBytes
 
 
-def read_words(path: Path) -> frozenset[str]:
-    """Return the lower-cased words of a file.
+@dataclass(frozen=True, slots=True)
+class WordList:
+    """Lower-cased words and regular expressions of a file."""
+
+    words: frozenset[str]
+    patterns: tuple[str, ...]
+
+
+def read_word_list(path: Path, *, encoding: str | None = None) -> WordList:
+    r"""Return the words and patterns of a file, packed or not, in any encoding that corpora may have.
+
+        # a comment, and what follows | is one too (as in the lists of the Snowball project)
+        the of and
+        /\d+th/       a pattern that a whole term must match
 
     Raises:
-        EncodingError: it is not UTF-8.
+        InputError: the file cannot be read, or holds no text.
+        UsageError: a pattern is no regular expression; the message names file and line.
+    """
+    words: set[str] = set()
+    patterns: list[str] = []
+    for number, line in numbered_lines(path, encoding=encoding):
+        text = line.strip()
+        if len(text) > 2 and text.startswith("/") and text.endswith("/"):
+            patterns.append(checked_pattern(text[1:-1], f"{path}:{number}"))
+        elif not text.startswith("#"):
+            words |= {word.lower().replace("’", "'") for word in text.partition("|")[0].split()}
+    return WordList(frozenset(words), tuple(patterns))
+
+
+def read_words(path: Path, *, encoding: str | None = None) -> frozenset[str]:
+    """Return the lower-cased words of a file without patterns.
+
+    Raises:
+        InputError: the file cannot be read, or holds a pattern.
+    """
+    found = read_word_list(path, encoding=encoding)
+    if found.patterns:
+        raise InputError(f"{path}: /{found.patterns[0]}/ is a pattern; only words are taken here")
+    return found.words
+
+
+def numbered_lines(path: Path, *, encoding: str | None = None) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a text file with their numbers from 1; decoding and unpacking are those of corpora.
+
+    Raises:
+        InputError: the file cannot be read, or holds no text.
+    """
+    with StoredBytes(Source(str(path), path.name, "txt")) as stored:
+        text = "".join(decode(stored, str(path), encoding=encoding).text)
+    yield from enumerate(text.splitlines(), start=1)
+
+
+def checked_pattern(pattern: str, where: str) -> str:
+    """Return a regular expression of Python's `re`.
+
+    Raises:
+        UsageError: it is none.
     """
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except UnicodeDecodeError as error:
-        raise EncodingError(f"{path} is not UTF-8 at byte {error.start}; convert it, then try again") from None
-    words = (word.lower().replace("’", "'") for line in lines if not line.startswith("#") for word in line.split())
-    return frozenset(words)
+        re.compile(pattern)
+    except re.error as error:
+        raise UsageError(f"{where}: /{pattern}/ is no regular expression: {error}") from None
+    return pattern
