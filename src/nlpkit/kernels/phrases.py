@@ -1,0 +1,101 @@
+"""Neighbouring terms counted, and phrases joined."""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+
+from nlpkit.kernels.idtable import AHEAD, expect_key, expect_slot, find, insert, with_room
+from nlpkit.kernels.ngrams import LINKED
+
+
+@numba.njit(nogil=True, cache=True)
+def count_pairs(table, counts, offsets, term_ids, connects, frequent, max_between, before, after):  # type: ignore[no-untyped-def]
+    """Count pairs of terms that follow each other in documents offsets (D+1,), term_ids (N,); return (table, counts), grown.
+
+    A pair is two terms that do not connect, with nothing or 1 … max_between terms that do between them. A term below 0 is a
+    gap. connects, frequent (V,) bool; before, after (V,) int64 count in how many pairs a term is the first and the last. Pairs
+    of two frequent terms also get an id in `table`, whose keys are those of number_ngrams with n_min = 2, and a count in
+    counts (len(table.keys),) int64; a key that only leads to such a pair (bank, of) counts 0.
+    """
+    cursor = np.array([0, 0, -1, -1, 0])
+    while not _count_until_full(
+        table, counts, offsets, term_ids, connects, frequent, max_between, before, after, cursor
+    ):
+        table = with_room(table, 1)
+        more = np.zeros(len(table.keys), np.int64)
+        more[: len(counts)] = counts
+        counts = more
+    return table, counts
+
+
+@numba.njit(nogil=True, cache=True)
+def _count_until_full(  # type: ignore[no-untyped-def]
+    table, counts, offsets, term_ids, connects, frequent, max_between, before, after, cursor
+):
+    """Go on from cursor; return whether all is done, else the table must grow.
+
+    cursor = (document, position, first term of the pair or -1, id of the first term and what follows it or -1, how many
+    terms follow it).
+    """
+    doc, at, first, chain, between = cursor
+    while doc < len(offsets) - 1:
+        at = max(at, offsets[doc])
+        while at < offsets[doc + 1]:
+            if table.size[0] == len(table.keys):
+                cursor[0], cursor[1], cursor[2], cursor[3], cursor[4] = doc, at, first, chain, between
+                return False
+            if at + AHEAD < len(term_ids):
+                far = at + AHEAD
+                expect_slot(table, (np.int64(term_ids[far - 1]) << 32) | term_ids[far])
+                far -= AHEAD // 2
+                expect_key(table, (np.int64(term_ids[far - 1]) << 32) | term_ids[far])
+            term = np.int64(term_ids[at])
+            at += 1
+            if term < 0 or (connects[term] and between == max_between):
+                first = chain = -1
+                between = 0
+                continue
+            if first >= 0:
+                link = ((chain << 32) | LINKED | term) if between else ((first << 32) | term)
+                if connects[term]:
+                    if frequent[first]:
+                        chain = np.int64(insert(table, link))
+                    between += 1
+                    continue
+                before[first] += 1
+                after[term] += 1
+                if frequent[first] and frequent[term]:
+                    counts[insert(table, link)] += 1
+            first = -1 if connects[term] else term
+            chain, between = -1, 0
+        doc, first, chain, between = doc + 1, -1, -1, 0
+    return True
+
+
+@numba.njit(nogil=True, cache=True)
+def join_phrases(table, joined, begins, offsets, term_ids, out_offsets, out_ids):  # type: ignore[no-untyped-def]
+    """Put one id for each phrase in documents offsets (D+1,), term_ids (N,); from the left, the longest one at each place.
+
+    The phrases are a tree whose nodes `table` numbers: begins (V,) int32 is the node of a first term, -1 if no phrase begins
+    with it; (node, term) is the key of the next one; joined (nodes,) int32 is the id of the phrase that ends there, -1 if
+    none does. A term below 0 is a gap. Fills out_offsets (D+1,) and out_ids (N,); out_offsets[D] of them are filled.
+    """
+    out = 0
+    out_offsets[0] = 0
+    for d in range(len(offsets) - 1):
+        at, end = offsets[d], offsets[d + 1]
+        while at < end:
+            term = term_ids[at]
+            best, length = term, 1
+            node = begins[term] if term >= 0 else np.int32(-1)
+            ahead = at + 1
+            while node >= 0 and ahead < end and term_ids[ahead] >= 0:
+                node = find(table, (np.int64(node) << 32) | term_ids[ahead])
+                ahead += 1
+                if node >= 0 and joined[node] >= 0:
+                    best, length = joined[node], ahead - at
+            out_ids[out] = best
+            out += 1
+            at += length
+        out_offsets[d + 1] = out
