@@ -1,0 +1,103 @@
+"""Phrases in files: a Parquet table as `write_phrases` makes it, or plain text with a phrase on each line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from nlpkit.errors import InputError, SchemaError
+from nlpkit.io.artifacts import read_table, write_table
+from nlpkit.io.atomic import atomic_file
+from nlpkit.io.wordlists import numbered_lines
+from nlpkit.text.phrases import PhraseTable
+
+PHRASES = "phrases"
+# parts: the terms that are joined; they differ from the words where one of them was joined before, at a lower level
+PHRASES_SCHEMA = pa.schema(
+    [
+        ("phrase", pa.string()),
+        ("words", pa.list_(pa.string())),
+        ("measure", pa.string()),
+        ("score", pa.float64()),
+        ("count", pa.int64()),
+        ("parts", pa.list_(pa.string())),
+        ("level", pa.int32()),
+    ]
+)
+_PARQUET = b"PAR1"
+
+
+def phrases_table(phrases: PhraseTable) -> pa.Table:
+    """Return phrases as a table (phrase, words, measure, score, count, parts, level); given ones have no score or count."""
+    return pa.table(
+        {
+            "phrase": phrases.phrases,
+            "words": [list(w) for w in phrases.words],
+            "measure": [phrases.measure] * len(phrases),
+            "score": [None if s != s else s for s in phrases.scores],
+            "count": [None if c < 0 else c for c in phrases.counts],
+            "parts": [list(p) for p in phrases.parts],
+            "level": list(phrases.levels),
+        },
+        schema=PHRASES_SCHEMA,
+    )
+
+
+def write_phrases(path: Path, phrases: PhraseTable, block: dict[str, Any], *, force: bool) -> None:
+    """Write phrases to a Parquet file that `read_phrases` takes; `block` is the footer of the command, see `footer_block`.
+
+    Raises:
+        OutputExistsError, UsageError, InputError: see `check_target`.
+    """
+    with atomic_file(path, force=force) as part:
+        write_table(part, phrases_table(phrases), {**block, "kind": PHRASES})
+
+
+def read_phrases(path: Path, split: Callable[[str], Sequence[str]] = str.split) -> PhraseTable:
+    """Return the phrases of a file: those that were found and written, or those of plain text, one a line.
+
+    In plain text, empty lines and those that begin with # are left out, and a line that is one term stays one.
+
+    Args:
+        path: Parquet or text (packed or not, any encoding that corpora may have).
+        split: cuts a line of text into terms as the documents are cut, so that the phrases occur in them.
+
+    Raises:
+        InputError: the file cannot be read, or holds no phrase.
+        SchemaError, ColumnError: a Parquet file of another kind.
+    """
+    try:
+        with path.open("rb") as file:
+            packed = file.read(len(_PARQUET)) == _PARQUET
+    except OSError as error:
+        raise InputError(f"phrases {path}: {error.strerror or error}; give a file with a phrase on each line") from None
+    return _read_parquet(path) if packed else _read_text(path, split)
+
+
+def _read_text(path: Path, split: Callable[[str], Sequence[str]]) -> PhraseTable:
+    lines = [line.strip() for _, line in numbered_lines(path)]
+    given = [split(line) for line in lines if line and not line.startswith("#")]
+    phrases = PhraseTable.from_words(given)
+    if not len(phrases):
+        raise InputError(
+            f"{path}: none of its {len(given)} lines is a phrase of two words or more; write one a line: san francisco"
+        )
+    return phrases
+
+
+def _read_parquet(path: Path) -> PhraseTable:
+    rows = read_table(path, [PHRASES], PHRASES_SCHEMA.names).to_pydict()
+    if len(set(rows["measure"])) > 1:
+        raise SchemaError(f"{path}: its scores are of several measures ({', '.join(sorted(set(rows['measure'])))})")
+    order = sorted(range(len(rows["level"])), key=lambda m: rows["level"][m])  # stable: levels ascend
+    return PhraseTable(
+        tuple(tuple(rows["parts"][m]) for m in order),
+        tuple(tuple(rows["words"][m]) for m in order),
+        tuple(rows["level"][m] for m in order),
+        tuple(float("nan") if rows["score"][m] is None else rows["score"][m] for m in order),
+        tuple(-1 if rows["count"][m] is None else rows["count"][m] for m in order),
+        rows["measure"][0] if order else "given",
+    )
