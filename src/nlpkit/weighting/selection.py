@@ -1,0 +1,251 @@
+"""Scores of features for classification, one feature at a time (lecture L1974-2060), and the best features by them.
+
+o_j documents of class j hold the term, n_j are in the class, df hold it in all, M are there. Logarithms are natural and
+0 · ln 0 = 0. A class without documents counts for nothing. A score that is not defined is nan: a term in no labelled
+document under Gini or PMI, an F without two classes or without spread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any, Literal
+
+import numpy as np
+from scipy.special import xlogy
+
+from nlpkit.errors import UsageError
+from nlpkit.types import BoolArray, FloatArray, IntArray, LongArray
+from nlpkit.weighting.contingency import Contingency
+
+
+def gini(table: Contingency) -> FloatArray:
+    """Return 1 - Σ_j P(c_j|f)², P(c_j|f) = o_j / df (V,): 0 for a term of one class, at most 1 - 1/J."""
+    return _impurity(table.present.astype(np.float64))
+
+
+def gini_normalised(table: Contingency) -> FloatArray:
+    """Return 1 - Σ_j [(P(c_j|f) / n_j) / Σ_s (P(c_s|f) / n_s)]² (V,): Gini as if all classes had the same size."""
+    return _impurity(_ratio(table.present, table.sizes[:, None]))
+
+
+def conditional_entropy(table: Contingency) -> FloatArray:
+    """Return E(f) = -Σ_j [df/M · P(c_j|f) ln P(c_j|f) + (M-df)/M · P(c_j|¬f) ln P(c_j|¬f)] (V,), in nats."""
+    M, df, n = table.n_docs, table.df, table.sizes[:, None]
+    with_f, without_f = _ratio(table.present, df), _ratio(n - table.present, M - df)
+    inner = df * xlogy(with_f, with_f) + (M - df) * xlogy(without_f, without_f)
+    entropy: FloatArray = np.maximum(-_ratio(inner.sum(axis=0), M), 0.0)
+    return entropy
+
+
+def class_pmi(table: Contingency) -> FloatArray:
+    """Return PMI(f, c_j) = ln(P(c_j|f) / P(c_j)) (J, V): minus infinity for a class without the term, nan for an empty one."""
+    M, n = table.n_docs, table.sizes[:, None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        pmi: FloatArray = np.log(table.present * (M / n) / table.df)
+    return pmi
+
+
+def pmi_average(table: Contingency) -> FloatArray:
+    """Return Σ_j n_j/M · ln(P(c_j|f) / P(c_j)) (V,).
+
+    The lecture (L2019) prefers large values, as Yang & Pedersen (1997). It is minus the Kullback-Leibler divergence of
+    P(c|f) from P(c): 0 at most, reached by terms that tell nothing, and minus infinity for a term that one class never has.
+    """
+    filled = table.sizes > 0
+    share = table.sizes[filled] / max(table.n_docs, 1)
+    pmi: FloatArray = (share[:, None] * class_pmi(table)[filled]).sum(axis=0)
+    return pmi
+
+
+def pmi_maximum(table: Contingency) -> FloatArray:
+    """Return max_j ln(P(c_j|f) / P(c_j)) (V,)."""
+    filled = table.sizes > 0
+    if not filled.any():
+        return np.full(table.present.shape[1], np.nan)
+    pmi: FloatArray = class_pmi(table)[filled].max(axis=0)
+    return pmi
+
+
+def mutual_information(table: Contingency) -> FloatArray:
+    """Return Σ_j P(c_j,f) ln(P(c_j|f)/P(c_j)) + P(c_j,¬f) ln(P(c_j|¬f)/P(c_j)) (V,), in nats: the information gain.
+
+    Equal to scikit-learn's `mutual_info_classif(presence, discrete_features=True)`, and to H(c) - E(f).
+    """
+    M, df, n = table.n_docs, table.df, table.sizes[:, None]
+    absent = n - table.present
+    with_f = xlogy(table.present, _ratio(table.present * float(M), df * n))
+    without_f = xlogy(absent, _ratio(absent * float(M), (M - df) * n))
+    information: FloatArray = np.maximum(_ratio((with_f + without_f).sum(axis=0), M), 0.0)
+    return information
+
+
+def chi_squared(table: Contingency) -> FloatArray:
+    """Return χ² of presence and absence against the classes, Σ_ij (o_ij - e_ij)² / e_ij, e_ij = #f_i·n_j / M (V,)."""
+    M, df, n = table.n_docs, table.df, table.sizes[:, None]
+    expected = _ratio(df * n.astype(np.float64), M)
+    squared = (table.present - expected) ** 2
+    chi2: FloatArray = (_ratio(squared, expected) + _ratio(squared, n - expected)).sum(axis=0)
+    return chi2
+
+
+def chi_squared_counts(table: Contingency) -> FloatArray:
+    """Return χ² of the sums of counts per class against those expected by class size (V,): scikit-learn's `chi2(X, y)`."""
+    sums = _values(table.sums)
+    expected = _ratio(table.sizes[:, None] * sums.sum(axis=0), table.n_docs)
+    chi2: FloatArray = _ratio((sums - expected) ** 2, expected).sum(axis=0)
+    return chi2
+
+
+def cramers_v_lecture(table: Contingency) -> FloatArray:
+    """Return sqrt(χ² / (M · min{I, J})) (V,) with I = 2: the lecture's Cramér's V, which stays below 1."""
+    return _cramers_v(table, min(2, _filled(table)))
+
+
+def cramers_v(table: Contingency) -> FloatArray:
+    """Return sqrt(χ² / (M · (min{I, J} - 1))) (V,) with I = 2: Cramér's V as usual, in [0, 1]; 0 for a single class."""
+    return _cramers_v(table, min(2, _filled(table)) - 1)
+
+
+def anova_f(table: Contingency) -> FloatArray:
+    """Return F = [SSB / (J-1)] / [SSW / (M-J)] of the counts or weights of a term between the classes (V,).
+
+    SSB = Σ_j n_j (x̄_j - x̄)², SSW = Σ_j (Σ x² - (Σ x)² / n_j). Equal to scikit-learn's `f_classif`. Infinity where
+    classes differ but nothing varies within them.
+    """
+    sums, squares = _values(table.sums), _values(table.squares)
+    M, J, n = table.n_docs, _filled(table), table.sizes[:, None]
+    if J < 2 or M <= J:
+        return np.full(sums.shape[1], np.nan)
+    between = (n * (_ratio(sums, n) - sums.sum(axis=0) / M) ** 2).sum(axis=0)
+    within = (squares - _ratio(sums**2, n)).sum(axis=0)
+    noise = 8 * np.finfo(float).eps * np.sqrt(M) * squares.sum(axis=0)  # of sums of M numbers
+    between, within = np.where(between > noise, between, 0.0), np.where(within > noise, within, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        f: FloatArray = (between / (J - 1)) / (within / (M - J))
+    return f
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A score of features: its function of a `Contingency`, which way is better, and of what it is made."""
+
+    name: str
+    what: str
+    function: Callable[[Contingency], FloatArray]
+    larger_is_better: bool
+    of: Literal["presence", "counts", "weights"] = "presence"
+
+
+SCORES = {
+    score.name: score
+    for score in (
+        Score("chi2", "χ² of presence × class", chi_squared, True),
+        Score("chi2-counts", "χ² of counts as scikit-learn", chi_squared_counts, True, "counts"),
+        Score("cramer-v", "Cramér's V, denominator M·min{I, J} (lecture)", cramers_v_lecture, True),
+        Score("cramer-v-usual", "Cramér's V, denominator M·(min{I, J} - 1)", cramers_v, True),
+        Score("mi", "mutual information = information gain (nats)", mutual_information, True),
+        Score("entropy", "conditional entropy of the class (nats)", conditional_entropy, False),
+        Score("gini", "Gini index", gini, False),
+        Score("gini-norm", "Gini index normalised by class size", gini_normalised, False),
+        Score("pmi-avg", "mean PMI with the classes", pmi_average, True),
+        Score("pmi-max", "largest PMI with a class", pmi_maximum, True),
+        Score("anova-f", "ANOVA F of counts", anova_f, True, "counts"),
+        Score("anova-f-weights", "ANOVA F of weights", anova_f, True, "weights"),
+    )
+}
+_ALIASES = {"ig": "mi", "f": "anova-f", "chi2-sklearn": "chi2-counts", "cramers-v": "cramer-v", "anova": "anova-f"}
+
+
+def score_named(name: str) -> Score:
+    """Return a score by its name. Raises UsageError for an unknown one."""
+    found = _ALIASES.get(name, name)
+    if found not in SCORES:
+        near = get_close_matches(name, [*SCORES, *_ALIASES], n=1)
+        hint = f"; did you mean '{near[0]}'?" if near else ""
+        raise UsageError(f"unknown score '{name}' (known: {', '.join(SCORES)}){hint}")
+    return SCORES[found]
+
+
+_CELLS = 1 << 21  # of a (J, terms) array at a time
+
+
+def feature_scores(table: Contingency, score: Score) -> FloatArray:
+    """Return the score of each term (V,), some terms at a time."""
+    J, V = table.present.shape
+    step = max(_CELLS // max(J, 1), 1)
+    parts = [score.function(table.columns(start, start + step)) for start in range(0, V, step)]
+    return np.concatenate(parts) if parts else np.zeros(0)
+
+
+def class_feature_scores(table: Contingency, score: Score, j: int) -> FloatArray:
+    """Return the score of each term for class j against all other documents (V,); of a PMI the one with class j."""
+    if score.function in (pmi_average, pmi_maximum):
+        pmi: FloatArray = class_pmi(table.one_against_rest(j))[0]
+        return pmi
+    return feature_scores(table.one_against_rest(j), score)
+
+
+def best_features(scores: FloatArray, df: LongArray, n: int, score: Score) -> IntArray:
+    """Return the n terms of best score, best first; ties by higher df, then by term id; terms without a score never."""
+    key = -scores if score.larger_is_better else scores
+    order = np.lexsort((np.arange(len(scores)), -df, key))
+    best: IntArray = order[~np.isnan(scores[order])][:n].astype(np.int32)
+    return best
+
+
+@dataclass(frozen=True, slots=True)
+class ClassFeatures:
+    """The best features of a class, best first: term_ids (n,), scores (n,), df_class (n,) documents of it that hold the term."""
+
+    term_ids: IntArray
+    scores: FloatArray
+    df_class: LongArray
+
+
+def features_of_class(
+    table: Contingency, score: Score, j: int, n: int, among: BoolArray | None = None
+) -> ClassFeatures:
+    """Return the n best features of class j against the rest, of those that are more frequent in it than in all documents.
+
+    Args:
+        among: (V,) terms that may be taken; None for all.
+    """
+    scores = class_feature_scores(table, score, j)
+    if score.of == "presence":
+        more = table.present[j] * table.n_docs > table.df * table.sizes[j]
+    else:
+        sums = _values(table.sums)
+        more = sums[j] * table.n_docs > sums.sum(axis=0) * table.sizes[j]
+    allowed = np.flatnonzero(more if among is None else more & among)
+    best = allowed[best_features(scores[allowed], table.present[j][allowed], n, score)]
+    return ClassFeatures(best.astype(np.int32), scores[best], table.present[j][best])
+
+
+def _impurity(amounts: FloatArray) -> FloatArray:
+    total = amounts.sum(axis=0)
+    impurity = 1.0 - (_ratio(amounts, total) ** 2).sum(axis=0)
+    return np.where(total > 0, impurity, np.nan)
+
+
+def _cramers_v(table: Contingency, degrees: int) -> FloatArray:
+    v: FloatArray = np.sqrt(_ratio(chi_squared(table), table.n_docs * degrees))
+    return v
+
+
+def _filled(table: Contingency) -> int:
+    return int((table.sizes > 0).sum())
+
+
+def _values(array: FloatArray | None) -> FloatArray:
+    if array is None:
+        raise ValueError("this score needs sums of counts or weights: ClassCounts(…, with_values=True)")
+    return array
+
+
+def _ratio(above: Any, below: Any) -> FloatArray:
+    """Return above / below, 0 where below is 0."""
+    above, below = np.broadcast_arrays(np.asarray(above, np.float64), np.asarray(below, np.float64))
+    ratio: FloatArray = np.divide(above, below, out=np.zeros(above.shape), where=below != 0)
+    return ratio

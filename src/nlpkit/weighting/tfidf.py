@@ -1,0 +1,217 @@
+"""tf-idf of document-term counts: what the corpus says first, then batch by batch (lecture L1417, L1432).
+
+A weight depends on its document and on integer sums over the corpus alone, so how documents are cut into batches does
+not change a bit of it. Rows are summed one at a time, in the order of their terms.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from nlpkit.types import CsrMatrix, FloatArray, LongArray
+from nlpkit.weighting import bm25
+from nlpkit.weighting.schemes import Scheme
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusStats:
+    """What weights need to know of a corpus: n_docs = M, documents without tokens included; terms, cf, df (V,)."""
+
+    n_docs: int
+    terms: Sequence[str]
+    cf: LongArray
+    df: LongArray
+
+    @property
+    def mean_length(self) -> float:
+        """Mean tokens of a document."""
+        return int(self.cf.sum()) / max(self.n_docs, 1)
+
+    @property
+    def mean_unique(self) -> float:
+        """Mean different terms of a document."""
+        return int(self.df.sum()) / max(self.n_docs, 1)
+
+    def term_bytes(self) -> LongArray:
+        """Return the UTF-8 bytes (V,) of each term and of the blank after it."""
+        return np.fromiter((len(t.encode("utf-8", "surrogatepass")) + 1 for t in self.terms), np.int64, len(self.terms))
+
+
+@dataclass(frozen=True, slots=True)
+class Weighting:
+    """A scheme with what it takes from a corpus: idf (V,), mean_length, and for pivoted norms term_bytes (V,) and pivot."""
+
+    scheme: Scheme
+    idf: FloatArray
+    mean_length: float
+    term_bytes: LongArray | None = None
+    pivot: float = 0.0
+
+    def weigh(self, counts: CsrMatrix) -> CsrMatrix:
+        """Return the weights (D_b, V) float64 of counts (D_b, V); a weight is stored for every count, also when it is 0.
+
+        Args:
+            counts: CSR of integers, none of the stored ones 0, term ids of a row ascending.
+        """
+        rows = sparse.csr_array(counts)
+        lengths = np.diff(rows.indptr)
+        data = _tf(rows, lengths, self) * self.idf[rows.indices]
+        norms = _norms(rows, lengths, data, self)
+        if norms is not None:
+            data /= np.repeat(norms, lengths)
+        return sparse.csr_array((data, rows.indices, rows.indptr), shape=rows.shape)
+
+
+def weighting(stats: CorpusStats, scheme: Scheme, batches: Iterable[CsrMatrix] = ()) -> Weighting:
+    """Return what `scheme` makes of a corpus.
+
+    Args:
+        batches: the counts of the whole corpus; read for the norm `pivoted-l2` only, whose pivot is the mean L2 norm of all
+            documents (Singhal, Buckley & Mitra 1996); it is summed exactly.
+    """
+    base = Weighting(scheme, inverse_document_frequency(stats, scheme.idf), stats.mean_length)
+    match scheme.norm:
+        case "pivoted-unique":
+            return _with_pivot(base, stats.mean_unique)
+        case "pivoted-bytes":
+            size = stats.term_bytes()
+            return _with_pivot(base, int(stats.cf @ size) / max(stats.n_docs, 1), size)
+        case "pivoted-l2":
+            norms = [_l2(counts, np.diff(counts.indptr), _product(counts, base)) for counts in batches]
+            return _with_pivot(base, math.fsum(n for batch in norms for n in batch) / max(stats.n_docs, 1))
+    return base
+
+
+def _with_pivot(base: Weighting, pivot: float, term_bytes: LongArray | None = None) -> Weighting:
+    return Weighting(base.scheme, base.idf, base.mean_length, term_bytes, pivot)
+
+
+def inverse_document_frequency(stats: CorpusStats, name: str) -> FloatArray:
+    """Return idf (V,) by its name in `schemes.IDF`; where df is 0 and the formula divides by it, idf is 0."""
+    M, df = stats.n_docs, stats.df
+    idf: FloatArray
+    if name in ("idf", "prob", "sklearn") and not df.all():  # a given vocabulary: some terms of it are in no document
+        seen = CorpusStats(M, (), stats.cf, np.maximum(df, 1))
+        return np.where(df > 0, inverse_document_frequency(seen, name), 0.0)
+    match name:
+        case "none":
+            idf = np.ones(len(df))
+        case "idf":
+            idf = np.log(M / df)
+        case "plus1":
+            idf = np.log(M / (df + 1))
+        case "prob":
+            # max inside the logarithm: that of 0, for a term in all documents, is minus infinity
+            idf = np.log(np.maximum((M - df) / df, 1.0))
+        case "smooth":
+            idf = np.log((1 + M) / (1 + df)) + 1
+        case "sklearn":
+            idf = np.log(M / df) + 1
+        case "rsj":
+            idf = bm25.rsj_idf(M, df)
+        case "lucene":
+            idf = bm25.lucene_idf(M, df)
+        case "okapi":
+            idf = bm25.okapi_idf(M, df)
+        case _:
+            raise ValueError(f"no idf is called {name}")
+    return idf
+
+
+def _product(counts: CsrMatrix, how: Weighting) -> FloatArray:
+    data: FloatArray = _tf(counts, np.diff(counts.indptr), how) * how.idf[counts.indices]
+    return data
+
+
+def _tf(rows: CsrMatrix, lengths: LongArray, how: Weighting) -> FloatArray:
+    """Return the first factor (nnz,) of the weights."""
+    scheme, tf = how.scheme, rows.data
+    match scheme.tf:
+        case "raw":
+            raw: FloatArray = tf.astype(np.float64)
+            return raw
+        case "binary":
+            return np.ones(len(tf))
+        case "log" | "log1p" | "loglog" | "sqrt":
+            return _by_table(tf, scheme.tf)
+        case "augmented":
+            most = np.repeat(_reduced(np.maximum, tf, rows.indptr), lengths)
+            augmented: FloatArray = scheme.augment + (1 - scheme.augment) * (tf / most)
+            return augmented
+        case "logave":
+            mean = _reduced(np.add, tf.astype(np.int64), rows.indptr) / np.maximum(lengths, 1)
+            ratio: FloatArray = _by_table(tf, "log") / np.repeat(1 + np.log(np.maximum(mean, 1)), lengths)
+            return ratio
+        case "bm25" | "bm25-scaled":
+            tokens = np.repeat(_reduced(np.add, tf.astype(np.int64), rows.indptr), lengths).astype(np.float64)
+            part = bm25.saturated_tf(tf.astype(np.float64), tokens, how.mean_length, k1=scheme.k1, b=scheme.b)
+            return part if scheme.tf == "bm25" else (scheme.k1 + 1) * part
+    raise ValueError(f"no tf is called {scheme.tf}")
+
+
+_TABLE = np.arange(1, 1025, dtype=np.float64)  # counts are small: a logarithm of each that occurs, not of each token
+
+
+def _by_table(tf: LongArray, name: str) -> FloatArray:
+    """Return a function of tf (nnz,), computed once for the small counts."""
+    if not len(tf):
+        return np.zeros(0)
+    found: FloatArray = _of_tf(_TABLE, name)[np.minimum(tf, len(_TABLE)) - 1]
+    large = np.flatnonzero(tf > len(_TABLE))
+    if len(large):
+        found[large] = _of_tf(tf[large].astype(np.float64), name)
+    return found
+
+
+def _of_tf(tf: FloatArray, name: str) -> FloatArray:
+    if name == "sqrt":
+        return np.sqrt(tf)
+    if name == "log1p":
+        return np.log1p(tf)
+    log: FloatArray = 1 + np.log(tf)
+    return log if name == "log" else 1 + np.log(log)
+
+
+def _norms(rows: CsrMatrix, lengths: LongArray, data: FloatArray, how: Weighting) -> FloatArray | None:
+    """Return what the rows (D_b,) are divided by, 1 for a row of zeros; None when by nothing."""
+    slope = how.scheme.slope
+    old: FloatArray
+    match how.scheme.norm:
+        case "none":
+            return None
+        case "l1":
+            old = _reduced(np.add, np.abs(data), rows.indptr)
+            return np.where(old > 0, old, 1.0)
+        case "l2":
+            old = _l2(rows, lengths, data)
+            return np.where(old > 0, old, 1.0)
+        case "pivoted-unique":
+            old = lengths.astype(np.float64)
+        case "pivoted-bytes":
+            assert how.term_bytes is not None
+            size = how.term_bytes[rows.indices] * rows.data
+            old = _reduced(np.add, size, rows.indptr).astype(np.float64)
+        case "pivoted-l2":
+            old = _l2(rows, lengths, data)
+    norms = (1 - slope) * how.pivot + slope * old
+    return np.where(norms > 0, norms, 1.0)
+
+
+def _l2(rows: CsrMatrix, lengths: LongArray, data: FloatArray) -> FloatArray:
+    norms: FloatArray = np.sqrt(_reduced(np.add, data * data, rows.indptr))
+    return norms
+
+
+def _reduced(ufunc: np.ufunc, values: Any, indptr: LongArray) -> Any:
+    """Return a ufunc over the values of each row (D_b,), 0 for an empty row; of the type of the values."""
+    out = np.zeros(len(indptr) - 1, values.dtype)
+    filled = np.flatnonzero(np.diff(indptr))
+    if len(filled):
+        out[filled] = ufunc.reduceat(values, indptr[:-1][filled])
+    return out
