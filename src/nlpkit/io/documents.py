@@ -17,9 +17,11 @@ def tokens_column(offsets: LongArray, term_ids: IntArray, terms: pa.Array) -> pa
     Args:
         offsets: (D+1,) int64; term_ids: (N,) int32 into terms (V,), an Arrow string array.
     """
-    used, codes = np.unique(term_ids, return_inverse=True)
-    dictionary = terms.take(pa.array(used, pa.int32()))
-    flat = pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), dictionary)
+    occurs = np.zeros(len(terms), bool)
+    occurs[term_ids] = True
+    codes = (np.cumsum(occurs, dtype=np.int32) - 1)[term_ids]
+    dictionary = terms.take(pa.array(np.flatnonzero(occurs)))
+    flat = pa.DictionaryArray.from_arrays(pa.array(codes), dictionary)
     return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), flat)
 
 

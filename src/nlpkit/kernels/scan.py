@@ -215,7 +215,7 @@ def _at_sign(text: Any, i: int, end: int, classes: Any) -> Any:
 @njit(cache=True, nogil=True)
 def scan_tokens(
     text: Any, offsets: Any, classes: Any, fold: Any, plain: Any, junk: bool,
-    slots: Any, hashes: Any, arena: Any, places: Any, codes: Any, doc_ends: Any, state: Any,
+    slots: Any, hashes: Any, arena: Any, places: Any, counts: Any, codes: Any, doc_ends: Any, state: Any,
 ) -> bool:  # fmt: skip
     """Cut the texts text[offsets[d]:offsets[d+1]] (D,) of one UTF-8 buffer; return False when there is no room for one more type.
 
@@ -225,10 +225,11 @@ def scan_tokens(
         plain: `fold` without folding, for tokens with an entity, which keep their case.
         junk: emit tags and addresses.
         slots, hashes, arena, places: the types so far, see `bytestable`.
+        counts: (·, 3) int32 occurrences and documents of each type, and 1 + the last document that holds it.
         codes: (N,) int32 type of each token; doc_ends (D+1,) the tokens before the end of each document.
     """
     d, i, n_tokens, n_types = state[0], state[1], state[2], state[3]
-    room, room_bytes, mask = len(hashes), len(arena), np.uint64(len(slots) - 1)
+    room, room_bytes, mask = min(len(hashes), len(counts)), len(arena), np.uint64(len(slots) - 1)
     while d < len(offsets) - 1:
         end = offsets[d + 1]
         at, at_start, at_end = _at_sign(text, i, end, classes)
@@ -306,6 +307,10 @@ def scan_tokens(
                 slot = (slot + 1) & np.int64(mask)
             codes[n_tokens] = known
             n_tokens += 1
+            counts[known, 0] += 1
+            if counts[known, 2] != d + 1:
+                counts[known, 2] = d + 1
+                counts[known, 1] += 1
             i = after
         d += 1
         doc_ends[d] = n_tokens

@@ -10,52 +10,83 @@ WORD, NOTHING, OTHER = 1, 0, 2
 
 
 @njit(cache=True, nogil=True)
-def plain_words(arena: Any, starts: Any, ends: Any, longest: int, out: Any) -> None:
-    """Tell of each string (T,) whether it is a word as it stands (a–z and 0–9 with a letter), nothing (digits, one byte), or other."""
+def plain_words(arena: Any, starts: Any, ends: Any, longest: int, apostrophes: bool, out: Any) -> None:
+    """Tell of each string (T,) whether it is a word as it stands, nothing, or other.
+
+    A word is a–z and 0–9 with a letter in it; hyphens, ampersands, underscores and, if they may stay, apostrophes in its
+    midst. Nothing is digits alone, and one byte.
+    """
     for t in range(len(starts)):
-        letters = 0
+        letters, joins = 0, 0
         kind = WORD
         for i in range(starts[t], ends[t]):
             c = arena[i]
             if 97 <= c <= 122:
                 letters += 1
             elif not 48 <= c <= 57:
-                kind = OTHER
-                break
+                inside = starts[t] < i < ends[t] - 1
+                if not inside or not (c == 45 or c == 38 or c == 95 or (c == 39 and apostrophes)):
+                    kind = OTHER
+                    break
+                joins += 1
         if kind == WORD and (letters == 0 or not 1 < ends[t] - starts[t] <= longest):
-            kind = NOTHING
+            kind = NOTHING if joins == 0 else OTHER
         out[t] = kind
 
 
 @njit(cache=True, nogil=True)
-def count_expanded(codes: Any, raw_ids: Any, starts: Any) -> int:
-    """Return how many terms the tokens codes (N,) stand for; raw r stands for starts[r+1] - starts[r]."""
-    n = 0
-    for i in range(len(codes)):
-        r = raw_ids[codes[i]]
-        n += starts[r + 1] - starts[r]
-    return n
+def local_terms(
+    raw_ids: Any, starts: Any, terms: Any, raw_cf: Any, raw_df: Any, users: Any, out: Any, cf: Any, df: Any
+) -> int:
+    """Write what each type (T,) of a batch stands for: a term, -1 for none, -2 for several terms or a term of several types.
+
+    Adds the counts of the types with a term of their own to cf and df (V,). users (V,) uint8 zeros. Returns how many
+    tokens come of the others at most.
+    """
+    for t in range(len(raw_ids)):
+        for j in range(starts[raw_ids[t]], starts[raw_ids[t] + 1]):
+            users[terms[j]] = min(users[terms[j]] + 1, 2)
+    more = 0
+    for t in range(len(raw_ids)):
+        first, last = starts[raw_ids[t]], starts[raw_ids[t] + 1]
+        if first == last:
+            out[t] = -1
+        elif last - first > 1 or users[terms[first]] > 1:
+            out[t] = -2
+            more += raw_cf[t] * (last - first)
+        else:
+            out[t] = terms[first]
+            cf[terms[first]] += raw_cf[t]
+            df[terms[first]] += raw_df[t]
+            more += raw_cf[t]
+    return more
 
 
 @njit(cache=True, nogil=True)
 def expand_terms(
-    offsets: Any, codes: Any, raw_ids: Any, starts: Any, terms: Any,
+    offsets: Any, codes: Any, local: Any, raw_ids: Any, starts: Any, terms: Any,
     cf: Any, df: Any, last_doc: Any, first_doc: int, out_offsets: Any, out: Any,
-) -> None:  # fmt: skip
-    """Write the terms of each token into out and add to cf and df (V,); last_doc (V,) remembers where a term was last seen."""
+) -> int:  # fmt: skip
+    """Write the terms of each token into out; count those that `local_terms` did not. Return how many there are."""
     n = 0
     for d in range(len(offsets) - 1):
         for i in range(offsets[d], offsets[d + 1]):
-            r = raw_ids[codes[i]]
-            for j in range(starts[r], starts[r + 1]):
-                v = terms[j]
+            v = local[codes[i]]
+            if v >= 0:
                 out[n] = v
                 n += 1
-                cf[v] += 1
-                if last_doc[v] != first_doc + d:
-                    last_doc[v] = first_doc + d
-                    df[v] += 1
+            elif v == -2:
+                r = raw_ids[codes[i]]
+                for j in range(starts[r], starts[r + 1]):
+                    v = terms[j]
+                    out[n] = v
+                    n += 1
+                    cf[v] += 1
+                    if last_doc[v] != first_doc + d:
+                        last_doc[v] = first_doc + d
+                        df[v] += 1
         out_offsets[d + 1] = n
+    return n
 
 
 @njit(cache=True, nogil=True)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from nlpkit.errors import UsageError
@@ -24,14 +25,31 @@ class LanguageShare:
     share: float
 
 
+def prepare_detection() -> None:
+    """Start loading the model in a thread: it takes most of a second, in which other work can be done."""
+    threading.Thread(target=_classifier, daemon=True, name="nlpkit-language").start()
+
+
+def _classifier() -> Callable[[str], tuple[str, float]]:
+    """Return py3langid's classify with its model loaded."""
+    from py3langid import classify
+
+    with _LOADING:
+        classify("")
+    found: Callable[[str], tuple[str, float]] = classify
+    return found
+
+
+_LOADING = threading.Lock()
+
+
 def detect_languages(texts: Iterable[str]) -> tuple[LanguageShare, ...]:
     """Return the languages of a sample of texts, largest share of characters first; shares under 10 % are left out.
 
     Each of the first 300 texts with at least 20 letters votes with its first 1000 characters (py3langid, the model of
     Lui & Baldwin 2012). A corpus of very short texts votes as one text.
     """
-    from py3langid import classify
-
+    classify = _classifier()
     weights: Counter[str] = Counter()
     short: list[str] = []
     for number, text in enumerate(texts):

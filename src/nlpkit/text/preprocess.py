@@ -18,11 +18,18 @@ import pyarrow as pa
 from nlpkit.errors import InputError
 from nlpkit.parallel import map_ahead
 from nlpkit.text.cutting import cutter, keeps_plain_words, normalizer
-from nlpkit.text.language import SAMPLE_CHARS, SAMPLE_DOCS, LanguageShare, detect_languages, language_code
+from nlpkit.text.language import (
+    SAMPLE_CHARS,
+    SAMPLE_DOCS,
+    LanguageShare,
+    detect_languages,
+    language_code,
+    prepare_detection,
+)
 from nlpkit.text.ngrams import NgramVocabulary
 from nlpkit.text.options import PreprocessOptions, PreprocessReport
 from nlpkit.text.pruning import CAPPED, FOREIGN, FREQUENT, RARE, REASONS, Pruned, prune
-from nlpkit.text.stopwords import auto_stop, has_stop_words, stop_matcher, stop_words
+from nlpkit.text.stopwords import auto_stop, elisions, has_stop_words, stop_matcher, stop_words
 from nlpkit.text.tokenize import RawTokens
 from nlpkit.text.vocab import EncodedBatch, Frequencies, Vocabulary, prune_batch
 from nlpkit.types import BoolArray, LongArray
@@ -109,6 +116,8 @@ class Preprocessor:
         Raises:
             MissingError: a package or model that the options need is not installed.
         """
+        if self.options.language == "auto":
+            prepare_detection()
         running = iter(batches)
         first: list[pa.RecordBatch] = []
         sample: list[str] = []
@@ -150,7 +159,7 @@ class Preprocessor:
         self._is_stop = stop_matcher(self._stop, options.stop_patterns)
         normalize = normalizer(options, codes, self._is_stop)
         plain = keeps_plain_words(options)
-        self._vocab = Vocabulary(normalize, plain=plain)
+        self._vocab = Vocabulary(normalize, plain=plain, apostrophes=plain and not elisions(codes))
         cut = cutter(options)
         self._cut: Callable[[pa.Array], RawTokens] = cut
         if options.cleaner is not None:

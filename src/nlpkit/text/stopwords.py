@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
 
 import numpy as np
 
@@ -103,11 +104,9 @@ def _package_words(code: str, source: str) -> Iterable[str]:
     import stopwordsiso
 
     if source == "sklearn":
-        from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
-
         contractions = {w for w in map(str.lower, stopwordsiso.stopwords(code)) if "'" in w}
         without = {w.replace("'", "") for w in contractions if w.endswith("n't")}
-        return {*ENGLISH_STOP_WORDS, *contractions, *without}
+        return {*_sklearn_words(), *contractions, *without}
     if source == "iso":
         return map(str.lower, stopwordsiso.stopwords(code))
     import stop_words as package  # type: ignore[import-untyped,unused-ignore]
@@ -116,6 +115,21 @@ def _package_words(code: str, source: str) -> Iterable[str]:
     if source == "stop-words":
         return other
     return other & {word.lower() for word in stopwordsiso.stopwords(code)}
+
+
+def _sklearn_words() -> frozenset[str]:
+    """Return scikit-learn's list; its module is loaded alone, which takes a thousandth of the time of loading scikit-learn."""
+    found = find_spec("sklearn")
+    assert found is not None
+    assert found.submodule_search_locations is not None
+    path = f"{found.submodule_search_locations[0]}/feature_extraction/_stop_words.py"
+    spec = spec_from_file_location("nlpkit_sklearn_stop_words", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    words: frozenset[str] = module.ENGLISH_STOP_WORDS
+    return words
 
 
 def _plain(word: str, code: str) -> str:

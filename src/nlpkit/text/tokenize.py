@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from nlpkit.errors import UsageError
 from nlpkit.kernels import scan
+from nlpkit.kernels.terms import count_ids
 from nlpkit.text.bytestable import BytesTable
 from nlpkit.types import ByteArray, IntArray, LongArray
 
@@ -50,13 +51,15 @@ class RawTokens:
     """Tokens of a batch as cut.
 
     offsets (D+1,) int64; codes (N,) int32 of types, numbered in order of first appearance; the T types as UTF-8: type t
-    is arena[places[t]:places[t+1]], arena uint8, places (T+1,) int64.
+    is arena[places[t]:places[t+1]], arena uint8, places (T+1,) int64. cf, df (T,) int32: occurrences and documents of a type.
     """
 
     offsets: LongArray
     codes: IntArray
     arena: ByteArray
     places: LongArray
+    cf: IntArray
+    df: IntArray
 
     @property
     def n_types(self) -> int:
@@ -85,17 +88,18 @@ def scan_tokens(texts: pa.Array, *, lower: bool = False, junk: bool = True) -> R
     types = BytesTable()
     codes = np.empty((len(data) if len(offsets) > 1 else 0) // 2 + 2, np.int32)
     ends = np.zeros(len(offsets), np.int64)
+    counts = np.zeros((len(types.hashes), 3), np.int32)
     state = np.array([0, offsets[0], 0, 0], np.int64)
     while not scan.scan_tokens(
         data, offsets, character_classes(), fold, _PLAIN, junk,
-        types.slots, types.hashes, types.arena, types.places, codes, ends, state,
+        types.slots, types.hashes, types.arena, types.places, counts, codes, ends, state,
     ):  # fmt: skip
         types.n = int(state[3])
-        types.reserve(2 * types.n + 1, 2 * types.size + len(data))
-    types.n = int(state[3])
-    return RawTokens(
-        ends, codes[: state[2]].copy(), types.arena[: types.size].copy(), types.places[: types.n + 1].copy()
-    )
+        types.reserve(types.n + 1, types.size + len(data))
+        counts = np.concatenate([counts, np.zeros((len(types.hashes) - len(counts), 3), np.int32)])
+    n = types.n = int(state[3])
+    arena, places = types.arena[: types.size].copy(), types.places[: n + 1].copy()
+    return RawTokens(ends, codes[: state[2]].copy(), arena, places, counts[:n, 0].copy(), counts[:n, 1].copy())
 
 
 def cut_tokens(texts: pa.Array, pattern: str = WORD_PATTERN) -> RawTokens:
@@ -131,7 +135,9 @@ def encode_tokens(offsets: LongArray, flat: pa.Array) -> RawTokens:
         codes = codes[kept]
         codes = codes - (codes > empty[0]).astype(np.int32)
         places = np.delete(places, empty[0])
-    return RawTokens(offsets, codes, data[places[0] : places[-1]], places - places[0])
+    cf, df, last = (np.zeros(len(places) - 1, np.int32) for _ in range(3))
+    count_ids(offsets, codes, cf, df, last, 1)
+    return RawTokens(offsets, codes, data[places[0] : places[-1]], places - places[0], cf, df)
 
 
 def string_buffers(texts: pa.Array) -> tuple[ByteArray, LongArray]:

@@ -58,13 +58,15 @@ class Vocabulary:
 
     Args:
         normalize: maps a raw token to its terms (none, one or several); called once per distinct raw token.
-        plain: `normalize` leaves words of a–z and 0–9 as they are and drops numbers and single characters, so that it
-            need not be asked for these.
+        plain: `normalize` leaves words of a–z and 0–9 as they are, also with hyphens in them, and drops numbers and
+            single characters, so that it need not be asked for these; apostrophes: also words such as don't.
     """
 
-    def __init__(self, normalize: Callable[[str], tuple[str, ...]], *, plain: bool = False) -> None:
+    def __init__(
+        self, normalize: Callable[[str], tuple[str, ...]], *, plain: bool = False, apostrophes: bool = False
+    ) -> None:
         self._normalize = normalize
-        self._plain = plain
+        self._plain, self._apostrophes = plain, apostrophes
         self._raw, self._terms = BytesTable(), BytesTable()
         self._starts = np.zeros(1, np.int64)  # raw token r stands for the terms _of_raw[_starts[r]:_starts[r + 1]]
         self._of_raw = np.zeros(0, np.int32)
@@ -101,15 +103,27 @@ class Vocabulary:
         raw_ids = self._raw.insert(raw.arena, raw.places[:-1], raw.places[1:])
         if self._raw.n > before:
             self._learn(before)
-        n = kernels.count_expanded(raw.codes, raw_ids, self._starts)
-        offsets, term_ids = np.zeros(len(raw.offsets), np.int64), np.empty(n, np.int32)
-        counts = self._counts
-        kernels.expand_terms(
-            raw.offsets, raw.codes, raw_ids, self._starts, self._of_raw,
-            *counts.arrays(self.n_terms), counts.n_docs, offsets, term_ids,
-        )  # fmt: skip
+        counts, T = self._counts, raw.n_types
+        cf, df, last = counts.arrays(self.n_terms)
+        local, users = np.empty(T, np.int32), np.zeros(self.n_terms, np.uint8)
+        most = kernels.local_terms(raw_ids, self._starts, self._of_raw, raw.cf, raw.df, users, local, cf, df)
+        offsets, term_ids = np.zeros(len(raw.offsets), np.int64), np.empty(most, np.int32)
+        n = kernels.expand_terms(
+            raw.offsets,
+            raw.codes,
+            local,
+            raw_ids,
+            self._starts,
+            self._of_raw,
+            cf,
+            df,
+            last,
+            counts.n_docs,
+            offsets,
+            term_ids,
+        )
         counts.n_docs += len(offsets) - 1
-        return EncodedBatch(offsets, term_ids)
+        return EncodedBatch(offsets, term_ids[:n])
 
     def _learn(self, first: int) -> None:
         """Find the terms of the raw tokens from number `first` on; new terms are numbered in the order of these tokens."""
@@ -117,7 +131,7 @@ class Vocabulary:
         starts, ends = table.places[first : table.n], table.places[first + 1 : table.n + 1]
         kinds = np.full(len(starts), kernels.OTHER, np.uint8)
         if self._plain:
-            kernels.plain_words(table.arena, starts, ends, MAX_TERM_LENGTH, kinds)
+            kernels.plain_words(table.arena, starts, ends, MAX_TERM_LENGTH, self._apostrophes, kinds)
         lengths = (kinds == kernels.WORD).astype(np.int64)
         others = np.flatnonzero(kinds == kernels.OTHER)
         found = [self._normalize(table.string(first + int(t))) for t in others]
