@@ -32,13 +32,18 @@ _NUMBER = (
 _TYPE = r"©®‼⁉™ℹ〰〽㊗㊙\x{2190}-\x{21FF}\x{25A0}-\x{25FF}"
 _SIGN = r"[\p{Emoji}&&\p{Extended_Pictographic}]"
 _TONE = r"(?:\x{FE0F}?\p{Emoji_Modifier}|\x{FE0F})?"
-_EMOJI = (
+EMOJI_PATTERN = (
     r"[\x{1F1E6}-\x{1F1FF}]{2}"  # flags of countries
     r"|[0-9#*]\x{FE0F}?\x{20E3}"  # keycaps
     rf"|(?:[{_SIGN}--[{_TYPE}]]{_TONE}|[{_TYPE}&&{_SIGN}]\x{{FE0F}})"
     rf"(?:[\x{{E0020}}-\x{{E007F}}]+|(?:\x{{200D}}{_SIGN}{_TONE})*)"  # flags of regions; families, professions
 )
-_PATTERNS = (("hashtag", _HASHTAG), ("mention", _MENTION), ("emoji", _EMOJI), ("number", f"{_DIGIT_WORD}|{_NUMBER}"))
+_PATTERNS = (
+    ("hashtag", _HASHTAG),
+    ("mention", _MENTION),
+    ("emoji", EMOJI_PATTERN),
+    ("number", f"{_DIGIT_WORD}|{_NUMBER}"),
+)
 
 _PICTURES = re.compile(
     "[\U0001f1e6-\U0001f1ff\U0001f000-\U0001faff\u2190-\u21ff\u2300-\u27bf\u2900-\u297f\u2b00-\u2bff"

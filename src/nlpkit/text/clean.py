@@ -1,0 +1,148 @@
+"""Cleaning of texts before they are cut into tokens: markup, Unicode form, replacements, emoji. Texts come in and go out by batch."""
+
+from __future__ import annotations
+
+import html
+import re
+from dataclasses import dataclass
+
+import polars as pl
+import pyarrow as pa
+
+from nlpkit.errors import UsageError
+from nlpkit.text.kinds import EMOJI_PATTERN
+from nlpkit.text.rules import Rules
+
+EMOJI_CHOICES = ("keep", "words", "remove")
+
+# What Unicode's NFC changes: marks, which may go into the letter before them; Hangul written by letters; characters that
+# stand for others (Ångström, Kelvin, CJK compatibility). All other texts are in NFC already.
+_NOT_NFC = (
+    r"[\p{M}\x{1161}-\x{1175}\x{11A8}-\x{11C2}\x{374}\x{37E}\x{387}\x{958}-\x{95F}\x{9DC}-\x{9DF}\x{A33}-\x{A5E}"
+    r"\x{B5C}-\x{B5D}\x{F43}-\x{F69}\x{1F71}-\x{1FFD}\x{2000}-\x{2001}\x{2126}-\x{212B}\x{2329}-\x{232A}\x{2ADC}"
+    r"\x{F900}-\x{FAD9}\x{FB1D}-\x{FB4E}\x{1D15E}-\x{1D1C0}\x{2F800}-\x{2FA1D}]"
+)
+_BARE = r"(?:allowfullscreen|async|autoplay|checked|compact|controls|defer|disabled|hidden|ismap|itemscope|loop|multiple|muted"
+_BARE += r"|nohref|noshade|novalidate|nowrap|open|readonly|required|reversed|selected)"
+_ATTRIBUTES = rf"(?:\s+(?:[A-Za-z_:@][\w:.\-]*\s*=\s*(?:\"[^\"]*\"|'[^']*'|[^\s<>\"']+)|{_BARE}))*\s*/?"
+_BLOCKS = r"(?:p|div|h[1-6]|blockquote|article|section|header|footer|main|aside|figure|figcaption|ul|ol|dl|table|pre|form|hr|body|title)"
+_LINES = r"(?:li|tr|dt|dd|caption|option)"
+_INLINE = (
+    r"(?:a|abbr|acronym|b|bdi|bdo|big|cite|code|data|del|dfn|em|font|i|ins|kbd|label|mark|nobr|q|s|samp|small|span|strike"
+    r"|strong|sub|sup|time|tt|u|var|wbr)"
+)
+
+
+def _tag(names: str) -> str:
+    return rf"(?i)<(?:/{names}\s*|{names}{_ATTRIBUTES})>"
+
+
+# In this order. Tags of whole paragraphs end a paragraph, those within a line leave the letters around them together.
+_MARKUP: tuple[tuple[str, str], ...] = (
+    (r"(?s)<!--.*?-->", " "),
+    (rf"(?is)<script{_ATTRIBUTES}>.*?</script\s*>", " "),
+    (rf"(?is)<style{_ATTRIBUTES}>.*?</style\s*>", " "),
+    (r"(?s)<!\[CDATA\[(.*?)\]\]>", "${1}"),
+    (r"(?i)<!doctype[^<>]*>|<\?[A-Za-z][^<>]*\?>", " "),
+    (_tag(_INLINE), ""),
+    (_tag(_BLOCKS), "\n\n"),
+    (_tag(_LINES), "\n"),
+    (rf"<(?:/[A-Za-z][\w:.\-]*\s*|[A-Za-z][\w:.\-]*{_ATTRIBUTES})>", " "),
+)
+_ENTITY = r"&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});"
+_ROUNDS = 3  # markup as it is, escaped once, escaped twice
+
+
+@dataclass(frozen=True, slots=True)
+class Cleaner:
+    """What is done to the copy of a text that is cut into tokens, in this order.
+
+    html: comments, scripts, styles and tags fall away, <br /> is a space; character entities become what they name;
+    markup that was escaped, even twice, goes the same way. nfc: Unicode NFC. replacements: see rules.Rules. emoji: "words" puts
+    their names (CLDR, in `emoji_language`, else English) in their place, "remove" a space. Letters are never changed
+    otherwise: umlauts and accents stay.
+    """
+
+    html: bool = False
+    nfc: bool = True
+    replacements: Rules | None = None
+    emoji: str = "keep"
+    emoji_language: str = "en"
+
+    def __post_init__(self) -> None:
+        """Raises UsageError: `emoji` is none of the choices."""
+        if self.emoji not in EMOJI_CHOICES:
+            raise UsageError(f"emoji '{self.emoji}': there are {', '.join(EMOJI_CHOICES)}")
+
+    def clean(self, texts: pa.Array) -> pa.Array:
+        """Return the cleaned texts (D,) of an Arrow string array (D,) as large_string; null stays null.
+
+        Raises:
+            UsageError: a replacement is no regular expression.
+        """
+        series = pl.Series("text", texts, dtype=pl.String)
+        if self.html:
+            series = strip_markup(series)
+        if self.nfc:
+            series = compose(series)
+        if self.replacements is not None:
+            series = self.replacements.apply(series)
+        if self.emoji == "words":
+            series = name_emoji(series, self.emoji_language)
+        elif self.emoji == "remove":
+            series = series.str.replace_all(EMOJI_PATTERN, " ")
+        return series.to_arrow().cast(pa.large_string())
+
+
+def strip_markup(texts: pl.Series) -> pl.Series:
+    """Return texts (D,) without HTML and XML; `a < b` and `<http://a.b>` are no tags and stay."""
+    for _ in range(_ROUNDS):
+        tagged = texts.str.contains("<", literal=True).fill_null(False)
+        if tagged.any():
+            part = texts.filter(tagged)
+            for pattern, replacement in _MARKUP:
+                part = part.str.replace_all(pattern, replacement)
+            texts = _with(texts, tagged, part)
+        named = texts.str.contains(_ENTITY).fill_null(False)
+        if not named.any():
+            break
+        texts = _with(texts, named, _read_entities(texts.filter(named)))
+    return texts
+
+
+def compose(texts: pl.Series) -> pl.Series:
+    """Return texts (D,) in Unicode NFC."""
+    open_ = texts.str.contains(_NOT_NFC).fill_null(False)
+    return _with(texts, open_, texts.filter(open_).str.normalize("NFC")) if open_.any() else texts
+
+
+def name_emoji(texts: pl.Series, language: str) -> pl.Series:
+    """Return texts (D,) with the names of emoji in their place: 😀 becomes grinning face, 👍🏽 thumbs up medium skin tone."""
+    import emoji
+
+    code = language if language in emoji.LANGUAGES else "en"
+    found = _distinct(texts, EMOJI_PATTERN)
+    if not found:
+        return texts
+    names = [emoji.demojize(sign, language=code, delimiters=(" ", " ")) for sign in found]
+    words = [re.sub(r"[_:\ufe0e\ufe0f\u200d]+", " ", name.replace("’", "'")) for name in names]
+    # a sign that no version of the package knows has no name; it stays
+    return texts.str.replace_many(
+        found, [w if w.strip() else s for s, w in zip(found, words, strict=True)], leftmost=True
+    )
+
+
+def _read_entities(texts: pl.Series) -> pl.Series:
+    found = _distinct(texts, _ENTITY)
+    return texts.str.replace_many(found, [html.unescape(name).replace("\xa0", " ") for name in found], leftmost=True)
+
+
+def _distinct(texts: pl.Series, pattern: str) -> list[str]:
+    """Return the distinct matches, longest first: the order in which replace_many prefers them."""
+    found = texts.str.extract_all(pattern).explode().drop_nulls().unique().to_list()
+    return sorted(found, key=lambda match: (-len(match), match))
+
+
+def _with(texts: pl.Series, mask: pl.Series, part: pl.Series) -> pl.Series:
+    """Return texts with those of the mask replaced by `part`, in order."""
+    return part if mask.all() else texts.clone().scatter(mask.arg_true(), part)
