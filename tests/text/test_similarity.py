@@ -62,7 +62,7 @@ def test_nearest_words_equal_sorting_all(words: list[str], word: str, measure: s
     index = WordIndex(words, n=2, padded=padded, frequency=frequency)
     form = WordIndex([word]).forms[0]
     if measure in GRAM_MEASURES and not plain.grams(form, 2, padded=padded):
-        with pytest.raises(UsageError, match="too few for n-grams of 2"):
+        with pytest.raises(UsageError, match="is shorter than the n-grams of 2"):
             index.nearest(word, measure=measure, top=top)
         return
     scores = []
@@ -112,7 +112,7 @@ def test_words_shorter_than_the_n_grams() -> None:
     index = WordIndex(["自然", "自然语言", "语言"], n=3)
     assert index.n_short == 2
     assert index.nearest("自然语言处理").ids.tolist() == [1]
-    with pytest.raises(UsageError, match="'自然' has 2 characters, too few for n-grams of 3; give --n 2, --pad, or"):
+    with pytest.raises(UsageError, match="'自然' is shorter than the n-grams of 3 characters; give --n 2, --pad, or"):
         index.nearest("自然")
 
 

@@ -154,7 +154,7 @@ class WordIndex:
         if measure in GRAM_MEASURES:
             if not len(self._grams(word)):
                 raise UsageError(
-                    f"'{word}' has {len(form)} characters, too few for n-grams of {self.n}; "
+                    f"'{word}' is shorter than the n-grams of {self.n} characters; "
                     f"give --n {len(form)}, --pad, or --measure levenshtein"
                 )
             scores = self.similarity(word, measure)
