@@ -1,0 +1,93 @@
+"""`--by COLUMN`: the groups of documents that the values of a column make, batch by batch."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from nlpkit.errors import ColumnError, InputError, UsageError, missing_column
+from nlpkit.types import IntArray
+
+DATE_PARTS = {"year": r"\d{4}", "month": r"\d{4}-\d\d", "day": r"\d{4}-\d\d-\d\d"}
+
+
+class Groups:
+    """The groups of a stream of documents, numbered as they come; `finish` puts them into the order of their names.
+
+    Null, an empty string, NaN and topic -1 are no group; with date:year and the like, so is what begins with no date.
+
+    Raises:
+        ColumnError: no such column, or its values are not single values; UsageError: an unknown part of a date.
+    """
+
+    def __init__(self, by: str, schema: pa.Schema, where: Sequence[str]) -> None:
+        self.by, self._where = by, ", ".join("stdin" if name == "-" else name for name in where)
+        self.column, _, self._part = (by, "", "") if by in schema.names else by.partition(":")
+        if self.column not in schema.names:
+            raise missing_column(self._where, self.column, schema.names, "--by")
+        if self._part and self._part not in DATE_PARTS:
+            raise UsageError(f"--by {by}: after the colon goes year, month or day")
+        kind = schema.field(self.column).type
+        kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+        if pa.types.is_nested(kind):
+            raise ColumnError(f"column '{self.column}' holds {kind}; groups must be single values")
+        self._numeric = pa.types.is_integer(kind) or pa.types.is_floating(kind)
+        self._numbers: dict[str, int] = {}
+        self._undated: str | None = None  # a value that begins with no date
+
+    def of(self, batch: pa.RecordBatch) -> IntArray:
+        """Return the group of each document of a batch (D,) int32, -1 for none."""
+        column = batch.column(batch.schema.names.index(self.column))
+        if not pa.types.is_dictionary(column.type):
+            column = column.dictionary_encode()
+        codes = column.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        values = column.dictionary.to_pylist()
+        numbers = np.full(len(values) + 1, -1, np.int32)  # the last one is what -1 points to
+        present = codes[codes >= 0]
+        used, first = np.unique(present, return_index=True)
+        for i in used[np.argsort(first)].tolist():
+            name = self._name(values[i])
+            if name is not None:
+                numbers[i] = self._numbers.setdefault(name, len(self._numbers))
+        found: IntArray = numbers[codes]
+        return found
+
+    def names(self) -> list[str]:
+        """Return the names of the groups seen so far, as numbered by `of`."""
+        return list(self._numbers)
+
+    def _name(self, value: object) -> str | None:
+        text = "" if value is None or value != value else str(value)
+        if not text or (self.by == "topic" and text == "-1"):
+            return None
+        if not self._part:
+            return text
+        found = re.match(DATE_PARTS[self._part], text)
+        if found is None:
+            self._undated = self._undated or text
+            return None
+        return found.group()
+
+    def finish(self) -> tuple[list[str], IntArray]:
+        """Return the names of the groups in order, and the place in it of each group as numbered by `of` (G + 1,), -1 last.
+
+        Raises:
+            ColumnError: dates were wanted and none was found; InputError: no document has a value.
+        """
+        if not self._numbers:
+            if self._undated is not None:
+                raise ColumnError(
+                    f"column '{self.column}' of {self._where} has no dates like 2024-01-31 (found '{self._undated[:40]}'); "
+                    "cut them to years in a column of their own, then name it with --by"
+                )
+            raise InputError(
+                f"no document of {self._where} has a value in '{self.column}'; name another column with --by"
+            )
+        names = sorted(self._numbers, key=(lambda v: (float(v), v)) if self._numeric and not self._part else None)
+        places = np.full(len(names) + 1, -1, np.int32)
+        for place, name in enumerate(names):
+            places[self._numbers[name]] = place
+        return names, places

@@ -1,0 +1,215 @@
+"""What `nlpkit stats` prints: tables for people, or one JSON object."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from nlpkit.cli import console
+from nlpkit.cli.stats_count import CountedGroup, CountedWords
+from nlpkit.metrics.corpus import CorpusFigures
+from nlpkit.metrics.lengths import LengthBin
+from nlpkit.metrics.zipf import zipf_frequencies
+from nlpkit.text.frequent import spelled
+
+_BAR = 40
+_NAMES = {2: "bigram", 3: "trigram"}
+
+
+def show(counted: CountedWords, *, by: str | None, top: int, exponent: float | None) -> None:
+    """Print the tables; `exponent` is the one the user gave for the table of Zipf's law."""
+    whole, words = counted.whole, counted.words.to_pylist()
+    _show_figures(whole.figures)
+    _show_lengths(whole.figures.bins)
+    _show_zipf(whole, words, top, exponent)
+    _show_heaps(whole.figures)
+    _show_ngrams(whole, words)
+    if by is not None:
+        _show_groups(counted.groups, by)
+        _show_group_words(counted, by, top)
+
+
+def _show_figures(figures: CorpusFigures) -> None:
+    lengths = figures.lengths
+    rows = [
+        ["documents", f"{console.count(lengths.n_docs)}{_empty(lengths.empty)}"],
+        ["tokens", console.count(figures.tokens)],
+        ["types (different words)", console.count(figures.types)],
+        ["hapaxes (words that occur once)", f"{console.count(figures.hapaxes)}{_of(figures.hapaxes, figures.types)}"],
+        ["type-token ratio", _number(figures.type_token_ratio, 4)],
+        ["tokens per document", f"mean {lengths.mean:,.1f}; min {lengths.min:,}, quartiles {lengths.q1:,g} · "
+         f"{lengths.median:,g} · {lengths.q3:,g}, max {lengths.max:,}"],
+    ]  # fmt: skip
+    console.table(["", ""], rows)
+
+
+def _show_lengths(bins: Sequence[LengthBin]) -> None:
+    most = max(b.documents for b in bins)
+    rows = [[_range(b), console.count(b.documents), "█" * -(-b.documents * _BAR // most)] for b in bins]
+    console.table(["tokens", "documents", ""], rows, right=["tokens", "documents"], title="Length of documents")
+
+
+def _show_zipf(whole: CountedGroup, words: Sequence[str], top: int, exponent: float | None) -> None:
+    fit = whole.figures.zipf
+    if fit.n_ranks < 2:
+        return
+    s = fit.exponent if exponent is None else exponent
+    law = zipf_frequencies(float(whole.cf[0]), s, min(top, fit.n_ranks)).tolist()
+    rows = [
+        [str(k), words[k - 1], console.count(int(whole.cf[k - 1])), _share(int(whole.cf[k - 1]), whole.figures.tokens),
+         f"{f:,.2f}"]
+        for k, f in enumerate(law, 1)
+    ]  # fmt: skip
+    title = (
+        f"Zipf's law p_k = k^-s / Σ v^-s: s = {fit.exponent:.4f} ± {fit.error:.4f} (maximum likelihood, "
+        f"{console.count(fit.n_ranks)} ranks)\n{verdict(fit.ks).capitalize()}: the first {console.counted(fit.ks_rank, 'word')} "
+        f"{'has' if fit.ks_rank == 1 else 'have'} a share of the tokens {fit.ks:.3f} off the law, the largest gap (KS)\n"
+        f"Most frequent words; Zipf = {console.count(int(whole.cf[0]))} / rank^{s:.4g}"
+    )
+    console.table(["rank", "word", "tf", "share", "Zipf"], rows, right=["rank", "tf", "share", "Zipf"], title=title)
+
+
+def verdict(ks: float) -> str:
+    """Return in words how well a law with this distance ks fits."""
+    for bound, words in ((0.02, "a close fit"), (0.05, "a fair fit"), (0.1, "a rough fit")):
+        if ks <= bound:
+            return words
+    return "a poor fit"
+
+
+def _show_heaps(figures: CorpusFigures) -> None:
+    fit = figures.heaps
+    if fit.beta != fit.beta:
+        return
+    ahead = fit.k * (2 * figures.tokens) ** fit.beta
+    rows = [
+        ["K", _number(fit.k, 3)],
+        ["β", _number(fit.beta, 4)],
+        ["R² of the logarithms", _number(fit.r2, 4)],
+        ["types in twice the text, about", console.count(_rounded(ahead))],
+    ]
+    console.table(["", ""], rows, title="Heaps' law V(n) = K n^β (least squares on the logarithms)")
+
+
+def _show_ngrams(whole: CountedGroup, words: Sequence[str]) -> None:
+    if not whole.ngrams:
+        return
+    columns, rows, right = ["rank"], [], ["rank"]
+    lists = []
+    for n, found in whole.ngrams.items():
+        columns += [_NAMES.get(n, f"{n}-gram"), f"tf {n}"]
+        right.append(f"tf {n}")
+        lists.append(spelled(found, words))
+    for k in range(max(map(len, lists))):
+        cells = [(grams[k][0], console.count(grams[k][1])) if k < len(grams) else ("", "") for grams in lists]
+        rows.append([str(k + 1), *(cell for pair in cells for cell in pair)])
+    if not rows:
+        console.note("no n-gram occurs twice")
+        return
+    names = [name if not name.startswith("tf ") else "tf" for name in columns]
+    console.table(names, rows, right=["rank", "tf"], title="Most frequent n-grams")
+
+
+def _show_groups(groups: Sequence[CountedGroup], by: str) -> None:
+    columns = [
+        by,
+        "documents",
+        "tokens",
+        "types",
+        "hapaxes",
+        "type-token",
+        "mean length",
+        "Zipf s",
+        "KS",
+        "Heaps K",
+        "β",
+    ]
+    rows = [
+        [str(g.name), console.count(f.lengths.n_docs), console.count(f.tokens), console.count(f.types),
+         console.count(f.hapaxes), _number(f.type_token_ratio, 3), f"{f.lengths.mean:,.1f}", _number(f.zipf.exponent, 3),
+         _number(f.zipf.ks, 3), _number(f.heaps.k, 2), _number(f.heaps.beta, 3)]
+        for g in groups for f in (g.figures,)
+    ]  # fmt: skip
+    console.table(
+        columns, rows, right=columns[1:], title=f"By {by} (ratio and exponents depend on the length of the text)"
+    )
+
+
+def _show_group_words(counted: CountedWords, by: str, top: int) -> None:
+    words = counted.words.to_pylist()
+    rows = []
+    for g in counted.groups:
+        grams = [gram for found in g.ngrams.values() for gram, _ in spelled(found, words)[:3]]
+        rows.append([str(g.name), " ".join(counted.terms.take(g.ids[:top]).to_pylist()), ", ".join(grams)])
+    console.table([by, "most frequent words", "n-grams"], rows)
+
+
+def as_json(counted: CountedWords, *, by: str | None, top: int, exponent: float | None) -> dict[str, Any]:
+    """Return everything as one JSON object."""
+    words = counted.words.to_pylist()
+    result = _group_json(counted.whole, counted, words, top, exponent)
+    if by is not None:
+        groups = {str(g.name): _group_json(g, counted, words, top, exponent) for g in counted.groups}
+        result |= {"by": by, "without_group": counted.ungrouped, "groups": groups}
+    return result
+
+
+def _group_json(
+    group: CountedGroup, counted: CountedWords, words: Sequence[str], top: int, exponent: float | None
+) -> dict[str, Any]:
+    f = group.figures
+    lengths = asdict(f.lengths)
+    documents, empty = lengths.pop("n_docs"), lengths.pop("empty")
+    s = f.zipf.exponent if exponent is None else exponent
+    shown = min(top, len(group.cf))
+    law = zipf_frequencies(float(group.cf[0]), s, shown).tolist() if shown else []
+    head = counted.terms.take(group.ids[:shown]).to_pylist()
+    counts = list(zip(head, group.cf[:shown].tolist(), group.df[:shown].tolist(), strict=True))
+    n, v = f.growth
+    some = range(len(n) - 1, -1, -max(len(n) // 100, 1))
+    return {
+        "documents": documents, "empty": empty, "tokens": f.tokens, "types": f.types, "hapaxes": f.hapaxes,
+        "type_token_ratio": f.type_token_ratio, "lengths": lengths, "histogram": [asdict(b) for b in f.bins],
+        "zipf": {
+            **asdict(f.zipf), "verdict": verdict(f.zipf.ks) if f.types > 1 else None, "table_exponent": s,
+            "table": [
+                {"rank": k, "word": word, "tf": cf, "zipf": round(z, 2)}
+                for k, ((word, cf, _), z) in enumerate(zip(counts, law, strict=False), 1)
+            ],
+        },
+        "heaps": {**asdict(f.heaps), "growth": [[int(n[i]), int(v[i])] for i in reversed(some)]},
+        "words": [{"word": word, "cf": cf, "df": df} for word, cf, df in counts],
+        "ngrams": {
+            str(size): [{"ngram": gram, "cf": cf} for gram, cf in spelled(found, words)]
+            for size, found in group.ngrams.items()
+        },
+    }  # fmt: skip
+
+
+def _range(b: LengthBin) -> str:
+    if b.high is None:
+        return f"{b.low:,}+"
+    return f"{b.low:,}" if b.low == b.high else f"{b.low:,}–{b.high:,}"
+
+
+def _empty(n: int) -> str:
+    return f" ({console.count(n)} without a token)" if n else ""
+
+
+def _of(part: int, whole: int) -> str:
+    return f" ({part / whole:.1%} of the types)" if whole else ""
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part / whole:.2%}"
+
+
+def _number(value: float, digits: int) -> str:
+    return "" if value != value else f"{value:,.{digits}f}"
+
+
+def _rounded(value: float) -> int:
+    """Return a forecast with two digits that count."""
+    digits = max(len(str(int(value))) - 2, 0)
+    return int(round(value, -digits))

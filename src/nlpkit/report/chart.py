@@ -1,0 +1,157 @@
+"""A chart, and the two ways to draw it: a picture (PNG, SVG; matplotlib) or a page (HTML; plotly)."""
+
+from __future__ import annotations
+
+import importlib
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nlpkit.errors import missing_extra
+from nlpkit.types import FloatArray
+
+# Okabe & Ito 2008: told apart by colour-blind eyes too
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D31", "#666666", "#7B3294", "#1B1B1B")
+GRID = "#DDDDDD"
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """Points (P,) x, y of one name.
+
+    look: points, line, dashed or bars (x the left ends, widths (P,)); notes (P,) appear at the points of a page.
+    """
+
+    name: str
+    x: FloatArray
+    y: FloatArray
+    look: str
+    colour: str = COLOURS[0]
+    notes: Sequence[str] = ()
+    widths: FloatArray | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """Curves over common axes."""
+
+    title: str
+    x_label: str
+    y_label: str
+    curves: Sequence[Curve]
+    log: bool = False
+
+
+def require(package: str) -> None:
+    """Import matplotlib, plotly or wordcloud.
+
+    Raises:
+        MissingError: it is not installed.
+    """
+    try:
+        importlib.import_module(package)
+    except ImportError:
+        raise missing_extra(f"drawing with {package}", "report") from None
+
+
+def draw_picture(chart: Chart, format: str) -> bytes:
+    """Return a chart as PNG or SVG, 1200 × 800 pixels; the same bytes for the same chart.
+
+    Raises:
+        MissingError: matplotlib is not installed.
+    """
+    require("matplotlib")
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    with mpl.rc_context({"svg.hashsalt": "nlpkit", "font.family": "DejaVu Sans", "axes.unicode_minus": False}):
+        figure = Figure(figsize=(8, 16 / 3), dpi=150, layout="constrained")
+        axes = figure.add_subplot()
+        if chart.log:
+            axes.set_xscale("log")
+            axes.set_yscale("log")
+        for curve in chart.curves:
+            _draw_curve(axes, curve)
+        axes.set_title(chart.title, fontsize=11)
+        axes.set_xlabel(chart.x_label)
+        axes.set_ylabel(chart.y_label)
+        axes.grid(True, color=GRID, linewidth=0.6)
+        axes.set_axisbelow(True)
+        for side in ("top", "right"):
+            axes.spines[side].set_visible(False)
+        if not chart.log:
+            axes.yaxis.set_major_formatter("{x:,.0f}")
+            axes.xaxis.set_major_formatter("{x:,.0f}")
+            axes.set_ylim(bottom=0)
+        if len(chart.curves) > 1:
+            axes.legend(frameon=False, fontsize=9)
+        out = io.BytesIO()
+        figure.savefig(out, format=format, metadata={"Date": None} if format == "svg" else None)
+    return out.getvalue()
+
+
+def _draw_curve(axes: Any, curve: Curve) -> None:
+    if curve.look == "points":
+        axes.plot(curve.x, curve.y, "o", ms=3.5, color=curve.colour, alpha=0.75, mew=0, label=curve.name)
+    elif curve.look == "bars":
+        axes.bar(
+            curve.x, curve.y, width=curve.widths, align="edge", color=curve.colour, edgecolor="white", linewidth=0.8
+        )
+    else:
+        style = "--" if curve.look == "dashed" else "-"
+        axes.plot(curve.x, curve.y, style, lw=1.6, color=curve.colour, label=curve.name)
+
+
+def draw_page(chart: Chart, name: str) -> str:
+    """Return a chart as an HTML page that needs no network; `name` is the id of its element.
+
+    Raises:
+        MissingError: plotly is not installed.
+    """
+    require("plotly")
+    from plotly import graph_objects as go
+    from plotly.io import to_html
+
+    figure = go.Figure()
+    for curve in chart.curves:
+        figure.add_trace(_trace(go, curve))
+    kind = "log" if chart.log else "linear"
+    axis = {"type": kind, "gridcolor": GRID, "zeroline": False, "exponentformat": "none", "separatethousands": True}
+    if chart.log:
+        axis["dtick"] = 1
+    figure.update_layout(
+        title={"text": chart.title},
+        xaxis={**axis, "title": {"text": chart.x_label}},
+        yaxis={**axis, "title": {"text": chart.y_label}},
+        plot_bgcolor="white",
+        legend={"x": 1, "xanchor": "right", "y": 1, "bgcolor": "rgba(255,255,255,0.8)"},
+        font={"family": "DejaVu Sans, Noto Sans, Noto Sans CJK SC, Arial, sans-serif"},
+    )
+    return str(to_html(figure, include_plotlyjs=True, full_html=True, div_id=name, config={"displaylogo": False}))
+
+
+def _trace(go: Any, curve: Curve) -> Any:
+    # lists, not arrays: plotly packs arrays as base64, which is smaller but cannot be read in the page's source
+    x, y = curve.x.tolist(), curve.y.tolist()
+    if curve.look == "bars":
+        widths = [] if curve.widths is None else curve.widths.tolist()
+        return go.Bar(
+            x=x, y=y, width=widths, offset=0, name=curve.name, marker_color=curve.colour, hovertext=list(curve.notes)
+        )
+    if curve.look == "points":
+        return go.Scatter(
+            x=x, y=y, mode="markers", name=curve.name, hovertext=list(curve.notes),
+            marker={"color": curve.colour, "size": 6, "opacity": 0.75},
+        )  # fmt: skip
+    dash = "dash" if curve.look == "dashed" else "solid"
+    return go.Scatter(x=x, y=y, mode="lines", name=curve.name, line={"color": curve.colour, "dash": dash})
+
+
+def thin(n: int, points: int = 600) -> Any:
+    """Return some of the places 0 … n-1 in ascending order, evenly spaced on a logarithmic axis, the first and last among them."""
+    if n <= points:
+        return np.arange(n)
+    return np.unique(np.round(np.geomspace(1, n, points)).astype(np.int64) - 1)

@@ -1,0 +1,58 @@
+"""Fonts for words of any script: which one has their characters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from nlpkit.errors import InputError
+from nlpkit.report.chart import require
+
+
+@dataclass(frozen=True, slots=True)
+class FontChoice:
+    """A font file, and the characters that were wanted and are not in it."""
+
+    path: str
+    lacks: frozenset[str]
+
+
+def choose_font(characters: Iterable[str], given: Path | None = None) -> FontChoice:
+    """Return the font to draw characters with: the one given, else DejaVu Sans, else the font of this machine that has most.
+
+    Raises:
+        InputError: the font given is not there or no font; MissingError: matplotlib is not installed.
+    """
+    require("matplotlib")
+    from matplotlib import font_manager
+    from matplotlib.font_manager import FontProperties
+
+    wanted = frozenset(c for c in characters if not c.isspace())
+    if given is not None:
+        return FontChoice(str(given), wanted - _characters(given))
+    usual = font_manager.findfont(FontProperties(family="DejaVu Sans"))
+    best = FontChoice(usual, wanted - _characters(Path(usual)))
+    if not best.lacks:
+        return best
+    for path in sorted(font_manager.findSystemFonts()):
+        try:
+            found = FontChoice(path, wanted - _characters(Path(path)))
+        except InputError:  # a broken font of the system is not the user's business
+            continue
+        if len(found.lacks) < len(best.lacks):
+            best = found
+    return best
+
+
+def _characters(path: Path) -> frozenset[str]:
+    """Return the characters of a font file (of the first font of a collection)."""
+    from fontTools.ttLib import TTFont, TTLibError  # type: ignore[import-untyped]
+
+    try:
+        with TTFont(path, fontNumber=0, lazy=True) as font:
+            return frozenset(map(chr, font.getBestCmap() or ()))
+    except FileNotFoundError:
+        raise InputError(f"--font {path} does not exist") from None
+    except (TTLibError, OSError, AssertionError) as error:
+        raise InputError(f"--font {path} is no TrueType or OpenType font: {error}") from None
