@@ -9,8 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlpkit.text.normalize import MAX_TERM_LENGTH, normalize_token
-from nlpkit.text.tokenize import cut_tokens
+from nlpkit.text.kinds import KINDS, keep_patterns, kind_of
+from nlpkit.text.lemma import lemmatizer
+from nlpkit.text.normalize import MAX_TERM_LENGTH, Normalizer, normalize_token
+from nlpkit.text.stopwords import elisions
+from nlpkit.text.tokenize import WORD_PATTERN, cut_tokens
 from tests.strategies import repeatable, texts
 
 
@@ -142,3 +145,117 @@ def test_terms_are_composed_words_of_bounded_length(text: str) -> None:
 def test_terms_pass_a_second_time_unchanged(words: list[str]) -> None:
     once = terms_of(" ".join(words))
     assert terms_of(" ".join(once)) == once
+
+
+KEEP_ALL = Normalizer(keep=frozenset(KINDS))
+
+
+def kept(text: str, normalizer: Normalizer) -> list[str]:
+    pattern = "|".join([*keep_patterns(normalizer.keep), WORD_PATTERN])
+    return [term for raw in cut_tokens(pa.array([text]), pattern).types for term in normalizer(raw)]
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("See https://a.b/C?d=1&amp;e=(2)).", ["see", "https://a.b/C?d=1&e=(2)"]),
+        ("Mail Me.You@X.org!", ["mail", "me.you@x.org"]),
+        ("#NLP ＃東京 @Anna: C#", ["#nlp", "#東京", "@anna"]),
+        ("82% of $3.5BN in 1990, 1990s", ["82%", "of", "$3.5bn", "in", "1990", "1990s"]),
+        ("5 😀 👩‍👩‍👧 🇩🇪 ❤️", ["5", "😀", "👩‍👩‍👧", "🇩🇪", "❤️"]),
+        ("<b>2024年</b>", ["2024", "年"]),
+    ],
+)
+def test_kinds_are_kept_on_request(text: str, terms: list[str]) -> None:
+    assert kept(text, KEEP_ALL) == terms
+
+
+def test_the_sentence_of_the_lecture_with_numbers() -> None:  # L926
+    normalizer = Normalizer(lower=False, keep=frozenset({"number"}))
+    text = "That U.S.A. poster-print costs $12.40... #tag me@x.org"
+    assert kept(text, normalizer) == ["That", "U.S.A.", "poster-print", "costs", "$12.40", "tag"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_falls_away_without_being_asked_for(kind: str) -> None:
+    examples = {
+        "url": "https://a.b",
+        "email": "a@b.org",
+        "hashtag": "#x1y",
+        "mention": "@ab",
+        "number": "$1.50",
+        "emoji": "😀",
+    }
+    assert kept(examples[kind], Normalizer(keep=frozenset({kind}))) == [examples[kind]]
+    left = kept(examples[kind], Normalizer(keep=frozenset(KINDS) - {kind}))
+    assert left == {"hashtag": ["x1y"], "mention": ["ab"], "number": []}.get(kind, [])
+
+
+def test_lemma_and_stem_see_words_only() -> None:
+    normalizer = Normalizer(keep=frozenset(KINDS), lemma=lambda w: f"{w}+L", stem=lambda w: f"{w}+s")
+    assert kept("Cars don’t #Cars 5 a@b.org 中国 Ärger", normalizer) == [
+        "cars+l+s", "don't+l+s", "#cars", "5", "a@b.org", "中国", "ärger+l+s",
+    ]  # fmt: skip
+
+
+def test_a_stop_word_is_not_lemmatised() -> None:
+    normalizer = Normalizer(
+        lemma={"Better": "good", "better": "good", "Cars": "car"}.__getitem__, stop={"better"}.__contains__
+    )
+    assert normalizer("Better") == ("better",)  # where the list of stop words finds it
+    assert normalizer("Cars") == ("car",)
+
+
+def test_a_lemma_sees_the_word_as_it_is_written() -> None:
+    seen: list[str] = []
+    Normalizer(lemma=lambda w: seen.append(w) or w)("Häuser")  # type: ignore[func-returns-value]
+    Normalizer(lemma=lambda w: seen.append(w) or w, lower=False)("USA")  # type: ignore[func-returns-value]
+    assert seen == ["Häuser", "USA"]
+    assert Normalizer(lower=False, lemma=lemmatizer(["de"], cased=True))("Häuser") == ("Haus",)
+    assert Normalizer(lemma=lemmatizer(["de"], cased=True))("Häuser") == ("haus",)
+
+
+def test_elided_articles_are_cut_off() -> None:
+    normalizer = Normalizer(elisions=elisions(["fr", "it"]))
+    words = ["L’été", "d'aujourd'hui", "aujourd'hui", "QU'IL", "dell'anno", "l'", "rock'n'roll", "l'a", "'l'été'"]
+    found = [term for word in words for term in normalizer(word)]
+    assert found == ["été", "aujourd'hui", "aujourd'hui", "il", "anno", "rock'n'roll", "été"]
+    assert Normalizer()("L'été") == ("l'été",)
+
+
+def test_another_segmenter() -> None:
+    assert Normalizer(segment=list)("iPhone手机2024年") == ("iphone", "手", "机", "年")
+    assert Normalizer(segment=lambda run: ["", run, "。"])("手机") == ("手机",)
+
+
+def test_least_length() -> None:
+    assert Normalizer(min_length=1)("a") == ("a",)
+    assert Normalizer(min_length=4)("für") == Normalizer(min_length=4)("the") == ()
+    assert Normalizer(min_length=4)("über") == ("über",)
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("Fußgängerübergänge ÜBER Straßen", ["fußgängerübergänge", "über", "straßen"]),
+        ("İSTANBUL’da ıslak", ["istanbul'da", "ıslak"]),
+        (unicodedata.normalize("NFD", "Größenänderung"), ["größenänderung"]),
+        ("كتاب جديد", ["كتاب", "جديد"]),
+        ("ספר חדש", ["ספר", "חדש"]),
+        ("हिन्दी में किताब", ["हिन्दी", "में", "किताब"]),
+        ("Țară și Łódź", ["țară", "și", "łódź"]),
+    ],
+)
+def test_letters_survive_all_default_steps(text: str, terms: list[str]) -> None:
+    assert terms_of(text) == terms
+    assert kept(text, KEEP_ALL) == terms
+
+
+@repeatable
+@given(texts(), st.sets(st.sampled_from(KINDS)))
+def test_what_is_kept_adds_to_the_words(text: str, keep: set[str]) -> None:
+    normalizer = Normalizer(keep=frozenset(keep))
+    for raw in cut_tokens(pa.array([text]), "|".join([*keep_patterns(keep), WORD_PATTERN])).types:
+        for term in normalizer(raw):
+            assert kind_of(raw) in keep or any(c.isalpha() for c in term) or "number" in keep
+            assert term == term.strip()
