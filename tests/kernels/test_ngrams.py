@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlpkit.kernels.idtable import new_table
-from nlpkit.kernels.ngrams import count_occurrences, number_ngrams, spell_ngrams
+from nlpkit.kernels.ngrams import number_ngrams, spell_ngrams
 from tests.reference import ngrams as plain
 from tests.strategies import repeatable
 
@@ -54,14 +54,3 @@ def test_a_gap_is_in_no_ngram() -> None:
 @given(DOCUMENTS)
 def test_equals_tuples(n_min: int, n_max: int, documents: list[list[int]]) -> None:
     assert number(documents, n_min, n_max) == plain.number(documents, n_min, n_max)
-
-
-@repeatable
-@given(DOCUMENTS, st.integers(0, 6))
-def test_counts_equal_lists(documents: list[list[int]], cut: int) -> None:
-    cf, df, last_doc = np.zeros(5, np.int64), np.zeros(5, np.int32), np.full(5, -1, np.int32)
-    first = 0
-    for part in (documents[:cut], documents[cut:]):
-        count_occurrences(*arrays(part), first, cf, df, last_doc)
-        first += len(part)
-    assert (cf.tolist(), df.tolist()) == plain.frequencies(documents, 5)

@@ -18,10 +18,3 @@ def number(documents: list[list[int]], n_min: int, n_max: int) -> tuple[list[lis
     ids: dict[tuple[int, ...], int] = {}
     coded = [[ids.setdefault(g, len(ids)) for g in ngrams_of(terms, n_min, n_max)] for terms in documents]
     return coded, list(ids)
-
-
-def frequencies(documents: list[list[int]], n_terms: int) -> tuple[list[int], list[int]]:
-    """Occurrences and documents of each id; below 0 is no id."""
-    cf = [sum(terms.count(t) for terms in documents) for t in range(n_terms)]
-    df = [sum(t in terms for terms in documents) for t in range(n_terms)]
-    return cf, df

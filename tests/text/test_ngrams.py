@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer
 
 from nlpkit.errors import UsageError
-from nlpkit.text.ngrams import NgramVocabulary, OccurrenceCounts, expand_ngrams
+from nlpkit.text.ngrams import NgramVocabulary, expand_ngrams
 from nlpkit.text.vocab import EncodedBatch
 from nlpkit.types import IntArray, TokenTable
 from tests.strategies import repeatable
@@ -96,10 +96,10 @@ def test_a_vocabulary_of_many_terms_grows() -> None:
     assert vocab.cf.sum() == 40 * (500 + 499)
 
 
-def test_counts_of_gaps_are_left_out() -> None:
-    counts = OccurrenceCounts()
-    counts.add(batch([[2, -1, 2], [2]]), n_terms=5000)
-    assert (counts.cf[2], counts.df[2], counts.cf.sum()) == (3, 2, 3)
+def test_gaps_are_in_no_ngram() -> None:
+    vocab = NgramVocabulary(1, 2)
+    assert rows(vocab.encode(batch([[2, -1, 2, 3], [-1]]))) == [[0, 0, 1, 2], []]
+    assert (vocab.cf.tolist(), vocab.df.tolist()) == ([2, 1, 1], [1, 1, 1])
 
 
 def test_expand_ngrams_of_a_token_table() -> None:

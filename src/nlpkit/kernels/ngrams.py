@@ -102,20 +102,3 @@ def spell_ngrams(stem_keys, gram_keys, ids, n_min, words, lengths):  # type: ign
         n += 1
         words[i, :n] = words[i, :n][::-1].copy()
         lengths[i] = n
-
-
-@numba.njit(nogil=True, cache=True)
-def count_occurrences(offsets, ids, first_doc, cf, df, last_doc):  # type: ignore[no-untyped-def]
-    """Add the occurrences and documents of ids (N,), grouped by offsets (D+1,), to cf and df (V,); ids below 0 are gaps.
-
-    last_doc (V,) holds the last document of an id, -1 at first; the documents here are numbered from first_doc.
-    """
-    for d in range(len(offsets) - 1):
-        for i in range(offsets[d], offsets[d + 1]):
-            t = ids[i]
-            if t < 0:
-                continue
-            cf[t] += 1
-            if last_doc[t] != first_doc + d:
-                last_doc[t] = first_doc + d
-                df[t] += 1

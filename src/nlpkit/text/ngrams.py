@@ -8,8 +8,8 @@ import numpy as np
 
 from nlpkit.errors import UsageError
 from nlpkit.kernels.idtable import IdTable, new_table
-from nlpkit.kernels.ngrams import count_occurrences, number_ngrams, spell_ngrams
-from nlpkit.text.vocab import EncodedBatch
+from nlpkit.kernels.ngrams import number_ngrams, spell_ngrams
+from nlpkit.text.vocab import EncodedBatch, Frequencies
 from nlpkit.types import IntArray, LongArray, TokenTable
 
 
@@ -27,25 +27,29 @@ class NgramVocabulary:
         if not 1 <= n_min <= n_max:
             raise UsageError(f"n-grams of {n_min} to {n_max} terms: give two numbers from 1 on, the smaller one first")
         self.n_min, self.n_max = n_min, n_max
-        self.n_docs = 0
         self._stems: IdTable = new_table(1024)
         self._grams: IdTable = new_table(1024)
         self._unigrams: IntArray = np.zeros(0, np.int32)
-        self._counts = OccurrenceCounts()
+        self._counts = Frequencies()
 
     def __len__(self) -> int:
         """V, the number of different n-grams so far."""
         return int(self._grams.size[0])
 
     @property
+    def n_docs(self) -> int:
+        """D, the documents so far."""
+        return self._counts.n_docs
+
+    @property
     def cf(self) -> LongArray:
         """(V,) occurrences of each n-gram."""
-        return self._counts.cf[: len(self)]
+        return self._counts.cf(len(self))
 
     @property
     def df(self) -> LongArray:
         """(V,) documents that hold each n-gram."""
-        return self._counts.df[: len(self)]
+        return self._counts.df(len(self))
 
     def encode(self, batch: EncodedBatch) -> EncodedBatch:
         """Return the n-grams of a batch of unigrams as ids, adding new ones and counting cf and df."""
@@ -67,8 +71,7 @@ class NgramVocabulary:
             ids,
         )
         found = EncodedBatch(offsets, ids[: offsets[-1]])
-        self._counts.add(found, n_terms=len(self))
-        self.n_docs += len(lengths)
+        self._counts.count(found, len(self))
         return found
 
     def words(self, ids: IntArray | LongArray) -> list[tuple[int, ...]]:
@@ -80,32 +83,6 @@ class NgramVocabulary:
     def terms(self, unigram_terms: Sequence[str], ids: IntArray | LongArray, sep: str = " ") -> list[str]:
         """Return the strings of some n-grams: their unigrams with `sep` between them."""
         return [sep.join([unigram_terms[w] for w in words]) for words in self.words(ids)]
-
-
-class OccurrenceCounts:
-    """Collection and document frequency of ids that come in batches; both arrays are at least as long as ids were seen."""
-
-    def __init__(self) -> None:
-        self.cf: LongArray = np.zeros(1024, np.int64)
-        self._df: IntArray = np.zeros(1024, np.int32)
-        self._last_doc: IntArray = np.full(1024, -1, np.int32)
-        self._n_docs = 0
-
-    @property
-    def df(self) -> LongArray:
-        """Documents of each id."""
-        return self._df.astype(np.int64)
-
-    def add(self, batch: EncodedBatch, *, n_terms: int) -> None:
-        """Count the documents of a batch whose ids are below n_terms; ids below 0 are gaps."""
-        more = max(n_terms - len(self.cf), 0)
-        if more:
-            more = max(more, len(self.cf) // 2)
-            self.cf = np.concatenate([self.cf, np.zeros(more, np.int64)])
-            self._df = np.concatenate([self._df, np.zeros(more, np.int32)])
-            self._last_doc = np.concatenate([self._last_doc, np.full(more, -1, np.int32)])
-        count_occurrences(batch.offsets, batch.term_ids, self._n_docs, self.cf, self._df, self._last_doc)
-        self._n_docs += len(batch.offsets) - 1
 
 
 def expand_ngrams(tokens: TokenTable, n_min: int, n_max: int, sep: str = " ") -> TokenTable:
