@@ -1,0 +1,388 @@
+"""Conditions on columns and regular expressions on texts: which rows they keep, what they say when they cannot."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime, time
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nlpkit.errors import ColumnError, UsageError
+from nlpkit.text.filters import parse_filter, regex_mask
+from tests.strategies import corpora, repeatable
+
+ROWS = pa.record_batch(
+    {
+        "id": pa.array(["a", "b", "c", "d"], pa.string()),
+        "text": pa.array(["Good film", "bad\nfilm", "Ein Käse", None], pa.large_string()),
+        "label": pa.array(["pos", "neg", "it's", None]).dictionary_encode(),
+        "rating": pa.array([9, 3, 7, None], pa.int64()),
+        "small": pa.array([9, 3, 7, None], pa.uint8()),
+        "score": pa.array([0.5, float("nan"), -2.0, None], pa.float64()),
+        "prob": pa.array([0.1, 0.9, 0.5, None], pa.float32()),
+        "half": pa.array([0.5, 1.0, 2.0, None]).cast(pa.float16()),
+        "price": pa.array([Decimal("1.10"), Decimal("2.50"), Decimal("0"), None], pa.decimal128(9, 2)),
+        "seen": pa.array([True, False, True, None]),
+        "date": pa.array(["2019-12-31", "2020-01-01", "2020-06-15", None]),
+        "day": pa.array([date(2019, 12, 31), date(2020, 1, 1), date(2020, 6, 15), None]),
+        "at": pa.array([datetime(2019, 12, 31, 23), datetime(2020, 1, 1), datetime(2020, 6, 15, 12), None], pa.timestamp("s")),
+        "zoned": pa.array(
+            [datetime(2019, 12, 31, 23, tzinfo=UTC), datetime(2020, 1, 1, tzinfo=UTC), datetime(2020, 6, 15, tzinfo=UTC), None],
+            pa.timestamp("ns", "Europe/Berlin"),
+        ),
+        "tags": pa.array([["x", "y"], [], ["y", None], None], pa.list_(pa.string())),
+        "numbers": pa.array([[1, 2], [3], [], None], pa.large_list(pa.int32())),
+        "tokens": pa.array([["x"], ["y"], [], None], pa.list_(pa.string())).cast(pa.list_(pa.dictionary(pa.int32(), pa.string()))),
+        "nothing": pa.nulls(4),
+        "clock": pa.array([time(1), None, None, None]),
+        "my col": pa.array([1, 2, 3, 4]),
+        "in": pa.array([1, 2, 3, 4]),
+        "meta.year": pa.array([1, 2, 3, 4]),
+        "größe": pa.array([1, 2, 3, 4]),
+    }
+)  # fmt: skip
+
+
+def kept(condition: str, rows: pa.RecordBatch = ROWS) -> str:
+    """Return the ids of the rows that a condition keeps."""
+    mask = parse_filter(condition).mask(rows)
+    assert mask.null_count == 0
+    return "".join(rows.column("id").filter(mask).to_pylist())
+
+
+@pytest.mark.parametrize(
+    ("condition", "ids"),
+    [
+        # texts
+        ("label == 'pos'", "a"),
+        ("label = 'pos'", "a"),
+        ('label == "pos"', "a"),
+        ("label != 'pos'", "bc"),
+        ("label <> 'pos'", "bc"),
+        ("label == 'it''s'", "c"),
+        ('label == "it\'s"', "c"),
+        ("label < 'o'", "bc"),
+        ("'o' > label", "bc"),
+        ("label in ['pos', 'neg']", "ab"),
+        ("label in ('pos')", "a"),
+        ("label not in ['pos', 'neg']", "c"),
+        ("text contains 'film'", "ab"),
+        ("text contains 'good'", ""),
+        ("text not contains 'film'", "c"),
+        ("text contains '.'", ""),
+        ("text startswith 'Good'", "a"),
+        ("text endswith 'film'", "ab"),
+        ("text matches '(?i)^good|käse$'", "ac"),
+        ("text matches 'bad.film'", ""),
+        ("text not matches '^[GE]'", "b"),
+        # numbers
+        ("rating >= 7", "ac"),
+        ("rating > 7", "a"),
+        ("7 <= rating", "ac"),
+        ("3 < rating <= 7", "c"),
+        ("rating == 7.0", "c"),
+        ("rating > 6.5", "ac"),
+        ("rating > -1", "abc"),
+        ("small > -1", "abc"),
+        ("small < 300", "abc"),
+        ("small == 300", ""),
+        ("small != 300", "abc"),
+        ("small >= 1e3", ""),
+        ("rating < 100000000000000000000", "abc"),
+        ("rating in [3, 9.0]", "ab"),
+        ("score <= .5", "ac"),
+        ("score != 5", "ac"),
+        ("score > -1e999", "ac"),
+        ("prob == 0.1", "a"),
+        ("prob >= 0.9", "b"),
+        ("half >= 1", "bc"),
+        ("price >= 1.1", "ab"),
+        ("price == 2.5", "b"),
+        ("rating == small", "abc"),
+        ("score < rating", "ac"),
+        # truth
+        ("seen", "ac"),
+        ("not seen", "b"),
+        ("seen == true", "ac"),
+        ("seen != TRUE", "b"),
+        ("False == seen", "b"),
+        # dates
+        ("date >= '2020'", "bc"),
+        ("date >= '2020-01-02'", "c"),
+        ("day >= '2020'", "bc"),
+        ("day == '2020-01-01'", "b"),
+        ("day <= '2020-06'", "ab"),
+        ("'2020-01' <= day < '2020-06-15'", "b"),
+        ("day > '2019-12-31T12:00'", "bc"),
+        ("at > '2019-12-31'", "abc"),
+        ("at >= '2020-06-15T12:00:00'", "c"),
+        ("at >= '20200101'", "bc"),
+        ("zoned >= '2020'", "abc"),  # 23 o'clock in London is midnight in Berlin
+        ("zoned >= '2020-01-01T00:00Z'", "bc"),
+        ("zoned == '2020-01-01T02:00:00+02:00'", "b"),
+        ("day in ['2020-01-01', '2020-06-15']", "bc"),
+        ("at > day", "ac"),
+        # missing values
+        ("label is null", "d"),
+        ("label is not null", "abc"),
+        ("score is null", "bd"),
+        ("not score is null", "ac"),
+        ("tags is null", "d"),
+        ("clock is null", "bcd"),
+        ("nothing is null", "abcd"),
+        ("nothing == 'x' or nothing", ""),
+        ("not nothing == 3", ""),
+        ("nothing contains 'x' or nothing matches 'x' or nothing < rating", ""),
+        ("not (label == 'pos')", "bc"),
+        ("label == 'pos' or label != 'pos'", "abc"),
+        ("label == 'pos' or seen is null", "ad"),
+        # lists
+        ("tags contains 'y'", "ac"),
+        ("tags not contains 'y'", "b"),
+        ("tokens contains 'x'", "a"),
+        ("numbers contains 2", "a"),
+        ("not numbers contains 2", "bc"),
+        # and, or, not, brackets
+        ("label == 'pos' and rating >= 7", "a"),
+        ("label == 'pos' AND rating >= 7 Or rating == 3", "ab"),
+        ("rating == 3 or label == 'pos' and rating < 7", "b"),
+        ("(rating == 3 or label == 'pos') and rating < 7", "b"),
+        ("not rating == 3 and not label == 'pos'", "c"),
+        ("not not rating == 3", "b"),
+        ("((rating==3))", "b"),
+        # names
+        ("`my col` == 2", "b"),
+        ("`in` == 2", "b"),
+        ("meta.year == 2", "b"),
+        ("größe<3", "ab"),
+        ("id in ['a', 'zz', 'd']", "ad"),
+    ],
+)
+def test_kept(condition: str, ids: str) -> None:
+    assert kept(condition) == ids
+
+
+@pytest.mark.parametrize(
+    "condition", ["label == 'pos' and rating >= 7", "tags contains 'y'", "text matches 'x' or zoned > '2020'", "seen"]
+)
+def test_no_rows_one_row_and_slices(condition: str) -> None:
+    assert kept(condition, ROWS.slice(0, 0)) == ""
+    assert "".join(kept(condition, ROWS.slice(row, 1)) for row in range(4)) == kept(condition)
+    assert kept(condition, ROWS.slice(1, 2)) == kept(condition).replace("a", "").replace("d", "")
+
+
+def test_lists_of_one_length_in_slices() -> None:
+    rows = pa.record_batch({"id": ["a", "b", "c"], "v": pa.array([[1, 2], [3, 4], None], pa.list_(pa.int8(), 2))})
+    assert kept("v contains 3", rows) == "b"
+    assert kept("v contains 3", rows.slice(1)) == "b"
+
+
+def test_texts_of_every_arrow_type() -> None:
+    for kind in (pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int8(), pa.large_string())):
+        rows = pa.record_batch({"id": ["a", "b"], "x": pa.array(["one", None], pa.string()).cast(kind)})
+        assert [kept(f"x {rest}", rows) for rest in ("== 'one'", "matches 'n'", "contains 'ne'", "is null")] == list(
+            "aaab"
+        )
+
+
+def test_columns() -> None:
+    assert parse_filter("a == 1 and (b is null or not c) or `d e` in [1] and f > g and h matches 'x'").columns == set(
+        "abcfgh"
+    ) | {"d e"}
+
+
+@pytest.mark.parametrize(
+    ("condition", "message"),
+    [
+        ("", "expected a column, found the end"),
+        ("   ", "expected a column, found the end"),
+        ("label ==", "expected a value or a column, found the end"),
+        ("label == 'pos' rating > 3", "expected 'and', 'or' or the end, found 'rating' at position 16"),
+        ("label == 'pos", "found ''' at position 10"),
+        ("label is 3", "expected 'null' or 'not null', found '3' at position 10"),
+        ("label not 'x'", "expected 'in', 'contains'"),
+        ("label in 'x'", "expected a list such as"),
+        ("label in []", "expected a value, found ']'"),
+        ("label in ['a' 'b']", "expected ',' or ']', found 'b'"),
+        ("label in ['a')", "expected ',' or ']'"),
+        ("label in [pos]", r"expected a value \(texts stand in quotes\), found 'pos'"),
+        ("(rating > 3", r"expected '\)', found the end"),
+        ("rating > 3)", r"found '\)' at position 11"),
+        ("3 > 2", "expected a column on one side of the sign, found '3'"),
+        ("'x'", "expected a column, found 'x' at position 1"),
+        ("text contains pos", "expected a text in quotes, found 'pos'"),
+        ("text matches 3", "expected a text in quotes, found '3'"),
+        ("rating == null", "write: is null, or: is not null"),
+        ("rating && seen", "found '&' at position 8"),
+        ("rating === 3", "found '==' at position 10"),
+        ("__import__('os')", r"found '\(' at position 11"),
+        ("rating > 3_000", "found"),
+        (
+            "text matches '(a'",
+            r"matches '\(a' is not a regular expression: missing \), unterminated subpattern at position 1",
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_condition(condition: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message) as error:
+        parse_filter(condition)
+    assert str(error.value).startswith("--keep-if")
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("condition", ["(" * 20_000, "not " * 20_000 + "seen", "(" * 3000 + "seen" + ")" * 3000])
+def test_depth(condition: str) -> None:
+    with pytest.raises(UsageError, match="too many brackets"):
+        parse_filter(condition)
+
+
+def test_length() -> None:
+    assert kept(" or ".join(["id == 'a'"] * 2000)) == "a"
+
+
+@pytest.mark.parametrize(
+    ("condition", "message"),
+    [
+        (
+            "label == 3",
+            r"column 'label' holds text \(.*string.*\) and is compared \(==\) with the number 3; .* label == 'word'",
+        ),
+        ("label == true", "column 'label' holds text .* with true"),
+        (
+            "rating == '7'",
+            r"column 'rating' holds numbers \(int64\) and is compared \(==\) with the text '7'; .* rating >= 7",
+        ),
+        ("rating == false", "with false"),
+        ("seen == 1", "column 'seen' holds true and false .* with the number 1; .* seen == true"),
+        ("seen < true", r"compared \(<\) with true"),
+        ("day > 2020", "column 'day' holds dates .* with the number 2020; .* day >= '2020-05-31'"),
+        ("day > 'May'", "column 'day' holds dates .*'May' is none: give 2020, 2020-05"),
+        ("day > '2020-13'", "is none"),
+        ("at > '2020-01-01T00:00Z'", "without a time zone; leave the offset"),
+        ("tags == 'x'", "column 'tags' holds lists .* tags contains 'word'"),
+        ("tags contains 3", "column 'tags' holds text"),
+        ("rating contains 'x'", "column 'rating' holds numbers .*; 'contains' needs text"),
+        ("rating matches 'x'", "'matches' needs text"),
+        ("tags startswith 'x'", "'startswith' needs text"),
+        ("text contains 3", "'contains' needs a text in quotes, found the number 3"),
+        ("clock == '1'", r"column 'clock' holds values \(time64\[us\]\)"),
+        ("rating", r"column 'rating' holds numbers \(int64\) and stands alone"),
+        ("`my col` == 'x'", "`my col` >= 7"),
+        ("label == rating", "column 'label' holds text .*column 'rating' holds numbers .*cannot be compared"),
+        ("seen < seen", "cannot be compared"),
+        ("tags == tags", "cannot be compared"),
+        ("at < zoned", "cannot be compared"),
+    ],
+)
+def test_what_is_wrong_with_the_type_of_a_column(condition: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        parse_filter(condition).mask(ROWS)
+    with pytest.raises(UsageError, match=message):
+        parse_filter(condition).check(ROWS.schema)
+
+
+def test_a_column_that_is_not_there() -> None:
+    with pytest.raises(ColumnError, match=r"the input has no column 'lable' .*did you mean 'label'") as error:
+        parse_filter("rating > 3 or lable == 'x'").check(ROWS.schema)
+    assert error.value.exit_code == 3
+
+
+NUMBERS = st.one_of(st.none(), st.integers(-3, 3))
+
+
+@repeatable
+@given(st.lists(st.tuples(NUMBERS, NUMBERS), max_size=12), st.data())
+def test_conditions_equal_the_logic_of_sql(rows: list[tuple[Any, Any]], data: st.DataObject) -> None:
+    import sqlite3
+
+    def test() -> str:
+        sign = data.draw(st.sampled_from(["==", "!=", "<", "<=", ">", ">="]))
+        return data.draw(
+            st.sampled_from(
+                [
+                    f"a {sign} 1",
+                    f"b {sign} a",
+                    f"0 {sign} b",
+                    "a is null",
+                    "b is not null",
+                    "a in (1, 2)",
+                    "b not in (0)",
+                ]
+            )
+        )
+
+    condition = test()
+    for _ in range(data.draw(st.integers(0, 3))):
+        condition = f"{data.draw(st.sampled_from(['', 'not ']))}({condition}) {data.draw(st.sampled_from(['and', 'or']))} {test()}"
+    batch = pa.record_batch(
+        {"a": pa.array([a for a, _ in rows], pa.int8()), "b": pa.array([b for _, b in rows], pa.int64())}
+    )
+    with sqlite3.connect(":memory:") as base:
+        base.execute("create table t (a, b)")
+        base.executemany("insert into t values (?, ?)", rows)
+        expected = [row for (row,) in base.execute(f"select rowid - 1 from t where {condition} order by rowid")]
+    base.close()
+    found = parse_filter(condition).mask(batch).to_pylist()
+    assert [row for row, keep in enumerate(found) if keep] == expected
+
+
+PATTERNS = [
+    "the", "[tT]he", r"\bthe\b", "(?i)THE", r"\d+", r"\w+-\w+", "a|b", "^the", "the$", "^", "", "a.b", "a{1,2}", "x*", "(?:the )+",
+    "ß", "[^a]", r"\s", "é|日", "a+?", r"\.", "(a)(b)?", "a++",
+]  # fmt: skip
+
+
+@repeatable
+@given(corpora(), st.sampled_from(PATTERNS))
+def test_regex_means_what_it_means_to_python(documents: list[str | None], pattern: str) -> None:
+    found = regex_mask(pa.array(documents, pa.string()), pattern).to_pylist()
+    assert found == [text is not None and re.search(pattern, text) is not None for text in documents]
+
+
+@repeatable
+@given(
+    st.lists(st.text(alphabet="abAB1_ -.\n", max_size=8), max_size=6),
+    st.lists(
+        st.sampled_from(["a", "B", ".", "\\b", "\\w", "\\d", "(", ")", "|", "*", "+", "?", "^", "[ab]", "{2}", "{0,1}", "(?:", "-", " "]),
+        max_size=7,
+    ).map("".join),
+)  # fmt: skip
+def test_any_regex_of_ascii_means_what_it_means_to_python(texts: list[str], pattern: str) -> None:
+    try:
+        compiled = re.compile(pattern)
+    except re.error:
+        with pytest.raises(UsageError):
+            regex_mask(pa.array(texts, pa.string()), pattern)
+        return
+    assert regex_mask(pa.array(texts, pa.string()), pattern).to_pylist() == [bool(compiled.search(t)) for t in texts]
+
+
+def test_regex_of_the_lecture_and_slices() -> None:
+    texts = pa.array(["other", "The end", "in the end", "theology", None, ""], pa.large_string())
+    assert regex_mask(texts, r"\b[tT]he\b").to_pylist() == [False, True, True, False, False, False]
+    assert regex_mask(texts.slice(1, 2), "[tT]he").to_pylist() == [True, True]
+    assert regex_mask(texts.slice(0, 0), "x").to_pylist() == []
+
+
+@pytest.mark.parametrize(
+    ("pattern", "message"),
+    [
+        ("a(b", r"--where 'a\(b' is not a regular expression: missing \), unterminated subpattern at position 2"),
+        ("*a", "nothing to repeat at position 1"),
+        ("[a", "unterminated character set at position 1"),
+        ("a{99999999999}", "repetition"),
+        ("a\\", "bad escape"),
+    ],
+)
+def test_what_is_wrong_with_a_regex(pattern: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        regex_mask(pa.array(["x"]), pattern)
+
+
+def test_a_pattern_too_large_for_re2_is_still_right() -> None:
+    assert regex_mask(pa.array(["ab" * 2000, "x"]), "(?:(?:ab){40}){40}").to_pylist() == [True, False]
