@@ -12,7 +12,7 @@ SOURCES: dict[str, str] = {
     "ar": "iso", "bg": "both", "bn": "iso", "ca": "iso", "cs": "both", "da": "iso", "de": "iso", "el": "iso",
     "en": "sklearn", "eo": "iso", "es": "both", "et": "iso", "eu": "iso", "fa": "both", "fi": "both", "fr": "iso",
     "ga": "iso", "gl": "iso", "gu": "both", "he": "iso", "hi": "both", "hr": "iso", "hu": "both", "hy": "iso",
-    "id": "both", "it": "iso", "ja": "iso", "ko": "iso", "la": "iso", "lt": "iso", "lv": "iso", "mr": "iso",
+    "id": "both", "it": "iso", "ja": "iso さん ね よ って だけ けど けれど たら くらい ぐらい しか さえ こそ ばかり まだ もう なんか てる わ ぞ", "ko": "iso", "la": "iso", "lt": "iso", "lv": "iso", "mr": "iso",
     "ms": "both", "nl": "iso", "no": "stop-words", "pl": "both", "pt": "iso", "ro": "iso", "ru": "both", "sk": "iso",
     "sl": "iso", "sv": "both", "sw": "iso", "th": "iso", "tl": "iso", "tr": "iso", "uk": "stop-words", "vi": "both",
     "zh": "iso", "af": "iso",
