@@ -69,6 +69,8 @@ def folder(tmp_path: Path) -> Path:
         pytest.param("preprocess"),
         pytest.param("sbert-embed", marks=needs_minilm),
         pytest.param("ctfidf"),
+        pytest.param("stats"),
+        pytest.param("kwic"),
     ],
 )
 def test_examples_run_as_printed(command: str, folder: Path) -> None:

@@ -137,9 +137,9 @@ def root(
 
 def _register() -> None:
     # imported here, not above: the commands import `app` never, and stay importable one by one in tests
-    from nlpkit.cli import bertopic, ctfidf, info, preprocess, sbert_embed
+    from nlpkit.cli import bertopic, ctfidf, info, kwic, preprocess, sbert_embed, similar_words, stats
 
-    for module in (bertopic, preprocess, sbert_embed, ctfidf, info):
+    for module in (bertopic, preprocess, sbert_embed, ctfidf, stats, kwic, similar_words, info):
         module.register(app)
 
 
