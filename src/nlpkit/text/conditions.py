@@ -208,7 +208,11 @@ class _Values:
             return self._compare_number(sign, value)
         if self.kind == "date" and isinstance(value, str):
             return pc.call_function(function, [self.array, self._moment(value)])
-        raise UsageError(f"{self} and is compared ({sign}) with {_say(value)}; write it as in {_example(self)}")
+        as_number = self.kind == "text" and not isinstance(value, str | bool)
+        read_so = f", or read it as numbers with --types {self.name}=float" if as_number else ""
+        raise UsageError(
+            f"{self} and is compared ({sign}) with {_say(value)}; write it as in {_example(self)}{read_so}"
+        )
 
     def _compare_number(self, sign: str, value: float) -> pa.BooleanArray:
         kind = self.array.type
@@ -248,12 +252,10 @@ class _Values:
         if "nothing" in (self.kind, other.kind):
             return pa.nulls(len(self.array), pa.bool_())
         ordered = self.kind in ("text", "number", "date") or sign in ("==", "!=")
-        if self.kind != other.kind or self.kind in ("list", "other") or not ordered:
+        zones = [values.array.type.tz is not None for values in (self, other) if values.kind == "date"]
+        if self.kind != other.kind or self.kind in ("list", "other") or not ordered or len(set(zones)) > 1:
             raise UsageError(f"{self}, {other}: they cannot be compared ({sign})")
-        try:
-            return pc.call_function(_FUNCTIONS[sign], [self.array, other.array])
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # a date with a time zone and one without
-            raise UsageError(f"{self}, {other}: they cannot be compared ({sign})") from None
+        return pc.call_function(_FUNCTIONS[sign], [self.array, other.array])
 
     def contain(self, value: Value) -> pa.BooleanArray:
         """Tell which lists hold a value."""
