@@ -144,7 +144,8 @@ ADDED: dict[str, str] = {
         जिसमें""",
     "hu": "ahogyan ha hogyha őt lévő rajta ettől attól",
     "it": "c'è c'era com'è cos'è dell'altro l'altro l'altra l'uno un'altra d'altra dov'è quell'altro s'è v'è",
-    "ja": "まし ませ でし だろ だろう なけれ たい くれ しまっ じゃ そう どう さん ね よ って だけ けど けれど たら くらい ぐらい しか さえ こそ ばかり まだ もう なんか てる わ ぞ",
+    "ja": """まし ませ でし だろ だろう なけれ たい くれ しまっ じゃ そう どう さん
+        ね よ って だけ けど けれど たら くらい ぐらい しか さえ こそ ばかり まだ もう なんか てる わ ぞ""",
     "nl": "'n 't 's zo'n m'n z'n",
     "no": "mens få gjennom hos kanskje mer mest må måtte nei dersom",
     "pl": "będę będziesz będziemy byłam byłem byliśmy jesteś jesteśmy jesteście którą swój swoją swoim",
