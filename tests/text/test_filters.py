@@ -250,7 +250,7 @@ def test_length() -> None:
     [
         (
             "label == 3",
-            r"column 'label' holds text \(.*string.*\) and is compared \(==\) with the number 3; .* label == 'word', or .*--types label=float",
+            r"'label' holds text \(.*string.*\) and is compared \(==\) with the number 3; .* label == 'word', .*--types label=float",
         ),
         ("label == true", "column 'label' holds text .* with true"),
         (
