@@ -62,13 +62,15 @@ def lsa(weights: CsrMatrix, n_components: int, *, seed: int) -> Lsa:
         sigma, terms = sigma[kept], np.ascontiguousarray(terms[kept].T)
         terms *= np.sign(terms[np.argmax(np.abs(terms), axis=0), np.arange(len(sigma))])
         documents: FloatArray = X @ terms
-        variance = documents.var(axis=0)
-    return Lsa(documents, terms, sigma, variance / _total_variance(X))
+        total = _total_variance(X)
+        share = documents.var(axis=0) / total if total else np.zeros(len(sigma))
+    return Lsa(documents, terms, sigma, share)
 
 
 def _total_variance(X: CsrMatrix) -> float:
-    """Return the summed variance of the columns, zeros included."""
+    """Return the summed variance of the columns, zeros included; 0 when it is nothing but rounding."""
     D, V = X.shape
     means = np.bincount(X.indices, weights=X.data, minlength=V) / D
-    squares = np.bincount(X.indices, weights=X.data**2, minlength=V) / D
-    return float((squares - means**2).sum())
+    zeros = D - np.bincount(X.indices, minlength=V)
+    total = float(((X.data - means[X.indices]) ** 2).sum() + (zeros * means**2).sum())
+    return total / D if total > np.finfo(float).eps * float((X.data**2).sum()) else 0.0

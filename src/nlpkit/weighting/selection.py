@@ -111,8 +111,8 @@ def cramers_v(table: Contingency) -> FloatArray:
 def anova_f(table: Contingency) -> FloatArray:
     """Return F = [SSB / (J-1)] / [SSW / (M-J)] of the counts or weights of a term between the classes (V,).
 
-    SSB = Σ_j n_j (x̄_j - x̄)², SSW = Σ_j (Σ x² - (Σ x)² / n_j). Equal to scikit-learn's `f_classif`. Infinity where
-    classes differ but nothing varies within them.
+    SSB = Σ_j n_j (x̄_j - x̄)², SSW = Σ_j (Σ x² - (Σ x)² / n_j). Equal to scikit-learn's `f_classif` on
+    float64 (which takes int32 as float32). Infinity where classes differ but nothing varies within them.
     """
     sums, squares = _values(table.sums), _values(table.squares)
     M, J, n = table.n_docs, _filled(table), table.sizes[:, None]

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from nlpkit.types import CsrMatrix, FloatArray, LongArray
+from nlpkit.types import CsrMatrix, FloatArray, IntArray, LongArray
 from nlpkit.weighting import bm25
 from nlpkit.weighting.schemes import Scheme
 
@@ -90,6 +90,15 @@ def weighting(stats: CorpusStats, scheme: Scheme, batches: Iterable[CsrMatrix] =
 
 def _with_pivot(base: Weighting, pivot: float, term_bytes: LongArray | None = None) -> Weighting:
     return Weighting(base.scheme, base.idf, base.mean_length, term_bytes, pivot)
+
+
+def kept_columns(matrix: CsrMatrix, places: IntArray, n_terms: int) -> CsrMatrix:
+    """Return the matrix (D, n_terms) of some columns: column v becomes places[v], -1 leaves it out; places ascend."""
+    rows = sparse.csr_array(matrix)
+    new = places[rows.indices]
+    kept = new >= 0
+    before = np.concatenate((np.zeros(1, rows.indptr.dtype), np.cumsum(kept, dtype=rows.indptr.dtype)))
+    return sparse.csr_array((rows.data[kept], new[kept], before[rows.indptr]), shape=(rows.shape[0], n_terms))
 
 
 def inverse_document_frequency(stats: CorpusStats, name: str) -> FloatArray:
