@@ -50,7 +50,8 @@ _MAY_END = {
     "Tenn Tex Va Vt Wash Wis Wyo Ont Que",
     "de": "Jan Feb Mrz Apr Jun Jul Aug Sept Sep Okt Nov Dez Mo Di Mi Do Sa Mio Mrd Tsd Std Min Sek Co Ges Verl Hrsg Hg Jr St "
     "Jh Jhd Jhdt geb gest verh bzgl gem lt allg resp max mind Sen",
-    "fr": "St janv févr avr juil sept oct nov déc Cie boul Me ex", "es": "UU EE.UU Cía Ltda Avda Ctra ene feb abr jun jul ago sept oct nov dic",
+    "fr": "St janv févr avr juil sept oct nov déc Cie boul Me ex",
+    "es": "UU EE.UU Cía Ltda Avda Ctra ene feb abr jun jul ago sept oct nov dic",
     "it": "S.p.A Soc gen feb mar apr mag giu lug ago sett ott nov dic", "nl": "jan feb mrt apr jun jul aug sept okt nov dec mln mld",
     "pt": "Ltda Cia Av jan fev abr jun jul ago nov dez", "pl": "r w tys mln mld zł ok godz", "cs": "r tis mil mld hod",
     "ru": "г гг в вв тыс млн млрд руб коп ок",
