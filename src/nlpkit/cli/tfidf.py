@@ -1,0 +1,197 @@
+"""nlpkit tfidf: weighted terms of documents, as a long table or for other tools."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from nlpkit.cli.options import Inputs, OutputFlags, ReadFlags, RunFlags, command
+from nlpkit.cli.preprocess import TokenFlags
+from nlpkit.errors import UsageError
+
+if TYPE_CHECKING:
+    from nlpkit.weighting.schemes import Scheme
+
+FORMATS = {"parquet": (".parquet",), "npz": (".npz",), "svmlight": (".svmlight", ".svm", ".libsvm")}
+
+
+@dataclass(frozen=True, slots=True)
+class WeightFlags:
+    """How terms are weighted."""
+
+    scheme: Annotated[
+        str | None,
+        typer.Option(
+            help="SMART letters such as ltc (tf n b l a L d, idf n t p, norm n c u b), lecture, sklearn, bm25, "
+            "bm25-robertson, bm25-atire, bm25-okapi.",
+            show_default="lecture: tf · ln(M/df)",
+        ),
+    ] = None
+    tf: Annotated[
+        str | None, typer.Option(help="raw binary log log1p loglog sqrt augmented logave bm25.", show_default=False)
+    ] = None
+    idf: Annotated[
+        str | None,
+        typer.Option(
+            help="idf ln(M/df); plus1 ln(M/(df+1)); prob max{0, ln((M-df)/df)}; smooth, sklearn: as scikit-learn with "
+            "and without smoothing; rsj lucene okapi: of BM25; none.",
+            show_default=False,
+        ),
+    ] = None
+    norm: Annotated[
+        str | None,
+        typer.Option(help="none l1 l2 pivoted-unique pivoted-bytes pivoted-l2.", show_default=False),
+    ] = None
+    like: Annotated[
+        str | None,
+        typer.Option(help="sklearn: the numbers of TfidfVectorizer; --tf log is its sublinear_tf.", show_default=False),
+    ] = None
+    bm25: Annotated[bool, typer.Option("--bm25", help="BM25 as in Lucene, = --scheme bm25.")] = False
+    k1: Annotated[float | None, typer.Option(help="Of BM25.", show_default="1.2")] = None
+    b: Annotated[float | None, typer.Option("--b", help="Of BM25.", show_default="0.75")] = None
+    slope: Annotated[float | None, typer.Option(help="Of a pivoted norm.", show_default="0.2")] = None
+    augment: Annotated[float | None, typer.Option(help="Of --tf augmented.", show_default="0.5")] = None
+
+    def weighting(self) -> Scheme:
+        """Return the weighting asked for.
+
+        Raises:
+            UsageError: unknown names, options that contradict each other, or a parameter of another weighting.
+        """
+        from nlpkit.weighting.schemes import PRESETS, Scheme, parse_scheme, with_parts
+
+        given = [f"--{n}" for n in ("scheme", "like", "bm25") if getattr(self, n)]
+        if len(given) > 1:
+            raise UsageError(f"{' and '.join(given)} each name a whole weighting; keep one")
+        base = Scheme()
+        if self.scheme:
+            base = parse_scheme(self.scheme)
+        elif self.like:
+            if self.like != "sklearn":
+                raise UsageError(f"--like {self.like}: only sklearn is known")
+            base = PRESETS["sklearn"]
+        elif self.bm25:
+            base = PRESETS["bm25"]
+        scheme = with_parts(base, tf=self.tf, idf=self.idf, norm=self.norm)
+        needs = {
+            "k1": ("tf", "bm25"), "b": ("tf", "bm25"), "slope": ("norm", "pivoted"), "augment": ("tf", "augmented"),
+        }  # fmt: skip
+        for name, (part, start) in needs.items():
+            if getattr(self, name) is not None and not getattr(scheme, part).startswith(start):
+                raise UsageError(f"--{name} belongs to {start}, but {part} is {getattr(scheme, part)}")
+        return with_parts(scheme, k1=self.k1, b=self.b, slope=self.slope, augment=self.augment)
+
+
+@dataclass(frozen=True, slots=True)
+class SelectFlags:
+    """Which features are kept, and for which classes."""
+
+    select: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SCORE:N",
+            help="Keep the N terms (or a share of them: 0.1) that tell the classes apart best by chi2 chi2-counts "
+            "cramer-v cramer-v-usual mi entropy gini gini-norm pmi-avg pmi-max anova-f anova-f-weights; without :N "
+            "all terms stay.",
+            show_default=False,
+        ),
+    ] = None
+    by: Annotated[
+        str | None, typer.Option(help="Column of the classes; date:year and the like cut.", show_default="label")
+    ] = None
+    features: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Table of the best features of each class.", show_default=False),
+    ] = None
+    top_n: Annotated[int, typer.Option("--top-n", min=1, help="Best features of each class.")] = 30
+
+
+def tfidf_cli(
+    inputs: Inputs,
+    out: OutputFlags,
+    read: ReadFlags,
+    run: RunFlags,
+    tokens: TokenFlags,
+    weights: WeightFlags,
+    selection: SelectFlags,
+    to: Annotated[
+        str | None,
+        typer.Option(help="parquet, npz (scipy) or svmlight; default: by the suffix of -o.", show_default=False),
+    ] = None,
+    lsa: Annotated[
+        int | None,
+        typer.Option(
+            min=1, metavar="L", help="Latent semantic analysis: L dimensions; -o is a directory.", show_default=False
+        ),
+    ] = None,
+) -> None:
+    """Weigh the terms of documents: tf-idf in all its variants, BM25.
+
+    The weight of a term in a document is tf · ln(M / df) as it stands; --scheme, or --tf, --idf and --norm, choose
+    another. Writes one row for each term of a document (id, term, tf, weight), terms in alphabetical order, and beside it
+    <stem>.vocab.parquet (term, cf, df, idf). --select keeps the features that tell classes apart and prints the best of
+    each; weights stay those of the whole vocabulary. --lsa writes document and term vectors.
+
+    \b
+    Examples:
+      nlpkit tfidf data/samples/news.jsonl -o weights.parquet
+      nlpkit tfidf data/samples/news.jsonl --scheme ltc --to npz -o ltc.npz
+      nlpkit tfidf data/samples/news.jsonl --select chi2:500 --features best.parquet
+      nlpkit tfidf data/samples/news.jsonl --like sklearn --lsa 20 -o lsa/
+    """
+    from nlpkit.cli.preprocess import dry_run
+    from nlpkit.cli.tfidf_run import Request, make
+    from nlpkit.cli.tfidf_select import Wish
+
+    scheme, wish = weights.weighting(), Wish.parse(selection.select)
+    if selection.features is not None and wish is None:
+        raise UsageError("--features lists the best features by a score; name one, such as --select chi2")
+    target, kind = None, "parquet"
+    if out.output is not None:
+        kind = "run" if lsa else format_of(to, out.output)
+        if lsa and to:
+            raise UsageError("--lsa writes a directory of Parquet tables; leave --to out")
+        target = out.table_target(out.output, "weights.parquet") if kind == "parquet" else out.output
+    elif lsa:
+        raise UsageError("say where to write: --lsa writes a directory, such as -o lsa/")
+    elif to or not wish:
+        example = {"npz": "weights.npz", "svmlight": "weights.svmlight"}.get(to or "", "weights.parquet")
+        raise UsageError(f"say where to write: -o {example}, or -o - for JSON lines on stdout")
+    if selection.features is not None:
+        out.table_target(selection.features, "features.parquet")
+    request = Request(
+        tuple(inputs), target, kind, scheme, tokens.options(), wish, selection.by, selection.features,
+        selection.top_n, lsa, out.force, run.seed, run.n_threads(),
+    )  # fmt: skip
+    request.check_targets()
+    if run.dry_run:
+        dry_run(inputs, read)
+        return
+    make(request, read)
+
+
+def format_of(to: str | None, output: str) -> str:
+    """Return the format of an output: as asked for, else by its suffix, else parquet.
+
+    Raises:
+        UsageError: an unknown format, one that the name of the output contradicts, or one that stdout cannot take.
+    """
+    if to is not None and to not in FORMATS:
+        raise UsageError(f"--to {to}: parquet, npz and svmlight are known")
+    named = next((f for f, suffixes in FORMATS.items() if Path(output).suffix.lower() in suffixes), None)
+    if to is not None and named is not None and named != to and output != "-":
+        raise UsageError(
+            f"--to {to} and -o {output} contradict each other; give -o {Path(output).stem}{FORMATS[to][0]}"
+        )
+    kind = to or named or "parquet"
+    if output == "-" and kind != "parquet":
+        raise UsageError(f"{kind} is not written to stdout; give -o weights{FORMATS[kind][0]}")
+    return kind
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the app."""
+    command(app, "tfidf", tfidf_cli)
