@@ -18,11 +18,11 @@ def count_pairs(table, counts, offsets, term_ids, connects, frequent, max_betwee
     of two frequent terms also get an id in `table`, whose keys are those of number_ngrams with n_min = 2, and a count in
     counts (len(table.keys),) int64; a key that only leads to such a pair (bank, of) counts 0.
     """
-    cursor = np.array([0, 0, -1, -1, 0])
+    cursor = np.array([0, 0, -1])
     while not _count_until_full(
         table, counts, offsets, term_ids, connects, frequent, max_between, before, after, cursor
     ):
-        table = with_room(table, 1)
+        table = with_room(table, max_between + 1)
         more = np.zeros(len(table.keys), np.int64)
         more[: len(counts)] = counts
         counts = more
@@ -33,43 +33,36 @@ def count_pairs(table, counts, offsets, term_ids, connects, frequent, max_betwee
 def _count_until_full(  # type: ignore[no-untyped-def]
     table, counts, offsets, term_ids, connects, frequent, max_between, before, after, cursor
 ):
-    """Go on from cursor; return whether all is done, else the table must grow.
-
-    cursor = (document, position, first term of the pair or -1, id of the first term and what follows it or -1, how many
-    terms follow it).
-    """
-    doc, at, first, chain, between = cursor
+    """Go on from cursor = (document, position, position of the first term or -1); return whether all is done, else the table
+    must grow."""
+    doc, at, first = cursor
     while doc < len(offsets) - 1:
         at = max(at, offsets[doc])
         while at < offsets[doc + 1]:
-            if table.size[0] == len(table.keys):
-                cursor[0], cursor[1], cursor[2], cursor[3], cursor[4] = doc, at, first, chain, between
+            if table.size[0] + max_between >= len(table.keys):
+                cursor[0], cursor[1], cursor[2] = doc, at, first
                 return False
             if at + AHEAD < len(term_ids):
                 far = at + AHEAD
                 expect_slot(table, (np.int64(term_ids[far - 1]) << 32) | term_ids[far])
                 far -= AHEAD // 2
                 expect_key(table, (np.int64(term_ids[far - 1]) << 32) | term_ids[far])
-            term = np.int64(term_ids[at])
+            term = term_ids[at]
+            if term < 0 or (connects[term] and at - first > max_between):
+                first = -1
+            elif not connects[term]:
+                if first >= 0:
+                    x = term_ids[first]
+                    before[x] += 1
+                    after[term] += 1
+                    if frequent[x] and frequent[term]:
+                        key = (np.int64(x) << 32) | term_ids[first + 1]
+                        for i in range(first + 2, at + 1):
+                            key = (np.int64(insert(table, key)) << 32) | LINKED | term_ids[i]
+                        counts[insert(table, key)] += 1
+                first = at
             at += 1
-            if term < 0 or (connects[term] and between == max_between):
-                first = chain = -1
-                between = 0
-                continue
-            if first >= 0:
-                link = ((chain << 32) | LINKED | term) if between else ((first << 32) | term)
-                if connects[term]:
-                    if frequent[first]:
-                        chain = np.int64(insert(table, link))
-                    between += 1
-                    continue
-                before[first] += 1
-                after[term] += 1
-                if frequent[first] and frequent[term]:
-                    counts[insert(table, link)] += 1
-            first = -1 if connects[term] else term
-            chain, between = -1, 0
-        doc, first, chain, between = doc + 1, -1, -1, 0
+        doc, first = doc + 1, -1
     return True
 
 
