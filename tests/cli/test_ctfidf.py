@@ -6,6 +6,7 @@ import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -35,7 +36,12 @@ def test_weights_by_hand(corpus: Path) -> None:
     table = read("terms.parquet")
     assert table.schema.names == ["class", "rank", "term", "weight"]
     assert footer("terms.parquet")["kind"] == "class_terms"
-    assert footer("terms.parquet")["parameters"] == {"by": "label", "top_n": 30, "classes": 2, "left_out": 2}
+    parameters = footer("terms.parquet")["parameters"]
+    assert parameters.pop("tokens")["lower"]
+    assert parameters == {
+        "by": "label", "over": None, "top_n": 30, "classes": 2, "left_out": 2, "weighting": "ctfidf", "compat": None,
+        "reduce_frequent_words": False, "bm25": False,
+    }  # fmt: skip
     # A = (3 + 2) / 2 words a class; river is 2 of the 3 words of a and there 2 times in all
     weights = {(r["class"], r["term"]): r["weight"] for r in table.to_pylist()}
     assert weights["a", "river"] == pytest.approx(2 / 3 * math.log(1 + 2.5 / 2))
@@ -87,7 +93,7 @@ def test_types_of_classes(tmp_path: Path) -> None:
     [
         ("nope", 3, "x.jsonl has no column 'nope' (found: id, text, label, date, n, topic, list); name it with --by"),
         ("lable", 3, "did you mean 'label'? Name it with --by"),
-        ("list", 3, "column 'list' holds list<item: string>; classes must be single values"),
+        ("list", 3, "column 'list' holds list<item: string>; groups must be single values"),
         ("label:year", 3, "has no dates like 2024-01-31 (found 'a')"),
         ("date:week", 2, "--by date:week: after the colon goes year, month or day"),
         ("id:month", 3, "has no dates like 2024-01-31"),
@@ -101,8 +107,10 @@ def test_one_class_or_none(tmp_path: Path) -> None:
     x = write_jsonl(tmp_path / "x.jsonl", [{"text": "river", "label": "a", "none": None}] * 3)
     says = run_cli("ctfidf", x, code=3).error()
     assert "'label' of" in says
-    assert "has 1 class (a); c-tf-idf compares at least two" in says
-    assert "has 0 classes; c-tf-idf compares" in run_cli("ctfidf", x, "--by", "none", code=3).error()
+    assert "has 1 class (a); at least two are compared" in says
+    assert (
+        "has a value in 'none'; name another column with --by" in run_cli("ctfidf", x, "--by", "none", code=3).error()
+    )
 
 
 def test_no_words_are_left(tmp_path: Path) -> None:
@@ -118,6 +126,154 @@ def test_tokens_that_are_there_are_used(tmp_path: Path) -> None:
     says = run_cli("ctfidf", write_jsonl(tmp_path / "x.jsonl", rows), code=3).error()
     assert "column 'tokens' holds" in says
     assert "make it with: nlpkit preprocess" in says
+
+
+# ---------------------------------------------------------------- weightings
+
+
+def weights(corpus: Path, *words: Any) -> dict[tuple[str, str], dict[str, Any]]:
+    run_cli("ctfidf", corpus, "-q", "-o", "w.parquet", "--force", *words)
+    return {(row["class"], row["term"]): row for row in read("w.parquet").to_pylist()}
+
+
+def test_settings_of_bertopic_by_hand(corpus: Path) -> None:
+    # a: river river bank, b: moon star; A = 2.5, with --compat bertopic 2
+    found = weights(corpus, "--reduce-frequent-words")
+    assert found["a", "river"]["weight"] == pytest.approx(math.sqrt(2 / 3) * math.log(1 + 2.5 / 2))
+    found = weights(corpus, "--bm25")
+    assert found["a", "river"]["weight"] == pytest.approx(2 / 3 * math.log(1 + (2.5 - 2 + 0.5) / 2.5))
+    found = weights(corpus, "--compat", "bertopic")
+    assert found["a", "river"]["weight"] == pytest.approx(2 / 3 * math.log(1 + 2 / 2))
+    found = weights(corpus, "--compat", "bertopic", "--bm25-weighting", "--reduce-frequent-words")
+    assert found["a", "bank"]["weight"] == pytest.approx(math.sqrt(1 / 3) * math.log(1 + 1.5 / 1.5))
+    assert footer("w.parquet")["parameters"]["compat"] == "bertopic"
+
+
+def test_importance_by_hand(corpus: Path) -> None:
+    found = weights(corpus, "--weighting", "importance", "--epsilon", "0.01")
+    score = 2 / 3 * (math.log(2 / 3 + 0.01) - (math.log(2 / 3 + 0.01) + math.log(0.01)) / 2)
+    assert found["a", "river"]["weight"] == pytest.approx(score)
+    assert footer("w.parquet")["parameters"]["epsilon"] == 0.01
+
+
+def test_keyness_by_hand(corpus: Path) -> None:
+    found = weights(corpus, "--weighting", "keyness", "--prior-words", "10")
+    assert read("w.parquet").schema.names == ["class", "rank", "term", "weight", "log_odds", "z"]
+    # river: 2 of 3 words of a, 0 of 2 of b; the prior gives it 2/5 of 10 words
+    delta = math.log((2 + 4) / (3 + 10 - 6)) - math.log(4 / (2 + 10 - 4))
+    row = found["a", "river"]
+    assert row["log_odds"] == pytest.approx(delta)
+    assert row["z"] == row["weight"] == pytest.approx(delta / math.sqrt(1 / 6 + 1 / 4))
+    run_cli("ctfidf", corpus, "--weighting", "keyness", "-q", "-o", "x.parquet")
+    assert footer("x.parquet")["parameters"]["prior_words"] == 2.5  # the mean words of a class
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--weighting", "tfidf"], "--weighting tfidf: known are ctfidf, importance, keyness"),
+        (["--compat", "gensim"], "--compat gensim: known is bertopic"),
+        (["--epsilon", "0.1"], "--epsilon goes with --weighting importance, not ctfidf"),
+        (["--weighting", "keyness", "--bm25"], "--bm25 goes with --weighting ctfidf, not keyness"),
+        (["--weighting", "importance", "--prior-words", "5"], "--prior-words goes with --weighting keyness"),
+        (["--weighting", "importance", "--epsilon", "0"], "--epsilon 0.0: the importance score needs a number above 0"),
+        (
+            ["--weighting", "keyness", "--prior-words", "-1"],
+            "--prior-words -1: the prior needs a number of words above 0",
+        ),
+        (["--over", "label"], "--by and --over are both 'label'"),
+        (["--over", "date:week"], "--over date:week: after the colon goes year, month or day"),
+    ],
+)
+def test_settings_that_cannot_be_meant(words: list[str], says: str, corpus: Path) -> None:
+    assert says in run_cli("ctfidf", corpus, *words, code=2).error()
+
+
+def test_options_of_tokens(corpus: Path) -> None:
+    assert classes(corpus, "label", "--stop-words", "none", "--min-df", "2") == {"a": ["bank"], "b": ["moon", "star"]}
+
+
+def test_ngrams(corpus: Path) -> None:
+    found = weights(corpus, "--ngrams", "1,2")
+    assert {term for c, term in found if c == "a"} == {"river", "bank", "river river", "river bank"}
+    # 5 and 3 terms in the two classes, A = 4; 'moon' in one, once
+    assert found["b", "moon star"]["weight"] == pytest.approx(1 / 3 * math.log(1 + 4 / 1))
+    run_cli("preprocess", corpus, "-o", "docs.parquet")
+    says = run_cli("ctfidf", "docs.parquet", "--ngrams", "2", code=2).error()
+    assert "docs.parquet have tokens already; make n-grams where tokens are made: nlpkit preprocess --ngrams" in says
+
+
+# ---------------------------------------------------------------- two columns crossed
+
+
+CROSSED = [
+    {"text": "river bank", "label": "b", "date": "2024-05-01", "n": 10},
+    {"text": "moon star", "label": "a", "date": "2024-06-01", "n": 9},
+    {"text": "star star", "label": "a", "date": "2023-07-01", "n": 10},
+    {"text": "river moon", "label": "a", "date": "2024-08-01", "n": 10},
+    {"text": "moon moon", "label": "a", "date": None, "n": 9},
+    {"text": "sun", "label": None, "date": "2024-08-01", "n": 9},
+]
+
+
+def test_pairs_of_values_are_classes(tmp_path: Path) -> None:
+    x = write_jsonl(tmp_path / "x.jsonl", CROSSED)
+    done = run_cli("ctfidf", x, "--by", "label", "--over", "date:year", "-o", "t.parquet")
+    table = read("t.parquet")
+    assert table.schema.names == ["class", "over", "rank", "term", "weight"]
+    rows = {(r["class"], r["over"], r["term"]): r["weight"] for r in table.to_pylist()}
+    assert list(dict.fromkeys((c, o) for c, o, _ in rows)) == [("a", "2023"), ("a", "2024"), ("b", "2024")]
+    # classes of 2, 4 and 2 words: A = 8/3; moon is 2 of the 4 words of a, 2024
+    assert rows["a", "2024", "moon"] == pytest.approx(2 / 4 * math.log(1 + 8 / 3 / 2))
+    assert "left out: 2 documents without a value in 'label and date:year'" in done.err
+    assert [line.split()[:3] for line in done.out.splitlines()[2:5]] == [
+        ["a", "2023", "1"],
+        ["2024", "2", "moon"],
+        ["b", "2024", "1"],
+    ]
+    found = run_cli("ctfidf", x, "--over", "n", "--json", "-q").json()
+    assert (found["by"], found["over"], found["left_out"]) == ("label", "n", 1)
+    assert {by: list(over) for by, over in found["terms"].items()} == {"a": ["9", "10"], "b": ["10"]}
+
+
+@pytest.mark.parametrize(
+    ("over", "says"),
+    [
+        ("nope", "has no column 'nope' (found: id, text, label, date, n); name it with --over"),
+        ("label:year", "cut them to years in a column of their own, then name it with --over"),
+    ],
+)
+def test_second_columns_that_are_no_classes(over: str, says: str, tmp_path: Path) -> None:
+    x = write_jsonl(tmp_path / "x.jsonl", CROSSED)
+    assert says in run_cli("ctfidf", x, "--by", "n", "--over", over, code=3).error()
+
+
+def test_one_pair(tmp_path: Path) -> None:
+    x = write_jsonl(tmp_path / "x.jsonl", CROSSED[:1])
+    says = run_cli("ctfidf", x, "--over", "n", code=3).error()
+    assert "'label × n' of" in says
+    assert "has 1 class (b 10); at least two are compared" in says
+
+
+@pytest.mark.parametrize("made", [True, False])
+def test_batches_and_threads_do_not_matter(made: bool, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    words = [f"word{i}" for i in range(30)]
+    tokens = [list(rng.choice(words, 6)) for _ in range(60)]
+    columns = {
+        "text": [" ".join(t) for t in tokens],
+        "label": rng.choice(["z", "y", "x"], 60).tolist(),
+        "n": list(range(60)),
+    }
+    if not made:
+        columns["tokens"] = tokens
+    outputs = []
+    for rows, threads in ((1, 1), (7, 2), (60, 1)):
+        pq.write_table(pa.table(columns), tmp_path / f"{rows}.parquet", row_group_size=rows)
+        words_ = ("--over", "n", "--threads", threads, "-q", "-o", "-")
+        outputs.append(run_cli("ctfidf", tmp_path / f"{rows}.parquet", *words_).out)
+    assert outputs[0] == outputs[1] == outputs[2]
+    assert outputs[0].count('"class": "x"') > 0
 
 
 def test_to_stdout(corpus: Path) -> None:

@@ -47,7 +47,7 @@ def test_equals_its_formula(counts: Any, prior_words: float | None) -> None:
     counts, tf = counts[:, tf > 0], tf[tf > 0]
     assume(len(tf) > 1)
     found = keyness(sparse.csr_array(counts), prior_words=prior_words)
-    alpha = tf * (1.0 if prior_words is None else prior_words / tf.sum())
+    alpha = tf * (1 / len(counts) if prior_words is None else prior_words / tf.sum())
     for c, row in enumerate(counts):
         delta, zeta = plain.fighting_words(row, tf - row, alpha)
         np.testing.assert_allclose(found.log_odds[[c]].toarray()[0][row > 0], delta[row > 0], rtol=1e-11, atol=1e-12)

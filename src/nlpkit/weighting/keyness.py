@@ -35,8 +35,8 @@ def keyness(class_counts: CsrMatrix, *, prior_words: float | None = None) -> Key
 
     Args:
         class_counts: (C, V) CSR counts.
-        prior_words: α_0; None = all words of the corpus, so that α_v = tf_v (as R's tidylo). With fewer, a term of few
-            occurrences gets a larger δ and, as σ grows more, a smaller ζ.
+        prior_words: α_0; None = the mean number of words per class, as in the paper (500 words, about those of a party on a
+            day). More words shrink δ and let terms of few occurrences come first, fewer leave only frequent terms.
 
     Raises:
         UsageError: α_0 is not above 0.
@@ -46,7 +46,7 @@ def keyness(class_counts: CsrMatrix, *, prior_words: float | None = None) -> Key
     tf: FloatArray = np.asarray(counts.sum(axis=0)).ravel()
     words = float(tf.sum())
     if prior_words is None:
-        prior_words = words or 1.0
+        prior_words = words / max(counts.shape[0], 1) or 1.0
     if not 0 < prior_words < np.inf:
         raise UsageError(f"--prior-words {prior_words:g}: the prior needs a number of words above 0")
     scale = prior_words / (words or 1.0)
