@@ -193,8 +193,8 @@ def test_stop_words(tmp_path: Path) -> None:
     says = preprocess(tmp_path, texts, "--stop-words", "nofile.txt", code=2).error()
     assert "--stop-words: 'nofile.txt' is no file and no language; give a file with a word per line" in says
     assert "stand alone" in preprocess(tmp_path, texts, "--stop-words", "auto,de", code=2).error()
-    (tmp_path / "latin.txt").write_bytes("für\n".encode("latin-1"))
-    assert "is not UTF-8 at byte 1" in preprocess(tmp_path, texts, "--stop-words", "latin.txt", code=3).error()
+    (tmp_path / "latin.txt").write_bytes("storm für\n".encode("latin-1"))
+    preprocess(tmp_path, texts, "--stop-words", "latin.txt")
 
 
 def test_language(tmp_path: Path) -> None:

@@ -66,6 +66,11 @@ def warn(message: str) -> None:
         _write(f"warning: {message}")
 
 
+def out(text: str) -> None:
+    """Print a line of the result on stdout."""
+    sys.stdout.write(text + "\n")
+
+
 def emit_json(value: dict[str, Any]) -> None:
     """Print one JSON object on stdout."""
     sys.stdout.write(to_json(value) + "\n")

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -22,17 +22,35 @@ from nlpkit.text.vocab import EncodedBatch
 from nlpkit.types import TokenTable
 
 if TYPE_CHECKING:
-    from nlpkit.io.corpora import DocumentStream
+    from nlpkit.io.corpora import DocumentStream, DroppedRow
 
 CODES = "\0codes"  # no column of a user is called like that
 
 
-def no_documents(stream: DocumentStream, inputs: Sequence[str]) -> InputError:
+class Documents(Protocol):
+    """What a stream of documents is to the steps here."""
+
+    schema: pa.Schema
+
+    @property
+    def dropped(self) -> Sequence[DroppedRow]:
+        """Rows that went, so far."""
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        """Yield the documents in order."""
+
+
+def no_documents(stream: Documents, inputs: Sequence[str]) -> InputError:
     """Return the error for inputs without a row that can be used; says why the rows there were not."""
     where = ", ".join("stdin" if name == "-" else name for name in inputs)
     if not stream.dropped:
         return InputError(f"no documents: {where} has no rows")
     reasons = Counter(row.reason for row in stream.dropped).most_common(2)
+    if any(row.stage != "read" for row in stream.dropped):
+        return InputError(
+            f"no documents are left of {console.counted(len(stream.dropped), 'row')} of {where} "
+            f"({'; '.join(f'{count:,} × {reason}' for reason, count in reasons)})"
+        )
     return InputError(
         f"no documents: {console.counted(len(stream.dropped), 'row')} of {where} cannot be used "
         f"({'; '.join(f'{count:,} × {reason}' for reason, count in reasons)}); is the text in another column? See --text-col"
@@ -76,14 +94,15 @@ def embedded_by(stream: DocumentStream) -> dict[str, Any] | None:
 
 @contextmanager
 def tokenized(
-    stream: DocumentStream, options: PreprocessOptions, target: str, inputs: Sequence[str], *, threads: int = 1
+    stream: Documents, options: PreprocessOptions, target: str, inputs: Sequence[str], *, threads: int = 1
 ) -> Iterator[tuple[pa.Schema, Iterator[pa.RecordBatch], Finished]]:
     """Yield schema, batches and vocabulary of a document stream with its tokens; two passes over a spool beside the target."""
     work = Preprocessor(options)
     with spool_beside(target) as spool:
         with console.progress("tokens", None) as update:
-            rows = 0
+            rows, schema = 0, stream.schema
             for batch, encoded in work.encode_all(ahead(stream), threads=threads):
+                schema = batch.schema
                 spool.write(batch.append_column(CODES, codes_array(encoded)))
                 rows += batch.num_rows
                 update(rows)
@@ -91,7 +110,7 @@ def tokenized(
             raise no_documents(stream, inputs)
         found = work.finish(lambda: (codes_of(batch.column(CODES)) for batch in spool))
         term_array = pa.array(found.terms, pa.string())
-        schema = _with_tokens(stream.schema)
+        schema = _with_tokens(schema)
 
         def finished() -> Iterator[pa.RecordBatch]:
             for batch in spool:

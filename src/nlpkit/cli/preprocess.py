@@ -10,7 +10,8 @@ import typer
 
 from nlpkit.cli import console
 from nlpkit.cli.options import Inputs, OutputFlags, ReadFlags, RunFlags, command
-from nlpkit.errors import UsageError
+from nlpkit.cli.rows import RowFlags
+from nlpkit.cli.token_flags import TextFlags, TokenFlags
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,72 +19,28 @@ if TYPE_CHECKING:
     from nlpkit.io.corpora import DocumentStream
     from nlpkit.text.preprocess import PreprocessOptions, PreprocessReport
 
+__all__ = ["TokenFlags", "dry_run", "found_parameters", "say_tokens", "token_parameters"]
+
 
 @dataclass(frozen=True, slots=True)
-class TokenFlags:
-    """How texts become tokens."""
+class SideFlags:
+    """What else is shown or written."""
 
-    language: Annotated[
-        str, typer.Option("--language", "--lang", help="ISO code or name; auto = detected; none = no language.")
-    ] = "auto"
-    stop_words: Annotated[
-        str,
-        typer.Option(
-            help="auto = those of the language; none; codes such as en,de; files with more words, one a line."
-        ),
-    ] = "auto"
-    lower: Annotated[bool, typer.Option("--lower/--no-lower", help="Lower case.")] = True
-    min_df: Annotated[
-        str, typer.Option(help="Least documents of a term; 0.01 = a share; auto = 2 from 100 documents on, else 1.")
-    ] = "auto"
-    max_df: Annotated[str, typer.Option(help="Most documents of a term; a number, or a share such as 0.5.")] = "1.0"
-
-    def options(self) -> PreprocessOptions:
-        """Return the options of the core.
-
-        Raises:
-            UsageError: a bound is not a number, or a language is unknown.
-        """
-        from nlpkit.text.language import language_code
-        from nlpkit.text.preprocess import PreprocessOptions
-
-        language = self.language
-        stop_words, extra = _stop_words(self.stop_words)
-        return PreprocessOptions(
-            language=language if language in ("auto", "none") else language_code(language),
-            stop_words=stop_words,
-            extra_stop_words=extra,
-            lower=self.lower,
-            min_df=None if self.min_df == "auto" else _bound(self.min_df, "--min-df"),
-            max_df=_bound(self.max_df, "--max-df"),
-        )
-
-
-def _stop_words(given: str) -> tuple[str, frozenset[str]]:
-    """Return what PreprocessOptions takes from a list of languages and files."""
-    from nlpkit.io.wordlists import read_words
-    from nlpkit.text.language import language_code
-
-    parts = [given] if Path(given).is_file() else [part.strip() for part in given.split(",")]
-    extra: frozenset[str] = frozenset()
-    codes = []
-    for part in parts:
-        if Path(part).is_file():
-            extra |= read_words(Path(part))
-            continue
-        codes.append(part)
-        if part in ("auto", "none"):
-            continue
-        try:
-            language_code(part)
-        except UsageError:
-            raise UsageError(
-                f"--stop-words: '{part}' is no file and no language; give a file with a word per line, "
-                "a code such as en or de, auto or none"
-            ) from None
-    if len(codes) > 1 and ("auto" in codes or "none" in codes):
-        raise UsageError(f"--stop-words {given}: auto and none stand alone or beside files")
-    return ",".join(codes) or "auto", extra
+    steps: Annotated[bool, typer.Option("--steps", help="Print what would be done, in its order; do nothing.")] = False
+    show: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="Print the first N documents before and after.", show_default=False),
+    ] = None
+    save_vocab: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Table of term, cf, df, for --vocab.", show_default=False)
+    ] = None
+    save_phrases: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The phrases found, for --phrase-file.", show_default=False)
+    ] = None
+    save_removed: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Table of the terms that went: term, cf, df, reason.", show_default=False),
+    ] = None
 
 
 def preprocess_cli(
@@ -91,79 +48,42 @@ def preprocess_cli(
     out: OutputFlags,
     read: ReadFlags,
     run: RunFlags,
-    tokens: TokenFlags,
+    rows: RowFlags,
+    tokens: TextFlags,
+    side: SideFlags,
 ) -> None:
     """Cut texts into tokens and write them as column 'tokens'.
 
-    Steps, in this order: tags, entities, addresses and numbers fall away; Unicode words are cut (don't, AT&T and
+    Unless told otherwise: tags, addresses and numbers fall away; Unicode words are cut (don't, AT&T and
     state-of-the-art stay whole; Chinese, Japanese and Thai give character n-grams); lower case; stop words of the
-    detected language; terms in too few or too many documents. Every input column travels along.
+    detected language; terms in too few or too many documents. --steps prints the plan in its order, --show 3 what
+    it does to three documents. Every input column travels along; the text itself is never altered.
 
     \b
     Examples:
       nlpkit preprocess data/samples/news.jsonl -o docs.parquet
-      nlpkit preprocess data/samples/nachrichten.jsonl --language de --min-df 3 -o de.parquet
+      nlpkit preprocess data/samples/nachrichten.jsonl --lemma dict --phrases npmi:0.5 --show 2
+      nlpkit preprocess data/samples/news.jsonl --unit sentence --keep-if "label == 'football'" -o sentences.parquet
+      nlpkit preprocess data/samples/news.jsonl --keep number,url --ngrams 1,2 --min-df 5 --steps
       nlpkit preprocess data/samples/news.jsonl --limit 2 -o - | head -c 300
     """
-    from dataclasses import asdict
-
-    import pyarrow.compute as pc
-
-    from nlpkit.io.artifacts import document_sink, footer_block, write_dropped
+    from nlpkit.cli.preprocess_run import make
     from nlpkit.io.atomic import check_target
-    from nlpkit.io.corpora import open_documents
 
-    options = tokens.options()
+    options, plan = tokens.options(), rows.plan()
+    if side.steps:
+        from nlpkit.cli.steps import show_steps
+
+        show_steps(plan, options)
+        return
     if run.dry_run:
         dry_run(inputs, read)
         return
-    target = out.target("docs.parquet")
-    if target != "-":
-        check_target(Path(target), force=out.force)
-
-    from nlpkit.cli.pipeline import steps, tokenized, warn_dropped
-
-    with (
-        open_documents(inputs, read.read_options()) as stream,
-        tokenized(stream, options, target, inputs, threads=run.n_threads()) as (schema, batches, found),
-    ):
-        report = found.report
-        parameters = {**token_parameters(options), **found_parameters(report)}
-        block = footer_block(
-            "documents",
-            command="preprocess",
-            parameters=parameters,
-            seed=None,
-            inputs=stream.inputs,
-            steps=steps(stream),
-        )
-        rows = empty = 0
-        with document_sink(target, schema, block, force=out.force) as sink:
-            for batch in batches:
-                sink.write(batch)
-                rows += batch.num_rows
-                lengths = batch.column("tokens").value_lengths()
-                empty += pc.sum(pc.equal(lengths, 0)).as_py() or 0
-        dropped = write_dropped(target, stream.dropped, block)
-
-    say_tokens(report)
-    if empty:
-        keep = "keeps its row" if empty == 1 else "keep their rows"
-        console.note(f"{console.counted(empty, 'document')} without a token {keep}")
-    warn_dropped(stream, dropped)
-    if target != "-":
-        console.note(f"wrote {target}: {console.counted(rows, 'document')}; next: nlpkit bertopic {target} -o run/")
-        if run.json:
-            console.emit_json(
-                {"output": target, "rows": rows, "empty": empty, "dropped": len(stream.dropped), **asdict(report)}
-            )
-
-
-def _bound(text: str, option: str) -> float:
-    try:
-        return float(text) if any(c in text for c in ".eE") else int(text)
-    except ValueError:
-        raise UsageError(f"{option} takes a number of documents or a share such as 0.05, got '{text}'") from None
+    target = None if out.output is None and side.show is not None else out.target("docs.parquet")
+    sides = [path for path in (side.save_vocab, side.save_phrases, side.save_removed) if path is not None]
+    for path in sides if target in (None, "-") else [Path(str(target)), *sides]:
+        check_target(path, force=out.force)
+    make(inputs, target, plan, options, side, read, run, force=out.force)
 
 
 def token_parameters(options: PreprocessOptions) -> dict[str, Any]:
@@ -205,6 +125,12 @@ def say_tokens(report: PreprocessReport) -> None:
         out.append(
             f"{console.counted(report.n_frequent_terms, 'term')} in more than {_bound_text(report.max_df)} documents"
         )
+    if report.n_capped_terms:
+        out.append(f"{console.counted(report.n_capped_terms, 'term')} beyond the most frequent")
+    if report.n_foreign_terms:
+        out.append(f"{console.counted(report.n_foreign_terms, 'term')} that the vocabulary does not have")
+    if report.n_phrases:
+        console.note(f"{console.counted(report.n_phrases, 'phrase')} joined")
     console.note(
         f"{console.counted(report.n_docs, 'document')}: {console.counted(report.n_tokens, 'token')}, "
         f"{console.counted(report.n_terms, 'different term')} (language: {languages}; left out: {', '.join(out) or 'nothing'})"

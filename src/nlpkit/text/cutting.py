@@ -36,10 +36,7 @@ def character_ngrams(name: str) -> tuple[int, int] | None:
 
 
 def cutter(options: PreprocessOptions) -> Callable[[pa.Array], RawTokens]:
-    """Return what cuts texts into raw tokens; may run in several threads at a time."""
-    if options.spacy is not None:
-        spacy = options.spacy
-        return lambda texts: spacy.cut(texts)
+    """Return what cuts texts into raw tokens without a spaCy pipeline; may run in several threads at a time."""
     if options.pattern is not None:
         return partial(cut_tokens, pattern=options.pattern)
     if options.tokenizer == "whitespace":
@@ -48,7 +45,7 @@ def cutter(options: PreprocessOptions) -> Callable[[pa.Array], RawTokens]:
         return partial(cut_tokens, pattern=r"\S|\s+")
     if options.keep:
         return partial(cut_tokens, pattern="|".join([*keep_patterns(options.keep), WORD_PATTERN]))
-    return partial(scan_tokens, lower=options.lower, junk=False)
+    return partial(scan_tokens, lower=options.lower and not options.lemma, junk=False)
 
 
 def normalizer(
@@ -57,16 +54,21 @@ def normalizer(
     """Return what makes terms of a raw token; see `Normalizer`. Tokens of a pattern of the user stay as they were cut."""
     lemma = stem = None
     if options.lemma:
-        from nlpkit.text.lemma import lemmatizer
+        from nlpkit.text.lemma import has_lemmas, lemmatizer
 
-        lemma = lemmatizer(languages)
+        known = [
+            code for code in languages if has_lemmas(code)
+        ] or languages  # of several detected languages those with one
+        lemma = lemmatizer(known, cased=True)
     if options.stem != "none":
         from nlpkit.text.stem import stemmer
 
-        stem = stemmer(languages[0] if options.stem == "auto" and languages else options.stem)
+        if options.stem == "auto" and not languages:
+            raise UsageError("--stem auto needs a language; name it with --language, or name the stemmer")
+        stem = stemmer(languages[0] if options.stem == "auto" else options.stem)
     if options.tokenizer.startswith("chars"):
         return partial(_character, lower=options.lower)
-    if options.tokenizer != "words":
+    if options.tokenizer not in ("words", "spacy"):
         return partial(_verbatim, lower=options.lower, lemma=lemma, stem=stem, is_stop=is_stop)
     return Normalizer(
         lower=options.lower,
@@ -82,7 +84,7 @@ def normalizer(
 
 def keeps_plain_words(options: PreprocessOptions) -> bool:
     """Tell whether words of a–z and 0–9 are terms as they stand, so that no Python looks at them."""
-    usual = options.tokenizer == "words" and options.spacy is None and not options.keep
+    usual = options.tokenizer == "words" and not options.keep
     return usual and options.lower and not options.lemma and options.stem == "none" and options.min_length == 2
 
 

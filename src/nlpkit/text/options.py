@@ -10,7 +10,16 @@ from nlpkit.text.language import LanguageShare
 if TYPE_CHECKING:
     from nlpkit.text.clean import Cleaner
     from nlpkit.text.phrases import PhraseSpec, PhraseTable
-    from nlpkit.text.spacy_tokens import SpacyTokens
+
+
+@dataclass(frozen=True, slots=True)
+class SpacyOptions:
+    """Tokens from a spaCy pipeline: see spacy_tokens.SpacyTokens."""
+
+    model: str = "auto"
+    pos: frozenset[str] = frozenset()
+    entities: bool = False
+    lemma: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,8 +27,8 @@ class PreprocessOptions:
     """What preprocess does to a text, in the order of the fields.
 
     language: ISO code, "auto" (detected on the first 300 texts) or "none". tokenizer: "words", "whitespace", "chars:3",
-    "chars:3-5", "regex" (then `pattern` is one of the Rust crate `regex`) or "spacy". keep: kinds of tokens that stay
-    (kinds.KINDS). segment: see segment.segmenter. lemma: dictionary lemmas of the language. stem: "none", "auto" = the
+    "chars:3-5", "regex" (then `pattern` is one of the Rust crate `regex`) or "spacy" (then `spacy` says how). keep: kinds
+    of tokens that stay (kinds.KINDS). segment: see segment.segmenter. lemma: dictionary lemmas of the language. stem: "none", "auto" = the
     Snowball stemmer of the language, or its name. stop_words: "auto", "none" or codes with commas. auto_stop: terms in
     more than this share of the documents are stop words too. phrases are found in the corpus, phrase_table was found
     before. min_df, max_df, min_cf, max_cf: int = documents or occurrences, float = share of them; min_df None = 2 from
@@ -30,7 +39,7 @@ class PreprocessOptions:
     cleaner: Cleaner | None = None
     tokenizer: str = "words"
     pattern: str | None = None
-    spacy: SpacyTokens | None = None
+    spacy: SpacyOptions | None = None
     keep: frozenset[str] = frozenset()
     segment: str = "auto"
     lower: bool = True

@@ -8,7 +8,7 @@ The caller keeps the encoded batches between the passes (in memory, or spooled t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from nlpkit.errors import InputError
 from nlpkit.parallel import map_ahead
-from nlpkit.text.cutting import cutter, keeps_plain_words, normalizer
+from nlpkit.text.cutting import character_ngrams, cutter, keeps_plain_words, normalizer
 from nlpkit.text.language import (
     SAMPLE_CHARS,
     SAMPLE_DOCS,
@@ -36,6 +36,7 @@ from nlpkit.types import BoolArray, LongArray
 
 if TYPE_CHECKING:
     from nlpkit.text.phrases import PhraseTable
+    from nlpkit.text.spacy_tokens import SpacyTokens
 
 __all__ = ["Finished", "PreprocessOptions", "PreprocessReport", "Preprocessor", "TextBatches"]
 
@@ -104,6 +105,7 @@ class Preprocessor:
         self.languages: tuple[LanguageShare, ...] = ()
         self._vocab: Vocabulary | None = None
         self._stop_codes: tuple[str, ...] = ()
+        self._spacy: SpacyTokens | None = None
 
     def encode_all(
         self, batches: TextBatches, *, threads: int = 1, column: str = "text"
@@ -128,15 +130,32 @@ class Preprocessor:
             if len(sample) >= SAMPLE_DOCS or self.options.language != "auto":
                 break
         self._start(sample)
+        if self._spacy is not None:
+            yield from self._with_spacy(chain(first, running), column)
+            return
         cut = self._cut
         for batch, raw in map_ahead(lambda b: cut(b.column(column)), chain(first, running), threads=threads):
             yield batch, self._vocabulary.encode(raw)
+
+    def _with_spacy(self, batches: TextBatches, column: str) -> Iterator[tuple[pa.RecordBatch, EncodedBatch]]:
+        """Yield what a pipeline gives, in this thread; found entities are a column."""
+        assert self._spacy is not None
+        for batch in batches:
+            texts = batch.column(column)
+            found = self._spacy.cut(texts if self.options.cleaner is None else self.options.cleaner.clean(texts))
+            encoded = self._vocabulary.encode(found.tokens)
+            yield batch if found.entities is None else batch.append_column("entities", found.entities), encoded
 
     def encode(self, texts: pa.Array) -> EncodedBatch:
         """Return the texts (D,) of one batch as ids of the growing vocabulary; the first call decides the language."""
         if self._vocab is None:
             self._start([t[:SAMPLE_CHARS] for text in texts[:SAMPLE_DOCS] if (t := text.as_py())])
         return self._vocabulary.encode(self._cut(texts))
+
+    @property
+    def terms(self) -> list[str]:
+        """(V,) the terms so far, which the ids of encoded batches stand for."""
+        return self._vocabulary.terms
 
     @property
     def _vocabulary(self) -> Vocabulary:
@@ -160,9 +179,16 @@ class Preprocessor:
         normalize = normalizer(options, codes, self._is_stop)
         plain = keeps_plain_words(options)
         self._vocab = Vocabulary(normalize, plain=plain, apostrophes=plain and not elisions(codes))
+        if options.spacy is not None:
+            from nlpkit.text.spacy_tokens import SpacyTokens
+
+            how, language = options.spacy, codes[0] if codes else None
+            self._spacy = SpacyTokens(how.model, pos=how.pos, entities=how.entities, lemma=how.lemma, language=language)
         cut = cutter(options)
         self._cut: Callable[[pa.Array], RawTokens] = cut
         if options.cleaner is not None:
+            if codes and options.language == "auto":
+                options = self.options = replace(options, cleaner=replace(options.cleaner, emoji_language=codes[0]))
             clean = options.cleaner.clean
             self._cut = lambda texts: cut(clean(texts))
 
@@ -189,17 +215,17 @@ class Preprocessor:
         n_phrases = 0
         if options.phrases is not None or options.phrase_table is not None:
             assert again is not None
-            stages.append(_gaps(stopped))
-            phrases = options.phrase_table or self._find_phrases(again, stages[0], terms)
-            joined = phrases.joiner(terms)
+            phrases = options.phrase_table or self._find_phrases(again, terms, cf, stopped)
+            joined = phrases.bind(terms)
             stages.append(joined.apply)
-            terms = [*terms, *joined.terms]
-            n_phrases = len(joined.terms)
+            n_phrases = len(joined.terms) - len(terms)
+            terms = list(joined.terms)
             stopped = np.concatenate([stopped, np.zeros(n_phrases, bool)])
-        if options.ngrams != (1, 1):
+        sizes = character_ngrams(options.tokenizer) or options.ngrams
+        if sizes != (1, 1):
             assert again is not None
             stages.append(_without(stopped))
-            grams = NgramVocabulary(*options.ngrams)
+            grams = NgramVocabulary(*sizes)
             for batch in again():
                 grams.encode(_through(stages, batch))
             cf, df = grams.cf.copy(), grams.df.copy()
@@ -241,14 +267,13 @@ class Preprocessor:
     def _stops(self, term: str) -> bool:
         return self._is_stop(term) or (not self.options.lower and self._is_stop(term.lower()))
 
-    def _find_phrases(self, again: Again, gaps: Stage, terms: list[str]) -> PhraseTable:
-        assert self.options.phrases is not None
-        from nlpkit.text.phrases import PhraseCounter
+    def _find_phrases(self, again: Again, terms: list[str], cf: LongArray, stopped: BoolArray) -> PhraseTable:
+        """Return the phrases of the corpus; stop words neither begin nor end one."""
+        from nlpkit.text.phrases import find_phrases
 
-        counter = PhraseCounter()
-        for batch in again():
-            counter.count(gaps(batch))
-        return counter.find(self.options.phrases, terms)
+        assert self.options.phrases is not None
+        connectors = frozenset(terms[i] for i in np.flatnonzero(stopped).tolist())
+        return find_phrases(again, terms, self.options.phrases, cf=cf, connectors=connectors)
 
 
 def _through(stages: list[Stage], batch: EncodedBatch) -> EncodedBatch:
@@ -257,14 +282,7 @@ def _through(stages: list[Stage], batch: EncodedBatch) -> EncodedBatch:
     return batch
 
 
-def _gaps(stopped: BoolArray) -> Stage:
-    """Stop words become gaps (-1): words on both sides of one are no neighbours."""
-    new_ids = np.where(stopped, -1, np.arange(len(stopped))).astype(np.int32)
-    return lambda batch: EncodedBatch(batch.offsets, new_ids[batch.term_ids])
-
-
 def _without(stopped: BoolArray) -> Stage:
-    """Stop words and gaps go."""
+    """Stop words go."""
     new_ids = np.where(stopped, -1, np.arange(len(stopped))).astype(np.int32)
-    new_ids = np.append(new_ids, np.int32(-1))  # where a gap, -1, points to
     return lambda batch: prune_batch(batch, new_ids)

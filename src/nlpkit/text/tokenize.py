@@ -7,6 +7,7 @@ without spaces, stop words) is done once per distinct token in `normalize` and `
 
 from __future__ import annotations
 
+import itertools
 import signal
 from dataclasses import dataclass
 from functools import cache
@@ -71,7 +72,7 @@ class RawTokens:
         """(T,) distinct tokens."""
         data = self.arena.tobytes()
         ends = self.places.tolist()
-        return [data[a:b].decode() for a, b in zip(ends[:-1], ends[1:], strict=True)]
+        return [data[a:b].decode() for a, b in itertools.pairwise(ends)]
 
 
 def scan_tokens(texts: pa.Array, *, lower: bool = False, junk: bool = True) -> RawTokens:

@@ -1,0 +1,156 @@
+"""What nlpkit preprocess does once its options are read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from nlpkit.cli import console
+from nlpkit.cli.pipeline import steps, tokenized, warn_dropped
+from nlpkit.cli.preprocess import found_parameters, say_tokens, token_parameters
+from nlpkit.cli.rows import Rows
+from nlpkit.errors import UsageError
+from nlpkit.io.artifacts import document_sink, footer_block, write_dropped, write_table
+from nlpkit.io.atomic import atomic_file
+from nlpkit.io.corpora import open_documents
+
+if TYPE_CHECKING:
+    from nlpkit.cli.options import ReadFlags, RunFlags
+    from nlpkit.cli.preprocess import SideFlags
+    from nlpkit.cli.rows import RowPlan
+    from nlpkit.io.corpora import DocumentStream
+    from nlpkit.text.preprocess import Finished, PreprocessOptions
+
+SHOWN_CHARS = 400
+
+
+def make(
+    inputs: Sequence[str],
+    target: str | None,
+    plan: RowPlan,
+    options: PreprocessOptions,
+    side: SideFlags,
+    read: ReadFlags,
+    run: RunFlags,
+    *,
+    force: bool,
+) -> None:
+    """Read, cut, write, and say what was done."""
+    if side.save_phrases is not None and options.phrases is None:
+        raise UsageError("--save-phrases saves what --phrases finds; give --phrases npmi:0.5 too")
+    language = None if options.language in ("auto", "none") else options.language
+    with open_documents(inputs, read.read_options()) as stream, ExitStack() as stack:
+        rows = Rows(stream, plan, language)
+        made = tokenized(rows, options, target or "-", inputs, threads=run.n_threads())
+        schema, batches, found = stack.enter_context(made)
+        block = _block(stream, plan, options, found)
+        shown: list[dict[str, Any]] = []
+        sink = None if target is None else stack.enter_context(document_sink(target, schema, block, force=force))
+        n_rows = empty = 0
+        for batch in batches:
+            shown += _shown(batch, (side.show or 0) - len(shown))
+            if sink is not None:
+                sink.write(batch)
+            n_rows += batch.num_rows
+            empty += pc.sum(pc.equal(batch.column("tokens").value_lengths(), 0)).as_py() or 0
+    dropped = None if target is None else write_dropped(target, rows.dropped, block)
+    _write_sides(side, found, block, force=force)
+    _say(rows, found, empty, dropped, stream)
+    if shown and not run.json:
+        _show(shown, to_stderr=target == "-")
+    if target == "-":
+        return
+    if target is not None:
+        console.note(f"wrote {target}: {console.counted(n_rows, 'document')}; next: nlpkit bertopic {target} -o run/")
+    if run.json:
+        report = asdict(found.report)
+        console.emit_json(
+            {"output": target, "rows": n_rows, "empty": empty, "dropped": len(rows.dropped), **report}
+            | ({"shown": shown} if side.show else {})
+        )
+
+
+def _block(stream: DocumentStream, plan: RowPlan, options: PreprocessOptions, found: Finished) -> dict[str, Any]:
+    parameters = {**plan.parameters(), **token_parameters(options), **found_parameters(found.report)}
+    return footer_block(
+        "documents", command="preprocess", parameters=parameters, seed=None, inputs=stream.inputs, steps=steps(stream)
+    )
+
+
+def _shown(batch: pa.RecordBatch, n: int) -> list[dict[str, Any]]:
+    """Return id, text and tokens of the first n documents of a batch."""
+    rows: list[dict[str, Any]] = batch.slice(0, max(n, 0)).select(["id", "text", "tokens"]).to_pylist()
+    return rows
+
+
+def _show(shown: list[dict[str, Any]], *, to_stderr: bool) -> None:
+    """Print documents before and after."""
+    lines = []
+    for row in shown:
+        text = " ".join((row["text"] or "").split())
+        cut = f"{text[:SHOWN_CHARS]} …" if len(text) > SHOWN_CHARS else text
+        terms = list(_until(row["tokens"], SHOWN_CHARS))
+        more = len(row["tokens"]) - len(terms)
+        after = " | ".join(terms) + (f" … {more:,} more" if more else "")
+        lines.append(f"{row['id']}\n  before  {cut or '(empty)'}\n  after   {after or '(no token)'}")
+    for line in lines:
+        console.note(line) if to_stderr else console.out(line)
+
+
+def _until(terms: Sequence[str], chars: int) -> Iterator[str]:
+    for term in terms:
+        chars -= len(term) + 3
+        if chars < 0:
+            return
+        yield term
+
+
+def _write_sides(side: SideFlags, found: Finished, block: dict[str, Any], *, force: bool) -> None:
+    """Write the vocabulary, the phrases and the removed terms where they were asked for."""
+    if side.save_vocab is not None:
+        from nlpkit.io.vocabularies import write_vocabulary
+
+        write_vocabulary(side.save_vocab, found.terms, found.cf, found.df, block, force=force)
+        console.note(f"wrote {side.save_vocab}: {console.counted(len(found.terms), 'term')}; use it with --vocab")
+    if side.save_phrases is not None and found.phrases is not None:
+        from nlpkit.io.phrase_files import write_phrases
+
+        write_phrases(side.save_phrases, found.phrases, block, force=force)
+        console.note(
+            f"wrote {side.save_phrases}: {console.counted(len(found.phrases), 'phrase')}; use it with --phrase-file"
+        )
+    if side.save_removed is not None:
+        removed = found.removed()
+        table = pa.table(
+            {
+                "term": pa.array(removed.terms, pa.string()),
+                "cf": removed.cf,
+                "df": removed.df,
+                "reason": removed.reasons,
+            }
+        )
+        with atomic_file(Path(side.save_removed), force=force) as part:
+            write_table(part, table, {**block, "kind": "removed_terms"})
+        console.note(f"wrote {side.save_removed}: {console.counted(table.num_rows, 'term')} that went, with the reason")
+
+
+_STAGES = {"where": "do not match --where", "keep-if": "do not fulfil --keep-if", "dedupe": "are duplicates"}
+
+
+def _say(rows: Rows, found: Finished, empty: int, dropped: Path | None, stream: DocumentStream) -> None:
+    for stage, count in rows.counts.items():
+        if count:
+            console.note(f"{console.counted(count, 'document')} left out: they {_STAGES[stage]}")
+    say_tokens(found.report)
+    if empty:
+        keep = "keeps its row" if empty == 1 else "keep their rows"
+        console.note(f"{console.counted(empty, 'document')} without a token {keep}")
+    warn_dropped(stream, dropped)
+    if rows.counts and dropped is not None:
+        console.note(f"what was left out is listed in {dropped}")

@@ -1,0 +1,162 @@
+"""Rows before texts are cut: filters, duplicates, sentences or chunks as rows of their own."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from nlpkit.io.corpora import DocumentStream, DroppedRow, InputInfo
+    from nlpkit.text.duplicates import DuplicateSpec
+    from nlpkit.text.filters import Filter
+    from nlpkit.text.units import Unit
+
+
+@dataclass(frozen=True, slots=True)
+class RowFlags:
+    """Which rows there are."""
+
+    where: Annotated[
+        str | None,
+        typer.Option(metavar="REGEX", help="Only documents whose text matches (Python syntax).", show_default=False),
+    ] = None
+    keep_if: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CONDITION",
+            help="Only rows with: \"label == 'pos' and rating >= 7\"; also in, contains, matches, is null, not, or.",
+            show_default=False,
+        ),
+    ] = None
+    dedupe: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOW", help="exact, or near:0.9 = alike in 90 % of their word triples.", show_default=False
+        ),
+    ] = None
+    unit: Annotated[
+        str, typer.Option(help="A row per document, paragraph, sentence, or chunk:200 (words); parent_id tells whose.")
+    ] = "document"
+
+    def plan(self) -> RowPlan:
+        """Return what is to be done.
+
+        Raises:
+            UsageError: a pattern, a condition or a name cannot be read.
+        """
+        from nlpkit.text.duplicates import parse_duplicates
+        from nlpkit.text.filters import parse_filter
+        from nlpkit.text.regex import compile_regex
+        from nlpkit.text.units import parse_unit
+
+        if self.where is not None:
+            compile_regex(self.where)  # a bad pattern is told before anything is read
+        unit = parse_unit(self.unit)
+        return RowPlan(
+            self.where,
+            None if self.keep_if is None else parse_filter(self.keep_if),
+            self.keep_if,
+            None if self.dedupe is None else parse_duplicates(self.dedupe),
+            None if unit.kind == "document" else unit,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class RowPlan:
+    """What is done to rows, in the order of the fields."""
+
+    where: str | None = None
+    keep_if: Filter | None = None
+    condition: str | None = None
+    dedupe: DuplicateSpec | None = None
+    unit: Unit | None = None
+
+    def parameters(self) -> dict[str, Any]:
+        """Return what the footer of the output records."""
+        return {
+            "where": self.where,
+            "keep_if": self.condition,
+            "dedupe": None if self.dedupe is None else str(self.dedupe),
+            "unit": "document" if self.unit is None else str(self.unit),
+        }
+
+
+class Rows:
+    """The documents of a stream as the plan leaves them; stands in for the stream.
+
+    `dropped` lists the rows that went, with those that could not be read. `counts`: how many went at each stage.
+    """
+
+    def __init__(self, stream: DocumentStream, plan: RowPlan, language: str | None) -> None:
+        from nlpkit.text.units import unit_schema
+
+        if plan.keep_if is not None:
+            plan.keep_if.check(stream.schema)
+        self.schema: pa.Schema = stream.schema if plan.unit is None else unit_schema(stream.schema)
+        self.blocks: list[dict[str, Any] | None] = stream.blocks
+        self.counts: Counter[str] = Counter()
+        self._stream, self._plan, self._language = stream, plan, language
+        self._gone: list[DroppedRow] = []
+
+    @property
+    def inputs(self) -> Sequence[InputInfo]:
+        """What was read."""
+        return self._stream.inputs
+
+    @property
+    def dropped(self) -> list[DroppedRow]:
+        """Rows that could not be read, then those that went here, in order."""
+        return [*self._stream.dropped, *self._gone]
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        from nlpkit.text.duplicates import Duplicates
+        from nlpkit.text.filters import regex_mask
+        from nlpkit.text.units import unit_batch
+
+        plan = self._plan
+        seen = None if plan.dedupe is None else Duplicates(plan.dedupe)
+        for batch in self._stream:
+            kept = batch
+            if plan.where is not None:
+                kept = self._keep(
+                    kept, regex_mask(kept.column("text"), plan.where), "where", f"text does not match: {plan.where}"
+                )
+            if plan.keep_if is not None:
+                kept = self._keep(kept, plan.keep_if.mask(kept), "keep-if", f"does not satisfy: {plan.condition}")
+            if seen is not None:
+                kept = self._unique(kept, seen)
+            if plan.unit is not None:
+                kept = unit_batch(kept, plan.unit, self._language)
+            if kept.num_rows:
+                yield kept
+
+    def _keep(self, batch: pa.RecordBatch, mask: Any, stage: str, reason: str) -> pa.RecordBatch:
+        import pyarrow.compute as pc
+
+        from nlpkit.io.corpora import DroppedRow
+
+        gone = batch.column("id").filter(pc.invert(mask)).to_pylist()
+        self.counts[stage] += len(gone)
+        self._gone += (DroppedRow(id_, stage, reason) for id_ in gone)
+        return batch.filter(mask)
+
+    def _unique(self, batch: pa.RecordBatch, seen: Any) -> pa.RecordBatch:
+        import numpy as np
+        import pyarrow as pa
+
+        from nlpkit.io.corpora import DroppedRow
+
+        kept = np.ones(batch.num_rows, bool)
+        ids = batch.column("id")
+        for row, twin, similarity in seen.check(ids, batch.column("text")):
+            kept[row] = False
+            how = "same text as" if similarity >= 1 else f"{similarity:.2f} similar to"
+            self._gone.append(DroppedRow(ids[row].as_py(), "dedupe", f"{how} {twin}"))
+            self.counts["dedupe"] += 1
+        return batch if kept.all() else batch.filter(pa.array(kept))

@@ -1,0 +1,313 @@
+"""Options of the commands that make tokens: how texts are cut, which words stay."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from nlpkit.errors import UsageError
+
+if TYPE_CHECKING:
+    from nlpkit.text.options import PreprocessOptions, SpacyOptions
+    from nlpkit.text.phrases import PhraseTable
+
+
+@dataclass(frozen=True, slots=True)
+class TokenFlags:
+    """How texts become tokens: what every command that makes them takes."""
+
+    language: Annotated[
+        str, typer.Option("--language", "--lang", help="ISO code or name; auto = detected; none = no language.")
+    ] = "auto"
+    tokenizer: Annotated[str, typer.Option(help="words; whitespace; chars:3 or chars:3-5 = character n-grams.")] = (
+        "words"
+    )
+    token_pattern: Annotated[
+        str | None,
+        typer.Option(
+            metavar="REGEX", help="Every match is a token (syntax of the Rust crate regex).", show_default=False
+        ),
+    ] = None
+    stop_words: Annotated[
+        str,
+        typer.Option(
+            help="auto = those of the language; none; codes such as en,de; files with more words, or patterns as /\\d+th/."
+        ),
+    ] = "auto"
+    lower: Annotated[bool, typer.Option("--lower/--no-lower", help="Lower case.")] = True
+    ngrams: Annotated[
+        str,
+        typer.Option(
+            "--ngrams", "--ngram-range", metavar="A[,B]", help="Sequences of A to B terms, 1,2 = words and pairs."
+        ),
+    ] = "1"
+    min_df: Annotated[
+        str, typer.Option(help="Least documents of a term; 0.01 = a share; auto = 2 from 100 documents on, else 1.")
+    ] = "auto"
+    max_df: Annotated[str, typer.Option(help="Most documents of a term; a number, or a share such as 0.5.")] = "1.0"
+    max_vocab: Annotated[
+        int | None,
+        typer.Option(
+            "--max-vocab", "--max-features", min=1, help="Only the N most frequent terms.", show_default=False
+        ),
+    ] = None
+    vocab: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Only these terms, unchanged: Parquet with a column term, or a text file with a term a line.",
+            show_default=False,
+        ),
+    ] = None
+
+    def options(self) -> PreprocessOptions:
+        """Return the options of the core.
+
+        Raises:
+            UsageError: a bound is not a number, a language is unknown, or options contradict each other.
+            InputError: a file cannot be read.
+        """
+        from nlpkit.text.cutting import check_tokenizer
+        from nlpkit.text.language import language_code
+        from nlpkit.text.options import PreprocessOptions
+
+        tokenizer = self.tokenizer
+        if self.token_pattern is not None:
+            if tokenizer != "words":
+                raise UsageError("--token-pattern and --tokenizer both say how texts are cut; keep one")
+            tokenizer = "regex"
+        check_tokenizer(tokenizer, self.token_pattern)
+        characters = tokenizer.startswith("chars")
+        stop, extra, patterns = _stop_words("none" if characters and self.stop_words == "auto" else self.stop_words)
+        return PreprocessOptions(
+            language=self.language if self.language in ("auto", "none") else language_code(self.language),
+            tokenizer=tokenizer,
+            pattern=self.token_pattern,
+            stop_words=stop,
+            extra_stop_words=extra,
+            stop_patterns=patterns,
+            lower=self.lower,
+            ngrams=ngram_range(self.ngrams),
+            min_df=None if self.min_df == "auto" else bound(self.min_df, "--min-df"),
+            max_df=bound(self.max_df, "--max-df"),
+            max_vocab=self.max_vocab,
+            vocab=None if self.vocab is None else _vocabulary(self.vocab),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TextFlags(TokenFlags):
+    """Everything that can be done on the way from texts to tokens."""
+
+    html: Annotated[
+        bool, typer.Option("--html", help="Take HTML and XML apart: scripts and styles go too, paragraphs stay apart.")
+    ] = False
+    replace: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Replacements before cutting, a line each: phrase TAB other; without TAB: deleted; /regex/ TAB other.",
+            show_default=False,
+        ),
+    ] = None
+    emoji: Annotated[str, typer.Option(help="keep (see --keep emoji), words = their names, remove.")] = "keep"
+    keep: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KIND,…",
+            help="Tokens that stay whole: url, email, hashtag, mention, number, emoji.",
+            show_default=False,
+        ),
+    ] = None
+    segment: Annotated[
+        str,
+        typer.Option(
+            help="Chinese, Japanese, Thai: ngrams; characters; words (pip install 'nlpkit[asian]'); auto = ngrams."
+        ),
+    ] = "auto"
+    min_length: Annotated[int, typer.Option(min=1, help="Least characters of a word.")] = 2
+    auto_stop: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE", help="Terms in more than this share of the documents are stop words.", show_default=False
+        ),
+    ] = None
+    lemma: Annotated[str, typer.Option(help="none; dict = dictionary of the language; spacy = its pipeline.")] = "none"
+    stem: Annotated[str, typer.Option(help="none; auto = Snowball of the language; porter, german, …")] = "none"
+    phrases: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MEASURE:MIN",
+            help="Join phrases found in the corpus: npmi:0.5, pmi:3, llr:10.83; a third number is their least count.",
+            show_default=False,
+        ),
+    ] = None
+    phrase_file: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Join these phrases: one a line, or a file of --save-phrases.", show_default=False
+        ),
+    ] = None
+    spacy: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODEL",
+            help="Cut with this spaCy pipeline (name, folder, blank:de, auto = the installed one of the language).",
+            show_default=False,
+        ),
+    ] = None
+    pos: Annotated[
+        str | None,
+        typer.Option(metavar="TAG,…", help="Only these parts of speech: NOUN,PROPN,ADJ (spaCy).", show_default=False),
+    ] = None
+    entities: Annotated[
+        bool, typer.Option("--entities", help="Column of named entities: start, end, text, type (spaCy).")
+    ] = False
+    min_cf: Annotated[str, typer.Option(help="Least occurrences of a term; a number, or a share of all tokens.")] = "1"
+    max_cf: Annotated[str, typer.Option(help="Most occurrences of a term; a number, or a share.")] = "1.0"
+
+    def options(self) -> PreprocessOptions:
+        """Return the options of the core; raises as TokenFlags.options."""
+        from nlpkit.text.clean import Cleaner
+        from nlpkit.text.kinds import check_kinds
+        from nlpkit.text.phrases import parse_phrases
+        from nlpkit.text.segment import SEGMENTERS
+
+        # no super(): a dataclass with slots is made anew, and the cell of super() holds the old one
+        base = TokenFlags.options(self)
+        if self.lemma not in ("none", "dict", "spacy"):
+            raise UsageError(f"--lemma {self.lemma}: there are none, dict and spacy")
+        if self.segment not in SEGMENTERS:
+            raise UsageError(f"--segment {self.segment}: there are {', '.join(SEGMENTERS)}")
+        if self.phrases is not None and self.phrase_file is not None:
+            raise UsageError("--phrases finds phrases and --phrase-file gives them; keep one")
+        if self.auto_stop is not None and not 0 <= self.auto_stop <= 1:
+            raise UsageError(f"--auto-stop {self.auto_stop}: a share of the documents lies in 0.0 … 1.0")
+        spacy = self._spacy()
+        if spacy is not None and base.tokenizer != "words":
+            raise UsageError("spaCy cuts texts by its own rules; leave --tokenizer and --token-pattern out")
+        keep = check_kinds(k.strip() for k in (self.keep or "").split(",") if k.strip())
+        if keep and base.tokenizer != "words":
+            raise UsageError("--keep belongs to the tokenizer words; leave --tokenizer and --token-pattern out")
+        language = base.language if base.language not in ("auto", "none") else "en"
+        cleaner = Cleaner(
+            html=self.html,
+            replacements=None if self.replace is None else _rules(self.replace),
+            emoji=self.emoji,
+            emoji_language=language,
+        )
+        made = replace(
+            base,
+            cleaner=None if cleaner == Cleaner(emoji_language=language) else cleaner,
+            tokenizer="spacy" if spacy is not None else base.tokenizer,
+            spacy=spacy,
+            keep=keep,
+            segment=self.segment,
+            min_length=self.min_length,
+            auto_stop=self.auto_stop,
+            lemma=self.lemma == "dict",
+            stem=self.stem,
+            phrases=None if self.phrases is None else parse_phrases(self.phrases),
+            min_cf=bound(self.min_cf, "--min-cf", "occurrences"),
+            max_cf=bound(self.max_cf, "--max-cf", "occurrences"),
+        )
+        return made if self.phrase_file is None else replace(made, phrase_table=_phrases(self.phrase_file, made))
+
+    def _spacy(self) -> SpacyOptions | None:
+        from nlpkit.text.options import SpacyOptions
+        from nlpkit.text.spacy_tokens import parse_pos
+
+        if self.spacy is None and self.pos is None and not self.entities and self.lemma != "spacy":
+            return None
+        pos = frozenset[str]() if self.pos is None else parse_pos(self.pos)
+        return SpacyOptions(self.spacy or "auto", pos, self.entities, self.lemma == "spacy")
+
+
+def _stop_words(given: str) -> tuple[str, frozenset[str], tuple[str, ...]]:
+    """Return languages, words and patterns of a list of languages and files."""
+    from nlpkit.io.wordlists import read_word_list
+    from nlpkit.text.language import language_code
+
+    parts = [given] if Path(given).is_file() else [part.strip() for part in given.split(",")]
+    words: frozenset[str] = frozenset()
+    patterns: list[str] = []
+    codes = []
+    for part in parts:
+        if Path(part).is_file():
+            found = read_word_list(Path(part))
+            words |= found.words
+            patterns += found.patterns
+            continue
+        codes.append(part)
+        if part in ("auto", "none"):
+            continue
+        try:
+            language_code(part)
+        except UsageError:
+            raise UsageError(
+                f"--stop-words: '{part}' is no file and no language; give a file with a word per line, "
+                "a code such as en or de, auto or none"
+            ) from None
+    if len(codes) > 1 and ("auto" in codes or "none" in codes):
+        raise UsageError(f"--stop-words {given}: auto and none stand alone or beside files")
+    return ",".join(codes) or "auto", words, tuple(patterns)
+
+
+def ngram_range(given: str) -> tuple[int, int]:
+    """Return the lengths of "2", "1,2" or "1-2".
+
+    Raises:
+        UsageError: it is none of these.
+    """
+    low, separator, high = given.replace("-", ",").partition(",")
+    try:
+        found = int(low), int(high if separator else low)
+    except ValueError:
+        found = (0, 0)
+    if not 1 <= found[0] <= found[1]:
+        raise UsageError(f"--ngrams takes one length or two such as 1,2, got '{given}'")
+    return found
+
+
+def bound(text: str, option: str, what: str = "documents") -> float:
+    """Return a number of documents (int) or a share of them (float).
+
+    Raises:
+        UsageError: it is no number.
+    """
+    try:
+        return float(text) if any(c in text for c in ".eE") else int(text)
+    except ValueError:
+        raise UsageError(f"{option} takes a number of {what} or a share such as 0.05, got '{text}'") from None
+
+
+def _vocabulary(path: Path) -> tuple[str, ...]:
+    from nlpkit.io.vocabularies import read_vocabulary
+
+    return read_vocabulary(path)
+
+
+def _rules(path: Path):  # type: ignore[no-untyped-def]
+    from nlpkit.io.rules import read_rules
+
+    return read_rules(path)
+
+
+def _phrases(path: Path, options: PreprocessOptions) -> PhraseTable:
+    """Return the phrases of a file, its lines cut as the documents are."""
+    import pyarrow as pa
+
+    from nlpkit.io.phrase_files import read_phrases
+    from nlpkit.text.preprocess import Preprocessor
+
+    how = replace(options, language="en" if options.language == "auto" else options.language, stop_words="none")
+
+    def split(line: str) -> list[str]:
+        work = Preprocessor(how)
+        encoded = [e for _, e in work.encode_all([pa.record_batch({"text": pa.array([line])})])]
+        return [work.terms[i] for i in encoded[0].term_ids.tolist()]
+
+    return read_phrases(path, split)

@@ -1,0 +1,68 @@
+"""Vocabularies in files: written with their frequencies, read to be used again unchanged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from nlpkit.errors import InputError, missing_column
+from nlpkit.io.artifacts import write_table
+from nlpkit.io.atomic import atomic_file
+from nlpkit.io.wordlists import numbered_lines
+from nlpkit.types import LongArray
+
+
+def read_vocabulary(path: Path) -> tuple[str, ...]:
+    """Return the terms of a file in its order: the column `term` of a Parquet file, or the lines of a text file.
+
+    Lines may hold spaces (n-grams); empty ones and those that begin with # are left out.
+
+    Raises:
+        InputError: the file cannot be read, has no term, or one twice; ColumnError: Parquet without a column term.
+    """
+    try:
+        with path.open("rb") as file:
+            packed = file.read(4) == b"PAR1"
+    except OSError as error:
+        raise InputError(f"vocabulary {path}: {error.strerror or error}") from None
+    if packed:
+        terms = _of_table(path)
+    else:
+        lines = (line.strip() for _, line in numbered_lines(path))
+        terms = [line for line in lines if line and not line.startswith("#")]
+    if not terms:
+        raise InputError(f"vocabulary {path} has no term; give a file with a term on each line")
+    seen: set[str] = set()
+    twice = next((t for t in terms if t in seen or seen.add(t)), None)  # type: ignore[func-returns-value]
+    if twice is not None:
+        raise InputError(f"vocabulary {path} has the term '{twice}' twice")
+    return tuple(terms)
+
+
+def _of_table(path: Path) -> list[str]:
+    try:
+        names = pq.read_schema(path).names
+        if "term" not in names:
+            raise missing_column(str(path), "term", names)
+        terms = pq.read_table(path, columns=["term"]).column("term").cast(pa.string()).to_pylist()
+    except pa.ArrowException as error:
+        raise InputError(f"{path} is not a readable Parquet file: {str(error).splitlines()[0]}") from None
+    if None in terms:
+        raise InputError(f"vocabulary {path}: a term is null")
+    return list(terms)
+
+
+def write_vocabulary(
+    path: Path, terms: tuple[str, ...], cf: LongArray, df: LongArray, block: dict[str, Any], *, force: bool
+) -> None:
+    """Write term, cf, df (V,) as Parquet, kind "vocab".
+
+    Raises:
+        OutputExistsError, UsageError, InputError: see `check_target`.
+    """
+    table = pa.table({"term": pa.array(terms, pa.string()), "cf": cf, "df": df})
+    with atomic_file(path, force=force) as part:
+        write_table(part, table, {**block, "kind": "vocab"})
