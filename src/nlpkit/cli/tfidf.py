@@ -128,7 +128,7 @@ def tfidf_cli(
         ),
     ] = None,
 ) -> None:
-    """Weigh the terms of documents: tf-idf in all its variants, BM25.
+    """Weigh the terms of documents: tf-idf, BM25, LSA.
 
     The weight of a term in a document is tf · ln(M / df) as it stands; --scheme, or --tf, --idf and --norm, choose
     another. Writes one row for each term of a document (id, term, tf, weight), terms in alphabetical order, and beside it

@@ -38,12 +38,13 @@ class WeightedDocuments:
 
 
 def regrouped(
-    batches: Iterable[tuple[pa.RecordBatch, CsrMatrix]], entries: int = GROUP_ENTRIES
+    batches: Iterable[tuple[pa.RecordBatch, CsrMatrix]], entries: int | None = None
 ) -> Iterator[tuple[pa.RecordBatch, CsrMatrix]]:
-    """Yield rows and matrix in groups that close with the document that brings them to `entries` stored entries.
+    """Yield rows and matrix in groups that close with the document that brings them to `entries` stored entries, else 2²⁰.
 
     The groups depend on the documents alone, not on the batches they come in.
     """
+    most = GROUP_ENTRIES if entries is None else entries
     rows: list[pa.RecordBatch] = []
     parts: list[CsrMatrix] = []
     held = 0
@@ -51,7 +52,7 @@ def regrouped(
         start = 0
         while start < matrix.shape[0]:
             ends = matrix.indptr[start + 1 :] - matrix.indptr[start] + held
-            stop = start + int(np.searchsorted(ends, entries)) + 1
+            stop = start + int(np.searchsorted(ends, most)) + 1
             full = stop <= matrix.shape[0]
             stop = min(stop, matrix.shape[0])
             rows.append(batch.slice(start, stop - start))
