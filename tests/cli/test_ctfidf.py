@@ -255,6 +255,14 @@ def test_one_pair(tmp_path: Path) -> None:
     assert "has 1 class (b 10); at least two are compared" in says
 
 
+def test_very_many_classes_are_shown_in_part(tmp_path: Path) -> None:
+    x = write_jsonl(tmp_path / "x.jsonl", [{"text": f"river word{i}", "label": f"c{i:04d}"} for i in range(1001)])
+    done = run_cli("ctfidf", x, "--min-df", "1", "-o", "t.parquet")
+    assert len(done.out.splitlines()) == 2 + 1000 + 1
+    assert done.err.splitlines()[-1] == "the first 1,000 of 1,001 classes; all of them: -o FILE or --json"
+    assert len(set(read("t.parquet")["class"].to_pylist())) == 1001
+
+
 @pytest.mark.parametrize("made", [True, False])
 def test_batches_and_threads_do_not_matter(made: bool, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from nlpkit.cli.options import OutputFlags, ReadFlags
     from nlpkit.text.preprocess import PreprocessOptions
 
-SHOWN = 10
+SHOWN_TERMS = 10
+SHOWN_CLASSES = 1000
 
 
 class Classes:
@@ -226,8 +227,11 @@ def _nested(weighed: Weighed, terms: tuple[str, ...]) -> dict[str, Any]:
 
 def _show(weighed: Weighed, terms: tuple[str, ...], columns: list[str]) -> None:
     rows, before = [], ""
-    for names, documents, ids in zip(weighed.names, weighed.documents, weighed.best.term_ids[:, :SHOWN], strict=True):
+    best = weighed.best.term_ids[:SHOWN_CLASSES, :SHOWN_TERMS]
+    for names, documents, ids in zip(weighed.names, weighed.documents, best, strict=False):
         shown = list(names) if len(names) == 1 or names[0] != before else ["", *names[1:]]
         rows.append([*shown, console.count(documents), " ".join(terms[t] for t in ids if t >= 0)])
         before = names[0]
     console.table([*columns, "documents", "top terms"], rows, right=["documents"])
+    if len(weighed.names) > SHOWN_CLASSES:
+        console.note(f"the first {SHOWN_CLASSES:,} of {len(weighed.names):,} classes; all of them: -o FILE or --json")

@@ -16,7 +16,7 @@ from nlpkit.errors import UsageError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from nlpkit.cli.vocabularies import Vocabulary
+    from nlpkit.cli.word_source import Vocabulary
     from nlpkit.text.similarity import Nearest, WordIndex
     from nlpkit.types import LongArray
 
@@ -109,7 +109,7 @@ def _pairs(words: list[str], compare: SimilarityFlags, target: str | None, out: 
 
     import pyarrow as pa
 
-    from nlpkit.cli.vocabularies import Vocabulary
+    from nlpkit.cli.word_source import Vocabulary
     from nlpkit.text.similarity import compare_words
 
     given = next((o for o, v in (("--measure", compare.measure), ("--top", compare.top)) if v is not None), None)
@@ -170,7 +170,7 @@ def _nearest(
     import numpy as np
     import pyarrow as pa
 
-    from nlpkit.cli.vocabularies import read_vocabulary
+    from nlpkit.cli.word_source import read_vocabulary
     from nlpkit.text.similarity import WordIndex
 
     measure, top, least = compare.measure or "jaccard", compare.top or 10, compare.least_documents()
