@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
@@ -12,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlpkit.kernels import scan
-from nlpkit.text.tokenize import RawTokens, character_classes, cut_tokens, scan_tokens
+from nlpkit.text.tokenize import RawTokens, character_classes, cut_tokens, scan_runs, scan_tokens
 from tests.strategies import corpora, repeatable
 
 # pieces that begin, go on with, or just miss every alternative of the pattern
@@ -64,6 +66,16 @@ def test_without_junk_the_rest_is_the_same(documents: list[str]) -> None:
     ]
     found = [[rest.types[c] for c in rest.codes[a:b]] for a, b in zip(rest.offsets, rest.offsets[1:], strict=False)]
     assert found == expected
+
+
+@repeatable
+@given(st.lists(tangled(), max_size=20))
+def test_runs_are_the_tokens_of_scikit_learn(documents: list[str]) -> None:
+    documents = [text.replace("\U000323af", "") for text in documents]  # a letter since Unicode 15; Python 3.11 has 14
+    raw = scan_runs(pa.array(documents, pa.string()))
+    found = [[raw.types[c] for c in raw.codes[a:b]] for a, b in pairwise(raw.offsets)]
+    pattern = re.compile(r"(?u)\b\w\w+\b")
+    assert found == [pattern.findall(text.lower()) for text in documents]
 
 
 def test_lower_case_is_that_of_ascii_and_not_of_entities() -> None:

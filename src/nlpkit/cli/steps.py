@@ -87,6 +87,7 @@ def _cut(options: PreprocessOptions) -> str:
         return f"by the spaCy pipeline {options.spacy.model}"
     return {
         "words": "Unicode words; don't, AT&T, state-of-the-art and U.S.A. stay whole",
+        "sklearn": "runs of at least two letters, digits and underscores",
         "whitespace": "at white space",
     }.get(options.tokenizer, f"character n-grams ({options.tokenizer.partition(':')[2]})")
 

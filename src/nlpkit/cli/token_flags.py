@@ -22,9 +22,12 @@ class TokenFlags:
     language: Annotated[
         str, typer.Option("--language", "--lang", help="ISO code or name; auto = detected; none = no language.")
     ] = "auto"
-    tokenizer: Annotated[str, typer.Option(help="words; whitespace; chars:3 or chars:3-5 = character n-grams.")] = (
-        "words"
-    )
+    tokenizer: Annotated[
+        str,
+        typer.Option(
+            help="words; sklearn = runs of two letters or more, as its vectorizers; whitespace; chars:3-5 = character n-grams."
+        ),
+    ] = "words"
     token_pattern: Annotated[
         str | None,
         typer.Option(

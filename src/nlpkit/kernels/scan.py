@@ -19,6 +19,7 @@ LOCAL = 8  # what stands before the @ of an e-mail address
 SPACE = 16
 LETTER = 32
 ENDS = 64  # ASCII that ends a word whatever follows
+RUN = 128  # letters, numbers and the underscore
 
 TAG_LENGTH = 300
 
@@ -214,7 +215,7 @@ def _at_sign(text: Any, i: int, end: int, classes: Any) -> Any:
 
 @njit(cache=True, nogil=True)
 def scan_tokens(
-    text: Any, offsets: Any, classes: Any, fold: Any, plain: Any, junk: bool,
+    text: Any, offsets: Any, classes: Any, fold: Any, plain: Any, junk: bool, least: int,
     slots: Any, hashes: Any, arena: Any, places: Any, counts: Any, codes: Any, doc_ends: Any, state: Any,
 ) -> bool:  # fmt: skip
     """Cut the texts text[offsets[d]:offsets[d+1]] (D,) of one UTF-8 buffer; return False when there is no room for one more type.
@@ -224,6 +225,7 @@ def scan_tokens(
     Args:
         plain: `fold` without folding, for tokens with an entity, which keep their case.
         junk: emit tags and addresses.
+        least: above 0, other tokens are cut: runs of RUN characters that are at least so long.
         slots, hashes, arena, places: the types so far, see `bytestable`.
         counts: (·, 3) int32 occurrences and documents of each type, and 1 + the last document that holds it.
         codes: (N,) int32 type of each token; doc_ends (D+1,) the tokens before the end of each document.
@@ -232,12 +234,28 @@ def scan_tokens(
     room, room_bytes, mask = min(len(hashes), len(counts)), len(arena), np.uint64(len(slots) - 1)
     while d < len(offsets) - 1:
         end = offsets[d + 1]
-        at, at_start, at_end = _at_sign(text, i, end, classes)
+        at, at_start, at_end = end, end, 0
+        if least == 0:
+            at, at_start, at_end = _at_sign(text, i, end, classes)
         while i < end:
             first = text[i]
             after, how = np.int64(0), fold
             h = OFFSET_BASIS
-            if first < 128 and classes[first] & START:
+            if least > 0:
+                j, length = i, 0
+                while j < end:
+                    code, width = _code(text, j)
+                    if not classes[code] & RUN:
+                        break
+                    for k in range(j, j + width):
+                        h = (h ^ np.uint64(fold[text[k]])) * PRIME
+                    j += width
+                    length += 1
+                if length < least:
+                    i = j if length else j + width
+                    continue
+                after = j
+            elif first < 128 and classes[first] & START:
                 # the fast way: a word of ASCII letters and digits, and nothing behind it that could prolong it
                 j = i
                 while j < end and text[j] < 128 and classes[text[j]] & IN:

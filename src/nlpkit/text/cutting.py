@@ -15,9 +15,9 @@ from nlpkit.text.normalize import Normalizer, lower_case
 from nlpkit.text.options import PreprocessOptions
 from nlpkit.text.segment import segmenter
 from nlpkit.text.stopwords import elisions
-from nlpkit.text.tokenize import WORD_PATTERN, RawTokens, cut_tokens, scan_tokens
+from nlpkit.text.tokenize import WORD_PATTERN, RawTokens, cut_tokens, scan_runs, scan_tokens
 
-TOKENIZERS = ("words", "whitespace", "chars:N", "regex", "spacy")
+TOKENIZERS = ("words", "sklearn", "whitespace", "chars:N", "regex", "spacy")
 _CHARS = re.compile(r"chars:(\d+)(?:-(\d+))?")
 
 
@@ -41,6 +41,8 @@ def cutter(options: PreprocessOptions) -> Callable[[pa.Array], RawTokens]:
         return partial(cut_tokens, pattern=options.pattern)
     if options.tokenizer == "whitespace":
         return partial(cut_tokens, pattern=r"\S+")
+    if options.tokenizer == "sklearn":
+        return partial(scan_runs, lower=options.lower)
     if options.tokenizer.startswith("chars"):
         return partial(cut_tokens, pattern=r"\S|\s+")
     if options.keep:
@@ -82,10 +84,14 @@ def normalizer(
     )
 
 
-def keeps_plain_words(options: PreprocessOptions) -> bool:
-    """Tell whether words of a–z and 0–9 are terms as they stand, so that no Python looks at them."""
-    usual = options.tokenizer == "words" and not options.keep
-    return usual and options.lower and not options.lemma and options.stem == "none" and options.min_length == 2
+def plain_tokens(options: PreprocessOptions) -> str:
+    """Tell which tokens are terms as they stand, so that no Python looks at them: see `Vocabulary`."""
+    if options.lemma or options.stem != "none":
+        return "none"
+    if options.tokenizer == "sklearn":
+        return "all"
+    usual = options.tokenizer == "words" and options.lower and not options.keep and options.min_length == 2
+    return "words" if usual else "none"
 
 
 def _verbatim(

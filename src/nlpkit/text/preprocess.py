@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from nlpkit.errors import InputError
 from nlpkit.parallel import map_ahead
-from nlpkit.text.cutting import character_ngrams, cutter, keeps_plain_words, normalizer
+from nlpkit.text.cutting import character_ngrams, cutter, normalizer, plain_tokens
 from nlpkit.text.language import (
     SAMPLE_CHARS,
     SAMPLE_DOCS,
@@ -177,8 +177,7 @@ class Preprocessor:
         self._stop = stop_words(self._stop_codes) | options.extra_stop_words
         self._is_stop = stop_matcher(self._stop, options.stop_patterns)
         normalize = normalizer(options, codes, self._is_stop)
-        plain = keeps_plain_words(options)
-        self._vocab = Vocabulary(normalize, plain=plain, apostrophes=plain and not elisions(codes))
+        self._vocab = Vocabulary(normalize, plain=plain_tokens(options), apostrophes=not elisions(codes))
         if options.spacy is not None:
             from nlpkit.text.spacy_tokens import SpacyTokens
 

@@ -84,15 +84,30 @@ def scan_tokens(texts: pa.Array, *, lower: bool = False, junk: bool = True) -> R
             are tokens with an entity (the case of &Prime; and &prime; tells them apart).
         junk: yield tags and addresses too.
     """
+    return _scan(texts, _LOWER if lower else _PLAIN, junk, 0)
+
+
+def scan_runs(texts: pa.Array, *, least: int = 2, lower: bool = True) -> RawTokens:
+    """Cut each text (D,) into runs of at least `least` letters, digits and underscores; null counts as empty.
+
+    These are the tokens of scikit-learn's vectorizers, whose pattern is (?u)\\b\\w\\w+\\b. lower: the whole text first, as there.
+    """
+    if lower:
+        texts = pl.Series("text", texts, dtype=pl.String).str.to_lowercase().to_arrow()
+    return _scan(texts, _PLAIN, False, least)
+
+
+def _scan(texts: pa.Array, fold: ByteArray, junk: bool, least: int) -> RawTokens:
+    """Run the scanner over texts (D,), with more room for types whenever it asks for more."""
     data, offsets = string_buffers(texts)
-    fold = _LOWER if lower else _PLAIN
     types = BytesTable()
     codes = np.empty((len(data) if len(offsets) > 1 else 0) // 2 + 2, np.int32)
     ends = np.zeros(len(offsets), np.int64)
     counts = np.zeros((len(types.hashes), 3), np.int32)
     state = np.array([0, offsets[0], 0, 0], np.int64)
+    classes = character_classes()
     while not scan.scan_tokens(
-        data, offsets, character_classes(), fold, _PLAIN, junk,
+        data, offsets, classes, fold, _PLAIN, junk, least,
         types.slots, types.hashes, types.arena, types.places, counts, codes, ends, state,
     ):  # fmt: skip
         types.n = int(state[3])
@@ -172,8 +187,8 @@ def character_classes() -> ByteArray:
     every = pl.Series([codes.tobytes().decode("utf-32-le")])
     flags = np.zeros(0x110000, np.uint8)
     for inside, flag in (
-        (r"\p{L}", scan.START | scan.IN | scan.LOCAL | scan.LETTER),
-        (r"\p{N}", scan.START | scan.IN | scan.LOCAL),
+        (r"\p{L}", scan.START | scan.IN | scan.LOCAL | scan.RUN | scan.LETTER),
+        (r"\p{N}", scan.START | scan.IN | scan.LOCAL | scan.RUN),
         (r"\p{M}", scan.IN),
         (r"\s", scan.SPACE),
     ):
@@ -183,6 +198,7 @@ def character_classes() -> ByteArray:
         ("_\u00ad\u200c\u200d", scan.IN),
         ("'’‘&-‐‑", scan.JOIN),
         ("._%+-", scan.LOCAL),
+        ("_", scan.RUN),
         (_ENDS, scan.ENDS),
     ):
         flags[[ord(c) for c in inside]] |= flag

@@ -58,12 +58,13 @@ class Vocabulary:
 
     Args:
         normalize: maps a raw token to its terms (none, one or several); called once per distinct raw token.
-        plain: `normalize` leaves words of a–z and 0–9 as they are, also with hyphens in them, and drops numbers and
-            single characters, so that it need not be asked for these; apostrophes: also words such as don't.
+        plain: tokens that `normalize` need not be asked for: "words" = it leaves words of a–z and 0–9 as they are, also with
+            hyphens in them, and drops numbers and single characters; "all" = it changes nothing.
+        apostrophes: "words" holds for those with an apostrophe too (don't).
     """
 
     def __init__(
-        self, normalize: Callable[[str], tuple[str, ...]], *, plain: bool = False, apostrophes: bool = False
+        self, normalize: Callable[[str], tuple[str, ...]], *, plain: str = "none", apostrophes: bool = False
     ) -> None:
         self._normalize = normalize
         self._plain, self._apostrophes = plain, apostrophes
@@ -130,7 +131,9 @@ class Vocabulary:
         table = self._raw
         starts, ends = table.places[first : table.n], table.places[first + 1 : table.n + 1]
         kinds = np.full(len(starts), kernels.OTHER, np.uint8)
-        if self._plain:
+        if self._plain == "all":
+            kinds[:] = kernels.WORD
+        elif self._plain == "words":
             kernels.plain_words(table.arena, starts, ends, MAX_TERM_LENGTH, self._apostrophes, kinds)
         lengths = (kinds == kernels.WORD).astype(np.int64)
         others = np.flatnonzero(kinds == kernels.OTHER)
