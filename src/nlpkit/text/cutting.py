@@ -75,7 +75,7 @@ def normalizer(
     return Normalizer(
         lower=options.lower,
         keep=options.keep,
-        segment=segmenter(options.segment, languages),
+        segment=_whole if options.tokenizer == "spacy" else segmenter(options.segment, languages),
         lemma=lemma,
         stem=stem,
         stop=is_stop,
@@ -92,6 +92,11 @@ def plain_tokens(options: PreprocessOptions) -> str:
         return "all"
     usual = options.tokenizer == "words" and options.lower and not options.keep and options.min_length == 2
     return "words" if usual else "none"
+
+
+def _whole(run: str) -> list[str]:
+    """A pipeline for Chinese or Japanese has cut already."""
+    return [run]
 
 
 def _verbatim(

@@ -185,10 +185,11 @@ class Preprocessor:
             self._spacy = SpacyTokens(how.model, pos=how.pos, entities=how.entities, lemma=how.lemma, language=language)
         cut = cutter(options)
         self._cut: Callable[[pa.Array], RawTokens] = cut
-        if options.cleaner is not None:
+        cleaner = options.cleaner
+        if cleaner is not None:
             if codes and options.language == "auto":
-                options = self.options = replace(options, cleaner=replace(options.cleaner, emoji_language=codes[0]))
-            clean = options.cleaner.clean
+                cleaner = replace(cleaner, emoji_language=codes[0])
+            clean = cleaner.clean
             self._cut = lambda texts: cut(clean(texts))
 
     def finish(self, again: Again | None = None) -> Finished:
