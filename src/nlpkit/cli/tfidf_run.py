@@ -90,6 +90,7 @@ class Weighed:
             places = np.full(len(self.corpus.terms), -1, np.int32)
             places[self.selection.kept] = np.arange(len(self.selection.kept), dtype=np.int32)
         self.empty = self.entries = start = 0
+        self.rows.clear()
         with console.progress("weights", self.corpus.n_docs) as update:
             for batch, counts in regrouped(self.corpus.batches()):
                 weights = self.how.weigh(counts)
@@ -200,10 +201,11 @@ def _block(request: Request, weighed: Weighed, stream: DocumentStream) -> dict[s
 
 def _say_weights(request: Request, weighed: Weighed) -> None:
     smart = request.scheme.smart
-    console.note(
-        f"weight = {request.scheme.formula}{f' (SMART {smart})' if smart else ''}; "
-        f"M = {weighed.corpus.n_docs:,} documents, {len(weighed.corpus.terms):,} terms"
-    )
+    if request.target is not None:
+        console.note(
+            f"weight = {request.scheme.formula}{f' (SMART {smart})' if smart else ''}; "
+            f"M = {weighed.corpus.n_docs:,} documents, {len(weighed.corpus.terms):,} terms"
+        )
     if weighed.selection is not None and request.wish is not None:
         score = request.wish.score
         way = "larger" if score.larger_is_better else "smaller"
