@@ -13,7 +13,7 @@ from scipy import sparse
 from nlpkit.cli import console
 from nlpkit.cli.counted import CountedCorpus, counted
 from nlpkit.cli.groups import Groups
-from nlpkit.cli.pipeline import steps, warn_dropped
+from nlpkit.cli.pipeline import no_documents, steps, warn_dropped
 from nlpkit.cli.preprocess import found_parameters, say_tokens, token_parameters
 from nlpkit.errors import ColumnError, InputError, NlpkitError, UsageError
 from nlpkit.io.artifacts import document_sink, footer_block, write_dropped
@@ -130,6 +130,8 @@ def weigh_classes(
                 f"--ngrams: the documents of {', '.join(inputs)} have tokens already; make n-grams where tokens are made: "
                 "nlpkit preprocess --ngrams"
             )
+        if not stream.has_documents():  # told before a column that no file without rows can have
+            raise no_documents(stream, inputs)
         classes = Classes(flags.by, flags.over, stream.schema, inputs)
         with counted(stream, options, target or "-", inputs, columns=classes.columns, threads=threads) as corpus:
             if not corpus.terms:

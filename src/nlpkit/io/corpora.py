@@ -12,6 +12,7 @@ import logging
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from types import TracebackType
 from typing import Any, BinaryIO, Self
 
@@ -103,7 +104,7 @@ class DocumentStream:
         self.blocks = [r.metadata if isinstance(r, ParquetInput) else None for r in readers]  # the footer of each input
         self.metadata: dict[str, Any] | None = self.blocks[0] if len(inputs) == 1 else None
         self._readers = readers
-        self._batches = self._read(inputs, layout, options, detected)
+        self._batches: Iterator[pa.RecordBatch] = self._read(inputs, layout, options, detected)
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         """Yield batches of at most `batch_rows` rows, fewer when documents are long."""
@@ -121,6 +122,14 @@ class DocumentStream:
         """Close the files; a stream read to its end has closed them."""
         for reader in self._readers:
             reader.close()
+
+    def has_documents(self) -> bool:
+        """Tell whether there is a document still to come; reads one batch ahead."""
+        first = next(self._batches, None)
+        if first is None:
+            return False
+        self._batches = chain([first], self._batches)
+        return True
 
     def read_all(self) -> pa.Table:
         """Return the documents as one table."""
