@@ -115,7 +115,7 @@ def _run(
     kept: list[dict[str, Any]] = []
     with open_documents(inputs, read.read_options()) as stream, spool_beside(target or "-") as spool:
         groups = None if by is None else Groups(by, stream.schema, inputs)
-        lines = Lines(None if search.width is not None else search.window, search.width)
+        lines = Lines()
         found = _hits(stream, regex, search, groups, tally)
         schema = _schema(classes=groups is not None)
         if target == "-":

@@ -6,7 +6,6 @@ import os
 import re
 import sys
 import unicodedata
-from typing import Any
 
 import pyarrow as pa
 from rich.cells import cell_len
@@ -14,33 +13,32 @@ from rich.console import Console
 from rich.text import Text
 
 _ID_CELLS = 24
-_CELLS_PER_WORD = 7
+_SHOWN = ("id", "left", "match", "right")
 
 
 class Lines:
-    """Prints hits; `words` or `characters` of context say how much room the left side gets."""
+    """Prints hits, batch by batch."""
 
-    def __init__(self, words: int | None, characters: int | None) -> None:
+    def __init__(self) -> None:
         width = None if sys.stdout.isatty() else int(os.environ.get("COLUMNS") or 120)
         self._console = Console(file=sys.stdout, width=width, highlight=False)
-        self._context = _CELLS_PER_WORD * words if words is not None else characters or 0
-        self._id_cells = 0
+        self._id_cells = self._left_cells = 0
 
     def show(self, batch: pa.RecordBatch) -> None:
         """Print the hits of a batch (id, start, end, left, match, right, …)."""
-        rows: list[dict[str, Any]] = batch.select(["id", "left", "match", "right"]).to_pylist()
-        # as wide as the ids of the first hits need: those of later ones are not known yet
-        self._id_cells = self._id_cells or min(max(cell_len(plain(r["id"])) for r in rows), _ID_CELLS)
-        total = self._console.width
-        room = max(total - self._id_cells - 2, 20)
-        left_cells = min(self._context, room * 2 // 5)
+        rows = [
+            [plain(cell) for cell in row] for row in zip(*(batch.column(c).to_pylist() for c in _SHOWN), strict=True)
+        ]
+        # as wide as the hits so far need: those of later batches are not known yet
+        self._id_cells = max(self._id_cells, min(max(cell_len(row[0]) for row in rows), _ID_CELLS))
+        room = max(self._console.width - self._id_cells - 2, 20)
+        self._left_cells = max(self._left_cells, min(max(cell_len(row[1]) for row in rows), room * 2 // 5))
         for row in rows:
-            name = crop(plain(row["id"]), self._id_cells)
-            left = crop(plain(row["left"]), left_cells, keep_end=True)
-            match = crop(plain(row["match"]), room - left_cells)
-            right = crop(plain(row["right"]), max(room - left_cells - cell_len(match), 0))
-            line = Text(name + " " * (self._id_cells - cell_len(name) + 2), style="dim")
-            line = Text.assemble(line, " " * (left_cells - cell_len(left)), left, (match, "bold red"), right.rstrip())
+            name, left = crop(row[0], self._id_cells), crop(row[1], self._left_cells, keep_end=True)
+            match = crop(row[2], room - self._left_cells)
+            right = crop(row[3], max(room - self._left_cells - cell_len(match), 0))
+            before = " " * (self._id_cells - cell_len(name) + 2), " " * (self._left_cells - cell_len(left))
+            line = Text.assemble((name, "dim"), *before, left, (match, "bold red"), right.rstrip())
             self._console.print(line, soft_wrap=True)
 
 

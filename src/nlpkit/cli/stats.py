@@ -122,6 +122,8 @@ def stats_cli(
         counted = count_words(
             stream, options, spool, inputs, by=by, ngrams=sizes, top=top, threads=run.n_threads()
         )  # fmt: skip
+    if counted.report is None:
+        console.note("the words are those of the column 'tokens', as they are")
     languages = _languages(counted, stream, options)
     fitted = counted.whole.figures.zipf.exponent
     if counted.ungrouped and by is not None:

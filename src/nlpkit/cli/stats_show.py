@@ -52,21 +52,24 @@ def _show_lengths(bins: Sequence[LengthBin]) -> None:
 
 def _show_zipf(whole: CountedGroup, words: Sequence[str], top: int, exponent: float | None) -> None:
     fit = whole.figures.zipf
-    if fit.n_ranks < 2:
+    if not fit.n_ranks:
         return
     s = fit.exponent if exponent is None else exponent
     law = zipf_frequencies(float(whole.cf[0]), s, min(top, fit.n_ranks)).tolist()
     rows = [
         [str(k), words[k - 1], console.count(int(whole.cf[k - 1])), _share(int(whole.cf[k - 1]), whole.figures.tokens),
-         f"{f:,.2f}"]
+         _number(f, 2)]
         for k, f in enumerate(law, 1)
     ]  # fmt: skip
-    title = (
-        f"Zipf's law p_k = k^-s / Σ v^-s: s = {fit.exponent:.4f} ± {fit.error:.4f} (maximum likelihood, "
-        f"{console.count(fit.n_ranks)} ranks)\n{verdict(fit.ks).capitalize()}: the first {console.counted(fit.ks_rank, 'word')} "
-        f"{'has' if fit.ks_rank == 1 else 'have'} a share of the tokens {fit.ks:.3f} off the law, the largest gap (KS)\n"
-        f"Most frequent words; Zipf = {console.count(int(whole.cf[0]))} / rank^{s:.4g}"
-    )
+    title = "Most frequent words"
+    if fit.n_ranks > 1:
+        title = (
+            f"Zipf's law p_k = k^-s / Σ v^-s: s = {fit.exponent:.4f} ± {fit.error:.4f} (maximum likelihood, "
+            f"{console.count(fit.n_ranks)} ranks)\n{verdict(fit.ks).capitalize()}: the first "
+            f"{console.counted(fit.ks_rank, 'word')} {'has' if fit.ks_rank == 1 else 'have'} a share of the tokens "
+            f"{fit.ks:.3f} off the law, the largest gap (KS)\nMost frequent words; Zipf = "
+            f"{console.count(int(whole.cf[0]))} / rank^{s:.4g}"
+        )
     console.table(["rank", "word", "tf", "share", "Zipf"], rows, right=["rank", "tf", "share", "Zipf"], title=title)
 
 

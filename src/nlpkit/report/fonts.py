@@ -47,12 +47,11 @@ def choose_font(characters: Iterable[str], given: Path | None = None) -> FontCho
 
 def _characters(path: Path) -> frozenset[str]:
     """Return the characters of a font file (of the first font of a collection)."""
-    from fontTools.ttLib import TTFont, TTLibError  # type: ignore[import-untyped]
+    from matplotlib.ft2font import FT2Font
 
     try:
-        with TTFont(path, fontNumber=0, lazy=True) as font:
-            return frozenset(map(chr, font.getBestCmap() or ()))
+        return frozenset(map(chr, FT2Font(str(path)).get_charmap()))
     except FileNotFoundError:
         raise InputError(f"--font {path} does not exist") from None
-    except (TTLibError, OSError, AssertionError) as error:
+    except (OSError, RuntimeError) as error:
         raise InputError(f"--font {path} is no TrueType or OpenType font: {error}") from None

@@ -90,8 +90,8 @@ def _largest_base(n: int) -> int:
 
 def _collect(
     batches: Iterable[tuple[EncodedBatch, IntArray]], n: int, base: int, share: int, n_passes: int
-) -> tuple[LongArray, IntArray]:
-    """Return the keys that belong to one pass, and their groups."""
+) -> tuple[list[LongArray], list[IntArray]]:
+    """Return the keys that belong to one pass, and their groups, by batch."""
     keys, groups = [np.zeros(0, np.int64)], [np.zeros(0, np.int32)]
     for batch, batch_groups in batches:
         found, docs = ngram_keys(batch, n, base)
@@ -101,16 +101,30 @@ def _collect(
             kept &= ((found.astype(np.uint64) * _SPREAD) >> np.uint64(32)) % np.uint64(n_passes) == share
         keys.append(found[kept])
         groups.append(of[kept])
-    return np.concatenate(keys), np.concatenate(groups)
+    return keys, groups
 
 
-def _count(keys: LongArray, groups: IntArray, n_groups: int) -> list[tuple[LongArray, LongArray]]:
-    """Return the different keys and their counts for each group."""
+def _count(keys: list[LongArray], groups: list[IntArray], n_groups: int) -> list[tuple[LongArray, LongArray]]:
+    """Return the different keys and their counts for each group; empties the lists, so that memory holds the keys once."""
+    joined = np.concatenate(keys)
+    keys.clear()
     if n_groups == 1:
-        return [np.unique(keys, return_counts=True)]
-    order = np.argsort(groups, kind="stable")
-    ends = np.searchsorted(groups[order], np.arange(n_groups + 1))
-    return [np.unique(keys[order[a:b]], return_counts=True) for a, b in itertools.pairwise(ends)]
+        groups.clear()
+        return [_run_lengths(joined)]
+    of = np.concatenate(groups)
+    groups.clear()
+    order = np.argsort(of, kind="stable")
+    ends = np.searchsorted(of[order], np.arange(n_groups + 1))
+    return [_run_lengths(joined[order[a:b]]) for a, b in itertools.pairwise(ends)]
+
+
+def _run_lengths(keys: LongArray) -> tuple[LongArray, LongArray]:
+    """Return the different keys and their counts; sorts the keys in place."""
+    keys.sort()
+    first = np.ones(len(keys), bool)
+    first[1:] = keys[1:] != keys[:-1]
+    starts = np.flatnonzero(first)
+    return keys[starts], np.diff(starts, append=len(keys))
 
 
 def _top(keys: LongArray, counts: LongArray, top: int) -> tuple[LongArray, LongArray]:

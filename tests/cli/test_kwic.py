@@ -1,0 +1,203 @@
+"""nlpkit kwic: lines, tables, counts, and the pattern as a classifier."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.cells import cell_len
+from sklearn.metrics import precision_recall_fscore_support
+
+from tests.cli.conftest import NACHRICHTEN, NEWS, SAMPLES, footer, read, run_cli, write_jsonl
+
+ROWS = [
+    {"id": "r1", "text": "The other theology: the judge and the jury.", "label": "court"},
+    {"id": "r2", "text": "Fortuna 1895 Düsseldorf\n1895\nüber", "label": "sport"},
+    {"id": "r3", "text": "Nobody judged. A judge, though", "label": "sport"},
+    {"id": "r4", "text": "judge", "label": None},
+    {"id": "r5", "text": "", "label": "court"},
+]
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> Path:
+    return write_jsonl(tmp_path / "rows.jsonl", ROWS)
+
+
+def hits(*words: Any) -> list[tuple[str, str]]:
+    return [(h["id"], h["match"]) for h in run_cli("kwic", *words, "--json", "-q").json()["lines"]]
+
+
+def test_lines(rows: Path) -> None:
+    done = run_cli("kwic", r"\b[tT]he\b", rows, "--window", "2")
+    assert done.out.splitlines() == [
+        "r1                  The other theology:",
+        "r1  other theology: the judge and",
+        "r1        judge and the jury.",
+    ]
+    assert done.err == "3 hits in 1 of 5 documents (20.0%)\n"
+    assert hits("^[0-9]+$", rows) == [("r2", "1895")]  # a line of its own
+    assert hits(r"\b\w+$", rows)[1:3] == [("r2", "1895"), ("r2", "über")]
+    assert hits(r"\bber\b", rows) == []
+    assert hits("JUDGE", rows, "-w", "-i") == [("r1", "judge"), ("r3", "judge"), ("r4", "judge")]
+    assert hits("judg*", rows, "--glob") == [("r1", "judge"), ("r3", "judged"), ("r3", "judge"), ("r4", "judge")]
+    assert hits("nothing like it", rows) == []
+
+
+def test_width_instead_of_words(rows: Path) -> None:
+    line = run_cli("kwic", "jury", rows, "--width", "4", "--json", "-q").json()["lines"][0]
+    assert line == {"id": "r1", "start": 38, "end": 42, "left": "the ", "match": "jury", "right": "."}
+
+
+def test_places_are_those_of_the_text(tmp_path: Path) -> None:
+    run_cli("kwic", r"\b[A-ZÄÖÜ]\w+ung\b", NACHRICHTEN, "-q", "-o", "hits.parquet")
+    table = read("hits.parquet")
+    assert table.schema.names == ["id", "start", "end", "left", "match", "right"]
+    texts = {row["id"]: row["text"] for row in map(json.loads, Path(NACHRICHTEN).read_text("utf-8").splitlines())}
+    assert table.num_rows > 50
+    for hit in table.to_pylist():
+        text = texts[hit["id"]]
+        assert text[hit["start"] : hit["end"]] == hit["match"]
+        assert text[: hit["start"]].endswith(hit["left"])
+        assert text[hit["end"] :].startswith(hit["right"])
+    block = footer("hits.parquet")
+    assert (block["kind"], block["parameters"]["window"], block["inputs"][0]["rows"]) == ("kwic", 8, 80)
+
+
+def test_output(rows: Path) -> None:
+    done = run_cli("kwic", "judge", rows, "-o", "hits.parquet", "--by", "label")
+    assert done.err.splitlines()[:2] == ["wrote hits.parquet: 4 hits", "4 hits in 3 of 5 documents (60.0%)"]
+    assert read("hits.parquet").column("class").to_pylist() == ["court", "sport", "sport", None]
+    assert "exists" in run_cli("kwic", "judge", rows, "-o", "hits.parquet", code=2).error()
+    done = run_cli("kwic", "judge", rows, "-o", "-", "-q")
+    lines = [json.loads(line) for line in done.out.splitlines()]
+    assert [line["start"] for line in lines] == [24, 7, 17, 0]
+    assert list(lines[0]) == ["id", "start", "end", "left", "match", "right"]
+    run_cli("kwic", "nothing like it", rows, "-q", "-o", "none.parquet")
+    assert read("none.parquet").num_rows == 0
+    assert "--count writes no table" in run_cli("kwic", "x", rows, "--count", "-o", "x.parquet", code=2).error()
+
+
+def test_limits(rows: Path) -> None:
+    done = run_cli("kwic", "judge", rows, "--limit-hits", "2")
+    assert len(done.out.splitlines()) == 2
+    assert "4 hits (the first 2 here) in 3 of 5 documents" in done.err
+    found = run_cli("kwic", "judge", rows, "--limit-hits", "3", "--limit", "3", "--json", "-q").json()
+    assert (found["documents"], found["matched"], found["hits"], len(found["lines"])) == (3, 2, 3, 3)
+
+
+def test_counts(rows: Path) -> None:
+    lines = run_cli("kwic", "judge", rows, "--count", "-q").out.split("\n")
+    assert [line.split() for line in lines if "%" in line] == [["5", "3", "60.0%", "4"]]
+    found = run_cli("kwic", "judge", rows, "--count", "--json", "-q").json()
+    assert found == {"pattern": "judge", "documents": 5, "matched": 3, "hits": 4}
+
+
+def test_a_pattern_as_a_classifier(rows: Path) -> None:
+    done = run_cli("kwic", "judge", rows, "--by", "label", "--count")
+    assert "not scored: 1 document without a value in 'label'" in done.err
+    found = run_cli("kwic", "judge", rows, "--by", "label", "--count", "--json", "-q").json()
+    court, sport = found["classes"]["court"], found["classes"]["sport"]
+    assert [court[k] for k in ("documents", "matched", "tp", "fp", "fn", "tn")] == [2, 1, 1, 1, 1, 1]
+    assert (court["precision"], court["recall"], court["f1"], sport["f1"]) == (0.5, 0.5, 0.5, 0.5)
+    assert found["without_class"] == 1
+    rows_ = [line.split() for line in done.out.splitlines()]
+    assert ["court", "2", "1", "0.500", "0.095–0.905", "0.500", "0.095–0.905", "0.500"] in rows_
+    only = run_cli("kwic", "judge", rows, "--positive", "sport", "--count", "--json", "-q").json()
+    assert list(only["classes"]) == ["sport"]
+    assert only["by"] == "label"
+    assert "did you mean 'sport'?" in run_cli("kwic", "judge", rows, "--count", "--positive", "sports", code=2).error()
+    assert "found: court, sport" in run_cli("kwic", "judge", rows, "--count", "--positive", "x", code=2).error()
+    said = run_cli("kwic", "judge", rows, "--by", "label", "-o", "-").err
+    assert "court: precision 0.500 (0.095–0.905), recall 0.500" in said
+
+
+def test_scores_as_in_scikit_learn() -> None:
+    rows = [json.loads(line) for line in Path(NEWS).read_text("utf-8").splitlines()]
+    found = run_cli("kwic", "judge|jury|court", NEWS, "--by", "label", "--count", "--json", "-q").json()
+    search = [any(word in row["text"] for word in ("judge", "jury", "court")) for row in rows]
+    for label, score in found["classes"].items():
+        truth = [row["label"] == label for row in rows]
+        expected = precision_recall_fscore_support(truth, search, average="binary", zero_division=0)
+        assert (score["precision"], score["recall"], score["f1"]) == pytest.approx(expected[:3])
+        assert score["precision_low"] <= score["precision"] <= score["precision_high"]
+
+
+def test_nothing_found_has_no_precision(rows: Path) -> None:
+    found = run_cli("kwic", "nothing like it", rows, "--by", "label", "--json", "-q").json()
+    assert found["classes"]["court"]["precision"] is None
+    assert found["classes"]["court"]["recall"] == 0
+    assert run_cli("kwic", "nothing like it", rows, "--by", "label", "-q").out.splitlines()[2].split()[:4] == [
+        "court", "2", "0", "0.000",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("pattern", "says"),
+    [
+        (
+            "a(b",
+            "the pattern is no regular expression: missing ), unterminated subpattern at position 1, marked with »: a»(b",
+        ),
+        ("", "the pattern is empty"),
+        ("x{2,1}", "min repeat greater than max repeat at position 2"),
+    ],
+)
+def test_what_is_no_pattern(pattern: str, says: str, rows: Path) -> None:
+    assert says in run_cli("kwic", pattern, rows, code=2).error()
+
+
+def test_columns_that_are_not_there(rows: Path) -> None:
+    assert "has no column 'lable'" in run_cli("kwic", "x", rows, "--by", "lable", code=3).error()
+    assert "no column 'body'" in run_cli("kwic", "x", rows, "--text-col", "body", code=3).error()
+
+
+def test_next_to_nothing(tmp_path: Path) -> None:
+    empty = tmp_path / "empty.jsonl"
+    empty.touch()
+    assert "no documents" in run_cli("kwic", "x", empty, code=3).error()
+    blank = write_jsonl(tmp_path / "blank.jsonl", [{"text": ""}, {"text": None}, {"text": " "}])
+    done = run_cli("kwic", r"\w", blank)
+    assert done.out == ""
+    assert "1 row could not be used" in done.err
+    assert "0 hits in 0 of 2 documents (0.0%)" in done.err
+    assert run_cli("kwic", "x", blank, "--dry-run").out
+
+
+def test_matches_stand_below_each_other(tmp_path: Path) -> None:
+    texts = ["私たちは東京で言語を研究する", "long before it: 言語 after", "言語", "é" * 5 + " 言語処理"]
+    x = write_jsonl(tmp_path / "x.jsonl", [{"id": "名前" if i else "n", "text": t} for i, t in enumerate(texts[:1])] + [
+        {"id": f"id{i}", "text": t} for i, t in enumerate(texts[1:])
+    ])  # fmt: skip
+    lines = run_cli("kwic", "言語", x, "-q").out.splitlines()
+    assert len({cell_len(line[: line.index("言語")]) for line in lines}) == 1
+
+
+def test_long_contexts_are_cut_at_both_ends(tmp_path: Path) -> None:
+    x = write_jsonl(tmp_path / "x.jsonl", [{"text": "b" * 300 + " KEY " + "研" * 300}])
+    (line,) = run_cli("kwic", "KEY", x, "--width", "200", "-q", env={"COLUMNS": "60"}).out.splitlines()
+    assert cell_len(line) <= 60
+    assert "…" in line.split("KEY")[0]
+    assert line.endswith("…")
+
+
+def test_what_steers_a_terminal_is_not_printed(tmp_path: Path) -> None:
+    x = write_jsonl(tmp_path / "x.jsonl", [{"text": "a\x1b[31m\tb\nKEY\u202e c"}])
+    out = run_cli("kwic", "KEY", x, "-q").out
+    assert out == "x:1  a\ufffd[31m b KEY\ufffd c\n"
+
+
+def test_colour(rows: Path) -> None:
+    colour, both = {"FORCE_COLOR": "1"}, {"FORCE_COLOR": "1", "NO_COLOR": "1"}
+    assert "\x1b[1;31mjury\x1b[0m" in run_cli("kwic", "jury", rows, env=colour).out
+    assert "31m" not in run_cli("kwic", "jury", rows, env=both).out
+    assert "\x1b" not in run_cli("kwic", "jury", rows).out
+
+
+def test_stdin_and_several_inputs(rows: Path) -> None:
+    text = rows.read_text("utf-8")
+    assert len(run_cli("kwic", "judge", "-", input=text).out.splitlines()) == 4
+    found = run_cli("kwic", r"\b[tT]he\b", NEWS, SAMPLES / "hard.jsonl", "--count", "--json", "-q").json()
+    assert found["documents"] > 416
