@@ -190,7 +190,7 @@ def _nearest(
         terms, df, cf = [terms[i] for i in kept.tolist()], df[kept], None if cf is None else cf[kept]
     index = WordIndex(terms, **how, frequency=df if cf is None else cf)
     found = {word: index.nearest(word, measure=measure, top=top) for word in words}
-    console.note(f"searched {console.counted(len(terms), 'word')} of {within}")
+    console.note(f"searched {console.counted(len(terms), 'word')} of {'stdin' if within == '-' else within}")
     _say_passed_over(index, measure)
     rows = [row for word, near in found.items() for row in _rows(word, near, terms, cf, df)]
     if target is not None:
