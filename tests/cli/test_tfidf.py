@@ -176,6 +176,8 @@ def test_like_scikit_learn_is_its_matrix(tmp_path: Path) -> None:
         (["--select", "chi2:1.5"], "after the colon goes a number of terms"),
         (["--features", "f.parquet"], "--features lists the best features by a score; name one"),
         (["--features", "f.csv", "--select", "chi2"], "output f.csv: tables are written as Parquet"),
+        (["--features", "-", "--select", "chi2"], "give a file for the table"),
+        (["--features", "w.parquet", "--select", "chi2"], "--features w.parquet is the name of another output"),
         (["--lsa", "2", "--to", "parquet"], "--lsa writes a directory of Parquet tables; leave --to out"),
     ],
 )

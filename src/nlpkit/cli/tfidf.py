@@ -161,6 +161,8 @@ def tfidf_cli(
         example = {"npz": "weights.npz", "svmlight": "weights.svmlight"}.get(to or "", "weights.parquet")
         raise UsageError(f"say where to write: -o {example}, or -o - for JSON lines on stdout")
     if selection.features is not None:
+        if selection.features == "-":
+            raise UsageError("--features - : the best features are printed anyway; give a file for the table")
         out.table_target(selection.features, "features.parquet")
     request = Request(
         tuple(inputs), target, kind, scheme, tokens.options(), wish, selection.by, selection.features,

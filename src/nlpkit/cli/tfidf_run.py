@@ -16,7 +16,7 @@ from nlpkit.cli.groups import Groups
 from nlpkit.cli.pipeline import steps, warn_dropped
 from nlpkit.cli.preprocess import found_parameters, say_tokens, token_parameters
 from nlpkit.cli.tfidf_select import Classes, Selection, Wish, features_table, read_classes, select, show_features
-from nlpkit.errors import InputError
+from nlpkit.errors import InputError, UsageError
 from nlpkit.io.artifacts import footer_block, write_dropped, write_table
 from nlpkit.io.atomic import atomic_file, check_target
 from nlpkit.io.corpora import open_documents
@@ -60,12 +60,19 @@ class Request:
         return path.with_name(f"{path.stem}.{what}.parquet")
 
     def check_targets(self) -> None:
-        """Refuse outputs that cannot be written, before any work is done. Raises what `check_target` does."""
+        """Refuse outputs that cannot be written, before any work is done.
+
+        Raises:
+            UsageError: two outputs have one name; and what `check_target` raises.
+        """
         if self.target not in (None, "-"):
             check_target(Path(str(self.target)), force=self.force, directory=self.kind == "run")
         sides = [self.beside("vocab"), self.beside("ids") if self.kind in ("npz", "svmlight") else None]
-        if self.features not in (None, "-"):
-            sides.append(Path(str(self.features)))
+        if self.features is not None:
+            features = Path(self.features)
+            if features in (Path(self.target or "-"), *sides):
+                raise UsageError(f"--features {features} is the name of another output; give another")
+            sides.append(features)
         for path in sides:
             if path is not None:
                 check_target(path, force=self.force)
