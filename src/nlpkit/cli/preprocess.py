@@ -87,19 +87,26 @@ def preprocess_cli(
 
 
 def token_parameters(options: PreprocessOptions) -> dict[str, Any]:
-    """Return preprocess options as footer parameters; a long vocabulary is only counted."""
+    """Return preprocess options as footer parameters; long lists (a vocabulary, phrases, replacements) are only counted."""
     from dataclasses import fields
 
-    values = {f.name: getattr(options, f.name) for f in fields(options)}
-    return {name: _parameter(value) for name, value in values.items()}
+    return {f.name: _parameter(getattr(options, f.name)) for f in fields(options)}
 
 
 def _parameter(value: Any) -> Any:
+    from dataclasses import fields, is_dataclass
+
+    from nlpkit.text.phrases import PhraseTable
+
+    if isinstance(value, PhraseTable):
+        return _parameter(tuple(value.phrases))
+    if is_dataclass(value):
+        return {f.name: _parameter(getattr(value, f.name)) for f in fields(value)}
     if isinstance(value, frozenset):
         return sorted(value)
     if isinstance(value, tuple):
-        return list(value) if len(value) < 1000 else f"{len(value)} terms"
-    return value.parameters() if hasattr(value, "parameters") else value
+        return [_parameter(v) for v in value] if len(value) < 1000 else f"{len(value)} of them"
+    return value
 
 
 def found_parameters(report: PreprocessReport) -> dict[str, Any]:
