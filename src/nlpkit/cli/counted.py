@@ -15,9 +15,9 @@ from nlpkit.cli.pipeline import CODES, codes_array, codes_of, no_documents
 from nlpkit.errors import missing_column
 from nlpkit.io.documents import token_ids
 from nlpkit.io.spool import Spool, spool_beside
-from nlpkit.parallel import ahead
+from nlpkit.parallel import ahead, map_ahead
 from nlpkit.text.preprocess import PreprocessOptions, Preprocessor, PreprocessReport
-from nlpkit.text.vocab import EncodedBatch, prune_batch
+from nlpkit.text.vocab import EncodedBatch
 from nlpkit.types import CsrMatrix, IntArray, LongArray, TokenTable
 from nlpkit.weighting.dtm import count_terms
 
@@ -37,13 +37,16 @@ class CountedCorpus:
     _spool: Spool
     _apply: Callable[[EncodedBatch], EncodedBatch]
     _places: IntArray  # (V,) place in terms of an id that _apply gives
+    _threads: int
 
     def batches(self) -> Iterator[tuple[pa.RecordBatch, CsrMatrix]]:
         """Yield id and the columns asked for, with the counts (D_b, V) int32 CSR of a batch, term ids of a row ascending."""
-        for batch in self._spool:
-            codes = prune_batch(self._apply(codes_of(batch.column(CODES))), self._places)
-            counts = count_terms(TokenTable(codes.offsets, codes.term_ids, self.terms))
+        for batch, counts in map_ahead(self._count, self._spool, threads=self._threads):
             yield batch.select([n for n in batch.schema.names if n != CODES]), counts
+
+    def _count(self, batch: pa.RecordBatch) -> CsrMatrix:
+        found = self._apply(codes_of(batch.column(CODES)))
+        return count_terms(TokenTable(found.offsets, self._places[found.term_ids], self.terms))
 
 
 @contextmanager
@@ -93,7 +96,7 @@ def _made(
         raise no_documents(stream, inputs)
     found = work.finish(lambda: (codes_of(batch.column(CODES)) for batch in spool))
     order = np.arange(len(found.terms)) if options.vocab else None
-    return _sorted(spool, found.apply, found.terms, found.cf, found.df, rows, found.report, order)
+    return _sorted(spool, found.apply, found.terms, found.cf, found.df, rows, found.report, order, threads)
 
 
 def _given(
@@ -116,7 +119,7 @@ def _given(
         rows += batch.num_rows
     if not rows:
         raise no_documents(stream, inputs)
-    return _sorted(spool, lambda batch: batch, tuple(known), cf, df, rows, None, None)
+    return _sorted(spool, lambda batch: batch, tuple(known), cf, df, rows, None, None, threads)
 
 
 def _sorted(
@@ -128,6 +131,7 @@ def _sorted(
     n_docs: int,
     report: PreprocessReport | None,
     order: LongArray | None,
+    threads: int,
 ) -> CountedCorpus:
     """Number the terms alphabetically, an order that does not depend on which document comes first; a given vocabulary keeps its own."""
     if order is None:
@@ -135,4 +139,4 @@ def _sorted(
     places = np.empty(len(terms), np.int32)
     places[order] = np.arange(len(terms), dtype=np.int32)
     names = tuple(terms[i] for i in order.tolist())
-    return CountedCorpus(names, cf[order], df[order], n_docs, report, spool, apply, places)
+    return CountedCorpus(names, cf[order], df[order], n_docs, report, spool, apply, places, threads)

@@ -6,23 +6,18 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from nlpkit.types import CsrMatrix, FloatArray, IntArray, LongArray, TokenTable
+from nlpkit.kernels.counts import count_rows
+from nlpkit.types import CsrMatrix, FloatArray, IntArray, TokenTable
 
 
 def count_terms(tokens: TokenTable) -> CsrMatrix:
     """Return the document-term matrix tf_dv (D, V) int32 of a token table; term ids of a row ascend."""
-    # copies: summing duplicates sorts in place, and the token table is the caller's
-    dtm = sparse.csr_array(
-        (np.ones(len(tokens.term_ids), np.int32), tokens.term_ids.copy(), _narrow(tokens.offsets)),
-        shape=(tokens.n_docs, tokens.n_terms),
-    )
-    dtm.sum_duplicates()
+    indptr, indices, counts = count_rows(tokens.offsets, tokens.term_ids, tokens.n_terms)
+    if indptr[-1] <= np.iinfo(np.int32).max:
+        indptr = indptr.astype(np.int32)  # scipy widens the indices of a matrix to the type of its offsets
+    dtm = sparse.csr_array((counts, indices, indptr), shape=(tokens.n_docs, tokens.n_terms))
+    dtm.has_canonical_format = True
     return dtm
-
-
-def _narrow(offsets: LongArray) -> IntArray | LongArray:
-    """A copy of offsets, in 32 bits where they fit: scipy widens the indices of a matrix to the type of its offsets."""
-    return offsets.astype(np.int32) if offsets[-1] <= np.iinfo(np.int32).max else offsets.copy()
 
 
 def group_rows(matrix: CsrMatrix, groups: IntArray, n_groups: int) -> CsrMatrix:
