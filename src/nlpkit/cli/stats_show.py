@@ -38,8 +38,8 @@ def _show_figures(figures: CorpusFigures) -> None:
         ["types (different words)", console.count(figures.types)],
         ["hapaxes (words that occur once)", f"{console.count(figures.hapaxes)}{_of(figures.hapaxes, figures.types)}"],
         ["type-token ratio", _number(figures.type_token_ratio, 4)],
-        ["tokens per document", f"mean {lengths.mean:,.1f}; min {lengths.min:,}, quartiles {lengths.q1:,g} · "
-         f"{lengths.median:,g} · {lengths.q3:,g}, max {lengths.max:,}"],
+        ["tokens per document", f"mean {lengths.mean:,.1f}; min {lengths.min:,}, quartiles {_quartile(lengths.q1)} · "
+         f"{_quartile(lengths.median)} · {_quartile(lengths.q3)}, max {lengths.max:,}"],
     ]  # fmt: skip
     console.table(["", ""], rows)
 
@@ -64,7 +64,7 @@ def _show_zipf(whole: CountedGroup, words: Sequence[str], top: int, exponent: fl
     title = "Most frequent words"
     if fit.n_ranks > 1:
         title = (
-            f"Zipf's law p_k = k^-s / Σ v^-s: s = {fit.exponent:.4f} ± {fit.error:.4f} (maximum likelihood, "
+            f"Zipf's law p_k = k^-s / Σ v^-s: s = {fit.exponent:.4f} ± {fit.error:.2g} (maximum likelihood, "
             f"{console.count(fit.n_ranks)} ranks)\n{verdict(fit.ks).capitalize()}: the first "
             f"{console.counted(fit.ks_rank, 'word')} {'has' if fit.ks_rank == 1 else 'have'} a share of the tokens "
             f"{fit.ks:.3f} off the law, the largest gap (KS)\nMost frequent words; Zipf = "
@@ -206,6 +206,10 @@ def _of(part: int, whole: int) -> str:
 
 def _share(part: int, whole: int) -> str:
     return f"{part / whole:.2%}"
+
+
+def _quartile(value: float) -> str:
+    return f"{value:,.1f}".removesuffix(".0")
 
 
 def _number(value: float, digits: int) -> str:

@@ -66,13 +66,18 @@ def draw_picture(chart: Chart, format: str) -> bytes:
     require("matplotlib")
     import matplotlib as mpl
     from matplotlib.figure import Figure
+    from matplotlib.ticker import FuncFormatter, LogFormatter
 
     with mpl.rc_context({"svg.hashsalt": "nlpkit", "font.family": "DejaVu Sans", "axes.unicode_minus": False}):
         figure = Figure(figsize=(8, 16 / 3), dpi=150, layout="constrained")
         axes = figure.add_subplot()
         if chart.log:
-            axes.set_xscale("log")
-            axes.set_yscale("log")
+            for axis, scale in ((axes.xaxis, axes.set_xscale), (axes.yaxis, axes.set_yscale)):
+                scale("log")
+                axis.set_major_formatter(FuncFormatter(_plain))
+                axis.set_minor_formatter(
+                    LogFormatter(minor_thresholds=(1, 0.4))
+                )  # 2, 5 … where a decade fills the axis
         for curve in chart.curves:
             _draw_curve(axes, curve)
         axes.set_title(chart.title, fontsize=11)
@@ -91,6 +96,10 @@ def draw_picture(chart: Chart, format: str) -> bytes:
         out = io.BytesIO()
         figure.savefig(out, format=format, metadata={"Date": None} if format == "svg" else None)
     return out.getvalue()
+
+
+def _plain(x: float, _: object) -> str:
+    return f"{x:,.0f}" if x >= 1 else f"{x:g}"
 
 
 def _draw_curve(axes: Any, curve: Curve) -> None:

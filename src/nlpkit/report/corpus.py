@@ -46,7 +46,7 @@ def zipf_chart(
         curves[1:] = [Curve(c.name, c.x[c.y >= bottom], c.y[c.y >= bottom], c.look, c.colour) for c in curves[1:]]
     title = "Words by rank"
     if len(cf) > 1:
-        title = f"Zipf's law{', all documents' if groups else ''}: s = {fit.exponent:.3f} ± {fit.error:.3f}, largest gap (KS) {fit.ks:.3f}"
+        title = f"Zipf's law{', all documents' if groups else ''}: s = {fit.exponent:.3f} ± {fit.error:.2g}, largest gap (KS) {fit.ks:.3f}"
     return Chart(title, "rank k", "occurrences", curves, log=True)
 
 
