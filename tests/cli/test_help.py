@@ -68,9 +68,11 @@ def folder(tmp_path: Path) -> Path:
         pytest.param("bertopic", marks=[needs_minilm, needs_hdbscan]),
         pytest.param("preprocess"),
         pytest.param("sbert-embed", marks=needs_minilm),
+        pytest.param("tfidf"),
         pytest.param("ctfidf"),
         pytest.param("stats"),
         pytest.param("kwic"),
+        pytest.param("similar-words"),
     ],
 )
 def test_examples_run_as_printed(command: str, folder: Path) -> None:

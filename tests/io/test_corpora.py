@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import hashlib
+import random
 import io
 import json
 import logging
@@ -448,6 +449,18 @@ def test_limit_counts_documents_and_the_hash_is_of_the_whole_file(tmp_path: Path
     stream = open_documents([str(tmp_path)], ReadOptions(limit=5001))
     assert stream.read_all()["id"][-1].as_py() == "y:1"
     assert len(stream.inputs) == 2
+
+
+def test_limit_in_a_packed_file_of_several_pieces(tmp_path: Path) -> None:
+    """Ending the rows early must not close the file: the rest is read for the hash."""
+    rng = random.Random(1)
+    rows = ({"text": "".join(rng.choices("abcdefghij ", k=400))} for _ in range(6000))
+    packed = gzip.compress(jsonl(*rows).encode())
+    (tmp_path / "x.jsonl.gz").write_bytes(packed)
+    for limit in (5, 5999, 6000, 6001):
+        stream = open_documents([str(tmp_path / "x.jsonl.gz")], ReadOptions(limit=limit))
+        assert stream.read_all().num_rows == min(limit, 6000)
+        assert stream.inputs[0].sha256 == hashlib.sha256(packed).hexdigest()
 
 
 @pytest.mark.parametrize(

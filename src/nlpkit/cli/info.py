@@ -52,7 +52,9 @@ def _run_facts(path: Path) -> dict[str, Any]:
     missing = [name for name in found.manifest["outputs"] if not (path / name).exists()]
     if missing:
         raise InputError(f"run directory {path} has no {missing[0]}; it is incomplete, make it again")
-    topics = found.table("topics", ["topic", "size", "share", "label", "npmi"])
+    topics = None  # a run of another kind, such as LSA, has none
+    if (path / "topics.parquet").exists():
+        topics = found.table("topics", ["topic", "size", "share", "label", "npmi"]).to_pylist()
     files = [f for f in sorted(path.rglob("*")) if f.is_file()]
     manifest = found.manifest
     return {
@@ -66,7 +68,7 @@ def _run_facts(path: Path) -> dict[str, Any]:
         "seconds": manifest["seconds"],
         "bytes": file_size(path),
         "files": {str(f.relative_to(path)): file_size(f) for f in files},
-        "topics": topics.to_pylist(),
+        "topics": topics,
     }
 
 
@@ -138,6 +140,8 @@ def _short(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, int):
         return console.count(value)
+    if isinstance(value, float):
+        return f"{value:.6g}"
     if isinstance(value, list | tuple):
         return " ".join(_short(v) for v in value) or "none"
     if isinstance(value, dict):

@@ -22,6 +22,11 @@ _WHAT_TO_RUN = {
     "topics": "nlpkit bertopic",
     "topic_terms": "nlpkit bertopic",
     "class_terms": "nlpkit ctfidf",
+    "weights": "nlpkit tfidf",
+    "vocab": "nlpkit preprocess --save-vocab",
+    "phrases": "nlpkit preprocess --save-phrases",
+    "term_frequencies": "nlpkit stats",
+    "kwic": "nlpkit kwic",
 }
 
 
