@@ -5,11 +5,11 @@ from __future__ import annotations
 import csv
 import gzip
 import hashlib
-import random
 import io
 import json
 import logging
 import math
+import random
 import tempfile
 from pathlib import Path
 from typing import Any

@@ -63,7 +63,7 @@ def preprocess_cli(
     Examples:
       nlpkit preprocess data/samples/news.jsonl -o docs.parquet
       nlpkit preprocess data/samples/nachrichten.jsonl --lemma dict --phrases npmi:0.5 --show 2
-      nlpkit preprocess data/samples/news.jsonl --unit sentence --keep-if "label == 'football'" -o sentences.parquet
+      nlpkit preprocess data/samples/news.jsonl --unit sentence --dedupe near:0.8 -o sentences.parquet
       nlpkit preprocess data/samples/news.jsonl --keep number,url --ngrams 1,2 --min-df 5 --steps
       nlpkit preprocess data/samples/news.jsonl --limit 2 -o - | head -c 300
     """

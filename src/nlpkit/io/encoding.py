@@ -146,8 +146,7 @@ def _pieces(sample: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
     for start in range(0, len(view), _PIECE):
         yield bytes(view[start : start + _PIECE])
     del view, sample
-    for chunk in rest:  # not `yield from`: ended early, that closes what it reads, whose sha256 is still wanted
-        yield chunk
+    yield from rest
 
 
 def _text(pieces: Iterator[bytes], path: str, name: str, errors: str) -> Iterator[str]:

@@ -261,7 +261,9 @@ class StoredBytes:
         self._chunks = self._unpacked()
 
     def __iter__(self) -> Iterator[bytes]:
-        return self
+        """Yield what is left. Not `self`: whoever ends a `yield from` early would close the file, whose hash is still wanted."""
+        while chunk := next(self, b""):
+            yield chunk
 
     def __next__(self) -> bytes:
         return next(self._chunks)
