@@ -23,8 +23,6 @@ _WHAT_TO_RUN = {
     "topic_terms": "nlpkit bertopic",
     "class_terms": "nlpkit ctfidf",
     "weights": "nlpkit tfidf",
-    "vocab": "nlpkit preprocess --save-vocab",
-    "phrases": "nlpkit preprocess --save-phrases",
     "term_frequencies": "nlpkit stats",
     "kwic": "nlpkit kwic",
 }
