@@ -66,19 +66,30 @@ def prune(
     least = bound(options.min_cf, n_tokens, name="min-cf", what="occurrences")
     most = bound(options.max_cf, n_tokens, name="max-cf", what="occurrences")
     seen = ~stopped & (cf > 0)
+    if least > most and seen.any():
+        raise UsageError(f"--min-cf is {least:g} and --max-cf {most:g} occurrences: no term can satisfy both")
     reasons[seen & ((df < low) | (cf < least))] = RARE
     reasons[seen & ((df > high) | (cf > most))] = FREQUENT
     kept = np.flatnonzero(seen & (reasons == KEPT))
     if not len(kept) and seen.any():
-        raise InputError(
-            f"no term is left of {len(cf)}: --min-df {min_df} and --max-df {options.max_df} "
-            f"prune all in {n_docs} documents; lower --min-df or raise --max-df"
-        )
+        raise _nothing_left(int(seen.sum()), n_docs, min_df, options)
     if options.max_vocab is not None and len(kept) > options.max_vocab:
         best = _most_frequent(kept, cf, df, options.max_vocab, strings)
         reasons[np.setdiff1d(kept, best)] = CAPPED
         kept = best
     return Pruned(reasons, kept.astype(np.int32), min_df)
+
+
+def _nothing_left(n_terms: int, n_docs: int, min_df: float, options: PreprocessOptions) -> InputError:
+    bounds, lower, higher = f"--min-df {min_df} and --max-df {options.max_df}", "--min-df", "--max-df"
+    if options.min_cf != 1 or options.max_cf != 1.0:
+        bounds = (
+            f"--min-df {min_df}, --max-df {options.max_df}, --min-cf {options.min_cf} and --max-cf {options.max_cf}"
+        )
+        lower, higher = "--min-df or --min-cf", "--max-df or --max-cf"
+    return InputError(
+        f"no term is left of {n_terms}: {bounds} prune all in {n_docs} documents; lower {lower} or raise {higher}"
+    )
 
 
 def _most_frequent(
