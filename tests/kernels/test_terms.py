@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -94,7 +95,7 @@ def expanded(batches: list[list[list[int]]], terms_of: list[list[int]]) -> tuple
             offsets_of(codes), flat(codes), local, ids, starts, flat_terms, cf, df, last, len(found), offsets, out
         )
         assert n == room == offsets[-1]
-        found += [out[a:b].tolist() for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
+        found += [out[a:b].tolist() for a, b in pairwise(offsets)]
     return found, cf.tolist(), df.tolist()
 
 
@@ -137,6 +138,6 @@ def test_renumbering_as_plainly(documents: list[list[int]], new_ids: list[int]) 
     offsets, ids = offsets_of(documents), flat(documents)
     out_offsets, out = np.zeros(len(offsets), np.int64), np.empty(len(ids), np.int32)
     n = map_ids(offsets, ids, np.array(new_ids, np.int32), out_offsets, out)
-    found = [out[a:b].tolist() for a, b in zip(out_offsets[:-1], out_offsets[1:], strict=True)]
+    found = [out[a:b].tolist() for a, b in pairwise(out_offsets)]
     assert found == plain.mapped(documents, new_ids)
     assert n == sum(map(len, found))
