@@ -95,7 +95,10 @@ def _nothing_left(n_terms: int, n_docs: int, min_df: float, options: PreprocessO
 def _most_frequent(
     kept: LongArray, cf: LongArray, df: LongArray, n: int, strings: Callable[[LongArray], Sequence[str]]
 ) -> LongArray:
-    """Return the n terms of most occurrences, then most documents, then first in the alphabet, by id."""
+    """Return the n terms of most occurrences, then most documents, then first in the alphabet, by id.
+
+    scikit-learn's max_features leaves the order of equals to a sort that is not stable, and so to the machine.
+    """
     if n < 1:
         raise UsageError(f"--max-vocab {n}: a vocabulary has at least one term")
     worst = np.sort(cf[kept])[-n]
@@ -151,5 +154,8 @@ def df_bounds(n_docs: int, *, min_df: float, max_df: float) -> tuple[float, floa
     low = bound(min_df, n_docs, name="min-df")
     high = bound(max_df, n_docs, name="max-df")
     if low > high:
-        raise UsageError(f"--min-df is {low:g} documents and --max-df {high:g}: no term can satisfy both")
+        raise UsageError(
+            f"documents: {n_docs:,}; --min-df asks for {low:g} of them at least, --max-df for {high:g} at most: "
+            "no term can satisfy both"
+        )
     return low, high
