@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from nlpkit.errors import InputError, missing_column
+from nlpkit.errors import ColumnError, InputError, missing_column
 from nlpkit.io.artifacts import write_table
 from nlpkit.io.atomic import atomic_file
 from nlpkit.io.wordlists import numbered_lines
@@ -21,7 +21,8 @@ def read_vocabulary(path: Path) -> tuple[str, ...]:
     Lines may hold spaces (n-grams); empty ones and those that begin with # are left out.
 
     Raises:
-        InputError: the file cannot be read, has no term, or one twice; ColumnError: Parquet without a column term.
+        InputError: the file cannot be read, has no term, an empty one, or one twice; ColumnError: Parquet without a
+            column term of text.
     """
     try:
         with path.open("rb") as file:
@@ -47,11 +48,16 @@ def _of_table(path: Path) -> list[str]:
         names = pq.read_schema(path).names
         if "term" not in names:
             raise missing_column(str(path), "term", names)
-        terms = pq.read_table(path, columns=["term"]).column("term").cast(pa.string()).to_pylist()
+        column = pq.read_table(path, columns=["term"]).column("term")
     except pa.ArrowException as error:
         raise InputError(f"{path} is not a readable Parquet file: {str(error).splitlines()[0]}") from None
-    if None in terms:
-        raise InputError(f"vocabulary {path}: a term is null")
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)):
+        raise ColumnError(f"vocabulary {path}: the column 'term' holds {kind}, not text")
+    terms = column.to_pylist()
+    for unusable, what in ((None, "null"), ("", "empty")):
+        if unusable in terms:
+            raise InputError(f"vocabulary {path}: a term is {what}, that of row {terms.index(unusable) + 1}")
     return list(terms)
 
 
