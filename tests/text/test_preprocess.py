@@ -140,7 +140,7 @@ def test_no_batches_are_an_error() -> None:
 def test_an_unknown_language_is_an_error_before_the_first_document() -> None:
     for options in (PreprocessOptions(language="klingon"), PreprocessOptions(stop_words="en,klingon")):
         with pytest.raises(UsageError, match="klingon"):
-            Preprocessor(options).encode(pa.array(["a"]))
+            list(Preprocessor(options).encode_all([pa.record_batch({"text": pa.array(["a"])})]))
 
 
 def test_a_corpus_without_a_word() -> None:

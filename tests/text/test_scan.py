@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlpkit.kernels import scan
-from nlpkit.text.tokenize import RawTokens, character_classes, cut_tokens, scan_runs, scan_tokens
+from nlpkit.text.tokenize import RawTokens, classes_of_engine, cut_tokens, scan_runs, scan_tokens
+from nlpkit.text.unicode_runs import character_classes
 from tests.strategies import corpora, repeatable
 
 # pieces that begin, go on with, or just miss every alternative of the pattern
@@ -108,6 +109,7 @@ def test_the_longest_tag(length: int) -> None:
 def test_the_classes_of_all_characters() -> None:
     """The table asks the engine about some planes only: no letter, mark, number or space may lie in the others."""
     classes = character_classes()
+    assert (classes == classes_of_engine()).all()
     for plane in range(0x40000, 0x110000, 0x10000):
         block = "".join(map(chr, range(plane, plane + 0x10000)))
         for inside, flag in ((r"\p{L}", scan.LETTER), (r"[\p{M}\p{L}\p{N}]", scan.IN), (r"\s", scan.SPACE)):

@@ -148,6 +148,7 @@ _register()
 
 def main() -> None:
     """Run the command line."""
+    console.settings.own_process = True
     _prepare_streams()
     for name in ("SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)

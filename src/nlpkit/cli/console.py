@@ -16,13 +16,17 @@ from nlpkit.plain import to_json
 
 @dataclass(slots=True)
 class Settings:
-    """How much to say; set once per process by the shared options of a command."""
+    """How much to say; set once per process by the shared options of a command.
+
+    own_process: nlpkit was started as a program, not called from one.
+    """
 
     quiet: bool = False
     verbose: bool = False
     debug: bool = False
     json: bool = False
     progress: bool | None = None
+    own_process: bool = False
 
 
 settings = Settings()

@@ -67,6 +67,10 @@ def preprocess_cli(
       nlpkit preprocess data/samples/news.jsonl --keep number,url --ngrams 1,2 --min-df 5 --steps
       nlpkit preprocess data/samples/news.jsonl --limit 2 -o - | head -c 300
     """
+    if tokens.language == "auto" and not side.steps and not run.dry_run:
+        from nlpkit.text.language import prepare_detection
+
+        prepare_detection()  # first of all: it goes on while the rest is loaded
     from nlpkit.cli.preprocess_run import make
     from nlpkit.io.atomic import check_target
 

@@ -69,7 +69,7 @@ def similar_words_cli(
     read: ReadFlags,
     run: RunFlags,
 ) -> None:
-    """Compare words, or find the words of a corpus nearest to them.
+    """Compare words, or find those of a corpus nearest to them.
 
     Jaccard, Dice, overlap and cosine of the sets of character n-grams, and Levenshtein distance (also divided by the
     length of the longer word). Two or more words give a table of all pairs; with --in the nearest words are found for

@@ -86,7 +86,7 @@ def stats_cli(
         ),
     ] = None,
 ) -> None:
-    """Count documents, tokens and types; fit the laws of Zipf and Heaps.
+    """Count words and documents; fit the laws of Zipf and Heaps.
 
     All words count, stop words too, unless the documents already have tokens: then these. Zipf's exponent is the most
     likely one, with its standard error and the largest gap between law and corpus; Heaps' law is fitted to the growth of

@@ -174,7 +174,6 @@ class TextFlags(TokenFlags):
 
     def options(self) -> PreprocessOptions:
         """Return the options of the core; raises as TokenFlags.options."""
-        from nlpkit.text.clean import Cleaner
         from nlpkit.text.kinds import check_kinds
         from nlpkit.text.phrases import parse_phrases
         from nlpkit.text.segment import SEGMENTERS
@@ -196,15 +195,15 @@ class TextFlags(TokenFlags):
         if keep and base.tokenizer != "words":
             raise UsageError("--keep belongs to the tokenizer words; leave --tokenizer and --token-pattern out")
         language = base.language if base.language not in ("auto", "none") else "en"
-        cleaner = Cleaner(
-            html=self.html,
-            replacements=None if self.replace is None else _rules(self.replace),
-            emoji=self.emoji,
-            emoji_language=language,
-        )
+        cleaner = None
+        if self.html or self.replace is not None or self.emoji != "keep":
+            from nlpkit.text.clean import Cleaner
+
+            rules = None if self.replace is None else _rules(self.replace)
+            cleaner = Cleaner(html=self.html, replacements=rules, emoji=self.emoji, emoji_language=language)
         made = replace(
             base,
-            cleaner=None if cleaner == Cleaner(emoji_language=language) else cleaner,
+            cleaner=cleaner,
             tokenizer="spacy" if spacy is not None else base.tokenizer,
             spacy=spacy,
             keep=keep,

@@ -15,16 +15,19 @@ from nlpkit.text.normalize import Normalizer, lower_case
 from nlpkit.text.options import PreprocessOptions
 from nlpkit.text.segment import segmenter
 from nlpkit.text.stopwords import elisions
-from nlpkit.text.tokenize import WORD_PATTERN, RawTokens, cut_tokens, scan_runs, scan_tokens
+from nlpkit.text.tokenize import WORD_PATTERN, RawTokens, cut_tokens, lower_texts, scan_runs, scan_tokens
 
 TOKENIZERS = ("words", "sklearn", "whitespace", "chars:N", "regex", "spacy")
-_CHARS = re.compile(r"chars:(\d+)(?:-(\d+))?")
+_CHARS = re.compile(r"chars:([0-9]+)(?:-([0-9]+))?")
 
 
 def check_tokenizer(name: str, pattern: str | None) -> None:
-    """Raises UsageError: no tokenizer is called that."""
+    """Raises UsageError: no tokenizer is called that, or its n-grams have no length."""
     if name not in TOKENIZERS and not _CHARS.fullmatch(name):
         raise UsageError(f"'{name}' is no tokenizer; there are {', '.join(TOKENIZERS)}")
+    low, high = character_ngrams(name) or (1, 1)
+    if not 1 <= low <= high:
+        raise UsageError(f"{name}: n-grams have at least one character, and the shortest comes first: chars:3-5")
     if (name == "regex") != (pattern is not None):
         raise UsageError("the tokenizer regex and --token-pattern go together")
 
@@ -44,7 +47,7 @@ def cutter(options: PreprocessOptions) -> Callable[[pa.Array], RawTokens]:
     if options.tokenizer == "sklearn":
         return partial(scan_runs, lower=options.lower)
     if options.tokenizer.startswith("chars"):
-        return partial(cut_tokens, pattern=r"\S|\s+")
+        return partial(_characters, lower=options.lower)
     if options.keep:
         return partial(cut_tokens, pattern="|".join([*keep_patterns(options.keep), WORD_PATTERN]))
     return partial(scan_tokens, lower=options.lower and not options.lemma, junk=False)
@@ -69,7 +72,7 @@ def normalizer(
             raise UsageError("--stem auto needs a language; name it with --language, or name the stemmer")
         stem = stemmer(languages[0] if options.stem == "auto" else options.stem)
     if options.tokenizer.startswith("chars"):
-        return partial(_character, lower=options.lower)
+        return _character
     if options.tokenizer not in ("words", "spacy"):
         return partial(_verbatim, lower=options.lower, lemma=lemma, stem=stem, is_stop=is_stop)
     return Normalizer(
@@ -118,8 +121,13 @@ def _verbatim(
     return (term,) if term else ()
 
 
-def _character(raw: str, *, lower: bool) -> tuple[str, ...]:
-    """A run of white space is one space, as in scikit-learn's analyzer='char'."""
-    if raw.isspace():
-        return (" ",)
-    return tuple(lower_case(raw)) if lower else (raw,)
+def _characters(texts: pa.Array, *, lower: bool) -> RawTokens:
+    """Cut texts (D,) into characters and runs of white space; lower: the whole text first, for the Σ that ends a word is ς."""
+    if lower:
+        texts = lower_texts(texts)
+    return cut_tokens(texts, r"\S|\s+")
+
+
+def _character(raw: str) -> tuple[str, ...]:
+    """A run of white space is one space, as in scikit-learn's analyzer='char', where one line break or tab alone stays."""
+    return (" ",) if raw.isspace() else (raw,)

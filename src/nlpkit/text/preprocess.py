@@ -8,6 +8,7 @@ The caller keeps the encoded batches between the passes (in memory, or spooled t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import TYPE_CHECKING
@@ -129,13 +130,22 @@ class Preprocessor:
             sample.extend(islice(texts, SAMPLE_DOCS - len(sample)))
             if len(sample) >= SAMPLE_DOCS or self.options.language != "auto":
                 break
-        self._start(sample)
-        if self._spacy is not None:
-            yield from self._with_spacy(chain(first, running), column)
+        everything = chain(first, running)
+        if self.options.spacy is not None:
+            self._start(sample)
+            yield from self._with_spacy(everything, column)
             return
-        cut = self._cut
-        for batch, raw in map_ahead(lambda b: cut(b.column(column)), chain(first, running), threads=threads):
-            yield batch, self._vocabulary.encode(raw)
+        cleaner = self.options.cleaner
+        with ThreadPoolExecutor(1, thread_name_prefix="nlpkit-language") as pool:
+            # the language is looked for while texts are cut, which does not depend on it
+            started = pool.submit(self._start, sample)
+            if cleaner is not None and cleaner.emoji == "words":
+                started.result()  # but the names of emoji do
+            cut = self._cutter()
+            for batch, raw in map_ahead(lambda b: cut(b.column(column)), everything, threads=threads):
+                started.result()
+                yield batch, self._vocabulary.encode(raw)
+            started.result()
 
     def _with_spacy(self, batches: TextBatches, column: str) -> Iterator[tuple[pa.RecordBatch, EncodedBatch]]:
         """Yield what a pipeline gives, in this thread; found entities are a column."""
@@ -145,12 +155,6 @@ class Preprocessor:
             found = self._spacy.cut(texts if self.options.cleaner is None else self.options.cleaner.clean(texts))
             encoded = self._vocabulary.encode(found.tokens)
             yield batch if found.entities is None else batch.append_column("entities", found.entities), encoded
-
-    def encode(self, texts: pa.Array) -> EncodedBatch:
-        """Return the texts (D,) of one batch as ids of the growing vocabulary; the first call decides the language."""
-        if self._vocab is None:
-            self._start([t[:SAMPLE_CHARS] for text in texts[:SAMPLE_DOCS] if (t := text.as_py())])
-        return self._vocabulary.encode(self._cut(texts))
 
     @property
     def terms(self) -> list[str]:
@@ -183,14 +187,17 @@ class Preprocessor:
 
             how, language = options.spacy, codes[0] if codes else None
             self._spacy = SpacyTokens(how.model, pos=how.pos, entities=how.entities, lemma=how.lemma, language=language)
-        cut = cutter(options)
-        self._cut: Callable[[pa.Array], RawTokens] = cut
+
+    def _cutter(self) -> Callable[[pa.Array], RawTokens]:
+        """Return what cleans and cuts texts; names of emoji are those of the language found."""
+        options, cut = self.options, cutter(self.options)
         cleaner = options.cleaner
-        if cleaner is not None:
-            if codes and options.language == "auto":
-                cleaner = replace(cleaner, emoji_language=codes[0])
-            clean = cleaner.clean
-            self._cut = lambda texts: cut(clean(texts))
+        if cleaner is None:
+            return cut
+        if self.languages and options.language == "auto":
+            cleaner = replace(cleaner, emoji_language=self.languages[0].code)
+        clean = cleaner.clean
+        return lambda texts: cut(clean(texts))
 
     def finish(self, again: Again | None = None) -> Finished:
         """Choose the terms that stay.

@@ -10,21 +10,20 @@ from __future__ import annotations
 import itertools
 import signal
 from dataclasses import dataclass
-from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 import pyarrow as pa
 
 from nlpkit.errors import UsageError
 from nlpkit.kernels import scan
 from nlpkit.kernels.terms import count_ids
 from nlpkit.text.bytestable import BytesTable
+from nlpkit.text.unicode_runs import character_classes
 from nlpkit.types import ByteArray, IntArray, LongArray
 
-# Importing polars makes Ctrl-C restart a read that waits (SA_RESTART): a command waiting for a pipe would not end.
-if hasattr(signal, "siginterrupt"):
-    signal.siginterrupt(signal.SIGINT, True)
+if TYPE_CHECKING:
+    import polars as pl
 
 # Inside a word: letters, marks, digits, joiners of Indic and Persian script, and the invisible hyphen.
 _IN = r"[\p{L}\p{M}\p{N}_\x{00AD}\x{200C}\x{200D}]"
@@ -93,7 +92,7 @@ def scan_runs(texts: pa.Array, *, least: int = 2, lower: bool = True) -> RawToke
     These are the tokens of scikit-learn's vectorizers, whose pattern is (?u)\\b\\w\\w+\\b. lower: the whole text first, as there.
     """
     if lower:
-        texts = pl.Series("text", texts, dtype=pl.String).str.to_lowercase().to_arrow()
+        texts = lower_texts(texts)
     return _scan(texts, _PLAIN, False, least)
 
 
@@ -128,15 +127,31 @@ def cut_tokens(texts: pa.Array, pattern: str = WORD_PATTERN) -> RawTokens:
     Raises:
         UsageError: the pattern is not one of that crate.
     """
-    series = pl.Series("text", texts, dtype=pl.String).fill_null("")
+    from polars.exceptions import ComputeError
+
+    series = _series(texts).fill_null("")
     try:
         found = series.str.extract_all(pattern).to_arrow()
-    except pl.exceptions.ComputeError as error:
+    except ComputeError as error:
         reason = " ".join(str(error).split())
         raise UsageError(f"the pattern '{pattern}' is no regular expression: {reason}") from None
     offsets = found.offsets.to_numpy(zero_copy_only=False).astype(np.int64)
     flat = found.values.slice(int(offsets[0]), int(offsets[-1] - offsets[0]))
     return encode_tokens(offsets - offsets[0], flat)
+
+
+def lower_texts(texts: pa.Array) -> pa.Array:
+    """Return the texts (D,) in lower case, as large_string; as Python's str.lower, but for the Unicode version."""
+    return _series(texts).str.to_lowercase().to_arrow()
+
+
+def _series(texts: pa.Array) -> pl.Series:
+    """Return texts as polars has them. Loading polars makes Ctrl-C restart a read that waits (SA_RESTART), which is undone."""
+    import polars as pl
+
+    if hasattr(signal, "siginterrupt"):
+        signal.siginterrupt(signal.SIGINT, True)
+    return pl.Series("text", texts, dtype=pl.String)
 
 
 def encode_tokens(offsets: LongArray, flat: pa.Array) -> RawTokens:
@@ -163,10 +178,12 @@ def string_buffers(texts: pa.Array) -> tuple[ByteArray, LongArray]:
     if not pa.types.is_large_string(texts.type):
         texts = texts.cast(pa.large_string())
     _, ends, data = texts.buffers()
-    if not len(texts):
-        return np.zeros(0, np.uint8), np.zeros(1, np.int64)
-    offsets = np.frombuffer(ends, np.int64)[texts.offset : texts.offset + len(texts) + 1]
-    return (np.frombuffer(data, np.uint8) if data else np.zeros(0, np.uint8)), offsets
+    offsets = np.zeros(1, np.int64)
+    if len(texts):
+        offsets = np.frombuffer(ends, np.int64)[texts.offset : texts.offset + len(texts) + 1]
+    found = np.frombuffer(data, np.uint8) if data and len(texts) else np.zeros(0, np.uint8)
+    found.flags.writeable = offsets.flags.writeable = False  # else a kernel is compiled for either kind
+    return found, offsets
 
 
 _PLAIN = np.arange(256, dtype=np.uint8)
@@ -177,14 +194,13 @@ _LOWER = np.where((_PLAIN >= 65) & (_PLAIN <= 90), _PLAIN + 32, _PLAIN).astype(n
 _ENDS = ' \t\n\r\v\f,;!?"()[]{}<>=/*#$^`~|\\'
 
 
-@cache
-def character_classes() -> ByteArray:
-    """Return the flags of every code point (0x110000,) uint8, as the engine of the patterns sees them: one Unicode version for both.
+def classes_of_engine() -> ByteArray:
+    """Return the flags of every code point (0x110000,) uint8 as the engine of the patterns sees them; see `unicode_runs`.
 
     Only planes 0 to 3 and the first of plane 14 are asked: the others have no letters (a test looks).
     """
     codes = np.concatenate([np.arange(0xD800), np.arange(0xE000, 0x40000), np.arange(0xE0000, 0xE1000)]).astype("<u4")
-    every = pl.Series([codes.tobytes().decode("utf-32-le")])
+    every = _series(pa.array([codes.tobytes().decode("utf-32-le")]))
     flags = np.zeros(0x110000, np.uint8)
     for inside, flag in (
         (r"\p{L}", scan.START | scan.IN | scan.LOCAL | scan.RUN | scan.LETTER),

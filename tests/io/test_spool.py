@@ -1,0 +1,29 @@
+"""Batches kept for a second pass: in memory, on disk, and both."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from nlpkit.io import spool as module
+from nlpkit.io.spool import spool_beside
+
+
+@pytest.mark.parametrize("memory", [0, 100, 10**9])
+def test_batches_come_back_in_order_as_often_as_asked(
+    memory: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MEMORY", memory)
+    batches = [
+        pa.record_batch({"id": [f"{i}"], "kind": pa.array(["ab"[i % 2]]).dictionary_encode(), "n": [[i] * i]})
+        for i in range(20)
+    ]
+    with spool_beside(str(tmp_path / "out.parquet")) as spool:
+        assert list(spool) == []
+        for batch in batches:
+            spool.write(batch)
+        for _ in range(2):
+            assert pa.Table.from_batches(spool).to_pylist() == pa.Table.from_batches(batches).to_pylist()
+    assert list(tmp_path.iterdir()) == []
