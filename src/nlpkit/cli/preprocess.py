@@ -12,6 +12,7 @@ from nlpkit.cli import console
 from nlpkit.cli.options import Inputs, OutputFlags, ReadFlags, RunFlags, command
 from nlpkit.cli.rows import RowFlags
 from nlpkit.cli.token_flags import TextFlags, TokenFlags
+from nlpkit.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,6 +42,15 @@ class SideFlags:
         Path | None,
         typer.Option(metavar="FILE", help="Table of the terms that went: term, cf, df, reason.", show_default=False),
     ] = None
+
+    def files(self) -> dict[str, Path]:
+        """Return the files to write by the option that names them."""
+        given = {
+            "--save-vocab": self.save_vocab,
+            "--save-phrases": self.save_phrases,
+            "--save-removed": self.save_removed,
+        }
+        return {option: path for option, path in given.items() if path is not None}
 
 
 def preprocess_cli(
@@ -72,7 +82,6 @@ def preprocess_cli(
 
         prepare_detection()  # first of all: it goes on while the rest is loaded
     from nlpkit.cli.preprocess_run import make
-    from nlpkit.io.atomic import check_target
 
     options, plan = tokens.options(), rows.plan()
     if side.steps:
@@ -84,10 +93,29 @@ def preprocess_cli(
         dry_run(inputs, read)
         return
     target = None if out.output is None and side.show is not None else out.target("docs.parquet")
-    sides = [path for path in (side.save_vocab, side.save_phrases, side.save_removed) if path is not None]
-    for path in sides if target in (None, "-") else [Path(str(target)), *sides]:
-        check_target(path, force=out.force)
+    _check_files(target, side, force=out.force)
     make(inputs, target, plan, options, side, read, run, force=out.force)
+
+
+def _check_files(target: str | None, side: SideFlags, *, force: bool) -> None:
+    """Refuse outputs that cannot be written or are named twice, before any work is done."""
+    from nlpkit.io.artifacts import dropped_path
+    from nlpkit.io.atomic import check_target
+
+    taken: dict[Path, str] = {}
+    if target is not None and target != "-":
+        check_target(Path(target), force=force)
+        taken = {Path(target).absolute(): "--output"}
+        dropped = dropped_path(target)
+        assert dropped is not None
+        taken[dropped.absolute()] = "the list of dropped rows"
+    for option, path in side.files().items():
+        if str(path) == "-":
+            raise UsageError(f"{option} -: only the documents go to stdout; give a file")
+        if path.absolute() in taken:
+            raise UsageError(f"{option} {path}: {taken[path.absolute()]} goes there already; give another file")
+        check_target(path, force=force)
+        taken[path.absolute()] = option
 
 
 def token_parameters(options: PreprocessOptions) -> dict[str, Any]:

@@ -59,14 +59,18 @@ def make(
                 sink.write(batch)
             n_rows += batch.num_rows
             empty += pc.sum(pc.equal(batch.column("tokens").value_lengths(), 0)).as_py() or 0
+        sides = _write_sides(side, found, block, stack, force=force)
     dropped = None if target is None else write_dropped(target, rows.dropped, block)
-    _write_sides(side, found, block, force=force)
+    for line in sides:
+        console.note(line)
     _say(rows, found, empty, dropped, stream)
     if shown and not run.json:
         _show(shown, to_stderr=target == "-")
     if target == "-":
         return
-    if target is not None:
+    if target is None:
+        console.note("no documents were written; give -o FILE to write them")
+    else:
         console.note(f"wrote {target}: {console.counted(n_rows, 'document')}; next: nlpkit bertopic {target} -o run/")
     if run.json:
         report = asdict(found.report)
@@ -111,33 +115,35 @@ def _until(terms: Sequence[str], chars: int) -> Iterator[str]:
         yield term
 
 
-def _write_sides(side: SideFlags, found: Finished, block: dict[str, Any], *, force: bool) -> None:
-    """Write the vocabulary, the phrases and the removed terms where they were asked for."""
+def _write_sides(
+    side: SideFlags, found: Finished, block: dict[str, Any], stack: ExitStack, *, force: bool
+) -> list[str]:
+    """Write the vocabulary, the phrases and the removed terms where they were asked for; return what to say of them.
+
+    They appear when the stack is closed, with the documents: all or none.
+    """
+    said = []
     if side.save_vocab is not None:
         from nlpkit.io.vocabularies import write_vocabulary
 
-        write_vocabulary(side.save_vocab, found.terms, found.cf, found.df, block, force=force)
-        console.note(f"wrote {side.save_vocab}: {console.counted(len(found.terms), 'term')}; use it with --vocab")
+        part = stack.enter_context(atomic_file(side.save_vocab, force=force))
+        write_vocabulary(part, found.terms, found.cf, found.df, block, force=force)
+        said.append(f"wrote {side.save_vocab}: {console.counted(len(found.terms), 'term')}; use it with --vocab")
     if side.save_phrases is not None and found.phrases is not None:
         from nlpkit.io.phrase_files import write_phrases
 
-        write_phrases(side.save_phrases, found.phrases, block, force=force)
-        console.note(
-            f"wrote {side.save_phrases}: {console.counted(len(found.phrases), 'phrase')}; use it with --phrase-file"
-        )
+        part = stack.enter_context(atomic_file(side.save_phrases, force=force))
+        write_phrases(part, found.phrases, block, force=force)
+        count = console.counted(len(found.phrases), "phrase")
+        said.append(f"wrote {side.save_phrases}: {count}; use it with --phrase-file")
     if side.save_removed is not None:
         removed = found.removed()
-        table = pa.table(
-            {
-                "term": pa.array(removed.terms, pa.string()),
-                "cf": removed.cf,
-                "df": removed.df,
-                "reason": removed.reasons,
-            }
-        )
-        with atomic_file(Path(side.save_removed), force=force) as part:
-            write_table(part, table, {**block, "kind": "removed_terms"})
-        console.note(f"wrote {side.save_removed}: {console.counted(table.num_rows, 'term')} that went, with the reason")
+        terms = pa.array(removed.terms, pa.string())
+        table = pa.table({"term": terms, "cf": removed.cf, "df": removed.df, "reason": removed.reasons})
+        part = stack.enter_context(atomic_file(side.save_removed, force=force))
+        write_table(part, table, {**block, "kind": "removed_terms"})
+        said.append(f"wrote {side.save_removed}: {console.counted(table.num_rows, 'term')} that went, with the reason")
+    return said
 
 
 _STAGES = {"where": "do not match --where", "keep-if": "do not fulfil --keep-if", "dedupe": "are duplicates"}
