@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -83,8 +84,25 @@ class TokenFlags:
                 raise UsageError("--token-pattern and --tokenizer both say how texts are cut; keep one")
             tokenizer = "regex"
         check_tokenizer(tokenizer, self.token_pattern)
+        if tokenizer == "spacy":
+            raise UsageError("--tokenizer spacy: name the pipeline instead, nlpkit preprocess --spacy MODEL (or auto)")
         characters = tokenizer.startswith("chars")
         stop, extra, patterns = _stop_words("none" if characters and self.stop_words == "auto" else self.stop_words)
+        sizes = ngram_range(self.ngrams)
+        if characters:
+            _refuse(
+                {"--ngrams": sizes != (1, 1), "--stop-words": (stop, extra, patterns) != ("none", frozenset(), ())},
+                f"is about words, and --tokenizer {tokenizer} makes n-grams of characters; keep one",
+            )
+        if self.vocab is not None:
+            _refuse(
+                {
+                    "--min-df": self.min_df != "auto",
+                    "--max-df": self.max_df != "1.0",
+                    "--max-vocab": self.max_vocab is not None,
+                },
+                _KEEPS_ALL,
+            )
         return PreprocessOptions(
             language=self.language if self.language in ("auto", "none") else language_code(self.language),
             tokenizer=tokenizer,
@@ -93,7 +111,7 @@ class TokenFlags:
             extra_stop_words=extra,
             stop_patterns=patterns,
             lower=self.lower,
-            ngrams=ngram_range(self.ngrams),
+            ngrams=sizes,
             min_df=None if self.min_df == "auto" else bound(self.min_df, "--min-df"),
             max_df=bound(self.max_df, "--max-df"),
             max_vocab=self.max_vocab,
@@ -192,8 +210,7 @@ class TextFlags(TokenFlags):
         if spacy is not None and base.tokenizer != "words":
             raise UsageError("spaCy cuts texts by its own rules; leave --tokenizer and --token-pattern out")
         keep = check_kinds(k.strip() for k in (self.keep or "").split(",") if k.strip())
-        if keep and base.tokenizer != "words":
-            raise UsageError("--keep belongs to the tokenizer words; leave --tokenizer and --token-pattern out")
+        self._check_together(base.tokenizer)
         language = base.language if base.language not in ("auto", "none") else "en"
         cleaner = None
         if self.html or self.replace is not None or self.emoji != "keep":
@@ -218,6 +235,31 @@ class TextFlags(TokenFlags):
         )
         return made if self.phrase_file is None else replace(made, phrase_table=_phrases(self.phrase_file, made))
 
+    def _check_together(self, tokenizer: str) -> None:
+        """Raise UsageError for an option that nothing would come of beside another."""
+        if tokenizer != "words":
+            _refuse(
+                {"--keep": self.keep, "--segment": self.segment != "auto", "--min-length": self.min_length != 2},
+                "belongs to the tokenizer words; leave --tokenizer and --token-pattern out",
+            )
+        if tokenizer.startswith("chars"):
+            _refuse(
+                {
+                    "--lemma": self.lemma != "none",
+                    "--stem": self.stem != "none",
+                    "--phrases": self.phrases,
+                    "--phrase-file": self.phrase_file,
+                },
+                f"is about words, and --tokenizer {tokenizer} makes n-grams of characters; keep one",
+            )
+        if self.vocab is not None:
+            _refuse({"--min-cf": self.min_cf != "1", "--max-cf": self.max_cf != "1.0"}, _KEEPS_ALL)
+        if self.entities:
+            _refuse(
+                {"--html": self.html, "--replace": self.replace, "--emoji": self.emoji != "keep"},
+                "changes the text that is cut, and --entities tells places in the text as it is; keep one",
+            )
+
     def _spacy(self) -> SpacyOptions | None:
         from nlpkit.text.options import SpacyOptions
         from nlpkit.text.spacy_tokens import parse_pos
@@ -226,6 +268,16 @@ class TextFlags(TokenFlags):
             return None
         pos = frozenset[str]() if self.pos is None else parse_pos(self.pos)
         return SpacyOptions(self.spacy or "auto", pos, self.entities, self.lemma == "spacy")
+
+
+_KEEPS_ALL = "prunes terms, and --vocab keeps its terms whatever their frequency; keep one"
+
+
+def _refuse(given: Mapping[str, object], why: str) -> None:
+    """Raise UsageError for the first option that is given."""
+    option = next((name for name, value in given.items() if value), None)
+    if option is not None:
+        raise UsageError(f"{option} {why}")
 
 
 def _stop_words(given: str) -> tuple[str, frozenset[str], tuple[str, ...]]:
@@ -308,6 +360,10 @@ def _phrases(path: Path, options: PreprocessOptions) -> PhraseTable:
     how = replace(options, language="en" if options.language == "auto" else options.language, stop_words="none")
 
     def split(line: str) -> list[str]:
+        if options.language == "auto" and (options.lemma or options.stem == "auto"):
+            raise UsageError(
+                f"--phrase-file {path}: its words need a language for their base forms or stems; name it with --language"
+            )
         work = Preprocessor(how)
         encoded = [e for _, e in work.encode_all([pa.record_batch({"text": pa.array([line])})])]
         return [work.terms[i] for i in encoded[0].term_ids.tolist()]

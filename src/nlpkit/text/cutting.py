@@ -87,6 +87,12 @@ def normalizer(
     )
 
 
+def needs_language(options: PreprocessOptions) -> bool:
+    """Tell whether anything depends on the language of the texts."""
+    by_word = options.tokenizer in ("words", "spacy") or options.stop_words == "auto" or options.lemma
+    return by_word or options.stem == "auto" or (options.cleaner is not None and options.cleaner.emoji == "words")
+
+
 def plain_tokens(options: PreprocessOptions) -> str:
     """Tell which tokens are terms as they stand, so that no Python looks at them: see `Vocabulary`."""
     if options.lemma or options.stem != "none":

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from nlpkit.errors import InputError
 from nlpkit.parallel import map_ahead
-from nlpkit.text.cutting import character_ngrams, cutter, normalizer, plain_tokens
+from nlpkit.text.cutting import character_ngrams, cutter, needs_language, normalizer, plain_tokens
 from nlpkit.text.language import (
     SAMPLE_CHARS,
     SAMPLE_DOCS,
@@ -119,7 +119,8 @@ class Preprocessor:
         Raises:
             MissingError: a package or model that the options need is not installed.
         """
-        if self.options.language == "auto":
+        detects = self.options.language == "auto" and needs_language(self.options)
+        if detects:
             prepare_detection()
         running = iter(batches)
         first: list[pa.RecordBatch] = []
@@ -128,7 +129,7 @@ class Preprocessor:
             first.append(batch)
             texts = (t[:SAMPLE_CHARS] for text in batch.column(column) if (t := text.as_py()))
             sample.extend(islice(texts, SAMPLE_DOCS - len(sample)))
-            if len(sample) >= SAMPLE_DOCS or self.options.language != "auto":
+            if len(sample) >= SAMPLE_DOCS or not detects:
                 break
         everything = chain(first, running)
         if self.options.spacy is not None:
@@ -170,7 +171,7 @@ class Preprocessor:
         """Decide the languages, and with them everything that depends on one."""
         options = self.options
         if options.language == "auto":
-            self.languages = detect_languages(sample)
+            self.languages = detect_languages(sample) if needs_language(options) else ()
         elif options.language != "none":
             self.languages = (LanguageShare(language_code(options.language), 1.0),)
         codes = tuple(share.code for share in self.languages)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from nlpkit.errors import UsageError
 from nlpkit.kernels import scan
@@ -92,8 +93,17 @@ def scan_runs(texts: pa.Array, *, least: int = 2, lower: bool = True) -> RawToke
     These are the tokens of scikit-learn's vectorizers, whose pattern is (?u)\\b\\w\\w+\\b. lower: the whole text first, as there.
     """
     if lower:
-        texts = lower_texts(texts)
-    return _scan(texts, _PLAIN, False, least)
+        texts = _lower_other_letters(texts)
+    return _scan(texts, _LOWER if lower else _PLAIN, False, least)
+
+
+def _lower_other_letters(texts: pa.Array) -> pa.Array:
+    """Return the texts (D,) with those in lower case that have more than ASCII; the scanner does the others as it goes."""
+    mixed = pc.fill_null(pc.not_equal(pc.binary_length(texts), pc.utf8_length(texts)), False)
+    if not pc.any(mixed).as_py():
+        return texts
+    lowered = [text.lower() for text in texts.filter(mixed).to_pylist()]
+    return pc.replace_with_mask(texts, mixed, pa.array(lowered, texts.type))
 
 
 def _scan(texts: pa.Array, fold: ByteArray, junk: bool, least: int) -> RawTokens:
