@@ -35,7 +35,8 @@ def _rows(plan: RowPlan) -> list[tuple[str, str, str]]:
     if plan.dedupe is not None:
         steps.append(("duplicates", f"drop all but the first ({plan.dedupe})", "--dedupe"))
     if plan.unit is not None:
-        steps.append(("units", f"a row for each {plan.unit}", "--unit"))
+        size = f" of {plan.unit.size:,} words" if plan.unit.size else ""
+        steps.append(("units", f"a row for each {plan.unit.kind}{size}", "--unit"))
     return steps
 
 
@@ -55,50 +56,64 @@ def _texts(options: PreprocessOptions) -> list[tuple[str, str, str]]:
 
 
 def _words(options: PreprocessOptions) -> list[tuple[str, str, str]]:
-    steps = [("cut", _cut(options), "--token-pattern" if options.pattern else "--tokenizer")]
+    lower = ("lower case", "every letter", "--no-lower")
+    first = options.tokenizer == "sklearn" or options.tokenizer.startswith("chars")  # as in scikit-learn
+    steps = [lower] if options.lower and first else []
+    steps.append(("cut", *_cut(options)))
     if options.spacy is not None:
         if options.spacy.pos:
             steps.append(("parts of speech", f"keep {', '.join(sorted(options.spacy.pos))}", "--pos"))
         if options.spacy.entities:
             steps.append(("entities", "column 'entities' of start, end, text, type", "--entities"))
+        if options.spacy.lemma:
+            steps.append(("lemmatise", "base forms of the pipeline in the place of words", "--lemma"))
     if options.tokenizer in ("words", "spacy"):
-        kinds = ", ".join(k for k in ("url", "email", "hashtag", "mention", "number", "emoji") if k not in options.keep)
-        kept = f"; whole: {', '.join(sorted(options.keep))}" if options.keep else ""
-        steps.append(("drop", f"tags, punctuation, words without a letter; {kinds}{kept}", "--keep"))
-        steps.append(("unspaced scripts", f"Chinese, Japanese, Thai: {options.segment}", "--segment"))
-        steps.append(("Unicode", "NFC, plain apostrophes and hyphens, no invisible characters", ""))
-        steps.append(("short words", f"drop those under {options.min_length} characters", "--min-length"))
-    if options.lower:
-        steps.append(("lower case", "every term", "--no-lower"))
-    if options.lemma or (options.spacy is not None and options.spacy.lemma):
-        how = "of the spaCy pipeline" if options.spacy is not None and options.spacy.lemma else "by dictionary"
-        steps.append(
-            ("lemmatise", f"base forms {how}, once for each distinct word; stop words stay as they are", "--lemma")
-        )
+        steps += _kinds(options)
+    if options.lower and not first:
+        steps.append(lower)
+    if options.lemma:
+        steps.append(("lemmatise", "base forms by dictionary; stop words stay as they are", "--lemma"))
     if options.stem != "none":
-        steps.append(("stem", "Snowball of the language" if options.stem == "auto" else options.stem, "--stem"))
+        how = "Snowball of the language" if options.stem == "auto" else options.stem
+        steps.append(("stem", f"{how}; stop words stay as they are", "--stem"))
     return steps
 
 
-def _cut(options: PreprocessOptions) -> str:
+def _kinds(options: PreprocessOptions) -> list[tuple[str, str, str]]:
+    """What becomes of tokens that are no plain words."""
+    dropped = ", ".join(k for k in ("url", "email", "number", "emoji") if k not in options.keep)
+    signs = " and ".join(f"{k}s" for k in ("hashtag", "mention") if k not in options.keep)
+    bare = f"; {signs} lose their sign" if signs and options.tokenizer == "words" else ""
+    steps = [("drop", f"punctuation, tags{', ' if dropped else ''}{dropped}{bare}", "--keep")]
+    if options.keep:
+        steps.append(("keep whole", ", ".join(sorted(options.keep)), "--keep"))
+    segments = {"words": "words by a segmenter", "characters": "every character"}
+    how = segments.get(options.segment, "pairs of Chinese and triples of Thai characters")
+    if options.spacy is None:
+        steps.append(("unspaced scripts", how, "--segment"))
+    steps.append(("Unicode", "NFC, plain apostrophes and hyphens, no invisible characters", ""))
+    steps.append(("short words", f"drop those under {options.min_length} characters", "--min-length"))
+    return steps
+
+
+def _cut(options: PreprocessOptions) -> tuple[str, str]:
+    """What cuts, and the option that says so."""
     if options.pattern is not None:
-        return f"every match of {options.pattern}"
+        return f"every match of {options.pattern}", "--token-pattern"
     if options.spacy is not None:
-        return f"by the spaCy pipeline {options.spacy.model}"
-    return {
+        model = options.spacy.model
+        return f"by the spaCy pipeline {'of the language' if model == 'auto' else model}", "--spacy"
+    what = {
         "words": "Unicode words; don't, AT&T, state-of-the-art and U.S.A. stay whole",
         "sklearn": "runs of at least two letters, digits and underscores",
         "whitespace": "at white space",
-    }.get(options.tokenizer, f"character n-grams ({options.tokenizer.partition(':')[2]})")
+    }.get(options.tokenizer, f"n-grams of {options.tokenizer.partition(':')[2]} characters; white space is one space")
+    return what, "--tokenizer"
 
 
 def _vocabulary(options: PreprocessOptions) -> list[tuple[str, str, str]]:
-    stop = {"auto": "those of the language", "none": "none"}.get(options.stop_words, f"those of {options.stop_words}")
-    if options.extra_stop_words or options.stop_patterns:
-        stop += f", {len(options.extra_stop_words)} words and {len(options.stop_patterns)} patterns of files"
-    steps = [("find stop words", stop, "--stop-words")]
-    if options.auto_stop is not None:
-        steps.append(("", f"and terms in more than {options.auto_stop:.3g} of the documents", "--auto-stop"))
+    steps = _stop_words(options)
+    drops = bool(steps)
     if options.phrases is not None:
         p = options.phrases
         what = (
@@ -106,24 +121,49 @@ def _vocabulary(options: PreprocessOptions) -> list[tuple[str, str, str]]:
         )
         steps.append(("phrases", f"{what}; no stop word begins or ends one", "--phrases"))
     if options.phrase_table is not None:
-        steps.append(("phrases", f"join {len(options.phrase_table)} given ones", "--phrase-file"))
-    steps.append(("drop stop words", "documents that become empty keep their row", "--stop-words"))
+        steps.append(("phrases", f"join {len(options.phrase_table):,} given ones", "--phrase-file"))
+    if drops:
+        steps.append(("drop stop words", "documents that become empty keep their row", "--stop-words"))
     if options.ngrams != (1, 1):
         low, high = options.ngrams
-        steps.append(("n-grams", f"{low} to {high} terms that are neighbours without the stop words", "--ngrams"))
+        sizes = f"{low}" if low == high else f"{low} to {high}"
+        steps.append(
+            ("n-grams", f"{sizes} terms that are neighbours {'without the stop words' * drops}".strip(), "--ngrams")
+        )
     if options.vocab is not None:
         steps.append(("vocabulary", f"keep these {len(options.vocab):,} terms and no others", "--vocab"))
         return steps
-    low_df = "2 from 100 documents on, else 1" if options.min_df is None else _bound(options.min_df)
-    steps.append(("rare terms", f"drop those in fewer documents than {low_df}", "--min-df"))
-    steps.append(("frequent terms", f"drop those in more documents than {_bound(options.max_df)}", "--max-df"))
-    if options.min_cf != 1 or options.max_cf != 1.0:
-        low_cf, high_cf = _bound(options.min_cf), _bound(options.max_cf)
-        steps.append(("occurrences", f"drop terms under {low_cf} or over {high_cf}", "--min-cf --max-cf"))
+    low_df = "2 documents, if there are 100 or more" if options.min_df is None else _bound(options.min_df, "documents")
+    if options.min_df not in (0, 1):
+        steps.append(("rare terms", f"drop those in fewer than {low_df}", "--min-df"))
+    if options.max_df != 1.0 or isinstance(options.max_df, int):
+        steps.append(("frequent terms", f"drop those in more than {_bound(options.max_df, 'documents')}", "--max-df"))
+    if options.min_cf not in (0, 1) or isinstance(options.min_cf, float):
+        what = f"drop those with fewer than {_bound(options.min_cf, 'occurrences')}"
+        steps.append(("rare terms", what, "--min-cf"))
+    if options.max_cf != 1.0 or isinstance(options.max_cf, int):
+        what = f"drop those with more than {_bound(options.max_cf, 'occurrences')}"
+        steps.append(("frequent terms", what, "--max-cf"))
     if options.max_vocab is not None:
         steps.append(("size", f"keep the {options.max_vocab:,} most frequent terms", "--max-vocab"))
     return steps
 
 
-def _bound(value: float) -> str:
-    return f"{value:.4g} of all" if isinstance(value, float) else f"{value:,}"
+def _stop_words(options: PreprocessOptions) -> list[tuple[str, str, str]]:
+    steps = []
+    listed = {"auto": "those of the language", "none": ""}.get(options.stop_words, f"those of {options.stop_words}")
+    own = f"{len(options.extra_stop_words):,} words and {len(options.stop_patterns):,} patterns of files"
+    parts = [listed, own if options.extra_stop_words or options.stop_patterns else ""]
+    if options.language == "none" and options.stop_words == "auto":
+        parts = parts[1:]
+    if any(parts):
+        steps.append(("find stop words", " and ".join(part for part in parts if part), "--stop-words"))
+    if options.auto_stop is not None:
+        share = f"terms in more than {_bound(options.auto_stop, 'documents')}"
+        steps.append(("find stop words", share, "--auto-stop"))
+    return steps
+
+
+def _bound(value: float, what: str) -> str:
+    """Return a number, or a share, of documents or occurrences."""
+    return f"{100 * value:.4g} % of the {what}" if isinstance(value, float) else f"{value:,} {what}"

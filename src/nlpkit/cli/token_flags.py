@@ -207,8 +207,8 @@ class TextFlags(TokenFlags):
         if self.auto_stop is not None and not 0 <= self.auto_stop <= 1:
             raise UsageError(f"--auto-stop {self.auto_stop}: a share of the documents lies in 0.0 … 1.0")
         spacy = self._spacy()
-        if spacy is not None and base.tokenizer != "words":
-            raise UsageError("spaCy cuts texts by its own rules; leave --tokenizer and --token-pattern out")
+        if spacy is not None and (base.tokenizer != "words" or self.segment != "auto"):
+            raise UsageError("spaCy cuts texts by its own rules; leave --tokenizer, --token-pattern and --segment out")
         keep = check_kinds(k.strip() for k in (self.keep or "").split(",") if k.strip())
         self._check_together(base.tokenizer)
         language = base.language if base.language not in ("auto", "none") else "en"
@@ -352,20 +352,35 @@ def _rules(path: Path):  # type: ignore[no-untyped-def]
 
 def _phrases(path: Path, options: PreprocessOptions) -> PhraseTable:
     """Return the phrases of a file, its lines cut as the documents are."""
+    from nlpkit.io.phrase_files import read_phrases
+
+    lines: list[str] = []
+
+    def collect(line: str) -> tuple[str, str]:
+        lines.append(line)
+        return line, line
+
+    found = read_phrases(path, collect)
+    if not lines:  # a table: its phrases are terms already
+        return found
+    if options.language == "auto" and (options.lemma or options.stem == "auto"):
+        raise UsageError(
+            f"--phrase-file {path}: its words need a language for their base forms or stems; name it with --language"
+        )
+    cut = _cut_lines(lines, options)
+    return read_phrases(path, cut.__getitem__)
+
+
+def _cut_lines(lines: list[str], options: PreprocessOptions) -> dict[str, list[str]]:
+    """Return the terms of each line."""
+    import numpy as np
     import pyarrow as pa
 
-    from nlpkit.io.phrase_files import read_phrases
     from nlpkit.text.preprocess import Preprocessor
 
-    how = replace(options, language="en" if options.language == "auto" else options.language, stop_words="none")
-
-    def split(line: str) -> list[str]:
-        if options.language == "auto" and (options.lemma or options.stem == "auto"):
-            raise UsageError(
-                f"--phrase-file {path}: its words need a language for their base forms or stems; name it with --language"
-            )
-        work = Preprocessor(how)
-        encoded = [e for _, e in work.encode_all([pa.record_batch({"text": pa.array([line])})])]
-        return [work.terms[i] for i in encoded[0].term_ids.tolist()]
-
-    return read_phrases(path, split)
+    language = "en" if options.language == "auto" else options.language
+    work = Preprocessor(replace(options, language=language, stop_words="none"))
+    encoded = next(e for _, e in work.encode_all([pa.record_batch({"text": pa.array(lines, pa.string())})]))
+    terms = work.terms
+    parts = np.split(encoded.term_ids, encoded.offsets[1:-1])
+    return {line: [terms[i] for i in ids.tolist()] for line, ids in zip(lines, parts, strict=True)}
