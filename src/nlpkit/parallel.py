@@ -7,6 +7,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -15,11 +16,14 @@ R = TypeVar("R")
 _WAIT = 0.1  # seconds after which a full queue looks whether anybody still wants what is in it
 
 
-def ahead(items: Iterable[T], *, depth: int = 2) -> Iterator[T]:
+def ahead(items: Iterable[T], *, depth: int = 2, join: bool = False) -> Iterator[T]:
     """Yield the items of an iterable that a thread of its own runs through, at most `depth` items ahead.
 
     An error of the iterable is raised where the item would have come. Closing the generator ends the thread when its
     current item is there; a thread that waits for input that never comes does not hold up the end of the process.
+
+    Args:
+        join: closing waits for the thread, so that what it reads can be used again; not for input that may never come.
     """
     waiting: queue.Queue[tuple[bool, T | BaseException | None]] = queue.Queue(depth)
     stop = threading.Event()
@@ -56,6 +60,11 @@ def ahead(items: Iterable[T], *, depth: int = 2) -> Iterator[T]:
                 return
     finally:
         stop.set()
+        with suppress(queue.Empty):
+            while True:
+                waiting.get_nowait()  # room, so that the thread need not wait to see that it can stop
+        if join:
+            thread.join()
 
 
 def map_ahead(function: Callable[[T], R], items: Iterable[T], *, threads: int) -> Iterator[tuple[T, R]]:

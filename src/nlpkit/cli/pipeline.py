@@ -119,7 +119,7 @@ def tokenized(
                 plain = batch.select([n for n in batch.schema.names if n != CODES])
                 yield add_column(plain, "tokens", column)
 
-        yield schema, finished(), found
+        yield schema, ahead(finished(), join=True), found
 
 
 def codes_array(encoded: EncodedBatch) -> pa.ListArray:

@@ -24,6 +24,7 @@ from typing import Any, BinaryIO, Self
 import zstandard
 
 from nlpkit.errors import InputError, UsageError
+from nlpkit.parallel import ahead
 
 FORMATS = {
     ".jsonl": "jsonl",
@@ -316,7 +317,9 @@ class StoredBytes:
             raise InputError(f"{self.path} is named {named} but {found}: cut off, or not packed at all; fetch it again")
         self.packed = kind is not None
         if kind is not None:
-            yield from _members(chain((first,), stored), self.path, *kind)
+            members = _members(chain((first,), stored), self.path, *kind)
+            # zlib and the others release the GIL: a file is unpacked while its rows are read
+            yield from ahead(members, depth=4, join=True) if self._whole and len(first) == _CHUNK else members
         elif first:
             yield first
             yield from stored
