@@ -149,21 +149,21 @@ def found_parameters(report: PreprocessReport) -> dict[str, Any]:
     }
 
 
-def say_tokens(report: PreprocessReport) -> None:
-    """Say in one line what preprocess did, and warn when common words stay in for want of a list."""
-    languages = ", ".join(f"{s.code} {s.share:.0%}" for s in report.languages) or "none"
+def say_tokens(report: PreprocessReport, options: PreprocessOptions | None = None) -> None:
+    """Say in one line what preprocess did, and warn when common words stay in for want of a list that was wanted."""
+    languages = ", ".join(f"{s.code} {s.share:.0%}" for s in report.languages if s.code != NO_LANGUAGE) or "none"
     out = []
     if report.stop_word_languages or report.n_stop_tokens:
         lists = ", ".join(report.stop_word_languages)
         out.append(f"{console.counted(report.n_stop_tokens, 'stop word')}{f' ({lists})' if lists else ''}")
     if report.n_rare_terms:
-        out.append(
-            f"{console.counted(report.n_rare_terms, 'term')} in fewer than {_bound_text(report.min_df)} documents"
-        )
+        also = "" if options is None or options.min_cf in (0, 1) else " or under --min-cf"
+        rare = f"in fewer than {_bound_text(report.min_df)}{also}"
+        out.append(f"{console.counted(report.n_rare_terms, 'term')} {rare}")
     if report.n_frequent_terms:
-        out.append(
-            f"{console.counted(report.n_frequent_terms, 'term')} in more than {_bound_text(report.max_df)} documents"
-        )
+        also = "" if options is None or options.max_cf == 1.0 else " or over --max-cf"
+        frequent = f"in more than {_bound_text(report.max_df)}{also}"
+        out.append(f"{console.counted(report.n_frequent_terms, 'term')} {frequent}")
     if report.n_capped_terms:
         out.append(f"{console.counted(report.n_capped_terms, 'term')} beyond the most frequent")
     if report.n_foreign_terms:
@@ -174,18 +174,28 @@ def say_tokens(report: PreprocessReport) -> None:
         f"{console.counted(report.n_docs, 'document')}: {console.counted(report.n_tokens, 'token')}, "
         f"{console.counted(report.n_terms, 'different term')} (language: {languages}; left out: {', '.join(out) or 'nothing'})"
     )
+    if not report.n_stop_words and (options is None or options.stop_words == "auto"):
+        _warn_listless([s.code for s in report.languages])
+
+
+NO_LANGUAGE = "zxx"  # ISO 639-3 for what is in no language; the detector says so of codes and names
+
+
+def _warn_listless(codes: Sequence[str]) -> None:
     from nlpkit.text.language import has_stop_words
 
-    listless = [s.code for s in report.languages if not has_stop_words(s.code)]
-    if listless and not report.n_stop_words:
+    listless = [code for code in codes if not has_stop_words(code) and code != NO_LANGUAGE]
+    if listless:
         console.warn(
             f"there is no list of stop words for '{', '.join(listless)}': common words stay in; "
             "give one with --stop-words FILE, or prune with --max-df 0.5"
         )
+    elif NO_LANGUAGE in codes:
+        console.warn("no language was recognised: common words stay in; name it with --language, or give none")
 
 
 def _bound_text(bound: float) -> str:
-    return f"{bound:.3g} of all" if isinstance(bound, float) else console.count(bound)
+    return f"{100 * bound:.3g} % of the documents" if isinstance(bound, float) else f"{console.count(bound)} documents"
 
 
 def dry_run(inputs: Sequence[str], read: ReadFlags, *, embeds: bool = False) -> None:

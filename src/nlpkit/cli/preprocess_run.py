@@ -63,7 +63,7 @@ def make(
     dropped = None if target is None else write_dropped(target, rows.dropped, block)
     for line in sides:
         console.note(line)
-    _say(rows, found, empty, dropped, stream)
+    _say(rows, found, empty, dropped, stream, options)
     if shown and not run.json:
         _show(shown, to_stderr=target == "-")
     if target == "-":
@@ -149,11 +149,18 @@ def _write_sides(
 _STAGES = {"where": "do not match --where", "keep-if": "do not fulfil --keep-if", "dedupe": "are duplicates"}
 
 
-def _say(rows: Rows, found: Finished, empty: int, dropped: Path | None, stream: DocumentStream) -> None:
+def _say(
+    rows: Rows,
+    found: Finished,
+    empty: int,
+    dropped: Path | None,
+    stream: DocumentStream,
+    options: PreprocessOptions,
+) -> None:
     for stage, count in rows.counts.items():
         if count:
             console.note(f"{console.counted(count, 'document')} left out: they {_STAGES[stage]}")
-    say_tokens(found.report)
+    say_tokens(found.report, options)
     if empty:
         keep = "keeps its row" if empty == 1 else "keep their rows"
         console.note(f"{console.counted(empty, 'document')} without a token {keep}")

@@ -152,11 +152,12 @@ class Rows:
 
         from nlpkit.io.corpora import DroppedRow
 
+        exact = seen.spec.threshold is None
         kept = np.ones(batch.num_rows, bool)
         ids = batch.column("id")
         for row, twin, similarity in seen.check(ids, batch.column("text")):
             kept[row] = False
-            how = "same text as" if similarity >= 1 else f"{similarity:.2f} similar to"
+            how = "same text as" if exact else f"{similarity:.2f} similar to"
             self._gone.append(DroppedRow(ids[row].as_py(), "dedupe", f"{how} {twin}"))
             self.counts["dedupe"] += 1
         return batch if kept.all() else batch.filter(pa.array(kept))
