@@ -6,6 +6,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import islice
 
 from nlpkit.errors import UsageError
 from nlpkit.text.stopwords import has_stop_words, stop_words
@@ -49,20 +50,21 @@ def detect_languages(texts: Iterable[str]) -> tuple[LanguageShare, ...]:
     Each of the first 300 texts with at least 20 letters votes with its first 1000 characters (py3langid, the model of
     Lui & Baldwin 2012). A corpus of very short texts votes as one text.
     """
+    from threadpoolctl import threadpool_limits
+
     classify = _classifier()
     weights: Counter[str] = Counter()
     short: list[str] = []
-    for number, text in enumerate(texts):
-        if number >= SAMPLE_DOCS:
-            break
-        piece = text[:SAMPLE_CHARS]
-        letters = sum(c.isalpha() for c in piece)
-        if letters >= 20:
-            weights[classify(piece)[0]] += letters
-        elif letters:
-            short.append(piece)
-    if not weights and short:
-        weights[classify(" ".join(short)[:SAMPLE_CHARS])[0]] += 1
+    with threadpool_limits(1, user_api="blas"):  # else it spins on every core for products of a few numbers
+        for text in islice(texts, SAMPLE_DOCS):
+            piece = text[:SAMPLE_CHARS]
+            letters = sum(map(str.isalpha, piece))
+            if letters >= 20:
+                weights[classify(piece)[0]] += letters
+            elif letters:
+                short.append(piece)
+        if not weights and short:
+            weights[classify(" ".join(short)[:SAMPLE_CHARS])[0]] += 1
     total = sum(weights.values())
     ranked = sorted(weights.items(), key=lambda item: (-item[1], item[0]))
     shares = tuple(LanguageShare(code, count / total) for code, count in ranked)
