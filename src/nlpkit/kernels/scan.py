@@ -22,6 +22,7 @@ ENDS = 64  # ASCII that ends a word whatever follows
 RUN = 128  # letters, numbers and the underscore
 
 TAG_LENGTH = 300
+LOW = (1 << 32) - 1
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -216,22 +217,24 @@ def _at_sign(text: Any, i: int, end: int, classes: Any) -> Any:
 @njit(cache=True, nogil=True)
 def scan_tokens(
     text: Any, offsets: Any, classes: Any, fold: Any, plain: Any, junk: bool, least: int,
-    slots: Any, hashes: Any, arena: Any, places: Any, counts: Any, codes: Any, doc_ends: Any, state: Any,
+    slots: Any, types: Any, arena: Any, codes: Any, doc_ends: Any, state: Any,
 ) -> bool:  # fmt: skip
     """Cut the texts text[offsets[d]:offsets[d+1]] (D,) of one UTF-8 buffer; return False when there is no room for one more type.
 
-    Called again with more room it goes on where it was: `state` holds the document, the byte in it, the tokens, the types.
+    Called again with more room it goes on where it was: `state` holds the document, the byte in it, the tokens, the types,
+    the bytes of the types. What is needed of a type at each of its tokens lies side by side: half a line of the cache.
 
     Args:
         plain: `fold` without folding, for tokens with an entity, which keep their case.
         junk: emit tags and addresses.
         least: above 0, other tokens are cut: runs of RUN characters that are at least so long.
-        slots, hashes, arena, places: the types so far, see `bytestable`.
-        counts: (·, 3) int32 occurrences and documents of each type, and 1 + the last document that holds it.
+        slots: a power of two, more than twice the types, of their numbers, -1 for free; arena: their bytes.
+        types: (·, 4) int64 FNV-1a hash; place in arena; bytes and, above 32 bits, 1 + the last document that holds it;
+            occurrences and, above 32 bits, documents.
         codes: (N,) int32 type of each token; doc_ends (D+1,) the tokens before the end of each document.
     """
-    d, i, n_tokens, n_types = state[0], state[1], state[2], state[3]
-    room, room_bytes, mask = min(len(hashes), len(counts)), len(arena), np.uint64(len(slots) - 1)
+    d, i, n_tokens, n_types, used = state[0], state[1], state[2], state[3], state[4]
+    room, room_bytes, mask = len(types), len(arena), np.uint64(len(slots) - 1)
     while d < len(offsets) - 1:
         end = offsets[d + 1]
         at, at_start, at_end = end, end, 0
@@ -297,41 +300,44 @@ def scan_tokens(
                 for j in range(i, after):
                     h = (h ^ np.uint64(how[text[j]])) * PRIME
             h ^= h >> np.uint64(32)
+            size = after - i
             slot = np.int64(h & mask)
             while True:
                 known = slots[slot]
                 if known < 0:
-                    if n_types == room or places[n_types] + after - i > room_bytes:
-                        state[0], state[1], state[2], state[3] = d, i, n_tokens, n_types
+                    if n_types == room or used + size > room_bytes:
+                        state[0], state[1], state[2], state[3], state[4] = d, i, n_tokens, n_types, used
                         return False
-                    used = places[n_types]
-                    for j in range(after - i):
+                    for j in range(size):
                         arena[used + j] = how[text[i + j]]
-                    places[n_types + 1] = used + after - i
-                    hashes[n_types] = h
+                    types[n_types, 0] = np.int64(h)
+                    types[n_types, 1] = used
+                    types[n_types, 2] = size
+                    types[n_types, 3] = 0
+                    used += size
                     slots[slot] = n_types
                     known = n_types
                     n_types += 1
                     break
-                start = places[known]
-                if hashes[known] == h and places[known + 1] - start == after - i:
+                if types[known, 0] == np.int64(h) and types[known, 2] & LOW == size:
+                    start = types[known, 1]
                     same = True
-                    for j in range(after - i):
+                    for j in range(size):
                         if arena[start + j] != how[text[i + j]]:
                             same = False
                             break
                     if same:
                         break
                 slot = (slot + 1) & np.int64(mask)
+            types[known, 3] += 1
+            if types[known, 2] >> 32 != d + 1:
+                types[known, 2] = size | (d + 1) << 32
+                types[known, 3] += 1 << 32
             codes[n_tokens] = known
             n_tokens += 1
-            counts[known, 0] += 1
-            if counts[known, 2] != d + 1:
-                counts[known, 2] = d + 1
-                counts[known, 1] += 1
             i = after
         d += 1
         doc_ends[d] = n_tokens
         i = end
-    state[0], state[1], state[2], state[3] = d, i, n_tokens, n_types
+    state[0], state[1], state[2], state[3], state[4] = d, i, n_tokens, n_types, used
     return True

@@ -18,8 +18,8 @@ import pyarrow.compute as pc
 
 from nlpkit.errors import UsageError
 from nlpkit.kernels import scan
+from nlpkit.kernels.bytestable import bytes_rehash
 from nlpkit.kernels.terms import count_ids
-from nlpkit.text.bytestable import BytesTable
 from nlpkit.text.unicode_runs import character_classes
 from nlpkit.types import ByteArray, IntArray, LongArray
 
@@ -45,6 +45,9 @@ WORD_PATTERN = "|".join(
         rf"(?:[\p{{L}}\p{{N}}]|{_ENTITY}){_IN}*(?:{_ENTITY}{_IN}*|{_JOIN}[\p{{L}}\p{{N}}]{_IN}*)*",
     ]
 )
+
+
+_FIRST_TYPES = 1 << 16  # a batch has about as many
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,22 +112,25 @@ def _lower_other_letters(texts: pa.Array) -> pa.Array:
 def _scan(texts: pa.Array, fold: ByteArray, junk: bool, least: int) -> RawTokens:
     """Run the scanner over texts (D,), with more room for types whenever it asks for more."""
     data, offsets = string_buffers(texts)
-    types = BytesTable()
     codes = np.empty((len(data) if len(offsets) > 1 else 0) // 2 + 2, np.int32)
     ends = np.zeros(len(offsets), np.int64)
-    counts = np.zeros((len(types.hashes), 3), np.int32)
-    state = np.array([0, offsets[0], 0, 0], np.int64)
+    types, arena = np.empty((_FIRST_TYPES, 4), np.int64), np.empty(8 * _FIRST_TYPES, np.uint8)
+    slots = np.full(2 * len(types), -1, np.int32)
+    state = np.array([0, offsets[0], 0, 0, 0], np.int64)
     classes = character_classes()
     while not scan.scan_tokens(
-        data, offsets, classes, fold, _PLAIN, junk, least,
-        types.slots, types.hashes, types.arena, types.places, counts, codes, ends, state,
+        data, offsets, classes, fold, _PLAIN, junk, least, slots, types, arena, codes, ends, state
     ):  # fmt: skip
-        types.n = int(state[3])
-        types.reserve(types.n + 1, types.size + len(data))
-        counts = np.concatenate([counts, np.zeros((len(types.hashes) - len(counts), 3), np.int32)])
-    n = types.n = int(state[3])
-    arena, places = types.arena[: types.size].copy(), types.places[: n + 1].copy()
-    return RawTokens(ends, codes[: state[2]].copy(), arena, places, counts[:n, 0].copy(), counts[:n, 1].copy())
+        if state[3] == len(types):
+            types = np.concatenate([types, np.empty_like(types)])
+            slots = bytes_rehash(types[:, 0].view(np.uint64), int(state[3]), 2 * len(types))
+        else:
+            arena = np.concatenate([arena, np.empty(len(arena) + len(data), np.uint8)])
+    n = int(state[3])
+    found = types[:n]
+    places = np.append(found[:, 1], state[4])
+    cf, df = (found[:, 3] & scan.LOW).astype(np.int32), (found[:, 3] >> 32).astype(np.int32)
+    return RawTokens(ends, codes[: state[2]].copy(), arena[: state[4]].copy(), places, cf, df)
 
 
 def cut_tokens(texts: pa.Array, pattern: str = WORD_PATTERN) -> RawTokens:
