@@ -275,6 +275,14 @@ def test_limit_and_ids_in_order() -> None:
     assert sorted(found + gone) == sorted(row["id"] for row in rows[:120])
 
 
+def test_a_dry_run_counts_the_rows_that_would_be_left() -> None:
+    corpus(["the sea. A boat.", "ant", None, "sea"])
+    words = ["--where", "sea|boat", "--unit", "sentence", "--dry-run", "--json"]
+    plan = run_cli("preprocess", "x.jsonl", *words).json()
+    assert (plan["rows"], plan["characters"], plan["dropped"]) == (3, 18, 2)
+    assert "no documents are left" in run_cli("preprocess", "x.jsonl", "--where", "yak", "-n", code=3).error()
+
+
 # ---------------------------------------------------------------- what users combine
 
 

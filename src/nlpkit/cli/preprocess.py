@@ -17,7 +17,8 @@ from nlpkit.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nlpkit.io.corpora import DocumentStream
+    from nlpkit.cli.pipeline import Documents
+    from nlpkit.cli.rows import RowPlan
     from nlpkit.text.preprocess import PreprocessOptions, PreprocessReport
 
 __all__ = ["TokenFlags", "dry_run", "found_parameters", "say_tokens", "token_parameters"]
@@ -90,7 +91,7 @@ def preprocess_cli(
         show_steps(plan, options)
         return
     if run.dry_run:
-        dry_run(inputs, read)
+        dry_run(inputs, read, plan=plan)
         return
     target = None if out.output is None and side.show is not None else out.target("docs.parquet")
     _check_files(target, side, force=out.force)
@@ -198,15 +199,17 @@ def _bound_text(bound: float) -> str:
     return f"{100 * bound:.3g} % of the documents" if isinstance(bound, float) else f"{console.count(bound)} documents"
 
 
-def dry_run(inputs: Sequence[str], read: ReadFlags, *, embeds: bool = False) -> None:
+def dry_run(inputs: Sequence[str], read: ReadFlags, *, embeds: bool = False, plan: RowPlan | None = None) -> None:
     """Say how big the work is, without doing it: reads the input once. Raises InputError when there are no documents."""
+    from nlpkit.cli.rows import Rows
     from nlpkit.io.corpora import open_documents
 
     with open_documents(inputs, read.read_options()) as stream:
-        _plan(stream, inputs, embeds=embeds and "embedding" not in stream.schema.names)
+        documents = stream if plan is None else Rows(stream, plan, None)
+        _plan(documents, inputs, embeds=embeds and "embedding" not in stream.schema.names)
 
 
-def _plan(stream: DocumentStream, inputs: Sequence[str], *, embeds: bool) -> None:
+def _plan(stream: Documents, inputs: Sequence[str], *, embeds: bool) -> None:
     import pyarrow.compute as pc
 
     from nlpkit.cli.pipeline import no_documents
