@@ -7,6 +7,8 @@ import json
 import signal
 import time
 from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from nlpkit.cli.rows import RowFlags, Rows
+from nlpkit.io.corpora import DroppedRow
 from tests.cli.conftest import (
     NACHRICHTEN,
     NEWS,
@@ -26,6 +32,7 @@ from tests.cli.conftest import (
     run_shell,
     write_jsonl,
 )
+from tests.strategies import repeatable
 
 FORMATS = Path("/work/shared/data/formats")
 needs_french = pytest.mark.skipif(
@@ -240,6 +247,57 @@ def test_sentences_duplicates_and_conditions_together() -> None:
     assert {k: parameters[k] for k in ("where", "keep_if", "dedupe", "unit")} == {
         "where": "sea|rose|^$|boat", "keep_if": "label == 'a'", "dedupe": "exact", "unit": "sentence",
     }  # fmt: skip
+
+
+@dataclass
+class Stream:
+    """What `open_documents` yields, from rows in batches."""
+
+    table: pa.Table
+    batch_rows: int
+    dropped: tuple[DroppedRow, ...] = ()
+    inputs: tuple[Any, ...] = ()
+    blocks: tuple[Any, ...] = ()
+
+    @property
+    def schema(self) -> pa.Schema:
+        return self.table.schema
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        return iter(self.table.to_batches(max_chunksize=self.batch_rows))
+
+
+@settings(repeatable, max_examples=40)
+@given(
+    texts=st.lists(st.sampled_from(["the sea", "the  sea", "boat", "a boat sank. it sank.", "", "yak"]), max_size=9),
+    batch_rows=st.integers(1, 4),
+    where=st.sampled_from([None, "sea|boat", "^$"]),
+    keep_if=st.sampled_from([None, "n >= 2", "n in [1, 3, 5] or text contains 'boat'"]),
+    dedupe=st.sampled_from([None, "exact", "near:0.9"]),
+    unit=st.sampled_from(["document", "sentence"]),
+)
+def test_every_row_stays_in_its_place_or_is_listed_once(
+    texts: list[str], batch_rows: int, where: str | None, keep_if: str | None, dedupe: str | None, unit: str
+) -> None:
+    ids = [f"d{i}" for i in range(len(texts))]
+    text = pa.array(texts, pa.large_string())
+    table = pa.table({"id": pa.array(ids, pa.string()), "text": text, "n": pa.array(range(len(texts)), pa.int64())})
+    plan = RowFlags(where=where, keep_if=keep_if, dedupe=dedupe, unit=unit).plan()
+
+    def rows_in(size: int) -> tuple[list[dict[str, Any]], Rows]:
+        rows = Rows(Stream(table, size), plan, "en")  # type: ignore[arg-type]
+        return [row for batch in rows for row in batch.to_pylist()], rows
+
+    found, rows = rows_in(batch_rows)
+    parents = [row.get("parent_id", row["id"]) for row in found]
+    kept = list(dict.fromkeys(parents))
+    gone = [row.id for row in rows.dropped]
+    assert kept == [i for i in ids if i in kept]
+    assert sorted(kept + gone) == ids
+    assert rows.counts.total() == len(gone)
+    whole, others = rows_in(100)
+    assert found == whole
+    assert sorted(map(repr, rows.dropped)) == sorted(map(repr, others.dropped))
 
 
 def test_near_duplicates_name_their_twin() -> None:
