@@ -5,7 +5,7 @@ from __future__ import annotations
 import queue
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from typing import TypeVar
@@ -16,7 +16,7 @@ R = TypeVar("R")
 _WAIT = 0.1  # seconds after which a full queue looks whether anybody still wants what is in it
 
 
-def ahead(items: Iterable[T], *, depth: int = 2, join: bool = False) -> Iterator[T]:
+def ahead(items: Iterable[T], *, depth: int = 2, join: bool = False) -> Generator[T, None, None]:
     """Yield the items of an iterable that a thread of its own runs through, at most `depth` items ahead.
 
     An error of the iterable is raised where the item would have come. Closing the generator ends the thread when its

@@ -13,7 +13,7 @@ import os
 import sys
 import zlib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from itertools import chain
@@ -259,7 +259,8 @@ class StoredBytes:
             raise InputError(f"{source.path}: cannot be opened ({error.strerror})") from error
         self.packed = False  # known once the first chunk is read
         self.exhausted = False
-        self._chunks = self._unpacked()
+        self._ahead: Generator[bytes, None, None] | None = None
+        self._chunks: Iterator[bytes] = self._unpacked()
 
     def __iter__(self) -> Iterator[bytes]:
         """Yield what is left. Not `self`: whoever ends a `yield from` early would close the file, whose hash is still wanted."""
@@ -285,6 +286,8 @@ class StoredBytes:
 
     def sha256(self) -> str:
         """Return the sha256 of the whole stored file (the rest is read now), for a pipe of the bytes read."""
+        if self._ahead is not None:
+            self._ahead.close()  # the thread that unpacks reads the file too
         if self._whole and not self.exhausted:
             for _ in self._stored():
                 pass
@@ -319,7 +322,9 @@ class StoredBytes:
         if kind is not None:
             members = _members(chain((first,), stored), self.path, *kind)
             # zlib and the others release the GIL: a file is unpacked while its rows are read
-            yield from ahead(members, depth=4, join=True) if self._whole and len(first) == _CHUNK else members
+            if self._whole and len(first) == _CHUNK:
+                members = self._ahead = ahead(members, depth=4, join=True)
+            yield from members
         elif first:
             yield first
             yield from stored

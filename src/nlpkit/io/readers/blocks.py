@@ -36,6 +36,10 @@ class Block:
 
 def from_rows(rows: Sequence[dict[str, Any]], numbers: Sequence[int], size: int, **where: Any) -> Block:
     """Return rows given as objects as a block; what an object does not have is null."""
+    shapes = set(map(tuple, rows))
+    if len(shapes) == 1:  # all have the same names in the same order
+        columns = zip(*(row.values() for row in rows), strict=True)
+        return Block(dict(zip(shapes.pop(), map(list, columns), strict=False)), numbers, size, **where)
     names = dict.fromkeys(name for row in rows for name in row)
     return Block({name: [row.get(name) for row in rows] for name in names}, numbers, size, **where)
 

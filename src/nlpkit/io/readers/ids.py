@@ -17,6 +17,8 @@ def make_ids(given: Sequence[Any] | None, stem: str, numbers: Sequence[int]) -> 
     """Return one id a row: the given value as a string, `<stem>:<row number>` where there is none."""
     if given is None:
         return [f"{stem}:{number}" for number in numbers]
+    if set(map(type, given)) == {str} and all(given):
+        return list(given)
     return [
         f"{stem}:{number}" if _is_missing(value) else as_text(value)
         for value, number in zip(given, numbers, strict=True)

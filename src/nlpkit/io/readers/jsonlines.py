@@ -3,39 +3,69 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from nlpkit.errors import InputError
 from nlpkit.io.readers.blocks import BLOCK_ROWS, Block, from_rows
 
 _read_value = json.JSONDecoder().raw_decode
+_read_list = json.JSONDecoder().decode
 
 
 def read_jsonl(text: Iterator[str], path: str) -> Iterator[Block]:
     """Yield the objects of a JSON Lines text; raises InputError with path:line for a line that is not one object."""
     number = done = 0  # lines read, rows handed on
+    numbers: Sequence[int]
     for lines, size in _line_groups(text):
-        rows: list[dict[str, Any]] = []
-        numbers: list[int] = []
-        for line in lines:
-            number += 1
-            try:
-                row, end = _read_value(line)
-                if end != len(line) or type(row) is not dict:
-                    row = _whole_line(line, path, number)
-            except (ValueError, RecursionError):
-                if not line or line.isspace():
-                    continue
+        rows = _all_objects(lines)
+        if rows is None:
+            rows, numbers = _one_by_one(lines, path, number)
+        else:
+            numbers = range(number + 1, number + len(rows) + 1)
+        number += len(lines)
+        share = size // max(len(lines), 1)
+        start = 0
+        while start < len(rows):  # which columns the first rows have depends on no piece of text
+            stop = min(len(rows), start + BLOCK_ROWS - done % BLOCK_ROWS)
+            part = numbers[start:stop]
+            yield from_rows(rows[start:stop], part, share * (stop - start), lines=part)
+            done += stop - start
+            start = stop
+
+
+# Between the objects of lines that are parsed in one go. A line that is not one whole object moves it from its place.
+_BETWEEN = "nlpkit\x7fline"
+
+
+def _all_objects(lines: list[str]) -> list[dict[str, Any]] | None:
+    """Return the objects of lines if every line is one object, else None: in one call, at twice the speed."""
+    joined = f',"{_BETWEEN}",'.join(lines)
+    try:
+        values = _read_list(f"[{joined}]")
+    except (ValueError, RecursionError):
+        return None
+    rows, between = values[::2], values[1::2]
+    whole = len(values) == 2 * len(lines) - 1 and set(map(type, rows)) == {dict}
+    return rows if whole and all(value == _BETWEEN for value in between) else None
+
+
+def _one_by_one(lines: list[str], path: str, before: int) -> tuple[list[dict[str, Any]], list[int]]:
+    """Return the objects of lines and their numbers; blank lines fall away."""
+    rows: list[dict[str, Any]] = []
+    numbers: list[int] = []
+    for number, line in enumerate(lines, before + 1):
+        try:
+            row, end = _read_value(line)
+            if end != len(line) or type(row) is not dict:
                 row = _whole_line(line, path, number)
-            rows.append(row)
-            numbers.append(number)
-            if (done + len(rows)) % BLOCK_ROWS == 0:  # which columns the first rows have depends on no piece of text
-                yield from_rows(rows, numbers, size * len(rows) // len(lines), lines=numbers)
-                done += len(rows)
-                rows, numbers = [], []
-        yield from_rows(rows, numbers, size * len(rows) // len(lines), lines=numbers)
-        done += len(rows)
+        except (ValueError, RecursionError):
+            if not line or line.isspace():
+                continue
+            row = _whole_line(line, path, number)
+        rows.append(row)
+        numbers.append(number)
+    return rows, numbers
 
 
 def _line_groups(text: Iterator[str]) -> Iterator[tuple[list[str], int]]:
