@@ -579,11 +579,11 @@ def test_a_line_of_100_mb() -> None:
     words = np.array([f"word{i:04x}q" for i in range(5000)])
     line = " ".join(np.random.default_rng(0).choice(words, 100_000).tolist())
     with Path("x.txt").open("w") as file:
-        for _ in range(100):
+        for _ in range(101):
             file.write(line + " ")
     assert Path("x.txt").stat().st_size > 100_000_000
     report = run_cli("preprocess", "x.txt", "--lang", "none", "--json", "-o", "y.parquet").json()
-    assert (report["rows"], report["n_tokens"], report["n_terms"]) == (1, 10_000_000, 5000)
+    assert (report["rows"], report["n_tokens"], report["n_terms"]) == (1, 10_100_000, 5000)
     assert read("y.parquet")["id"].to_pylist() == ["x:1"]
 
 
