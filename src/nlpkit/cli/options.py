@@ -11,7 +11,7 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from nlpkit.cli import config, console
+from nlpkit.cli import config, console, light
 from nlpkit.errors import UsageError
 
 Inputs = Annotated[
@@ -195,7 +195,7 @@ def command(app: typer.Typer, name: str, function: Callable[..., None]) -> None:
         console.use(console.Settings(flags.quiet, flags.verbose, flags.debug, flags.json, flags.progress))
         config.check_environment()
         if console.settings.own_process:
-            _leave_pandas_out()
+            light.load_less()
         function(**values, **records)
 
     parameters.sort(key=lambda p: p.default is not inspect.Parameter.empty)
@@ -205,34 +205,6 @@ def command(app: typer.Typer, name: str, function: Callable[..., None]) -> None:
     settings = {"auto_envvar_prefix": "NLPKIT", "help_option_names": ["-h", "--help"]}
     config.declare(name, run.__annotations__)
     app.command(name, context_settings=settings)(run)
-
-
-def _leave_pandas_out() -> None:
-    """Keep pyarrow from loading pandas, where that is installed: it would look at every list whether it is a Series.
-
-    Nothing here uses pandas, and loading it takes a third of a second. Only for a process of nlpkit's own.
-    """
-    import sys
-
-    if "pandas" in sys.modules:
-        return
-    sys.meta_path.insert(0, _NoPandas)  # type: ignore[arg-type]
-    try:
-        import pyarrow
-
-        pyarrow.array([None])  # looks for pandas now, and never again
-    finally:
-        sys.meta_path.remove(_NoPandas)  # type: ignore[arg-type]
-
-
-class _NoPandas:
-    """A finder of modules that does not find pandas."""
-
-    @staticmethod
-    def find_spec(name: str, path: object = None, target: object = None) -> None:
-        """Leave every other module to the finders behind this one."""
-        if name == "pandas":
-            raise ModuleNotFoundError(name)
 
 
 def _parameter(name: str, default: Any, annotation: Any) -> inspect.Parameter:
