@@ -149,7 +149,7 @@ def cut_tokens(texts: pa.Array, pattern: str = WORD_PATTERN) -> RawTokens:
     try:
         found = series.str.extract_all(pattern).to_arrow()
     except ComputeError as error:
-        reason = " ".join(str(error).split())
+        reason = " ".join(str(error).partition("This error occurred")[0].split())
         raise UsageError(f"the pattern '{pattern}' is no regular expression: {reason}") from None
     offsets = found.offsets.to_numpy(zero_copy_only=False).astype(np.int64)
     flat = found.values.slice(int(offsets[0]), int(offsets[-1] - offsets[0]))
