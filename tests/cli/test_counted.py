@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from nlpkit.cli.counted import counted
 from nlpkit.cli.pipeline import codes_array, codes_of, tokenized, tokens_of
-from nlpkit.errors import ColumnError, InputError
+from nlpkit.errors import ColumnError, InputError, UsageError
 from nlpkit.io.corpora import ReadOptions, open_documents
 from nlpkit.text.options import PreprocessOptions, PreprocessReport
 from nlpkit.text.phrases import PhraseTable
@@ -140,11 +141,26 @@ def test_ngrams_of_a_larger_corpus_in_eight_threads() -> None:
 
 def test_tokens_that_are_there_give_the_counts_of_their_texts() -> None:
     run_cli("preprocess", corpus(), "--lang", "none", "-qo", "docs.parquet")
-    made, given_ = count("x.jsonl", columns=("label",)), count("docs.parquet", columns=("label",))
+    usual = {"stop_words": "auto", "min_df": None}
+    made, given_ = count("x.jsonl", columns=("label",)), count("docs.parquet", columns=("label",), **usual)
     assert (made.terms, made.cf, made.df, made.rows) == (given_.terms, given_.cf, given_.df, given_.rows)
     assert made.matrix.tolist() == given_.matrix.tolist()
     assert made.report is not None
     assert given_.report is None
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"min_df": 5}, "--min-df: the documents of docs.parquet have tokens already"),
+        ({"tokenizer": "regex", "pattern": "x"}, "--token-pattern: the"),
+        ({"ngrams": (1, 2), "extra_stop_words": frozenset(["a"])}, "--ngrams, --stop-words: the"),
+    ],
+)
+def test_options_that_tokens_which_are_there_would_not_follow(options: dict[str, Any], says: str) -> None:
+    run_cli("preprocess", corpus(), "--lang", "none", "-qo", "docs.parquet")
+    with pytest.raises(UsageError, match=re.escape(says)):
+        count("docs.parquet", **{"stop_words": "auto", "min_df": None, **options})
 
 
 def test_terms_are_in_the_order_of_code_points_but_for_a_vocabulary() -> None:

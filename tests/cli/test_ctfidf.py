@@ -200,7 +200,7 @@ def test_ngrams(corpus: Path) -> None:
     assert found["b", "moon star"]["weight"] == pytest.approx(1 / 3 * math.log(1 + 4 / 1))
     run_cli("preprocess", corpus, "-o", "docs.parquet")
     says = run_cli("ctfidf", "docs.parquet", "--ngrams", "2", code=2).error()
-    assert "docs.parquet have tokens already; make n-grams where tokens are made: nlpkit preprocess --ngrams" in says
+    assert "--ngrams: the documents of docs.parquet have tokens already" in says
 
 
 # ---------------------------------------------------------------- two columns crossed

@@ -665,7 +665,6 @@ def test_spacy_in_company() -> None:
 
 
 @needs_french
-@pytest.mark.xfail(strict=True, reason="the column is there twice, which is a KeyError")
 def test_entities_that_are_there_are_replaced() -> None:
     run_cli("preprocess", corpus(FRENCH), "--lang", "fr", "--entities", "-qo", "y.parquet")
     run_cli("preprocess", "y.parquet", "--lang", "fr", "--entities", "-qo", "z.parquet")

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit.cli import console
-from nlpkit.cli.pipeline import CODES, codes_array, codes_of, no_documents
+from nlpkit.cli.pipeline import CODES, codes_array, codes_of, no_documents, refuse_token_options
 from nlpkit.errors import missing_column
 from nlpkit.io.documents import token_ids
 from nlpkit.io.spool import Spool, spool_beside
@@ -41,12 +41,14 @@ class CountedCorpus:
 
     def batches(self) -> Iterator[tuple[pa.RecordBatch, CsrMatrix]]:
         """Yield id and the columns asked for, with the counts (D_b, V) int32 CSR of a batch, term ids of a row ascending."""
-        for batch, counts in map_ahead(self._count, self._spool, threads=self._threads):
+        # _apply in this thread: n-grams are looked up in a table that one thread at a time may use
+        found = ((batch, self._apply(codes_of(batch.column(CODES)))) for batch in self._spool)
+        for (batch, _), counts in map_ahead(self._count, found, threads=self._threads):
             yield batch.select([n for n in batch.schema.names if n != CODES]), counts
 
-    def _count(self, batch: pa.RecordBatch) -> CsrMatrix:
-        found = self._apply(codes_of(batch.column(CODES)))
-        return count_terms(TokenTable(found.offsets, self._places[found.term_ids], self.terms))
+    def _count(self, item: tuple[pa.RecordBatch, EncodedBatch]) -> CsrMatrix:
+        ids = item[1]
+        return count_terms(TokenTable(ids.offsets, self._places[ids.term_ids], self.terms))
 
 
 @contextmanager
@@ -72,9 +74,11 @@ def counted(
         if name not in stream.schema.names:
             raise missing_column(", ".join(inputs), name, stream.schema.names)
     keep = list(dict.fromkeys(["id", *columns]))
+    there = "tokens" in stream.schema.names
+    if there:
+        refuse_token_options(options, ", ".join(inputs))
     with spool_beside(target) as spool:
-        made = "tokens" in stream.schema.names
-        yield (_given if made else _made)(stream, options, inputs, keep, spool, threads)
+        yield (_given if there else _made)(stream, options, inputs, keep, spool, threads)
 
 
 def _made(

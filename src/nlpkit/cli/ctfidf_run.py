@@ -125,11 +125,6 @@ def weigh_classes(
         check_target(Path(str(target)), force=out.force)
     _weights(sparse.csr_array((1, 1)), flags)  # a number that cannot be meant is told before reading
     with open_documents(inputs, read.read_options()) as stream:
-        if "tokens" in stream.schema.names and options.ngrams != (1, 1):
-            raise UsageError(
-                f"--ngrams: the documents of {', '.join(inputs)} have tokens already; make n-grams where tokens are made: "
-                "nlpkit preprocess --ngrams"
-            )
         if not stream.has_documents():  # told before a column that no file without rows can have
             raise no_documents(stream, inputs)
         classes = Classes(flags.by, flags.over, stream.schema, inputs)

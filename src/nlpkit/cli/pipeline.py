@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -12,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit.cli import console
-from nlpkit.errors import ColumnError, InputError
+from nlpkit.errors import ColumnError, InputError, UsageError
 from nlpkit.io.documents import DICTIONARY_TOKENS, add_column, token_table, tokens_column
 from nlpkit.io.footers import step_parameters, steps_of
 from nlpkit.io.spool import spool_beside
@@ -140,6 +141,26 @@ def _with_tokens(schema: pa.Schema) -> pa.Schema:
     return schema.append(field) if at < 0 else schema.set(at, field)
 
 
+def refuse_token_options(options: PreprocessOptions, where: str) -> None:
+    """Refuse options that would change nothing, since the documents have tokens already.
+
+    Raises:
+        UsageError: an option is not the default; the language may be given.
+    """
+    names = {"extra_stop_words": "stop_words", "stop_patterns": "stop_words", "pattern": "token_pattern"}
+    plain, said = PreprocessOptions(language=options.language), set()
+    for field in fields(options):
+        if getattr(options, field.name) != getattr(plain, field.name):
+            said.add(f"--{names.get(field.name, field.name).replace('_', '-')}")
+    if "--token-pattern" in said:
+        said.discard("--tokenizer")
+    if said:
+        raise UsageError(
+            f"{', '.join(sorted(said))}: the documents of {where} have tokens already, which this would not "
+            "change; leave it out, or make them anew: nlpkit preprocess takes it too"
+        )
+
+
 def has_text(column: pa.ChunkedArray) -> Any:
     """Return which texts hold more than white space (D,)."""
     import pyarrow.compute as pc
@@ -150,6 +171,7 @@ def has_text(column: pa.ChunkedArray) -> Any:
 def tokens_of(table: pa.Table, options: PreprocessOptions) -> tuple[TokenTable, PreprocessReport | None]:
     """Return the tokens of a document table held in memory: its own column, else made with `options` (and a report)."""
     if "tokens" in table.column_names:
+        refuse_token_options(options, "the input")
         return token_table(table.column("tokens")), None
     work = Preprocessor(options)
     encoded = [e for _, e in work.encode_all(table.select(["text"]).to_batches())]

@@ -147,6 +147,7 @@ def found_parameters(report: PreprocessReport) -> dict[str, Any]:
         "min_df": report.min_df,
         "languages": [[s.code, round(s.share, 4)] for s in report.languages],
         "stop_word_languages": list(report.stop_word_languages),
+        **({"spacy_pipeline": report.spacy_pipeline} if report.spacy_pipeline else {}),
     }
 
 

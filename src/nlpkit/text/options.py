@@ -80,3 +80,4 @@ class PreprocessReport:
     n_frequent_terms: int
     n_capped_terms: int
     n_foreign_terms: int
+    spacy_pipeline: str | None = None

@@ -43,7 +43,7 @@ def parse_phrases(text: str) -> PhraseSpec:
     measure = next((m for m in get_args(Measure) if m == name.lower()), None)
     if measure is None or len(rest) > 2:
         raise UsageError(
-            f"--phrases '{text}': give MEASURE:THRESHOLD[:MIN_COUNT] such as npmi:0.5, pmi:3 or llr:10.83:10, or a file"
+            f"--phrases '{text}': give MEASURE:THRESHOLD[:MIN_COUNT] such as npmi:0.5, pmi:3 or llr:10.83:10"
         )
     try:
         threshold = float(rest[0]) if rest else THRESHOLDS[measure]

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
@@ -29,7 +30,7 @@ from nlpkit.text.language import (
 )
 from nlpkit.text.ngrams import NgramVocabulary
 from nlpkit.text.options import PreprocessOptions, PreprocessReport
-from nlpkit.text.pruning import CAPPED, FOREIGN, FREQUENT, RARE, REASONS, Pruned, prune
+from nlpkit.text.pruning import CAPPED, FOREIGN, FREQUENT, RARE, REASONS, STOP, Pruned, prune
 from nlpkit.text.stopwords import auto_stop, elisions, has_stop_words, stop_matcher, stop_words
 from nlpkit.text.tokenize import RawTokens
 from nlpkit.text.vocab import EncodedBatch, Frequencies, Vocabulary, prune_batch
@@ -72,6 +73,7 @@ class Finished:
         report: PreprocessReport,
         options: PreprocessOptions,
         phrases: PhraseTable | None,
+        stop_terms: Removed,
     ) -> None:
         kept = pruned.kept
         seen = np.flatnonzero(kept >= 0)
@@ -81,6 +83,7 @@ class Finished:
         self.report = report
         self.phrases = phrases
         self._all = (strings, cf, df, pruned.reasons)
+        self._stop_terms = stop_terms
         self._stages = stages
         self.new_ids = pruned.new_ids()
 
@@ -93,9 +96,13 @@ class Finished:
     def removed(self) -> Removed:
         """Return the terms that did not stay, most frequent first."""
         strings, cf, df, reasons = self._all
-        gone = np.flatnonzero((reasons > 0) & (cf > 0))
-        gone = gone[np.lexsort((gone, -cf[gone]))]
-        return Removed(strings(gone), cf[gone], df[gone], [REASONS[r] for r in reasons[gone]])
+        gone = np.flatnonzero((reasons > STOP) & (cf > 0))
+        stop = self._stop_terms
+        terms = [*stop.terms, *strings(gone)]
+        all_cf, all_df = np.concatenate([stop.cf, cf[gone]]), np.concatenate([stop.df, df[gone]])
+        why = [*stop.reasons, *(REASONS[r] for r in reasons[gone])]
+        order = np.argsort(-all_cf, kind="stable")
+        return Removed([terms[i] for i in order], all_cf[order], all_df[order], [why[i] for i in order])
 
 
 class Preprocessor:
@@ -155,7 +162,12 @@ class Preprocessor:
             texts = batch.column(column)
             found = self._spacy.cut(texts if self.options.cleaner is None else self.options.cleaner.clean(texts))
             encoded = self._vocabulary.encode(found.tokens)
-            yield batch if found.entities is None else batch.append_column("entities", found.entities), encoded
+            if found.entities is not None:
+                at = batch.schema.get_field_index("entities")
+                field = pa.field("entities", found.entities.type)
+                add = batch.append_column if at < 0 else partial(batch.set_column, at)
+                batch = add(field, found.entities)
+            yield batch, encoded
 
     @property
     def terms(self) -> list[str]:
@@ -216,6 +228,11 @@ class Preprocessor:
         stopped = np.fromiter(map(self._stops, terms), bool, len(terms))
         if options.auto_stop is not None:
             stopped |= auto_stop(df, n_docs, share=options.auto_stop)
+        if options.vocab is not None:  # a given vocabulary wins over stop words
+            given = frozenset(options.vocab)
+            stopped &= np.fromiter((term not in given for term in terms), bool, len(terms))
+        gone = np.flatnonzero(stopped)
+        stop_terms = Removed([terms[i] for i in gone.tolist()], cf[gone], df[gone], [REASONS[STOP]] * len(gone))
         n_stop_tokens, n_terms_seen = int(cf[stopped].sum()), len(terms)
         stages: list[Stage] = []
         strings: Callable[[LongArray], list[str]] = lambda ids: [terms[i] for i in ids.tolist()]  # noqa: E731
@@ -226,9 +243,12 @@ class Preprocessor:
             phrases = options.phrase_table or self._find_phrases(again, terms, cf, stopped)
             joined = phrases.bind(terms)
             stages.append(joined.apply)
-            n_phrases = len(joined.terms) - len(terms)
-            terms = list(joined.terms)
-            stopped = np.concatenate([stopped, np.zeros(n_phrases, bool)])
+            n_words, terms = len(terms), list(joined.terms)
+            occurs = np.zeros(len(terms), bool)
+            for batch in again():
+                occurs[joined.apply(batch).term_ids] = True
+            n_phrases = int(occurs[n_words:].sum())
+            stopped = np.concatenate([stopped, np.zeros(len(terms) - n_words, bool)])
         sizes = character_ngrams(options.tokenizer) or options.ngrams
         if sizes != (1, 1):
             assert again is not None
@@ -245,7 +265,7 @@ class Preprocessor:
             counts = Frequencies()
             for batch in again() if again else ():
                 counts.count(_without(stopped)(_through(stages, batch)), len(terms))
-            gone, before = np.flatnonzero(stopped), (cf, df)
+            before = (cf, df)
             cf, df = counts.cf(len(terms)).copy(), counts.df(len(terms)).copy()
             cf[gone], df[gone] = before[0][gone], before[1][gone]
             with_phrases = terms
@@ -269,8 +289,9 @@ class Preprocessor:
             n_frequent_terms=pruned.count(FREQUENT),
             n_capped_terms=pruned.count(CAPPED),
             n_foreign_terms=pruned.count(FOREIGN),
+            spacy_pipeline=None if self._spacy is None else self._spacy.name,
         )
-        return Finished(stages, strings, cf, df, pruned, report, options, phrases)
+        return Finished(stages, strings, cf, df, pruned, report, options, phrases, stop_terms)
 
     def _stops(self, term: str) -> bool:
         return self._is_stop(term) or (not self.options.lower and self._is_stop(term.lower()))
