@@ -34,8 +34,9 @@ def prepare_detection() -> None:
 def _classifier() -> Callable[[str], tuple[str, float]]:
     """Return py3langid's classify with its model loaded."""
     from py3langid import classify
+    from threadpoolctl import threadpool_limits
 
-    with _LOADING:
+    with _LOADING, threadpool_limits(1, user_api="blas"):
         classify("")
     found: Callable[[str], tuple[str, float]] = classify
     return found
