@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 
 import numpy as np
 from hypothesis import given
@@ -18,9 +19,6 @@ def test_counts_by_document(documents: list[list[int]]) -> None:
     offsets = np.cumsum([0, *map(len, documents)])
     ids = np.array([t for d in documents for t in d], np.int32)
     indptr, indices, counts = count_rows(offsets, ids, 7)
-    found = [
-        list(zip(indices[a:b].tolist(), counts[a:b].tolist(), strict=True))
-        for a, b in zip(indptr[:-1], indptr[1:], strict=True)
-    ]
+    found = [list(zip(indices[a:b].tolist(), counts[a:b].tolist(), strict=True)) for a, b in pairwise(indptr)]
     assert found == [sorted(Counter(d).items()) for d in documents]
     assert ids.tolist() == [t for d in documents for t in d]  # as they came

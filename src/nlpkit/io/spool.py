@@ -10,7 +10,6 @@ from typing import IO
 
 import pyarrow as pa
 
-
 MEMORY = 256 << 20  # bytes of batches that are held before the file is begun
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,8 @@ class BytesTable:
         """Return the numbers (T,) int32 of strings text[starts[t]:ends[t]], new ones numbered on."""
         self.reserve(self.n + len(starts), self.size + int((ends - starts).sum()))
         ids = np.empty(len(starts), np.int32)
-        self.n = bytes_insert(self.slots, self.hashes, self.arena, self.places, self.n, text, starts, ends, ids)
+        with np.errstate(over="ignore"):  # the hash wraps around, which NumPy tells of where kernels are not compiled
+            self.n = bytes_insert(self.slots, self.hashes, self.arena, self.places, self.n, text, starts, ends, ids)
         return ids
 
     def string(self, n: int) -> str:
@@ -55,7 +57,7 @@ class BytesTable:
         """Return the strings from number `start` on; they are UTF-8."""
         ends = self.places[start : self.n + 1].tolist()
         data = self.arena[ends[0] : ends[-1]].tobytes()
-        return [data[a - ends[0] : b - ends[0]].decode() for a, b in zip(ends[:-1], ends[1:], strict=True)]
+        return [data[a - ends[0] : b - ends[0]].decode() for a, b in pairwise(ends)]
 
 
 def _grown(array: Any, size: int) -> Any:

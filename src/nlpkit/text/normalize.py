@@ -92,7 +92,7 @@ class Normalizer:
             if self.lower:
                 term = lower_case(term)
         if self.stem is not None:
-            term = self.stem(term)
+            term = self.stem(term).rstrip("'")  # Porter's leaves car' of car's
         return (term,) if term else ()
 
     def _kept(self, raw: str, kind: str) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import signal
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -118,9 +118,7 @@ def _scan(texts: pa.Array, fold: ByteArray, junk: bool, least: int) -> RawTokens
     slots = np.full(2 * len(types), -1, np.int32)
     state = np.array([0, offsets[0], 0, 0, 0], np.int64)
     classes = character_classes()
-    while not scan.scan_tokens(
-        data, offsets, classes, fold, _PLAIN, junk, least, slots, types, arena, codes, ends, state
-    ):  # fmt: skip
+    while not _scan_on(data, offsets, classes, fold, _PLAIN, junk, least, slots, types, arena, codes, ends, state):  # fmt: skip
         if state[3] == len(types):
             types = np.concatenate([types, np.empty_like(types)])
             slots = bytes_rehash(types[:, 0].view(np.uint64), int(state[3]), 2 * len(types))
@@ -131,6 +129,11 @@ def _scan(texts: pa.Array, fold: ByteArray, junk: bool, least: int) -> RawTokens
     places = np.append(found[:, 1], state[4])
     cf, df = (found[:, 3] & scan.LOW).astype(np.int32), (found[:, 3] >> 32).astype(np.int32)
     return RawTokens(ends, codes[: state[2]].copy(), arena[: state[4]].copy(), places, cf, df)
+
+
+def _scan_on(*arrays: Any) -> bool:
+    with np.errstate(over="ignore"):  # the hash wraps around, which NumPy tells of where kernels are not compiled
+        return bool(scan.scan_tokens(*arrays))
 
 
 def cut_tokens(texts: pa.Array, pattern: str = WORD_PATTERN) -> RawTokens:
