@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -99,10 +100,10 @@ def _info(path: Path, rows: int) -> InputInfo:
 
 
 def _of_corpus(where: str, read: ReadFlags, *, lower: bool, threads: int) -> Vocabulary:
-    # every word counts: a misspelling is rare, and a stop word may be asked for
-    options = PreprocessOptions(stop_words="none", lower=lower, min_df=1)
-    with (
-        open_documents([where], read.read_options()) as stream,
-        counted(stream, options, "-", [where], threads=threads) as corpus,
-    ):
+    with open_documents([where], read.read_options()) as stream, ExitStack() as stack:
+        options = PreprocessOptions()
+        if "tokens" not in stream.schema.names:
+            # every word counts: a misspelling is rare, and a stop word may be asked for
+            options = PreprocessOptions(stop_words="none", lower=lower, min_df=1)
+        corpus = stack.enter_context(counted(stream, options, "-", [where], threads=threads))
         return Vocabulary(corpus.terms, corpus.cf, corpus.df, stream.inputs, steps(stream), stream.dropped)
