@@ -17,7 +17,7 @@ from nlpkit.io.documents import token_ids
 from nlpkit.io.spool import Spool, spool_beside
 from nlpkit.parallel import ahead, map_ahead
 from nlpkit.text.preprocess import PreprocessOptions, Preprocessor, PreprocessReport
-from nlpkit.text.vocab import EncodedBatch
+from nlpkit.text.vocab import EncodedBatch, Frequencies
 from nlpkit.types import CsrMatrix, IntArray, LongArray, TokenTable
 from nlpkit.weighting.dtm import count_terms
 
@@ -78,7 +78,10 @@ def counted(
     if there:
         refuse_token_options(options, ", ".join(inputs))
     with spool_beside(target) as spool:
-        yield (_given if there else _made)(stream, options, inputs, keep, spool, threads)
+        if there:
+            yield _given(stream, inputs, keep, spool, threads)
+        else:
+            yield _made(stream, options, inputs, keep, spool, threads)
 
 
 def _made(
@@ -103,27 +106,17 @@ def _made(
     return _sorted(spool, found.apply, found.terms, found.cf, found.df, rows, found.report, order, threads)
 
 
-def _given(
-    stream: DocumentStream,
-    options: PreprocessOptions,
-    inputs: Sequence[str],
-    keep: list[str],
-    spool: Spool,
-    threads: int,
-) -> CountedCorpus:
+def _given(stream: DocumentStream, inputs: Sequence[str], keep: list[str], spool: Spool, threads: int) -> CountedCorpus:
     known: dict[str, int] = {}
-    cf, df, rows = np.zeros(0, np.int64), np.zeros(0, np.int64), 0
+    counts = Frequencies()
     for batch in stream:
-        offsets, ids = token_ids(batch.column("tokens"), known)
-        dtm = count_terms(TokenTable(offsets, ids, tuple(known)))
-        more = np.zeros(len(known) - len(cf), np.int64)
-        cf = np.concatenate([cf, more]) + np.bincount(ids, minlength=len(known))
-        df = np.concatenate([df, more]) + np.bincount(dtm.indices, minlength=len(known))
-        spool.write(batch.select(keep).append_column(CODES, codes_array(EncodedBatch(offsets, ids))))
-        rows += batch.num_rows
-    if not rows:
+        encoded = EncodedBatch(*token_ids(batch.column("tokens"), known))
+        counts.count(encoded, len(known))
+        spool.write(batch.select(keep).append_column(CODES, codes_array(encoded)))
+    if not counts.n_docs:
         raise no_documents(stream, inputs)
-    return _sorted(spool, lambda batch: batch, tuple(known), cf, df, rows, None, None, threads)
+    cf, df = counts.cf(len(known)), counts.df(len(known))
+    return _sorted(spool, lambda batch: batch, tuple(known), cf, df, counts.n_docs, None, None, threads)
 
 
 def _sorted(

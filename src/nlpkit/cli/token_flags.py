@@ -74,6 +74,7 @@ class TokenFlags:
             UsageError: a bound is not a number, a language is unknown, or options contradict each other.
             InputError: a file cannot be read.
         """
+        from nlpkit.io.vocabularies import read_vocabulary
         from nlpkit.text.cutting import check_tokenizer
         from nlpkit.text.language import language_code
         from nlpkit.text.options import PreprocessOptions
@@ -115,7 +116,7 @@ class TokenFlags:
             min_df=None if self.min_df == "auto" else bound(self.min_df, "--min-df"),
             max_df=bound(self.max_df, "--max-df"),
             max_vocab=self.max_vocab,
-            vocab=None if self.vocab is None else _vocabulary(self.vocab),
+            vocab=None if self.vocab is None else read_vocabulary(self.vocab),
         )
 
 
@@ -214,9 +215,10 @@ class TextFlags(TokenFlags):
         language = base.language if base.language not in ("auto", "none") else "en"
         cleaner = None
         if self.html or self.replace is not None or self.emoji != "keep":
+            from nlpkit.io.rules import read_rules
             from nlpkit.text.clean import Cleaner
 
-            rules = None if self.replace is None else _rules(self.replace)
+            rules = None if self.replace is None else read_rules(self.replace)
             cleaner = Cleaner(html=self.html, replacements=rules, emoji=self.emoji, emoji_language=language)
         made = replace(
             base,
@@ -336,18 +338,6 @@ def bound(text: str, option: str, what: str = "documents") -> float:
         return float(text) if any(c in text for c in ".eE") else int(text)
     except ValueError:
         raise UsageError(f"{option} takes a number of {what} or a share such as 0.05, got '{text}'") from None
-
-
-def _vocabulary(path: Path) -> tuple[str, ...]:
-    from nlpkit.io.vocabularies import read_vocabulary
-
-    return read_vocabulary(path)
-
-
-def _rules(path: Path):  # type: ignore[no-untyped-def]
-    from nlpkit.io.rules import read_rules
-
-    return read_rules(path)
 
 
 def _phrases(path: Path, options: PreprocessOptions) -> PhraseTable:

@@ -216,7 +216,7 @@ class Preprocessor:
         """Choose the terms that stay.
 
         Args:
-            again: yields the encoded batches once more, in order; needed for phrases and n-grams, asked for once or twice.
+            again: yields the encoded batches once more, in order; needed for phrases and n-grams, asked for several times.
 
         Raises:
             InputError: no batch was encoded, or no term is left although there were some.
