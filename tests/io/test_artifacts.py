@@ -32,7 +32,7 @@ from nlpkit.io.corpora import DroppedRow, InputInfo
 from nlpkit.io.documents import embedding_column, tokens_column
 from nlpkit.io.footers import SCHEMA_VERSION, check_footer, step_parameters, steps_of
 from nlpkit.io.spool import spool_beside
-from nlpkit.io.wordlists import read_words
+from nlpkit.io.wordlists import read_word_list
 
 
 def block(kind: str = "documents", **more: Any) -> dict[str, Any]:
@@ -263,4 +263,4 @@ def test_a_spool_gives_back_what_it_got_as_often_as_asked(tmp_path: Path) -> Non
 def test_word_lists(tmp_path: Path) -> None:
     path = tmp_path / "words.txt"
     path.write_text("﻿# comment\nThe\n\n  of  and\nC#\ndon’t\n", encoding="utf-8")
-    assert read_words(path) == {"the", "of", "and", "c#", "don't"}
+    assert read_word_list(path).words == {"the", "of", "and", "c#", "don't"}

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nlpkit.errors import EncodingError, InputError, UsageError
-from nlpkit.io.wordlists import read_word_list, read_words
+from nlpkit.io.wordlists import read_word_list
 
 
 def written(folder: Path, text: str, encoding: str = "utf-8") -> Path:
@@ -27,20 +27,22 @@ def test_words_patterns_and_comments(tmp_path: Path) -> None:
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "latin-1", "cp1252"])
 def test_encodings(tmp_path: Path, encoding: str) -> None:
     words = "für über während können müssen dürfen außerdem größer schön natürlich vergäße Häuser"
-    assert read_words(written(tmp_path, words.replace(" ", "\n"), encoding)) == frozenset(words.lower().split())
+    assert read_word_list(written(tmp_path, words.replace(" ", "\n"), encoding)).words == frozenset(
+        words.lower().split()
+    )
 
 
 def test_the_encoding_can_be_given(tmp_path: Path) -> None:
     path = written(tmp_path, "и не что", "cp1251")
-    assert read_words(path, encoding="cp1251") == {"и", "не", "что"}
+    assert read_word_list(path, encoding="cp1251").words == {"и", "не", "что"}
     with pytest.raises(EncodingError, match=r"words.txt: byte 0 .* is not utf-8"):
-        read_words(path, encoding="utf-8")
+        read_word_list(path, encoding="utf-8")
 
 
 def test_packed_lists(tmp_path: Path) -> None:
     path = tmp_path / "words.txt.gz"
     path.write_bytes(gzip.compress(b"a\nb\n"))
-    assert read_words(path) == {"a", "b"}
+    assert read_word_list(path).words == {"a", "b"}
 
 
 def test_an_empty_list(tmp_path: Path) -> None:
@@ -53,15 +55,10 @@ def test_bad_patterns_are_named_with_their_line(tmp_path: Path) -> None:
         read_word_list(path)
 
 
-def test_patterns_where_only_words_are_taken(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="/b/ is a pattern; only words"):
-        read_words(written(tmp_path, "a\n/b/\n"))
-
-
 def test_no_file_and_no_text(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"none.txt: cannot be opened \(No such file"):
-        read_words(tmp_path / "none.txt")
+        read_word_list(tmp_path / "none.txt")
     path = tmp_path / "words.txt"
     path.write_bytes(bytes(range(256)))
     with pytest.raises(InputError, match="looks binary"):
-        read_words(path)
+        read_word_list(path)

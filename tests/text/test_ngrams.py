@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer
 
 from nlpkit.errors import UsageError
-from nlpkit.text.ngrams import NgramVocabulary, expand_ngrams
+from nlpkit.text.ngrams import NgramVocabulary
 from nlpkit.text.vocab import EncodedBatch
-from nlpkit.types import IntArray, TokenTable
+from nlpkit.types import IntArray
 from tests.strategies import repeatable
 
 TERMS = ("i", "am", "sam", "green", "eggs", "ham")
@@ -100,15 +100,6 @@ def test_gaps_are_in_no_ngram() -> None:
     vocab = NgramVocabulary(1, 2)
     assert rows(vocab.encode(batch([[2, -1, 2, 3], [-1]]))) == [[0, 0, 1, 2], []]
     assert (vocab.cf.tolist(), vocab.df.tolist()) == ([2, 1, 1], [1, 1, 1])
-
-
-def test_expand_ngrams_of_a_token_table() -> None:
-    tokens = TokenTable(np.array([0, 3, 3]), np.array([0, 1, 0], np.int32), ("new", "york"))
-    found = expand_ngrams(tokens, 1, 2)
-    assert found.terms == ("new", "york", "new york", "york new")
-    assert (found.offsets.tolist(), found.term_ids.tolist()) == ([0, 5, 5], [0, 1, 0, 2, 3])
-    nothing = expand_ngrams(tokens, 4, 4)
-    assert (nothing.terms, nothing.offsets.tolist(), len(nothing.term_ids)) == ((), [0, 0, 0], 0)
 
 
 @pytest.mark.parametrize("n_range", [(0, 1), (2, 1), (-1, 3)])

@@ -8,7 +8,7 @@ import pytest
 
 from nlpkit.errors import MissingError, UsageError
 from nlpkit.text import stem as stem_module
-from nlpkit.text.stem import has_stemmer, stemmer, stemmer_names
+from nlpkit.text.stem import stemmer, stemmer_names
 
 
 @pytest.mark.parametrize(
@@ -39,9 +39,6 @@ def test_every_code_has_its_algorithm() -> None:
     assert "porter" in stemmer_names()
     for code in stem_module._ALGORITHMS:
         assert isinstance(stemmer(code)("а" if code in ("ru", "sr") else "a"), str)
-    assert has_stemmer("de")
-    assert not has_stemmer("zh")
-    assert not has_stemmer("porter")
 
 
 def test_unknown_names_list_those_there_are() -> None:

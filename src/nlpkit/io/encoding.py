@@ -16,7 +16,6 @@ from nlpkit.io.readers.detect import detect
 SAMPLE_BYTES = 4 << 20
 
 _PIECE = 1 << 20  # bytes decoded at once
-_DETECT_BYTES = 1 << 16  # of lines with non-ASCII bytes
 _BOMS = (  # UTF-32 before UTF-16: the mark of UTF-16 LE begins that of UTF-32 LE
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32-le"),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from nlpkit.errors import InputError, UsageError
+from nlpkit.errors import UsageError
 from nlpkit.io.encoding import decode
 from nlpkit.io.sources import Source, StoredBytes
 
@@ -40,18 +40,6 @@ def read_word_list(path: Path, *, encoding: str | None = None) -> WordList:
         elif not text.startswith("#"):
             words |= {word.lower().replace("’", "'") for word in text.partition("|")[0].split()}
     return WordList(frozenset(words), tuple(patterns))
-
-
-def read_words(path: Path, *, encoding: str | None = None) -> frozenset[str]:
-    """Return the lower-cased words of a file without patterns.
-
-    Raises:
-        InputError: the file cannot be read, or holds a pattern.
-    """
-    found = read_word_list(path, encoding=encoding)
-    if found.patterns:
-        raise InputError(f"{path}: /{found.patterns[0]}/ is a pattern; only words are taken here")
-    return found.words
 
 
 def numbered_lines(path: Path, *, encoding: str | None = None) -> Iterator[tuple[int, str]]:

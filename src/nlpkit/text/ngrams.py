@@ -10,7 +10,7 @@ from nlpkit.errors import UsageError
 from nlpkit.kernels.idtable import IdTable, new_table
 from nlpkit.kernels.ngrams import number_ngrams, spell_ngrams
 from nlpkit.text.vocab import EncodedBatch, Frequencies
-from nlpkit.types import IntArray, LongArray, TokenTable
+from nlpkit.types import IntArray, LongArray
 
 
 class NgramVocabulary:
@@ -83,15 +83,3 @@ class NgramVocabulary:
     def terms(self, unigram_terms: Sequence[str], ids: IntArray | LongArray, sep: str = " ") -> list[str]:
         """Return the strings of some n-grams: their unigrams with `sep` between them."""
         return [sep.join([unigram_terms[w] for w in words]) for words in self.words(ids)]
-
-
-def expand_ngrams(tokens: TokenTable, n_min: int, n_max: int, sep: str = " ") -> TokenTable:
-    """Return a token table with the n-grams of each document as its terms, see `NgramVocabulary`.
-
-    Raises:
-        UsageError: not 1 ≤ n_min ≤ n_max.
-    """
-    vocab = NgramVocabulary(n_min, n_max)
-    found = vocab.encode(EncodedBatch(tokens.offsets, tokens.term_ids))
-    terms = vocab.terms(tokens.terms, np.arange(len(vocab)), sep)
-    return TokenTable(found.offsets, found.term_ids, tuple(terms))

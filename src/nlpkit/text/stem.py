@@ -48,11 +48,6 @@ def stemmer(name: str) -> Callable[[str], str]:
     return stem
 
 
-def has_stemmer(code: str) -> bool:
-    """Tell whether there is a stemmer for a language code."""
-    return _ALGORITHMS.get(code) in _available()
-
-
 def stemmer_names() -> tuple[str, ...]:
     """Return the names stemmers go by, with the language code where there is one: `german (de)`."""
     codes = {algorithm: code for code, algorithm in reversed(_ALGORITHMS.items())}

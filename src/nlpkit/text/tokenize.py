@@ -20,6 +20,7 @@ from nlpkit.errors import UsageError
 from nlpkit.kernels import scan
 from nlpkit.kernels.bytestable import bytes_rehash
 from nlpkit.kernels.terms import count_ids
+from nlpkit.text.kinds import EMAIL_PATTERN, TAG_PATTERN
 from nlpkit.text.unicode_runs import character_classes
 from nlpkit.types import ByteArray, IntArray, LongArray
 
@@ -30,17 +31,15 @@ if TYPE_CHECKING:
 _IN = r"[\p{L}\p{M}\p{N}_\x{00AD}\x{200C}\x{200D}]"
 # Between two parts of a word: don't, state-of-the-art, AT&T
 _JOIN = r"['’‘&\-‐‑]"
-# Before the @ of an e-mail address.
-_LOCAL = r"[\p{L}\p{N}._%+\-]"
 # Character entities: names and numbers.
 _ENTITY = r"&(?:[A-Za-z][A-Za-z0-9]{1,30}|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});"
 # Order matters: what is matched first is one token. The first three are junk that `normalize` throws away whole; a word
 # takes the entities in it along (caf&eacute;, S&amp;P, one&nbsp;two), and `normalize` reads them.
 WORD_PATTERN = "|".join(
     [
-        rf"</?[A-Za-z][^<>]{{0,{scan.TAG_LENGTH}}}>",  # HTML and XML tags
+        TAG_PATTERN,
         r"(?:[hH][tT][tT][pP][sS]?://|[wW][wW][wW]\.)[^\s<>\"]+",  # addresses on the web
-        rf"{_LOCAL}+@[\p{{L}}\p{{N}}\-]+(?:\.[\p{{L}}\p{{N}}\-]+)+",  # e-mail
+        EMAIL_PATTERN,
         r"(?:\p{L}\.){2,}",  # U.S.A.
         rf"(?:[\p{{L}}\p{{N}}]|{_ENTITY}){_IN}*(?:{_ENTITY}{_IN}*|{_JOIN}[\p{{L}}\p{{N}}]{_IN}*)*",
     ]
@@ -160,8 +159,8 @@ def cut_tokens(texts: pa.Array, pattern: str = WORD_PATTERN) -> RawTokens:
 
 
 def lower_texts(texts: pa.Array) -> pa.Array:
-    """Return the texts (D,) in lower case, as large_string; as Python's str.lower, but for the Unicode version."""
-    return _series(texts).str.to_lowercase().to_arrow()
+    """Return the texts (D,) in lower case, as Python's str.lower."""
+    return pc.ascii_lower(_lower_other_letters(texts))
 
 
 def _series(texts: pa.Array) -> pl.Series:
