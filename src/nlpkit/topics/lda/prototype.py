@@ -1,0 +1,265 @@
+"""LDAPrototype: of many runs of one LDA the run that is most like all others (Rieger, Jentsch & Rahnenführer 2024).
+
+Topics of runs are clustered by complete linkage, the dendrogram is pruned where clusters come closest to one topic of each
+run, and S-CLOP (Similarity of multiple sets by Clustering with LOcal Pruning) says how close. Agrees with R's ldaPrototype
+0.3.1, ties included; ttta's Python version always takes the first run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from itertools import combinations
+from threading import Event, Lock
+from typing import Protocol
+
+import numpy as np
+from scipy import sparse
+
+from nlpkit.errors import InputError, UsageError
+from nlpkit.kernels.linkage import complete_linkage
+from nlpkit.topics.lda.similarity import Measure, jaccard
+from nlpkit.types import NO_TOPIC, CsrMatrix, FloatArray, IntArray, LongArray
+
+SWEEPS_AT_ONCE = 10  # between two looks at whether somebody still wants the result
+
+
+class Sampler(Protocol):
+    """What a replication needs of a sampler, such as `GibbsSampler`."""
+
+    def run(self, sweeps: int) -> None:
+        """Sample each token once per sweep; n sweeps and then m are n + m sweeps."""
+
+    def topic_term(self) -> CsrMatrix:
+        """Return n_kv (K, V) CSR."""
+
+    def log_likelihood(self) -> float:
+        """Return log p(w, z)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pruning:
+    """The pruned dendrogram of the topics of R runs, N in all.
+
+    groups (N,) int32: cluster of each topic, numbered by their first topics; disparity: U_Σ(G*); sclop: S-CLOP(G*).
+    """
+
+    groups: IntArray
+    disparity: float
+    sclop: float
+
+
+@dataclass(frozen=True, slots=True)
+class Prototype:
+    """The run of highest mean S-CLOP, and how the topics of all R runs match its K topics; N topics in all.
+
+    run: index of the prototype.
+    sclop (R, R): S-CLOP of each pair of runs, NaN on the diagonal; mean_sclop (R,): mean over the other runs.
+    similarity (N, N): of all topics, runs one after the other; offsets (R+1,) int64: run r owns rows offsets[r]:offsets[r+1].
+    matches (K, R) int32: the topic of run r that is most like topic k of the prototype, -1 where none is at all like it, k
+    itself in the prototype's own column; match_similarity (K, R): how like it is.
+    agreement (K,): mean of match_similarity over the other runs.
+    pruning: the pruned dendrogram of all topics of all runs.
+    """
+
+    run: int
+    sclop: FloatArray
+    mean_sclop: FloatArray
+    similarity: FloatArray
+    offsets: LongArray
+    matches: IntArray
+    match_similarity: FloatArray
+    agreement: FloatArray
+    pruning: Pruning
+
+
+@dataclass(frozen=True, slots=True)
+class Replications:
+    """R runs of one model: seed of each (R,), counts n_kv (K, V) CSR of each, log p(w, z) of each (R,).
+
+    A run is not kept beyond its counts: its sampler, made again with its seed, gives it back to the byte.
+    """
+
+    seeds: tuple[int, ...]
+    counts: tuple[CsrMatrix, ...]
+    log_likelihood: FloatArray
+
+
+def prune_topics(similarity: FloatArray, sizes: Sequence[int]) -> Pruning:
+    """Cluster the topics of R runs and prune the dendrogram locally, so that the sum of disparities is least.
+
+    A cluster g with t_r topics of run r has the disparity U(g) = 1/R · Σ_r |t_r - 1| · Σ_r t_r, which is 0 for one topic of
+    each run. G* is the set of disjoint clusters of the complete-linkage dendrogram of 1 - similarity with the least
+    U_Σ(G) = Σ_{g ∈ G} U(g): from the root down a cluster is kept if none of its prunings is below it, else parted.
+    S-CLOP(G*) = 1 - U_Σ(G*) / U_Σ,max in [0, 1], where all N topics alone give U_Σ,max = N · (R - 1)/R.
+
+    For two runs only a merge of one topic with one of the other run is below its topics, so that S-CLOP is the share of
+    topics that find such a partner. Runs of one topic each agree (1), however unlike the two topics are.
+
+    Args:
+        similarity: (N, N) of the topics, in [0, 1], runs one after the other.
+        sizes: K of each run; they sum to N.
+
+    Raises:
+        UsageError: fewer than two runs.
+
+    Source: Rieger, Jentsch & Rahnenführer (2024), S-CLOP; Rieger et al. (2020), arXiv 2003.04980; `pruneSCLOP`, `SCLOP`.
+    """
+    R, N = len(sizes), len(similarity)
+    if R < 2:
+        raise UsageError(f"S-CLOP compares runs: it needs at least 2, got {R}")
+    left, right, _ = complete_linkage(1.0 - similarity)
+    topics_of_run = np.zeros((2 * N - 1, R), np.int64)  # t_r of each node of the dendrogram, topics first
+    topics_of_run[np.arange(N), np.repeat(np.arange(R), sizes)] = 1
+    for m in range(N - 1):
+        topics_of_run[N + m] = topics_of_run[left[m]] + topics_of_run[right[m]]
+    # R · U(g) is a whole number: equal disparities are found equal
+    disparity = (np.abs(topics_of_run - 1).sum(axis=1) * topics_of_run.sum(axis=1)).tolist()
+    children = list(zip(left.tolist(), right.tolist(), strict=True))
+    least = disparity[:N]
+    for m, (a, b) in enumerate(children):
+        least.append(min(disparity[N + m], least[a] + least[b]))
+
+    cluster = np.arange(2 * N - 1)  # of each node: the node that holds it whole
+    for node in range(2 * N - 2, N - 1, -1):
+        if cluster[node] != node or disparity[node] == least[node]:
+            cluster[list(children[node - N])] = cluster[node]
+    _, first, groups = np.unique(cluster[:N], return_index=True, return_inverse=True)
+    numbers = np.argsort(np.argsort(first))
+    return Pruning(numbers[groups].astype(np.int32), least[-1] / R, 1.0 - least[-1] / (N * (R - 1)))
+
+
+def pairwise_sclop(similarity: FloatArray, sizes: Sequence[int]) -> FloatArray:
+    """Return S-CLOP of each pair of runs (R, R), symmetric, NaN on the diagonal (`SCLOP.pairwise`).
+
+    Args:
+        similarity: (N, N) of the topics, runs one after the other.
+        sizes: K of each run.
+    """
+    ends = np.cumsum(sizes)
+    rows = [slice(end - size, end) for end, size in zip(ends, sizes, strict=True)]
+    out = np.full((len(sizes), len(sizes)), np.nan)
+    for i, j in combinations(range(len(sizes)), 2):
+        pair = np.block([[similarity[a, b] for b in (rows[i], rows[j])] for a in (rows[i], rows[j])])
+        out[i, j] = out[j, i] = prune_topics(pair, (sizes[i], sizes[j])).sclop
+    return out
+
+
+def choose_prototype(counts: Sequence[CsrMatrix], *, measure: Measure = jaccard) -> Prototype:
+    """Choose of R runs the one with the highest mean S-CLOP to the others, the first of equals.
+
+    Memory: 16 bytes for each pair of the N topics of all runs.
+
+    Args:
+        counts: R matrices n_kv (K_r, V) CSR over one vocabulary.
+        measure: similarity of topics from the counts of all of them (N, V), one of `similarity.MEASURES`.
+
+    Raises:
+        UsageError: fewer than two runs.
+        InputError: the runs are not over the same vocabulary, or have no topics or words.
+
+    Source: Rieger, Jentsch & Rahnenführer (2024), LDAPrototype; `getPrototype`.
+    """
+    if len(counts) < 2:
+        raise UsageError(f"a prototype is chosen among at least 2 runs, got {len(counts)}")
+    shapes = [run.shape for run in counts]
+    if len({V for _, V in shapes}) > 1 or 0 in (min(K for K, _ in shapes), shapes[0][1]):
+        raise InputError(
+            f"a prototype needs runs with topics over one vocabulary; found topics × terms {', '.join(map(str, shapes))}"
+        )
+    sizes = [K for K, _ in shapes]
+    similarity = measure(sparse.csr_array(sparse.vstack(counts, format="csr")))
+    sclop = pairwise_sclop(similarity, sizes)
+    mean_sclop = np.nansum(sclop, axis=1) / (len(counts) - 1)
+    run = int(np.argmax(np.round(mean_sclop, 12)))  # equal means stay equal, in whatever order they were summed
+    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    matches, match_similarity = _match(similarity, offsets, run)
+    others = np.arange(len(counts)) != run
+    return Prototype(
+        run=run,
+        sclop=sclop,
+        mean_sclop=mean_sclop,
+        similarity=similarity,
+        offsets=offsets,
+        matches=matches,
+        match_similarity=match_similarity,
+        agreement=match_similarity[:, others].mean(axis=1),
+        pruning=prune_topics(similarity, sizes),
+    )
+
+
+def run_seeds(seed: int, runs: int) -> tuple[int, ...]:
+    """Return the seed of each run (R,): the first 32 bits of child r of `numpy.random.SeedSequence(seed)`.
+
+    The seed of run r depends on `seed` and r alone: more runs do not change those before them.
+    """
+    return tuple(int(child.generate_state(1)[0]) for child in np.random.SeedSequence(seed).spawn(runs))
+
+
+def replicate(
+    make_sampler: Callable[[int], Sampler],
+    *,
+    runs: int,
+    sweeps: int,
+    seed: int,
+    threads: int = 1,
+    progress: Callable[[float], None] | None = None,
+) -> Replications:
+    """Run one model R times from different seeds, `threads` runs at a time; the result does not depend on `threads`.
+
+    Memory: `threads` samplers, and 8 bytes per non-zero count n_kv of each run. When the caller is interrupted, runs end
+    after the ten sweeps they are at.
+
+    Args:
+        make_sampler: returns the sampler for a seed; it should use one thread and release the GIL in `run`.
+        runs: R; their seeds are `run_seeds(seed, R)`.
+        sweeps: of each run.
+        seed: of all runs.
+        threads: runs at a time.
+        progress: called with the share of sweeps done, in whatever thread, one at a time.
+
+    Raises:
+        UsageError: runs, sweeps or threads below 1.
+    """
+    if runs < 1 or sweeps < 1 or threads < 1:
+        raise UsageError(f"runs, sweeps and threads must be 1 or more, got {runs}, {sweeps} and {threads}")
+    seeds = run_seeds(seed, runs)
+    stop, lock, done = Event(), Lock(), 0
+
+    def one(seed: int) -> tuple[CsrMatrix, float]:
+        nonlocal done
+        sampler = make_sampler(seed)
+        for first in range(0, sweeps, SWEEPS_AT_ONCE):
+            if stop.is_set():
+                break
+            step = min(SWEEPS_AT_ONCE, sweeps - first)
+            sampler.run(step)
+            with lock:
+                done += step
+                if progress:
+                    progress(done / (runs * sweeps))
+        return sampler.topic_term(), sampler.log_likelihood()
+
+    with ThreadPoolExecutor(threads, thread_name_prefix="nlpkit") as pool:
+        futures = [pool.submit(one, each) for each in seeds]
+        try:
+            wait(futures, return_when=FIRST_EXCEPTION)
+        finally:  # all are done, or one failed, or the caller was interrupted: then nobody wants the others
+            stop.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+    results = [future.result() for future in futures]
+    return Replications(seeds, tuple(counts for counts, _ in results), np.array([value for _, value in results]))
+
+
+def _match(similarity: FloatArray, offsets: LongArray, run: int) -> tuple[IntArray, FloatArray]:
+    """Return for each topic of a run the most similar topic of each run (K, R) and its similarity, the first of equals."""
+    mine = similarity[offsets[run] : offsets[run + 1]]
+    K, R = len(mine), len(offsets) - 1
+    matches, best = np.empty((K, R), np.int32), np.empty((K, R))
+    for r in range(R):
+        theirs = mine[:, offsets[r] : offsets[r + 1]]
+        matches[:, r] = np.arange(K) if r == run else theirs.argmax(axis=1)
+        best[:, r] = theirs[np.arange(K), matches[:, r]]
+    matches[best == 0] = NO_TOPIC
+    return matches, best
