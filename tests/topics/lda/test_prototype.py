@@ -21,6 +21,7 @@ from nlpkit.topics.lda.prototype import (
     pairwise_sclop,
     prune_topics,
     replicate,
+    run_prototype,
     run_seeds,
 )
 from nlpkit.topics.lda.similarity import MEASURES, cosine
@@ -357,6 +358,31 @@ def test_an_interrupt_ends_all_runs() -> None:
         replicate(make, runs=50, sweeps=10_000, seed=1, threads=2, progress=interrupt)
     assert len(made) < 10
     assert max(sampler.sweeps for sampler in made) < 10_000
+
+
+def test_the_prototype_of_replications() -> None:
+    def make(seed: int) -> FakeSampler:
+        sampler = FakeSampler(seed)
+        # all runs but the first find the planted topics, each in an order of its own
+        found = MIXED if seed == first else TOPICS[sampler.rng.permutation(3)]
+        sampler.counts[:, :6] = 20 * found
+        return sampler
+
+    first = run_seeds(3, 1)[0]
+    replications, prototype = run_prototype(make, runs=4, sweeps=2, seed=3, threads=2)
+    assert prototype.run == 1
+    assert prototype.sclop[1, 2:].tolist() == [1, 1]
+    again = make(replications.seeds[prototype.run])
+    again.run(2)
+    np.testing.assert_array_equal(again.counts, replications.counts[prototype.run].toarray())
+
+
+def test_one_run_is_refused_before_it_is_sampled() -> None:
+    def make(seed: int) -> FakeSampler:
+        raise AssertionError("sampled")
+
+    with pytest.raises(UsageError, match="at least 2 runs, got 1"):
+        run_prototype(make, runs=1, sweeps=2, seed=3)
 
 
 @pytest.mark.parametrize("wrong", [{"runs": 0}, {"sweeps": 0}, {"threads": 0}])

@@ -252,6 +252,30 @@ def replicate(
     return Replications(seeds, tuple(counts for counts, _ in results), np.array([value for _, value in results]))
 
 
+def run_prototype(
+    make_sampler: Callable[[int], Sampler],
+    *,
+    runs: int,
+    sweeps: int,
+    seed: int,
+    threads: int = 1,
+    measure: Measure = jaccard,
+    progress: Callable[[float], None] | None = None,
+) -> tuple[Replications, Prototype]:
+    """Run one model R times and choose the prototype: `replicate`, then `choose_prototype`.
+
+    The chosen run comes back from make_sampler(replications.seeds[prototype.run]).run(sweeps): kept assignments of all
+    runs would be R times the size of a sampler's own.
+
+    Raises:
+        UsageError: fewer than two runs; sweeps or threads below 1.
+    """
+    if runs < 2:
+        raise UsageError(f"a prototype is chosen among at least 2 runs, got {runs}")
+    replications = replicate(make_sampler, runs=runs, sweeps=sweeps, seed=seed, threads=threads, progress=progress)
+    return replications, choose_prototype(replications.counts, measure=measure)
+
+
 def _match(similarity: FloatArray, offsets: LongArray, run: int) -> tuple[IntArray, FloatArray]:
     """Return for each topic of a run the most similar topic of each run (K, R) and its similarity, the first of equals."""
     mine = similarity[offsets[run] : offsets[run + 1]]
