@@ -42,11 +42,11 @@ def weighted_terms(
 ) -> WeightedTerms:
     """Return the n terms of each topic that weigh most, and all weightings of these terms.
 
-        probability  φ_kv = (n_kv + η) / (n_k + V η)                                  (lecture L2476)
+        probability  φ_kv = (n_kv + η) / (n_k + V η)                                  (lecture L2481)
         frex         1 / (ω / F_k(φ_kv) + (1 − ω) / F_k(φ_kv / Σ_l φ_lv)),  ω = ½     (Bischof & Airoldi 2012)
         lift         φ_kv / p_v,   p_v = cf_v / Σ_u cf_u                              (Taddy 2012)
         relevance    λ ln φ_kv + (1 − λ) ln(φ_kv / p_v)                               (Sievert & Shirley 2014, section 3.1)
-        importance   q_kv [ln(q_kv + ε) − 1/K Σ_l ln(q_lv + ε)],  q_kv = n_kv / n_k   (lecture L2521)
+        importance   q_kv [ln(q_kv + ε) − 1/K Σ_l ln(q_lv + ε)],  q_kv = n_kv / n_k   (lecture L2523)
 
     F_k is the empirical distribution over all V terms of the topic, equal values sharing their mean rank, as in `calcfrex`
     of R's stm without word counts (its `labelTopics` gives them, and so shrinks the shares of rare words first).
@@ -67,7 +67,7 @@ def weighted_terms(
         UsageError: η, ε, λ, n or `by` out of range, counts below 0, or a cf of 0 for a term that occurs.
     """
     _check(eta, n, by, relevance_lambda, epsilon)
-    counts = _canonical(topic_term)
+    counts = canonical_counts(topic_term)
     K = counts.shape[0]
     corpus = _Corpus.of(counts, eta, cf, epsilon)
     found = WeightedTerms(np.full((K, n), -1, np.int32), *(np.full((K, n), np.nan) for _ in WEIGHTINGS))
@@ -203,7 +203,7 @@ def _mean_rank(ascending: FloatArray | Float32Array, values: FloatArray | Float3
     return ranks
 
 
-def _canonical(topic_term: CsrMatrix) -> CsrMatrix:
+def canonical_counts(topic_term: CsrMatrix) -> CsrMatrix:
     """Return counts whose rows hold each of their terms once, ascending, and no zeros; a copy only where they do not."""
     counts = sparse.csr_array(topic_term)
     if len(counts.data) and counts.data.min() < 0:
