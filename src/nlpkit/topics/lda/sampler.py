@@ -1,0 +1,255 @@
+"""LDA by collapsed Gibbs sampling: the state of a chain and its sweeps."""
+
+from __future__ import annotations
+
+import hashlib
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from nlpkit.errors import UsageError
+from nlpkit.kernels import gibbs
+from nlpkit.kernels.topic_counts import count_topics
+from nlpkit.topics.lda.likelihood import dirichlet_multinomial
+from nlpkit.types import BoolArray, CsrMatrix, FloatArray, IntArray, LongArray, TokenTable
+
+MAX_TOPICS = 65_535  # topics of tokens are stored in 16 bits
+MAX_TOKENS = 2**32 - 1
+UNIT = 256  # units of a token of weight 1 when tokens have weights
+TOKENS_PER_SHARD = 250_000
+MAX_SHARDS = 8
+SCALE_BITS = 48
+
+
+class GibbsSampler:
+    """A chain of collapsed Gibbs sampling for LDA (Griffiths & Steyvers 2004; the lecture's conditional).
+
+    p(z_i = k | rest) ∝ (n_dk + α_k) · (n_kw + η) / (n_k + Vη), all counts without token i. The draws depend on the arguments
+    and on `shards`, never on `threads`, and a run of a + b sweeps is one of a and one of b. With one shard nothing is
+    approximated; with P shards the topic totals n_k that a P-th of the documents sees are those of the last P-th of a sweep.
+
+    Args:
+        tokens: corpus; frozen documents included.
+        n_topics: K, 1 to 65,535.
+        alpha: prior of the topics in a document, each: a number or (K,).
+        eta: prior of the words in a topic, each.
+        seed: of the random streams.
+        threads: cells of the grid sampled at the same time.
+        shards: P; by default 1 for corpora under 500,000 tokens, then 2, 4 and from 2,000,000 tokens 8.
+        assignments: (N,) topic of each token to start from, -1 where drawn at random.
+        frozen: (D,) documents whose tokens count but keep their topics, which must be given.
+        fixed: (K,) topics whose word counts are those of the frozen documents alone.
+        weights: (N,) weight of each token, up to 255; rounded to 1/256.
+
+    Raises:
+        UsageError: an argument is out of its range.
+    """
+
+    def __init__(
+        self,
+        tokens: TokenTable,
+        *,
+        n_topics: int,
+        alpha: FloatArray | float,
+        eta: float,
+        seed: int,
+        threads: int = 1,
+        shards: int | None = None,
+        assignments: IntArray | None = None,
+        frozen: BoolArray | None = None,
+        fixed: BoolArray | None = None,
+        weights: FloatArray | None = None,
+    ) -> None:
+        if not 1 <= n_topics <= MAX_TOPICS:
+            raise UsageError(f"{n_topics} topics cannot be fitted: from 1 to {MAX_TOPICS:,} are possible")
+        if len(tokens.term_ids) > MAX_TOKENS:
+            raise UsageError(f"{len(tokens.term_ids):,} tokens are more than one model takes ({MAX_TOKENS:,})")
+        self.n_topics, self.seed, self.threads, self.sweep = n_topics, seed, threads, 0
+        self.shards = shards_for(len(tokens.term_ids)) if shards is None else max(1, min(shards, max(tokens.n_docs, 1)))
+        self._tokens = tokens
+        self._unit = 1 if weights is None else UNIT
+        self.set_priors(alpha, eta)
+        self._fixed = np.zeros(n_topics, bool) if fixed is None else np.asarray(fixed, bool)
+        self._frozen = np.zeros(tokens.n_docs, bool) if frozen is None else np.asarray(frozen, bool)
+        self._lay_out(weights)
+        self._start(assignments)
+        self._scratch = [_scratch(n_topics) for _ in range(self.shards)]
+
+    def set_priors(self, alpha: FloatArray | float, eta: float) -> None:
+        """Change alpha, (K,) or one number for all, and eta.
+
+        Raises:
+            UsageError: one is not above 0.
+        """
+        self.alpha: FloatArray = np.broadcast_to(np.asarray(alpha, np.float64), (self.n_topics,)).copy()
+        self.eta = float(eta)
+        if not (np.all(self.alpha > 0) and np.all(np.isfinite(self.alpha)) and 0 < self.eta < np.inf):
+            raise UsageError(f"alpha and eta must be above 0, found alpha {self.alpha.min():g} and eta {self.eta:g}")
+
+    def run(self, sweeps: int) -> None:
+        """Draw every token's topic `sweeps` times; the GIL is free meanwhile."""
+        if not len(self._tokens.term_ids):
+            self.sweep += sweeps
+            return
+        priors = self._priors()
+        with ThreadPoolExecutor(max(1, min(self.threads, self.shards)), thread_name_prefix="gibbs") as pool:
+            for _ in range(sweeps):
+                key = np.uint64(stream_key(self.seed, "sweep", self.sweep))
+                for turn in range(self.shards):
+                    self._round(priors, key, turn, pool if self.threads > 1 and self.shards > 1 else None)
+                self.sweep += 1
+
+    def _round(self, priors: gibbs.Priors, key: np.uint64, turn: int, pool: ThreadPoolExecutor | None) -> None:
+        def cell(block: int) -> None:
+            scratch = self._scratch[block]
+            scratch.n_k[:] = self._n_k
+            words = self._words[(block + turn) % self.shards]
+            with np.errstate(over="ignore"):  # hashes wrap around, which NumPy tells of where kernels are not compiled
+                gibbs.sample_cell(self._layout, self._lists, priors, scratch, self._z, block, words, key)
+
+        if pool is None:
+            for block in range(self.shards):
+                cell(block)
+        else:
+            list(pool.map(cell, range(self.shards)))
+        self._n_k += sum(s.n_k - self._n_k for s in self._scratch)
+
+    def assignments(self) -> IntArray:
+        """Return the topic of each token (N,) int32, in the order of `tokens.term_ids`."""
+        out = np.empty(len(self._z), np.int32)
+        gibbs.to_corpus_order(self._term_ids, self._word_start, self._z, out)
+        return out if self._order is None else self._given_order(out)
+
+    def topic_term(self) -> CsrMatrix:
+        """Return n_kv (K, V) of all documents, frozen ones included: int32, float64 where tokens have weights; indices ascending."""
+        counts = count_topics(self._word_start, self._z, self._layout.units, self.n_topics)
+        matrix = sparse.csr_array(self._as_matrix(counts, self._tokens.n_terms).T)
+        matrix.sort_indices()
+        return matrix
+
+    def doc_topic(self) -> CsrMatrix:
+        """Return n_dk (D, K) of all documents, frozen ones included; types as of `topic_term`, indices ascending."""
+        z = self.assignments()
+        units = self._units if self._units is not None else np.zeros(0, np.uint16)
+        return self._as_matrix(count_topics(self._tokens.offsets, z, units, self.n_topics), self._tokens.n_docs)
+
+    def log_likelihood(self) -> float:
+        """Return log p(w, z | alpha, eta), natural logarithm: the lecture's joint distribution.
+
+        Frozen documents count in the words of topics, their own topics are given and add nothing.
+        """
+        topics = self.topic_term()
+        documents = self.doc_topic()[np.flatnonzero(~self._frozen)]
+        words = dirichlet_multinomial(topics[np.flatnonzero(~self._fixed)], self.eta)
+        return words + dirichlet_multinomial(documents, self.alpha)
+
+    @property
+    def n_tokens(self) -> int:
+        """Number of tokens that are sampled."""
+        return int(np.diff(self._tokens.offsets)[~self._frozen].sum())
+
+    def _priors(self) -> gibbs.Priors:
+        alpha, eta = self.alpha * self._unit, self.eta * self._unit
+        longest = float(self._doc_units.max(initial=1)) + float(alpha.sum()) + 1
+        scale = 2.0 ** min(SCALE_BITS, 61 - int(np.ceil(np.log2(longest))))
+        return gibbs.Priors(alpha, eta, eta * self._tokens.n_terms, (~self._fixed).astype(np.int64), scale)
+
+    def _lay_out(self, weights: FloatArray | None) -> None:
+        """Sort the tokens by word; documents are numbered with the frozen ones last, cut into blocks of like many tokens."""
+        tokens, P = self._tokens, self.shards
+        self._order = np.argsort(self._frozen, kind="stable") if self._frozen.any() else None
+        offsets, term_ids = (
+            (tokens.offsets, tokens.term_ids) if self._order is None else _reordered(tokens, self._order)
+        )
+        self._offsets, self._term_ids = offsets, term_ids
+        self._word_start, docs = gibbs.sort_by_word(offsets, term_ids, tokens.n_terms)
+        thawed = int(np.count_nonzero(~self._frozen))
+        cuts = np.searchsorted(offsets, np.linspace(0, offsets[thawed], P + 1)[1:-1])
+        blocks = np.concatenate([[0], np.minimum(cuts, thawed), [thawed, tokens.n_docs]]).astype(np.int64)
+        bounds = gibbs.block_bounds(offsets, term_ids, self._word_start, blocks)
+        steps = np.searchsorted(self._word_start, np.linspace(0, len(term_ids), P + 1)[1:-1])
+        ends = np.concatenate([[0], np.minimum(steps, tokens.n_terms), [tokens.n_terms]])
+        self._words = [np.arange(a, max(a, b)) for a, b in pairwise(ends)]
+        self._units = None if weights is None else _as_units(weights)
+        units = np.zeros(0, np.uint16)
+        if self._units is not None:
+            units = np.empty(len(term_ids), np.uint16)
+            gibbs.to_word_order(term_ids, self._word_start, self._internal_order(self._units), units)
+        self._layout = gibbs.Layout(bounds, docs, units)
+        lengths = np.diff(offsets)
+        self._doc_units = lengths if self._units is None else np.bincount(docs, units, tokens.n_docs)
+        room = np.where(np.arange(tokens.n_docs) < thawed, np.minimum(lengths + 1, self.n_topics), 0)
+        start = np.concatenate([[0], np.cumsum(room)]).astype(np.int64)
+        self._lists = gibbs.Lists(start, np.zeros(tokens.n_docs, np.int32), np.zeros(int(start[-1]), np.uint64))
+
+    def _start(self, assignments: IntArray | None) -> None:
+        tokens, K = self._tokens, self.n_topics
+        given = np.full(len(tokens.term_ids), -1, np.int32) if assignments is None else assignments
+        if len(given) != len(tokens.term_ids) or (len(given) and not -1 <= given.min() <= given.max() < K):
+            raise UsageError(
+                f"assignments must be one topic in -1 … {K - 1} for each of {len(tokens.term_ids):,} tokens"
+            )
+        given = self._internal_order(given)
+        thawed = self._offsets[np.count_nonzero(~self._frozen)]
+        if len(given) and given[thawed:].min(initial=0) < 0:
+            raise UsageError("frozen documents need the topics of their tokens")
+        placed = np.empty(len(given), np.int32)
+        gibbs.to_word_order(self._term_ids, self._word_start, given, placed)
+        self._z = np.empty(len(given), np.uint16)
+        with np.errstate(over="ignore"):
+            gibbs.start_topics(placed, np.uint64(stream_key(self.seed, "start")), K, self._z)
+        gibbs.fill_lists(self._layout, self._lists, self._z, np.count_nonzero(~self._frozen))
+        self._n_k = gibbs.topic_totals(self._layout, self._z, np.where(self._fixed, 0, 1))
+
+    def _internal_order(self, values: Any) -> Any:
+        return values if self._order is None else values[_token_order(self._tokens, self._order)]
+
+    def _given_order(self, values: IntArray) -> IntArray:
+        out = np.empty_like(values)
+        assert self._order is not None
+        out[_token_order(self._tokens, self._order)] = values
+        return out
+
+    def _as_matrix(self, counts: tuple[LongArray, IntArray, LongArray], rows: int) -> CsrMatrix:
+        indptr, topics, n = counts
+        data = n.astype(np.int32) if self._units is None else n / UNIT
+        return sparse.csr_array((data, topics, indptr), shape=(rows, self.n_topics))
+
+
+def shards_for(n_tokens: int) -> int:
+    """Return the number of shards P for a corpus: a power of two, at least 250,000 tokens each, at most 8."""
+    return 1 << min(MAX_SHARDS.bit_length() - 1, max(n_tokens // TOKENS_PER_SHARD, 1).bit_length() - 1)
+
+
+def stream_key(seed: int, *parts: int | str) -> int:
+    """Return the 64-bit key of a random stream: the same for the same seed and parts on every machine."""
+    return int.from_bytes(hashlib.blake2b(repr((seed, *parts)).encode(), digest_size=8).digest(), "little")
+
+
+def _scratch(K: int) -> gibbs.Scratch:
+    whole = [np.zeros(K, np.int64) for _ in range(5)]
+    blocks = np.zeros(-(-K // gibbs.BLOCK), np.int64)
+    return gibbs.Scratch(whole[0], whole[1], np.zeros(K), whole[2], whole[3], blocks, whole[4])
+
+
+def _as_units(weights: FloatArray) -> np.ndarray:
+    if len(weights) and not (np.all(weights >= 0) and weights.max() * UNIT <= 65_535):
+        raise UsageError(
+            f"weights of tokens must be from 0 to {65_535 // UNIT}, found {weights.min():g} to {weights.max():g}"
+        )
+    return np.rint(np.asarray(weights) * UNIT).astype(np.uint16)
+
+
+def _token_order(tokens: TokenTable, order: LongArray) -> LongArray:
+    """Return the places of the tokens when documents come in another order."""
+    lengths = np.diff(tokens.offsets)[order]
+    starts = np.repeat(tokens.offsets[:-1][order] - np.concatenate([[0], np.cumsum(lengths)[:-1]]), lengths)
+    return starts + np.arange(len(tokens.term_ids))
+
+
+def _reordered(tokens: TokenTable, order: LongArray) -> tuple[LongArray, IntArray]:
+    offsets = np.concatenate([[0], np.cumsum(np.diff(tokens.offsets)[order])]).astype(np.int64)
+    return offsets, tokens.term_ids[_token_order(tokens, order)]
