@@ -1,0 +1,218 @@
+"""Changes of topics over time: whether a topic's words differ more from its past than those of a stable topic would.
+
+Rieger, Lange, Flossdorf and Jentsch 2022, "Dynamic change detection in topics based on rolling LDAs", Text2Story at ECIR,
+CEUR-WS 3117, pp. 5-13. The definitions are those of the authors' scripts (github.com/JonasRieger/topicalchanges:
+2_compute_sim_quantile.R, 4_loo_wordimpact_pdf.R).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from nlpkit.errors import UsageError
+from nlpkit.kernels.resample import resampled_products
+from nlpkit.parallel import map_ahead
+from nlpkit.types import BoolArray, CsrMatrix, FloatArray, IntArray, LongArray
+
+BLOCK = 1 << 20  # uniform numbers drawn at a time
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeOptions:
+    """How a change is told from chance.
+
+    max_span z_max: chunks of a topic's past that it is compared with, at most. mixture p: how much of the change that is
+    seen is taken as usual: lower values find smaller changes, higher ones only great ones (paper 0.85; ttta 0.9). samples B
+    and level: the threshold is the level quantile of the similarities of B samples. n_words: words named per change.
+    """
+
+    max_span: int = 4
+    mixture: float = 0.85
+    samples: int = 500
+    level: float = 0.01
+    n_words: int = 10
+
+    def __post_init__(self) -> None:
+        """Check the limits."""
+        for name in ("max_span", "samples", "n_words"):
+            if getattr(self, name) < 1:
+                raise UsageError(f"{name} {getattr(self, name)}: a number of at least 1 is needed")
+        if not 0 <= self.mixture <= 1 or not 0 < self.level < 1:
+            raise UsageError(f"mixture {self.mixture:g} must lie from 0 to 1, level {self.level:g} between 0 and 1")
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A topic changed in a chunk: the similarity fell below the threshold.
+
+    span: chunks with tokens before it that it was compared with. term_ids and impacts: the words that drove the change,
+    most first; impact = similarity − similarity without the word, below 0 where the word made the two less alike.
+    """
+
+    topic: int
+    chunk: int
+    span: int
+    similarity: float
+    threshold: float
+    term_ids: tuple[int, ...]
+    impacts: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """similarity, threshold (C, K) float64, nan where nothing was compared; span (C, K) int32, 0 there; the changes found."""
+
+    similarity: FloatArray
+    threshold: FloatArray
+    span: IntArray
+    found: tuple[Change, ...]
+
+    @property
+    def changed(self) -> BoolArray:
+        """Where a change was found, (C, K)."""
+        return np.less(self.similarity, self.threshold)
+
+
+def detect_changes(
+    counts: Sequence[CsrMatrix],
+    n_vocab: Sequence[int],
+    *,
+    eta: float,
+    seed: int,
+    options: ChangeOptions | None = None,
+    threads: int = 1,
+) -> Changes:
+    """Return in which chunks the words of a topic changed, by a bootstrap test of the cosine similarity to its past.
+
+        sim_kt = cos(n_kt, r_kt),     r_kt = Σ_i n_k,t−i  for i = 1 … z,     z = min(z_max, chunks since the last change)
+        φ̃_kt  = (1 − p) · φ(r_kt) + p · φ(n_kt),     φ_v(n) = (n_v + eta) / (Σ_u n_u + V_t · eta)
+
+    B samples of N_kt = Σ_v n_ktv words are drawn from φ̃_kt; the threshold is the level quantile of their cosines to r_kt
+    (R's type 7, linear). sim_kt below it is a change; the past then begins anew with chunk t. The initial period is the
+    first chunk of the past. Chunks without tokens are passed over and are not counted in z. V_t is the vocabulary of
+    chunk t (the scripts take the last one), so that later chunks do not alter earlier results.
+
+    The samples scatter around words of the chunk that scatter themselves, so with the default p false alarms are rarer than
+    the level: simulated stable topics (2,000 words, Zipf, chunks of equal length, level 0.01) gave none in 1,200 tests from
+    200 to 5,000 words a chunk; new words were found once they took 20% of a topic of 5,000 words, or 40% of one of 1,000.
+    p = 0.5 gave 0.0 to 1.8% and found a quarter of that; p = 0, where the past is taken for the truth, 9 to 73%.
+
+    Args:
+        counts: (K, V) of each chunk, as of `topic_term_by_chunk`.
+        n_vocab: (C,) terms of the vocabulary in each chunk: the first ones.
+        eta: prior of phi: each, not the sum.
+        seed: the samples of topic k in chunk t depend on (seed, k, t) and on nothing else.
+        options: see there.
+        threads: topics at a time; the result does not depend on it.
+    """
+    options = options or ChangeOptions()
+    C, K = len(counts), counts[0].shape[0]
+    similarity, threshold = np.full((2, C, K), np.nan)
+    span = np.zeros((C, K), np.int32)
+    rows = [(m.indptr, m.indices, m.data.astype(np.int64)) for m in counts]
+    found: list[Change] = []
+
+    def follow(k: int) -> list[Change]:
+        """Run through the chunks of one topic; writes to its own column only."""
+        past: list[tuple[IntArray, LongArray]] = []
+        changes = []
+        for t, (indptr, indices, data) in enumerate(rows):
+            if not len(data):
+                continue
+            now = (indices[indptr[k] : indptr[k + 1]], data[indptr[k] : indptr[k + 1]])
+            terms, n, r = _side_by_side(now, past)
+            if n.any() and r.any():
+                generator = np.random.Generator(np.random.PCG64DXSM(np.random.SeedSequence((seed % 2**64, k, t))))
+                span[t, k] = len(past)
+                similarity[t, k] = _cosine(n, r)
+                sampled = resampled_similarities(n, r, n_vocab[t], eta, options.mixture, options.samples, generator)
+                threshold[t, k] = np.quantile(sampled, options.level)
+                if similarity[t, k] < threshold[t, k]:
+                    at, impacts = driving_words(n, r, options.n_words)
+                    words = tuple(int(v) for v in terms[at])
+                    values = tuple(float(i) for i in impacts)
+                    changes.append(
+                        Change(k, t, len(past), similarity[t, k].item(), threshold[t, k].item(), words, values)
+                    )
+                    past.clear()
+            past.append(now)
+            del past[: -options.max_span]
+        return changes
+
+    for _, changes in map_ahead(follow, range(K), threads=threads):
+        found.extend(changes)
+    return Changes(similarity, threshold, span, tuple(sorted(found, key=lambda c: (c.chunk, c.topic))))
+
+
+def resampled_similarities(
+    n: LongArray, r: LongArray, n_vocab: int, eta: float, mixture: float, samples: int, generator: np.random.Generator
+) -> FloatArray:
+    """Return the cosines to r of samples of Σ n words from the mixture of the two smoothed distributions, (B,) float64.
+
+    Args:
+        n, r: (S,) counts of the chunk and of the past, over the words that occur in one of them.
+        n_vocab: V; the V − S words that occur in neither keep their share of eta.
+        eta, mixture, samples: see `detect_changes`.
+        generator: gives one uniform number per word drawn.
+    """
+    N, S = int(n.sum()), len(n)
+    V = max(n_vocab, S)
+    phi = (1 - mixture) * (r + eta) / (r.sum() + V * eta) + mixture * (n + eta) / (N + V * eta)
+    cumulative: FloatArray = np.cumsum(phi)
+    if V == S:
+        cumulative[-1] = 1.0  # up to rounding it is, and no word lies beyond it
+    G = 1 << (2 * S - 1).bit_length()
+    guide = np.searchsorted(cumulative, np.arange(G) / G, side="right").astype(np.int32)
+    dots, squares = np.empty((2, samples), np.int64)
+    scratch = np.zeros(V, np.int64)
+    step = max(BLOCK // N, 1)
+    for b in range(0, samples, step):
+        block = slice(b, min(b + step, samples))
+        uniforms = generator.random((block.stop - b, N))
+        resampled_products(uniforms, cumulative, guide, r, V - S, scratch, dots[block], squares[block])
+    similarities: FloatArray = dots / (np.sqrt(squares) * np.sqrt(float((r * r).sum())))
+    return similarities
+
+
+def driving_words(n: LongArray, r: LongArray, n_words: int) -> tuple[LongArray, FloatArray]:
+    """Return the places of the words that made the cosine of two count vectors smallest, most first, and their impacts.
+
+        impact_v = cos(n, r) − cos(n without v, r without v)
+
+    Leave-one-out word impact (Rieger et al. 2022; their script compares with the eight chunks before, here it is the past of
+    the test). Only words of negative impact count; where nothing is left without a word, its impact is 0. Ties keep the
+    order of the words.
+
+    Args:
+        n, r: (S,) counts.
+        n_words: at most so many.
+    """
+    dots, n_squares, r_squares = ((x * y).astype(np.float64) for x, y in ((n, r), (n, n), (r, r)))
+    rest = np.sqrt(n_squares.sum() - n_squares) * np.sqrt(r_squares.sum() - r_squares)
+    full = _cosine(n, r)
+    without = np.divide(dots.sum() - dots, rest, out=np.full(len(n), full), where=rest > 0)
+    impacts = full - without
+    at = np.argsort(impacts, kind="stable")[:n_words]
+    at = at[impacts[at] < 0]
+    return at, impacts[at]
+
+
+def _side_by_side(
+    now: tuple[IntArray, LongArray], past: Sequence[tuple[IntArray, LongArray]]
+) -> tuple[LongArray, LongArray, LongArray]:
+    """The words that occur now or in the past (S,), ascending, and their counts now and in the past together."""
+    parts = [now, *past]
+    terms, place = np.unique(np.concatenate([ids for ids, _ in parts]), return_inverse=True)
+    values = np.concatenate([values for _, values in parts])
+    of_now = len(now[0])
+    n, r = np.zeros((2, len(terms)), np.int64)
+    n[place[:of_now]] = values[:of_now]
+    np.add.at(r, place[of_now:], values[of_now:])
+    return terms, n, r
+
+
+def _cosine(a: LongArray, b: LongArray) -> float:
+    return float((a * b).sum() / (np.sqrt(float((a * a).sum())) * np.sqrt(float((b * b).sum()))))

@@ -1,0 +1,210 @@
+"""Periods of a rolling model: from dates to the initial period, the chunks after it and the memory of each chunk."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from nlpkit.errors import InputError, UsageError
+
+Day: TypeAlias = Any  # numpy.datetime64[D]; the stubs of numpy tell days, instants and not-a-time apart, and lose track
+Days: TypeAlias = Any  # an array of these
+
+_MONTHS = {"month": 1, "quarter": 3, "year": 12}
+_DAYS = {"day": 1, "week": 7}
+_CALENDAR = (*_DAYS, *_MONTHS)
+_UNITS = {
+    "init": (*_CALENDAR, "document"),
+    "chunks": (*_CALENDAR, "document"),
+    "memory": (*_CALENDAR, "document", "chunk"),
+}
+_SPAN = re.compile(r"(?P<n>[0-9]+)?\s*(?P<unit>[a-z]+?)?s?", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A length of time (n days, weeks, months, quarters, years), or a number of documents or of chunks."""
+
+    n: int
+    unit: str
+
+    def __str__(self) -> str:
+        return f"{self.n} {self.unit}{'s' if self.n > 1 else ''}"
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """One row of the chunk table; chunk 0 is the initial period.
+
+    start_date, end_date: the period, both days in it, whether documents are dated there or not. first_date, last_date: of
+    its documents (start.date and end.date of rollinglda::getChunks), None without any. memory: day from which documents
+    count as memory; n_memory: how many do; both None for the initial period, and where nothing is sampled. n: documents
+    that are modelled; n_discarded: documents with too few words of the vocabulary; n_tokens: tokens of the n documents;
+    n_vocab: terms of the vocabulary after the chunk.
+    """
+
+    chunk_id: int
+    start_date: date
+    end_date: date
+    first_date: date | None
+    last_date: date | None
+    memory: date | None
+    n: int
+    n_discarded: int
+    n_memory: int | None
+    n_vocab: int
+    n_tokens: int
+
+
+def parse_span(text: str, role: str) -> Span:
+    """Return the span that a text means: 'month', '3 quarters', '10 days', '500 documents', and 500 for 500 documents.
+
+    Args:
+        text: in English, singular or plural, any case.
+        role: init, chunks or memory; a memory can also be a number of chunks.
+
+    Raises:
+        UsageError: the text is none of these, or the number is 0.
+    """
+    match = _SPAN.fullmatch(text.strip())
+    unit = (match["unit"] or ("document" if match["n"] else "")).lower() if match else ""
+    unit = "document" if unit == "doc" else unit
+    n = int(match["n"] or 1) if match else 0
+    if unit not in _UNITS[role] or n < 1:
+        example = {"init": "2008-06-30, '12 months' or 500", "chunks": "month or '2 weeks'", "memory": "'3 quarters'"}
+        raise UsageError(
+            f"{role} '{text}' is no length of time; give {example[role]} (units: {', '.join(_UNITS[role])}; "
+            "a number alone means documents)"
+        )
+    return Span(n, unit)
+
+
+def parse_init(text: str) -> Day | Span:
+    """Return the last day of the initial period (YYYY-MM-DD), or its span, that a text means.
+
+    Raises:
+        UsageError: the text is neither.
+    """
+    if not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text.strip()):
+        return parse_span(text, "init")
+    try:
+        return np.datetime64(text.strip(), "D")
+    except ValueError as error:
+        raise UsageError(f"init '{text}' is no day of the calendar") from error
+
+
+def shift(day: Day, n: int, unit: str) -> Day:
+    """Return the day n units later (n < 0: earlier); 31 January and a month is the last day of February.
+
+    R's seq.Date counts days over the end of a month on into the next one (3 March); here months never overlap.
+    """
+    if unit in _DAYS:
+        return day + n * _DAYS[unit]
+    month = day.astype("datetime64[M]")
+    target = month + n * _MONTHS[unit]
+    last = (target + 1).astype("datetime64[D]") - 1
+    return min(target.astype("datetime64[D]") + (day - month.astype("datetime64[D]")), last)
+
+
+def initial_end(dates: Days, init: str) -> Day:
+    """Return the last day of the initial period.
+
+    init is that day (YYYY-MM-DD); or a number of documents N: the day of the N-th document (as in rollinglda); or a span:
+    the first N calendar units, the one that holds the first document included ('12 months' with a first document on
+    17 March ends on the last day of February; weeks begin on Monday).
+
+    Args:
+        dates: (D,) of the documents, ascending.
+        init: see above.
+
+    Raises:
+        UsageError: init means none of these.
+        InputError: no document lies in the initial period, or none after it.
+    """
+    first, last = dates[0], dates[-1]
+    if first == last:
+        raise InputError(
+            f"all {len(dates):,} documents are dated {first}; a rolling model needs documents before and after the end of "
+            "its initial period: check the date column, or fit one model without chunks"
+        )
+    end = parse_init(init)
+    if isinstance(end, Span):
+        n, unit = end.n, end.unit
+        end = dates[min(n, len(dates)) - 1] if unit == "document" else shift(_floor(first, unit), n, unit) - 1
+    if end < first or end >= last:
+        side = "before" if end < first else "on or after"
+        raise InputError(
+            f"the initial period ends on {end}, {side} the {'first' if end < first else 'last'} document "
+            f"({first if end < first else last}); give an init from {first} to {last - 1}"
+        )
+    return end
+
+
+def _floor(day: Day, unit: str) -> Day:
+    """The first day of the calendar unit that holds a day."""
+    if unit == "day":
+        return day
+    if unit == "week":
+        return day - (int(day.astype(np.int64)) + 3) % 7  # 1970-01-01 was a Thursday
+    month = day.astype("datetime64[M]")
+    return (month - int(month.astype(np.int64)) % _MONTHS[unit]).astype("datetime64[D]")
+
+
+def chunk_periods(
+    dates: Days, span: Span, *, anchor: Day, chunk_id: int = 1, start: Day | None = None
+) -> Iterator[tuple[int, Day, Day]]:
+    """Yield (chunk_id, first day, last day) of the chunks, without gaps, up to the one that holds the last document.
+
+    Chunks of a length of time start at anchor + i · span, as in rollinglda (by months they are calendar months when the
+    anchor is the first of a month), and those without documents are there too. Chunks of N documents hold whole days, as
+    many as are needed for N documents. The last chunk may be incomplete and is a chunk like the others: of a length of
+    time it keeps its last day, of documents it ends with the last of them.
+
+    Args:
+        dates: (D,) of the documents, ascending; those before the first chunk wanted are passed over.
+        span: length of a chunk.
+        anchor: the day after the initial period.
+        chunk_id: number of the first chunk that is wanted; the first after the initial period is 1.
+        start: its first day; needed where chunk_id > 1 and chunks are counted in documents.
+    """
+    if span.unit != "document":
+        while (first := shift(anchor, (chunk_id - 1) * span.n, span.unit)) <= dates[-1]:
+            yield chunk_id, first, shift(anchor, chunk_id * span.n, span.unit) - 1
+            chunk_id += 1
+        return
+    first = anchor if start is None else start
+    row = int(np.searchsorted(dates, first))
+    while row < len(dates):
+        last = dates[min(row + span.n, len(dates)) - 1]
+        yield chunk_id, first, last
+        chunk_id, first, row = chunk_id + 1, last + 1, int(np.searchsorted(dates, last, side="right"))
+
+
+def memory_start(span: Span, start: Day, starts: Sequence[Day], modelled: Days, fallback: int) -> Day | None:
+    """Return the day from which modelled documents count as memory of a chunk; None where there is none to count.
+
+    A length of time goes back from the first day of the chunk; N documents is the day of the N-th last modelled document
+    (all of that day count), or the first one's if there are fewer; N chunks the first day of the N-th chunk back, the
+    initial period being the first of them. Without a document since that day, it is the day of the `fallback`-th last
+    modelled document, if fallback is above 0 (rollinglda 0.1.3: memory, memory.fallback).
+
+    Args:
+        span: length of the memory.
+        start: first day of the chunk.
+        starts: (C,) first days of the chunks before it, the initial period first.
+        modelled: (M,) days of the documents modelled before it, ascending, those discarded not among them.
+        fallback: number of documents, 0 for none.
+    """
+    if not len(modelled):
+        return None
+    if span.unit == "document":
+        return modelled[-min(span.n, len(modelled))]
+    begin = starts[-min(span.n, len(starts))] if span.unit == "chunk" else shift(start, -span.n, span.unit)
+    if modelled[-1] >= begin:
+        return begin
+    return modelled[-min(fallback, len(modelled))] if fallback else None
