@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
@@ -42,7 +43,7 @@ class GibbsSampler:
         assignments: (N,) topic of each token to start from, -1 where drawn at random.
         frozen: (D,) documents whose tokens count but keep their topics, which must be given.
         fixed: (K,) topics whose word counts are those of the frozen documents alone.
-        weights: (N,) weight of each token, up to 255; rounded to 1/256.
+        weights: (N,) weight of each token, up to 255; rounded to 1/256, at least that.
 
     Raises:
         UsageError: an argument is out of its range.
@@ -146,6 +147,24 @@ class GibbsSampler:
         words = dirichlet_multinomial(topics[np.flatnonzero(~self._fixed)], self.eta)
         return words + dirichlet_multinomial(documents, self.alpha)
 
+    def state(self) -> dict[str, np.ndarray]:
+        """Return the arrays from which `restore` goes on to the same bytes; the priors and `sweep` are not in it."""
+        return {"z": self._z, "list_length": self._lists.length, "list_entries": self._lists.entries}
+
+    def restore(self, state: Mapping[str, np.ndarray], sweep: int) -> None:
+        """Go on from a `state` of a sampler made with the same arguments.
+
+        Raises:
+            UsageError: the state is that of another corpus or K.
+        """
+        mine = self.state()
+        if any(name not in state or state[name].shape != mine[name].shape for name in mine):
+            raise UsageError("the saved state belongs to another corpus or another number of topics")
+        for name, values in mine.items():
+            values[:] = state[name]
+        self._n_k = gibbs.topic_totals(self._layout, self._z, np.where(self._fixed, 0, 1))
+        self.sweep = sweep
+
     @property
     def n_tokens(self) -> int:
         """Number of tokens that are sampled."""
@@ -240,7 +259,9 @@ def _as_units(weights: FloatArray) -> np.ndarray:
         raise UsageError(
             f"weights of tokens must be from 0 to {65_535 // UNIT}, found {weights.min():g} to {weights.max():g}"
         )
-    return np.rint(np.asarray(weights) * UNIT).astype(np.uint16)
+    return np.maximum(np.rint(np.asarray(weights) * UNIT), 1).astype(
+        np.uint16
+    )  # none without weight: lists hold counts above 0
 
 
 def _token_order(tokens: TokenTable, order: LongArray) -> LongArray:

@@ -1,0 +1,338 @@
+"""LDA fitted to a corpus: sweeps, priors estimated on the way, and what is taken as the result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from nlpkit.errors import UsageError
+from nlpkit.topics.lda.guide import Guidance, seeded_start
+from nlpkit.topics.lda.model import LdaModel, main_topics
+from nlpkit.topics.lda.priors import estimate_alpha, estimate_eta
+from nlpkit.topics.lda.sampler import GibbsSampler
+from nlpkit.types import CsrMatrix, FloatArray, IntArray, LongArray, TokenTable
+
+ESTIMATES = ("last", "mean", "best")
+WINDOW = 5  # trace points whose mean is compared with that of as many before, for the early stop
+
+
+@dataclass(frozen=True, slots=True)
+class LdaOptions:
+    """How LDA is fitted.
+
+    n_topics K; alpha and eta, each, by default 1 / K; sweeps over the corpus; estimate: the `last` state, the `mean` of the
+    counts of every thin-th state after burn_in, or the `best` state in the trace (highest log p(w, z)) after burn_in;
+    trace_every sweeps between two points of the trace; early_stop: end when the mean log-likelihood of the last five points is not
+    better by this share than that of the five before, None to go on; optimize_interval: sweeps between two estimates of the
+    priors, 0 for fixed ones, from sweep optimize_burn_in on; symmetric_alpha and optimize_eta as in MALLET.
+    """
+
+    n_topics: int
+    alpha: float | None = None
+    eta: float | None = None
+    sweeps: int = 1000
+    burn_in: int | None = None
+    thin: int = 10
+    estimate: str = "last"
+    trace_every: int = 10
+    early_stop: float | None = None
+    optimize_interval: int = 0
+    optimize_burn_in: int | None = None
+    symmetric_alpha: bool = False
+    optimize_eta: bool = False
+    shards: int | None = None
+    seed: int = 42
+    threads: int = 1
+
+    @property
+    def start_alpha(self) -> float:
+        """Alpha of each topic at the start."""
+        return 1.0 / self.n_topics if self.alpha is None else self.alpha
+
+    @property
+    def start_eta(self) -> float:
+        """Eta of each term at the start."""
+        return 1.0 / self.n_topics if self.eta is None else self.eta
+
+    @property
+    def samples_from(self) -> int:
+        """Sweep after which states count for the mean and the best: half of them by default."""
+        return self.sweeps // 2 if self.burn_in is None else self.burn_in
+
+    @property
+    def optimize_from(self) -> int:
+        """Sweep from which the priors are estimated: a fifth of all, at most 200 (MALLET's)."""
+        return min(200, self.sweeps // 5) if self.optimize_burn_in is None else self.optimize_burn_in
+
+
+@dataclass(frozen=True, slots=True)
+class TracePoint:
+    """After `sweep` sweeps: log p(w, z) per token, exp of the entropy of n_k / N, the priors in force."""
+
+    sweep: int
+    log_likelihood: float
+    effective_topics: float
+    alpha_sum: float
+    eta: float
+
+
+@dataclass(slots=True)
+class FitState:
+    """A fit between two sweeps: all that is needed to go on to the same bytes."""
+
+    sweep: int
+    alpha: FloatArray
+    eta: float
+    arrays: Mapping[str, np.ndarray]
+    trace: list[TracePoint] = field(default_factory=list)
+    samples: int = 0
+    topic_sum: CsrMatrix | None = None
+    doc_sum: CsrMatrix | None = None
+    best: IntArray | None = None
+    best_sweep: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class LdaFit:
+    """A fitted model and its corpus.
+
+    doc_topic (D, K) CSR n_dk; assignments (N,) int32 topics of the tokens: of the last state, or of the best one; topics are
+    numbered by documents of which they are the main topic, guided ones first as they were given. names: of the topics, "" for
+    none. stopped: sweep at which the early stop ended the chain, else None.
+    """
+
+    model: LdaModel
+    doc_topic: CsrMatrix
+    assignments: IntArray
+    trace: tuple[TracePoint, ...]
+    sweeps: int
+    samples: int
+    log_likelihood: float
+    names: tuple[str, ...]
+    stopped: int | None
+
+
+def fit_lda(
+    tokens: TokenTable,
+    options: LdaOptions,
+    *,
+    guidance: Guidance | None = None,
+    weights: FloatArray | None = None,
+    resume: FitState | None = None,
+    save: Callable[[FitState], None] | None = None,
+    save_every: int = 0,
+    progress: Callable[[int, TracePoint | None], None] | None = None,
+) -> LdaFit:
+    """Fit LDA by collapsed Gibbs sampling (`GibbsSampler`).
+
+    Args:
+        tokens: corpus; documents may be empty.
+        guidance: seed words and fixed topics; weights: (N,) of the tokens.
+        resume: a state that `save` was given, of the same tokens and options.
+        save: called with the state after every save_every sweeps, and before an interrupt of the user goes on its way.
+        progress: called after each sweep with its number, and the new point of the trace if there is one.
+
+    Raises:
+        UsageError: no tokens, or an option is out of its range.
+    """
+    _check(tokens, options, guidance)
+    sampler = _sampler(tokens, options, guidance, weights)
+    state = FitState(0, sampler.alpha, sampler.eta, sampler.state())
+    if resume is not None:
+        state = resume
+        sampler.restore(state.arrays, state.sweep)
+        sampler.set_priors(state.alpha, state.eta)
+    stopped = None
+    with ThreadPoolExecutor(1, thread_name_prefix="sweep") as pool:
+        while state.sweep < options.sweeps and stopped is None:
+            interrupt = _one_sweep(sampler, pool)
+            point = _after_sweep(sampler, state, options, guidance, tokens.n_docs)
+            if save is not None and (interrupt or (save_every and state.sweep % save_every == 0)):
+                state.arrays = sampler.state()
+                save(state)
+            if interrupt:
+                raise interrupt
+            if progress is not None:
+                progress(state.sweep, point)
+            if point is not None and _has_settled(state, options):
+                stopped = state.sweep
+    return _result(sampler, state, options, tokens, guidance, weights, stopped)
+
+
+def _check(tokens: TokenTable, options: LdaOptions, guidance: Guidance | None) -> None:
+    if not len(tokens.term_ids):
+        raise UsageError("the corpus has no tokens, so there is nothing to find topics in")
+    if options.estimate not in ESTIMATES:
+        raise UsageError(f"the estimate is one of {', '.join(ESTIMATES)}, not '{options.estimate}'")
+    if options.estimate != "last" and options.samples_from >= options.sweeps:
+        raise UsageError(
+            f"no state is left for the {options.estimate} of the chain: burn-in {options.samples_from}, sweeps {options.sweeps}"
+        )
+    if guidance is not None and int(guidance.topics.max(initial=-1)) >= options.n_topics:
+        raise UsageError(
+            f"{len(guidance.names)} topics are given, {options.n_topics} are to be fitted: --k must be at least as many"
+        )
+
+
+def _sampler(
+    tokens: TokenTable,
+    options: LdaOptions,
+    guidance: Guidance | None,
+    weights: FloatArray | None,
+    start: IntArray | None = None,
+) -> GibbsSampler:
+    """Return a sampler over the corpus and, as one frozen document more, the pseudo-counts; start: topics of all tokens."""
+    K = options.n_topics
+    common: dict[str, Any] = {
+        "n_topics": K,
+        "alpha": options.start_alpha,
+        "eta": options.start_eta,
+        "seed": options.seed,
+        "threads": options.threads,
+        "shards": options.shards,
+    }
+    if guidance is None:
+        return GibbsSampler(tokens, weights=weights, assignments=start, **common)
+    if start is None:
+        start = np.concatenate([seeded_start(tokens, guidance, options.seed), guidance.topics])
+    extra = len(guidance.term_ids)
+    whole = TokenTable(
+        np.append(tokens.offsets, tokens.offsets[-1] + extra),
+        np.concatenate([tokens.term_ids, guidance.term_ids]),
+        tokens.terms,
+    )
+    frozen = np.zeros(whole.n_docs, bool)
+    frozen[-1] = True
+    return GibbsSampler(
+        whole,
+        assignments=start,
+        frozen=frozen,
+        fixed=np.arange(K) < guidance.n_fixed,
+        weights=None if weights is None else np.concatenate([weights, np.ones(extra)]),
+        **common,
+    )
+
+
+def _one_sweep(sampler: GibbsSampler, pool: ThreadPoolExecutor) -> KeyboardInterrupt | None:
+    """Sweep once in a thread; an interrupt lets the sweep end, so that the state is whole, and is returned."""
+    future = pool.submit(sampler.run, 1)
+    try:
+        future.result()
+    except KeyboardInterrupt as interrupt:
+        future.result()
+        return interrupt
+    return None
+
+
+def _after_sweep(
+    sampler: GibbsSampler, state: FitState, options: LdaOptions, guidance: Guidance | None, n_docs: int
+) -> TracePoint | None:
+    """Bring the state to the end of a sweep: priors, samples, the trace."""
+    state.sweep = sweep = sampler.sweep
+    every = options.optimize_interval
+    if every and sweep >= options.optimize_from and sweep % every == 0 and sweep < options.sweeps:
+        free = sampler.topic_term()[0 if guidance is None else guidance.n_fixed :]
+        alpha = estimate_alpha(sampler.doc_topic()[:n_docs], sampler.alpha, symmetric=options.symmetric_alpha)
+        sampler.set_priors(alpha, estimate_eta(free, sampler.eta) if options.optimize_eta else sampler.eta)
+        state.alpha, state.eta = sampler.alpha, sampler.eta
+    counts = sweep > options.samples_from
+    if options.estimate == "mean" and counts and (sweep - options.samples_from) % options.thin == 0:
+        topics, documents = sampler.topic_term(), sampler.doc_topic()
+        state.topic_sum = topics if state.topic_sum is None else state.topic_sum + topics
+        state.doc_sum = documents if state.doc_sum is None else state.doc_sum + documents
+        state.samples += 1
+    if sweep % options.trace_every and sweep != options.sweeps:
+        return None
+    point = _point(sampler, n_docs)
+    if options.estimate == "best" and counts:
+        before = [p.log_likelihood for p in state.trace if p.sweep > options.samples_from]
+        if not before or point.log_likelihood > max(before):
+            state.best, state.best_sweep = sampler.assignments(), sweep
+    state.trace.append(point)
+    return point
+
+
+def _point(sampler: GibbsSampler, n_docs: int) -> TracePoint:
+    shares = np.asarray(sampler.doc_topic()[:n_docs].sum(axis=0), np.float64).ravel()
+    shares = shares[shares > 0] / shares.sum()
+    effective = float(np.exp(-np.sum(shares * np.log(shares))))
+    likelihood = sampler.log_likelihood() / max(sampler.n_tokens, 1)
+    return TracePoint(sampler.sweep, likelihood, effective, float(sampler.alpha.sum()), sampler.eta)
+
+
+def _has_settled(state: FitState, options: LdaOptions) -> bool:
+    """Tell whether the early stop ends the chain: not before there are states for the estimate."""
+    if options.early_stop is None or len(state.trace) < 2 * WINDOW:
+        return False
+    if options.estimate != "last" and state.sweep < options.samples_from + WINDOW * options.trace_every:
+        return False
+    values = [p.log_likelihood for p in state.trace[-2 * WINDOW :]]
+    before, now = float(np.mean(values[:WINDOW])), float(np.mean(values[WINDOW:]))
+    return now - before < options.early_stop * abs(before)
+
+
+def _result(
+    sampler: GibbsSampler,
+    state: FitState,
+    options: LdaOptions,
+    tokens: TokenTable,
+    guidance: Guidance | None,
+    weights: FloatArray | None,
+    stopped: int | None,
+) -> LdaFit:
+    if state.topic_sum is not None and state.doc_sum is not None:
+        topic_term = sparse.csr_array(state.topic_sum / state.samples)
+        doc_topic = sparse.csr_array(state.doc_sum / state.samples)
+        assignments = sampler.assignments()
+    else:
+        if state.best is not None:
+            sampler = _sampler(tokens, options, guidance, weights, state.best)
+        topic_term, doc_topic, assignments = sampler.topic_term(), sampler.doc_topic(), sampler.assignments()
+    doc_topic = sparse.csr_array(doc_topic[: tokens.n_docs])
+    if guidance is not None and guidance.n_fixed:
+        topic_term = _with_fixed(topic_term, guidance, tokens.n_terms, options.n_topics)
+    order = _order(doc_topic, state.alpha, 0 if guidance is None else len(guidance.names))
+    place = np.empty(len(order), np.int32)
+    place[order] = np.arange(len(order), dtype=np.int32)
+    model = LdaModel(tokens.terms, topic_term, state.alpha, state.eta).renumbered(order)
+    likelihoods = {p.sweep: p.log_likelihood for p in state.trace}
+    at = state.best_sweep if state.best is not None else state.sweep
+    names = () if guidance is None else guidance.names
+    documents = sparse.csr_array(doc_topic[:, order])
+    documents.sort_indices()
+    return LdaFit(
+        model=model,
+        doc_topic=documents,
+        assignments=place[assignments[: len(tokens.term_ids)]],
+        trace=tuple(state.trace),
+        sweeps=state.sweep,
+        samples=state.samples or 1,
+        log_likelihood=likelihoods[at],
+        names=(*names, *[""] * (options.n_topics - len(names))),
+        stopped=stopped,
+    )
+
+
+def _with_fixed(topic_term: CsrMatrix, guidance: Guidance, n_terms: int, n_topics: int) -> CsrMatrix:
+    """Return the counts with those of the fixed topics as they were given."""
+    fixed = guidance.topics < guidance.n_fixed
+    places = (guidance.topics[fixed], guidance.term_ids[fixed])
+    given = sparse.coo_array((np.ones(int(fixed.sum())), places), shape=(guidance.n_fixed, n_terms)).tocsr()
+    whole = sparse.csr_array(sparse.vstack([given, topic_term[guidance.n_fixed :]]))
+    whole.sort_indices()
+    return whole.astype(topic_term.dtype)
+
+
+def _order(doc_topic: CsrMatrix, alpha: FloatArray, n_given: int) -> LongArray:
+    """Return the topics in their new order: given ones as they are, the others by documents, then tokens, most first."""
+    K = doc_topic.shape[1]
+    topics = main_topics(doc_topic, alpha).topic
+    documents = np.bincount(topics[topics >= 0], minlength=K)
+    size = np.asarray(doc_topic.sum(axis=0)).ravel()
+    order = np.lexsort((np.arange(K), -size, -documents))
+    return np.concatenate([np.arange(n_given), order[order >= n_given]])

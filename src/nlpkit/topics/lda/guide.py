@@ -1,0 +1,158 @@
+"""Knowledge given to LDA before it starts: seed words, fixed topics, weights of tokens.
+
+Seed words and fixed topics are documents beside the corpus whose tokens have their topics and keep them: pseudo-counts. A seed
+word with n pseudo-counts in topic k has the prior η + n there instead of η (as tomotopy's set_word_prior, in counts).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+import numpy as np
+
+from nlpkit.errors import UsageError
+from nlpkit.topics.lda.model import LdaModel
+from nlpkit.topics.lda.sampler import stream_key
+from nlpkit.types import FloatArray, IntArray, LongArray, TokenTable
+
+
+@dataclass(frozen=True, slots=True)
+class Seeds:
+    """Seed words of one topic: words, each may hold * ? [abc]; weight = pseudo-counts per occurrence in the corpus."""
+
+    name: str
+    words: tuple[str, ...]
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Guidance:
+    """Pseudo-counts of the first topics: term_ids, topics (M,) int32; how many topics are fixed; which seed words were found.
+
+    names: of the first topics, "" for none; missing: seed words that match no term.
+    """
+
+    term_ids: IntArray
+    topics: IntArray
+    n_fixed: int
+    names: tuple[str, ...]
+    missing: tuple[str, ...] = ()
+
+
+def seed_counts(seeds: Sequence[Seeds], terms: Sequence[str], cf: LongArray, *, first: int = 0) -> Guidance:
+    """Return the pseudo-counts of seed words; seeds[j] guides topic first + j.
+
+    A word that occurs cf times gets ⌈weight · cf⌉ pseudo-counts; one that seeds two topics gets them in both.
+
+    Raises:
+        UsageError: no seed word of a topic is a term of the corpus.
+    """
+    number: Mapping[str, int] = {term: i for i, term in enumerate(terms)}
+    ids: list[IntArray] = []
+    topics: list[IntArray] = []
+    missing: list[str] = []
+    for j, topic in enumerate(seeds):
+        found: dict[int, None] = {}
+        for word in topic.words:
+            hits = _matching(word, terms, number)
+            if not hits:
+                missing.append(word)
+            found.update(dict.fromkeys(hits))
+        if not found:
+            raise UsageError(
+                f"none of the seed words of topic '{topic.name}' is a term of the corpus ({', '.join(topic.words[:5])}); "
+                "terms are as preprocess writes them: see nlpkit stats, or use a pattern such as econom*"
+            )
+        here = np.fromiter(found, np.int32, len(found))
+        times = np.ceil(topic.weight * cf[here]).astype(np.int64)
+        ids.append(np.repeat(here, times))
+        topics.append(np.full(int(times.sum()), first + j, np.int32))
+    return Guidance(
+        np.concatenate([np.zeros(0, np.int32), *ids]),
+        np.concatenate([np.zeros(0, np.int32), *topics]),
+        0,
+        tuple(topic.name for topic in seeds),
+        tuple(missing),
+    )
+
+
+def _matching(word: str, terms: Sequence[str], number: Mapping[str, int]) -> list[int]:
+    if any(c in word for c in "*?["):
+        return [i for i, term in enumerate(terms) if fnmatchcase(term, word)]
+    return [number[word]] if word in number else []
+
+
+def fixed_counts(model: LdaModel, terms: Sequence[str], names: Sequence[str]) -> Guidance:
+    """Return the word counts of an earlier model as pseudo-counts of topics 0 … K − 1, which stay as they are.
+
+    Terms the corpus has not are left out. Means of samples are rounded.
+
+    Raises:
+        UsageError: the vocabularies have no term in common.
+    """
+    number = {term: i for i, term in enumerate(terms)}
+    place = np.array([number.get(term, -1) for term in model.terms], np.int32)
+    counts = model.topic_term.tocoo()
+    term_ids = place[counts.col]
+    times = np.where(term_ids >= 0, np.rint(counts.data), 0).astype(np.int64)
+    if not times.sum():
+        raise UsageError(
+            "the run of --fixed-topics and the corpus have no term in common; were both preprocessed alike?"
+        )
+    return Guidance(
+        np.repeat(term_ids, times), np.repeat(counts.row.astype(np.int32), times), model.n_topics, tuple(names)
+    )
+
+
+def joined(first: Guidance | None, second: Guidance | None) -> Guidance | None:
+    """Return two guidances as one: the topics of the second come after those of the first."""
+    if first is None or second is None:
+        return first or second
+    return Guidance(
+        np.concatenate([first.term_ids, second.term_ids]),
+        np.concatenate([first.topics, second.topics]),
+        first.n_fixed + second.n_fixed,
+        first.names + second.names,
+        first.missing + second.missing,
+    )
+
+
+def seeded_start(tokens: TokenTable, guidance: Guidance, seed: int) -> IntArray:
+    """Return the topics to start from (N,): tokens of guided words in a topic that has them, by pseudo-counts; -1 for the rest."""
+    order = np.argsort(guidance.term_ids, kind="stable")
+    begins = np.searchsorted(guidance.term_ids[order], np.arange(tokens.n_terms + 1))
+    counts = np.diff(begins)
+    here = np.flatnonzero(counts[tokens.term_ids])
+    rng = np.random.Generator(np.random.Philox(key=stream_key(seed, "guided start")))
+    which = (rng.random(len(here)) * counts[tokens.term_ids[here]]).astype(np.int64)
+    start = np.full(len(tokens.term_ids), -1, np.int32)
+    start[here] = guidance.topics[order][begins[tokens.term_ids[here]] + which]
+    return start
+
+
+def token_weights(tokens: TokenTable, scheme: str) -> FloatArray | None:
+    """Return the weight of each token (N,), None for "one" (Wilson & Chew 2010, Term weighting schemes for LDA).
+
+    idf: ln(D / df_v). pmi: max(0, ln(n_dv · N / (N_d · n_v))). Weights below 1/256 count 1/256.
+
+    Raises:
+        UsageError: an unknown scheme.
+    """
+    if scheme == "one":
+        return None
+    if scheme not in ("idf", "pmi"):
+        raise UsageError(f"--term-weights is one, idf or pmi, not '{scheme}'")
+    lengths = np.diff(tokens.offsets)
+    docs = np.repeat(np.arange(tokens.n_docs), lengths)
+    pair, times = np.unique(docs * np.int64(tokens.n_terms) + tokens.term_ids, return_inverse=True, return_counts=True)[
+        1:
+    ]
+    key = docs * np.int64(tokens.n_terms) + tokens.term_ids
+    if scheme == "idf":
+        df = np.bincount(np.unique(key) % tokens.n_terms, minlength=tokens.n_terms)
+        return np.asarray(np.log(tokens.n_docs / df[tokens.term_ids]))
+    cf = np.bincount(tokens.term_ids, minlength=tokens.n_terms)
+    together = times[pair] * (len(tokens.term_ids) / (lengths[docs] * cf[tokens.term_ids]))
+    return np.asarray(np.maximum(np.log(together), 0.0))
