@@ -14,7 +14,11 @@ from scipy import sparse
 
 from nlpkit.errors import UsageError
 from nlpkit.topics.lda.changes import ChangeOptions, Changes, detect_changes, driving_words, resampled_similarities
+from nlpkit.topics.lda.rolling import fit_rolling
+from nlpkit.topics.lda.rolling_plan import RollingOptions
+from nlpkit.topics.lda.shares import similarity_to_past, topic_term_by_chunk
 from tests.strategies import repeatable
+from tests.topics.lda.test_rolling import Corpus
 
 K, V = 3, 400
 
@@ -231,3 +235,24 @@ def test_driving_words_equal_leaving_words_out() -> None:
 def test_options_that_cannot_be_meant(option: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         ChangeOptions(**option)
+
+
+def test_a_change_planted_in_a_corpus_is_found_in_its_rolling_model() -> None:
+    rng = np.random.default_rng(0)
+    documents, days = [], np.sort(rng.integers(0, 360, 900))
+    for day in days:
+        k = int(rng.integers(3))
+        words = 40 * k + rng.choice(40, 25, p=zipf(40, k))
+        if k == 1 and day >= 180:  # from July on, half of what topic 1 says is new
+            words = np.where(rng.random(25) < 0.5, 200 + rng.integers(0, 5, 25), words)
+        documents.append((str(np.datetime64("2021-01-01") + day), " ".join(f"w{v:03}" for v in words)))
+    corpus = Corpus(*documents)
+    options = RollingOptions(n_topics=3, init="2021-02-28", chunks="month", memory="2 months", sweeps=30)
+    state = fit_rolling(corpus.tokens, corpus.dates, corpus.ids, options).state
+    counts = topic_term_by_chunk(state)
+    changes = detect_changes(counts, [c.n_vocab for c in state.chunks], eta=1 / 3, seed=42)
+    assert [(str(state.chunks[c.chunk].start_date), c.span) for c in changes.found] == [("2021-07-01", 4)]
+    words = [state.terms[v] for v in changes.found[0].term_ids]
+    assert set(words[:5]) == {"w200", "w201", "w202", "w203", "w204"}
+    new = similarity_to_past(counts)[:, changes.found[0].topic]
+    assert new[5] < 0.8 < np.delete(new, [0, 5]).min()  # July; the months before and after are like the one before them

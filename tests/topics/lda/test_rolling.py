@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from datetime import date, timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 from nlpkit.errors import InputError, UsageError
 from nlpkit.topics.lda.rolling import RollingFit, chunk_seed, fit_rolling, update_rolling
 from nlpkit.topics.lda.rolling_plan import RollingOptions, RollingState, plan_rolling
+from nlpkit.topics.lda.sampler import GibbsSampler
 from nlpkit.types import TokenTable
 from tests.strategies import repeatable
 
@@ -401,3 +403,55 @@ def test_the_example_of_rollinglda() -> None:
     ]
     assert len(terms) == 2814
     assert sum(c.n_tokens for c in table) / 574 == pytest.approx(120.68, abs=0.005)  # mean length that it prints
+
+
+def drifting(n_docs: int, seed: int) -> tuple[Corpus, Any]:
+    """Documents of two topics, and the topic of each; within 300 days all words of both topics are replaced one by one."""
+    rng = np.random.default_rng(seed)
+    days, groups = np.sort(rng.integers(0, 300, n_docs)), rng.integers(0, 2, n_docs)
+    words = [rng.integers(0, 10, 20) + 60 * g + day // 15 for g, day in zip(groups, days, strict=True)]
+    texts = [" ".join(f"w{n:03}" for n in numbers) for numbers in words]
+    return Corpus(*zip((str(np.datetime64("2020-01-01") + day) for day in days), texts, strict=True)), groups
+
+
+def test_topics_stay_the_same_ones_while_all_their_words_are_replaced() -> None:
+    corpus, groups = drifting(600, seed=0)
+    options = RollingOptions(n_topics=2, init="1 month", chunks="10 days", memory="30 days", vocab_abs=2, sweeps=30)
+    state = fit_rolling(corpus.tokens, corpus.dates, corpus.ids, options).state
+    assert state.chunks[0].n_vocab < 30 < len(state.terms)
+    main = np.array([np.bincount(state.z[a:b], minlength=2).argmax() for a, b in pairwise(state.offsets)])
+    first = state.chunk_of() == 0
+    swap = int((main[first] != groups[first]).mean() > 0.5)
+    for chunk in state.chunks:
+        rows = slice(*state.rows(chunk))
+        assert (main[rows] ^ swap == groups[rows]).mean() > 0.95
+
+
+def test_no_memory_of_words_no_topics() -> None:
+    """The counterpart: without what is remembered the numbers of the topics would be a matter of chance."""
+    corpus, groups = drifting(600, seed=0)
+    options = RollingOptions(n_topics=2, init="1 month", chunks="10 days", memory="30 days", vocab_abs=2, sweeps=30)
+
+    def forgetful(tokens: TokenTable, *, frozen: Any, assignments: Any, **rest: Any) -> Any:
+        fresh = np.full_like(assignments, -1)
+        return GibbsSampler(tokens, assignments=fresh, **rest)
+
+    state = fit_rolling(corpus.tokens, corpus.dates, corpus.ids, options, sampler=forgetful).state
+    main = np.array([np.bincount(state.z[a:b], minlength=2).argmax() for a, b in pairwise(state.offsets)])
+    agree = [abs((main[slice(*state.rows(c))] == groups[slice(*state.rows(c))]).mean() - 0.5) for c in state.chunks]
+    share = (main == groups).mean()
+    assert min(agree) > 0.4  # each chunk has the two topics
+    assert 0.1 < share < 0.9  # in an order of its own
+
+
+@pytest.mark.parametrize("chunks", ["month", "40 documents"])
+def test_updates_of_the_sampler_on_any_number_of_threads(chunks: str) -> None:
+    corpus, _ = drifting(300, seed=1)
+    options = RollingOptions(n_topics=3, init="2 months", chunks=chunks, memory="2 months", sweeps=5, shards=3)
+    one = fit_rolling(corpus.tokens, corpus.dates, corpus.ids, options).state
+    for cut in (150, 151, 299):
+        old, new = corpus[range(cut)], corpus[range(cut, 300)]
+        before = fit_rolling(old.tokens, old.dates, old.ids, options, threads=2).state
+        after = update_rolling(before, new.tokens, new.dates, new.ids, threads=3).state
+        assert same(after, one)
+    assert not same(fit_rolling(corpus.tokens, corpus.dates, corpus.ids, replace(options, seed=1)).state, one)
