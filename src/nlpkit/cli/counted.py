@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -45,6 +45,34 @@ class CountedCorpus:
         found = ((batch, self._apply(codes_of(batch.column(CODES)))) for batch in self._spool)
         for (batch, _), counts in map_ahead(self._count, found, threads=self._threads):
             yield batch.select([n for n in batch.schema.names if n != CODES]), counts
+
+    def tokens(self) -> TokenTable:
+        """Return the tokens of all documents as ids in terms, in the order of the texts."""
+        offsets, ids, at = [np.zeros(1, np.int64)], [np.zeros(0, np.int32)], 0
+        for batch in self._spool:
+            kept = self._apply(codes_of(batch.column(CODES)))
+            offsets.append(at + kept.offsets[1:])
+            ids.append(self._places[kept.term_ids])
+            at += int(kept.offsets[-1])
+        return TokenTable(np.concatenate(offsets), np.concatenate(ids), self.terms)
+
+    def rows(self, leave_out: Sequence[str] = ()) -> pa.Table:
+        """Return the columns that were kept, without some."""
+        batches = [
+            batch.select([n for n in batch.schema.names if n not in (CODES, *leave_out)]) for batch in self._spool
+        ]
+        return pa.Table.from_batches(batches)
+
+    def values(self, column: str, rows: Sequence[int]) -> dict[int, Any]:
+        """Return some values of a column that was kept, by row."""
+        found: dict[int, Any] = {}
+        wanted, start = sorted(set(rows)), 0
+        for batch in self._spool:
+            while len(found) < len(wanted) and wanted[len(found)] < start + batch.num_rows:
+                row = wanted[len(found)]
+                found[row] = batch.column(column)[row - start].as_py()
+            start += batch.num_rows
+        return found
 
     def _count(self, item: tuple[pa.RecordBatch, EncodedBatch]) -> CsrMatrix:
         ids = item[1]

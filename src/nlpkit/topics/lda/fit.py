@@ -102,8 +102,8 @@ class LdaFit:
     """A fitted model and its corpus.
 
     doc_topic (D, K) CSR n_dk; assignments (N,) int32 topics of the tokens: of the last state, or of the best one; topics are
-    numbered by documents of which they are the main topic, guided ones first as they were given. names: of the topics, "" for
-    none. stopped: sweep at which the early stop ended the chain, else None.
+    numbered by documents of which they are the main topic, guided ones first as they were given; order (K,): the numbers they
+    have in the chain. names: of the topics, "" for none. stopped: sweep at which the early stop ended the chain, else None.
     """
 
     model: LdaModel
@@ -114,6 +114,7 @@ class LdaFit:
     samples: int
     log_likelihood: float
     names: tuple[str, ...]
+    order: LongArray
     stopped: int | None
 
 
@@ -141,7 +142,7 @@ def fit_lda(
         UsageError: no tokens, or an option is out of its range.
     """
     _check(tokens, options, guidance)
-    sampler = _sampler(tokens, options, guidance, weights)
+    sampler = make_sampler(tokens, options, guidance, weights)
     state = FitState(0, sampler.alpha, sampler.eta, sampler.state())
     if resume is not None:
         state = resume
@@ -179,14 +180,18 @@ def _check(tokens: TokenTable, options: LdaOptions, guidance: Guidance | None) -
         )
 
 
-def _sampler(
+def make_sampler(
     tokens: TokenTable,
     options: LdaOptions,
     guidance: Guidance | None,
     weights: FloatArray | None,
     start: IntArray | None = None,
 ) -> GibbsSampler:
-    """Return a sampler over the corpus and, as one frozen document more, the pseudo-counts; start: topics of all tokens."""
+    """Return the chain of a fit at its start: over the corpus and, as one frozen document more, the pseudo-counts.
+
+    Args:
+        start: topics of all tokens, pseudo-counts included, to start from.
+    """
     K = options.n_topics
     common: dict[str, Any] = {
         "n_topics": K,
@@ -291,7 +296,7 @@ def _result(
         assignments = sampler.assignments()
     else:
         if state.best is not None:
-            sampler = _sampler(tokens, options, guidance, weights, state.best)
+            sampler = make_sampler(tokens, options, guidance, weights, state.best)
         topic_term, doc_topic, assignments = sampler.topic_term(), sampler.doc_topic(), sampler.assignments()
     doc_topic = sparse.csr_array(doc_topic[: tokens.n_docs])
     if guidance is not None and guidance.n_fixed:
@@ -314,6 +319,7 @@ def _result(
         samples=state.samples or 1,
         log_likelihood=likelihoods[at],
         names=(*names, *[""] * (options.n_topics - len(names))),
+        order=order,
         stopped=stopped,
     )
 

@@ -1,0 +1,116 @@
+"""`nlpkit lda-gibbs` without --model: read, fit, write the run, show the topics."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from nlpkit.cli import console
+from nlpkit.cli.lda_flags import ChainFlags, ExtraFlags, GuideFlags, PrototypeFlags
+from nlpkit.cli.lda_gibbs import run_target
+from nlpkit.cli.lda_show import show_next, show_topics
+from nlpkit.cli.lda_work import Work, alpha_of, guidance_of, lda_options, read_corpus, run_chain
+from nlpkit.cli.lda_write import Results, write_lda
+from nlpkit.cli.options import OutputFlags, ReadFlags, RunFlags
+from nlpkit.cli.pipeline import warn_dropped
+from nlpkit.cli.preprocess import dry_run
+from nlpkit.cli.token_flags import TokenFlags
+from nlpkit.io.atomic import check_target
+from nlpkit.io.checkpoints import checkpoint_path
+from nlpkit.io.runs import stopwatch
+from nlpkit.topics.lda.fit import LdaOptions
+from nlpkit.topics.lda.guide import token_weights
+
+
+def fit(
+    inputs: list[str],
+    out: OutputFlags,
+    chain: ChainFlags,
+    guide: GuideFlags,
+    prototype: PrototypeFlags,
+    extra: ExtraFlags,
+    tokens: TokenFlags,
+    read: ReadFlags,
+    run: RunFlags,
+) -> None:
+    """Fit LDA and write a run directory. Raises InputError and UsageError as its steps do."""
+    target = run_target(out, inputs)
+    token_options = tokens.options()
+    options = lda_options(chain, run, n_topics=1, many=prototype.prototype is not None)
+    check_targets(target, extra, force=out.force)
+    if run.dry_run:
+        dry_run(inputs, read)
+        return
+    seconds: dict[str, float] = {}
+    with ExitStack() as stack:
+        with stopwatch(seconds, "read"):
+            corpus = read_corpus(stack, inputs, target, token_options, read, run)
+        with stopwatch(seconds, "guidance"):
+            guided = guidance_of(guide, corpus)
+            weights = token_weights(corpus.tokens, guide.term_weights)
+        work = Work(corpus, guided, weights, chain, run, target, seconds)
+        more = Results()
+        if not chain.k.isdecimal():
+            from nlpkit.cli.lda_k import choose_topics
+
+            options = choose_topics(work, options, more)
+        else:
+            options = replace(options, n_topics=int(chain.k))
+        options = replace(options, alpha=alpha_of(chain, options.n_topics))
+        say_plan(work, options)
+        compared = None
+        if prototype.prototype is not None:
+            from nlpkit.cli.lda_prototype import choose_chain
+
+            compared = choose_chain(work, options, prototype)
+            options = replace(options, seed=compared.seed)
+        with stopwatch(seconds, "sampling"):
+            found = run_chain(work, options)
+        if compared is not None:
+            compared.add_to(more, found)
+        written = write_lda(work, found, extra, fit_parameters(options, chain, guide), more, force=out.force)
+    checkpoint_path(target).unlink(missing_ok=True)
+    warn_dropped(corpus.stream, target / "dropped.parquet")
+    if run.json:
+        console.emit_json({"run": str(target), **written.summary, "topics": written.tables["topics"].to_pylist()})
+        return
+    if compared is not None:
+        compared.show()
+    show_topics(written.tables["topics"], corpus.rows.num_rows)
+    show_next(target, found, written.description, seconds)
+
+
+def fit_parameters(options: LdaOptions, chain: ChainFlags, guide: GuideFlags) -> dict[str, Any]:
+    """Return the options of a fit as footer parameters: those in force."""
+    plain = {k: v for k, v in asdict(options).items() if k not in ("threads", "seed")}
+    own = {
+        "k": chain.k,
+        "alpha": options.start_alpha,
+        "eta": options.start_eta,
+        "burn_in": options.samples_from,
+        "optimize_burn_in": options.optimize_from,
+        "shards": options.shards,
+        "seed_words": None if guide.seed_words is None else str(guide.seed_words),
+        "fixed_topics": None if guide.fixed_topics is None else str(guide.fixed_topics),
+        "term_weights": guide.term_weights,
+    }
+    return plain | own
+
+
+def check_targets(target: Path, extra: ExtraFlags, *, force: bool) -> None:
+    """Refuse outputs that cannot be written, before any work is done."""
+    check_target(target, force=force, directory=True)
+    for path in (extra.save_state, extra.save_pyldavis):
+        if path is not None:
+            check_target(path, force=force)
+
+
+def say_plan(work: Work, options: LdaOptions) -> None:
+    """Say what is about to run: topics, priors each, sweeps."""
+    n = work.corpus.tokens
+    console.note(
+        f"LDA of {console.counted(options.n_topics, 'topic')}: alpha {options.start_alpha:.4g} and eta {options.start_eta:.4g} "
+        f"each, {console.counted(options.sweeps, 'sweep')} over {console.counted(len(n.term_ids), 'token')}"
+    )

@@ -1,0 +1,84 @@
+"""nlpkit lda-gibbs: LDA by collapsed Gibbs sampling, LDAPrototype, RollingLDA, and topics of new text."""
+
+from __future__ import annotations
+
+from glob import has_magic
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nlpkit.cli.lda_flags import ChainFlags, ExtraFlags, GuideFlags, PrototypeFlags, RollingFlags
+from nlpkit.cli.options import Inputs, OutputFlags, ReadFlags, RunFlags, command
+from nlpkit.cli.token_flags import TokenFlags
+from nlpkit.errors import UsageError
+
+
+def lda_gibbs_cli(
+    *,
+    inputs: Inputs,
+    out: OutputFlags,
+    model: Annotated[
+        Path | None,
+        typer.Option("--model", metavar="RUN", help="Predict with this run instead of fitting.", show_default=False),
+    ] = None,
+    chain: ChainFlags,
+    guide: GuideFlags,
+    prototype: PrototypeFlags,
+    rolling: RollingFlags,
+    extra: ExtraFlags,
+    tokens: TokenFlags,
+    read: ReadFlags,
+    run: RunFlags,
+) -> None:
+    """Fit LDA by Gibbs sampling, or predict topics of new text.
+
+    Latent Dirichlet allocation by collapsed Gibbs sampling; the result is the same on any number of threads. A column
+    tokens is used, else made. Leaves a run directory with topics.parquet, topic_terms.parquet, doc_topics.parquet and more;
+    without -o it is <input>.lda/ in the current directory. With --model it gives new documents the topics of a run and
+    writes a document table.
+
+    --k auto and --k lo:hi fit several numbers of topics, print what held-out perplexity, coherence and stability say, and
+    keep the smallest number within one standard error of the best. --prototype N fits N chains and keeps the one most like
+    the others (LDAPrototype). --rolling month fits a time series of models over a date column (RollingLDA) and tests for
+    changes; --update RUN adds newer documents to one.
+
+    \b
+    Examples:
+      nlpkit lda-gibbs data/samples/news.jsonl --k 8 --sweeps 200 -o lda/
+      nlpkit lda-gibbs data/samples/hard.jsonl --model lda/ -o topics.parquet
+      nlpkit lda-gibbs data/samples/news.jsonl --k 8 --prototype 10 -o prototype/
+    """
+    if model is not None:
+        from nlpkit.cli.lda_predict import predict
+
+        predict(inputs, out, model, tokens, read, run)
+        return
+    if extra.from_mallet:
+        from nlpkit.cli.lda_import import make_run
+
+        make_run(inputs, out, extra, run)
+        return
+    if rolling.rolling is not None or rolling.update is not None:
+        from nlpkit.cli.lda_rolling import roll
+
+        roll(inputs, out, chain, guide, prototype, rolling, extra, tokens, read, run)
+        return
+    from nlpkit.cli.lda_fit import fit
+
+    fit(inputs, out, chain, guide, prototype, extra, tokens, read, run)
+
+
+def run_target(out: OutputFlags, inputs: list[str]) -> Path:
+    """Return the run directory to write: -o, else `<input>.lda` in the current directory."""
+    if out.output == "-":
+        raise UsageError("a run is a directory and cannot go to stdout; give -o run/, or --json for the result as JSON")
+    if out.output is not None:
+        return Path(out.output)
+    name = "stdin" if inputs[0] == "-" else Path(inputs[0]).name.split(".")[0]
+    return Path(f"{'corpus' if not name or has_magic(name) else name}.lda")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the app."""
+    command(app, "lda-gibbs", lda_gibbs_cli)

@@ -1,0 +1,50 @@
+"""What `nlpkit lda-gibbs` prints."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from nlpkit.cli import console
+
+if TYPE_CHECKING:
+    from nlpkit.topics.lda.describe import TopicDescription
+    from nlpkit.topics.lda.fit import LdaFit
+
+TERMS_SHOWN = 8
+TEXT_WIDTH = 60
+
+
+def show_topics(topics: pa.Table, n_documents: int) -> None:
+    """Print the topics with their words and a representative document."""
+    rows = []
+    for row in topics.to_pylist():
+        text = " ".join((row["representative_texts"] or [""])[0].split())
+        short = text if len(text) <= TEXT_WIDTH else text[: TEXT_WIDTH - 1].rstrip() + "…"
+        words = " ".join(row["top_terms"][:TERMS_SHOWN])
+        rows.append([str(row["topic"]), console.count(row["size"]), f"{row['share']:.1%}", row["label"], words, short])
+    lost = n_documents - sum(r["size"] for r in topics.select(["size"]).to_pylist())
+    if lost:
+        rows.append(["-1", console.count(lost), "", "(no tokens)", "", ""])
+    columns = ["topic", "docs", "tokens", "name", "most probable words", "a representative document"]
+    console.table(columns, rows, right=columns[:3])
+
+
+def show_next(target: Path, found: LdaFit, described: TopicDescription, seconds: dict[str, float]) -> None:
+    """Say how the fit went, what was written, and what to type next."""
+    finite = described.npmi[np.isfinite(described.npmi)]
+    coherence = f"{finite.mean():.3f}" if len(finite) else "not defined"
+    if found.stopped is not None:
+        console.note(f"the chain had settled after {console.counted(found.stopped, 'sweep')} (--early-stop)")
+    of = {True: "", False: f" (counts: mean of {found.samples} states)"}[found.samples == 1]
+    console.note(
+        f"{console.counted(found.model.n_topics, 'topic')} in {sum(seconds.values()):.0f} s{of}; log-likelihood "
+        f"{found.log_likelihood:.4f} a token, NPMI {coherence} (top 10 terms, this corpus, whole documents), diversity "
+        f"{described.diversity:.3f}; alpha sums to {found.model.alpha.sum():.4g}, eta {found.model.eta:.4g} each"
+    )
+    console.note("docs are those a topic is the main one of, tokens its share of all tokens")
+    console.note(f"wrote {target}/; next: nlpkit info {target}")
+    console.note(f"              or: nlpkit lda-gibbs NEW.jsonl --model {target} -o predicted.parquet")

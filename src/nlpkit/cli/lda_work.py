@@ -1,0 +1,201 @@
+"""A corpus for `nlpkit lda-gibbs`, what is known of it beforehand, and a chain over it."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from nlpkit.cli import console
+from nlpkit.cli.counted import CountedCorpus, counted
+from nlpkit.cli.pipeline import steps
+from nlpkit.cli.preprocess import found_parameters, say_tokens, token_parameters
+from nlpkit.errors import InputError, UsageError
+from nlpkit.io.checkpoints import checkpoint_path, read_checkpoint, write_checkpoint
+from nlpkit.io.corpora import DocumentStream, open_documents
+from nlpkit.io.footers import step_parameters
+from nlpkit.io.lda_tables import read_model
+from nlpkit.io.runs import open_run
+from nlpkit.io.seed_words import read_seed_words
+from nlpkit.io.topic_tables import TOPIC_COLUMNS
+from nlpkit.topics.lda.fit import FitState, LdaFit, LdaOptions, TracePoint, fit_lda
+from nlpkit.topics.lda.guide import Guidance, fixed_counts, joined, seed_counts
+
+if TYPE_CHECKING:
+    from nlpkit.cli.lda_flags import ChainFlags, GuideFlags
+    from nlpkit.cli.options import ReadFlags, RunFlags
+    from nlpkit.text.options import PreprocessOptions
+    from nlpkit.types import FloatArray, TokenTable
+
+SWEEPS = 1000
+SWEEPS_OF_MANY = 200  # of each of many chains
+LEFT_OUT = ("tokens", "embedding", *TOPIC_COLUMNS)
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """Documents with their tokens. rows: id and the user's own columns, no text; token_info: how the tokens were made, if known."""
+
+    stream: DocumentStream
+    words: CountedCorpus
+    tokens: TokenTable
+    rows: pa.Table
+    token_info: dict[str, Any] | None
+
+    @property
+    def ids(self) -> pa.ChunkedArray:
+        """Ids of the documents (D,)."""
+        return self.rows.column("id")
+
+
+@dataclass(slots=True)
+class Work:
+    """What the steps of a fit share."""
+
+    corpus: Corpus
+    guidance: Guidance | None
+    weights: FloatArray | None
+    chain: ChainFlags
+    run: RunFlags
+    target: Path
+    seconds: dict[str, float]
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What must be the same for a chain to be gone on with."""
+        return {
+            "inputs": [[i.sha256, i.rows] for i in self.corpus.stream.inputs],
+            "vocabulary": [len(self.corpus.tokens.terms), len(self.corpus.tokens.term_ids)],
+            "pseudo_counts": None if self.guidance is None else len(self.guidance.term_ids),
+            "weighted": None if self.weights is None else round(float(self.weights.sum()), 6),
+        }
+
+
+def lda_options(chain: ChainFlags, run: RunFlags, *, n_topics: int, many: bool = False) -> LdaOptions:
+    """Return the options of the core.
+
+    Raises:
+        UsageError: options contradict each other, or one is out of its range.
+    """
+    if chain.alpha is not None and chain.alpha_sum is not None:
+        raise UsageError("--alpha is each, --alpha-sum the sum of all; give one of them")
+    for name in ("alpha", "alpha_sum", "eta"):
+        value = getattr(chain, name)
+        if value is not None and not 0 < value < float("inf"):
+            raise UsageError(f"--{name.replace('_', '-')} must be above 0, got {value:g}")
+    if chain.optimize_eta and not chain.optimize_interval:
+        raise UsageError("--optimize-eta needs to know how often: add --optimize-interval 10")
+    return LdaOptions(
+        n_topics,
+        alpha=alpha_of(chain, n_topics),
+        eta=chain.eta,
+        sweeps=chain.sweeps or (SWEEPS_OF_MANY if many else SWEEPS),
+        burn_in=chain.burn_in,
+        thin=chain.thin,
+        estimate=chain.estimate,
+        early_stop=chain.early_stop,
+        optimize_interval=chain.optimize_interval,
+        optimize_burn_in=chain.optimize_burn_in,
+        symmetric_alpha=chain.symmetric_alpha,
+        optimize_eta=chain.optimize_eta,
+        shards=chain.shards,
+        seed=run.seed,
+        threads=run.n_threads(),
+    )
+
+
+def alpha_of(chain: ChainFlags, n_topics: int) -> float | None:
+    """Return alpha of each topic, None for the default."""
+    return chain.alpha if chain.alpha_sum is None else chain.alpha_sum / n_topics
+
+
+def read_corpus(
+    stack: ExitStack, inputs: list[str], target: Path, options: PreprocessOptions, read: ReadFlags, run: RunFlags
+) -> Corpus:
+    """Read documents and their tokens.
+
+    Raises:
+        InputError: there is nothing to fit.
+    """
+    stream = stack.enter_context(open_documents(inputs, read.read_options()))
+    for name in TOPIC_COLUMNS:
+        if name in stream.schema.names:
+            console.warn(f"the column '{name}' of the input is not kept: the run has its own")
+    columns = [n for n in stream.schema.names if n not in LEFT_OUT]
+    made = counted(stream, options, str(target), inputs, columns=columns, threads=run.n_threads())
+    words = stack.enter_context(made)
+    if words.report is not None:
+        say_tokens(words.report)
+    tokens = words.tokens()
+    if not len(tokens.term_ids):
+        raise InputError(
+            f"no words are left in {console.counted(words.n_docs, 'document')}, so there is nothing to find topics in; "
+            "try --stop-words none, --min-df 1, or another --text-col"
+        )
+    return Corpus(stream, words, tokens, words.rows(["text"]), _token_info(stream, words, options))
+
+
+def _token_info(stream: DocumentStream, words: CountedCorpus, options: PreprocessOptions) -> dict[str, Any] | None:
+    if words.report is not None:
+        return {**token_parameters(options), **found_parameters(words.report)}
+    return step_parameters(steps(stream), "preprocess")
+
+
+def guidance_of(guide: GuideFlags, corpus: Corpus) -> Guidance | None:
+    """Return seed words and fixed topics as pseudo-counts, fixed topics first."""
+    fixed, seeded = None, None
+    if guide.fixed_topics is not None:
+        run = open_run(guide.fixed_topics, ["lda-gibbs"])
+        names = run.table("topics", ["label"]).column("label").to_pylist()
+        fixed = fixed_counts(read_model(run), corpus.tokens.terms, names)
+    if guide.seed_words is not None:
+        seeds = read_seed_words(guide.seed_words)
+        seeded = seed_counts(seeds, corpus.tokens.terms, corpus.words.cf, first=0 if fixed is None else fixed.n_fixed)
+        if seeded.missing:
+            console.warn(
+                f"{len(seeded.missing)} seed words are no terms of the corpus: {', '.join(seeded.missing[:10])}"
+            )
+    return joined(fixed, seeded)
+
+
+def run_chain(work: Work, options: LdaOptions) -> LdaFit:
+    """Run the chain, from its checkpoint where one is to be gone on with; save it at intervals and at Ctrl-C."""
+    path = checkpoint_path(work.target)
+    identity = {**work.identity, **{k: v for k, v in asdict(options).items() if k != "threads"}}
+    state = None
+    if work.chain.resume and path.exists():
+        state = read_checkpoint(path, identity)
+        console.note(f"going on from {path} after {console.counted(state.sweep, 'sweep')}")
+    elif work.chain.resume:
+        console.note(f"no checkpoint {path}: starting anew")
+
+    def save(now: FitState) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_checkpoint(path, now, identity)
+
+    last: list[TracePoint] = []
+    with console.progress("sweeps", options.sweeps) as update:
+
+        def step(sweep: int, point: TracePoint | None) -> None:
+            if point is not None:
+                last[:] = [point]
+            update(sweep, f"sweeps (log p {last[0].log_likelihood:.4f} a token)" if last else "sweeps")
+
+        try:
+            return fit_lda(
+                work.corpus.tokens,
+                options,
+                guidance=work.guidance,
+                weights=work.weights,
+                resume=state,
+                save=save,
+                save_every=work.chain.checkpoint_every,
+                progress=step,
+            )
+        except KeyboardInterrupt:
+            if path.exists():
+                console.note(f"the chain is saved in {path}; the same command with --resume goes on with it")
+            raise

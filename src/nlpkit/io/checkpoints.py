@@ -1,0 +1,93 @@
+"""A chain of LDA between two sweeps as one file, to go on from after a kill."""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from nlpkit.errors import InputError
+from nlpkit.plain import to_json
+from nlpkit.topics.lda.fit import FitState, TracePoint
+
+_SUMS = ("topic_sum", "doc_sum")
+
+
+def checkpoint_path(target: Path) -> Path:
+    """Return where the checkpoint of a run directory lies: beside it."""
+    return target.with_name(f"{target.name}.checkpoint.npz")
+
+
+def write_checkpoint(path: Path, state: FitState, identity: Mapping[str, Any]) -> None:
+    """Write a state; the file before it stays until the new one is whole. identity: what must be the same to go on."""
+    arrays: dict[str, np.ndarray] = {f"chain.{name}": values for name, values in state.arrays.items()}
+    for name in _SUMS:
+        matrix = getattr(state, name)
+        if matrix is not None:
+            arrays |= {f"{name}.{part}": getattr(matrix, part) for part in ("data", "indices", "indptr")}
+            arrays[f"{name}.shape"] = np.array(matrix.shape)
+    if state.best is not None:
+        arrays["best"] = state.best
+    facts = {
+        "identity": dict(identity),
+        "sweep": state.sweep,
+        "eta": state.eta,
+        "samples": state.samples,
+        "best_sweep": state.best_sweep,
+        "trace": [asdict(point) for point in state.trace],
+    }
+    arrays["alpha"] = state.alpha
+    arrays["facts"] = np.frombuffer(to_json(facts).encode(), np.uint8)
+    part = path.with_name(f"{path.name}.part")
+    with part.open("wb") as file:
+        np.savez(file, **arrays)  # type: ignore[arg-type]
+        file.flush()
+        os.fsync(file.fileno())
+    part.replace(path)
+
+
+def read_checkpoint(path: Path, identity: Mapping[str, Any]) -> FitState:
+    """Return the state of a checkpoint.
+
+    Raises:
+        InputError: the file cannot be read, or is of another corpus or other options.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+        facts = json.loads(arrays.pop("facts").tobytes())
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+        raise InputError(f"checkpoint {path} cannot be read ({error}); remove it to start anew") from None
+    theirs, mine = facts["identity"], json.loads(to_json(dict(identity)))
+    changed = [key for key in mine if theirs.get(key) != mine[key]]
+    if changed:
+        raise InputError(
+            f"checkpoint {path} was made with another {changed[0].replace('_', ' ')} "
+            f"({theirs.get(changed[0])}, now {mine[changed[0]]}); give the same options, or remove it to start anew"
+        )
+    sums = {name: _matrix(arrays, name) for name in _SUMS}
+    return FitState(
+        sweep=facts["sweep"],
+        alpha=arrays["alpha"],
+        eta=facts["eta"],
+        arrays={name.removeprefix("chain."): v for name, v in arrays.items() if name.startswith("chain.")},
+        trace=[TracePoint(**point) for point in facts["trace"]],
+        samples=facts["samples"],
+        best=arrays.get("best"),
+        best_sweep=facts["best_sweep"],
+        **sums,
+    )
+
+
+def _matrix(arrays: Mapping[str, np.ndarray], name: str) -> Any:
+    if f"{name}.data" not in arrays:
+        return None
+    parts = tuple(arrays[f"{name}.{part}"] for part in ("data", "indices", "indptr"))
+    return sparse.csr_array(parts, shape=tuple(arrays[f"{name}.shape"]))

@@ -1,0 +1,139 @@
+"""An LDA model as the tables of a run directory (DESIGN §3), and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from scipy import sparse
+
+from nlpkit.errors import InputError
+from nlpkit.io.runs import DOC_TOPICS_SCHEMA, REPRESENTATIVE_CHARS, TOPICS_SCHEMA, Run
+from nlpkit.io.topic_tables import TOP_TERMS, topic_columns
+from nlpkit.topics.lda.describe import TopicDescription
+from nlpkit.topics.lda.diagnostics import DIAGNOSTICS
+from nlpkit.topics.lda.model import LdaModel, MainTopics
+from nlpkit.types import CsrMatrix, FloatArray, IntArray, TokenTable
+
+_COLUMNS = {"tokens": "n_tokens", "exclusivity": "mallet_exclusivity"}  # names that mean something else in a run
+
+
+def documents_table(rows: pa.Table, main: MainTopics) -> pa.Table:
+    """Return id, topic, topic_prob, nearest_topic (the topic itself), margin over the next topic, and the user's own columns."""
+    columns = {"id": rows.column("id"), **topic_columns(main.topic, main.prob, main.topic, main.margin)}
+    return pa.table(columns | {n: rows.column(n) for n in rows.column_names if n not in columns})
+
+
+def topics_table(
+    found: TopicDescription, model: LdaModel, ids: pa.ChunkedArray, text_of: Callable[[int], str]
+) -> pa.Table:
+    """Return one row a topic: size, share, label, terms, scores, representative documents, tokens, alpha, MALLET's diagnostics."""
+    rows = []
+    for k in range(model.n_topics):
+        documents = [int(d) for d in found.representatives[k] if d >= 0]
+        rows.append(
+            {
+                "topic": k,
+                "size": int(found.size[k]),
+                "share": float(found.share[k]),
+                "label": found.labels[k],
+                "top_terms": [model.terms[t] for t in found.terms.term_ids[k, :TOP_TERMS] if t >= 0],
+                "npmi": _number(found.npmi[k]),
+                "exclusivity": _number(found.exclusivity[k]),
+                "representative_ids": [ids[d].as_py() for d in documents],
+                "representative_texts": [text_of(d)[:REPRESENTATIVE_CHARS] for d in documents],
+            }
+        )
+    table = pa.Table.from_pylist(rows, schema=TOPICS_SCHEMA).append_column("alpha", pa.array(model.alpha))
+    for name in DIAGNOSTICS:
+        column = _COLUMNS.get(name, name)
+        values = getattr(found.diagnostics, name)
+        table = table.append_column(column, pa.array(values, pa.float64(), mask=~np.isfinite(values)))
+    return table
+
+
+def _number(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def topic_terms_table(found: TopicDescription, terms: Sequence[str]) -> pa.Table:
+    """Return the stored terms of each topic, most probable first: weight (phi), frex, lift, relevance, importance."""
+    given = found.terms.term_ids >= 0
+    topic, rank = np.nonzero(given)
+    return pa.table(
+        {
+            "topic": pa.array(topic, pa.int32()),
+            "rank": pa.array(rank + 1, pa.int32()),
+            "term": pa.array([terms[t] for t in found.terms.term_ids[given]], pa.string()),
+            "weight": pa.array(found.terms.probability[given], pa.float32()),
+            **{
+                name: pa.array(getattr(found.terms, name)[given], pa.float32())
+                for name in ("frex", "lift", "relevance", "importance")
+            },
+        }
+    )
+
+
+def doc_topics_table(ids: pa.ChunkedArray, doc_topic: CsrMatrix, alpha: FloatArray) -> tuple[pa.Table, float]:
+    """Return theta in long form, and the sum of the probabilities left out.
+
+    Left out are those under 1 / (10 K), and topics of which a document has no token: all they have is the prior, and listing
+    them would make D · K rows of short documents.
+    """
+    K = len(alpha)
+    lengths = np.asarray(doc_topic.sum(axis=1), np.float64).ravel()
+    document = np.repeat(np.arange(doc_topic.shape[0]), np.diff(doc_topic.indptr))
+    theta = ((doc_topic.data + alpha[doc_topic.indices]) / (lengths[document] + alpha.sum())).astype(np.float32)
+    kept = theta >= 1.0 / (10 * K)
+    names = ids.combine_chunks().take(pa.array(document[kept]))
+    columns = [names, pa.array(doc_topic.indices[kept].astype(np.int32)), pa.array(theta[kept])]
+    full = int(np.count_nonzero(lengths))
+    return pa.Table.from_arrays(columns, schema=DOC_TOPICS_SCHEMA), full - float(theta[kept].sum(dtype=np.float64))
+
+
+def assignments_table(ids: pa.ChunkedArray, tokens: TokenTable, assignments: IntArray) -> pa.Table:
+    """Return id, term, topic of every token, in the order of the text; id and term dictionary-encoded."""
+    document = np.repeat(np.arange(tokens.n_docs, dtype=np.int32), np.diff(tokens.offsets))
+    return pa.table(
+        {
+            "id": pa.DictionaryArray.from_arrays(pa.array(document), ids.combine_chunks()),
+            "term": pa.DictionaryArray.from_arrays(pa.array(tokens.term_ids), pa.array(tokens.terms, pa.string())),
+            "topic": pa.array(assignments, pa.int32()),
+        }
+    )
+
+
+def model_tables(model: LdaModel) -> dict[str, pa.Table]:
+    """Return what prediction needs beside vocab.parquet: n_kv (topic, term_id, count) and alpha."""
+    counts = model.topic_term.tocoo()
+    return {
+        "topic_term": pa.table(
+            {
+                "topic": pa.array(counts.row, pa.int32()),
+                "term_id": pa.array(counts.col, pa.int32()),
+                "count": pa.array(counts.data),
+            }
+        ),
+        "alpha": pa.table({"topic": pa.array(range(model.n_topics), pa.int32()), "alpha": pa.array(model.alpha)}),
+    }
+
+
+def read_model(run: Run) -> LdaModel:
+    """Return the model of an LDA run.
+
+    Raises:
+        InputError: the run directory is damaged.
+    """
+    config: dict[str, Any] = run.model_config("n_topics", "eta")
+    terms = tuple(run.table("vocab").column("term").to_pylist())
+    counts = run.table("model/topic_term")
+    alpha = run.table("model/alpha").column("alpha").to_numpy()
+    K = int(config["n_topics"])
+    rows, columns = counts.column("topic").to_numpy(), counts.column("term_id").to_numpy()
+    if len(alpha) != K or (len(rows) and (rows.max() >= K or columns.max() >= len(terms))):
+        raise InputError(f"run directory {run.path} is damaged: its model and its vocabulary do not fit; make it again")
+    topic_term = sparse.coo_array((counts.column("count").to_numpy(), (rows, columns)), shape=(K, len(terms))).tocsr()
+    topic_term.sort_indices()
+    return LdaModel(terms, topic_term, alpha.astype(np.float64), float(config["eta"]))

@@ -1,0 +1,101 @@
+"""What is said of the topics of an LDA model: sizes, names, words, scores, typical documents."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from nlpkit.metrics.coherence import npmi_by_document, postings
+from nlpkit.metrics.diversity import exclusivity, unique_share
+from nlpkit.topics.lda.diagnostics import TopicDiagnostics, topic_diagnostics
+from nlpkit.topics.lda.model import LdaModel, MainTopics, main_topics
+from nlpkit.topics.lda.weights import WeightedTerms, weighted_terms
+from nlpkit.topics.words import share_in_topic, topic_names
+from nlpkit.types import CsrMatrix, FloatArray, IntArray, LongArray, TokenTable
+from nlpkit.weighting.dtm import count_terms
+
+TERMS = 30
+SCORED_TERMS = 10
+REPRESENTATIVES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class TopicDescription:
+    """Topics (K,) and the main topics of documents (D,).
+
+    size: documents whose main topic it is; share: of the tokens; representatives (K, 3): documents in which the topic has the
+    highest theta, -1 for none; npmi and exclusivity of the ten most probable terms; diversity: share of different ones among them.
+    """
+
+    main: MainTopics
+    size: LongArray
+    share: FloatArray
+    labels: tuple[str, ...]
+    terms: WeightedTerms
+    npmi: FloatArray
+    exclusivity: FloatArray
+    diversity: float
+    diagnostics: TopicDiagnostics
+    representatives: LongArray
+
+
+def describe_topics(
+    model: LdaModel,
+    doc_topic: CsrMatrix,
+    tokens: TokenTable,
+    *,
+    assignments: IntArray | None = None,
+    names: tuple[str, ...] = (),
+    n_terms: int = TERMS,
+    relevance_lambda: float = 0.6,
+) -> TopicDescription:
+    """Describe the topics of a model on the corpus it was fitted to.
+
+    Args:
+        doc_topic: (D, K) counts n_dk; tokens: the corpus; assignments: (N,) topics of its tokens, for MALLET's diagnostics.
+        names: given names of topics, "" where the terms shall name it.
+    """
+    K = model.n_topics
+    main = main_topics(doc_topic, model.alpha)
+    tokens_of_topic = np.asarray(doc_topic.sum(axis=0), np.float64).ravel()
+    dtm = count_terms(tokens)
+    cf = np.bincount(tokens.term_ids, minlength=tokens.n_terms).astype(np.float64)
+    terms = weighted_terms(model.topic_term, model.eta, n=n_terms, cf=cf, relevance_lambda=relevance_lambda)
+    top = np.ascontiguousarray(terms.term_ids[:, :SCORED_TERMS])
+    found = topic_names(model.topic_term, model.terms)
+    given = (*names, *[""] * (K - len(names)))
+    return TopicDescription(
+        main=main,
+        size=np.bincount(main.topic[main.topic >= 0], minlength=K),
+        share=tokens_of_topic / max(tokens_of_topic.sum(), 1),
+        labels=tuple(own or made for own, made in zip(given, found, strict=True)),
+        terms=terms,
+        npmi=npmi_by_document(top, postings(dtm)),
+        exclusivity=exclusivity(top, share_in_topic(top, model.topic_term)),
+        diversity=unique_share(top),
+        diagnostics=topic_diagnostics(
+            model.topic_term, doc_topic, tokens, alpha=model.alpha, eta=model.eta, assignments=assignments
+        ),
+        representatives=typical_documents(doc_topic, model.alpha, REPRESENTATIVES),
+    )
+
+
+def typical_documents(doc_topic: CsrMatrix, alpha: FloatArray, n: int) -> LongArray:
+    """Return for each topic the n documents of highest theta that hold it (K, n), ties to the earlier one, -1 for none."""
+    lengths = np.asarray(doc_topic.sum(axis=1), np.float64).ravel()
+    columns = sparse.csc_array(doc_topic)
+    columns.sort_indices()
+    found = np.full((doc_topic.shape[1], n), -1, np.int64)
+    for k in range(doc_topic.shape[1]):
+        here = slice(columns.indptr[k], columns.indptr[k + 1])
+        documents = columns.indices[here]
+        theta = (columns.data[here] + alpha[k]) / (lengths[documents] + alpha.sum())
+        if len(theta) > n:
+            least = np.partition(theta, len(theta) - n)[len(theta) - n]
+            best = np.flatnonzero(theta >= least)
+            documents, theta = documents[best], theta[best]
+        order = np.argsort(-theta, kind="stable")[:n]
+        found[k, : len(order)] = documents[order]
+    return found
