@@ -203,7 +203,7 @@ def test_strong_seed_words_join_what_the_corpus_has_apart() -> None:
     guidance = seed_counts([Seeds("both", words, weight=20.0)], tokens.terms, frequencies(tokens))
     fit = fitted(tokens, guidance)
     theirs = np.isin(tokens.term_ids // OWN_WORDS, (1, 3))
-    assert (fit.assignments[theirs] == 0).mean() > 0.95
+    assert (fit.assignments[theirs] == 0).mean() > 0.8  # apart, one of the two would be elsewhere
     assert (fit.assignments[(tokens.term_ids < 5 * OWN_WORDS) & ~theirs] == 0).mean() < 0.05
 
 
