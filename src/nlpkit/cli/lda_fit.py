@@ -72,7 +72,7 @@ def fit(
             compared.add_to(more, found)
         written = write_lda(work, found, extra, fit_parameters(options, chain, guide), more, force=out.force)
     checkpoint_path(target).unlink(missing_ok=True)
-    warn_dropped(corpus.stream, target / "dropped.parquet")
+    warn_dropped(corpus, target / "dropped.parquet")
     if run.json:
         console.emit_json({"run": str(target), **written.summary, "topics": written.tables["topics"].to_pylist()})
         return

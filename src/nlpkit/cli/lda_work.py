@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -15,7 +16,7 @@ from nlpkit.cli.pipeline import steps
 from nlpkit.cli.preprocess import found_parameters, say_tokens, token_parameters
 from nlpkit.errors import InputError, UsageError
 from nlpkit.io.checkpoints import checkpoint_path, read_checkpoint, write_checkpoint
-from nlpkit.io.corpora import DocumentStream, open_documents
+from nlpkit.io.corpora import DroppedRow, InputInfo, open_documents
 from nlpkit.io.footers import step_parameters
 from nlpkit.io.lda_tables import read_model
 from nlpkit.io.runs import open_run
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from nlpkit.cli.lda_flags import ChainFlags, GuideFlags
     from nlpkit.cli.options import ReadFlags, RunFlags
     from nlpkit.text.options import PreprocessOptions
-    from nlpkit.types import FloatArray, TokenTable
+    from nlpkit.types import FloatArray, LongArray, TokenTable
 
 SWEEPS = 1000
 SWEEPS_OF_MANY = 200  # of each of many chains
@@ -37,13 +38,21 @@ LEFT_OUT = ("tokens", "embedding", *TOPIC_COLUMNS)
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """Documents with their tokens. rows: id and the user's own columns, no text; token_info: how the tokens were made, if known."""
+    """Documents with their tokens, and where they come from.
 
-    stream: DocumentStream
-    words: CountedCorpus
+    rows: id and the user's own columns, no text; cf, df (V,) of the terms; token_info: how the tokens were made, if known;
+    steps: what earlier commands did; texts: gives the texts of some documents by row.
+    """
+
     tokens: TokenTable
     rows: pa.Table
+    cf: LongArray
+    df: LongArray
     token_info: dict[str, Any] | None
+    inputs: Sequence[InputInfo]
+    dropped: Sequence[DroppedRow]
+    steps: list[dict[str, Any]]
+    texts: Callable[[Sequence[int]], Mapping[int, str]]
 
     @property
     def ids(self) -> pa.ChunkedArray:
@@ -67,7 +76,7 @@ class Work:
     def identity(self) -> dict[str, Any]:
         """What must be the same for a chain to be gone on with."""
         return {
-            "inputs": [[i.sha256, i.rows] for i in self.corpus.stream.inputs],
+            "inputs": [[i.sha256, i.rows] for i in self.corpus.inputs],
             "vocabulary": [len(self.corpus.tokens.terms), len(self.corpus.tokens.term_ids)],
             "pseudo_counts": None if self.guidance is None else len(self.guidance.term_ids),
             "weighted": None if self.weights is None else round(float(self.weights.sum()), 6),
@@ -126,7 +135,7 @@ def read_corpus(
             console.warn(f"the column '{name}' of the input is not kept: the run has its own")
     columns = [n for n in stream.schema.names if n not in LEFT_OUT]
     made = counted(stream, options, str(target), inputs, columns=columns, threads=run.n_threads())
-    words = stack.enter_context(made)
+    words: CountedCorpus = stack.enter_context(made)
     if words.report is not None:
         say_tokens(words.report)
     tokens = words.tokens()
@@ -135,13 +144,19 @@ def read_corpus(
             f"no words are left in {console.counted(words.n_docs, 'document')}, so there is nothing to find topics in; "
             "try --stop-words none, --min-df 1, or another --text-col"
         )
-    return Corpus(stream, words, tokens, words.rows(["text"]), _token_info(stream, words, options))
-
-
-def _token_info(stream: DocumentStream, words: CountedCorpus, options: PreprocessOptions) -> dict[str, Any] | None:
-    if words.report is not None:
-        return {**token_parameters(options), **found_parameters(words.report)}
-    return step_parameters(steps(stream), "preprocess")
+    earlier = steps(stream)
+    info = {**token_parameters(options), **found_parameters(words.report)} if words.report is not None else None
+    return Corpus(
+        tokens=tokens,
+        rows=words.rows(["text"]),
+        cf=words.cf,
+        df=words.df,
+        token_info=info or step_parameters(earlier, "preprocess"),
+        inputs=stream.inputs,
+        dropped=stream.dropped,
+        steps=earlier,
+        texts=lambda rows: {row: text or "" for row, text in words.values("text", rows).items()},
+    )
 
 
 def guidance_of(guide: GuideFlags, corpus: Corpus) -> Guidance | None:
@@ -153,7 +168,7 @@ def guidance_of(guide: GuideFlags, corpus: Corpus) -> Guidance | None:
         fixed = fixed_counts(read_model(run), corpus.tokens.terms, names)
     if guide.seed_words is not None:
         seeds = read_seed_words(guide.seed_words)
-        seeded = seed_counts(seeds, corpus.tokens.terms, corpus.words.cf, first=0 if fixed is None else fixed.n_fixed)
+        seeded = seed_counts(seeds, corpus.tokens.terms, corpus.cf, first=0 if fixed is None else fixed.n_fixed)
         if seeded.missing:
             console.warn(
                 f"{len(seeded.missing)} seed words are no terms of the corpus: {', '.join(seeded.missing[:10])}"

@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit.cli.lda_flags import ExtraFlags
-from nlpkit.cli.pipeline import steps
 from nlpkit.io.artifacts import footer_block
 from nlpkit.io.lda_tables import (
     assignments_table,
@@ -71,11 +70,10 @@ def write_lda(
         )
         tables, left_out = _tables(work, found, described, extra, more)
     results = {**summary(work, found, described), "doc_topics_left_out": round(left_out, 6), **more.results}
-    earlier = steps(corpus.stream)
     settings = {**parameters, **more.parameters, "alpha_in_force": round(float(model.alpha.sum()) / model.n_topics, 8),
                 "eta_in_force": round(model.eta, 8), "tokens": corpus.token_info}  # fmt: skip
     block = footer_block(
-        "run", command="lda-gibbs", parameters=settings, seed=work.run.seed, inputs=corpus.stream.inputs, steps=earlier
+        "run", command="lda-gibbs", parameters=settings, seed=work.run.seed, inputs=corpus.inputs, steps=corpus.steps
     )
     config = {
         "kind": KIND, "n_topics": model.n_topics, "eta": model.eta, "labels": list(described.labels),
@@ -86,11 +84,11 @@ def write_lda(
         parameters=settings,
         seed=work.run.seed,
         threads=work.run.n_threads(),
-        inputs=corpus.stream.inputs,
+        inputs=corpus.inputs,
         seconds=work.seconds,
         results={**results, "trace": [_rounded(point) for point in found.trace]},
     )
-    run = RunTables(tables, {**model_tables(model), **more.model_tables}, config, corpus.stream.dropped)
+    run = RunTables(tables, {**model_tables(model), **more.model_tables}, config, corpus.dropped)
     write_run(work.target, run, block, manifest, force=force)
     _export(work, found, extra, force=force)
     return Written(tables, described, results)
@@ -101,8 +99,8 @@ def _tables(
 ) -> tuple[dict[str, pa.Table], float]:
     corpus, model = work.corpus, found.model
     shown = sorted({int(d) for d in described.representatives.ravel() if d >= 0})
-    texts = corpus.words.values("text", shown)
-    topics = topics_table(described, model, corpus.ids, lambda d: texts[d] or "")
+    texts = corpus.texts(shown)
+    topics = topics_table(described, model, corpus.ids, texts.__getitem__)
     for name, column in more.topic_columns.items():
         topics = topics.append_column(name, column)
     doc_topics, left_out = doc_topics_table(corpus.ids, found.doc_topic, model.alpha)
@@ -111,7 +109,7 @@ def _tables(
         "topics": topics,
         "topic_terms": topic_terms_table(described, model.terms),
         "doc_topics": doc_topics,
-        "vocab": vocab_table(model.terms, corpus.words.cf, corpus.words.df),
+        "vocab": vocab_table(model.terms, corpus.cf, corpus.df),
         **more.tables,
     }
     if extra.save_assignments:

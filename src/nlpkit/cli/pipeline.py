@@ -41,6 +41,14 @@ class Documents(Protocol):
         """Yield the documents in order."""
 
 
+class Drops(Protocol):
+    """What knows which rows went."""
+
+    @property
+    def dropped(self) -> Sequence[DroppedRow]:
+        """Rows that went."""
+
+
 def no_documents(stream: Documents, inputs: Sequence[str]) -> InputError:
     """Return the error for inputs without a row that can be used; says why the rows there were not."""
     where = ", ".join("stdin" if name == "-" else name for name in inputs)
@@ -58,7 +66,7 @@ def no_documents(stream: Documents, inputs: Sequence[str]) -> InputError:
     )
 
 
-def warn_dropped(stream: DocumentStream, where: Path | None) -> None:
+def warn_dropped(stream: Drops, where: Path | None) -> None:
     """Count the rows that could not be used on stderr, with the first reason and the list of all."""
     if stream.dropped:
         first = stream.dropped[0]

@@ -76,7 +76,7 @@ def write_run(path: Path, run: RunTables, block: dict[str, Any], manifest: dict[
         for name, table in run.model_tables.items():
             write_table(model / f"{name}.parquet", table, {**block, "kind": f"model/{name}"})
         _write_json(model / "config.json", run.model_config)
-        outputs = {str(f.relative_to(part)): _sha256(f) for f in sorted(part.rglob("*")) if f.is_file()}
+        outputs = {str(f.relative_to(part)): sha256_of(f) for f in sorted(part.rglob("*")) if f.is_file()}
         head = {"schema_version": SCHEMA_VERSION, "nlpkit_version": __version__}
         _write_json(part / MANIFEST, {**head, **manifest, "outputs": outputs})
 
@@ -200,6 +200,7 @@ def _read_json(path: Path) -> dict[str, Any]:
     return value
 
 
-def _sha256(path: Path) -> str:
+def sha256_of(path: Path) -> str:
+    """Return the sha256 of a file, hex."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

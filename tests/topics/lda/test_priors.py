@@ -166,7 +166,6 @@ def test_the_given_alpha_stays_as_it_is() -> None:
     assert start.tolist() == [1.0, 2.0]
 
 
-@pytest.mark.xfail(strict=True, reason="the values are scaled alike, so that unequal ones stay unequal")
 def test_symmetric_is_one_value_from_an_asymmetric_start_too() -> None:
     rng = np.random.default_rng(8)
     counts = simulated(rng, np.array([0.1, 0.4, 1.0]), rng.integers(5, 60, 500))

@@ -165,6 +165,15 @@ def fit_lda(
     return _result(sampler, state, options, tokens, guidance, weights, stopped)
 
 
+def fit_state(tokens: TokenTable, assignments: IntArray, alpha: FloatArray, eta: float) -> LdaFit:
+    """Return the fit that a state is, made elsewhere: topics (N,) of the tokens and the priors."""
+    options = LdaOptions(len(alpha), eta=eta, sweeps=0)
+    sampler = make_sampler(tokens, options, None, None, assignments)
+    sampler.set_priors(alpha, eta)
+    state = FitState(0, sampler.alpha, eta, {}, [_point(sampler, tokens.n_docs)])
+    return _result(sampler, state, options, tokens, None, None, None)
+
+
 def _check(tokens: TokenTable, options: LdaOptions, guidance: Guidance | None) -> None:
     if not len(tokens.term_ids):
         raise UsageError("the corpus has no tokens, so there is nothing to find topics in")

@@ -25,7 +25,7 @@ def dirichlet_multinomial(counts: CsrMatrix, prior: FloatArray | float) -> float
     if np.ndim(prior) == 0:
         a, whole = float(prior), float(prior) * width
         values, times = np.unique(data, return_counts=True)
-        inner = float(np.dot(times, gammaln(values + a) - gammaln(a)))
+        inner = float((times * (gammaln(values + a) - gammaln(a))).sum())  # np.dot would sum on several threads
     else:
         each = np.asarray(prior, np.float64)
         whole = float(each.sum())

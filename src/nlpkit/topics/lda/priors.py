@@ -30,12 +30,12 @@ def estimate_alpha(doc_topic: CsrMatrix, alpha: FloatArray, *, symmetric: bool =
     counts = np.concatenate([v for v, _ in values]) if K else np.zeros(0)
     weights = np.concatenate([w for _, w in values]) if K else np.zeros(0)
     topic = np.repeat(np.arange(K), np.diff(bounds))
-    found = alpha.astype(np.float64)
+    found = np.full(K, alpha.mean()) if symmetric else alpha.astype(np.float64)
     if not n_docs or not len(counts):
         return found
     for _ in range(STEPS):
         whole = found.sum()
-        below = np.dot(times, psi(lengths + whole) - psi(whole))
+        below = (times * (psi(lengths + whole) - psi(whole))).sum()  # not np.dot: BLAS sums on several threads
         above = np.bincount(topic, weights * (psi(counts + found[topic]) - psi(found[topic])), K)
         together = np.full(K, above.sum() / K) if symmetric else above
         after = np.maximum(found * together / below, LEAST)
@@ -60,7 +60,7 @@ def estimate_eta(topic_term: CsrMatrix, eta: float) -> float:
     if not len(values):
         return eta
     for _ in range(STEPS):
-        above = float(np.dot(times, psi(values + eta) - psi(eta)))
+        above = float((times * (psi(values + eta) - psi(eta))).sum())
         below = V * float(np.sum(psi(sizes + V * eta) - psi(V * eta)))
         after = max(eta * above / below, LEAST)
         change, eta = abs(after - eta) / eta, after
