@@ -173,9 +173,6 @@ def test_symmetric_is_one_value_from_an_asymmetric_start_too() -> None:
     assert found == pytest.approx(estimate_alpha(counts, np.full(3, 0.5), symmetric=True), rel=1e-3)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="np.dot of more than 10,000 numbers is summed by BLAS threads: use (a * b).sum()"
-)
 def test_the_sums_do_not_depend_on_the_threads_of_blas(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(priors, "STEPS", 3)
     rng = np.random.default_rng(10)

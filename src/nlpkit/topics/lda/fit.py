@@ -183,7 +183,7 @@ def _check(tokens: TokenTable, options: LdaOptions, guidance: Guidance | None) -
         raise UsageError(
             f"no state is left for the {options.estimate} of the chain: burn-in {options.samples_from}, sweeps {options.sweeps}"
         )
-    if guidance is not None and int(guidance.topics.max(initial=-1)) >= options.n_topics:
+    if guidance is not None and len(guidance.names) > options.n_topics:
         raise UsageError(
             f"{len(guidance.names)} topics are given, {options.n_topics} are to be fitted: --k must be at least as many"
         )

@@ -47,13 +47,15 @@ def seed_counts(seeds: Sequence[Seeds], terms: Sequence[str], cf: LongArray, *, 
     A word that occurs cf times gets ⌈weight · cf⌉ pseudo-counts; one that seeds two topics gets them in both.
 
     Raises:
-        UsageError: no seed word of a topic is a term of the corpus.
+        UsageError: no seed word of a topic is a term of the corpus, or a weight is not above 0.
     """
     number: Mapping[str, int] = {term: i for i, term in enumerate(terms)}
     ids: list[IntArray] = []
     topics: list[IntArray] = []
     missing: list[str] = []
     for j, topic in enumerate(seeds):
+        if not 0 < topic.weight < np.inf:
+            raise UsageError(f"the weight of the seed words of '{topic.name}' must be above 0, got {topic.weight:g}")
         found: dict[int, None] = {}
         for word in topic.words:
             hits = _matching(word, terms, number)
@@ -66,7 +68,7 @@ def seed_counts(seeds: Sequence[Seeds], terms: Sequence[str], cf: LongArray, *, 
                 "terms are as preprocess writes them: see nlpkit stats, or use a pattern such as econom*"
             )
         here = np.fromiter(found, np.int32, len(found))
-        times = np.ceil(topic.weight * cf[here]).astype(np.int64)
+        times = np.ceil(np.round(topic.weight * cf[here], 9)).astype(np.int64)  # 0.07 · 100 is a little over 7
         ids.append(np.repeat(here, times))
         topics.append(np.full(int(times.sum()), first + j, np.int32))
     return Guidance(
