@@ -23,7 +23,7 @@ from nlpkit.io.corpora import open_documents
 from nlpkit.io.documents import add_column, embedding_matrix
 from nlpkit.io.runs import Run, open_run
 from nlpkit.io.spool import spool_beside
-from nlpkit.io.topic_tables import TOPIC_COLUMNS, read_training, text_hash, topic_columns
+from nlpkit.io.topic_tables import TOPIC_COLUMNS, read_training, text_hash, topic_columns, with_topic_columns
 from nlpkit.topics.predict import predict_topics
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def _predict(
     training = read_training(trained)
     source = _Embeddings(config, encoder, run.n_threads(), stream)
     counts = {"documents": 0, "known": 0, "unassigned": 0}
-    schema = _with_topics(stream.schema)
+    schema = with_topic_columns(stream.schema)
 
     def predicted() -> Iterator[pa.RecordBatch]:
         for batch in stream:
@@ -133,14 +133,6 @@ def _predict(
         console.note(f"wrote {target}; next: nlpkit ctfidf {target} --by topic")
         if run.json:
             console.emit_json({"output": target, **counts, "rule_agreement": config["rule_agreement"]})
-
-
-def _with_topics(schema: pa.Schema) -> pa.Schema:
-    for name, column in topic_columns([], [], [], []).items():
-        at = schema.get_field_index(name)
-        field = pa.field(name, column.type)
-        schema = schema.append(field) if at < 0 else schema.set(at, field)
-    return schema
 
 
 class _Embeddings:

@@ -46,13 +46,19 @@ class CountedCorpus:
         for (batch, _), counts in map_ahead(self._count, found, threads=self._threads):
             yield batch.select([n for n in batch.schema.names if n != CODES]), counts
 
+    def encoded(self) -> Iterator[tuple[pa.RecordBatch, EncodedBatch]]:
+        """Yield id and the columns asked for, with the tokens of a batch as ids in terms, in the order of the texts."""
+        for batch in self._spool:
+            kept = self._apply(codes_of(batch.column(CODES)))
+            names = [n for n in batch.schema.names if n != CODES]
+            yield batch.select(names), EncodedBatch(kept.offsets, self._places[kept.term_ids])
+
     def tokens(self) -> TokenTable:
         """Return the tokens of all documents as ids in terms, in the order of the texts."""
         offsets, ids, at = [np.zeros(1, np.int64)], [np.zeros(0, np.int32)], 0
-        for batch in self._spool:
-            kept = self._apply(codes_of(batch.column(CODES)))
+        for _, kept in self.encoded():
             offsets.append(at + kept.offsets[1:])
-            ids.append(self._places[kept.term_ids])
+            ids.append(kept.term_ids)
             at += int(kept.offsets[-1])
         return TokenTable(np.concatenate(offsets), np.concatenate(ids), self.terms)
 

@@ -149,12 +149,8 @@ def _with_tokens(schema: pa.Schema) -> pa.Schema:
     return schema.append(field) if at < 0 else schema.set(at, field)
 
 
-def refuse_token_options(options: PreprocessOptions, where: str) -> None:
-    """Refuse options that would change nothing, since the documents have tokens already.
-
-    Raises:
-        UsageError: an option is not the default; the language may be given.
-    """
+def changed_token_options(options: PreprocessOptions) -> list[str]:
+    """Return the token options that are not the default, as flags; the language may be given."""
     names = {"extra_stop_words": "stop_words", "stop_patterns": "stop_words", "pattern": "token_pattern"}
     plain, said = PreprocessOptions(language=options.language), set()
     for field in fields(options):
@@ -162,9 +158,19 @@ def refuse_token_options(options: PreprocessOptions, where: str) -> None:
             said.add(f"--{names.get(field.name, field.name).replace('_', '-')}")
     if "--token-pattern" in said:
         said.discard("--tokenizer")
+    return sorted(said)
+
+
+def refuse_token_options(options: PreprocessOptions, where: str) -> None:
+    """Refuse options that would change nothing, since the documents have tokens already.
+
+    Raises:
+        UsageError: an option is not the default.
+    """
+    said = changed_token_options(options)
     if said:
         raise UsageError(
-            f"{', '.join(sorted(said))}: the documents of {where} have tokens already, which this would not "
+            f"{', '.join(said)}: the documents of {where} have tokens already, which this would not "
             "change; leave it out, or make them anew: nlpkit preprocess takes it too"
         )
 

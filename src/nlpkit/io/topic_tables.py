@@ -53,6 +53,15 @@ def topic_columns(topics: Any, prob: Any, nearest: Any, margin: Any) -> dict[str
     }
 
 
+def with_topic_columns(schema: pa.Schema) -> pa.Schema:
+    """Return the schema of a document table with the four columns of a topic model, in place of those it has."""
+    for name, column in topic_columns([], [], [], []).items():
+        at = schema.get_field_index(name)
+        field = pa.field(name, column.type)
+        schema = schema.append(field) if at < 0 else schema.set(at, field)
+    return schema
+
+
 def topics_table(table: pa.Table, model: TopicModel, vocabulary: Sequence[str]) -> pa.Table:
     """Return one row a topic: size, share, label, terms, scores and representative documents."""
     ids, texts = table.column("id"), table.column("text")
