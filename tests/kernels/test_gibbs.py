@@ -100,6 +100,15 @@ def test_larger_corpora_are_drawn_as_by_the_plain_sampler(K: int, shards: int) -
     assert_same_draws(chain | {"shards": shards}, sweeps=2)
 
 
+def test_weights_that_are_all_0_are_drawn_as_by_the_plain_sampler() -> None:
+    # alpha so large that no integer weight is left: the last topic
+    chain = {"tokens": table([[0, 1, 0], [1, 1]], 2), "n_topics": 35, "alpha": 1e30, "eta": 0.1, "seed": 1}
+    assert_same_draws(chain, sweeps=2)
+    last = GibbsSampler(**chain)
+    last.run(1)
+    assert last.assignments().tolist() == [34] * 5
+
+
 # One token, by hand: V = 2, η = 1, α = (1, 2, 3), 2^s = 16. Document 0 has the word 0 in topic 0 and the word 1 in topics
 # 2, 2, 1; document 1 has the word 0 in topic 1. Without the token: n_d = (0, 1, 2), n_w = (0, 1, 0), n_k = (0, 2, 2), so
 # φ = (1/2, 1/2, 1/4) · 16 = (8, 8, 4). Parts: the own topic 0 + 1 · 8; the list, 2: 2 · 4 and 1: 1 · 8; the smoothing,

@@ -413,6 +413,15 @@ def test_arguments_of_another_length_are_refused(options: dict[str, Any]) -> Non
         sampler(**options)
 
 
+@pytest.mark.xfail(
+    strict=True, reason="lists count in 32 bits, so that a document of more than 2^32 / 256 of weight wraps around"
+)
+def test_a_document_of_more_weight_than_lists_can_count_is_refused() -> None:
+    n = 70_000
+    with pytest.raises(UsageError):
+        sampler(corpus([[0] * n]), weights=np.full(n, 255.0))
+
+
 @pytest.mark.xfail(strict=True, reason="set_priors takes the priors over before it looks at them")
 def test_priors_that_are_refused_leave_the_former() -> None:
     chain = sampler()
