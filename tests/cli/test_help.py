@@ -66,6 +66,7 @@ def folder(tmp_path: Path) -> Path:
     "command",
     [
         pytest.param("bertopic", marks=[needs_minilm, needs_hdbscan]),
+        pytest.param("lda-gibbs"),
         pytest.param("preprocess"),
         pytest.param("sbert-embed", marks=needs_minilm),
         pytest.param("tfidf"),

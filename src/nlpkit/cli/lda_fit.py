@@ -41,7 +41,7 @@ def fit(
     options = lda_options(chain, run, n_topics=1, many=prototype.prototype is not None)
     check_targets(target, extra, force=out.force)
     if run.dry_run:
-        dry_run(inputs, read)
+        dry_run(inputs, read, sweeps=options.sweeps)
         return
     seconds: dict[str, float] = {}
     with ExitStack() as stack:

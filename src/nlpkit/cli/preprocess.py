@@ -200,17 +200,23 @@ def _bound_text(bound: float) -> str:
     return f"{100 * bound:.3g} % of the documents" if isinstance(bound, float) else f"{console.count(bound)} documents"
 
 
-def dry_run(inputs: Sequence[str], read: ReadFlags, *, embeds: bool = False, plan: RowPlan | None = None) -> None:
-    """Say how big the work is, without doing it: reads the input once. Raises InputError when there are no documents."""
+def dry_run(
+    inputs: Sequence[str], read: ReadFlags, *, embeds: bool = False, sweeps: int = 0, plan: RowPlan | None = None
+) -> None:
+    """Say how big the work is, without doing it: reads the input once. Raises InputError when there are no documents.
+
+    Args:
+        embeds: texts are encoded; sweeps: passes of Gibbs sampling over the tokens.
+    """
     from nlpkit.cli.rows import Rows
     from nlpkit.io.corpora import open_documents
 
     with open_documents(inputs, read.read_options()) as stream:
         documents = stream if plan is None else Rows(stream, plan, None)
-        _plan(documents, inputs, embeds=embeds and "embedding" not in stream.schema.names)
+        _plan(documents, inputs, embeds=embeds and "embedding" not in stream.schema.names, sweeps=sweeps)
 
 
-def _plan(stream: Documents, inputs: Sequence[str], *, embeds: bool) -> None:
+def _plan(stream: Documents, inputs: Sequence[str], *, embeds: bool, sweeps: int) -> None:
     import pyarrow.compute as pc
 
     from nlpkit.cli.pipeline import no_documents
@@ -222,8 +228,9 @@ def _plan(stream: Documents, inputs: Sequence[str], *, embeds: bool) -> None:
     if not rows:
         raise no_documents(stream, inputs)
     tokens = chars // 6
-    memory = 200 + chars / 1e6 * 3 + (rows * 384 * 4 * 3 / 1e6 + 900 if embeds else 0)
-    seconds = chars / 8e6 + (tokens * 1.35 / 12_000 + rows / 2000 + 10 if embeds else 0)
+    sampled = tokens / 2 if sweeps else 0  # about half of the words are stop words or rare
+    memory = 200 + chars / 1e6 * 3 + (rows * 384 * 4 * 3 / 1e6 + 900 if embeds else 0) + sampled * 30 / 1e6
+    seconds = chars / 8e6 + (tokens * 1.35 / 12_000 + rows / 2000 + 10 if embeds else 0) + sampled * sweeps * 8e-8
     disk = chars / 1e6 * 0.6 + (rows * 384 * 4 / 1e6 if embeds else 0)
     plan = {
         "rows": rows, "characters": chars, "tokens_about": tokens, "memory_mb_about": round(memory),
