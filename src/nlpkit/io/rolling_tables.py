@@ -1,0 +1,208 @@
+"""A rolling model as tables of a run directory, and back: what is read by people, and what chunks are added to later.
+
+chunks.parquet, topic_shares.parquet, changes.parquet     one row a chunk, a topic in a chunk, a test of a topic in a chunk
+model/rolling_documents    the documents by day: their row in documents.parquet, day, tokens
+model/rolling_tokens       their tokens: row in vocab.parquet, and the topic under the number that the chain has for it
+model/rolling_last         documents of the last chunk with all their words: it is sampled anew when others join it
+model/rolling_texts        beginnings of the texts that may be shown as typical of a topic, now or after an update
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from scipy import sparse
+
+from nlpkit.errors import InputError
+from nlpkit.io.documents import token_table, tokens_column
+from nlpkit.io.runs import REPRESENTATIVE_CHARS, Run
+from nlpkit.topics.lda.changes import Changes
+from nlpkit.topics.lda.chunks import Chunk
+from nlpkit.topics.lda.describe import REPRESENTATIVES, typical_documents
+from nlpkit.topics.lda.growth import own_terms
+from nlpkit.topics.lda.rolling_plan import RollingOptions, RollingState
+from nlpkit.types import CsrMatrix, FloatArray, LongArray
+
+CHUNKS_SCHEMA = pa.schema(
+    [
+        ("chunk", pa.int32()),
+        ("start_date", pa.date32()),
+        ("end_date", pa.date32()),
+        ("first_date", pa.date32()),
+        ("last_date", pa.date32()),
+        ("memory", pa.date32()),
+        ("n", pa.int32()),
+        ("n_discarded", pa.int32()),
+        ("n_memory", pa.int32()),
+        ("n_vocab", pa.int32()),
+        ("n_tokens", pa.int64()),
+    ]
+)
+
+
+def chunks_table(chunks: Sequence[Chunk]) -> pa.Table:
+    """Return the chunk table; chunk 0 is the initial period (see `Chunk`)."""
+    rows = [{"chunk": chunk.chunk_id, **asdict(chunk)} for chunk in chunks]
+    return pa.Table.from_pylist(rows, schema=CHUNKS_SCHEMA)
+
+
+def shares_table(
+    chunks: Sequence[Chunk],
+    tokens: FloatArray,
+    documents: FloatArray,
+    previous: FloatArray,
+    past: FloatArray,
+    order: LongArray,
+) -> pa.Table:
+    """Return one row for each topic in each chunk: its share of the tokens, its mean theta, its likeness to what it was.
+
+    Args:
+        chunks: C of them.
+        tokens, documents, previous, past: (C, K), nan where there is nothing to tell (`token_shares`, `document_shares`,
+            `similarity_to_past`), under the numbers of the chain.
+        order: (K,) number in the chain of each topic of the run.
+    """
+    C, K = tokens.shape
+    columns = {
+        "chunk": _of_chunks([chunk.chunk_id for chunk in chunks], pa.int32(), K),
+        "start_date": _of_chunks([chunk.start_date for chunk in chunks], pa.date32(), K),
+        "topic": pa.array(np.tile(np.arange(K, dtype=np.int32), C)),
+    }
+    for name, values in {
+        "share": tokens, "mean_theta": documents, "similarity_previous": previous, "similarity_past": past,
+    }.items():  # fmt: skip
+        flat = values[:, order].ravel()
+        columns[name] = pa.array(flat, pa.float64(), mask=np.isnan(flat))
+    return pa.table(columns)
+
+
+def changes_table(chunks: Sequence[Chunk], found: Changes, terms: Sequence[str], order: LongArray) -> pa.Table:
+    """Return one row for each topic in each chunk that was tested, and the words that drove a change where one was found."""
+    numbers = np.empty(len(order), np.int64)
+    numbers[order] = np.arange(len(order))
+    words = {(c.chunk, int(numbers[c.topic])): c for c in found.found}
+    rows, topics = np.nonzero(found.span[:, order] > 0)
+    at = (rows, order[topics])
+    drove = [words.get(key) for key in zip(rows.tolist(), topics.tolist(), strict=True)]
+    tested = [chunks[t] for t in rows.tolist()]
+    return pa.table(
+        {
+            "topic": pa.array(topics, pa.int32()),
+            "chunk": pa.array([chunk.chunk_id for chunk in tested], pa.int32()),
+            "start_date": pa.array([chunk.start_date for chunk in tested], pa.date32()),
+            "similarity": pa.array(found.similarity[at]),
+            "threshold": pa.array(found.threshold[at]),
+            "changed": pa.array(found.changed[at]),
+            "span": pa.array(found.span[at], pa.int32()),
+            "words": pa.array([[terms[v] for v in c.term_ids] if c else [] for c in drove], pa.list_(pa.string())),
+            "impacts": pa.array([list(c.impacts) if c else [] for c in drove], pa.list_(pa.float64())),
+        }
+    )
+
+
+def state_tables(state: RollingState, places: LongArray, texts: Mapping[int, str]) -> dict[str, pa.Table]:
+    """Return the tables of model/ from which `read_state` makes the state again.
+
+    Args:
+        places: (M,) row in the state of each document of documents.parquet.
+        texts: of `text_candidates`, by row of documents.parquet; more of them do no harm.
+    """
+    document = np.empty(len(places), np.int32)
+    document[places] = np.arange(len(places), dtype=np.int32)
+    shown = sorted(texts)
+    terms = pa.array(state.last.terms, pa.string())
+    return {
+        "rolling_documents": pa.table(
+            {
+                "document": pa.array(document),
+                "date": pa.array(state.dates, pa.date32()),
+                "n_tokens": pa.array(np.diff(state.offsets).astype(np.int32)),
+            }
+        ),
+        "rolling_tokens": pa.table({"term_id": pa.array(state.term_ids), "chain_topic": pa.array(state.z, pa.int32())}),
+        "rolling_last": pa.table({"tokens": tokens_column(state.last.offsets, state.last.term_ids, terms)}),
+        "rolling_texts": pa.table(
+            {
+                "document": pa.array(shown, pa.int32()),
+                "text": pa.array([texts[d][:REPRESENTATIVE_CHARS] for d in shown], pa.string()),
+            }
+        ),
+    }
+
+
+def text_candidates(state: RollingState, places: LongArray, doc_topic: CsrMatrix, alpha: FloatArray) -> list[int]:
+    """Return the documents that are, or can become, typical of a topic, by row of documents.parquet, ascending.
+
+    Topics of documents of closed chunks do not change any more: the most typical ones among them stay so. Those of the last
+    chunk may be drawn anew: all of its documents are candidates.
+
+    Args:
+        places: (M,) row in the state of each document.
+        doc_topic: n_dk (M, K), rows as in documents.parquet.
+        alpha: (K,).
+    """
+    begin, _ = state.rows(state.chunks[-1])
+    closed = places < begin
+    of_closed = sparse.csr_array(sparse.diags_array(closed.astype(doc_topic.dtype)) @ doc_topic)
+    of_closed.eliminate_zeros()
+    best = typical_documents(of_closed, alpha, REPRESENTATIVES)
+    return sorted({*best[best >= 0].tolist(), *np.flatnonzero(~closed).tolist()})
+
+
+def read_texts(run: Run) -> dict[int, str]:
+    """Return the beginnings of texts of `state_tables`, by row of documents.parquet."""
+    table = run.table("model/rolling_texts")
+    return dict(zip(table.column("document").to_pylist(), table.column("text").to_pylist(), strict=True))
+
+
+def read_state(run: Run, options: RollingOptions) -> RollingState:
+    """Return the state of a rolling run.
+
+    Raises:
+        InputError: a table is missing, or they do not fit together.
+    """
+    documents, tokens = run.table("model/rolling_documents"), run.table("model/rolling_tokens")
+    lengths = documents.column("n_tokens").to_numpy().astype(np.int64)
+    last = run.table("model/rolling_last").column("tokens")
+    chunks = tuple(Chunk(**_as_chunk(row)) for row in run.table("chunks").to_pylist())
+    terms = tuple(run.table("vocab", ["term"]).column("term").to_pylist())
+    ids = run.table("documents", ["id"]).column("id").to_pylist()
+    at = documents.column("document").to_numpy()
+    z, term_ids = tokens.column("chain_topic").to_numpy(), tokens.column("term_id").to_numpy()
+    fits = (
+        len(chunks) > 1
+        and lengths.sum() == len(term_ids)
+        and np.array_equal(np.sort(at), np.arange(len(ids)))
+        and term_ids.max(initial=0) < len(terms) == chunks[-1].n_vocab
+        and z.max(initial=0) < options.n_topics
+        and len(last) == chunks[-1].n + chunks[-1].n_discarded
+    )
+    if not fits:
+        raise InputError(
+            f"run directory {run.path} is damaged: the tables of its rolling model do not fit; make it again"
+        )
+    return RollingState(
+        options,
+        terms=terms,
+        ids=tuple(ids[d] for d in at),
+        dates=documents.column("date").to_numpy().astype("datetime64[D]"),
+        offsets=np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)]),
+        term_ids=term_ids,
+        z=z,
+        chunks=chunks,
+        last=own_terms(token_table(last)),
+    )
+
+
+def _as_chunk(row: Mapping[str, Any]) -> dict[str, Any]:
+    values = {"chunk_id": row["chunk"], **row}
+    return {field.name: values[field.name] for field in fields(Chunk)}
+
+
+def _of_chunks(values: Sequence[Any], kind: pa.DataType, K: int) -> pa.Array:
+    """Each value K times."""
+    return pa.array(values, kind).take(pa.array(np.repeat(np.arange(len(values)), K)))
