@@ -138,11 +138,18 @@ class RollingFlags:
     ] = None
     init: Annotated[
         str | None,
-        typer.Option(help="First period: its last date, or a span: 1 year, 500 documents.", show_default=False),
+        typer.Option(
+            help="First period: its last date, or a span: 2 quarters, 500 documents; default: 12 months.",
+            show_default=False,
+        ),
     ] = None
-    memory: Annotated[str, typer.Option(help="What a chunk remembers: 3 quarters, 90 days, 500 documents.")] = (
-        "3 months"
-    )
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            help="What a chunk remembers: 3 quarters, 90 days, 500 documents, 2 chunks; default: 3 chunks, at least 3 months.",
+            show_default=False,
+        ),
+    ] = None
     memory_fallback: Annotated[
         int, typer.Option(min=0, help="Documents remembered where the memory is empty; 0: an error.")
     ] = 0
