@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from nlpkit.cli import console
 from nlpkit.cli.pipeline import CODES, codes_array, codes_of, no_documents, refuse_token_options
@@ -93,13 +94,14 @@ def counted(
     inputs: Sequence[str],
     *,
     columns: Sequence[str] = (),
+    text_chars: int | None = None,
     threads: int = 1,
 ) -> Iterator[CountedCorpus]:
     """Yield the counts of a document stream: of its own tokens, else of tokens made with `options`.
 
     Args:
         target: the output; a spool of ids lies beside it meanwhile.
-        columns: columns to keep beside id.
+        columns: columns to keep beside id; text_chars: of the column text only so many characters.
 
     Raises:
         InputError: no documents, or no term is left of some; ColumnError: a column is not there.
@@ -113,16 +115,24 @@ def counted(
         refuse_token_options(options, ", ".join(inputs))
     with spool_beside(target) as spool:
         if there:
-            yield _given(stream, inputs, keep, spool, threads)
+            yield _given(stream, inputs, lambda batch: _kept(batch, keep, text_chars), spool, threads)
         else:
-            yield _made(stream, options, inputs, keep, spool, threads)
+            yield _made(stream, options, inputs, lambda batch: _kept(batch, keep, text_chars), spool, threads)
+
+
+def _kept(batch: pa.RecordBatch, columns: list[str], text_chars: int | None) -> pa.RecordBatch:
+    kept = batch.select(columns)
+    if text_chars is None or "text" not in columns:
+        return kept
+    short = pc.utf8_slice_codeunits(kept.column("text"), 0, text_chars)
+    return kept.set_column(columns.index("text"), kept.schema.field("text"), short)
 
 
 def _made(
     stream: DocumentStream,
     options: PreprocessOptions,
     inputs: Sequence[str],
-    keep: list[str],
+    kept: Callable[[pa.RecordBatch], pa.RecordBatch],
     spool: Spool,
     threads: int,
 ) -> CountedCorpus:
@@ -130,7 +140,7 @@ def _made(
     with console.progress("tokens", None) as update:
         rows = 0
         for batch, encoded in work.encode_all(ahead(stream), threads=threads):
-            spool.write(batch.select(keep).append_column(CODES, codes_array(encoded)))
+            spool.write(kept(batch).append_column(CODES, codes_array(encoded)))
             rows += batch.num_rows
             update(rows)
     if not rows:
@@ -140,13 +150,19 @@ def _made(
     return _sorted(spool, found.apply, found.terms, found.cf, found.df, rows, found.report, order, threads)
 
 
-def _given(stream: DocumentStream, inputs: Sequence[str], keep: list[str], spool: Spool, threads: int) -> CountedCorpus:
+def _given(
+    stream: DocumentStream,
+    inputs: Sequence[str],
+    kept: Callable[[pa.RecordBatch], pa.RecordBatch],
+    spool: Spool,
+    threads: int,
+) -> CountedCorpus:
     known: dict[str, int] = {}
     counts = Frequencies()
     for batch in stream:
         encoded = EncodedBatch(*token_ids(batch.column("tokens"), known))
         counts.count(encoded, len(known))
-        spool.write(batch.select(keep).append_column(CODES, codes_array(encoded)))
+        spool.write(kept(batch).append_column(CODES, codes_array(encoded)))
     if not counts.n_docs:
         raise no_documents(stream, inputs)
     cf, df = counts.cf(len(known)), counts.df(len(known))

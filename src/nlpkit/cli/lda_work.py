@@ -19,7 +19,7 @@ from nlpkit.io.checkpoints import checkpoint_path, read_checkpoint, write_checkp
 from nlpkit.io.corpora import DroppedRow, InputInfo, open_documents
 from nlpkit.io.footers import step_parameters
 from nlpkit.io.lda_tables import read_model
-from nlpkit.io.runs import open_run
+from nlpkit.io.runs import REPRESENTATIVE_CHARS, open_run
 from nlpkit.io.seed_words import read_seed_words
 from nlpkit.io.topic_tables import TOPIC_COLUMNS
 from nlpkit.topics.lda.fit import FitState, LdaFit, LdaOptions, TracePoint, fit_lda
@@ -134,7 +134,15 @@ def read_corpus(
         if name in stream.schema.names:
             console.warn(f"the column '{name}' of the input is not kept: the run has its own")
     columns = [n for n in stream.schema.names if n not in LEFT_OUT]
-    made = counted(stream, options, str(target), inputs, columns=columns, threads=run.n_threads())
+    made = counted(
+        stream,
+        options,
+        str(target),
+        inputs,
+        columns=columns,
+        text_chars=REPRESENTATIVE_CHARS,
+        threads=run.n_threads(),
+    )
     words: CountedCorpus = stack.enter_context(made)
     if words.report is not None:
         say_tokens(words.report)

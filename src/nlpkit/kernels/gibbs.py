@@ -298,9 +298,12 @@ def block_bounds(offsets, term_ids, word_start, blocks):  # type: ignore[no-unty
 
 @numba.njit(nogil=True, cache=True)
 def start_topics(given, key, n_topics, z):  # type: ignore[no-untyped-def]
-    """Write the given topics (N,) to z (N,) uint16; those below 0 are drawn, token i by the i-th number of the stream `key`."""
-    for i in range(len(given)):
-        z[i] = given[i] if given[i] >= 0 else np.int64(uniform(key, np.uint64(i)) * n_topics)
+    """Write topics to z (N,) uint16: given (N,) or (0,), where below 0 or not there drawn, token i by the i-th number of `key`."""
+    for i in range(len(z)):
+        if len(given) and given[i] >= 0:
+            z[i] = given[i]
+        else:
+            z[i] = np.int64(uniform(key, np.uint64(i)) * n_topics)
 
 
 @numba.njit(nogil=True, cache=True)

@@ -225,21 +225,25 @@ class GibbsSampler:
 
     def _start(self, assignments: IntArray | None) -> None:
         tokens, K = self._tokens, self.n_topics
-        given = np.full(len(tokens.term_ids), -1, np.int32) if assignments is None else assignments
-        if len(given) != len(tokens.term_ids) or (len(given) and not -1 <= given.min() <= given.max() < K):
-            raise UsageError(
-                f"assignments must be one topic in -1 … {K - 1} for each of {len(tokens.term_ids):,} tokens"
-            )
-        given = self._internal_order(given)
-        thawed = self._offsets[np.count_nonzero(~self._frozen)]
-        if len(given) and given[thawed:].min(initial=0) < 0:
+        thawed = int(np.count_nonzero(~self._frozen))
+        given = np.zeros(0, np.int32)
+        if assignments is not None:
+            lowest, highest = assignments.min(initial=0), assignments.max(initial=0)
+            if len(assignments) != len(tokens.term_ids) or not -1 <= lowest <= highest < K:
+                raise UsageError(
+                    f"assignments must be one topic in -1 … {K - 1} for each of {len(tokens.term_ids):,} tokens"
+                )
+            placed = self._internal_order(assignments)
+            if placed[self._offsets[thawed] :].min(initial=0) < 0:
+                raise UsageError("frozen documents need the topics of their tokens")
+            given = np.empty(len(placed), np.int32)
+            gibbs.to_word_order(self._term_ids, self._word_start, placed, given)
+        elif thawed < tokens.n_docs:
             raise UsageError("frozen documents need the topics of their tokens")
-        placed = np.empty(len(given), np.int32)
-        gibbs.to_word_order(self._term_ids, self._word_start, given, placed)
-        self._z = np.empty(len(given), np.uint16)
+        self._z = np.empty(len(tokens.term_ids), np.uint16)
         with np.errstate(over="ignore"):
-            gibbs.start_topics(placed, np.uint64(stream_key(self.seed, "start")), K, self._z)
-        gibbs.fill_lists(self._layout, self._lists, self._z, np.count_nonzero(~self._frozen))
+            gibbs.start_topics(given, np.uint64(stream_key(self.seed, "start")), K, self._z)
+        gibbs.fill_lists(self._layout, self._lists, self._z, thawed)
         self._n_k = gibbs.topic_totals(self._layout, self._z, np.where(self._fixed, 0, 1))
 
     def _internal_order(self, values: Any) -> Any:
