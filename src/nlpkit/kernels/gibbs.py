@@ -337,3 +337,21 @@ def fill_lists(layout, lists, z, n_docs_sampled):  # type: ignore[no-untyped-def
         else:
             entries[at + n] = amount | topic
             length[d] = n + 1
+
+
+@numba.njit(nogil=True, cache=True)
+def read_lists(lists, n_docs):  # type: ignore[no-untyped-def]
+    """Return the counts of the first documents as CSR (n_docs, K): indptr int64, topics int32 ascending, counts int64."""
+    start, length, entries = lists
+    indptr = np.zeros(n_docs + 1, np.int64)
+    for d in range(n_docs):
+        indptr[d + 1] = indptr[d] + length[d]
+    topics = np.empty(indptr[n_docs], np.int32)
+    counts = np.empty(indptr[n_docs], np.int64)
+    for d in range(n_docs):
+        own = entries[start[d] : start[d] + length[d]]
+        order = np.argsort(own & np.uint64(0xFFFFFFFF))
+        for j in range(len(own)):
+            topics[indptr[d] + j] = own[order[j]] & np.uint64(0xFFFFFFFF)
+            counts[indptr[d] + j] = own[order[j]] >> np.uint64(COUNT_BITS)
+    return indptr, topics, counts

@@ -170,7 +170,7 @@ def fit_state(tokens: TokenTable, assignments: IntArray, alpha: FloatArray, eta:
     options = LdaOptions(len(alpha), eta=eta, sweeps=0)
     sampler = make_sampler(tokens, options, None, None, assignments)
     sampler.set_priors(alpha, eta)
-    state = FitState(0, sampler.alpha, eta, {}, [_point(sampler, tokens.n_docs)])
+    state = FitState(0, sampler.alpha, eta, {}, [_point(sampler)])
     return _result(sampler, state, options, tokens, None, None, None)
 
 
@@ -262,7 +262,7 @@ def _after_sweep(
         state.samples += 1
     if sweep % options.trace_every and sweep != options.sweeps:
         return None
-    point = _point(sampler, n_docs)
+    point = _point(sampler)
     if options.estimate == "best" and counts:
         before = [p.log_likelihood for p in state.trace if p.sweep > options.samples_from]
         if not before or point.log_likelihood > max(before):
@@ -271,8 +271,8 @@ def _after_sweep(
     return point
 
 
-def _point(sampler: GibbsSampler, n_docs: int) -> TracePoint:
-    shares = np.asarray(sampler.doc_topic()[:n_docs].sum(axis=0), np.float64).ravel()
+def _point(sampler: GibbsSampler) -> TracePoint:
+    shares = np.asarray(sampler.topic_sizes(), np.float64)
     shares = shares[shares > 0] / shares.sum()
     effective = float(np.exp(-np.sum(shares * np.log(shares))))
     likelihood = sampler.log_likelihood() / max(sampler.n_tokens, 1)

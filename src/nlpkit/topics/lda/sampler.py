@@ -133,6 +133,8 @@ class GibbsSampler:
 
     def doc_topic(self) -> CsrMatrix:
         """Return n_dk (D, K) of all documents, frozen ones included; types as of `topic_term`, indices ascending."""
+        if self._order is None:
+            return self._sampled_documents()
         z = self.assignments()
         units = self._units if self._units is not None else np.zeros(0, np.uint16)
         return self._as_matrix(count_topics(self._tokens.offsets, z, units, self.n_topics), self._tokens.n_docs)
@@ -144,11 +146,20 @@ class GibbsSampler:
         the probabilities that the frozen documents give them.
         """
         topics = self.topic_term()
-        documents = self.doc_topic()[np.flatnonzero(~self._frozen)]
+        documents = self._sampled_documents()
         words = dirichlet_multinomial(topics[np.flatnonzero(~self._fixed)], self.eta)
         if self._fixed.any():
             words += self._log_fixed(topics[np.flatnonzero(self._fixed)])
         return words + dirichlet_multinomial(documents, self.alpha)
+
+    def topic_sizes(self) -> LongArray | FloatArray:
+        """Return the tokens of each topic in the documents that are sampled (K,), their weight where tokens have weights."""
+        return np.asarray(self._sampled_documents().sum(axis=0)).ravel()
+
+    def _sampled_documents(self) -> CsrMatrix:
+        """Return n_dk of the documents that are sampled, in their order among them."""
+        n_docs = int(np.count_nonzero(~self._frozen))
+        return self._as_matrix(gibbs.read_lists(self._lists, n_docs), n_docs)
 
     def _log_fixed(self, counts: CsrMatrix) -> float:
         """Return log p of the sampled words in fixed topics; counts (F, V) are those of all documents."""
