@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 
 from nlpkit.cli import console
@@ -74,13 +76,25 @@ class Work:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What must be the same for a chain to be gone on with."""
+        """What must be the same for a chain to be gone on with, beside its options."""
+        tokens, given = self.corpus.tokens, self.guidance
         return {
             "inputs": [[i.sha256, i.rows] for i in self.corpus.inputs],
-            "vocabulary": [len(self.corpus.tokens.terms), len(self.corpus.tokens.term_ids)],
-            "pseudo_counts": None if self.guidance is None else len(self.guidance.term_ids),
-            "weighted": None if self.weights is None else round(float(self.weights.sum()), 6),
+            "vocabulary": [len(tokens.terms), _digest("\n".join(tokens.terms).encode())],
+            "tokens": [len(tokens.term_ids), _digest(tokens.offsets, tokens.term_ids)],
+            "seed_words_and_fixed_topics": None
+            if given is None
+            else [*given.names, _digest(given.term_ids, given.topics)],
+            "term_weights": None if self.weights is None else _digest(self.weights),
         }
+
+
+def _digest(*values: np.ndarray | bytes) -> str:
+    """Return 64 bits of a hash, hex."""
+    found = hashlib.blake2b(digest_size=8)
+    for value in values:
+        found.update(value if isinstance(value, bytes) else np.ascontiguousarray(value))
+    return found.hexdigest()
 
 
 def lda_options(chain: ChainFlags, run: RunFlags, *, n_topics: int, many: bool = False) -> LdaOptions:
@@ -178,9 +192,7 @@ def guidance_of(guide: GuideFlags, corpus: Corpus) -> Guidance | None:
         seeds = read_seed_words(guide.seed_words)
         seeded = seed_counts(seeds, corpus.tokens.terms, corpus.cf, first=0 if fixed is None else fixed.n_fixed)
         if seeded.missing:
-            console.warn(
-                f"{len(seeded.missing)} seed words are no terms of the corpus: {', '.join(seeded.missing[:10])}"
-            )
+            console.warn(f"seed words that are no terms of the corpus: {', '.join(seeded.missing[:10])}")
     return joined(fixed, seeded)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -46,32 +47,47 @@ def write_checkpoint(path: Path, state: FitState, identity: Mapping[str, Any]) -
     arrays["alpha"] = state.alpha
     arrays["facts"] = np.frombuffer(to_json(facts).encode(), np.uint8)
     part = path.with_name(f"{path.name}.part")
-    with part.open("wb") as file:
-        np.savez(file, **arrays)  # type: ignore[arg-type]
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path)
+    try:
+        with part.open("wb") as file:
+            np.savez(file, **arrays)  # type: ignore[arg-type]
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def read_checkpoint(path: Path, identity: Mapping[str, Any]) -> FitState:
     """Return the state of a checkpoint.
 
     Raises:
-        InputError: the file cannot be read, or is of another corpus or other options.
+        InputError: the file is damaged, is no checkpoint, or is of another corpus or other options.
     """
     try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
+        with path.open("rb") as file, zipfile.ZipFile(file) as whole:
+            arrays = {name.removesuffix(".npy"): _array(whole, name) for name in whole.namelist()}
         facts = json.loads(arrays.pop("facts").tobytes())
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
-        raise InputError(f"checkpoint {path} cannot be read ({error}); remove it to start anew") from None
-    theirs, mine = facts["identity"], json.loads(to_json(dict(identity)))
-    changed = [key for key in mine if theirs.get(key) != mine[key]]
+        theirs = dict(facts["identity"])
+        mine = json.loads(to_json(dict(identity)))
+        changed = [key for key in mine if theirs.get(key) != mine[key]]
+        state = _state(facts, arrays)
+    except (OSError, EOFError, ValueError, LookupError, TypeError, zlib.error, zipfile.BadZipFile) as error:
+        what = "damaged, or not a checkpoint of lda-gibbs"
+        raise InputError(f"checkpoint {path} is {what} ({error}); remove it to start anew") from None
     if changed:
         raise InputError(
-            f"checkpoint {path} was made with another {changed[0].replace('_', ' ')} "
-            f"({theirs.get(changed[0])}, now {mine[changed[0]]}); give the same options, or remove it to start anew"
+            f"checkpoint {path} is of another chain: {changed[0].replace('_', ' ')} {theirs.get(changed[0])}, "
+            f"now {mine[changed[0]]}; give the same input and options, or remove it to start anew"
         )
+    return state
+
+
+def _array(whole: zipfile.ZipFile, name: str) -> np.ndarray:
+    with whole.open(name) as file:
+        return np.lib.format.read_array(file, allow_pickle=False)
+
+
+def _state(facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> FitState:
     sums = {name: _matrix(arrays, name) for name in _SUMS}
     return FitState(
         sweep=facts["sweep"],

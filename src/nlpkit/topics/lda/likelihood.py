@@ -20,6 +20,8 @@ def dirichlet_multinomial(counts: CsrMatrix, prior: FloatArray | float) -> float
         prior: (C,) or one number for all columns.
     """
     data = np.asarray(counts.data)
+    if not len(data):
+        return 0.0
     sizes = np.asarray(counts.sum(axis=1)).ravel().astype(np.float64)
     width = counts.shape[1]
     if np.ndim(prior) == 0:

@@ -19,6 +19,7 @@ from nlpkit.types import BoolArray, CsrMatrix, FloatArray, IntArray, LongArray, 
 
 MAX_TOPICS = 65_535  # topics of tokens are stored in 16 bits
 MAX_TOKENS = 2**32 - 1
+MAX_DOC_UNITS = 2**32 - 1  # counts of a document have 32 bits
 UNIT = 256  # units of a token of weight 1 when tokens have weights
 TOKENS_PER_SHARD = 250_000
 MAX_SHARDS = 8
@@ -68,7 +69,15 @@ class GibbsSampler:
             raise UsageError(f"{n_topics} topics cannot be fitted: from 1 to {MAX_TOPICS:,} are possible")
         if len(tokens.term_ids) > MAX_TOKENS:
             raise UsageError(f"{len(tokens.term_ids):,} tokens are more than one model takes ({MAX_TOKENS:,})")
-        self.n_topics, self.seed, self.threads, self.sweep = n_topics, seed, threads, 0
+        for name, values, n in (
+            ("alpha", alpha if np.ndim(alpha) else None, n_topics),
+            ("fixed", fixed, n_topics),
+            ("frozen", frozen, tokens.n_docs),
+            ("weights", weights, len(tokens.term_ids)),
+        ):
+            if values is not None and np.shape(values) != (n,):
+                raise UsageError(f"{name} must be {n:,} values, found {np.shape(values)}")
+        self.n_topics, self.seed, self.threads, self.sweep = n_topics, int(seed), threads, 0
         self.shards = shards_for(len(tokens.term_ids)) if shards is None else max(1, min(shards, max(tokens.n_docs, 1)))
         self._tokens = tokens
         self._unit = 1 if weights is None else UNIT
@@ -85,10 +94,10 @@ class GibbsSampler:
         Raises:
             UsageError: one is not above 0.
         """
-        self.alpha: FloatArray = np.broadcast_to(np.asarray(alpha, np.float64), (self.n_topics,)).copy()
-        self.eta = float(eta)
-        if not (np.all(self.alpha > 0) and np.all(np.isfinite(self.alpha)) and 0 < self.eta < np.inf):
-            raise UsageError(f"alpha and eta must be above 0, found alpha {self.alpha.min():g} and eta {self.eta:g}")
+        each: FloatArray = np.broadcast_to(np.asarray(alpha, np.float64), (self.n_topics,)).copy()
+        if not (np.all(each > 0) and np.all(np.isfinite(each)) and 0 < eta < np.inf):
+            raise UsageError(f"alpha and eta must be above 0, found alpha {each.min():g} and eta {eta:g}")
+        self.alpha, self.eta = each, float(eta)
 
     def run(self, sweeps: int) -> None:
         """Draw every token's topic `sweeps` times; the GIL is free meanwhile."""
@@ -230,6 +239,11 @@ class GibbsSampler:
         self._layout = gibbs.Layout(bounds, docs, units)
         lengths = np.diff(offsets)
         self._doc_units = lengths if self._units is None else np.bincount(docs, units, tokens.n_docs)
+        if self._doc_units.max(initial=0) > MAX_DOC_UNITS:
+            raise UsageError(
+                f"a document with the weight of {self._doc_units.max() / self._unit:,.0f} tokens is too large; split it, or "
+                "give the tokens less weight"
+            )
         room = np.where(np.arange(tokens.n_docs) < thawed, np.minimum(lengths + 1, self.n_topics), 0)
         start = np.concatenate([[0], np.cumsum(room)]).astype(np.int64)
         self._lists = gibbs.Lists(start, np.zeros(tokens.n_docs, np.int32), np.zeros(int(start[-1]), np.uint64))
@@ -279,7 +293,7 @@ def shards_for(n_tokens: int) -> int:
 
 def stream_key(seed: int, *parts: int | str) -> int:
     """Return the 64-bit key of a random stream: the same for the same seed and parts on every machine."""
-    return int.from_bytes(hashlib.blake2b(repr((seed, *parts)).encode(), digest_size=8).digest(), "little")
+    return int.from_bytes(hashlib.blake2b(repr((int(seed), *parts)).encode(), digest_size=8).digest(), "little")
 
 
 def _scratch(K: int) -> gibbs.Scratch:
