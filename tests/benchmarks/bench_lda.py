@@ -1,0 +1,687 @@
+"""nlpkit lda-gibbs beside its peers: seconds to equal joint log-likelihood per token, held-out perplexity, peak memory.
+
+    python tests/benchmarks/bench_lda.py --peers DIR --mallet DIR                     # 20newsgroups, K = 20 … 1000
+    python tests/benchmarks/bench_lda.py --corpus imdb_100k --k 100 500 --runs 1
+    python tests/benchmarks/bench_lda.py --growth                                     # 1x, 2x, 4x, 8x the corpus, K = 100
+    python tests/benchmarks/bench_lda.py --compile                                    # kernels: cold, and cached on disk
+    python tests/benchmarks/bench_lda.py --table                                      # Markdown of the rows stored so far
+
+Every tool is a process of its own and gets the same tokens: no empty documents, only terms of the training documents, the
+same alpha and eta (each, never optimised). Rows go to --out (JSON lines); peers' rows that are there are not measured again,
+so a long measurement can be taken up where it ended. Ratios are always those of runs of one session.
+
+- log p(w, z) per token of every tool's topics is computed by `dirichlet_multinomial` of nlpkit on n_kv and n_dk, in the
+  process that started the tool; the own figures of tomotopy and lda must be within 0.1 % of it. After every sweeps / points
+  sweeps a tool writes down its topics, outside of the clock.
+- Means over --runs seeds: seconds and log-likelihood after each number of sweeps give one curve per tool, linear between its
+  points. The target is the highest last value of a Gibbs peer with as many threads; nlpkit goes on for --more of the sweeps, so
+  that its curve gets there; its last value and its perplexity are those after as many sweeps as the peers.
+- Seconds are those of the sweeps. `setup`: GibbsSampler(...), tomotopy's train(0), MALLET's addInstances, lda's _initialize.
+  `load`, in no sum: tomotopy's add_doc, the matrices and lists of the others. Kernels of nlpkit are compiled, and cached.
+- Held-out perplexity by document completion: --held-out documents that no tool was trained on, theta from every second token.
+- Peak memory: VmHWM of the process (of the JVM, and with joblib's workers), measuring left out; `base` is what it had with
+  its imports and the corpus. Linux only.
+- gensim and scikit-learn are variational: no z, so time of --passes and perplexity only. lda is driven as in its _fit.
+  tomotopy's two schemes of threads are two tools; one thread has none.
+
+--peers (or NLPKIT_BENCH_PEERS): a folder that pip filled with tomotopy and lda, empty if they are installed. --mallet (or
+NLPKIT_BENCH_MALLET): a folder with a run.py that has trace_mallet(...). Tools that are not there are left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+ROOT = Path(__file__).parents[2]
+DATA = ROOT.parent / "shared" / "data"
+CACHE = ROOT / ".cache" / "bench"
+CORPORA = {"20newsgroups": "20newsgroups/20newsgroups.jsonl.gz", "imdb_100k": "imdb/imdb_100k.jsonl.gz"}
+PREPROCESS = ["--min-df", "5", "--max-df", "0.5"]
+OWN = "nlpkit"
+GROWTH = (1, 2, 4, 8)
+
+
+# ---------------------------------------------------------------- a tool, in its own process
+
+
+class Run:
+    """What a tool reports: clocks that stop while it is measured, its topics at trace points, its peak memory."""
+
+    def __init__(self, folder: Path, job: dict[str, Any]) -> None:
+        self.folder, self.job = folder, job
+        self.marks: list[int] = job["marks"]
+        stored = np.load(folder / "tokens.npz")
+        self.offsets, self.term_ids, self.V = stored["offsets"], stored["term_ids"], int(stored["V"])
+        self.out: dict[str, Any] = {"seconds": 0.0, "load_s": 0.0, "setup_s": 0.0, "peak_mb": 0.0, "trace": []}
+        self.out["base_mb"] = memory("VmRSS")
+
+    def timed(self, clock: str, action: Callable[[], Any]) -> Any:
+        """Add the seconds of an action to a clock and its peak memory to that of the process."""
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # VmHWM starts anew: measuring is not in it
+        start = time.perf_counter()
+        result = action()
+        self.out[clock] += time.perf_counter() - start
+        self.out["peak_mb"] = max(self.out["peak_mb"], memory("VmHWM"))
+        return result
+
+    def sweeps(self, sweep: Callable[[int], Any], topics: Callable[[], Any]) -> None:
+        """Sweep from mark to mark; topics() are in the order of the corpus."""
+        self.mark(0, 0.0, topics())
+        done = 0
+        for mark in self.marks:
+            self.timed("seconds", partial(sweep, mark - done))
+            done = mark
+            self.mark(mark, self.out["seconds"], topics())
+
+    def mark(self, sweep: int, seconds: float, z: Any) -> None:
+        if self.job["keep"]:
+            np.save(self.folder / f"z{sweep}.npy", np.asarray(z, np.uint16))
+            self.out["trace"].append([sweep, seconds])
+
+    def documents(self) -> Any:
+        return (self.term_ids[a:b] for a, b in pairwise(self.offsets))
+
+    def matrix(self) -> Any:
+        from scipy import sparse
+
+        ones = np.ones(len(self.term_ids), np.intc)
+        X = sparse.csr_matrix(
+            (ones, self.term_ids, self.offsets), (self.D, self.V), copy=True
+        )  # the sums are made in place
+        X.sum_duplicates()
+        return X
+
+    @property
+    def D(self) -> int:  # noqa: N802
+        return len(self.offsets) - 1
+
+
+def memory(what: str, pid: int | str = "self") -> float:
+    """Return VmHWM or VmRSS in MB: not ru_maxrss, which a child inherits from the process that started it."""
+    status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+    return int(status.split(what + ":")[1].split()[0]) / 1024
+
+
+def run_nlpkit(run: Run) -> None:
+    from nlpkit.topics.lda.sampler import GibbsSampler
+    from nlpkit.types import TokenTable
+
+    commit = ["git", "-C", str(ROOT), "describe", "--always", "--dirty"]
+    run.out["version"] = subprocess.run(commit, capture_output=True, text=True, check=True).stdout.strip()
+    options = {k: run.job[k] for k in ("alpha", "eta", "seed", "threads")} | {"n_topics": run.job["k"]}
+    use_kernels()
+    tokens = TokenTable(run.offsets, run.term_ids, tuple(map(str, range(run.V))))
+    run.out["base_mb"] = memory("VmRSS")
+    sampler = run.timed("setup_s", lambda: GibbsSampler(tokens, **options))
+    run.sweeps(sampler.run, sampler.assignments)
+
+
+def use_kernels() -> None:
+    """Call each kernel of the sampler once on three documents: compiled, or read from its cache."""
+    from nlpkit.topics.lda.sampler import GibbsSampler
+    from nlpkit.types import TokenTable
+
+    few = TokenTable(np.array([0, 2, 3, 5]), np.array([0, 1, 1, 0, 2], np.int32), ("a", "b", "c"))
+    for shards in (1, 2):
+        sampler = GibbsSampler(few, n_topics=2, alpha=0.1, eta=0.1, seed=1, threads=shards, shards=shards)
+        sampler.run(1)
+        sampler.log_likelihood()
+
+
+def run_tomotopy(run: Run) -> None:
+    import tomotopy as tp
+
+    job, words = run.job, [str(v) for v in range(run.V)]
+    scheme = {"copy-merge": tp.ParallelScheme.COPY_MERGE, "partition": tp.ParallelScheme.PARTITION}
+    how = scheme.get(job["tool"].removeprefix("tomotopy "), tp.ParallelScheme.DEFAULT)
+    run.out["version"] = f"{tp.__version__} {tp.isa}"
+    model = tp.LDAModel(k=job["k"], alpha=job["alpha"], eta=job["eta"], seed=job["seed"])
+    model.optim_interval = model.burn_in = 0
+
+    def load() -> None:
+        for document in run.documents():
+            model.add_doc([words[v] for v in document])
+
+    run.timed("load_s", load)
+    run.timed("setup_s", lambda: model.train(0, workers=job["threads"], parallel=how))
+    if not (model.num_words == len(run.term_ids) and len(model.used_vocabs) == run.V and len(model.docs) == run.D):
+        raise SystemExit("tomotopy took other documents, tokens or terms than it was given")
+
+    def topics() -> Any:
+        return np.concatenate([document.topics for document in model.docs])
+
+    run.sweeps(lambda n: model.train(n, workers=job["threads"], parallel=how), topics)
+    run.out["own_ll"] = model.ll_per_word
+    vocabulary, document = list(model.used_vocabs), model.docs[0]  # topics are in the order of the words given
+    if [int(vocabulary[w]) for w in document.words] != run.term_ids[: run.offsets[1]].tolist():
+        raise SystemExit("tomotopy has changed the order of a document's tokens")
+
+
+def run_lda(run: Run) -> None:
+    import logging
+
+    import lda
+
+    logging.disable()
+    job = run.job
+    run.out["version"] = lda.__version__
+    X = run.timed("load_s", run.matrix)
+    model = lda.LDA(job["k"], alpha=job["alpha"], eta=job["eta"], random_state=job["seed"])
+    run.timed("setup_s", lambda: model._initialize(X))
+    random, uniforms = np.random.RandomState(job["seed"]), model._rands.copy()
+    sorted_terms = np.lexsort((run.term_ids, np.repeat(np.arange(run.D), np.diff(run.offsets))))
+
+    def sweep(n: int) -> None:
+        for _ in range(n):  # the loop of lda's _fit without its log-likelihood
+            random.shuffle(uniforms)
+            model._sample_topics(uniforms)
+
+    def topics() -> Any:
+        z = np.empty(len(run.term_ids), np.uint16)
+        z[sorted_terms] = model.ZS
+        return z
+
+    run.sweeps(sweep, topics)
+    run.out["own_ll"] = model.loglikelihood() / len(run.term_ids)
+
+
+def run_mallet(run: Run) -> None:
+    job, peak = run.job, run.folder / "peak"
+    spec = importlib.util.spec_from_file_location("run_mallet", Path(job["mallet"]) / "run.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    wait = (  # starts the JVM, waits for it and writes its ru_maxrss, which this small process does not add to
+        "import os,sys; p=os.posix_spawnp(sys.argv[2],sys.argv[2:],os.environ); _,s,u=os.wait4(p,0); "
+        "open(sys.argv[1],'w').write(str(u.ru_maxrss)); sys.exit(os.waitstatus_to_exitcode(s))"
+    )
+    arguments = (run.offsets, run.term_ids, run.V, job["k"], job["alpha"], job["eta"], run.marks[-1], job["threads"])
+    every = run.marks[0] if job["keep"] else 0
+    options = {"every": every, "prefix": (sys.executable, "-S", "-c", wait, str(peak)), "folder": run.folder}
+    run.out["seconds"], run.out["setup_s"], points, last = module.trace_mallet(*arguments, job["seed"], **options)
+    for sweep, seconds, z in points:
+        run.mark(sweep, seconds, z)
+    if not points or points[-1][0] != run.marks[-1]:
+        run.mark(run.marks[-1], run.out["seconds"], last)
+    run.out |= {"peak_mb": int(peak.read_text()) / 1024, "base_mb": None}
+
+
+def run_gensim(run: Run) -> None:
+    import gensim
+
+    job = run.job
+    run.out["version"] = gensim.__version__
+
+    def load() -> Any:
+        counts = (np.unique(document, return_counts=True) for document in run.documents())
+        return [list(zip(v.tolist(), n.tolist(), strict=True)) for v, n in counts]
+
+    bags = run.timed("load_s", load)
+    options = {"num_topics": job["k"], "alpha": [job["alpha"]] * job["k"], "eta": job["eta"], "passes": job["passes"]}
+    options |= {"id2word": {v: str(v) for v in range(run.V)}, "random_state": job["seed"], "eval_every": None}
+    model = run.timed("seconds", lambda: gensim.models.LdaModel(bags, **options))
+    np.save(run.folder / "lambda.npy", model.state.get_lambda())
+
+
+def run_sklearn(run: Run) -> None:
+    import sklearn
+    from sklearn.decomposition import LatentDirichletAllocation
+
+    job = run.job
+    run.out["version"] = sklearn.__version__
+    X = run.timed("load_s", run.matrix)
+    options = {"doc_topic_prior": job["alpha"], "topic_word_prior": job["eta"], "max_iter": job["passes"]}
+    model = LatentDirichletAllocation(job["k"], **options, n_jobs=job["threads"], random_state=job["seed"])
+    run.timed("seconds", lambda: model.fit(X))
+    workers = Path(f"/proc/self/task/{os.getpid()}/children").read_text(encoding="ascii").split()
+    run.out["peak_mb"] += sum(memory("VmHWM", pid) for pid in workers)
+    np.save(run.folder / "lambda.npy", model.components_)
+
+
+# Each tool: its function, the module that must be there, how many threads it can use.
+TOOLS: dict[str, tuple[Callable[[Run], None], str, Callable[[int], bool]]] = {
+    OWN: (run_nlpkit, "nlpkit", lambda threads: True),
+    "tomotopy": (run_tomotopy, "tomotopy", lambda threads: threads == 1),
+    "tomotopy copy-merge": (run_tomotopy, "tomotopy", lambda threads: threads > 1),
+    "tomotopy partition": (run_tomotopy, "tomotopy", lambda threads: threads > 1),
+    "mallet": (run_mallet, "mallet", lambda threads: True),
+    "lda": (run_lda, "lda", lambda threads: threads == 1),
+    "gensim": (run_gensim, "gensim", lambda threads: threads == 1),
+    "scikit-learn": (run_sklearn, "sklearn", lambda threads: True),
+}
+VARIATIONAL = ("gensim", "scikit-learn")
+
+
+# ---------------------------------------------------------------- corpora and measures, in the process that starts the tools
+
+
+def corpus(name: str, limit: int | None) -> tuple[Any, Any]:
+    """Return offsets and term ids of a corpus of CORPORA, or of a Parquet file with tokens; no empty documents."""
+    import pyarrow.parquet as pq
+
+    from nlpkit.io.documents import token_table
+
+    path = Path(name)
+    if name in CORPORA:
+        path = CACHE / f"lda_{name}.parquet"
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            line = [str(Path(sys.executable).with_name("nlpkit")), "preprocess", str(DATA / CORPORA[name])]
+            subprocess.run([*line, "-o", str(path), "-q", *PREPROCESS], check=True)
+    tokens = token_table(pq.read_table(path, columns=["tokens"]).column("tokens"))
+    lengths = np.diff(tokens.offsets)
+    offsets = np.concatenate([[0], np.cumsum(lengths[lengths > 0])]).astype(np.int64)
+    offsets = offsets if limit is None else offsets[: limit + 1]
+    return offsets, tokens.term_ids[: offsets[-1]].astype(np.int32)
+
+
+def chosen(offsets: Any, term_ids: Any, documents: Any) -> tuple[Any, Any]:
+    """Return offsets and term ids of some documents, in their order."""
+    bounds = zip(offsets[documents], offsets[np.asarray(documents) + 1], strict=True)
+    parts = [term_ids[a:b] for a, b in bounds]
+    lengths = [len(part) for part in parts]
+    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), np.concatenate([term_ids[:0], *parts])
+
+
+def split(offsets: Any, term_ids: Any, held_out: int) -> tuple[tuple[Any, Any], tuple[Any, Any], int]:
+    """Return training and held-out documents over the terms of the training documents, numbered 0 … V - 1, and V."""
+    order = np.random.default_rng(0).permutation(len(offsets) - 1)
+    train = chosen(offsets, term_ids, np.sort(order[held_out:]))
+    other = chosen(offsets, term_ids, np.sort(order[:held_out]))
+    terms = np.unique(train[1])
+    number = np.full(int(term_ids.max()) + 1, -1, np.int32)
+    number[terms] = np.arange(len(terms), dtype=np.int32)
+    known = number[other[1]] >= 0
+    bounds = np.concatenate([[0], np.cumsum(known)])[other[0]].astype(np.int64)
+    return (train[0], number[train[1]]), (bounds, number[other[1]][known]), len(terms)
+
+
+def counts(rows: Any, columns: Any, shape: tuple[int, int]) -> Any:
+    from scipy import sparse
+
+    return sparse.coo_array((np.ones(len(rows), np.int32), (rows, columns)), shape=shape).tocsr()
+
+
+def log_joint(tokens: tuple[Any, Any], V: int, z: Any, job: dict[str, Any]) -> float:
+    """Return log p(w, z) per token of the topics of any tool."""
+    from nlpkit.topics.lda.likelihood import dirichlet_multinomial
+
+    offsets, term_ids = tokens
+    D, K = len(offsets) - 1, job["k"]
+    z = z.astype(np.int32)
+    words = dirichlet_multinomial(counts(z, term_ids, (K, V)), job["eta"])
+    documents = np.repeat(np.arange(D, dtype=np.int32), np.diff(offsets))
+    return (words + dirichlet_multinomial(counts(documents, z, (D, K)), job["alpha"])) / len(z)
+
+
+def perplexity(topic_term: Any, eta: float, alpha: float, offsets: Any, term_ids: Any, *, steps: int = 50) -> float:
+    """Return exp(-log p per token) of every second token of the held-out documents, theta fitted to the others.
+
+    phi_kv = (n_kv + eta) / (n_k + V eta); theta by `steps` fixed-point steps theta_k ∝ alpha + Σ_i p(k | w_i, theta).
+    """
+    phi = np.asarray(topic_term, np.float64) + eta
+    phi /= phi.sum(axis=1, keepdims=True)
+    log_p, scored = 0.0, 0
+    for a, b in pairwise(offsets):
+        seen, n = np.unique(term_ids[a:b:2], return_counts=True)
+        p, theta = phi[:, seen], np.full(len(phi), 1 / len(phi))
+        for _ in range(steps):
+            theta = alpha + theta * (p @ (n / (theta @ p)))
+            theta /= theta.sum()
+        log_p += float(np.log(theta @ phi[:, term_ids[a + 1 : b : 2]]).sum())
+        scored += (b - a) // 2
+    return float(np.exp(-log_p / scored))
+
+
+def child(name: str, folder: Path, job: dict[str, Any], peers: str | None) -> dict[str, Any]:
+    """Run a tool on folder/tokens.npz and return what it reports."""
+    threads = str(job.get("threads", 1))
+    limits = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), threads)
+    env = {**os.environ, **limits, **job.get("env", {})}
+    if peers and name != OWN:
+        env["PYTHONPATH"] = peers
+    command = [sys.executable, __file__, "--one", str(folder), json.dumps({**job, "tool": name})]
+    before, start = busy(), time.perf_counter()
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=env)
+    if done.returncode:
+        raise SystemExit(f"{name} failed ({job}):\n{done.stderr[-3000:]}")
+    elsewhere = (busy() - before) / (time.perf_counter() - start)
+    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return {**result, "elsewhere": elsewhere}
+
+
+def busy() -> float:
+    """Return CPU seconds that processes other than this one and its children have used on this machine."""
+    user, nice, system = Path("/proc/stat").read_text(encoding="ascii").split()[1:4]
+    own = os.times()
+    ticks = os.sysconf("SC_CLK_TCK")
+    return (
+        (int(user) + int(nice) + int(system)) / ticks - own.user - own.system - own.children_user - own.children_system
+    )
+
+
+def measure(job: dict[str, Any], train: Any, other: Any, V: int, peers: str | None) -> dict[str, Any]:
+    """Run a tool once; return its row with log-likelihoods along the way and its held-out perplexity."""
+    with tempfile.TemporaryDirectory() as temp:
+        folder = Path(temp)
+        np.savez(folder / "tokens.npz", offsets=train[0], term_ids=train[1], V=V)
+        row = child(job["tool"], folder, job, peers)
+        for point in row["trace"]:
+            point.append(log_joint(train, V, np.load(folder / f"z{point[0]}.npy"), job))
+        if job["keep"]:
+            if "own_ll" in row and abs(row["own_ll"] / row["trace"][-1][2] - 1) > 0.001:
+                raise SystemExit(
+                    f"{job['tool']}: its own log-likelihood is {row['own_ll']}, ours {row['trace'][-1][2]}"
+                )
+            if job["tool"] in VARIATIONAL:
+                n_kv = np.load(folder / "lambda.npy") - job["eta"]
+            else:
+                z = np.load(folder / f"z{job['sweeps']}.npy")
+                n_kv = counts(z.astype(np.int32), train[1], (job["k"], V)).toarray()
+                at = next(point for point in row["trace"] if point[0] == job["sweeps"])
+                row |= {"seconds": at[1], "ll": at[2], "z": hashlib.sha256(z.tobytes()).hexdigest()[:16]}
+            row["perplexity"] = perplexity(n_kv, job["eta"], job["alpha"], *other) if len(other[0]) > 1 else None
+    return row | {"documents": len(train[0]) - 1, "tokens": len(train[1]), "terms": V}
+
+
+# ---------------------------------------------------------------- the table
+
+
+def mean(rows: list[dict[str, Any]], name: str) -> float | None:
+    values = [row[name] for row in rows]
+    return None if None in values else float(np.mean(values))
+
+
+def seconds_to(curve: Any, target: float | None) -> float | None:
+    """Return the seconds at which a curve (sweep, seconds, value) first has a value, linear between points; None if it has not."""
+    if curve is None or target is None:
+        return None
+    for (_, t0, v0), (_, t1, v1) in pairwise(curve):
+        if v1 >= target:
+            return float(t0 + (t1 - t0) * max(0.0, target - v0) / max(v1 - v0, 1e-300))
+    return None
+
+
+def shown(value: float | None, form: str = ".1f") -> str:
+    return "–" if value is None else format(value, form)
+
+
+def ratio(a: float | None, b: float | None) -> str:
+    return "–" if a is None or b is None else f"{a / b:.2f}×"
+
+
+def markdown(rows: list[dict[str, Any]]) -> str:
+    """Return the tables of all stored rows."""
+    lines: list[str] = []
+    groups = dict.fromkeys(tuple(r[x] for x in GROUP) for r in rows if r["kind"] == "run")
+    for group in groups:
+        lines += table_of_k([r for r in rows if r["kind"] == "run" and tuple(r[x] for x in GROUP) == group])
+    lines += growth_table([r for r in rows if r["kind"] == "growth"])
+    for r in (r for r in rows if r["kind"] == "compile"):
+        lines += ["", f"Kernels compiled in {r['cold_s']:.2f} s cold, {r['cached_s']:.2f} s from the cache on disk "
+                      f"(imports apart: {r['import_s']:.2f} s)."]  # fmt: skip
+    return "\n".join(lines).strip()
+
+
+def table_of_k(rows: list[dict[str, Any]]) -> list[str]:
+    """Return a table of one corpus, K and number of sweeps, and a line on each number of threads."""
+    one = rows[0]
+    lines = ["", f"**{one['corpus']}, K = {one['k']}** ({one['documents']:,} documents, {one['tokens']:,} tokens, "
+                 f"{one['terms']:,} terms; alpha {one['alpha']:g}, eta {one['eta']:g}; {one['sweeps']} sweeps, "
+                 f"{one['passes']} passes; means of {len({r['seed'] for r in rows})} runs)", "",
+             "| tool | threads | setup s | s | s per sweep | last LL per token | s to target | nlpkit s to this tool's LL "
+             "| times as fast | held-out perplexity | peak MB (base) |", "|---|---|---|---|---|---|---|---|---|---|---|"]  # fmt: skip
+    words: list[str] = []
+    for threads in sorted({r["threads"] for r in rows}):
+        here = {tool: summary(rows, tool, threads) for tool in TOOLS}
+        here = {tool: x for tool, x in here.items() if x}
+        target = max((x["ll"] for tool, x in here.items() if tool != OWN and x["ll"] is not None), default=None)
+        for tool, x in here.items():
+            x["reached"] = seconds_to(x["curve"], target)
+            x["own"] = None if tool == OWN else seconds_to(x["own_curve"], x["ll"])
+            lines.append(
+                f"| {tool} | {threads} | {x['setup_s']:.2f} | {x['seconds']:.2f} | {x['seconds'] / x['sweeps']:.3f} | "
+                f"{shown(x['ll'], '.4f')} | {shown(x['reached'], '.2f')} | {shown(x['own'], '.2f')} | "
+                f"{ratio(x['seconds'], x['own'])} | {shown(x['perplexity'])} | "
+                f"{x['peak_mb']:.0f} ({shown(x['base_mb'], '.0f')}) |"
+            )
+        if OWN in here and target is not None:
+            words += ["", said(threads, target, here)]
+    noise = {r["tool"]: r["elsewhere"] for r in sorted(rows, key=lambda r: r["elsewhere"]) if r["trace"]}
+    busiest = max(noise, key=lambda tool: noise[tool], default=None)
+    if busiest:
+        words += ["", f"CPUs busy with other processes during a run: {noise[busiest]:.2f} at most ({busiest}); nlpkit: "
+                      f"{', '.join(sorted({r['version'] for r in rows if r['tool'] == OWN}))}."]  # fmt: skip
+    return lines + words
+
+
+def summary(rows: list[dict[str, Any]], tool: str, threads: int) -> dict[str, Any]:
+    """Return the means of a tool's runs, and nlpkit's curve and setup of the same seeds and sessions (None if there are none)."""
+    some = [r for r in rows if (r["tool"], r["threads"]) == (tool, threads)]
+    if not some:
+        return {}
+    turns = {(r["seed"], r["session"]) for r in some}
+    own = [r for r in rows if (r["tool"], r["threads"]) == (OWN, threads) and (r["seed"], r["session"]) in turns]
+    own = own if len(own) == len(some) else []
+    sweeps = some[0]["passes" if tool in VARIATIONAL else "sweeps"]
+    curve, own_curve = curve_of(some), curve_of(own)
+    result = {x: mean(some, x) for x in ("setup_s", "seconds", "perplexity", "peak_mb", "base_mb")}
+    result |= {"curve": curve, "own_curve": own_curve, "own_setup": mean(own, "setup_s") if own else None}
+    return result | {"sweeps": sweeps, "ll": None if curve is None else next(v for n, _, v in curve if n == sweeps)}
+
+
+def curve_of(rows: list[dict[str, Any]]) -> Any:
+    return np.mean([r["trace"] for r in rows], axis=0) if rows and rows[0]["trace"] else None
+
+
+def said(threads: int, target: float, here: dict[str, Any]) -> str:
+    """Return the sentence that compares nlpkit with its best peers."""
+    mine = here[OWN]
+    peers = {tool: x for tool, x in here.items() if tool != OWN}
+    best = min((tool for tool, x in peers.items() if x["reached"] is not None), key=lambda tool: peers[tool]["reached"])
+    there, own = peers[best]["reached"], seconds_to(peers[best]["own_curve"], target)
+    text = f"{threads} thread{'s' * (threads > 1)}: LL {target:.4f} is reached by {best} in {there:.2f} s, "
+    if peers[best]["own_curve"] is None:
+        text += "nlpkit was not measured in the same session"
+    elif own is None:
+        _, seconds, last = peers[best]["own_curve"][-1]
+        text += f"by nlpkit not in {seconds:.2f} s (LL {last:.4f})"
+    else:
+        both = ratio(there + peers[best]["setup_s"], own + peers[best]["own_setup"])
+        text += f"by nlpkit in {own:.2f} s: {ratio(there, own)} as fast, setup included {both}"
+    known = {tool: x["seconds"] / x["own"] for tool, x in peers.items() if x["own"]}
+    if known:
+        low = min(known, key=lambda tool: known[tool])
+        text += f"; smallest ratio at a peer's own last LL {known[low]:.2f}× ({low})"
+    scored = {tool: x["perplexity"] for tool, x in peers.items() if x["perplexity"] is not None}
+    gibbs = {tool: x for tool, x in scored.items() if tool not in VARIATIONAL}
+    if scored and mine["perplexity"] is not None:
+        lowest = dict.fromkeys(min(some, key=lambda tool: some[tool]) for some in (gibbs, scored) if some)
+        text += "; held-out perplexity "
+        text += ", ".join(f"{mine['perplexity'] / scored[tool] - 1:+.2%} beside {tool}" for tool in lowest)
+    return text + "."
+
+
+def growth_table(rows: list[dict[str, Any]]) -> list[str]:
+    if not rows:
+        return []
+    lines = ["", f"**Growth** ({rows[0]['corpus']}, K = {rows[0]['k']}, {rows[0]['sweeps']} sweeps)", "",
+             "| tool | threads | corpus | tokens | setup s | s per sweep | M tokens/s | peak MB (base) | bytes per token |",
+             "|---|---|---|---|---|---|---|---|---|"]  # fmt: skip
+    newest = {(r["tool"], r["threads"], r["corpus"], r["k"], r["copies"]): r for r in rows}
+    for r in newest.values():
+        each = r["seconds"] / r["sweeps"]
+        above = None if r["base_mb"] is None else (r["peak_mb"] - r["base_mb"]) * 2**20 / r["tokens"]
+        lines.append(
+            f"| {r['tool']} | {r['threads']} | {r['copies']}× | {r['tokens']:,} | {r['setup_s']:.2f} | {each:.3f} | "
+            f"{r['tokens'] / each / 1e6:.2f} | {r['peak_mb']:.0f} ({shown(r['base_mb'], '.0f')}) | {shown(above)} |"
+        )
+    return lines
+
+
+# ---------------------------------------------------------------- the command
+
+GROUP = ("corpus", "limit", "held_out", "k", "sweeps", "passes", "more", "points", "alpha", "eta")
+KEY = ("kind", *GROUP, "tool", "threads", "seed", "copies")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--corpus", default="20newsgroups", help=f"{', '.join(CORPORA)} or a Parquet file with tokens")
+    parser.add_argument("--limit", type=int, help="only the first documents")
+    parser.add_argument("--held-out", type=int, default=2000, help="documents that are scored, not trained on")
+    parser.add_argument("--k", type=int, nargs="+", help="default: 20 100 500 1000, with --growth 100")
+    parser.add_argument("--sweeps", type=int, help="of the Gibbs samplers; default: 200, with --growth 20")
+    parser.add_argument("--passes", type=int, default=10, help="of the variational tools")
+    parser.add_argument("--more", type=float, default=0.5, help="share of the sweeps for which nlpkit goes on")
+    parser.add_argument("--points", type=int, default=40, help="trace points")
+    parser.add_argument("--alpha", type=float, default=0.1, help="each")
+    parser.add_argument("--eta", type=float, default=0.01, help="each")
+    parser.add_argument("--tools", nargs="+", choices=TOOLS, help="default: all, with --growth nlpkit and tomotopy")
+    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--runs", type=int, default=3, help="seeds 1, 2, …; with --growth one")
+    parser.add_argument("--out", type=Path, default=CACHE / "bench_lda.jsonl")
+    parser.add_argument("--peers", default=os.environ.get("NLPKIT_BENCH_PEERS"))
+    parser.add_argument("--mallet", default=os.environ.get("NLPKIT_BENCH_MALLET"))
+    parser.add_argument("--growth", action="store_true")
+    parser.add_argument("--compile", action="store_true")
+    parser.add_argument("--table", action="store_true", help="measure nothing")
+    parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.one:
+        one(Path(given.one[0]), json.loads(given.one[1]))
+        return
+    rows = [json.loads(line) for line in given.out.open(encoding="utf-8")] if given.out.exists() else []
+    if not given.table:
+        jobs = [{"kind": "compile", "tool": OWN}] if given.compile else jobs_of(given)
+        run_jobs(jobs, rows, given)
+    print(markdown(rows))
+
+
+def one(folder: Path, job: dict[str, Any]) -> None:
+    """Be a tool: do a job and print its row."""
+    if job["kind"] == "compile":
+        start = time.perf_counter()
+        import nlpkit.topics.lda.sampler  # noqa: F401
+
+        imported = time.perf_counter()
+        use_kernels()
+        first = time.perf_counter()
+        use_kernels()
+        seconds = first - imported - (time.perf_counter() - first)
+        print(json.dumps({"import_s": imported - start, "compile_s": seconds}))
+        return
+    run = Run(folder, job)
+    TOOLS[job["tool"]][0](run)
+    print(json.dumps(run.out))
+
+
+def jobs_of(given: argparse.Namespace) -> list[dict[str, Any]]:
+    """Return what is to be measured; tools take turns, so that a noisy minute hits all."""
+    growth, sweeps = given.growth, given.sweeps or (20 if given.growth else 200)
+    names = given.tools or [t for t in TOOLS if not growth or t.startswith((OWN, "tomotopy"))]
+    missing = {t for t in names if not present(t, given)}
+    if missing:
+        print("left out, not found:", ", ".join(sorted(missing)), file=sys.stderr)
+    jobs, session = [], int(time.time())
+    for k in given.k or ([100] if growth else [20, 100, 500, 1000]):
+        for seed in [1] if growth else range(1, given.runs + 1):
+            for copies in GROWTH if growth else (1,):
+                for threads in given.threads:
+                    for tool in (t for t in names if t not in missing and TOOLS[t][2](threads)):
+                        if growth and tool in VARIATIONAL:
+                            raise SystemExit(f"--growth counts sweeps of Gibbs sampling: not {tool}")
+                        job = {
+                            "kind": "growth" if growth else "run",
+                            "tool": tool,
+                            "k": k,
+                            "seed": seed,
+                            "session": session,
+                        }
+                        job |= {"threads": threads, "copies": copies, "sweeps": sweeps, "keep": not growth}
+                        job |= {"marks": marks(tool, sweeps, given)}
+                        job |= {
+                            x: getattr(given, x)
+                            for x in ("corpus", "limit", "passes", "more", "points", "alpha", "eta", "mallet")
+                        }
+                        jobs.append({**job, "held_out": 0 if growth else given.held_out})
+    return jobs
+
+
+def marks(tool: str, sweeps: int, given: argparse.Namespace) -> list[int]:
+    if given.growth:
+        return [sweeps]
+    last = sweeps + (int(sweeps * given.more) if tool == OWN else 0)
+    step = max(1, sweeps // given.points)
+    return sorted({*range(step, last + 1, step), sweeps, last})
+
+
+def present(tool: str, given: argparse.Namespace) -> bool:
+    if tool == "mallet":
+        return given.mallet is not None and (Path(given.mallet) / "run.py").exists()
+    env = {**os.environ, "PYTHONPATH": given.peers} if given.peers else None
+    command = [
+        sys.executable,
+        "-c",
+        f"import importlib.util as u, sys; sys.exit(u.find_spec('{TOOLS[tool][1]}') is None)",
+    ]
+    return subprocess.run(command, env=env, check=False).returncode == 0
+
+
+def run_jobs(jobs: list[dict[str, Any]], rows: list[dict[str, Any]], given: argparse.Namespace) -> None:
+    """Measure what is not among the rows yet; rows grow, in memory and in --out.
+
+    nlpkit is measured again where a peer with the same K, threads and seed is, so that ratios are those of one session.
+    """
+    have = {tuple(row.get(x) for x in KEY) for row in rows if row["kind"] != "compile"}
+    new = [job for job in jobs if tuple(job.get(x) for x in KEY) not in have]
+    turns = {(job.get("k"), job.get("threads"), job.get("seed"), job.get("copies")) for job in new}
+    given.out.parent.mkdir(parents=True, exist_ok=True)
+    whole = None if given.compile else corpus(given.corpus, given.limit)
+    for job in jobs:
+        turn = (job.get("k"), job.get("threads"), job.get("seed"), job.get("copies"))
+        if job not in new and not (job["tool"] == OWN and turn in turns):
+            print("stored:", *(f"{x} {job[x]}" for x in ("tool", "k", "threads", "seed", "copies")), file=sys.stderr)
+            continue
+        if whole is None:
+            row = {**job, **compiled()}
+        else:
+            train, other, V = split(*whole, job["held_out"])
+            if job["copies"] > 1:
+                documents = np.tile(np.arange(len(train[0]) - 1), job["copies"])
+                train = chosen(*train, np.random.default_rng(0).permutation(documents))
+            row = {x: y for x, y in job.items() if x not in ("keep", "marks", "mallet")}
+            row |= measure(job, train, other, V, given.peers)
+        rows.append(row)
+        with given.out.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(row) + "\n")
+        brief = {x: y for x, y in row.items() if x not in ("trace", "z", "version", "corpus")}
+        print({x: round(y, 4) if isinstance(y, float) else y for x, y in brief.items()}, file=sys.stderr, flush=True)
+
+
+def compiled() -> dict[str, Any]:
+    """Return seconds for compiling the kernels into an empty cache, and for reading them from it."""
+    with tempfile.TemporaryDirectory() as cache:
+        job = {"kind": "compile", "env": {"NUMBA_CACHE_DIR": cache}}
+        cold, cached = child(OWN, Path(cache), job, None), child(OWN, Path(cache), job, None)
+    return {"cold_s": cold["compile_s"], "cached_s": cached["compile_s"], "import_s": cached["import_s"]}
+
+
+if __name__ == "__main__":
+    main()
