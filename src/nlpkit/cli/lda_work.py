@@ -82,9 +82,7 @@ class Work:
             "inputs": [[i.sha256, i.rows] for i in self.corpus.inputs],
             "vocabulary": [len(tokens.terms), _digest("\n".join(tokens.terms).encode())],
             "tokens": [len(tokens.term_ids), _digest(tokens.offsets, tokens.term_ids)],
-            "seed_words_and_fixed_topics": None
-            if given is None
-            else [*given.names, _digest(given.term_ids, given.topics)],
+            "given_topics": given and [given.n_fixed, *given.names, _digest(given.term_ids, given.topics)],
             "term_weights": None if self.weights is None else _digest(self.weights),
         }
 
@@ -93,7 +91,7 @@ def _digest(*values: np.ndarray | bytes) -> str:
     """Return 64 bits of a hash, hex."""
     found = hashlib.blake2b(digest_size=8)
     for value in values:
-        found.update(value if isinstance(value, bytes) else np.ascontiguousarray(value))
+        found.update(value if isinstance(value, bytes) else np.ascontiguousarray(value).data)
     return found.hexdigest()
 
 

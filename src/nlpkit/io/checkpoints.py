@@ -36,12 +36,14 @@ def write_checkpoint(path: Path, state: FitState, identity: Mapping[str, Any]) -
             arrays[f"{name}.shape"] = np.array(matrix.shape)
     if state.best is not None:
         arrays["best"] = state.best
+        arrays["best_alpha"] = state.alpha if state.best_alpha is None else state.best_alpha
     facts = {
         "identity": dict(identity),
         "sweep": state.sweep,
         "eta": state.eta,
         "samples": state.samples,
         "best_sweep": state.best_sweep,
+        "best_eta": state.best_eta,
         "trace": [asdict(point) for point in state.trace],
     }
     arrays["alpha"] = state.alpha
@@ -98,6 +100,8 @@ def _state(facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> FitSta
         samples=facts["samples"],
         best=arrays.get("best"),
         best_sweep=facts["best_sweep"],
+        best_alpha=arrays.get("best_alpha"),
+        best_eta=facts["best_eta"],
         **sums,
     )
 

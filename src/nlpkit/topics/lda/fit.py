@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -95,6 +95,8 @@ class FitState:
     doc_sum: CsrMatrix | None = None
     best: IntArray | None = None
     best_sweep: int = 0
+    best_alpha: FloatArray | None = None
+    best_eta: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,23 +147,27 @@ def fit_lda(
     sampler = make_sampler(tokens, options, guidance, weights)
     state = FitState(0, sampler.alpha, sampler.eta, sampler.state())
     if resume is not None:
-        state = resume
+        state = replace(resume, trace=list(resume.trace))
         sampler.restore(state.arrays, state.sweep)
         sampler.set_priors(state.alpha, state.eta)
-    stopped = None
+    stopped = _settled_at(state, options)
+    busy: Future[TracePoint | None] | None = None
     with ThreadPoolExecutor(1, thread_name_prefix="sweep") as pool:
-        while state.sweep < options.sweeps and stopped is None:
-            interrupt = _one_sweep(sampler, pool)
-            point = _after_sweep(sampler, state, options, guidance, tokens.n_docs)
-            if save is not None and (interrupt or (save_every and state.sweep % save_every == 0)):
+        try:
+            while state.sweep < options.sweeps and stopped is None:
+                busy = pool.submit(_sweep, sampler, state, options, guidance, tokens.n_docs)
+                point = _finished(busy)
+                if save is not None and save_every and state.sweep % save_every == 0:
+                    state.arrays = sampler.state()
+                    save(state)
+                if progress is not None:
+                    progress(state.sweep, point)
+                stopped = _settled_at(state, options)
+        except KeyboardInterrupt:
+            if save is not None and (busy is None or busy.done()):
                 state.arrays = sampler.state()
                 save(state)
-            if interrupt:
-                raise interrupt
-            if progress is not None:
-                progress(state.sweep, point)
-            if point is not None and _has_settled(state, options):
-                stopped = state.sweep
+            raise
     return _result(sampler, state, options, tokens, guidance, weights, stopped)
 
 
@@ -179,9 +185,18 @@ def _check(tokens: TokenTable, options: LdaOptions, guidance: Guidance | None) -
         raise UsageError("the corpus has no tokens, so there is nothing to find topics in")
     if options.estimate not in ESTIMATES:
         raise UsageError(f"the estimate is one of {', '.join(ESTIMATES)}, not '{options.estimate}'")
-    if options.estimate != "last" and options.samples_from >= options.sweeps:
+    for name, least in (("n_topics", 1), ("sweeps", 1), ("trace_every", 1), ("thin", 1), ("optimize_interval", 0)):
+        if getattr(options, name) < least:
+            raise UsageError(f"{name} must be at least {least}, got {getattr(options, name)}")
+    if options.samples_from < 0:
+        raise UsageError(f"burn_in must be at least 0, got {options.samples_from}")
+    if options.early_stop is not None and not 0 <= options.early_stop < 1:
+        raise UsageError(f"the early stop is a share from 0 to 1, such as 1e-4, got {options.early_stop:g}")
+    first = options.samples_from + (options.thin if options.estimate == "mean" else 1)
+    if options.estimate != "last" and first > options.sweeps:
         raise UsageError(
-            f"no state is left for the {options.estimate} of the chain: burn-in {options.samples_from}, sweeps {options.sweeps}"
+            f"no state is left for the {options.estimate} of the chain: burn-in {options.samples_from}, thinning "
+            f"{options.thin}, sweeps {options.sweeps}"
         )
     if guidance is not None and len(guidance.names) > options.n_topics:
         raise UsageError(
@@ -232,23 +247,21 @@ def make_sampler(
     )
 
 
-def _one_sweep(sampler: GibbsSampler, pool: ThreadPoolExecutor) -> KeyboardInterrupt | None:
-    """Sweep once in a thread; an interrupt lets the sweep end, so that the state is whole, and is returned."""
-    future = pool.submit(sampler.run, 1)
+def _finished(busy: Future[TracePoint | None]) -> TracePoint | None:
+    """Wait for a sweep; an interrupt of the user lets it end first, so that the state is whole."""
     try:
-        future.result()
-    except KeyboardInterrupt as interrupt:
-        future.result()
-        return interrupt
-    return None
+        return busy.result()
+    except KeyboardInterrupt:
+        busy.result()
+        raise
 
 
-def _after_sweep(
+def _sweep(
     sampler: GibbsSampler, state: FitState, options: LdaOptions, guidance: Guidance | None, n_docs: int
 ) -> TracePoint | None:
-    """Bring the state to the end of a sweep: priors, samples, the trace."""
-    state.sweep = sweep = sampler.sweep
-    every = options.optimize_interval
+    """Sweep once and bring the state to its end: priors, samples, the trace."""
+    sampler.run(1)
+    sweep, every = sampler.sweep, options.optimize_interval
     if every and sweep >= options.optimize_from and sweep % every == 0 and sweep < options.sweeps:
         free = sampler.topic_term()[0 if guidance is None else guidance.n_fixed :]
         alpha = estimate_alpha(sampler.doc_topic()[:n_docs], sampler.alpha, symmetric=options.symmetric_alpha)
@@ -260,14 +273,16 @@ def _after_sweep(
         state.topic_sum = topics if state.topic_sum is None else state.topic_sum + topics
         state.doc_sum = documents if state.doc_sum is None else state.doc_sum + documents
         state.samples += 1
-    if sweep % options.trace_every and sweep != options.sweeps:
-        return None
-    point = _point(sampler)
-    if options.estimate == "best" and counts:
-        before = [p.log_likelihood for p in state.trace if p.sweep > options.samples_from]
-        if not before or point.log_likelihood > max(before):
-            state.best, state.best_sweep = sampler.assignments(), sweep
-    state.trace.append(point)
+    point = None
+    if sweep % options.trace_every == 0 or sweep == options.sweeps:
+        point = _point(sampler)
+        if options.estimate == "best" and counts:
+            before = [p.log_likelihood for p in state.trace if p.sweep > options.samples_from]
+            if not before or point.log_likelihood > max(before):
+                state.best, state.best_sweep = sampler.assignments(), sweep
+                state.best_alpha, state.best_eta = sampler.alpha, sampler.eta
+        state.trace.append(point)
+    state.sweep = sweep
     return point
 
 
@@ -279,15 +294,17 @@ def _point(sampler: GibbsSampler) -> TracePoint:
     return TracePoint(sampler.sweep, likelihood, effective, float(sampler.alpha.sum()), sampler.eta)
 
 
-def _has_settled(state: FitState, options: LdaOptions) -> bool:
-    """Tell whether the early stop ends the chain: not before there are states for the estimate."""
-    if options.early_stop is None or len(state.trace) < 2 * WINDOW:
-        return False
+def _settled_at(state: FitState, options: LdaOptions) -> int | None:
+    """Return the sweep if the early stop ends the chain there: at a point of the trace, and not before there is an estimate."""
+    if options.early_stop is None or len(state.trace) < 2 * WINDOW or state.trace[-1].sweep != state.sweep:
+        return None
     if options.estimate != "last" and state.sweep < options.samples_from + WINDOW * options.trace_every:
-        return False
+        return None
+    if options.estimate == "mean" and not state.samples:
+        return None
     values = [p.log_likelihood for p in state.trace[-2 * WINDOW :]]
     before, now = float(np.mean(values[:WINDOW])), float(np.mean(values[WINDOW:]))
-    return now - before < options.early_stop * abs(before)
+    return state.sweep if now - before < options.early_stop * abs(before) else None
 
 
 def _result(
@@ -299,6 +316,7 @@ def _result(
     weights: FloatArray | None,
     stopped: int | None,
 ) -> LdaFit:
+    alpha, eta = state.alpha, state.eta
     if state.topic_sum is not None and state.doc_sum is not None:
         topic_term = sparse.csr_array(state.topic_sum / state.samples)
         doc_topic = sparse.csr_array(state.doc_sum / state.samples)
@@ -306,14 +324,15 @@ def _result(
     else:
         if state.best is not None:
             sampler = make_sampler(tokens, options, guidance, weights, state.best)
+            alpha, eta = state.best_alpha if state.best_alpha is not None else alpha, state.best_eta
         topic_term, doc_topic, assignments = sampler.topic_term(), sampler.doc_topic(), sampler.assignments()
     doc_topic = sparse.csr_array(doc_topic[: tokens.n_docs])
     if guidance is not None and guidance.n_fixed:
         topic_term = _with_fixed(topic_term, guidance, tokens.n_terms, options.n_topics)
-    order = _order(doc_topic, state.alpha, 0 if guidance is None else len(guidance.names))
+    order = _order(doc_topic, alpha, 0 if guidance is None else len(guidance.names))
     place = np.empty(len(order), np.int32)
     place[order] = np.arange(len(order), dtype=np.int32)
-    model = LdaModel(tokens.terms, topic_term, state.alpha, state.eta).renumbered(order)
+    model = LdaModel(tokens.terms, topic_term, alpha, eta).renumbered(order)
     likelihoods = {p.sweep: p.log_likelihood for p in state.trace}
     at = state.best_sweep if state.best is not None else state.sweep
     names = () if guidance is None else guidance.names
