@@ -19,6 +19,9 @@ from nlpkit.plain import to_json
 from nlpkit.topics.lda.fit import FitState, TracePoint
 
 _SUMS = ("topic_sum", "doc_sum")
+_UNREADABLE = (  # what zipfile, NumPy and json say of files that are damaged or are something else
+    OSError, EOFError, ValueError, LookupError, TypeError, RuntimeError, zlib.error, zipfile.BadZipFile
+)  # fmt: skip
 
 
 def checkpoint_path(target: Path) -> Path:
@@ -73,7 +76,7 @@ def read_checkpoint(path: Path, identity: Mapping[str, Any]) -> FitState:
         mine = json.loads(to_json(dict(identity)))
         changed = [key for key in mine if theirs.get(key) != mine[key]]
         state = _state(facts, arrays)
-    except (OSError, EOFError, ValueError, LookupError, TypeError, zlib.error, zipfile.BadZipFile) as error:
+    except _UNREADABLE as error:
         what = "damaged, or not a checkpoint of lda-gibbs"
         raise InputError(f"checkpoint {path} is {what} ({error}); remove it to start anew") from None
     if changed:
