@@ -11,7 +11,7 @@ from nlpkit.cli import console
 from nlpkit.cli.lda_flags import ChainFlags, ExtraFlags, GuideFlags, PrototypeFlags
 from nlpkit.cli.lda_gibbs import run_target
 from nlpkit.cli.lda_show import show_next, show_topics
-from nlpkit.cli.lda_work import Work, alpha_of, guidance_of, lda_options, read_corpus, run_chain
+from nlpkit.cli.lda_work import Work, alpha_of, exact_topics, guidance_of, lda_options, read_corpus, run_chain
 from nlpkit.cli.lda_write import Results, write_lda
 from nlpkit.cli.options import OutputFlags, ReadFlags, RunFlags
 from nlpkit.cli.pipeline import warn_dropped
@@ -39,6 +39,11 @@ def fit(
     target = run_target(out, inputs)
     token_options = tokens.options()
     options = lda_options(chain, run, n_topics=1, many=prototype.prototype is not None)
+    exactly = exact_topics(chain)
+    if prototype.prototype is not None:
+        from nlpkit.cli.lda_prototype import check_prototype
+
+        check_prototype(prototype, chain)
     check_targets(target, extra, force=out.force)
     if run.dry_run:
         dry_run(inputs, read, sweeps=options.sweeps)
@@ -52,12 +57,12 @@ def fit(
             weights = token_weights(corpus.tokens, guide.term_weights)
         work = Work(corpus, guided, weights, chain, run, target, seconds)
         more = Results()
-        if not chain.k.isdecimal():
+        if exactly is None:
             from nlpkit.cli.lda_k import choose_topics
 
             options = choose_topics(work, options, more)
         else:
-            options = replace(options, n_topics=int(chain.k))
+            options = replace(options, n_topics=exactly)
         options = replace(options, alpha=alpha_of(chain, options.n_topics))
         say_plan(work, options)
         compared = None
@@ -109,8 +114,12 @@ def check_targets(target: Path, extra: ExtraFlags, *, force: bool) -> None:
 
 def say_plan(work: Work, options: LdaOptions) -> None:
     """Say what is about to run: topics, priors each, sweeps."""
-    n = work.corpus.tokens
+    n = len(work.corpus.tokens.term_ids)
     console.note(
         f"LDA of {console.counted(options.n_topics, 'topic')}: alpha {options.start_alpha:.4g} and eta {options.start_eta:.4g} "
-        f"each, {console.counted(options.sweeps, 'sweep')} over {console.counted(len(n.term_ids), 'token')}"
+        f"each, {console.counted(options.sweeps, 'sweep')} over {console.counted(n, 'token')}"
     )
+    if options.n_topics > n:
+        console.warn(
+            f"more topics than tokens: at least {options.n_topics - n:,} of them stay without any; give a smaller --k"
+        )

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit.cli import console
+from nlpkit.cli.lda_fit import check_targets
 from nlpkit.cli.lda_flags import ChainFlags, ExtraFlags
 from nlpkit.cli.lda_gibbs import run_target
 from nlpkit.cli.lda_show import show_next, show_topics
@@ -15,7 +16,6 @@ from nlpkit.cli.lda_work import Corpus, Work
 from nlpkit.cli.lda_write import Results, write_lda
 from nlpkit.cli.options import OutputFlags, RunFlags
 from nlpkit.errors import UsageError
-from nlpkit.io.atomic import check_target
 from nlpkit.io.corpora import InputInfo
 from nlpkit.io.mallet import read_mallet_state
 from nlpkit.io.runs import sha256_of, stopwatch
@@ -32,11 +32,22 @@ def make_run(inputs: list[str], out: OutputFlags, extra: ExtraFlags, run: RunFla
     if len(inputs) != 1 or inputs[0] == "-":
         raise UsageError("--from-mallet makes a run of one file, MALLET's --output-state; give its name as INPUT")
     target = run_target(out, inputs)
-    check_target(target, force=out.force, directory=True)
+    check_targets(target, extra, force=out.force)
     seconds: dict[str, float] = {}
     with stopwatch(seconds, "read"):
         state = read_mallet_state(Path(inputs[0]))
     tokens = state.tokens
+    console.note(
+        f"state of {console.counted(len(state.alpha), 'topic')}: {console.counted(len(tokens.term_ids), 'token')} in "
+        f"{console.counted(tokens.n_docs, 'document')}; alpha sums to {state.alpha.sum():.4g}, beta {state.beta:.4g} each"
+    )
+    if run.dry_run:
+        if run.json:
+            console.emit_json(
+                {"documents": tokens.n_docs, "tokens": len(tokens.term_ids), "n_topics": len(state.alpha)}
+            )
+        console.note("dry run: nothing was written")
+        return
     found = fit_state(tokens, state.assignments, state.alpha, state.beta)
     corpus = Corpus(
         tokens=tokens,

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit.cli import console
-from nlpkit.cli.lda_flags import PrototypeFlags
+from nlpkit.cli.lda_flags import ChainFlags, PrototypeFlags
 from nlpkit.cli.lda_write import Results
 from nlpkit.errors import UsageError
 from nlpkit.io.runs import stopwatch
@@ -100,24 +100,29 @@ class Compared:
         )
 
 
-def choose_chain(work: Work, options: LdaOptions, flags: PrototypeFlags) -> Compared:
-    """Run the chains and compare their topics.
+def check_prototype(flags: PrototypeFlags, chain: ChainFlags) -> None:
+    """Refuse options that do not go with several chains, before any work is done.
 
     Raises:
-        UsageError: an option does not go with several chains, or the measure is unknown.
+        UsageError: there is one, or the measure is unknown.
     """
     if flags.similarity not in MEASURES:
         raise UsageError(f"--similarity is one of {', '.join(MEASURES)}, not '{flags.similarity}'")
     for name, used in {
-        "--optimize-interval": options.optimize_interval > 0,
-        "--early-stop": options.early_stop is not None,
-        "--resume": work.chain.resume,
-        "--checkpoint-every": work.chain.checkpoint_every > 0,
+        "--optimize-interval": chain.optimize_interval > 0,
+        "--early-stop": chain.early_stop is not None,
+        "--resume": chain.resume,
+        "--checkpoint-every": chain.checkpoint_every > 0,
     }.items():
         if used:
             raise UsageError(
                 f"{name} and --prototype do not go together: its chains have equal priors and lengths, and run at once"
             )
+
+
+def choose_chain(work: Work, options: LdaOptions, flags: PrototypeFlags) -> Compared:
+    """Run the chains and compare their topics. Raises UsageError as `check_prototype`."""
+    check_prototype(flags, work.chain)
     assert flags.prototype is not None
     tokens = work.corpus.tokens
 

@@ -26,6 +26,7 @@ from nlpkit.io.seed_words import read_seed_words
 from nlpkit.io.topic_tables import TOPIC_COLUMNS
 from nlpkit.topics.lda.fit import FitState, LdaFit, LdaOptions, TracePoint, fit_lda
 from nlpkit.topics.lda.guide import Guidance, fixed_counts, joined, seed_counts
+from nlpkit.topics.lda.sampler import MAX_TOPICS
 
 if TYPE_CHECKING:
     from nlpkit.cli.lda_flags import ChainFlags, GuideFlags
@@ -126,6 +127,19 @@ def lda_options(chain: ChainFlags, run: RunFlags, *, n_topics: int, many: bool =
         seed=run.seed,
         threads=run.n_threads(),
     )
+
+
+def exact_topics(chain: ChainFlags) -> int | None:
+    """Return the number of topics asked for, None where it is to be chosen (auto, a range).
+
+    Raises:
+        UsageError: it is more or less than a model can have.
+    """
+    if not chain.k.isdecimal():
+        return None
+    if not 1 <= int(chain.k) <= MAX_TOPICS:
+        raise UsageError(f"--k {chain.k}: a model has from 1 to {MAX_TOPICS:,} topics")
+    return int(chain.k)
 
 
 def alpha_of(chain: ChainFlags, n_topics: int) -> float | None:
