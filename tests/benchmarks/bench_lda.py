@@ -18,7 +18,8 @@ so a long measurement can be taken up where it ended. Ratios are always those of
   that its curve gets there; its last value and its perplexity are those after as many sweeps as the peers.
 - Seconds are those of the sweeps. `setup`: GibbsSampler(...), tomotopy's train(0), MALLET's addInstances, lda's _initialize.
   `load`, in no sum: tomotopy's add_doc, the matrices and lists of the others. Kernels of nlpkit are compiled, and cached.
-- Held-out perplexity by document completion: --held-out documents that no tool was trained on, theta from every second token.
+- Held-out perplexity by document completion: --held-out documents that no tool was trained on, theta from one half of each, the
+  other half scored by `nlpkit.topics.lda.heldout.perplexity`, which sees only phi: counts, or lambda of the variational tools.
 - Peak memory: VmHWM of the process (of the JVM, and with joblib's workers), measuring left out; `base` is what it had with
   its imports and the corpus. Linux only.
 - gensim and scikit-learn are variational: no z, so time of --passes and perplexity only. lda is driven as in its _fit.
@@ -330,23 +331,15 @@ def log_joint(tokens: tuple[Any, Any], V: int, z: Any, job: dict[str, Any]) -> f
     return (words + dirichlet_multinomial(counts(documents, z, (D, K)), job["alpha"])) / len(z)
 
 
-def perplexity(topic_term: Any, eta: float, alpha: float, offsets: Any, term_ids: Any, *, steps: int = 50) -> float:
-    """Return exp(-log p per token) of every second token of the held-out documents, theta fitted to the others.
+def held_out_perplexity(topic_term: Any, job: dict[str, Any], documents: tuple[Any, Any]) -> float:
+    """Return the perplexity of documents that no tool was trained on; the halves are the same for every tool."""
+    from nlpkit.topics.lda.heldout import perplexity
+    from nlpkit.topics.lda.model import LdaModel
+    from nlpkit.types import TokenTable
 
-    phi_kv = (n_kv + eta) / (n_k + V eta); theta by `steps` fixed-point steps theta_k ∝ alpha + Σ_i p(k | w_i, theta).
-    """
-    phi = np.asarray(topic_term, np.float64) + eta
-    phi /= phi.sum(axis=1, keepdims=True)
-    log_p, scored = 0.0, 0
-    for a, b in pairwise(offsets):
-        seen, n = np.unique(term_ids[a:b:2], return_counts=True)
-        p, theta = phi[:, seen], np.full(len(phi), 1 / len(phi))
-        for _ in range(steps):
-            theta = alpha + theta * (p @ (n / (theta @ p)))
-            theta /= theta.sum()
-        log_p += float(np.log(theta @ phi[:, term_ids[a + 1 : b : 2]]).sum())
-        scored += (b - a) // 2
-    return float(np.exp(-log_p / scored))
+    terms = tuple(map(str, range(topic_term.shape[1])))
+    model = LdaModel(terms, topic_term, np.full(job["k"], job["alpha"]), job["eta"])
+    return perplexity(model, TokenTable(*documents, terms), seed=0, threads=os.cpu_count() or 1).perplexity
 
 
 def child(name: str, folder: Path, job: dict[str, Any], peers: str | None) -> dict[str, Any]:
@@ -378,6 +371,8 @@ def busy() -> float:
 
 def measure(job: dict[str, Any], train: Any, other: Any, V: int, peers: str | None) -> dict[str, Any]:
     """Run a tool once; return its row with log-likelihoods along the way and its held-out perplexity."""
+    from scipy import sparse
+
     with tempfile.TemporaryDirectory() as temp:
         folder = Path(temp)
         np.savez(folder / "tokens.npz", offsets=train[0], term_ids=train[1], V=V)
@@ -390,13 +385,13 @@ def measure(job: dict[str, Any], train: Any, other: Any, V: int, peers: str | No
                     f"{job['tool']}: its own log-likelihood is {row['own_ll']}, ours {row['trace'][-1][2]}"
                 )
             if job["tool"] in VARIATIONAL:
-                n_kv = np.load(folder / "lambda.npy") - job["eta"]
+                n_kv = sparse.csr_array(np.maximum(np.load(folder / "lambda.npy") - job["eta"], 0.0))
             else:
                 z = np.load(folder / f"z{job['sweeps']}.npy")
-                n_kv = counts(z.astype(np.int32), train[1], (job["k"], V)).toarray()
+                n_kv = counts(z.astype(np.int32), train[1], (job["k"], V))
                 at = next(point for point in row["trace"] if point[0] == job["sweeps"])
                 row |= {"seconds": at[1], "ll": at[2], "z": hashlib.sha256(z.tobytes()).hexdigest()[:16]}
-            row["perplexity"] = perplexity(n_kv, job["eta"], job["alpha"], *other) if len(other[0]) > 1 else None
+            row["perplexity"] = held_out_perplexity(n_kv, job, other) if len(other[0]) > 1 else None
     return row | {"documents": len(train[0]) - 1, "tokens": len(train[1]), "terms": V}
 
 

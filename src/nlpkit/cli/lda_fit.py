@@ -18,7 +18,7 @@ from nlpkit.cli.pipeline import warn_dropped
 from nlpkit.cli.preprocess import dry_run
 from nlpkit.cli.token_flags import TokenFlags
 from nlpkit.io.atomic import check_target
-from nlpkit.io.checkpoints import checkpoint_path
+from nlpkit.io.checkpoints import checkpoint_path, scores_path
 from nlpkit.io.runs import stopwatch
 from nlpkit.topics.lda.fit import LdaOptions
 from nlpkit.topics.lda.guide import token_weights
@@ -58,9 +58,9 @@ def fit(
         work = Work(corpus, guided, weights, chain, run, target, seconds)
         more = Results()
         if exactly is None:
-            from nlpkit.cli.lda_k import choose_topics
+            from nlpkit.cli.lda_k import chosen_topics
 
-            options = choose_topics(work, options, more)
+            options = chosen_topics(work, options, more)
         else:
             options = replace(options, n_topics=exactly)
         options = replace(options, alpha=alpha_of(chain, options.n_topics))
@@ -76,7 +76,8 @@ def fit(
         if compared is not None:
             compared.add_to(more, found)
         written = write_lda(work, found, extra, fit_parameters(options, chain, guide), more, force=out.force)
-    checkpoint_path(target).unlink(missing_ok=True)
+    for leftover in (checkpoint_path(target), scores_path(target)):
+        leftover.unlink(missing_ok=True)
     warn_dropped(corpus, target / "dropped.parquet")
     if run.json:
         console.emit_json({"run": str(target), **written.summary, "topics": written.tables["topics"].to_pylist()})

@@ -23,7 +23,7 @@ from nlpkit.io.lda_tables import read_model
 from nlpkit.io.runs import Run, open_run
 from nlpkit.io.topic_tables import TOPIC_COLUMNS, topic_columns, with_topic_columns
 from nlpkit.text.options import PreprocessOptions
-from nlpkit.topics.lda.infer import Inference, infer_topics
+from nlpkit.topics.lda.infer import SWEEPS, infer_topics, words_of
 from nlpkit.topics.lda.model import LdaModel
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def predict(
         with counted(stream, options, target, inputs, columns=columns, threads=run.n_threads()) as words:
             batches = _Predicted(words, read_model(trained), run)
             block = footer_block(
-                "documents", command="lda-gibbs", parameters={"model": str(model), "sweeps": batches.inference.sweeps},
+                "documents", command="lda-gibbs", parameters={"model": str(model), "sweeps": SWEEPS},
                 seed=run.seed, inputs=stream.inputs, steps=steps(stream),
             )  # fmt: skip
             with document_sink(target, schema, block, force=out.force) as sink:
@@ -111,7 +111,7 @@ class _Predicted:
 
     def __init__(self, words: CountedCorpus, model: LdaModel, run: RunFlags) -> None:
         self.words, self.run = words, run
-        self.inference = Inference(model)
+        self.phi = words_of(model)
         number = {term: i for i, term in enumerate(model.terms)}
         self.place = np.array([number.get(term, -1) for term in words.terms], np.int32)
         self.counts = {"documents": 0, "tokens": 0, "unknown_tokens": 0, "unassigned": 0}
@@ -129,7 +129,7 @@ class _Predicted:
     def _with_topics(self, batch: pa.RecordBatch, offsets: Any, ids: Any) -> pa.RecordBatch:
         known = ids >= 0
         kept = np.concatenate([[0], np.cumsum(known)])[offsets]
-        theta = infer_topics(self.inference, kept, ids[known], seed=self.run.seed, threads=self.run.n_threads())
+        theta = infer_topics(self.phi, kept, ids[known], seed=self.run.seed, threads=self.run.n_threads())
         full = np.diff(kept) > 0
         at = np.arange(len(theta))
         best = theta.argmax(axis=1)

@@ -29,6 +29,11 @@ def checkpoint_path(target: Path) -> Path:
     return target.with_name(f"{target.name}.checkpoint.npz")
 
 
+def scores_path(target: Path) -> Path:
+    """Return where the scores of a comparison of numbers of topics lie meanwhile: beside the run."""
+    return target.with_name(f"{target.name}.k.jsonl")
+
+
 def write_checkpoint(path: Path, state: FitState, identity: Mapping[str, Any]) -> None:
     """Write a state; the file before it stays until the new one is whole. identity: what must be the same to go on."""
     arrays: dict[str, np.ndarray] = {f"chain.{name}": values for name, values in state.arrays.items()}

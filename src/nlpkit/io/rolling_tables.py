@@ -147,7 +147,8 @@ def text_candidates(state: RollingState, places: LongArray, doc_topic: CsrMatrix
     """
     begin, _ = state.rows(state.chunks[-1])
     closed = places < begin
-    of_closed = sparse.csr_array(sparse.diags_array(closed.astype(doc_topic.dtype)) @ doc_topic)
+    counts = np.where(np.repeat(closed, np.diff(doc_topic.indptr)), doc_topic.data, 0)
+    of_closed = sparse.csr_array((counts, doc_topic.indices.copy(), doc_topic.indptr.copy()), shape=doc_topic.shape)
     of_closed.eliminate_zeros()
     best = typical_documents(of_closed, alpha, REPRESENTATIVES)
     return sorted({*best[best >= 0].tolist(), *np.flatnonzero(~closed).tolist()})

@@ -151,15 +151,34 @@ class GibbsSampler:
     def log_likelihood(self) -> float:
         """Return log p(w, z | alpha, eta), natural logarithm: the lecture's joint distribution.
 
-        Frozen documents count in the words of topics, their own topics are given and add nothing. The words of fixed topics have
-        the probabilities that the frozen documents give them.
+        Of the documents that are sampled, given the frozen ones: the words of these count as if they had come before. The words of
+        fixed topics have the probabilities that the frozen documents give them.
         """
-        topics = self.topic_term()
-        documents = self._sampled_documents()
-        words = dirichlet_multinomial(topics[np.flatnonzero(~self._fixed)], self.eta)
-        if self._fixed.any():
-            words += self._log_fixed(topics[np.flatnonzero(self._fixed)])
-        return words + dirichlet_multinomial(documents, self.alpha)
+        topics, free = self.topic_term(), np.flatnonzero(~self._fixed)
+        words = dirichlet_multinomial(topics[free], self.eta)
+        if self._order is not None:
+            given = self._frozen_topic_term()
+            words += self._log_fixed(topics, given) - dirichlet_multinomial(given[free], self.eta)
+        return words + dirichlet_multinomial(self._sampled_documents(), self.alpha)
+
+    def _frozen_topic_term(self) -> CsrMatrix:
+        """Return n_kv (K, V) of the frozen documents."""
+        thawed = self._offsets[np.count_nonzero(~self._frozen)]
+        z = np.empty(len(self._z), np.int32)
+        gibbs.to_corpus_order(self._term_ids, self._word_start, self._z, z)
+        amount = np.ones(len(z)) if self._units is None else self._internal_order(self._units) / UNIT
+        places = (z[thawed:], self._term_ids[thawed:])
+        return sparse.coo_array((amount[thawed:], places), shape=(self.n_topics, self._tokens.n_terms)).tocsr()
+
+    def _log_fixed(self, counts: CsrMatrix, given: CsrMatrix) -> float:
+        """Return log p of the sampled words in fixed topics; counts, given (K, V) are those of all and of the frozen documents."""
+        fixed = np.flatnonzero(self._fixed)
+        sampled = sparse.coo_array(counts[fixed] - given[fixed])
+        if not sampled.nnz:
+            return 0.0
+        sizes = np.asarray(given.sum(axis=1)).ravel()[fixed] + self._tokens.n_terms * self.eta
+        phi = (given[fixed[sampled.row], sampled.col] + self.eta) / sizes[sampled.row]
+        return float((sampled.data * np.log(phi)).sum())
 
     def topic_sizes(self) -> LongArray | FloatArray:
         """Return the tokens of each topic in the documents that are sampled (K,), their weight where tokens have weights."""
@@ -169,22 +188,6 @@ class GibbsSampler:
         """Return n_dk of the documents that are sampled, in their order among them."""
         n_docs = int(np.count_nonzero(~self._frozen))
         return self._as_matrix(gibbs.read_lists(self._lists, n_docs), n_docs)
-
-    def _log_fixed(self, counts: CsrMatrix) -> float:
-        """Return log p of the sampled words in fixed topics; counts (F, V) are those of all documents."""
-        thawed = self._offsets[np.count_nonzero(~self._frozen)]
-        z = np.empty(len(self._z), np.int32)
-        gibbs.to_corpus_order(self._term_ids, self._word_start, self._z, z)
-        amount = np.ones(len(z)) if self._units is None else self._internal_order(self._units) / UNIT
-        places = (z[thawed:], self._term_ids[thawed:])
-        given = sparse.coo_array((amount[thawed:], places), shape=(self.n_topics, self._tokens.n_terms)).tocsr()
-        given = given[np.flatnonzero(self._fixed)]
-        sizes = np.asarray(given.sum(axis=1)).ravel() + self._tokens.n_terms * self.eta
-        sampled = sparse.coo_array(counts - given)
-        if not sampled.nnz:
-            return 0.0
-        phi = (given[sampled.row, sampled.col] + self.eta) / sizes[sampled.row]
-        return float((sampled.data * np.log(phi)).sum())
 
     def state(self) -> dict[str, np.ndarray]:
         """Return the arrays from which `restore` goes on to the same bytes; the priors and `sweep` are not in it."""
