@@ -156,7 +156,7 @@ class GibbsSampler:
         """
         topics, free = self.topic_term(), np.flatnonzero(~self._fixed)
         words = dirichlet_multinomial(topics[free], self.eta)
-        if self._order is not None:
+        if self._order is not None or self._fixed.any():
             given = self._frozen_topic_term()
             words += self._log_fixed(topics, given) - dirichlet_multinomial(given[free], self.eta)
         return words + dirichlet_multinomial(self._sampled_documents(), self.alpha)
