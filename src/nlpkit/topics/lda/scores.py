@@ -1,0 +1,255 @@
+"""Fits of one corpus with different numbers of topics, and what they are judged by on documents that were held out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, replace
+from itertools import combinations
+from threading import Event
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.optimize import linear_sum_assignment
+
+from nlpkit.errors import UsageError
+from nlpkit.kernels import gibbs_infer
+from nlpkit.metrics.coherence import Postings, npmi_by_document, postings
+from nlpkit.metrics.diversity import exclusivity, unique_share
+from nlpkit.topics.lda.fit import LdaOptions, fit_lda
+from nlpkit.topics.lda.growth import take
+from nlpkit.topics.lda.guide import Guidance
+from nlpkit.topics.lda.heldout import hold_out, split_documents
+from nlpkit.topics.lda.infer import infer_topics, words_of
+from nlpkit.topics.lda.model import LdaModel
+from nlpkit.topics.lda.sampler import stream_key
+from nlpkit.topics.lda.weights import strongest
+from nlpkit.topics.words import share_in_topic
+from nlpkit.types import FloatArray, IntArray, LongArray, TokenTable
+from nlpkit.weighting.dtm import count_terms
+
+TOP_TERMS = 10
+FEWEST_DOCS = 20
+LEAST_HELD_OUT = 50  # documents, where a third of the corpus is as many
+GROUPS = 100  # of held-out documents
+BLOCK = 1024  # held-out documents whose theta is there at a time
+TOKENS_AT_ONCE = 50_000_000  # of all chains in memory together
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """What one fit is judged by.
+
+    log_likelihood (G,): natural logarithm of the probability of the second halves of the held-out documents, by group of
+    documents; n_tokens (G,): tokens in these. npmi, diversity, exclusivity: of the ten most probable terms of each topic,
+    means over topics, NaN where no topic has two. top_terms (K, 10): their ids in the corpus, -1 for none.
+    """
+
+    log_likelihood: tuple[float, ...]
+    n_tokens: tuple[int, ...]
+    npmi: float
+    diversity: float
+    exclusivity: float
+    top_terms: tuple[tuple[int, ...], ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the fields for JSON, from which `from_dict` makes the same scores."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Scores:
+        """Return the scores of a dictionary that has been through JSON, where NaN is null and tuples are lists."""
+        plain = {
+            name: math.nan if values[name] is None else values[name] for name in ("npmi", "diversity", "exclusivity")
+        }
+        return cls(
+            tuple(values["log_likelihood"]),
+            tuple(values["n_tokens"]),
+            top_terms=tuple(tuple(row) for row in values["top_terms"]),
+            **plain,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOutCorpus:
+    """The documents that are fitted, with the terms they have, and the halves of those held out, without other words.
+
+    group (H,): of each held-out document, at random, alike in size. vocabulary (V',): ids of the terms in the whole corpus,
+    whose document lists are `reference`.
+    """
+
+    train: TokenTable
+    guidance: Guidance | None
+    weights: FloatArray | None
+    observed: TokenTable
+    scored: TokenTable
+    group: LongArray
+    vocabulary: LongArray
+    reference: Postings
+    seed: int
+
+    @property
+    def n_tokens(self) -> tuple[int, ...]:
+        """Tokens that are scored, by group (G,)."""
+        return tuple(np.bincount(self.group, np.diff(self.scored.offsets)).astype(int).tolist())
+
+
+def split_corpus(
+    tokens: TokenTable, share: float, seed: int, guidance: Guidance | None, weights: FloatArray | None
+) -> HeldOutCorpus:
+    """Hold out a share of the documents of two tokens or more; at least 50 of them, or a third where 50 are more.
+
+    Args:
+        guidance, weights: of all tokens.
+
+    Raises:
+        UsageError: fewer than 20 such documents.
+    """
+    lengths = np.diff(tokens.offsets)
+    usable = np.flatnonzero(lengths >= 2)
+    if len(usable) < FEWEST_DOCS:
+        raise UsageError(
+            f"comparing numbers of topics needs at least {FEWEST_DOCS} documents of two words or more, some of which are held "
+            f"out; found {len(usable)} among {tokens.n_docs}; give one number of topics, --k N"
+        )
+    share = max(share, min(LEAST_HELD_OUT, len(usable) // 3) / len(usable))
+    held = usable[hold_out(len(usable), share, seed)]
+    fitted = lengths > 0
+    fitted[held] = False
+    train, test = take(tokens, np.flatnonzero(fitted)), take(tokens, held)
+    vocabulary = np.unique(train.term_ids).astype(np.int64)
+    number = np.full(tokens.n_terms, -1, np.int32)
+    number[vocabulary] = np.arange(len(vocabulary), dtype=np.int32)
+    terms = tuple(tokens.terms[v] for v in vocabulary)
+    there = number[test.term_ids] >= 0
+    offsets = np.concatenate([[0], np.cumsum(there)])[test.offsets].astype(np.int64)
+    if guidance is not None:
+        kept = number[guidance.term_ids] >= 0
+        guidance = replace(guidance, term_ids=number[guidance.term_ids[kept]], topics=guidance.topics[kept])
+    observed, scored = split_documents(TokenTable(offsets, number[test.term_ids[there]], terms), seed)
+    if not observed.n_docs:
+        raise UsageError(
+            f"none of the {len(held)} held-out documents has two words of the others, so numbers of topics cannot be compared; "
+            "give one, --k N"
+        )
+    rng = np.random.Generator(np.random.Philox(key=stream_key(seed, "groups")))
+    return HeldOutCorpus(
+        train=TokenTable(train.offsets, number[train.term_ids], terms),
+        guidance=guidance,
+        weights=None if weights is None else weights[np.repeat(fitted, lengths)],
+        observed=observed,
+        scored=scored,
+        group=rng.permutation(observed.n_docs) % GROUPS,
+        vocabulary=vocabulary,
+        reference=postings(count_terms(tokens)),
+        seed=seed,
+    )
+
+
+class _UnwantedError(Exception):
+    """Nobody waits for the fit any longer."""
+
+
+def score_fits(
+    corpus: HeldOutCorpus,
+    jobs: Sequence[tuple[int, int]],
+    prepared: Callable[[int, int], LdaOptions],
+    *,
+    threads: int,
+    known: Mapping[tuple[int, int], Scores],
+    done: Callable[[int, int, Scores], None] | None,
+) -> list[Scores]:
+    """Return the scores of fits (K, seed), in their order, several at a time; an interrupt ends them after their sweep.
+
+    Args:
+        prepared: options of a fit from K and seed.
+        threads: of all fits together.
+        known: scores that are there already; done: called with those that are not, in their order, in the caller's thread.
+    """
+    new = [job for job in jobs if job not in known]
+    at_once = max(1, min(threads, len(new), TOKENS_AT_ONCE // max(len(corpus.train.term_ids), 1)))
+    stop = Event()
+
+    def check(*_: Any) -> None:
+        if stop.is_set():
+            raise _UnwantedError
+
+    def one(job: tuple[int, int]) -> Scores:
+        check()
+        own = replace(prepared(*job), threads=max(1, threads // at_once))
+        fit = fit_lda(corpus.train, own, guidance=corpus.guidance, weights=corpus.weights, progress=check)
+        return _score(fit.model, corpus, own.threads)
+
+    found = dict(known)
+    with ThreadPoolExecutor(at_once, thread_name_prefix="nlpkit") as pool:
+        futures = [pool.submit(one, job) for job in new]
+        try:
+            for job, future in zip(new, futures, strict=True):
+                found[job] = future.result()
+                if done is not None:
+                    done(*job, found[job])
+        finally:
+            stop.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+    return [found[job] for job in jobs]
+
+
+def _score(model: LdaModel, corpus: HeldOutCorpus, threads: int) -> Scores:
+    top = np.full((model.n_topics, TOP_TERMS), -1, np.int32)
+    counts = model.topic_term
+    for k, terms in enumerate(top):
+        row = slice(counts.indptr[k], counts.indptr[k + 1])
+        most = strongest(counts.data[row], counts.indices[row], TOP_TERMS)
+        terms[: len(most)] = counts.indices[row][most]
+    in_corpus = np.where(top >= 0, corpus.vocabulary[top], -1).astype(np.int32)
+    return Scores(
+        log_likelihood=tuple(completion(model, corpus, threads).tolist()),
+        n_tokens=corpus.n_tokens,
+        npmi=mean_of_known(npmi_by_document(in_corpus, corpus.reference).tolist()),
+        diversity=unique_share(top),
+        exclusivity=mean_of_known(exclusivity(top, share_in_topic(top, counts)).tolist()),
+        top_terms=tuple(tuple(row) for row in in_corpus.tolist()),
+    )
+
+
+def completion(model: LdaModel, corpus: HeldOutCorpus, threads: int) -> FloatArray:
+    """Return the log-probability of the second halves of the held-out documents, by group (G,); as `perplexity` has it."""
+    words, found = words_of(model), np.zeros(int(corpus.group.max()) + 1)
+    for begin in range(0, len(corpus.group), BLOCK):
+        rows = slice(begin, begin + BLOCK + 1)
+        seen, offsets = corpus.observed.offsets[rows], corpus.scored.offsets[rows]
+        theta = infer_topics(words, seen, corpus.observed.term_ids, seed=corpus.seed, threads=threads)
+        log_p = np.empty(offsets[-1] - offsets[0])
+        gibbs_infer.log_probs(theta, offsets, corpus.scored.term_ids, words, log_p)
+        found += np.bincount(np.repeat(corpus.group[begin : begin + BLOCK], np.diff(offsets)), log_p, len(found))
+    return found
+
+
+def stability(top_terms: Sequence[IntArray]) -> float:
+    """Return how alike the topics of several fits are, in [0, 1]: mean over pairs of fits and matched topics of |A ∩ B| / n.
+
+    A and B are the top terms of two topics and n the larger number of them. Topics of two fits are matched one to one for
+    the highest sum. NaN for one fit.
+
+    Args:
+        top_terms: (K, n) term ids of each fit, -1 for none.
+    """
+    width = max((int(terms.max(initial=-1)) for terms in top_terms), default=-1) + 1
+    sets = []
+    for terms in top_terms:
+        rows, columns = np.nonzero(terms >= 0)
+        sets.append(sparse.csr_array((np.ones(len(rows)), (rows, terms[rows, columns])), shape=(len(terms), width)))
+    found = []
+    for a, b in combinations(sets, 2):
+        size = np.maximum(np.diff(a.indptr)[:, None], np.diff(b.indptr))
+        alike = (a @ b.T).toarray() / np.maximum(size, 1)
+        found.append(float(alike[linear_sum_assignment(alike, maximize=True)].mean()))
+    return mean_of_known(found)
+
+
+def mean_of_known(values: Sequence[float] | FloatArray) -> float:
+    """Return the mean of what is not NaN, NaN where there is nothing."""
+    given = [v for v in values if not math.isnan(v)]
+    return math.fsum(given) / len(given) if given else math.nan
