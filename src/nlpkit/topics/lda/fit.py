@@ -72,7 +72,7 @@ class LdaOptions:
 
 @dataclass(frozen=True, slots=True)
 class TracePoint:
-    """After `sweep` sweeps: log p(w, z) per token, exp of the entropy of n_k / N, the priors in force."""
+    """After `sweep` sweeps: log p(w, z) per token (per weight of a token of weight 1), exp of the entropy of n_k / N, the priors in force."""
 
     sweep: int
     log_likelihood: float
@@ -287,10 +287,10 @@ def _sweep(
 
 
 def _point(sampler: GibbsSampler) -> TracePoint:
-    shares = np.asarray(sampler.topic_sizes(), np.float64)
-    shares = shares[shares > 0] / shares.sum()
+    sizes = np.asarray(sampler.topic_sizes(), np.float64)
+    shares = sizes[sizes > 0] / sizes.sum()
     effective = float(np.exp(-np.sum(shares * np.log(shares))))
-    likelihood = sampler.log_likelihood() / max(sampler.n_tokens, 1)
+    likelihood = sampler.log_likelihood() / sizes.sum()
     return TracePoint(sampler.sweep, likelihood, effective, float(sampler.alpha.sum()), sampler.eta)
 
 

@@ -23,7 +23,7 @@ MAX_DOC_UNITS = 2**32 - 1  # counts of a document have 32 bits
 UNIT = 256  # units of a token of weight 1 when tokens have weights
 TOKENS_PER_SHARD = 250_000
 MAX_SHARDS = 8
-SCALE_BITS = 48
+SCALE_BITS, LEAST_BITS = 48, 20  # of integer weights
 
 
 class GibbsSampler:
@@ -215,7 +215,10 @@ class GibbsSampler:
     def _priors(self) -> gibbs.Priors:
         alpha, eta = self.alpha * self._unit, self.eta * self._unit
         longest = float(self._doc_units.max(initial=1)) + float(alpha.sum()) + 1
-        scale = 2.0 ** min(SCALE_BITS, 61 - int(np.ceil(np.log2(longest))))
+        bits = min(SCALE_BITS, 61 - int(np.ceil(np.log2(longest))))
+        if bits < LEAST_BITS:
+            raise UsageError(f"alpha sums to {self.alpha.sum():g}: next to that no document would count; give a smaller one")
+        scale = 2.0**bits
         return gibbs.Priors(alpha, eta, eta * self._tokens.n_terms, (~self._fixed).astype(np.int64), scale)
 
     def _lay_out(self, weights: FloatArray | None) -> None:
