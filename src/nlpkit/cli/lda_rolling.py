@@ -28,7 +28,14 @@ from nlpkit.cli.lda_work import Corpus, Work, lda_options
 from nlpkit.cli.lda_write import Results, Written, write_lda
 from nlpkit.cli.pipeline import warn_dropped
 from nlpkit.cli.preprocess import dry_run
-from nlpkit.io.rolling_tables import changes_table, chunks_table, shares_table, state_tables, text_candidates
+from nlpkit.io.rolling_tables import (
+    changes_table,
+    chunks_table,
+    plain_columns,
+    shares_table,
+    state_tables,
+    text_candidates,
+)
 from nlpkit.io.runs import stopwatch
 from nlpkit.topics.lda.changes import ChangeOptions, detect_changes
 from nlpkit.topics.lda.chunks import Chunk
@@ -252,8 +259,7 @@ def _carry_prototype(base: Base, more: Results, found: LdaFit) -> None:
     more.results["chain_topics"] = [int(k) for k in found.order]
     for name in ("prototype", "matched_topics", "topic_similarity"):
         if name == "prototype" or (old.path / f"{name}.parquet").exists():
-            table = old.table(name)
-            more.tables[name] = pa.table({n: table.column(n) for n in table.column_names})
+            more.tables[name] = plain_columns(old.table(name))
     place = {k: number for number, k in enumerate(base.chain_topics)}
     was = [place[int(k)] for k in found.order]  # number in the old run of each topic
     matched = more.tables["matched_topics"]

@@ -21,7 +21,7 @@ from nlpkit.io.artifacts import read_footer
 from nlpkit.io.corpora import DroppedRow, InputInfo, open_documents
 from nlpkit.io.dates import days_of
 from nlpkit.io.footers import step_parameters
-from nlpkit.io.rolling_tables import read_state, read_texts
+from nlpkit.io.rolling_tables import plain_columns, read_state, read_texts
 from nlpkit.io.runs import REPRESENTATIVE_CHARS, Run, open_run
 from nlpkit.io.topic_tables import TOPIC_COLUMNS
 from nlpkit.text.options import PreprocessOptions
@@ -250,8 +250,7 @@ def _joined(old: pa.Table, new: pa.Table) -> pa.Table:
                     f"column '{name}' is {kinds[0]} in the run but {kinds[1]} in the new documents; say --types {name}=string, or "
                     "as it was"
                 ) from None
-    plain = [pa.table({n: table.column(n) for n in table.column_names}) for table in (old, new)]
-    return pa.concat_tables(plain, promote_options="permissive")
+    return pa.concat_tables([plain_columns(old), plain_columns(new)], promote_options="permissive")
 
 
 def modelled(corpus: Corpus, state: RollingState, places: LongArray) -> tuple[Corpus, IntArray]:
@@ -262,7 +261,7 @@ def modelled(corpus: Corpus, state: RollingState, places: LongArray) -> tuple[Co
     """
     tokens = take(state.tokens, places)
     z = take(TokenTable(state.offsets, state.z, state.terms), places).term_ids
-    rows = corpus.rows.combine_chunks()
+    rows = plain_columns(corpus.rows).combine_chunks()
     columns = {name: rows.column(name) for name in rows.column_names}
     own = {"id": columns.pop("id"), CHUNK: pa.array(state.chunk_of()[places], pa.int32())}
     return replace(

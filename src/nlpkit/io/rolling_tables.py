@@ -199,6 +199,27 @@ def read_state(run: Run, options: RollingOptions) -> RollingState:
     )
 
 
+def plain_columns(table: pa.Table) -> pa.Table:
+    """Return a table without the traces of the file it comes from: ids of fields, names of the values of lists.
+
+    A column that was read from a run is then written as it was the first time, byte by byte.
+    """
+    return pa.table(
+        {name: table.column(name).cast(_plain(table.schema.field(name).type)) for name in table.column_names}
+    )
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    types = pa.types
+    if types.is_struct(kind):
+        return pa.struct([(field.name, _plain(field.type)) for field in kind])
+    if types.is_fixed_size_list(kind):
+        return pa.list_(_plain(kind.value_type), kind.list_size)
+    if types.is_large_list(kind):
+        return pa.large_list(_plain(kind.value_type))
+    return pa.list_(_plain(kind.value_type)) if types.is_list(kind) else kind
+
+
 def _as_chunk(row: Mapping[str, Any]) -> dict[str, Any]:
     values = {"chunk_id": row["chunk"], **row}
     return {field.name: values[field.name] for field in fields(Chunk)}

@@ -23,7 +23,7 @@ def read_seed_words(path: Path) -> tuple[Seeds, ...]:
         InputError: the file cannot be read or does not look like this.
     """
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise InputError(f"seed words {path}: cannot be opened ({error.strerror})") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -72,7 +72,7 @@ class LdaOptions:
 
 @dataclass(frozen=True, slots=True)
 class TracePoint:
-    """After `sweep` sweeps: log p(w, z) per token (per weight of a token of weight 1), exp of the entropy of n_k / N, the priors in force."""
+    """After `sweep` sweeps: log p(w, z) per token (per weight 1 of tokens), exp of the entropy of n_k / N, the priors in force."""
 
     sweep: int
     log_likelihood: float
