@@ -33,10 +33,11 @@ def a_state(**change: Any) -> FitState:
 
 
 def same(one: FitState, other: FitState) -> None:
-    for name in ("sweep", "eta", "samples", "best_sweep", "trace"):
+    for name in ("sweep", "eta", "samples", "best_sweep", "best_eta", "trace"):
         assert getattr(one, name) == getattr(other, name)
     assert one.arrays.keys() == other.arrays.keys()
-    pairs = [(one.alpha, other.alpha), (one.best, other.best), *((one.arrays[n], other.arrays[n]) for n in one.arrays)]
+    pairs = [(getattr(one, name), getattr(other, name)) for name in ("alpha", "best", "best_alpha")]
+    pairs += [(one.arrays[n], other.arrays[n]) for n in one.arrays]
     for name in ("topic_sum", "doc_sum"):
         a, b = getattr(one, name), getattr(other, name)
         assert (a is None) == (b is None)
@@ -59,7 +60,12 @@ def same(one: FitState, other: FitState) -> None:
             "doc_sum": sparse.csr_array((2, 2), dtype=np.int32),
         },
         {"topic_sum": sparse.csr_array([[0.25, 0.0], [0.0, 1.5]]), "doc_sum": sparse.csr_array([[1.75, 0.0]])},
-        {"best": np.array([1, 1, 0], np.int32), "best_sweep": 5},
+        {
+            "best": np.array([1, 1, 0], np.int32),
+            "best_sweep": 5,
+            "best_alpha": np.array([0.2, 0.7]),
+            "best_eta": 1 / 7,
+        },
         {"trace": []},
     ],
     ids=["last", "mean", "weighted", "best", "no trace"],

@@ -128,12 +128,17 @@ def read_model(run: Run) -> LdaModel:
     """
     config: dict[str, Any] = run.model_config("n_topics", "eta")
     terms = tuple(run.table("vocab").column("term").to_pylist())
-    counts = run.table("model/topic_term")
-    alpha = run.table("model/alpha").column("alpha").to_numpy()
-    K = int(config["n_topics"])
-    rows, columns = counts.column("topic").to_numpy(), counts.column("term_id").to_numpy()
-    if len(alpha) != K or (len(rows) and (rows.max() >= K or columns.max() >= len(terms))):
-        raise InputError(f"run directory {run.path} is damaged: its model and its vocabulary do not fit; make it again")
-    topic_term = sparse.coo_array((counts.column("count").to_numpy(), (rows, columns)), shape=(K, len(terms))).tocsr()
+    counts, priors = run.table("model/topic_term"), run.table("model/alpha")
+    damaged = InputError(f"run directory {run.path} is damaged: the parts of its model do not fit; make it again")
+    try:
+        K, eta = int(config["n_topics"]), float(config["eta"])
+        alpha = priors.column("alpha").to_numpy().astype(np.float64)
+        rows, columns, values = (counts.column(name).to_numpy() for name in ("topic", "term_id", "count"))
+        topic_term = sparse.coo_array((values, (rows, columns)), shape=(K, len(terms))).tocsr()
+    except (KeyError, TypeError, ValueError):
+        raise damaged from None
+    possible = len(alpha) == K and 0 < eta < np.inf and np.all((alpha > 0) & (alpha < np.inf))
+    if not (possible and np.all(values >= 0)):
+        raise damaged
     topic_term.sort_indices()
-    return LdaModel(terms, topic_term, alpha.astype(np.float64), float(config["eta"]))
+    return LdaModel(terms, topic_term, alpha, eta)
