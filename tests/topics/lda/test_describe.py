@@ -10,7 +10,7 @@ from scipy import sparse
 
 from nlpkit.topics.lda.describe import REPRESENTATIVES, TopicDescription, describe_topics, typical_documents
 from nlpkit.topics.lda.model import LdaModel
-from nlpkit.types import CsrMatrix, IntArray
+from nlpkit.types import CsrMatrix, IntArray, TokenTable
 from tests.strategies import planted, token_table
 
 TERMS = ("bank", "boat", "judge", "jury")
@@ -84,6 +84,16 @@ def test_a_topic_without_tokens() -> None:
     assert np.isnan([alone.npmi[1], alone.exclusivity[1]]).all()
     assert alone.representatives[1].tolist() == [-1] * REPRESENTATIVES
     assert alone.diversity == 1
+
+
+def test_a_term_that_only_a_fixed_topic_holds() -> None:
+    counts = sparse.csr_array(np.array([[2, 3, 0, 0, 4], [1, 0, 2, 2, 0]], np.int32))
+    model = LdaModel((*TERMS, "ferry"), counts, MODEL.alpha, MODEL.eta)
+    tokens = TokenTable(TOKENS.offsets, TOKENS.term_ids, model.terms)
+    found = describe_topics(model, DOC_TOPIC, tokens, assignments=ASSIGNMENTS)
+    assert found.terms.term_ids[0, 0] == 4
+    assert found.terms.lift[0, 0] == pytest.approx(4.1 / 9.5 / (1 / 11))
+    assert found.terms.lift[1, 0] == pytest.approx(2.1 / 5.5 / (2 / 11))
 
 
 def slow_typical(doc_topic: np.ndarray, alpha: np.ndarray, n: int) -> list[list[int]]:

@@ -61,7 +61,9 @@ def describe_topics(
     main = main_topics(doc_topic, model.alpha)
     tokens_of_topic = np.asarray(doc_topic.sum(axis=0), np.float64).ravel()
     dtm = count_terms(tokens)
-    cf = np.bincount(tokens.term_ids, minlength=tokens.n_terms).astype(np.float64)
+    held = np.asarray(model.topic_term.sum(axis=0)).ravel() > 0
+    # a term that only fixed topics hold has no frequency here: it is taken for one that occurs once
+    cf = np.maximum(np.bincount(tokens.term_ids, minlength=tokens.n_terms), held).astype(np.float64)
     terms = weighted_terms(model.topic_term, model.eta, n=n_terms, cf=cf, relevance_lambda=relevance_lambda)
     top = np.ascontiguousarray(terms.term_ids[:, :SCORED_TERMS])
     found = topic_names(model.topic_term, model.terms)
