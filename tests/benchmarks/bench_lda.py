@@ -22,6 +22,7 @@ so a long measurement can be taken up where it ended. Ratios are always those of
   other half scored by `nlpkit.topics.lda.heldout.perplexity`, which sees only phi: counts, or lambda of the variational tools.
 - Peak memory: VmHWM of the process (of the JVM, and with joblib's workers), measuring left out; `base` is what it had with
   its imports and the corpus. Linux only.
+- A star marks runs during which other processes used more than 0.2 CPUs: their seconds are not to be used.
 - gensim and scikit-learn are variational: no z, so time of --passes and perplexity only. lda is driven as in its _fit.
   tomotopy's two schemes of threads are two tools; one thread has none.
 
@@ -36,6 +37,7 @@ import hashlib
 import importlib.util
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -55,6 +57,7 @@ CORPORA = {"20newsgroups": "20newsgroups/20newsgroups.jsonl.gz", "imdb_100k": "i
 PREPROCESS = ["--min-df", "5", "--max-df", "0.5"]
 OWN = "nlpkit"
 GROWTH = (1, 2, 4, 8)
+NOISE = 0.2  # CPUs that others may use while a tool runs
 
 
 # ---------------------------------------------------------------- a tool, in its own process
@@ -421,6 +424,10 @@ def ratio(a: float | None, b: float | None) -> str:
     return "–" if a is None or b is None else f"{a / b:.2f}×"
 
 
+def star(row: dict[str, Any]) -> str:
+    return "*" if row["elsewhere"] > NOISE else ""
+
+
 def markdown(rows: list[dict[str, Any]]) -> str:
     """Return the tables of all stored rows."""
     lines: list[str] = []
@@ -439,7 +446,7 @@ def table_of_k(rows: list[dict[str, Any]]) -> list[str]:
     one = rows[0]
     lines = ["", f"**{one['corpus']}, K = {one['k']}** ({one['documents']:,} documents, {one['tokens']:,} tokens, "
                  f"{one['terms']:,} terms; alpha {one['alpha']:g}, eta {one['eta']:g}; {one['sweeps']} sweeps, "
-                 f"{one['passes']} passes; means of {len({r['seed'] for r in rows})} runs)", "",
+                 f"{one['passes']} passes; seeds: {len({r['seed'] for r in rows})})", "",
              "| tool | threads | setup s | s | s per sweep | last LL per token | s to target | nlpkit s to this tool's LL "
              "| times as fast | held-out perplexity | peak MB (base) |", "|---|---|---|---|---|---|---|---|---|---|---|"]  # fmt: skip
     words: list[str] = []
@@ -451,18 +458,17 @@ def table_of_k(rows: list[dict[str, Any]]) -> list[str]:
             x["reached"] = seconds_to(x["curve"], target)
             x["own"] = None if tool == OWN else seconds_to(x["own_curve"], x["ll"])
             lines.append(
-                f"| {tool} | {threads} | {x['setup_s']:.2f} | {x['seconds']:.2f} | {x['seconds'] / x['sweeps']:.3f} | "
+                f"| {tool} | {threads} | {x['setup_s']:.2f} | {x['seconds']:.2f}{star(x)} | {x['seconds'] / x['sweeps']:.3f} | "
                 f"{shown(x['ll'], '.4f')} | {shown(x['reached'], '.2f')} | {shown(x['own'], '.2f')} | "
                 f"{ratio(x['seconds'], x['own'])} | {shown(x['perplexity'])} | "
                 f"{x['peak_mb']:.0f} ({shown(x['base_mb'], '.0f')}) |"
             )
         if OWN in here and target is not None:
             words += ["", said(threads, target, here)]
-    noise = {r["tool"]: r["elsewhere"] for r in sorted(rows, key=lambda r: r["elsewhere"]) if r["trace"]}
-    busiest = max(noise, key=lambda tool: noise[tool], default=None)
-    if busiest:
-        words += ["", f"CPUs busy with other processes during a run: {noise[busiest]:.2f} at most ({busiest}); nlpkit: "
-                      f"{', '.join(sorted({r['version'] for r in rows if r['tool'] == OWN}))}."]  # fmt: skip
+    if any(map(star, rows)):
+        words += ["", f"\\* other processes had more than {NOISE} CPUs meanwhile: not to be used."]
+    versions = sorted({f"{r['tool'].split()[0]} {r['version']}" for r in rows if "version" in r})
+    words += ["", f"Versions: {', '.join(versions)}."]
     return lines + words
 
 
@@ -476,7 +482,7 @@ def summary(rows: list[dict[str, Any]], tool: str, threads: int) -> dict[str, An
     own = own if len(own) == len(some) else []
     sweeps = some[0]["passes" if tool in VARIATIONAL else "sweeps"]
     curve, own_curve = curve_of(some), curve_of(own)
-    result = {x: mean(some, x) for x in ("setup_s", "seconds", "perplexity", "peak_mb", "base_mb")}
+    result = {x: mean(some, x) for x in ("setup_s", "seconds", "perplexity", "peak_mb", "base_mb", "elsewhere")}
     result |= {"curve": curve, "own_curve": own_curve, "own_setup": mean(own, "setup_s") if own else None}
     return result | {"sweeps": sweeps, "ll": None if curve is None else next(v for n, _, v in curve if n == sweeps)}
 
@@ -519,12 +525,12 @@ def growth_table(rows: list[dict[str, Any]]) -> list[str]:
     lines = ["", f"**Growth** ({rows[0]['corpus']}, K = {rows[0]['k']}, {rows[0]['sweeps']} sweeps)", "",
              "| tool | threads | corpus | tokens | setup s | s per sweep | M tokens/s | peak MB (base) | bytes per token |",
              "|---|---|---|---|---|---|---|---|---|"]  # fmt: skip
-    newest = {(r["tool"], r["threads"], r["corpus"], r["k"], r["copies"]): r for r in rows}
+    newest = {tuple(r[x] for x in ("tool", "threads", "corpus", "limit", "k", "copies")): r for r in rows}
     for r in newest.values():
         each = r["seconds"] / r["sweeps"]
         above = None if r["base_mb"] is None else (r["peak_mb"] - r["base_mb"]) * 2**20 / r["tokens"]
         lines.append(
-            f"| {r['tool']} | {r['threads']} | {r['copies']}× | {r['tokens']:,} | {r['setup_s']:.2f} | {each:.3f} | "
+            f"| {r['tool']} | {r['threads']} | {r['copies']}× | {r['tokens']:,} | {r['setup_s']:.2f} | {each:.3f}{star(r)} | "
             f"{r['tokens'] / each / 1e6:.2f} | {r['peak_mb']:.0f} ({shown(r['base_mb'], '.0f')}) | {shown(above)} |"
         )
     return lines
@@ -559,6 +565,7 @@ def main() -> None:
     parser.add_argument("--table", action="store_true", help="measure nothing")
     parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
     given = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # temporary folders go, too
     if given.one:
         one(Path(given.one[0]), json.loads(given.one[1]))
         return
