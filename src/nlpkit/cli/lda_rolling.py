@@ -254,21 +254,18 @@ def _carry_prototype(base: Base, more: Results, found: LdaFit) -> None:
     if "prototype" not in old.manifest["parameters"]:
         return
     more.parameters |= {name: old.manifest["parameters"][name] for name in ("prototype", "similarity")}
-    names = ("prototype_run", "mean_sclop", "mean_sclop_of_runs", "agreement")
-    more.results |= {name: old.manifest["results"][name] for name in names}
+    kept = ("prototype_run", "mean_sclop", "mean_sclop_of_runs", "agreement")
+    more.results |= {name: old.manifest["results"][name] for name in kept}
     more.results["chain_topics"] = [int(k) for k in found.order]
-    for name in ("prototype", "matched_topics", "topic_similarity"):
-        if name == "prototype" or (old.path / f"{name}.parquet").exists():
-            more.tables[name] = plain_columns(old.table(name))
+    names = [name for name in ("prototype", "topic_similarity") if (old.path / f"{name}.parquet").exists()]
+    more.tables |= {name: plain_columns(old.table(name)) for name in names}
     place = {k: number for number, k in enumerate(base.chain_topics)}
-    was = [place[int(k)] for k in found.order]  # number in the old run of each topic
-    matched = more.tables["matched_topics"]
-    number = np.argsort(was)
-    now = number[matched.column("topic").to_numpy()]
-    by_topic = pa.array(np.argsort(now, kind="stable"))
+    was = np.array([place[int(k)] for k in found.order])  # number that each topic had
+    matched = plain_columns(old.table("matched_topics"))
+    now = np.argsort(was)[matched.column("topic").to_numpy()]
     renumbered = matched.set_column(0, "topic", pa.array(now, pa.int32()))
-    more.tables["matched_topics"] = renumbered.take(by_topic)
-    agreement: Any = old.table("topics", ["agreement"]).column("agreement")
+    more.tables["matched_topics"] = renumbered.take(pa.array(np.argsort(now, kind="stable")))
+    agreement = old.table("topics", ["agreement"]).column("agreement")
     more.topic_columns["agreement"] = agreement.combine_chunks().take(pa.array(was))
 
 
@@ -279,7 +276,7 @@ class _Watch:
         self._total, self._sweeps = documents, sweeps
         self._stack = ExitStack()
         self._update: console.Update | None = None
-        self._done, self._now, self._label = 0, 0, "first period"
+        self._done, self._now = 0, 0
 
     def __enter__(self) -> _Watch:
         return self
@@ -295,13 +292,12 @@ class _Watch:
     def on_chunk(self, chunk: Chunk) -> None:
         """Take note of a chunk that is done."""
         self._done += chunk.n + chunk.n_discarded
-        self._label = f"documents after {chunk.end_date}"
 
     def swept(self, sweep: int) -> None:
         """Take note of a sweep of the chunk at hand."""
         if self._update is None:
             self._update = self._stack.enter_context(console.progress("documents", self._total))
-        self._update(self._done + self._now * sweep // self._sweeps, self._label)
+        self._update(self._done + self._now * sweep // self._sweeps)
 
 
 class _Watched:
