@@ -39,7 +39,8 @@ from nlpkit.io.runs import (
 from nlpkit.io.topic_tables import vocab_table
 from nlpkit.topics.lda.describe import TopicDescription, describe_topics
 from nlpkit.topics.lda.diagnostics import DIAGNOSTICS
-from nlpkit.topics.lda.model import LdaModel, theta_of
+from nlpkit.topics.lda.model import LdaModel, main_topics, theta_of
+from nlpkit.types import CsrMatrix, FloatArray
 
 TERMS = ("bank", "boat", "judge")
 TOKENS = token_table([[0, 1, 1], [2, 0], []], list(TERMS))
@@ -99,8 +100,12 @@ def test_topic_terms(described: TopicDescription) -> None:
     assert table["lift"].to_pylist() == pytest.approx([2.1 / 4.3 / 0.4] * 2 + [1.1 / 1.3 / 0.2], rel=1e-6)
 
 
+def listed(ids: pa.ChunkedArray, doc_topic: CsrMatrix, alpha: FloatArray) -> tuple[pa.Table, float]:
+    return doc_topics_table(ids, doc_topic, alpha, main_topics(doc_topic, alpha).topic)
+
+
 def test_doc_topics() -> None:
-    table, left_out = doc_topics_table(IDS, DOC_TOPIC, MODEL.alpha)
+    table, left_out = listed(IDS, DOC_TOPIC, MODEL.alpha)
     assert table.schema == DOC_TOPICS_SCHEMA
     # the topics a document has no token of are left out, though 0.25/4 and 0.25/3 are above 1/30
     assert [(r["id"], r["topic"]) for r in table.to_pylist()] == [("a", 0), ("b", 0), ("b", 1)]
@@ -110,18 +115,28 @@ def test_doc_topics() -> None:
 
 def test_small_probabilities_are_left_out() -> None:
     counts = sparse.csr_array(np.array([[96, 3, 1], [0, 0, 7]], np.int32))
-    table, left_out = doc_topics_table(pa.chunked_array([["a", "b"]]), counts, np.full(3, 1e-9))
+    table, left_out = listed(pa.chunked_array([["a", "b"]]), counts, np.full(3, 1e-9))
     assert [(r["id"], r["topic"]) for r in table.to_pylist()] == [("a", 0), ("b", 2)]  # 0.03 and 0.01 are under 1/30
     assert left_out == pytest.approx(0.04, abs=1e-6)
+
+
+def test_the_main_topic_is_listed_though_it_has_no_token() -> None:
+    counts = sparse.csr_array(np.array([[0, 0, 1], [2, 0, 0], [0, 0, 0], [0, 1, 1]], np.int32))
+    table, left_out = listed(pa.chunked_array([["a", "b", "c", "d"]]), counts, np.array([2.0, 0.1, 0.1]))
+    assert [(r["id"], r["topic"]) for r in table.to_pylist()] == [
+        ("a", 0), ("a", 2), ("b", 0), ("d", 0), ("d", 1), ("d", 2)
+    ]  # fmt: skip
+    assert table["prob"].to_pylist() == pytest.approx([2 / 3.2, 1.1 / 3.2, 4 / 4.2, 2 / 4.2, 1.1 / 4.2, 1.1 / 4.2])
+    assert left_out == pytest.approx(0.1 / 3.2 + 0.2 / 4.2, abs=1e-6)
 
 
 @repeatable
 @given(counts_dv(max_docs=9, max_terms=6), st.floats(0.01, 3))
 def test_what_is_listed_and_what_is_left_out_add_up(counts: np.ndarray, a: float) -> None:
     D, K = counts.shape
-    alpha = a * np.linspace(1, 2, K)
+    alpha = a * np.linspace(1, 4, K)
     ids = pa.chunked_array([[f"d{i}" for i in range(D)]])
-    table, left_out = doc_topics_table(ids, sparse.csr_array(counts), alpha)
+    table, left_out = listed(ids, sparse.csr_array(counts), alpha)
     total = sum(table["prob"].to_pylist())
     assert total + left_out == pytest.approx(np.count_nonzero(counts.sum(axis=1)), abs=1e-5)
     theta = theta_of(sparse.csr_array(counts), alpha, slice(None))
@@ -129,7 +144,7 @@ def test_what_is_listed_and_what_is_left_out_add_up(counts: np.ndarray, a: float
         (f"d{d}", k, pytest.approx(theta[d, k], rel=1e-6))
         for d in range(D)
         for k in range(K)
-        if counts[d, k] and np.float32(theta[d, k]) >= 0.1 / K
+        if counts[d].any() and ((counts[d, k] and np.float32(theta[d, k]) >= 0.1 / K) or k == theta[d].argmax())
     ]
     assert [tuple(r.values()) for r in table.to_pylist()] == expected
 

@@ -103,7 +103,7 @@ def _tables(
     topics = topics_table(described, model, corpus.ids, texts.__getitem__)
     for name, column in more.topic_columns.items():
         topics = topics.append_column(name, column)
-    doc_topics, left_out = doc_topics_table(corpus.ids, found.doc_topic, model.alpha)
+    doc_topics, left_out = doc_topics_table(corpus.ids, found.doc_topic, model.alpha, described.main.topic)
     tables = {
         "documents": documents_table(corpus.rows, described.main),
         "topics": topics,

@@ -15,7 +15,7 @@ from nlpkit.io.topic_tables import TOP_TERMS, topic_columns
 from nlpkit.topics.lda.describe import TopicDescription
 from nlpkit.topics.lda.diagnostics import DIAGNOSTICS
 from nlpkit.topics.lda.model import LdaModel, MainTopics
-from nlpkit.types import CsrMatrix, FloatArray, IntArray, TokenTable
+from nlpkit.types import CsrMatrix, FloatArray, IntArray, LongArray, TokenTable
 
 _COLUMNS = {"tokens": "n_tokens", "exclusivity": "mallet_exclusivity"}  # names that mean something else in a run
 
@@ -76,21 +76,40 @@ def topic_terms_table(found: TopicDescription, terms: Sequence[str]) -> pa.Table
     )
 
 
-def doc_topics_table(ids: pa.ChunkedArray, doc_topic: CsrMatrix, alpha: FloatArray) -> tuple[pa.Table, float]:
+def doc_topics_table(
+    ids: pa.ChunkedArray, doc_topic: CsrMatrix, alpha: FloatArray, main: IntArray
+) -> tuple[pa.Table, float]:
     """Return theta in long form, and the sum of the probabilities left out.
 
     Left out are those under 1 / (10 K), and topics of which a document has no token: all they have is the prior, and listing
-    them would make D · K rows of short documents.
+    them would make D · K rows of short documents. The main topic (D,) is always there: of a short document it may be one of
+    high alpha without a token.
     """
     K = len(alpha)
     lengths = np.asarray(doc_topic.sum(axis=1), np.float64).ravel()
-    document = np.repeat(np.arange(doc_topic.shape[0]), np.diff(doc_topic.indptr))
-    theta = ((doc_topic.data + alpha[doc_topic.indices]) / (lengths[document] + alpha.sum())).astype(np.float32)
-    kept = theta >= 1.0 / (10 * K)
+    document, topic, counts = _entries(doc_topic, main)
+    theta = ((counts + alpha[topic]) / (lengths[document] + alpha.sum())).astype(np.float32)
+    kept = (theta >= 1.0 / (10 * K)) | (topic == main[document])
     names = ids.combine_chunks().take(pa.array(document[kept]))
-    columns = [names, pa.array(doc_topic.indices[kept].astype(np.int32)), pa.array(theta[kept])]
+    columns = [names, pa.array(topic[kept].astype(np.int32)), pa.array(theta[kept])]
     full = int(np.count_nonzero(lengths))
     return pa.Table.from_arrays(columns, schema=DOC_TOPICS_SCHEMA), full - float(theta[kept].sum(dtype=np.float64))
+
+
+def _entries(doc_topic: CsrMatrix, main: IntArray) -> tuple[LongArray, LongArray, FloatArray]:
+    """Return document, topic and count of the entries, those of main topics of count 0 among them, by document and topic."""
+    D = doc_topic.shape[0]
+    document = np.repeat(np.arange(D), np.diff(doc_topic.indptr))
+    topic, counts = doc_topic.indices.astype(np.int64), doc_topic.data.astype(np.float64)
+    there = np.zeros(D, bool)
+    there[document[topic == main[document]]] = True
+    lacking = np.flatnonzero((main >= 0) & ~there)
+    if len(lacking):
+        document, topic = np.concatenate([document, lacking]), np.concatenate([topic, main[lacking]])
+        counts = np.concatenate([counts, np.zeros(len(lacking))])
+        order = np.lexsort((topic, document))
+        document, topic, counts = document[order], topic[order], counts[order]
+    return document, topic, counts
 
 
 def assignments_table(ids: pa.ChunkedArray, tokens: TokenTable, assignments: IntArray) -> pa.Table:
