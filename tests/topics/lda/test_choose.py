@@ -292,6 +292,40 @@ def test_a_planted_number_of_topics_is_found(K: int, near: range, seed: int) -> 
     assert few.perplexity > 1.2 * min(row.perplexity for row in choice.rows)
 
 
+@pytest.mark.parametrize(
+    ("k", "peak", "compared", "chosen"),
+    [
+        # 20 and 40 are behind, so 80 is left out; halfway from 10 to 5 and 20, then to 7 and 14
+        ("auto", 10, [5, 7, 8, 10, 12, 14, 20, 40], 10),
+        # never behind, to the end; then halfway from 80 to 40 and to 57
+        ("auto", 200, [5, 10, 20, 40, 57, 68, 80], 80),
+        # halfway from 5 to 2 and 10, then from 3 to 2 and 5
+        ("auto", 2, [2, 3, 4, 5, 7, 10, 20], 2),
+        # 24 and 48 are behind; halfway from 12 to 6 and 24, then to 8 and 17
+        ("3:50", 13, [3, 6, 8, 10, 12, 14, 17, 24, 48], 14),
+    ],
+)
+def test_where_the_search_looks(k: str, peak: int, compared: list[int], chosen: int) -> None:
+    """Known scores stand in for fits: the further from the peak, by ratio, the worse."""
+    tokens = drawn(5, D=900)
+    n = split_corpus(tokens, 0.1, 42, None, None).n_tokens
+    noise = np.random.default_rng(0).normal(0, 1e-6, len(n))
+    curve = {K: scores(-(3 + abs(math.log(K / peak)) + noise) * np.array(n), n) for K in range(2, 200)}
+    known = {(K, seed): found for K, found in curve.items() for seed in run_seeds(42, 1)}
+    choice = choose_topics(tokens, options(), asked(k), seeds=1, known=known)
+    assert [row.n_topics for row in choice.rows] == compared
+    assert choice.n_topics == chosen
+    assert ("larger K" in choice.note) == (chosen == 80)
+
+
+def test_one_fall_does_not_end_the_search() -> None:
+    tokens = drawn(5, D=900)
+    n = split_corpus(tokens, 0.1, 42, None, None).n_tokens
+    curve = {K: scores(np.array(n) * -(4.0 if K == 10 else 3.0 if K == 40 else 3.5), n) for K in range(2, 200)}
+    known = {(K, seed): found for K, found in curve.items() for seed in run_seeds(42, 1)}
+    assert choose_topics(tokens, options(), asked("auto"), seeds=1, known=known).n_topics == 40
+
+
 def test_a_range_with_steps_is_compared_as_it_is() -> None:
     choice = choose_topics(drawn(5), options(), asked("3:9:2"), sweeps=60)
     assert [row.n_topics for row in choice.rows] == [3, 5, 7, 9]
@@ -385,8 +419,9 @@ def test_weights_and_guidance_are_those_of_the_fitted_documents() -> None:
 
 
 def test_scores_of_a_fit() -> None:
-    tokens = drawn(5)
+    tokens = drawn(5, D=60, mean_length=12)  # some words are in held-out documents alone
     corpus = split_corpus(tokens, 0.1, 1, None, None)
+    assert corpus.train.n_terms < tokens.n_terms
     own = LdaOptions(n_topics=5, sweeps=30, seed=3)
     (found,) = score_fits(corpus, [(5, 3)], lambda K, seed: own, threads=1, known={}, done=None)
     fit = fit_lda(corpus.train, own)

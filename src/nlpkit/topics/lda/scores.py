@@ -21,7 +21,7 @@ from nlpkit.metrics.diversity import exclusivity, unique_share
 from nlpkit.topics.lda.fit import LdaOptions, fit_lda
 from nlpkit.topics.lda.growth import take
 from nlpkit.topics.lda.guide import Guidance
-from nlpkit.topics.lda.heldout import hold_out, split_documents
+from nlpkit.topics.lda.heldout import CHAINS, hold_out, split_documents
 from nlpkit.topics.lda.infer import infer_topics, words_of
 from nlpkit.topics.lda.model import LdaModel
 from nlpkit.topics.lda.sampler import stream_key
@@ -220,7 +220,7 @@ def completion(model: LdaModel, corpus: HeldOutCorpus, threads: int) -> FloatArr
     for begin in range(0, len(corpus.group), BLOCK):
         rows = slice(begin, begin + BLOCK + 1)
         seen, offsets = corpus.observed.offsets[rows], corpus.scored.offsets[rows]
-        theta = infer_topics(words, seen, corpus.observed.term_ids, seed=corpus.seed, threads=threads)
+        theta = infer_topics(words, seen, corpus.observed.term_ids, seed=corpus.seed, chains=CHAINS, threads=threads)
         log_p = np.empty(offsets[-1] - offsets[0])
         gibbs_infer.log_probs(theta, offsets, corpus.scored.term_ids, words, log_p)
         found += np.bincount(np.repeat(corpus.group[begin : begin + BLOCK], np.diff(offsets)), log_p, len(found))
