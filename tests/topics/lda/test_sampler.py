@@ -274,7 +274,7 @@ def test_as_many_topics_as_16_bits_hold() -> None:
 
 
 @pytest.mark.parametrize(
-    ("n", "shards"), [(0, 1), (499_999, 1), (500_000, 2), (999_999, 2), (1_000_000, 4), (2_000_000, 8), (10**9, 8)]
+    ("n", "shards"), [(0, 1), (99_999, 1), (100_000, 2), (199_999, 2), (200_000, 4), (400_000, 8), (10**9, 8)]
 )
 def test_shards_of_corpora(n: int, shards: int) -> None:
     assert shards_for(n) == shards

@@ -21,7 +21,7 @@ MAX_TOPICS = 65_535  # topics of tokens are stored in 16 bits
 MAX_TOKENS = 2**32 - 1
 MAX_DOC_UNITS = 2**32 - 1  # counts of a document have 32 bits
 UNIT = 256  # units of a token of weight 1 when tokens have weights
-TOKENS_PER_SHARD = 250_000
+TOKENS_PER_SHARD = 50_000
 MAX_SHARDS = 8
 SCALE_BITS, LEAST_BITS = 48, 20  # of integer weights
 
@@ -40,7 +40,7 @@ class GibbsSampler:
         eta: prior of the words in a topic, each.
         seed: of the random streams.
         threads: cells of the grid sampled at the same time.
-        shards: P; by default 1 for corpora under 500,000 tokens, then 2, 4 and from 2,000,000 tokens 8.
+        shards: P; by default 1 for corpora under 100,000 tokens, then 2, 4 and from 400,000 tokens 8.
         assignments: (N,) topic of each token to start from, -1 where drawn at random.
         frozen: (D,) documents whose tokens count but keep their topics, which must be given.
         fixed: (K,) topics whose word counts are those of the frozen documents alone.
@@ -78,7 +78,8 @@ class GibbsSampler:
             if values is not None and np.shape(values) != (n,):
                 raise UsageError(f"{name} must be {n:,} values, found {np.shape(values)}")
         self.n_topics, self.seed, self.threads, self.sweep = n_topics, int(seed), threads, 0
-        self.shards = shards_for(len(tokens.term_ids)) if shards is None else max(1, min(shards, max(tokens.n_docs, 1)))
+        wanted = shards_for(len(tokens.term_ids)) if shards is None else shards
+        self.shards = max(1, min(wanted, tokens.n_docs))
         self._tokens = tokens
         self._unit = 1 if weights is None else UNIT
         self.set_priors(alpha, eta)
@@ -293,7 +294,7 @@ class GibbsSampler:
 
 
 def shards_for(n_tokens: int) -> int:
-    """Return the number of shards P for a corpus: a power of two, at least 250,000 tokens each, at most 8."""
+    """Return the number of shards P for a corpus: a power of two, at least 50,000 tokens each, at most 8."""
     return 1 << min(MAX_SHARDS.bit_length() - 1, max(n_tokens // TOKENS_PER_SHARD, 1).bit_length() - 1)
 
 
