@@ -33,7 +33,7 @@ def chosen_topics(work: Work, options: LdaOptions, more: Results) -> LdaOptions:
     path.parent.mkdir(parents=True, exist_ok=True)
     if not known:
         path.write_text(to_json({"identity": identity}) + "\n", encoding="utf-8")
-    elif work.chain.resume:
+    else:
         console.note(f"{len(known)} fits are known from {path}")
 
     fits = 0
@@ -46,15 +46,21 @@ def chosen_topics(work: Work, options: LdaOptions, more: Results) -> LdaOptions:
                 file.write(to_json({"k": n_topics, "seed": seed, "scores": scores.as_dict()}) + "\n")
             update(fits, f"fits (k = {n_topics})")
 
-        found = choose_topics(
-            work.corpus.tokens,
-            lambda n: replace(options, n_topics=n, alpha=alpha_of(work.chain, n)),
-            NumberOfTopics.parse(work.chain.k).within,
-            guidance=work.guidance,
-            weights=work.weights,
-            known=known,
-            done=done,
-        )
+        try:
+            found = choose_topics(
+                work.corpus.tokens,
+                lambda n: replace(options, n_topics=n, alpha=alpha_of(work.chain, n)),
+                NumberOfTopics.parse(work.chain.k).within,
+                guidance=work.guidance,
+                weights=work.weights,
+                known=known,
+                done=done,
+            )
+        except KeyboardInterrupt:
+            console.note(
+                f"{len(known) + fits} fits are kept in {path}; the same command with --resume goes on with them"
+            )
+            raise
     more.results |= {
         "choice_of_k": found.reason,
         "runner_ups": [[k, why] for k, why in found.runner_ups],

@@ -12,7 +12,8 @@ import pyarrow.compute as pc
 from nlpkit.errors import ColumnError
 from nlpkit.topics.lda.chunks import Days
 
-_YEAR_FIRST = re.compile(r"(\d{4})(?:[-/.](\d\d?)(?:[-/.](\d\d?)(?:[T\s].*)?)?)?", re.ASCII)
+_PERIOD = re.compile(r"(\d{4})(?:[-/](\d\d?))?()", re.ASCII)
+_DAY = re.compile(r"(\d{4})[-/.](\d\d?)[-/.](\d\d?)(?:[T\s].*)?", re.ASCII)
 
 
 def days_of(column: pa.ChunkedArray, name: str = "date") -> tuple[Days, dict[int, str]]:
@@ -71,7 +72,7 @@ def _reason(text: str) -> str:
 
 def _day(text: str) -> date | None:
     """Return the day that a text means, None for another text."""
-    match = _YEAR_FIRST.fullmatch(text)
+    match = _DAY.fullmatch(text) or _PERIOD.fullmatch(text)
     try:
         if match:
             return date(int(match[1]), int(match[2] or 1), int(match[3] or 1))

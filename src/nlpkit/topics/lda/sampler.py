@@ -218,7 +218,9 @@ class GibbsSampler:
         longest = float(self._doc_units.max(initial=1)) + float(alpha.sum()) + 1
         bits = min(SCALE_BITS, 61 - int(np.ceil(np.log2(longest))))
         if bits < LEAST_BITS:
-            raise UsageError(f"alpha sums to {self.alpha.sum():g}: next to that no document would count; give a smaller one")
+            raise UsageError(
+                f"alpha sums to {self.alpha.sum():g}: next to that no document would count; give a smaller one"
+            )
         scale = 2.0**bits
         return gibbs.Priors(alpha, eta, eta * self._tokens.n_terms, (~self._fixed).astype(np.int64), scale)
 
