@@ -20,8 +20,8 @@ def days_of(column: pa.ChunkedArray, name: str = "date") -> tuple[Days, dict[int
     """Return the day of each row (D,) datetime64[D], not-a-time where there is none, and why there is none, by row.
 
     Dates and timestamps are taken as they are, in the time zone that they carry. Texts are ISO 8601 (2008, 2008-07, 2008-07-03,
-    with a time or an offset behind it), or the same with / or . for the hyphen; numbers are years, or 20080703. A year is its
-    first of January, a month its first day: the day the period begins. Nothing else is guessed at: 07/03/2008 is two dates.
+    what stands behind the day is passed over), with / or . for the hyphens of a day too; numbers are years, or 20080703. A
+    year is its first of January, a month its first day: the day it begins. Nothing is guessed at: 07/03/2008 may be two days.
 
     Raises:
         ColumnError: the column holds neither texts, numbers nor dates.
