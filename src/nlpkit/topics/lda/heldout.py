@@ -1,0 +1,220 @@
+"""Perplexity of LDA models: of held-out documents, and of those a model was fitted to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from nlpkit.errors import InputError, UsageError
+from nlpkit.kernels import gibbs_infer
+from nlpkit.kernels.gibbs import random_bits
+from nlpkit.topics.lda.infer import ROOM, SWEEPS, in_chunks, infer_topics, words_of
+from nlpkit.topics.lda.model import LdaModel, theta_of
+from nlpkit.topics.lda.sampler import stream_key
+from nlpkit.types import BoolArray, CsrMatrix, TokenTable
+
+CHAINS = 3
+BLOCK = 1024  # documents whose theta is held at a time
+Method = Literal["completion", "left-to-right"]
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOut:
+    """How well a model predicts documents; a lower perplexity = exp(−log_likelihood_per_token) is better.
+
+    log_likelihood_per_token: natural logarithm, mean over the n_tokens that are scored. n_docs: documents with such tokens;
+    n_short: documents left out, since too few of their words are known; n_unknown: tokens left out, since their word is not
+    in the model. Models of different vocabularies leave out different tokens and cannot be compared.
+    """
+
+    perplexity: float
+    log_likelihood_per_token: float
+    n_docs: int
+    n_tokens: int
+    n_short: int
+    n_unknown: int
+
+
+def hold_out(n_docs: int, share: float, seed: int) -> BoolArray:
+    """Return a mask (D,) of round(share · D) documents drawn at random: those whose number has the least hashes.
+
+    Raises:
+        UsageError: share is not from 0 to 1.
+    """
+    if not 0 <= share <= 1:
+        raise UsageError(f"share {share:g} of documents to hold out: a number from 0 to 1 is needed")
+    with np.errstate(over="ignore"):
+        hashes = random_bits(np.uint64(stream_key(seed, "hold out")), np.arange(n_docs, dtype=np.uint64))
+    mask = np.zeros(n_docs, bool)
+    mask[np.argsort(hashes)[: round(share * n_docs)]] = True
+    return mask
+
+
+def split_documents(tokens: TokenTable, seed: int) -> tuple[TokenTable, TokenTable]:
+    """Return the documents of at least 2 tokens in two halves, observed and scored, row by row the same documents.
+
+    The observed half is every second token of a random permutation, ⌈N_d / 2⌉ tokens, and both keep the order of the
+    document. A document's permutation depends on the seed and its words.
+    """
+    return _split(_of_length(tokens, 2), seed)
+
+
+def perplexity(
+    model: LdaModel,
+    tokens: TokenTable,
+    *,
+    seed: int,
+    threads: int = 1,
+    method: Method = "completion",
+    sweeps: int = SWEEPS,
+    chains: int = CHAINS,
+    particles: int = 100,
+) -> HeldOut:
+    """Return the perplexity exp(−Σ log p / N) of documents that the model was not fitted to, per token; lower is better.
+
+    completion (document completion: Wallach, Murray, Salakhutdinov & Mimno 2009, "Evaluation Methods for Topic Models",
+    ICML): theta is inferred from one half of each document (`infer_topics`), and each token of the other half has
+    p = Σ_k θ_dk phi_kw. A single chain of 100 sweeps has not come to all topics a document may have, which the logarithm
+    punishes: on 20 Newsgroups its perplexity is 0.5% (K = 20), 2.6% (100) and 11% (500) above that of 20 to 40 chains of
+    1000 sweeps, which would argue against many topics; that of three chains differs by 0.1%, 0.2% and -1%.
+
+    left-to-right (the same paper's algorithm of that name): every token is scored, p(w_i | w_1 … w_i-1) being the mean over
+    particles that draw the topics of all tokens before it anew. It is close to p(w_d | phi, α), for many particles a little
+    above (Buntine 2009, "Estimating Likelihoods for Topic Models"), for few below; it needs N_d² / 2 draws a particle.
+
+    Both depend on the seed, and neither on threads. Words that the model does not know are left out and counted.
+
+    Args:
+        model: phi and alpha.
+        tokens: documents; the vocabulary may be another than the model's.
+        seed: of the halves and the draws.
+        threads: documents at the same time.
+        method: see above.
+        sweeps, chains: of `infer_topics`, a fifth of the sweeps burn-in; completion only.
+        particles: left-to-right only.
+
+    Raises:
+        UsageError: an option out of its range.
+        InputError: no document has enough words that the model knows.
+    """
+    if method not in ("completion", "left-to-right"):
+        raise UsageError(f"method '{method}' of perplexity: completion or left-to-right is needed")
+    known, n_unknown = _known(tokens, model)
+    documents = _of_length(known, 2 if method == "completion" else 1)
+    if not documents.n_docs:
+        raise InputError(
+            f"perplexity by {method} needs documents of {'2 words' if method == 'completion' else 'a word'} that the model "
+            f"knows; none of {tokens.n_docs:,} has that ({n_unknown:,} of {len(tokens.term_ids):,} tokens are unknown words)"
+        )
+    words = words_of(model)
+    if method == "completion":
+        observed, scored = _split(documents, seed)
+        total, n_scored = 0.0, len(scored.term_ids)
+        for begin in range(0, documents.n_docs, BLOCK):
+            rows = slice(begin, begin + BLOCK + 1)
+            block = scored.offsets[rows]
+            theta = infer_topics(
+                words,
+                observed.offsets[rows],
+                observed.term_ids,
+                seed=seed,
+                sweeps=sweeps,
+                chains=chains,
+                threads=threads,
+            )
+            logs = np.empty(block[-1] - block[0])
+            gibbs_infer.log_probs(theta, block, scored.term_ids, words, logs)
+            total += float(logs.sum())
+    else:
+        total, n_scored = _left_to_right(words, documents, particles, seed, threads), len(documents.term_ids)
+    mean = total / n_scored
+    return HeldOut(float(np.exp(-mean)), mean, documents.n_docs, n_scored, tokens.n_docs - documents.n_docs, n_unknown)
+
+
+def in_sample_perplexity(model: LdaModel, doc_topic: CsrMatrix, documents: TokenTable | CsrMatrix) -> float:
+    """Return the lecture's perplexity of the documents a model was fitted to; lower is better.
+
+        exp{−Σ_d Σ_v n_dv log(Σ_k θ_dk phi_kv) / Σ_d N_d},   θ_dk = (n_dk + α_k) / (N_d + Σα)
+
+    It falls with K whether or not the topics mean anything; held-out perplexity does not.
+
+    Args:
+        model: phi and alpha.
+        doc_topic: n_dk (D, K), CSR.
+        documents: the same documents as tokens, or as counts n_dv (D, V), CSR; terms numbered as in model.terms.
+
+    Raises:
+        InputError: numbers of documents or terms that do not fit, or no token at all.
+    """
+    if isinstance(documents, TokenTable):
+        offsets, term_ids, V = documents.offsets, documents.term_ids, documents.n_terms
+        counts = None
+    else:
+        offsets, term_ids, V = documents.indptr.astype(np.int64), documents.indices, documents.shape[1]
+        counts = np.asarray(documents.data, np.float64)
+    if len(offsets) - 1 != doc_topic.shape[0] or model.n_terms != V:
+        raise InputError(
+            f"perplexity in-sample needs the documents of the model: {doc_topic.shape[0]:,} with {model.n_terms:,} terms, "
+            f"found {len(offsets) - 1:,} with {V:,}"
+        )
+    n_tokens = float(len(term_ids) if counts is None else counts.sum())
+    if not n_tokens:
+        raise InputError("perplexity needs tokens; the documents have none")
+    words = words_of(model)
+    total = 0.0
+    for begin in range(0, len(offsets) - 1, BLOCK):
+        rows = slice(begin, begin + BLOCK)
+        block = offsets[begin : begin + BLOCK + 1]
+        logs = np.empty(block[-1] - block[0])
+        gibbs_infer.log_probs(theta_of(doc_topic, model.alpha, rows), block, term_ids, words, logs)
+        total += float(logs.sum() if counts is None else (logs * counts[block[0] : block[-1]]).sum())
+    return float(np.exp(-total / n_tokens))
+
+
+def _left_to_right(words: gibbs_infer.Words, documents: TokenTable, particles: int, seed: int, threads: int) -> float:
+    """Σ log p of all tokens."""
+    if particles < 1:
+        raise UsageError(f"particles {particles}: at least one is needed")
+    offsets, key = documents.offsets, np.uint64(stream_key(seed, "left-to-right"))
+    logs = np.empty(len(documents.term_ids))
+
+    def fill(begin: int, end: int) -> None:
+        out = logs[offsets[begin] : offsets[end]]
+        gibbs_infer.left_to_right(offsets[begin : end + 1], documents.term_ids, words, particles, key, ROOM, out)
+
+    in_chunks(fill, documents.n_docs, threads)
+    return float(logs.sum())
+
+
+def _known(tokens: TokenTable, model: LdaModel) -> tuple[TokenTable, int]:
+    """The tokens of words of the model, numbered as there, and how many others there were."""
+    if tokens.terms == model.terms:
+        return tokens, 0
+    numbers = {term: v for v, term in enumerate(model.terms)}
+    translation = np.array([numbers.get(term, -1) for term in tokens.terms], np.int32)
+    term_ids = translation[tokens.term_ids]
+    known = TokenTable(tokens.offsets, term_ids, model.terms)
+    return _marked(known, term_ids >= 0), int(np.count_nonzero(term_ids < 0))
+
+
+def _of_length(tokens: TokenTable, least: int) -> TokenTable:
+    """The documents of at least so many tokens."""
+    lengths = np.diff(tokens.offsets)
+    long = lengths >= least
+    offsets = np.concatenate([[0], np.cumsum(lengths[long])]).astype(np.int64)
+    return TokenTable(offsets, tokens.term_ids[np.repeat(long, lengths)], tokens.terms)
+
+
+def _split(tokens: TokenTable, seed: int) -> tuple[TokenTable, TokenTable]:
+    marks = np.empty(len(tokens.term_ids), bool)
+    with np.errstate(over="ignore"):
+        gibbs_infer.mark_halves(tokens.offsets, tokens.term_ids, np.uint64(stream_key(seed, "split")), marks)
+    return _marked(tokens, marks), _marked(tokens, ~marks)
+
+
+def _marked(tokens: TokenTable, marks: BoolArray) -> TokenTable:
+    """All documents, with the marked tokens only."""
+    before = np.concatenate([[0], np.cumsum(marks)])
+    return TokenTable(before[tokens.offsets].astype(np.int64), tokens.term_ids[marks], tokens.terms)
