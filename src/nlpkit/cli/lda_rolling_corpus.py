@@ -121,7 +121,11 @@ def read_dated(
     ids = everything.column("id")
     gone = [DroppedRow(ids[row].as_py(), STAGE, reason) for row, reason in lost.items()]
     earlier = steps(stream)
-    info = {**token_parameters(options), **found_parameters(words.report)} if words.report is not None else None
+    info = None
+    if words.report is not None:
+        # without the shares of languages: those of an update would be of other documents than those of one run
+        codes = [[share.code] for share in words.report.languages]
+        info = {**token_parameters(options), **found_parameters(words.report), "languages": codes}
 
     def texts(rows: Sequence[int]) -> dict[int, str]:
         found = words.values("text", kept[list(rows)].tolist())
@@ -206,7 +210,7 @@ def cut_as(base: Base, *, there: bool) -> PreprocessOptions:
             )
         return PreprocessOptions()
     if info is not None and "languages" in info:  # those found then, if any was found: the new texts may look different
-        codes = [code for code, _ in info["languages"] if len(code) == 2]
+        codes = [code for code, *_ in info["languages"] if len(code) == 2]
         if info.get("language") == "auto":
             info = {**info, "language": codes[0] if codes else "none"}
         if info.get("stop_words") == "auto" and len(codes) > 1:
