@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
 
 import numpy as np
 from scipy import sparse
 
 from nlpkit.types import CsrMatrix, Float32Array, FloatArray, IntArray, LongArray
+
+CELLS = 1 << 22  # probabilities held at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,27 +58,76 @@ def theta_of(doc_topic: CsrMatrix, alpha: FloatArray, rows: slice) -> FloatArray
     return np.asarray(counts / counts.sum(axis=1, keepdims=True))
 
 
-def main_topics(doc_topic: CsrMatrix, alpha: FloatArray, *, block: int = 4096) -> MainTopics:
+def main_topics(doc_topic: CsrMatrix, alpha: FloatArray, *, block: int | None = None) -> MainTopics:
     """Return the most probable topic of each document; ties go to the lower number.
 
     topic is -1 and prob 0 for a document without tokens; margin is the lead over the second topic, 0 where K = 1.
+    block: documents taken at a time, by default as many as have 2²² probabilities.
     """
     n_docs, K = doc_topic.shape
     topic = np.full(n_docs, -1, np.int32)
     prob, margin = np.zeros(n_docs, np.float32), np.zeros(n_docs, np.float32)
-    sizes = np.asarray(doc_topic.sum(axis=1)).ravel()
-    for start in range(0, n_docs, block):
-        rows = slice(start, min(start + block, n_docs))
-        theta = theta_of(doc_topic, alpha, rows)
-        best = theta.argmax(axis=1)
-        at = np.arange(len(theta))
-        top = theta[at, best]
-        theta[at, best] = -1.0
-        full = sizes[rows] > 0
-        topic[rows] = np.where(full, best, -1)
-        prob[rows] = np.where(full, top, 0.0)
-        margin[rows] = np.where(full & (K > 1), top - theta.max(axis=1), 0.0)
+    for rows, weight in _weights(doc_topic, alpha, block):
+        best, total = weight.argmax(axis=1), weight.sum(axis=1)
+        at = np.arange(len(weight))
+        top = weight[at, best]
+        weight[at, best] = 0.0
+        topic[rows] = best
+        prob[rows] = top / total
+        margin[rows] = (top - weight.max(axis=1)) / total if K > 1 else 0.0
     return MainTopics(topic, prob, margin)
+
+
+def order_by_documents(
+    doc_topic: CsrMatrix, alpha: FloatArray, *, given: int = 0, block: int | None = None
+) -> LongArray:
+    """Return the topics (K,) by the documents of which they are the main topic, then by tokens, most first.
+
+    A document whose probability is equally high for several topics belongs to the first of them in this order, so that
+    `main_topics` of the renumbered counts gives these sizes: topic by topic, the one comes next that has most of the documents
+    which no topic before it has. The first `given` topics stay where they are.
+    """
+    K = doc_topic.shape[1]
+    documents, tied = np.zeros(K, np.int64), []
+    for _, weight in _weights(doc_topic, alpha, block):
+        row, topic = np.nonzero(weight == weight.max(axis=1, keepdims=True))
+        times = np.bincount(row, minlength=len(weight))
+        documents += np.bincount(topic, minlength=K)
+        several = times[row] > 1
+        tied += np.split(topic[several], np.cumsum(times[times > 1])[:-1]) if several.any() else []
+    having: dict[int, list[int]] = {}
+    for number, topics in enumerate(tied):
+        for k in topics.tolist():
+            having.setdefault(k, []).append(number)
+    tokens = np.asarray(doc_topic.sum(axis=0)).ravel()
+    left = dict.fromkeys(range(len(tied)))
+    heap = [(-int(documents[k]), -float(tokens[k]), k) for k in range(given, K)]
+    heapify(heap)
+    order: list[int] = []
+    while len(order) < K:
+        if len(order) < given:
+            k = len(order)
+        else:
+            size, _, k = heappop(heap)
+            if -size != documents[k]:  # a topic before it took some of its documents
+                heappush(heap, (-int(documents[k]), -float(tokens[k]), k))
+                continue
+        order.append(k)
+        for number in having.get(k, ()):
+            if number in left:
+                del left[number]
+                documents[tied[number]] -= 1
+    return np.array(order, np.int64)
+
+
+def _weights(doc_topic: CsrMatrix, alpha: FloatArray, block: int | None) -> Iterator[tuple[LongArray, FloatArray]]:
+    """Yield documents that have tokens and their n_dk + α_k (rows, K): proportional to theta, and equal where counts are."""
+    K = doc_topic.shape[1]
+    full = np.flatnonzero(np.asarray(doc_topic.sum(axis=1)).ravel() > 0)
+    step = max(1, CELLS // K) if block is None else block
+    for start in range(0, len(full), step):
+        rows = full[start : start + step]
+        yield rows, doc_topic[rows].toarray() + alpha
 
 
 @dataclass(frozen=True, slots=True)
