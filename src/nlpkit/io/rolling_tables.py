@@ -200,7 +200,7 @@ def read_state(run: Run, options: RollingOptions) -> RollingState:
 
 
 def plain_columns(table: pa.Table) -> pa.Table:
-    """Return a table without the traces of the file it comes from: ids of fields, names of the values of lists.
+    """Return a table without traces of the file it comes from: the names that the values of lists have there.
 
     A column that was read from a run is then written as it was the first time, byte by byte.
     """
