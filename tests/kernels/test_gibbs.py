@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from bisect import bisect
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nlpkit.kernels import gibbs
+from nlpkit.errors import UsageError
+from nlpkit.kernels import gibbs, gibbs_layout
+from nlpkit.topics.lda import sampler as sampler_module
 from nlpkit.topics.lda.sampler import GibbsSampler
 from nlpkit.types import TokenTable
 from tests.reference import gibbs as plain
 from tests.strategies import repeatable
 
 COUNT, TOPIC = 2**32, 2**32 - 1
+NO_WORDS = gibbs.Lists(np.zeros(3, np.int64), np.zeros(2, np.int32), np.zeros(0, np.uint64))  # of two words, no list
 
 
 def table(documents: list[list[int]], n_terms: int) -> TokenTable:
@@ -65,17 +69,31 @@ def lists_of(sampler: GibbsSampler, tokens: TokenTable, frozen: Any) -> list[lis
 
 
 def assert_same_draws(chain: dict[str, Any], sweeps: int = 3) -> None:
-    sampler, slow = GibbsSampler(**chain), plain.PlainSampler(**chain)
+    slow = plain.PlainSampler(**chain)
+    samplers = [GibbsSampler(**chain)]
+    with mock.patch.object(sampler_module, "LISTED_FROM", 1):  # with lists of the topics of rare words too
+        samplers.append(GibbsSampler(**chain))
     for _ in range(sweeps + 1):
-        assert sampler.assignments().tolist() == slow.z.tolist()
-        lists = lists_of(sampler, chain["tokens"], chain.get("frozen"))
-        assert [[k for k, _ in mine] for mine in lists] == slow.lists
-        in_doc = [np.bincount(slow.z[slow.doc == d], slow.units[slow.doc == d], slow.K) for d in range(len(lists))]
-        assert all(n == in_doc[d][k] for d, mine in enumerate(lists) for k, n in mine)
-        counted = slow.frozen | ~slow.fixed[slow.z]
-        assert sampler._n_k.tolist() == np.bincount(slow.z[counted], slow.units[counted], slow.K).tolist()
-        sampler.run(1)
+        for sampler in samplers:
+            assert_same_state(sampler, slow, chain)
+            sampler.run(1)
         slow.run(1)
+
+
+def assert_same_state(sampler: GibbsSampler, slow: Any, chain: dict[str, Any]) -> None:
+    assert sampler.assignments().tolist() == slow.z.tolist()
+    lists = lists_of(sampler, chain["tokens"], chain.get("frozen"))
+    assert [[k for k, _ in mine] for mine in lists] == slow.lists
+    in_doc = [np.bincount(slow.z[slow.doc == d], slow.units[slow.doc == d], slow.K) for d in range(len(lists))]
+    assert all(n == in_doc[d][k] for d, mine in enumerate(lists) for k, n in mine)
+    counted = slow.frozen | ~slow.fixed[slow.z]
+    assert sampler._n_k.tolist() == np.bincount(slow.z[counted], slow.units[counted], slow.K).tolist()
+    start, length, entries = sampler._word_lists
+    for v in np.flatnonzero(np.diff(start)):
+        mine = {int(e) & TOPIC: int(e) // COUNT for e in entries[start[v] : start[v] + length[v]]}
+        tokens = counted & (chain["tokens"].term_ids == v)
+        of_word = np.bincount(slow.z[tokens], slow.units[tokens], slow.K)
+        assert mine == {int(k): int(of_word[k]) for k in np.flatnonzero(of_word)}
 
 
 @settings(repeatable, max_examples=200)
@@ -100,13 +118,10 @@ def test_larger_corpora_are_drawn_as_by_the_plain_sampler(K: int, shards: int) -
     assert_same_draws(chain | {"shards": shards}, sweeps=2)
 
 
-def test_weights_that_are_all_0_are_drawn_as_by_the_plain_sampler() -> None:
-    # alpha so large that no integer weight is left: the last topic
+def test_an_alpha_that_leaves_no_integer_weights_is_refused() -> None:
     chain = {"tokens": table([[0, 1, 0], [1, 1]], 2), "n_topics": 35, "alpha": 1e30, "eta": 0.1, "seed": 1}
-    assert_same_draws(chain, sweeps=2)
-    last = GibbsSampler(**chain)
-    last.run(1)
-    assert last.assignments().tolist() == [34] * 5
+    with pytest.raises(UsageError, match="no document would count"):
+        GibbsSampler(**chain).run(1)
 
 
 # One token, by hand: V = 2, η = 1, α = (1, 2, 3), 2^s = 16. Document 0 has the word 0 in topic 0 and the word 1 in topics
@@ -117,17 +132,17 @@ ENDS, TOPICS = [8, 16, 24, 40, 52], [0, 2, 1, 1, 2]
 
 
 def by_hand() -> Any:
-    word_start, docs = gibbs.sort_by_word(np.array([0, 4, 5]), np.array([0, 1, 1, 1, 0], np.int32), 2)
+    word_start, docs = gibbs_layout.sort_by_word(np.array([0, 4, 5]), np.array([0, 1, 1, 1, 0], np.int32), 2)
     z = np.array([0, 1, 2, 2, 1], np.uint16)  # by word: the word 0 of both documents, then the word 1
-    bounds = gibbs.block_bounds(
+    bounds = gibbs_layout.block_bounds(
         np.array([0, 4, 5]), np.array([0, 1, 1, 1, 0], np.int32), word_start, np.array([0, 1, 2, 2])
     )
     layout = gibbs.Layout(bounds, docs, np.zeros(0, np.uint16))
     lists = gibbs.Lists(np.array([0, 3, 5]), np.zeros(2, np.int32), np.zeros(5, np.uint64))
-    gibbs.fill_lists(layout, lists, z, 2)
+    gibbs_layout.fill_lists(layout, lists, z, 2)
     priors = gibbs.Priors(np.array([1.0, 2.0, 3.0]), 1.0, 2.0, np.ones(3, np.int64), 16.0)
     room = [np.zeros(3, np.int64) for _ in range(5)]
-    room[0][:] = gibbs.topic_totals(layout, z, priors.step)
+    room[0][:] = gibbs_layout.topic_totals(layout, z, priors.step)
     return (
         layout,
         lists,
@@ -143,7 +158,7 @@ def test_one_draw_by_hand() -> None:
         layout, lists, priors, scratch, z = by_hand()
         assert scratch.n_k.tolist() == [1, 2, 2]
         with np.errstate(over="ignore"):
-            moved = gibbs.sample_cell(layout, lists, priors, scratch, z, 0, np.array([0]), np.uint64(key))
+            moved = gibbs.sample_cell(layout, lists, NO_WORDS, priors, scratch, z, 0, np.array([0]), np.uint64(key))
         part = bisect(ENDS, int(plain.uniform(key, 0) * 52))
         new = TOPICS[part]
         seen.add(part)
@@ -189,15 +204,15 @@ def corpora(draw: st.DrawFn) -> tuple[TokenTable, Any]:
 def test_tokens_are_sorted_by_word_and_come_back(drawn: tuple[TokenTable, Any]) -> None:
     tokens, blocks = drawn
     order = np.argsort(tokens.term_ids, kind="stable")
-    word_start, docs = gibbs.sort_by_word(tokens.offsets, tokens.term_ids, tokens.n_terms)
+    word_start, docs = gibbs_layout.sort_by_word(tokens.offsets, tokens.term_ids, tokens.n_terms)
     assert docs.tolist() == plain.documents_of(tokens)[order].tolist()
     assert np.diff(word_start).tolist() == np.bincount(tokens.term_ids, minlength=tokens.n_terms).tolist()
     values = np.arange(len(order), dtype=np.int32)
     placed, back = np.empty_like(values), np.empty_like(values)
-    gibbs.to_word_order(tokens.term_ids, word_start, values, placed)
-    gibbs.to_corpus_order(tokens.term_ids, word_start, placed, back)
+    gibbs_layout.to_word_order(tokens.term_ids, word_start, values, placed)
+    gibbs_layout.to_corpus_order(tokens.term_ids, word_start, placed, back)
     assert (placed.tolist(), back.tolist()) == (order.tolist(), values.tolist())
-    bounds = gibbs.block_bounds(tokens.offsets, tokens.term_ids, word_start, blocks)
+    bounds = gibbs_layout.block_bounds(tokens.offsets, tokens.term_ids, word_start, blocks)
     assert bounds[0].tolist() == word_start[:-1].tolist()
     for v in range(tokens.n_terms):
         for b in range(len(blocks) - 1):
@@ -209,11 +224,11 @@ def test_tokens_are_sorted_by_word_and_come_back(drawn: tuple[TokenTable, Any]) 
 def test_start_topics_keep_what_is_given_and_draw_the_rest_by_place() -> None:
     z = np.empty(5, np.uint16)
     with np.errstate(over="ignore"):
-        gibbs.start_topics(np.array([6, -1, 0, -1, -1], np.int32), np.uint64(3), 7, z)
+        gibbs_layout.start_topics(np.array([6, -1, 0, -1, -1], np.int32), np.uint64(3), 7, z)
     assert z.tolist() == [6, *(6 if i == 0 else 0 if i == 2 else int(7 * plain.uniform(3, i)) for i in range(1, 5))]
     many = np.empty(70_000, np.uint16)
     with np.errstate(over="ignore"):
-        gibbs.start_topics(np.full(len(many), -1, np.int32), np.uint64(1), 7, many)
+        gibbs_layout.start_topics(np.full(len(many), -1, np.int32), np.uint64(1), 7, many)
     # each topic has 10,000 of 70,000: five standard deviations are 463
     assert np.all(np.abs(np.bincount(many, minlength=7) - 10_000) < 463)
 
@@ -225,9 +240,9 @@ def test_totals_and_lists_by_hand(weighted: bool) -> None:
     units = np.array([2, 3, 5, 7, 11], np.uint16) if weighted else np.zeros(0, np.uint16)
     layout = gibbs.Layout(bounds, np.array([0, 0, 1, 2, 0], np.uint32), units)
     z = np.array([1, 0, 1, 1, 1], np.uint16)
-    assert gibbs.topic_totals(layout, z, np.array([1, 0, 1])).tolist() == ([3, 7, 0] if weighted else [1, 1, 0])
+    assert gibbs_layout.topic_totals(layout, z, np.array([1, 0, 1])).tolist() == ([3, 7, 0] if weighted else [1, 1, 0])
     lists = gibbs.Lists(np.array([0, 3, 5, 5]), np.zeros(3, np.int32), np.zeros(5, np.uint64))
-    gibbs.fill_lists(layout, lists, z, 2)
+    gibbs_layout.fill_lists(layout, lists, z, 2)
     assert lists.length.tolist() == [2, 1, 0]
     entries = [(int(entry) & TOPIC, int(entry) // COUNT) for entry in lists.entries]
     assert entries == (

@@ -42,11 +42,14 @@ class Layout(NamedTuple):
 
 
 class Lists(NamedTuple):
-    """Topics of documents: entries[start[d] : start[d] + length[d]], each count << 32 | topic, in no order, counts above 0."""
+    """Topics of documents, or of words: entries[start[r] : start[r] + length[r]], in no order, counts above 0.
 
-    start: np.ndarray  # (D + 1,) int64
-    length: np.ndarray  # (D,) int32
-    entries: np.ndarray  # uint64
+    start (R + 1,) int64; length (R,) int32; entries uint64, each count << 32 | topic. Rows without room are not kept.
+    """
+
+    start: np.ndarray
+    length: np.ndarray
+    entries: np.ndarray
 
 
 class Priors(NamedTuple):
@@ -94,18 +97,21 @@ def uniform(key, counter):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(nogil=True, cache=True)
-def sample_cell(layout, lists, priors, scratch, z, block, words, key):  # type: ignore[no-untyped-def]
-    """Draw a topic for each token of some words (M,) in one document block; z (N,) uint16, lists and n_k follow.
+def sample_cell(layout, lists, word_lists, priors, scratch, z, block, words, key):  # type: ignore[no-untyped-def]
+    """Draw a topic for each token of some words (M,) in one document block; z (N,) uint16, both lists and n_k follow.
 
-    Token i takes the i-th uniform number of the stream `key`. Returns the number of tokens that changed their topic.
+    Token i takes the i-th uniform number of the stream `key`. The counts of a word come from its list, those of a word without
+    one from all its tokens. Returns the number of tokens that changed their topic.
     """
     bounds, docs, units = layout
     start, length, entries = lists
+    word_start, word_length, word_entries = word_lists
     alpha, eta, eta_sum, step, scale = priors
     n_k, n_w, inverse, phi, smooth, blocks, running = scratch
     K = len(n_k)
     last_topic, last_block = np.uint64(K - 1), np.uint64(len(blocks) - 1)
-    one, topic_bits, shift, block_shift = np.uint64(1), np.uint64(0xFFFFFFFF), np.uint64(32), np.uint64(5)
+    one, four, topic_bits = np.uint64(1), np.uint64(4), np.uint64(0xFFFFFFFF)
+    shift, block_shift = np.uint64(32), np.uint64(5)
     ahead, last_token = np.uint64(AHEAD), np.uint64(len(docs) - 1)
     frozen = len(bounds) - 2
     weighted = len(units) > 0
@@ -119,12 +125,19 @@ def sample_cell(layout, lists, priors, scratch, z, block, words, key):  # type: 
         if begin == end:
             continue
         first, thawed, beyond = np.uint64(bounds[0, w]), np.uint64(bounds[frozen, w]), np.uint64(bounds[frozen + 1, w])
-        for i in range(first, thawed):
-            k = np.uint64(z[i])
-            n_w[k] += step[k] * (np.int64(units[i]) if weighted else 1)
-        for i in range(thawed, beyond):
-            n_w[z[i]] += np.int64(units[i]) if weighted else 1
-        many = beyond - first >= np.uint64(K)
+        listed = word_start[w + 1] > word_start[w]
+        row, n_entries = np.uint64(word_start[w]), np.uint64(word_length[w])
+        if listed:
+            for j in range(n_entries):
+                n_w[word_entries[row + j] & topic_bits] = np.int64(word_entries[row + j] >> shift)
+            many = n_entries * four >= np.uint64(K)
+        else:
+            for i in range(first, thawed):
+                k = np.uint64(z[i])
+                n_w[k] += step[k] * (np.int64(units[i]) if weighted else 1)
+            for i in range(thawed, beyond):
+                n_w[z[i]] += np.int64(units[i]) if weighted else 1
+            many = beyond - first >= np.uint64(K)
         if many or stale:
             total = np.int64(0)
             for b in range(len(blocks)):
@@ -136,8 +149,8 @@ def sample_cell(layout, lists, priors, scratch, z, block, words, key):  # type: 
                 blocks[b] = part
                 total += part
         else:
-            for i in range(first, beyond):
-                k = np.uint64(z[i])
+            for i in range(n_entries if listed else beyond - first):
+                k = word_entries[row + i] & topic_bits if listed else np.uint64(z[first + i])
                 phi[k] = np.int64((n_w[k] + eta) * inverse[k])
                 change = np.int64(alpha[k] * phi[k]) - smooth[k]
                 smooth[k] += change
@@ -224,12 +237,31 @@ def sample_cell(layout, lists, priors, scratch, z, block, words, key):  # type: 
             blocks[new >> block_shift] += change
             total += change
 
+        if listed:  # entries that are stored have n_w 0, so that what is left are topics new to the word
+            n_kept = np.uint64(0)
+            for j in range(n_entries):
+                k = word_entries[row + j] & topic_bits
+                running[j] = k
+                if n_w[k] > 0:
+                    word_entries[row + n_kept] = np.uint64(n_w[k]) << shift | k
+                    n_kept += one
+                    n_w[k] = 0
+            for i in range(begin, end):
+                k = np.uint64(z[i])
+                if n_w[k] > 0:
+                    word_entries[row + n_kept] = np.uint64(n_w[k]) << shift | k
+                    n_kept += one
+                    n_w[k] = 0
+            word_length[w] = n_kept
+        elif many:
+            n_w[:] = 0
         stale = many
         if many:
-            n_w[:] = 0
             continue
-        for i in range(first, beyond):
-            k = np.uint64(z[i])
+        n_stored = n_entries if listed else np.uint64(0)
+        from_token, n_tokens = (begin, end - begin) if listed else (first, beyond - first)
+        for i in range(n_stored + n_tokens):
+            k = np.uint64(running[i]) if i < n_stored else np.uint64(z[from_token + i - n_stored])
             n_w[k] = 0
             phi[k] = np.int64(eta * inverse[k])
             change = np.int64(alpha[k] * phi[k]) - smooth[k]
@@ -237,121 +269,3 @@ def sample_cell(layout, lists, priors, scratch, z, block, words, key):  # type: 
             blocks[k >> block_shift] += change
             total += change
     return moved
-
-
-@numba.njit(nogil=True, cache=True)
-def sort_by_word(offsets, term_ids, n_terms):  # type: ignore[no-untyped-def]
-    """Return word_start (V + 1,) int64, docs (N,) uint32 of the tokens sorted by word, and their places (N,) in that order.
-
-    Tokens of one word keep the order of the corpus.
-    """
-    word_start = np.zeros(n_terms + 1, np.int64)
-    for i in range(len(term_ids)):
-        word_start[term_ids[i] + 1] += 1
-    for v in range(n_terms):
-        word_start[v + 1] += word_start[v]
-    free = word_start[:-1].copy()
-    docs = np.empty(len(term_ids), np.uint32)
-    for d in range(len(offsets) - 1):
-        for i in range(offsets[d], offsets[d + 1]):
-            v = term_ids[i]
-            docs[free[v]] = d
-            free[v] += 1
-    return word_start, docs
-
-
-@numba.njit(nogil=True, cache=True)
-def to_word_order(term_ids, word_start, values, out):  # type: ignore[no-untyped-def]
-    """Write values (N,) in corpus order to out (N,) in word order."""
-    free = word_start[:-1].copy()
-    for i in range(len(term_ids)):
-        v = term_ids[i]
-        out[free[v]] = values[i]
-        free[v] += 1
-
-
-@numba.njit(nogil=True, cache=True)
-def to_corpus_order(term_ids, word_start, values, out):  # type: ignore[no-untyped-def]
-    """Write values (N,) in word order to out (N,) in corpus order."""
-    free = word_start[:-1].copy()
-    for i in range(len(term_ids)):
-        v = term_ids[i]
-        out[i] = values[free[v]]
-        free[v] += 1
-
-
-@numba.njit(nogil=True, cache=True)
-def block_bounds(offsets, term_ids, word_start, blocks):  # type: ignore[no-untyped-def]
-    """Return bounds (B + 1, V) uint32 of `Layout` for document blocks (B + 1,): documents blocks[b] : blocks[b + 1]."""
-    n_blocks, n_terms = len(blocks) - 1, len(word_start) - 1
-    bounds = np.empty((n_blocks + 1, n_terms), np.uint32)
-    free = word_start[:-1].copy()
-    for b in range(n_blocks):
-        for v in range(n_terms):
-            bounds[b, v] = free[v]
-        for i in range(offsets[blocks[b]], offsets[blocks[b + 1]]):
-            free[term_ids[i]] += 1
-    for v in range(n_terms):
-        bounds[n_blocks, v] = free[v]
-    return bounds
-
-
-@numba.njit(nogil=True, cache=True)
-def start_topics(given, key, n_topics, z):  # type: ignore[no-untyped-def]
-    """Write topics to z (N,) uint16: given (N,) or (0,), where below 0 or not there drawn, token i by the i-th number of `key`."""
-    for i in range(len(z)):
-        if len(given) and given[i] >= 0:
-            z[i] = given[i]
-        else:
-            z[i] = np.int64(uniform(key, np.uint64(i)) * n_topics)
-
-
-@numba.njit(nogil=True, cache=True)
-def topic_totals(layout, z, step):  # type: ignore[no-untyped-def]
-    """Return n_k (K,) int64 of z (N,): sampled tokens count where step is 1, frozen ones always."""
-    bounds, _, units = layout
-    n_k = np.zeros(len(step), np.int64)
-    frozen = len(bounds) - 2
-    for v in range(bounds.shape[1]):
-        for i in range(bounds[0, v], bounds[frozen + 1, v]):
-            amount = np.int64(units[i]) if len(units) else 1
-            n_k[z[i]] += amount if i >= bounds[frozen, v] else amount * step[z[i]]
-    return n_k
-
-
-@numba.njit(nogil=True, cache=True)
-def fill_lists(layout, lists, z, n_docs_sampled):  # type: ignore[no-untyped-def]
-    """Count the topics of documents into lists, which are empty before."""
-    _, docs, units = layout
-    start, length, entries = lists
-    for i in range(len(z)):
-        d = docs[i]
-        if d >= n_docs_sampled:
-            continue
-        at, n, topic = start[d], length[d], np.uint64(z[i])
-        amount = (np.uint64(units[i]) if len(units) else np.uint64(1)) << np.uint64(COUNT_BITS)
-        for j in range(n):
-            if entries[at + j] & np.uint64(0xFFFFFFFF) == topic:
-                entries[at + j] += amount
-                break
-        else:
-            entries[at + n] = amount | topic
-            length[d] = n + 1
-
-
-@numba.njit(nogil=True, cache=True)
-def read_lists(lists, n_docs):  # type: ignore[no-untyped-def]
-    """Return the counts of the first documents as CSR (n_docs, K): indptr int64, topics int32 ascending, counts int64."""
-    start, length, entries = lists
-    indptr = np.zeros(n_docs + 1, np.int64)
-    for d in range(n_docs):
-        indptr[d + 1] = indptr[d] + length[d]
-    topics = np.empty(indptr[n_docs], np.int32)
-    counts = np.empty(indptr[n_docs], np.int64)
-    for d in range(n_docs):
-        own = entries[start[d] : start[d] + length[d]]
-        order = np.argsort(own & np.uint64(0xFFFFFFFF))
-        for j in range(len(own)):
-            topics[indptr[d] + j] = own[order[j]] & np.uint64(0xFFFFFFFF)
-            counts[indptr[d] + j] = own[order[j]] >> np.uint64(COUNT_BITS)
-    return indptr, topics, counts

@@ -274,10 +274,13 @@ def test_as_many_topics_as_16_bits_hold() -> None:
 
 
 @pytest.mark.parametrize(
-    ("n", "shards"), [(0, 1), (99_999, 1), (100_000, 2), (199_999, 2), (200_000, 4), (400_000, 8), (10**9, 8)]
-)
-def test_shards_of_corpora(n: int, shards: int) -> None:
-    assert shards_for(n) == shards
+    ("n_tokens", "n_terms", "shards"),
+    [
+        (0, 0, 1), (99_999, 10, 1), (100_000, 10, 2), (400_000, 10, 8), (10**9, 10, 16), (10**6, 30_000, 2), (10**6, 10**6, 1),
+    ],
+)  # fmt: skip
+def test_shards_of_corpora(n_tokens: int, n_terms: int, shards: int) -> None:
+    assert shards_for(n_tokens, n_terms) == shards
 
 
 # --- what is given ------------------------------------------------------------------------------------------------------

@@ -12,17 +12,19 @@ import numpy as np
 from scipy import sparse
 
 from nlpkit.errors import UsageError
-from nlpkit.kernels import gibbs
+from nlpkit.kernels import gibbs, gibbs_layout
 from nlpkit.kernels.topic_counts import count_topics
 from nlpkit.topics.lda.likelihood import dirichlet_multinomial
 from nlpkit.types import BoolArray, CsrMatrix, FloatArray, IntArray, LongArray, TokenTable
 
 MAX_TOPICS = 65_535  # topics of tokens are stored in 16 bits
 MAX_TOKENS = 2**32 - 1
-MAX_DOC_UNITS = 2**32 - 1  # counts of a document have 32 bits
+MAX_UNITS = 2**32 - 1  # counts in lists have 32 bits
+LISTED_FROM = 16  # tokens, from which on a word keeps a list of its topics
 UNIT = 256  # units of a token of weight 1 when tokens have weights
 TOKENS_PER_SHARD = 50_000
-MAX_SHARDS = 8
+TOKENS_OF_A_WORD = 16  # on average in a shard: each visit of a word costs as much as a few draws
+MAX_SHARDS = 16
 SCALE_BITS, LEAST_BITS = 48, 20  # of integer weights
 
 
@@ -40,7 +42,7 @@ class GibbsSampler:
         eta: prior of the words in a topic, each.
         seed: of the random streams.
         threads: cells of the grid sampled at the same time.
-        shards: P; by default 1 for corpora under 100,000 tokens, then 2, 4 and from 400,000 tokens 8.
+        shards: P; by default see `shards_for`: 1 for corpora under 100,000 tokens.
         assignments: (N,) topic of each token to start from, -1 where drawn at random.
         frozen: (D,) documents whose tokens count but keep their topics, which must be given.
         fixed: (K,) topics whose word counts are those of the frozen documents alone.
@@ -78,7 +80,7 @@ class GibbsSampler:
             if values is not None and np.shape(values) != (n,):
                 raise UsageError(f"{name} must be {n:,} values, found {np.shape(values)}")
         self.n_topics, self.seed, self.threads, self.sweep = n_topics, int(seed), threads, 0
-        wanted = shards_for(len(tokens.term_ids)) if shards is None else shards
+        wanted = shards_for(len(tokens.term_ids), tokens.n_terms) if shards is None else shards
         self.shards = max(1, min(wanted, tokens.n_docs))
         self._tokens = tokens
         self._unit = 1 if weights is None else UNIT
@@ -119,7 +121,9 @@ class GibbsSampler:
             scratch.n_k[:] = self._n_k
             words = self._words[(block + turn) % self.shards]
             with np.errstate(over="ignore"):  # hashes wrap around, which NumPy tells of where kernels are not compiled
-                gibbs.sample_cell(self._layout, self._lists, priors, scratch, self._z, block, words, key)
+                gibbs.sample_cell(
+                    self._layout, self._lists, self._word_lists, priors, scratch, self._z, block, words, key
+                )
 
         if pool is None:
             for block in range(self.shards):
@@ -131,7 +135,7 @@ class GibbsSampler:
     def assignments(self) -> IntArray:
         """Return the topic of each token (N,) int32, in the order of `tokens.term_ids`."""
         out = np.empty(len(self._z), np.int32)
-        gibbs.to_corpus_order(self._term_ids, self._word_start, self._z, out)
+        gibbs_layout.to_corpus_order(self._term_ids, self._word_start, self._z, out)
         return out if self._order is None else self._given_order(out)
 
     def topic_term(self) -> CsrMatrix:
@@ -166,7 +170,7 @@ class GibbsSampler:
         """Return n_kv (K, V) of the frozen documents."""
         thawed = self._offsets[np.count_nonzero(~self._frozen)]
         z = np.empty(len(self._z), np.int32)
-        gibbs.to_corpus_order(self._term_ids, self._word_start, self._z, z)
+        gibbs_layout.to_corpus_order(self._term_ids, self._word_start, self._z, z)
         amount = np.ones(len(z)) if self._units is None else self._internal_order(self._units) / UNIT
         places = (z[thawed:], self._term_ids[thawed:])
         return sparse.coo_array((amount[thawed:], places), shape=(self.n_topics, self._tokens.n_terms)).tocsr()
@@ -188,7 +192,7 @@ class GibbsSampler:
     def _sampled_documents(self) -> CsrMatrix:
         """Return n_dk of the documents that are sampled, in their order among them."""
         n_docs = int(np.count_nonzero(~self._frozen))
-        return self._as_matrix(gibbs.read_lists(self._lists, n_docs), n_docs)
+        return self._as_matrix(gibbs_layout.read_lists(self._lists, n_docs), n_docs)
 
     def state(self) -> dict[str, np.ndarray]:
         """Return the arrays from which `restore` goes on to the same bytes; the priors and `sweep` are not in it."""
@@ -205,8 +209,14 @@ class GibbsSampler:
             raise UsageError("the saved state belongs to another corpus or another number of topics")
         for name, values in mine.items():
             values[:] = state[name]
-        self._n_k = gibbs.topic_totals(self._layout, self._z, np.where(self._fixed, 0, 1))
+        self._count_words()
         self.sweep = sweep
+
+    def _count_words(self) -> None:
+        step = np.where(self._fixed, 0, 1)
+        self._n_k = gibbs_layout.topic_totals(self._layout, self._z, step)
+        self._word_lists.length[:] = 0
+        gibbs_layout.fill_word_lists(self._layout, self._word_lists, self._z, step)
 
     @property
     def n_tokens(self) -> int:
@@ -232,11 +242,11 @@ class GibbsSampler:
             (tokens.offsets, tokens.term_ids) if self._order is None else _reordered(tokens, self._order)
         )
         self._offsets, self._term_ids = offsets, term_ids
-        self._word_start, docs = gibbs.sort_by_word(offsets, term_ids, tokens.n_terms)
+        self._word_start, docs = gibbs_layout.sort_by_word(offsets, term_ids, tokens.n_terms)
         thawed = int(np.count_nonzero(~self._frozen))
         cuts = np.searchsorted(offsets, np.linspace(0, offsets[thawed], P + 1)[1:-1])
         blocks = np.concatenate([[0], np.minimum(cuts, thawed), [thawed, tokens.n_docs]]).astype(np.int64)
-        bounds = gibbs.block_bounds(offsets, term_ids, self._word_start, blocks)
+        bounds = gibbs_layout.block_bounds(offsets, term_ids, self._word_start, blocks)
         steps = np.searchsorted(self._word_start, np.linspace(0, len(term_ids), P + 1)[1:-1])
         ends = np.concatenate([[0], np.minimum(steps, tokens.n_terms), [tokens.n_terms]])
         self._words = [np.arange(a, max(a, b)) for a, b in pairwise(ends)]
@@ -244,11 +254,12 @@ class GibbsSampler:
         units = np.zeros(0, np.uint16)
         if self._units is not None:
             units = np.empty(len(term_ids), np.uint16)
-            gibbs.to_word_order(term_ids, self._word_start, self._internal_order(self._units), units)
+            gibbs_layout.to_word_order(term_ids, self._word_start, self._internal_order(self._units), units)
         self._layout = gibbs.Layout(bounds, docs, units)
+        self._word_lists = self._room_for_words(units)
         lengths = np.diff(offsets)
         self._doc_units = lengths if self._units is None else np.bincount(docs, units, tokens.n_docs)
-        if self._doc_units.max(initial=0) > MAX_DOC_UNITS:
+        if self._doc_units.max(initial=0) > MAX_UNITS:
             raise UsageError(
                 f"a document with the weight of {self._doc_units.max() / self._unit:,.0f} tokens is too large; split it, or "
                 "give the tokens less weight"
@@ -256,6 +267,17 @@ class GibbsSampler:
         room = np.where(np.arange(tokens.n_docs) < thawed, np.minimum(lengths + 1, self.n_topics), 0)
         start = np.concatenate([[0], np.cumsum(room)]).astype(np.int64)
         self._lists = gibbs.Lists(start, np.zeros(tokens.n_docs, np.int32), np.zeros(int(start[-1]), np.uint64))
+
+    def _room_for_words(self, units: np.ndarray) -> gibbs.Lists:
+        """Return empty lists for the frequent words; with one shard, which counts the tokens of a word once a sweep, for none."""
+        lengths = np.diff(self._word_start)
+        weights = lengths
+        if len(units):
+            weights = np.diff(np.concatenate([[0], np.cumsum(units, dtype=np.int64)])[self._word_start])
+        kept = (lengths >= LISTED_FROM) & (weights < MAX_UNITS) & (self.shards > 1)
+        room = np.where(kept, np.minimum(lengths, self.n_topics), 0)
+        start = np.concatenate([[0], np.cumsum(room)]).astype(np.int64)
+        return gibbs.Lists(start, np.zeros(len(lengths), np.int32), np.zeros(int(start[-1]), np.uint64))
 
     def _start(self, assignments: IntArray | None) -> None:
         tokens, K = self._tokens, self.n_topics
@@ -271,14 +293,14 @@ class GibbsSampler:
             if placed[self._offsets[thawed] :].min(initial=0) < 0:
                 raise UsageError("frozen documents need the topics of their tokens")
             given = np.empty(len(placed), np.int32)
-            gibbs.to_word_order(self._term_ids, self._word_start, placed, given)
+            gibbs_layout.to_word_order(self._term_ids, self._word_start, placed, given)
         elif thawed < tokens.n_docs:
             raise UsageError("frozen documents need the topics of their tokens")
         self._z = np.empty(len(tokens.term_ids), np.uint16)
         with np.errstate(over="ignore"):
-            gibbs.start_topics(given, np.uint64(stream_key(self.seed, "start")), K, self._z)
-        gibbs.fill_lists(self._layout, self._lists, self._z, thawed)
-        self._n_k = gibbs.topic_totals(self._layout, self._z, np.where(self._fixed, 0, 1))
+            gibbs_layout.start_topics(given, np.uint64(stream_key(self.seed, "start")), K, self._z)
+        gibbs_layout.fill_lists(self._layout, self._lists, self._z, thawed)
+        self._count_words()
 
     def _internal_order(self, values: Any) -> Any:
         return values if self._order is None else values[_token_order(self._tokens, self._order)]
@@ -295,9 +317,10 @@ class GibbsSampler:
         return sparse.csr_array((data, topics, indptr), shape=(rows, self.n_topics))
 
 
-def shards_for(n_tokens: int) -> int:
-    """Return the number of shards P for a corpus: a power of two, at least 50,000 tokens each, at most 8."""
-    return 1 << min(MAX_SHARDS.bit_length() - 1, max(n_tokens // TOKENS_PER_SHARD, 1).bit_length() - 1)
+def shards_for(n_tokens: int, n_terms: int) -> int:
+    """Return P for a corpus: a power of two up to 16, a shard having 50,000 tokens and 16 of each term on average."""
+    most = min(MAX_SHARDS, n_tokens // TOKENS_PER_SHARD, n_tokens // (TOKENS_OF_A_WORD * max(n_terms, 1)))
+    return 1 << (max(most, 1).bit_length() - 1)
 
 
 def stream_key(seed: int, *parts: int | str) -> int:

@@ -1,0 +1,147 @@
+"""Tokens laid out for Gibbs sampling word by word, and the counts a chain starts from."""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+
+from nlpkit.kernels.gibbs import COUNT_BITS, uniform
+
+
+@numba.njit(nogil=True, cache=True)
+def sort_by_word(offsets, term_ids, n_terms):  # type: ignore[no-untyped-def]
+    """Return word_start (V + 1,) int64, docs (N,) uint32 of the tokens sorted by word, and their places (N,) in that order.
+
+    Tokens of one word keep the order of the corpus.
+    """
+    word_start = np.zeros(n_terms + 1, np.int64)
+    for i in range(len(term_ids)):
+        word_start[term_ids[i] + 1] += 1
+    for v in range(n_terms):
+        word_start[v + 1] += word_start[v]
+    free = word_start[:-1].copy()
+    docs = np.empty(len(term_ids), np.uint32)
+    for d in range(len(offsets) - 1):
+        for i in range(offsets[d], offsets[d + 1]):
+            v = term_ids[i]
+            docs[free[v]] = d
+            free[v] += 1
+    return word_start, docs
+
+
+@numba.njit(nogil=True, cache=True)
+def to_word_order(term_ids, word_start, values, out):  # type: ignore[no-untyped-def]
+    """Write values (N,) in corpus order to out (N,) in word order."""
+    free = word_start[:-1].copy()
+    for i in range(len(term_ids)):
+        v = term_ids[i]
+        out[free[v]] = values[i]
+        free[v] += 1
+
+
+@numba.njit(nogil=True, cache=True)
+def to_corpus_order(term_ids, word_start, values, out):  # type: ignore[no-untyped-def]
+    """Write values (N,) in word order to out (N,) in corpus order."""
+    free = word_start[:-1].copy()
+    for i in range(len(term_ids)):
+        v = term_ids[i]
+        out[i] = values[free[v]]
+        free[v] += 1
+
+
+@numba.njit(nogil=True, cache=True)
+def block_bounds(offsets, term_ids, word_start, blocks):  # type: ignore[no-untyped-def]
+    """Return bounds (B + 1, V) uint32 of `Layout` for document blocks (B + 1,): documents blocks[b] : blocks[b + 1]."""
+    n_blocks, n_terms = len(blocks) - 1, len(word_start) - 1
+    bounds = np.empty((n_blocks + 1, n_terms), np.uint32)
+    free = word_start[:-1].copy()
+    for b in range(n_blocks):
+        for v in range(n_terms):
+            bounds[b, v] = free[v]
+        for i in range(offsets[blocks[b]], offsets[blocks[b + 1]]):
+            free[term_ids[i]] += 1
+    for v in range(n_terms):
+        bounds[n_blocks, v] = free[v]
+    return bounds
+
+
+@numba.njit(nogil=True, cache=True)
+def start_topics(given, key, n_topics, z):  # type: ignore[no-untyped-def]
+    """Write topics to z (N,) uint16: given (N,) or (0,), where below 0 or not there drawn, token i by the i-th number of `key`."""
+    for i in range(len(z)):
+        if len(given) and given[i] >= 0:
+            z[i] = given[i]
+        else:
+            z[i] = np.int64(uniform(key, np.uint64(i)) * n_topics)
+
+
+@numba.njit(nogil=True, cache=True)
+def topic_totals(layout, z, step):  # type: ignore[no-untyped-def]
+    """Return n_k (K,) int64 of z (N,): sampled tokens count where step is 1, frozen ones always."""
+    bounds, _, units = layout
+    n_k = np.zeros(len(step), np.int64)
+    frozen = len(bounds) - 2
+    for v in range(bounds.shape[1]):
+        for i in range(bounds[0, v], bounds[frozen + 1, v]):
+            amount = np.int64(units[i]) if len(units) else 1
+            n_k[z[i]] += amount if i >= bounds[frozen, v] else amount * step[z[i]]
+    return n_k
+
+
+@numba.njit(nogil=True, cache=True)
+def fill_lists(layout, lists, z, n_docs_sampled):  # type: ignore[no-untyped-def]
+    """Count the topics of documents into lists, which are empty before."""
+    _, docs, units = layout
+    start, length, entries = lists
+    for i in range(len(z)):
+        d = docs[i]
+        if d >= n_docs_sampled:
+            continue
+        at, n, topic = start[d], length[d], np.uint64(z[i])
+        amount = (np.uint64(units[i]) if len(units) else np.uint64(1)) << np.uint64(COUNT_BITS)
+        for j in range(n):
+            if entries[at + j] & np.uint64(0xFFFFFFFF) == topic:
+                entries[at + j] += amount
+                break
+        else:
+            entries[at + n] = amount | topic
+            length[d] = n + 1
+
+
+@numba.njit(nogil=True, cache=True)
+def fill_word_lists(layout, word_lists, z, step):  # type: ignore[no-untyped-def]
+    """Count the topics of the words that have room into their lists, which are empty before; step as in `Priors`."""
+    bounds, _, units = layout
+    start, length, entries = word_lists
+    frozen = len(bounds) - 2
+    counts = np.zeros(len(step), np.int64)
+    for v in range(bounds.shape[1]):
+        if start[v + 1] == start[v]:
+            continue
+        for i in range(bounds[0, v], bounds[frozen + 1, v]):
+            amount = np.int64(units[i]) if len(units) else 1
+            counts[z[i]] += amount if i >= bounds[frozen, v] else amount * step[z[i]]
+        for i in range(bounds[0, v], bounds[frozen + 1, v]):
+            k = z[i]
+            if counts[k] > 0:
+                entries[start[v] + length[v]] = np.uint64(counts[k]) << np.uint64(COUNT_BITS) | np.uint64(k)
+                length[v] += 1
+                counts[k] = 0
+
+
+@numba.njit(nogil=True, cache=True)
+def read_lists(lists, n_docs):  # type: ignore[no-untyped-def]
+    """Return the counts of the first documents as CSR (n_docs, K): indptr int64, topics int32 ascending, counts int64."""
+    start, length, entries = lists
+    indptr = np.zeros(n_docs + 1, np.int64)
+    for d in range(n_docs):
+        indptr[d + 1] = indptr[d] + length[d]
+    topics = np.empty(indptr[n_docs], np.int32)
+    counts = np.empty(indptr[n_docs], np.int64)
+    for d in range(n_docs):
+        own = entries[start[d] : start[d] + length[d]]
+        order = np.argsort(own & np.uint64(0xFFFFFFFF))
+        for j in range(len(own)):
+            topics[indptr[d] + j] = own[order[j]] & np.uint64(0xFFFFFFFF)
+            counts[indptr[d] + j] = own[order[j]] >> np.uint64(COUNT_BITS)
+    return indptr, topics, counts
