@@ -82,6 +82,7 @@ def test_a_planted_change_is_found(run: Path) -> None:
     assert set(changed[0]["words"]) <= {*RIVERS, *DROUGHT}
     assert len(set(changed[0]["words"]) & set(DROUGHT)) >= 5
     assert len(changed[0]["impacts"]) == len(changed[0]["words"])
+    assert changed[0]["rose"] == [word in DROUGHT for word in changed[0]["words"]]
     assert changed[0]["impacts"] == sorted(changed[0]["impacts"])
     assert changed[0]["impacts"][-1] < 0
     assert [(row["chunk"], row["topic"]) for row in tests] == [(t, k) for t in range(1, 7) for k in range(2)]
@@ -726,12 +727,16 @@ def test_long_tables_are_shortened(capsys: pytest.CaptureFixture[str]) -> None:
         str(i) for i in (*range(15), *range(85, 100))
     ]
     test = {"topic": 0, "start_date": date(2020, 1, 1), "similarity": 0.1, "threshold": 0.2, "changed": True}
-    show_changes([{"chunk": i, **test, "words": ["river"] * 9} for i in range(33)], ["rivers"], ChangeOptions())
+    show_changes(
+        [{"chunk": i, **test, "words": ["river"] * 9, "rose": [True, False] * 4 + [True]} for i in range(33)],
+        ["rivers"],
+        ChangeOptions(),
+    )
     out = capsys.readouterr().out
     assert "Changes: 33 in 33 tests" in out
     assert "(3 later ones are in changes.parquet)" in out
-    assert "river river river river river river\n" in out
-    show_changes([{**test, "chunk": 1, "changed": False, "words": []}], ["rivers"], ChangeOptions())
+    assert "+river −river +river −river +river −river\n" in out
+    show_changes([{**test, "chunk": 1, "changed": False, "words": [], "rose": []}], ["rivers"], ChangeOptions())
     assert "No topic changed in any chunk (1 test; level 0.01" in capsys.readouterr().out
 
 

@@ -144,13 +144,16 @@ def test_shares_and_changes_under_the_numbers_of_the_run() -> None:
     span = np.array([[0, 0, 0], [1, 0, 1], [2, 1, 1]], np.int32)
     threshold = np.where(span > 0, 0.5, np.nan)
     found = Changes(similarity, threshold, span, (Change(2, 1, 1, 0.1, 0.5, (2, 0), (-0.3, -0.1)),))
-    rows = changes_table(chunks, found, ("a", "b", "c"), order).to_pylist()
+    # words of topic 2 of the chain: c has 2 of 4 tokens in chunk 1, 1 of 4 before; a has 1 of 4, and 1 of 4
+    counts = [sparse.csr_array(np.array([[0] * 3, [0] * 3, row])) for row in ([1, 2, 1], [1, 1, 2], [9, 9, 9])]
+    rows = changes_table(chunks, found, counts, ("a", "b", "c"), order).to_pylist()
     assert [(r["chunk"], r["topic"], r["similarity"], r["span"]) for r in rows] == [
         (1, 0, 0.1, 1), (1, 1, 0.9, 1), (2, 0, 0.6, 1), (2, 1, 0.8, 2), (2, 2, 0.7, 1),
     ]  # fmt: skip
     assert [r["changed"] for r in rows] == [True, False, False, False, False]
     assert rows[0]["words"] == ["c", "a"]
     assert rows[0]["impacts"] == [-0.3, -0.1]
+    assert rows[0]["rose"] == [True, False]
     assert rows[1]["words"] == rows[1]["impacts"] == []
     assert rows[0]["start_date"] == date(2020, 2, 1)
 

@@ -237,7 +237,7 @@ def _add_tables(more: Results, rolled: Rolled, found: LdaFit, alpha: FloatArray,
     more.tables |= {
         "chunks": chunks_table(chunks),
         "topic_shares": shares,
-        "changes": changes_table(chunks, changes, state.terms, found.order),
+        "changes": changes_table(chunks, changes, counts, state.terms, found.order),
     }
     more.results |= {
         "chunks": len(chunks),

@@ -232,6 +232,10 @@ def _fitted(name: str) -> str:
     return set_cell_size(name, NAME_WIDTH)
 
 
+def _signed(words: Sequence[str], rose: Sequence[bool]) -> str:
+    return " ".join(f"{'+' if more else '−'}{word}" for word, more in zip(words, rose, strict=False))
+
+
 def show_changes(tests: Sequence[dict[str, Any]], names: Sequence[str], options: ChangeOptions) -> None:
     """Print the changes found, earliest first."""
     found = sorted((row for row in tests if row["changed"]), key=lambda row: (row["chunk"], row["topic"]))
@@ -245,12 +249,12 @@ def show_changes(tests: Sequence[dict[str, Any]], names: Sequence[str], options:
             str(row["topic"]),
             names[row["topic"]],
             f"{row['similarity']:.3f} < {row['threshold']:.3f}",
-            " ".join(row["words"][:WORDS_SHOWN]),
+            _signed(row["words"][:WORDS_SHOWN], row["rose"]),
         ]
         for row in found[:CHANGES_SHOWN]
     ]
     title = f"Changes: {len(found)} in {console.counted(len(tests), 'test')} ({how})"
-    columns = ["chunk from", "topic", "name", "similarity", "words that drove it"]
+    columns = ["chunk from", "topic", "name", "similarity", "words that drove it: + more, − less"]
     console.table(columns, rows, right=["topic"], title=title)
     if len(found) > CHANGES_SHOWN:
         console.out(f"({len(found) - CHANGES_SHOWN} later ones are in changes.parquet)")

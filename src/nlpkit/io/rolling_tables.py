@@ -20,7 +20,7 @@ from scipy import sparse
 from nlpkit.errors import InputError
 from nlpkit.io.documents import token_table, tokens_column
 from nlpkit.io.runs import REPRESENTATIVE_CHARS, Run
-from nlpkit.topics.lda.changes import Changes
+from nlpkit.topics.lda.changes import Change, Changes
 from nlpkit.topics.lda.chunks import Chunk
 from nlpkit.topics.lda.describe import REPRESENTATIVES, typical_documents
 from nlpkit.topics.lda.growth import own_terms
@@ -80,8 +80,17 @@ def shares_table(
     return pa.table(columns)
 
 
-def changes_table(chunks: Sequence[Chunk], found: Changes, terms: Sequence[str], order: LongArray) -> pa.Table:
-    """Return one row for each topic in each chunk that was tested, and the words that drove a change where one was found."""
+def changes_table(
+    chunks: Sequence[Chunk], found: Changes, counts: Sequence[CsrMatrix], terms: Sequence[str], order: LongArray
+) -> pa.Table:
+    """Return one row for each topic in each chunk that was tested.
+
+    Where a change was found: the words that drove it, their impacts, and whether the topic has more of them than before.
+
+    Args:
+        counts: (K, V) of each chunk, from which the changes were found, topics under the numbers of the chain.
+        order: (K,) number in the chain of each topic of the run.
+    """
     numbers = np.empty(len(order), np.int64)
     numbers[order] = np.arange(len(order))
     words = {(c.chunk, int(numbers[c.topic])): c for c in found.found}
@@ -100,8 +109,18 @@ def changes_table(chunks: Sequence[Chunk], found: Changes, terms: Sequence[str],
             "span": pa.array(found.span[at], pa.int32()),
             "words": pa.array([[terms[v] for v in c.term_ids] if c else [] for c in drove], pa.list_(pa.string())),
             "impacts": pa.array([list(c.impacts) if c else [] for c in drove], pa.list_(pa.float64())),
+            "rose": pa.array([_rose(counts, c) if c else [] for c in drove], pa.list_(pa.bool_())),
         }
     )
+
+
+def _rose(counts: Sequence[CsrMatrix], change: Change) -> list[bool]:
+    """Whether the share of each word of a change in its topic is larger than in the chunks it was compared with."""
+    before = [t for t in range(change.chunk) if counts[t].nnz][-change.span :]
+    now = counts[change.chunk][[change.topic]].toarray()[0]
+    past = sum(counts[t][[change.topic]].toarray()[0] for t in before)
+    words = list(change.term_ids)
+    return [bool(more) for more in now[words] * past.sum() > past[words] * now.sum()]
 
 
 def state_tables(state: RollingState, places: LongArray, texts: Mapping[int, str]) -> dict[str, pa.Table]:
