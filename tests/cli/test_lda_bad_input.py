@@ -1,0 +1,389 @@
+"""nlpkit lda-gibbs on what it cannot fit, or only just; and chains that are killed, interrupted and gone on with."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nlpkit.topics.lda import fit
+from nlpkit.topics.lda.sampler import GibbsSampler
+from tests.cli.conftest import files, nlpkit_process, planted_rows, read, run_cli, topics_of, write_jsonl
+
+CHAIN = ["--k", "4", "--sweeps", "60"]
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    """The planted documents as raw text."""
+    rows = [{k: v for k, v in row.items() if k != "embedding"} for row in planted_rows()]
+    return write_jsonl(tmp_path / "x.jsonl", rows)
+
+
+def manifest(run: Path | str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((Path(run) / "manifest.json").read_text(encoding="utf-8"))
+    return found
+
+
+def contents(run: Path | str) -> dict[str, bytes]:
+    return {name: data for name, data in files(Path(run)).items() if name != "manifest.json"}
+
+
+def names() -> list[str]:
+    return sorted(p.name for p in Path().iterdir())
+
+
+# ---------------------------------------------------------------- options
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        (["--k", "0"], 2, "--k 0: a model has from 1 to 65,535 topics"),
+        (["--k", "0", "--alpha-sum", "1"], 2, "--k 0: a model has from 1 to 65,535 topics"),
+        (["--k", "70000"], 2, "--k 70000: a model has from 1 to 65,535 topics"),
+        (["--alpha", "0"], 2, "--alpha must be above 0, got 0"),
+        (["--alpha", "-1"], 2, "--alpha must be above 0, got -1"),
+        (["--alpha", "nan"], 2, "--alpha must be above 0, got nan"),
+        (["--alpha", "inf"], 2, "--alpha must be above 0, got inf"),
+        (["--alpha-sum", "0"], 2, "--alpha-sum must be above 0, got 0"),
+        (["--eta", "0"], 2, "--eta must be above 0, got 0"),
+        (["--beta", "-0.1"], 2, "--eta must be above 0, got -0.1"),
+        (["--alpha", "0.1", "--alpha-sum", "1"], 2, "--alpha is each, --alpha-sum the sum of all; give one of them"),
+        (["--alpha", "x"], 2, "invalid value for '--alpha'"),
+        (["--sweeps", "0"], 2, "invalid value for '--sweeps' / '--iterations'"),
+        (["--shards", "0"], 2, "invalid value for '--shards'"),
+        (["--top-terms", "0"], 2, "invalid value for '--top-terms'"),
+        (["--relevance-lambda", "1.5"], 2, "invalid value for '--relevance-lambda'"),
+        (["--optimize-eta"], 2, "--optimize-eta needs to know how often: add --optimize-interval 10"),
+        (["--estimate", "median"], 2, "last, mean, best, not 'median'"),
+        (["--estimate", "mean", "--burn-in", "60"], 2, "no state is left for the mean of the chain: burn-in 60"),
+        (["--estimate", "mean", "--thin", "31"], 2, "no state is left for the mean of the chain: burn-in 30, thinning 31"),
+        (["--early-stop", "-1"], 2, "the early stop is a share from 0 to 1, such as 1e-4, got -1"),
+        (["--term-weights", "tf"], 2, "--term-weights is one, idf or pmi, not 'tf'"),
+        (["--prototype", "1"], 2, "invalid value for '--prototype'"),
+        (["--prototype", "2", "--similarity", "x"], 2, "--similarity is one of jaccard, cosine, jensen-shannon, rbo, not 'x'"),
+        (["--prototype", "2", "--resume"], 2, "--resume and --prototype do not go together"),
+        (["--prototype", "2", "--checkpoint-every", "5"], 2, "--checkpoint-every and --prototype do not go together"),
+        (["--prototype", "2", "--early-stop", "0.1"], 2, "--early-stop and --prototype do not go together"),
+        (["--prototype", "2", "--optimize-interval", "5"], 2, "--optimize-interval and --prototype do not go together"),
+        (["--fixed-topics", "nowhere"], 3, "run directory nowhere does not exist"),
+        (["--fixed-topics", "."], 3, "is not a run directory (no manifest.json)"),
+        (["--seed-words", "nowhere.toml"], 3, "seed words nowhere.toml: cannot be opened (No such file or directory)"),
+        (["--save-state", "no/where.gz"], 3, "the directory no does not exist"),
+        (["--save-pyldavis", "x.jsonl"], 2, "output x.jsonl exists; give --force to replace it"),
+        (["--text-col", "txt"], 3, "x.jsonl has no column 'txt' (found: id, text, label, date, n); did you mean 'text'?"),
+        (["--from-mallet"], 3, "x.jsonl has no line '#alpha : …' before its tokens, as a MALLET state has"),
+        (["--estimat", "last"], 2, "no such option: --estimat"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_meant(words: list[str], code: int, says: str, corpus: Path) -> None:
+    assert says in run_cli("lda-gibbs", corpus.name, *CHAIN, *words, "-o", "run", code=code).error()
+    assert names() == ["x.jsonl"]
+
+
+def test_where_a_run_cannot_go(corpus: Path) -> None:
+    def says(*words: Any, code: int = 2) -> str:
+        return run_cli("lda-gibbs", corpus, *CHAIN, *words, code=code).error()
+
+    assert "a run is a directory and cannot go to stdout; give -o run/, or --json" in says("-o", "-")
+    assert "the directory no does not exist; create it with: mkdir -p no" in says("-o", "no/run", code=3)
+    assert "output x.jsonl is a file, a directory was needed" in says("-o", "x.jsonl", "--force")
+    Path("mine").mkdir()
+    Path("mine/notes.txt").write_text("mine")
+    assert "output mine exists; give --force to replace it, or another -o" in says("-o", "mine")
+    assert "nlpkit did not write" in says("-o", "mine", "--force")
+    assert Path("mine/notes.txt").read_text() == "mine"
+
+
+def test_an_existing_run_is_replaced_whole_or_not(corpus: Path) -> None:
+    run_cli("lda-gibbs", corpus, *CHAIN, "--save-assignments", "-q", "-o", "run")
+    before = files(Path("run"))
+    assert "output run exists" in run_cli("lda-gibbs", corpus, *CHAIN, "-o", "run", code=2).error()
+    run_cli("lda-gibbs", "nowhere.jsonl", *CHAIN, "-f", "-o", "run", code=3)
+    assert files(Path("run")) == before
+    run_cli("lda-gibbs", corpus, *CHAIN, "--k", "3", "-f", "-q", "-o", "run")
+    assert not Path("run/assignments.parquet").exists()
+    assert manifest("run")["results"]["n_topics"] == 3
+
+
+def test_options_of_a_fit_mean_nothing_to_a_state_of_mallet(corpus: Path) -> None:
+    run_cli("lda-gibbs", corpus, *CHAIN, "--save-state", "s.gz", "-q", "-o", "one")
+    done = run_cli("lda-gibbs", "s.gz", "--from-mallet", "--k", "9", "-o", "two")
+    assert "warning: options of a fit (--k, --sweeps, --seed-words …) mean nothing with --from-mallet" in done.err
+    assert manifest("two")["results"]["n_topics"] == 4
+    assert "warning" not in run_cli("lda-gibbs", "s.gz", "--from-mallet", "-f", "-o", "two").err
+    for inputs in (["-"], ["s.gz", "s.gz"]):
+        says = run_cli("lda-gibbs", *inputs, "--from-mallet", "-o", "three", code=2).error()
+        assert "--from-mallet makes a run of one file" in says
+    assert "no.gz: cannot be opened" in run_cli("lda-gibbs", "no.gz", "--from-mallet", "-o", "three", code=3).error()
+    words = ["--from-mallet", "--save-state", "s.gz", "-o", "three"]
+    assert "output s.gz exists" in run_cli("lda-gibbs", "s.gz", *words, code=2).error()
+    assert not Path("three").exists()
+
+
+# ---------------------------------------------------------------- the plan
+
+
+def test_the_plan(corpus: Path) -> None:
+    found = run_cli("lda-gibbs", corpus, "--k", "4", "--dry-run", "--json", "-o", "run").json()
+    assert found["rows"] == 120
+    assert found["tokens_about"] > 0
+    done = run_cli("lda-gibbs", corpus, "--k", "4", "--dry-run")
+    assert done.err.endswith("dry run: nothing was written\n")
+    assert names() == ["x.jsonl"]
+
+
+def test_the_plan_tells_of_sweeps(corpus: Path) -> None:
+    rows = [{"text": "river bridge water boat flood bank " * 4000} for _ in range(10)]
+    write_jsonl(corpus, rows)
+    few, many = (
+        run_cli("lda-gibbs", corpus, *["--k", "4", "--sweeps", n], "--dry-run", "--json").json()["seconds_about"]
+        for n in (100, 10_000)
+    )
+    assert many > 50
+    assert few < many / 20
+
+
+def test_the_plan_of_a_state(corpus: Path) -> None:
+    run_cli("lda-gibbs", corpus, *CHAIN, "--save-state", "s.gz", "-q", "-o", "one")
+    done = run_cli("lda-gibbs", "s.gz", "--from-mallet", "--dry-run", "--json", "-o", "two")
+    assert done.json() == {"documents": 120, "tokens": 1560, "n_topics": 4}
+    assert not Path("two").exists()
+
+
+# ---------------------------------------------------------------- corpora that cannot be fitted, or only just
+
+
+@pytest.mark.parametrize(
+    ("rows", "says"),
+    [
+        ([], "no documents: x.jsonl has no rows"),
+        ([{"text": None}], "no documents: 1 row of x.jsonl cannot be used"),
+        (
+            [{"text": ""}],
+            "no words are left in 1 document, so there is nothing to find topics in; try --stop-words none",
+        ),
+        ([{"text": "the and"}, {"text": " 12 "}], "no words are left in 2 documents"),
+        ([{"text": "x", "tokens": []}], "no words are left in 1 document"),
+        ([{"title": "a"}], "has no column 'text' (found: title)"),
+        ([{"id": "a", "text": "river"}, {"id": "a", "text": "bank"}], "id"),
+    ],
+)
+def test_nothing_to_fit(rows: list[dict[str, Any]], says: str, tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "x.jsonl", rows)
+    assert says in run_cli("lda-gibbs", "x.jsonl", *CHAIN, "-o", "run", code=3).error()
+    assert names() == ["x.jsonl"]
+
+
+@pytest.mark.parametrize("rows", [[{"text": "moon"}], [{"text": "moon moon river"}]], ids=["one word", "three tokens"])
+def test_one_document(rows: list[dict[str, Any]], tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "x.jsonl", rows)
+    words = ["--save-state", "s.gz", "--save-pyldavis", "v.json", "--save-assignments"]
+    done = run_cli("lda-gibbs", "x.jsonl", "--k", "2", "--sweeps", "10", *words, "-o", "run")
+    assert ("NPMI not defined" in done.err) == (manifest("run")["results"]["npmi"] is None)
+    assert read("run/topics.parquet")["size"].to_pylist() == [1, 0]
+    assert topics_of(Path("run")) == {"x:1": 0}
+    assert read("run/assignments.parquet").num_rows == len(rows[0]["text"].split())
+
+
+def test_more_topics_than_tokens(tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "x.jsonl", [{"text": "river bank"}, {"text": "moon river river"}])
+    words = ["--save-pyldavis", "v.json", "--optimize-interval", "2", "--estimate", "mean", "--prototype", "2"]
+    for i, options in enumerate((words[:2], words[2:6], words[6:])):
+        done = run_cli("lda-gibbs", "x.jsonl", "--k", "250", "--sweeps", "20", *options, "-o", f"run{i}")
+        assert "warning: more topics than tokens: at least 245 of them stay without any" in done.err
+        topics = read(f"run{i}/topics.parquet")
+        assert topics.num_rows == 250
+        assert sum(topics["size"].to_pylist()) == 2
+        assert topics["share"].to_numpy().sum() == pytest.approx(1)
+        assert topics["label"][249].as_py() == "topic 249"
+        assert "50 more in topics.parquet" in done.out
+    assert "warning" not in run_cli("lda-gibbs", "x.jsonl", "--k", "5", "--sweeps", "2", "-o", "run").err
+
+
+def test_a_vocabulary_of_one_word(tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "x.jsonl", [{"text": "river"}, {"text": "river river"}, {"text": "the"}])
+    run_cli("lda-gibbs", "x.jsonl", "--k", "2", "--sweeps", "20", "-q", "-o", "run")
+    assert read("run/vocab.parquet").to_pylist() == [{"term": "river", "cf": 3, "df": 2}]
+    topics = read("run/topics.parquet")
+    assert {word for words in topics["top_terms"].to_pylist() for word in words} == {"river"}
+    assert sum(topics["size"].to_pylist()) == 2
+    assert manifest("run")["results"]["unassigned"] == pytest.approx(1 / 3, abs=1e-6)
+    assert read("run/topic_terms.parquet")["weight"].to_pylist() == [1] * len(
+        topics.filter(topics["n_tokens"].to_numpy() > 0)
+    )
+
+
+def test_latin_1(tmp_path: Path) -> None:
+    text = "id,text\n" + "".join(f'{i},"café au lait über Straße"\n' for i in range(4))
+    (tmp_path / "x.csv").write_bytes(text.encode("latin-1"))
+    done = run_cli("lda-gibbs", "x.csv", "--k", "1", "--sweeps", "3", "-o", "run")
+    assert "warning: x.csv: read as cp1252 (detected); force with --encoding" in done.err
+    assert "café" in read("run/vocab.parquet")["term"].to_pylist()
+    says = run_cli("lda-gibbs", "x.csv", "--k", "1", "--encoding", "utf-8", "-o", "run2", code=3).error()
+    assert "x.csv" in says
+    assert not Path("run2").exists()
+
+
+def test_a_file_that_is_not_there() -> None:
+    assert "nowhere.jsonl: no such file" in run_cli("lda-gibbs", "nowhere.jsonl", *CHAIN, "-o", "r", code=3).error()
+
+
+# ---------------------------------------------------------------- killed, interrupted, gone on with
+
+
+def wait_for(path: Path, process: subprocess.Popen[bytes]) -> None:
+    end = time.monotonic() + 60
+    while not path.exists():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < end
+        time.sleep(0.002)
+
+
+LONG = ["--k", "4", "--sweeps", "400", "--shards", "2", "--optimize-interval", "20", "--estimate", "mean"]
+
+
+@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGINT])
+def test_a_chain_that_was_ended_goes_on_to_the_same_bytes(sent: signal.Signals, corpus: Path, tmp_path: Path) -> None:
+    words = ["lda-gibbs", corpus, *LONG, "--checkpoint-every", "1", "-o", "run"]
+    checkpoint = tmp_path / "run.checkpoint.npz"
+    process = nlpkit_process(words, tmp_path)
+    wait_for(checkpoint, process)
+    process.send_signal(sent)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == (130 if sent == signal.SIGINT else -sent), err.decode()
+    assert out == b""
+    if sent == signal.SIGINT:
+        assert b"Traceback" not in err
+        assert b"the chain is saved in run.checkpoint.npz; the same command with --resume goes on with it" in err
+        assert names() == ["run.checkpoint.npz", "x.jsonl"]
+    assert not Path("run").exists()
+    before = checkpoint.read_bytes()
+    assert "run.checkpoint.npz is of another chain: seed 42, now 1" in (
+        run_cli("lda-gibbs", corpus, *LONG, "--resume", "--seed", "1", "-o", "run", code=3).error()
+    )
+    assert checkpoint.read_bytes() == before
+    done = run_cli("lda-gibbs", corpus, *LONG, "--resume", "--threads", "1", "-o", "run")
+    assert "going on from run.checkpoint.npz after " in done.err
+    assert not checkpoint.exists()
+    run_cli("lda-gibbs", corpus, *LONG, "-q", "-o", "whole")
+    assert contents("run") == contents("whole")
+    assert manifest("run")["results"] == manifest("whole")["results"]
+
+
+def interrupt_in_sweep(sweep: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Send this process Ctrl-C in the middle of a sweep, once."""
+    run = GibbsSampler.run
+
+    def interrupted(self: GibbsSampler, sweeps: int) -> None:
+        if self.sweep == sweep - 1:
+            monkeypatch.setattr(GibbsSampler, "run", run)
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.05)
+        run(self, sweeps)
+
+    monkeypatch.setattr(GibbsSampler, "run", interrupted)
+
+
+def test_an_interrupt_leaves_a_checkpoint(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    interrupt_in_sweep(17, monkeypatch)
+    done = run_cli("lda-gibbs", corpus, *CHAIN, "-o", "run", code=130)
+    assert "the chain is saved in run.checkpoint.npz; the same command with --resume goes on with it" in done.err
+    assert (done.out, names()) == ("", ["run.checkpoint.npz", "x.jsonl"])
+    again = run_cli("lda-gibbs", corpus, *CHAIN, "--resume", "-o", "run")
+    assert "going on from run.checkpoint.npz after 17 sweeps" in again.err
+    assert names() == ["run", "x.jsonl"]
+    run_cli("lda-gibbs", corpus, *CHAIN, "-q", "-o", "whole")
+    assert contents("run") == contents("whole")
+
+
+def test_an_interrupt_of_a_run_that_is_to_be_replaced(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run_cli("lda-gibbs", corpus, *CHAIN, "-q", "-o", "run")
+    before = files(Path("run"))
+    interrupt_in_sweep(5, monkeypatch)
+    run_cli("lda-gibbs", corpus, *CHAIN, "--seed", "7", "--force", "-o", "run", code=130)
+    assert files(Path("run")) == before
+    run_cli("lda-gibbs", corpus, *CHAIN, "--seed", "7", "--force", "--resume", "-q", "-o", "run")
+    assert manifest("run")["seed"] == 7
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--k", "5"], "n topics 4, now 5"),
+        (["--sweeps", "61"], "sweeps 60, now 61"),
+        (["--alpha", "0.3"], "alpha None, now 0.3"),
+        (["--estimate", "best"], "estimate last, now best"),
+        (["--shards", "3"], "shards None, now 3"),
+        (["--stop-words", "none"], "vocabulary [41, "),
+        (["--limit", "100"], "is of another chain"),
+        (["--term-weights", "idf"], "term weights None, now "),
+        (["--seed-words", "other.toml"], "given topics [0, 'a', "),
+        (["--seed-words", "renamed.toml"], "given topics [0, 'a', "),
+    ],
+)
+def test_a_checkpoint_of_another_chain(
+    words: list[str], says: str, corpus: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("s.toml").write_text("[topics]\na = ['moon']")
+    Path("other.toml").write_text("[topics]\na = ['orbit']")
+    Path("renamed.toml").write_text("[topics]\nb = ['moon']")
+    seeds = ["--seed-words", "s.toml"]
+    interrupt_in_sweep(2, monkeypatch)
+    run_cli("lda-gibbs", corpus, *CHAIN, *seeds, "-o", "run", code=130)
+    found = run_cli("lda-gibbs", corpus, *CHAIN, *seeds, *words, "--resume", "-o", "run", code=3).error()
+    assert "checkpoint run.checkpoint.npz is of another chain: " in found
+    assert says in found
+    assert "give the same input and options, or remove it to start anew" in found
+    assert not Path("run").exists()
+
+
+def test_another_corpus_than_that_of_the_checkpoint(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    interrupt_in_sweep(2, monkeypatch)
+    run_cli("lda-gibbs", corpus, *CHAIN, "-o", "run", code=130)
+    rows = [json.loads(line) for line in corpus.read_text(encoding="utf-8").splitlines()]
+    write_jsonl(corpus, [*rows[1:], rows[0]])
+    assert "is of another chain: inputs" in run_cli(
+        "lda-gibbs", corpus, *CHAIN, "--resume", "-o", "run", code=3
+    ).error()  # fmt: skip
+
+
+def test_a_damaged_checkpoint(corpus: Path) -> None:
+    for content in (b"", b"garbage", np.arange(9).tobytes()):
+        Path("run.checkpoint.npz").write_bytes(content)
+        says = run_cli("lda-gibbs", corpus, *CHAIN, "--resume", "-o", "run", code=3).error()
+        assert "checkpoint run.checkpoint.npz is damaged, or not a checkpoint of lda-gibbs" in says
+        assert "remove it to start anew" in says
+    assert "sweeps" in run_cli("lda-gibbs", corpus, *CHAIN, "-o", "run").err  # without --resume it is of no matter
+    assert not Path("run.checkpoint.npz").exists()
+
+
+def test_no_checkpoint_to_go_on_from(corpus: Path) -> None:
+    done = run_cli("lda-gibbs", corpus, *CHAIN, "--resume", "-o", "run")
+    assert "no checkpoint run.checkpoint.npz: starting anew" in done.err
+
+
+def test_checkpoints_are_made_as_often_as_asked(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from nlpkit.cli import lda_work
+
+    sweeps: list[int] = []
+    write = lda_work.write_checkpoint
+
+    def noted(path: Path, state: fit.FitState, identity: Any) -> None:
+        sweeps.append(state.sweep)
+        write(path, state, identity)
+
+    monkeypatch.setattr(lda_work, "write_checkpoint", noted)
+    run_cli("lda-gibbs", corpus, *CHAIN, "--checkpoint-every", "25", "-q", "-o", "run")
+    run_cli("lda-gibbs", corpus, *CHAIN, "-q", "-o", "other")
+    assert sweeps == [25, 50]
+    assert names() == ["other", "run", "x.jsonl"]
+    assert contents("run") == contents("other")
