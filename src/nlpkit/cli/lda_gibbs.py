@@ -51,6 +51,9 @@ def lda_gibbs_cli(
       nlpkit lda-gibbs data/samples/news.jsonl --k 8 --prototype 10 -o prototype/
     """
     if model is not None:
+        _refuse(("--k, --alpha and the like", chain), ("--seed-words and the like", guide), ("--prototype", prototype),
+                ("--rolling and its options", rolling), ("--save-state and the like", extra),
+                why="the run of --model was fitted already; leave it out")  # fmt: skip
         from nlpkit.cli.lda_predict import predict
 
         _warn_unused("--model", chain, guide, prototype, rolling, extra)
@@ -67,6 +70,7 @@ def lda_gibbs_cli(
 
         roll(inputs, out, chain, guide, prototype, rolling, extra, tokens, read, run)
         return
+    _refuse(("--init, --memory and the like", rolling), why="is for --rolling SPAN, such as --rolling month; add it")
     from nlpkit.cli.lda_fit import fit
 
     fit(inputs, out, chain, guide, prototype, extra, tokens, read, run)
@@ -75,6 +79,17 @@ def lda_gibbs_cli(
 def _warn_unused(way: str, *flags: object) -> None:
     if any(given != type(given)() for given in flags):
         console.warn(f"options of a fit (--k, --sweeps, --seed-words …) mean nothing with {way}: ignored here")
+
+
+def _refuse(*groups: tuple[str, object], why: str) -> None:
+    """Refuse options that would change nothing.
+
+    Raises:
+        UsageError: a group of options is not that of the defaults.
+    """
+    for names, flags in groups:
+        if flags != type(flags)():
+            raise UsageError(f"{names}: {why}")
 
 
 def run_target(out: OutputFlags, inputs: list[str]) -> Path:

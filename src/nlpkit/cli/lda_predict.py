@@ -13,7 +13,7 @@ from nlpkit.cli import console
 from nlpkit.cli.counted import CountedCorpus, counted
 from nlpkit.cli.options import OutputFlags, ReadFlags, RunFlags
 from nlpkit.cli.pipeline import changed_token_options, steps, warn_dropped
-from nlpkit.cli.preprocess import dry_run
+from nlpkit.cli.preprocess import NO_LANGUAGE, dry_run
 from nlpkit.errors import InputError, UsageError
 from nlpkit.io.artifacts import document_sink, footer_block, write_dropped
 from nlpkit.io.atomic import check_target
@@ -60,7 +60,7 @@ def predict(
             if name in stream.schema.names:
                 console.warn(f"the column '{name}' of the input is replaced")
         there = "tokens" in stream.schema.names
-        options = PreprocessOptions() if there else _as_then(config["tokens"], model)
+        options = PreprocessOptions() if there else cut_as_then(config["tokens"], model)
         columns = [n for n in stream.schema.names if n not in ("tokens", *TOPIC_COLUMNS)]
         schema = with_topic_columns(pa.schema([stream.schema.field(n) for n in columns]))
         with counted(stream, options, target, inputs, columns=columns, threads=run.n_threads()) as words:
@@ -81,7 +81,7 @@ def predict(
             console.emit_json({"output": target, **batches.counts})
 
 
-def _as_then(info: Mapping[str, Any] | None, model: Path) -> PreprocessOptions:
+def cut_as_then(info: Mapping[str, Any] | None, model: Path) -> PreprocessOptions:
     """Return options that cut new texts as those of the fit were cut.
 
     Raises:
@@ -94,9 +94,11 @@ def _as_then(info: Mapping[str, Any] | None, model: Path) -> PreprocessOptions:
         if info.get(name):
             raise InputError(f"the tokens of the run {model} were made with {option} of nlpkit preprocess; {hint}")
     given = {name: info[name] for name in _CARRIED if name in info}
-    found = info.get("languages") or []
-    if given.get("language") == "auto" and found:
-        given["language"] = found[0][0]
+    known = [code for code, *_ in info.get("languages") or [] if code != NO_LANGUAGE]
+    if given.get("language") == "auto":
+        given["language"] = known[0] if known else "none"
+    if given.get("stop_words") == "auto":
+        given["stop_words"] = ",".join(info.get("stop_word_languages") or []) or "none"
     return PreprocessOptions(
         **given,
         extra_stop_words=frozenset(info.get("extra_stop_words") or ()),

@@ -199,7 +199,7 @@ def cut_as(base: Base, *, there: bool) -> PreprocessOptions:
     Raises:
         InputError: it is not known how, or the new documents have tokens and those of the run were made from their texts.
     """
-    from nlpkit.cli.lda_predict import _as_then
+    from nlpkit.cli.lda_predict import cut_as_then
 
     info = base.token_info
     if there:
@@ -209,13 +209,7 @@ def cut_as(base: Base, *, there: bool) -> PreprocessOptions:
                 "their own; give them without it, so that all are cut alike"
             )
         return PreprocessOptions()
-    if info is not None and "languages" in info:  # those found then, if any was found: the new texts may look different
-        codes = [code for code, *_ in info["languages"] if len(code) == 2]
-        if info.get("language") == "auto":
-            info = {**info, "language": codes[0] if codes else "none"}
-        if info.get("stop_words") == "auto" and len(codes) > 1:
-            info = {**info, "stop_words": ",".join(codes)}
-    return _as_then(info, base.run.path)
+    return cut_as_then(info, base.run.path)
 
 
 def added(base: Base, new: Dated) -> Corpus:

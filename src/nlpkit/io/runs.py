@@ -119,10 +119,12 @@ def open_run(path: Path, kinds: Sequence[str] | None = None) -> Run:
         InputError: it is not a run directory; SchemaError: another kind of model or a newer schema.
     """
     if not path.exists():
-        raise InputError(f"run directory {path} does not exist; make one with: nlpkit bertopic CORPUS -o {path}")
+        raise InputError(
+            f"run directory {path} does not exist; make one with: nlpkit bertopic CORPUS -o {path}, or nlpkit lda-gibbs"
+        )
     if not (path / MANIFEST).is_file():
         raise InputError(
-            f"{path} is not a run directory (no {MANIFEST}); make one with: nlpkit bertopic CORPUS -o {path}"
+            f"{path} is not a run directory (no {MANIFEST}); make one with: nlpkit bertopic CORPUS -o {path}, or nlpkit lda-gibbs"
         )
     manifest = _read_json(path / MANIFEST)
     version = manifest.get("schema_version")
