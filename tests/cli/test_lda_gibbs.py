@@ -641,9 +641,6 @@ def test_prototypes_with_seed_words(docs: Path) -> None:
 # ---------------------------------------------------------------- real text
 
 
-@pytest.mark.xfail(
-    strict=True, reason="documents with two main topics go to the lower number: in the chain while topics are ordered"
-)
 def test_sizes_of_news_descend(tmp_path: Path) -> None:
     run_cli("lda-gibbs", NEWS, "--k", "12", "--sweeps", "150", "-q", "-o", "run")
     sizes = read("run/topics.parquet")["size"].to_pylist()

@@ -61,7 +61,7 @@ def predict(
                 console.warn(f"the column '{name}' of the input is replaced")
         there = "tokens" in stream.schema.names
         options = PreprocessOptions() if there else cut_as_then(config["tokens"], model)
-        columns = [n for n in stream.schema.names if n not in ("tokens", *TOPIC_COLUMNS)]
+        columns = [n for n in stream.schema.names if n not in TOPIC_COLUMNS]
         schema = with_topic_columns(pa.schema([stream.schema.field(n) for n in columns]))
         with counted(stream, options, target, inputs, columns=columns, threads=run.n_threads()) as words:
             batches = _Predicted(words, read_model(trained), run)
@@ -136,8 +136,8 @@ class _Predicted:
         at = np.arange(len(theta))
         best = theta.argmax(axis=1)
         top = theta[at, best]
-        theta[at, best] = -1.0
-        margin = top - np.maximum(theta.max(axis=1), 0.0)
+        theta[at, best] = 0.0
+        margin = top - theta.max(axis=1) if theta.shape[1] > 1 else np.zeros(len(top))
         topic = np.where(full, best, -1)
         self.counts["documents"] += len(theta)
         self.counts["tokens"] += len(ids)

@@ -18,6 +18,7 @@ from nlpkit.topics.lda.sampler import GibbsSampler
 from nlpkit.types import CsrMatrix, FloatArray, IntArray, LongArray, TokenTable
 
 ESTIMATES = ("last", "mean", "best")
+ORDER_ROUNDS = 20
 WINDOW = 5  # trace points whose mean is compared with that of as many before, for the early stop
 
 
@@ -363,10 +364,20 @@ def _with_fixed(topic_term: CsrMatrix, guidance: Guidance, n_terms: int, n_topic
 
 
 def _order(doc_topic: CsrMatrix, alpha: FloatArray, n_given: int) -> LongArray:
-    """Return the topics in their new order: given ones as they are, the others by documents, then tokens, most first."""
-    K = doc_topic.shape[1]
-    topics = main_topics(doc_topic, alpha).topic
-    documents = np.bincount(topics[topics >= 0], minlength=K)
-    size = np.asarray(doc_topic.sum(axis=0)).ravel()
-    order = np.lexsort((np.arange(K), -size, -documents))
-    return np.concatenate([np.arange(n_given), order[order >= n_given]])
+    """Return the topics in their new order: given ones as they are, the others by documents, then tokens, most first.
+
+    A document with two main topics counts for the one that comes first in the end, which the order itself decides: so it is
+    sorted until nothing changes.
+    """
+    order = np.arange(doc_topic.shape[1])
+    for _ in range(ORDER_ROUNDS):
+        here = sparse.csr_array(doc_topic[:, order])
+        topics = main_topics(here, alpha[order]).topic
+        documents = np.bincount(topics[topics >= 0], minlength=len(order))
+        tokens = np.asarray(here.sum(axis=0)).ravel()
+        places = np.lexsort((np.arange(len(order)), -tokens, -documents))
+        places = np.concatenate([np.arange(n_given), places[places >= n_given]])
+        if np.array_equal(places, np.arange(len(order))):
+            break
+        order = order[places]
+    return order
