@@ -80,7 +80,6 @@ def names() -> list[str]:
         (["--save-state", "no/where.gz"], 3, "the directory no does not exist"),
         (["--save-pyldavis", "x.jsonl"], 2, "output x.jsonl exists; give --force to replace it"),
         (["--text-col", "txt"], 3, "x.jsonl has no column 'txt' (found: id, text, label, date, n); did you mean 'text'?"),
-        (["--from-mallet"], 3, "x.jsonl has no line '#alpha : …' before its tokens, as a MALLET state has"),
         (["--estimat", "last"], 2, "no such option: --estimat"),
     ],
 )  # fmt: skip
@@ -114,12 +113,34 @@ def test_an_existing_run_is_replaced_whole_or_not(corpus: Path) -> None:
     assert manifest("run")["results"]["n_topics"] == 3
 
 
-def test_options_of_a_fit_mean_nothing_to_a_state_of_mallet(corpus: Path) -> None:
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--from-mallet", "--k", "9"], "--k, --alpha and the like: the state of --from-mallet was sampled already"),
+        (["--from-mallet", "--seed-words", "s.toml"], "--seed-words and the like: the state of --from-mallet"),
+        (["--from-mallet", "--prototype", "3"], "--prototype: the state of --from-mallet"),
+        (["--from-mallet", "--rolling", "month"], "--rolling and its options: the state of --from-mallet"),
+        (["--from-mallet", "--min-df", "3"], "--stop-words, --min-df and the like: the state of --from-mallet"),
+        (["--from-mallet", "--limit", "3"], "--text-col, --limit and the like: the state of --from-mallet"),
+        (
+            ["--model", "run", "--k", "9"],
+            "--k, --alpha and the like: the run of --model was fitted already; leave it out",
+        ),
+        (["--model", "run", "--seed-words", "s.toml"], "--seed-words and the like: the run of --model"),
+        (["--model", "run", "--save-state", "s.gz"], "--save-state and the like: the run of --model"),
+        (["--model", "run", "--from-mallet"], "--save-state and the like: the run of --model"),
+        (["--model", "run", "--rolling", "month"], "--rolling and its options: the run of --model"),
+        (["--k", "4", "--memory", "1 year"], "--init, --memory and the like: is for --rolling SPAN"),
+    ],
+)
+def test_options_of_another_mode(words: list[str], says: str) -> None:
+    assert says in run_cli("lda-gibbs", "nowhere", *words, "-o", "two", code=2).error()
+
+
+def test_states_that_cannot_become_a_run(corpus: Path) -> None:
     run_cli("lda-gibbs", corpus, *CHAIN, "--save-state", "s.gz", "-q", "-o", "one")
-    done = run_cli("lda-gibbs", "s.gz", "--from-mallet", "--k", "9", "-o", "two")
-    assert "warning: options of a fit (--k, --sweeps, --seed-words …) mean nothing with --from-mallet" in done.err
-    assert manifest("two")["results"]["n_topics"] == 4
-    assert "warning" not in run_cli("lda-gibbs", "s.gz", "--from-mallet", "-f", "-o", "two").err
+    says = run_cli("lda-gibbs", corpus.name, "--from-mallet", "-o", "three", code=3).error()
+    assert "x.jsonl has no line '#alpha : …' before its tokens, as a MALLET state has" in says
     for inputs in (["-"], ["s.gz", "s.gz"]):
         says = run_cli("lda-gibbs", *inputs, "--from-mallet", "-o", "three", code=2).error()
         assert "--from-mallet makes a run of one file" in says

@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from nlpkit.cli import console
 from nlpkit.cli.lda_flags import ChainFlags, ExtraFlags, GuideFlags, PrototypeFlags, RollingFlags
 from nlpkit.cli.options import Inputs, OutputFlags, ReadFlags, RunFlags, command
 from nlpkit.cli.token_flags import TokenFlags
@@ -56,13 +55,15 @@ def lda_gibbs_cli(
                 why="the run of --model was fitted already; leave it out")  # fmt: skip
         from nlpkit.cli.lda_predict import predict
 
-        _warn_unused("--model", chain, guide, prototype, rolling, extra)
         predict(inputs, out, model, tokens, read, run)
         return
     if extra.from_mallet:
+        _refuse(("--k, --alpha and the like", chain), ("--seed-words and the like", guide), ("--prototype", prototype),
+                ("--rolling and its options", rolling), ("--stop-words, --min-df and the like", tokens),
+                ("--text-col, --limit and the like", read),
+                why="the state of --from-mallet was sampled already; leave it out")  # fmt: skip
         from nlpkit.cli.lda_import import make_run
 
-        _warn_unused("--from-mallet", chain, guide, prototype, rolling, tokens, read)
         make_run(inputs, out, extra, run)
         return
     if rolling.rolling is not None or rolling.update is not None:
@@ -74,11 +75,6 @@ def lda_gibbs_cli(
     from nlpkit.cli.lda_fit import fit
 
     fit(inputs, out, chain, guide, prototype, extra, tokens, read, run)
-
-
-def _warn_unused(way: str, *flags: object) -> None:
-    if any(given != type(given)() for given in flags):
-        console.warn(f"options of a fit (--k, --sweeps, --seed-words …) mean nothing with {way}: ignored here")
 
 
 def _refuse(*groups: tuple[str, object], why: str) -> None:

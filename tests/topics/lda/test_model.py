@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from nlpkit.topics.lda.model import LdaModel, main_topics, order_by_documents, theta_of
+from nlpkit.topics.lda.model import LdaModel, main_topics, theta_of
 from tests.strategies import counts_dv, repeatable
 
 # η = 1: φ = (3, 1, 2)/6 and (1, 4, 1)/6
@@ -80,48 +80,3 @@ def test_blocks_change_nothing(counts: np.ndarray, block: int) -> None:
 
 def test_no_documents() -> None:
     assert main_topics(sparse.csr_array((0, 3)), np.ones(3)).topic.shape == (0,)
-
-
-# ---------------------------------------------------------------- the order of topics
-
-
-def sizes(counts: np.ndarray, alpha: np.ndarray, order: np.ndarray) -> list[int]:
-    """Documents of each topic after renumbering."""
-    topic = main_topics(sparse.csr_array(counts[:, order]), alpha[order]).topic
-    return np.bincount(topic[topic >= 0], minlength=len(order)).tolist()
-
-
-def test_the_order_by_hand() -> None:
-    # 1 has two documents; 0 and 2 have one each and share two, which go to 2 since it has more tokens
-    counts = np.array([[5, 0, 0], [0, 5, 0], [0, 5, 0], [0, 0, 6], [2, 0, 2], [1, 0, 1], [0, 0, 0]])
-    order = order_by_documents(sparse.csr_array(counts), np.ones(3))
-    assert order.tolist() == [2, 1, 0]
-    assert sizes(counts, np.ones(3), order) == [3, 2, 1]
-
-
-def test_topics_of_equal_size_go_by_tokens_then_number() -> None:
-    counts = np.array([[3, 0, 0, 0], [0, 3, 1, 0], [0, 1, 3, 0]])
-    assert order_by_documents(sparse.csr_array(counts), np.ones(4)).tolist() == [1, 2, 0, 3]
-
-
-def test_given_topics_stay_in_front() -> None:
-    counts = np.array([[1, 1, 0, 1], [0, 0, 0, 4], [0, 0, 2, 2]])
-    order = order_by_documents(sparse.csr_array(counts), np.ones(4), given=2)
-    assert order.tolist() == [0, 1, 3, 2]
-    assert sizes(counts, np.ones(4), order) == [1, 0, 2, 0]
-
-
-@repeatable
-@given(
-    counts_dv(max_docs=12, max_terms=6, max_count=2), st.integers(0, 2), st.booleans(), st.sampled_from([None, 1, 3])
-)
-def test_sizes_descend(counts: np.ndarray, first: int, even: bool, block: int | None) -> None:
-    K = counts.shape[1]
-    first = min(first, K)
-    alpha = np.full(K, 0.5) if even else np.linspace(0.5, 2.5, K)
-    order = order_by_documents(sparse.csr_array(counts), alpha, given=first, block=block)
-    assert sorted(order.tolist()) == list(range(K))
-    assert order[:first].tolist() == list(range(first))
-    found = sizes(counts, alpha, order)
-    assert found[first:] == sorted(found[first:], reverse=True)
-    assert sum(found) == np.count_nonzero(counts.sum(axis=1))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from heapq import heapify, heappop, heappush
 
 import numpy as np
 from scipy import sparse
@@ -76,48 +75,6 @@ def main_topics(doc_topic: CsrMatrix, alpha: FloatArray, *, block: int | None = 
         prob[rows] = top / total
         margin[rows] = (top - weight.max(axis=1)) / total if K > 1 else 0.0
     return MainTopics(topic, prob, margin)
-
-
-def order_by_documents(
-    doc_topic: CsrMatrix, alpha: FloatArray, *, given: int = 0, block: int | None = None
-) -> LongArray:
-    """Return the topics (K,) by the documents of which they are the main topic, then by tokens, most first.
-
-    A document whose probability is equally high for several topics belongs to the first of them in this order, so that
-    `main_topics` of the renumbered counts gives these sizes: topic by topic, the one comes next that has most of the documents
-    which no topic before it has. The first `given` topics stay where they are.
-    """
-    K = doc_topic.shape[1]
-    documents, tied = np.zeros(K, np.int64), []
-    for _, weight in _weights(doc_topic, alpha, block):
-        row, topic = np.nonzero(weight == weight.max(axis=1, keepdims=True))
-        times = np.bincount(row, minlength=len(weight))
-        documents += np.bincount(topic, minlength=K)
-        several = times[row] > 1
-        tied += np.split(topic[several], np.cumsum(times[times > 1])[:-1]) if several.any() else []
-    having: dict[int, list[int]] = {}
-    for number, topics in enumerate(tied):
-        for k in topics.tolist():
-            having.setdefault(k, []).append(number)
-    tokens = np.asarray(doc_topic.sum(axis=0)).ravel()
-    left = dict.fromkeys(range(len(tied)))
-    heap = [(-int(documents[k]), -float(tokens[k]), k) for k in range(given, K)]
-    heapify(heap)
-    order: list[int] = []
-    while len(order) < K:
-        if len(order) < given:
-            k = len(order)
-        else:
-            size, _, k = heappop(heap)
-            if -size != documents[k]:  # a topic before it took some of its documents
-                heappush(heap, (-int(documents[k]), -float(tokens[k]), k))
-                continue
-        order.append(k)
-        for number in having.get(k, ()):
-            if number in left:
-                del left[number]
-                documents[tied[number]] -= 1
-    return np.array(order, np.int64)
 
 
 def _weights(doc_topic: CsrMatrix, alpha: FloatArray, block: int | None) -> Iterator[tuple[LongArray, FloatArray]]:

@@ -1,0 +1,351 @@
+"""nlpkit lda-gibbs --model: topics of new text, cut as that of the fit; ids and columns kept, runs that cannot predict."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from tests.cli.conftest import (
+    WORDS,
+    footer,
+    planted_rows,
+    read,
+    run_cli,
+    run_shell,
+    topics_of,
+    write_jsonl,
+)
+
+K = 4
+OWN = ["topic", "topic_prob", "nearest_topic", "margin"]
+NEW = [
+    {"id": "r", "text": "The river flooded: boats, a ferry, the bridge and the lock under water. Flood! River, weir."},
+    {"id": "j", "text": "judge jury court trial lawyer verdict", "extra": 3},
+    {"id": "none", "text": "Nothing of this kind was known."},
+    {"id": "empty", "text": ""},
+    {"id": "s", "text": "MOON orbit rocket, moon planet comet"},
+]
+
+
+@pytest.fixture(scope="session")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The planted corpus as raw text."""
+    rows = [{k: v for k, v in row.items() if k != "embedding"} for row in planted_rows()]
+    return write_jsonl(tmp_path_factory.mktemp("predict") / "x.jsonl", rows)
+
+
+@pytest.fixture(scope="session")
+def lda(corpus: Path) -> Path:
+    """A run on it."""
+    run = corpus.parent / "run"
+    run_cli("lda-gibbs", corpus, "--k", "4", "--sweeps", "60", "-q", "-o", run)
+    return run
+
+
+@pytest.fixture
+def own_lda(lda: Path, tmp_path: Path) -> Path:
+    """A copy of it, for tests that damage it."""
+    return Path(shutil.copytree(lda, tmp_path / "own_lda"))
+
+
+def topic_of_label(run: Path) -> dict[str, int]:
+    documents = read(run / "documents.parquet").to_pylist()
+    pairs = Counter((row["label"], row["topic"]) for row in documents)
+    return {label: k for (label, k), n in pairs.items() if n > 15}
+
+
+def predicted(path: str = "p.parquet") -> dict[str, dict[str, Any]]:
+    return {row["id"]: row for row in read(path).to_pylist()}
+
+
+# ---------------------------------------------------------------- what comes out
+
+
+def test_new_text_has_the_topic_of_its_words(lda: Path, tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "new.jsonl", NEW)
+    done = run_cli("lda-gibbs", "new.jsonl", "--model", lda, "-o", "p.parquet")
+    found, topic = predicted(), topic_of_label(lda)
+    assert list(found) == [row["id"] for row in NEW]
+    assert [found[i]["topic"] for i in ("r", "j", "s")] == [topic[label] for label in ("rivers", "courts", "space")]
+    for i in ("none", "empty"):
+        assert [found[i][name] for name in OWN] == [-1, 0, -1, 0]
+    assert all(found[i]["topic_prob"] > 0.6 for i in ("r", "j", "s"))
+    assert all(found[i]["margin"] <= found[i]["topic_prob"] for i in found)
+    assert "2 documents have no word it knows and no topic" in done.err
+    assert "wrote p.parquet; next: nlpkit ctfidf p.parquet --by topic" in done.err
+    assert done.out == ""
+
+
+def test_columns_and_footer(lda: Path, tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "new.jsonl", NEW)
+    run_cli("lda-gibbs", "new.jsonl", "--model", lda, "-q", "-o", "p.parquet")
+    table = read("p.parquet")
+    assert table.column_names == ["id", "text", "extra", *OWN]
+    assert [table.schema.field(n).type for n in OWN] == [pa.int32(), pa.float32(), pa.int32(), pa.float32()]
+    assert table.select(["id", "text", "extra"]).to_pylist() == [{"extra": None, **row} for row in NEW]
+    block = footer("p.parquet")
+    assert (block["kind"], block["command"], block["seed"]) == ("documents", "lda-gibbs", 42)
+    assert block["parameters"]["model"] == str(lda)
+
+
+def test_a_table_keeps_all_its_columns(planted: Path, lda: Path) -> None:
+    run_cli("preprocess", planted, "-q", "-o", "docs.parquet")
+    run_cli("lda-gibbs", "docs.parquet", "--model", lda, "-q", "-o", "p.parquet")
+    before, after = read("docs.parquet"), read("p.parquet")
+    assert after.column_names == [*before.column_names, *OWN]
+    assert {"tokens", "embedding"} < set(after.column_names)
+    assert after.select(before.column_names).to_pylist() == before.to_pylist()
+    assert [step["command"] for step in footer("p.parquet")["steps"]] == ["sbert-embed", "preprocess"]
+    topic = topic_of_label(lda)
+    assert all(row["topic"] == topic[row["label"]] for row in after.select(["label", "topic"]).to_pylist())
+
+
+def test_most_documents_of_the_fit_keep_their_topics(corpus: Path, lda: Path) -> None:
+    run_cli("lda-gibbs", corpus, "--model", lda, "-q", "-o", "p.parquet")
+    fitted = topics_of(lda)
+    assert np.mean([row["topic"] == fitted[i] for i, row in predicted().items()]) > 0.98
+
+
+def test_topics_of_its_own_are_replaced(lda: Path, tmp_path: Path) -> None:
+    rows = [{"id": row["id"], "topic": "old", "text": row["text"], "margin": 9} for row in NEW]
+    done = run_cli("lda-gibbs", write_jsonl(tmp_path / "new.jsonl", rows), "--model", lda, "-o", "p.parquet")
+    for name in ("topic", "margin"):
+        assert f"warning: the column '{name}' of the input is replaced" in done.err
+    assert read("p.parquet").schema.field("topic").type == pa.int32()
+    assert sorted(read("p.parquet").column_names) == sorted(["id", "text", *OWN])
+
+
+def test_unknown_words_are_counted(lda: Path, tmp_path: Path) -> None:
+    rows = [{"text": "river river zebra"}, {"text": "zebra giraffe"}, {"text": "moon"}, {"text": None}]
+    write_jsonl(tmp_path / "new.jsonl", rows)
+    found = run_cli("lda-gibbs", "new.jsonl", "--model", lda, "--json", "-q", "-o", "p.parquet").json()
+    assert found == {"output": "p.parquet", "documents": 3, "tokens": 6, "unknown_tokens": 3, "unassigned": 1}
+    done = run_cli("lda-gibbs", "new.jsonl", "--model", lda, "-f", "-o", "p.parquet")
+    assert "topics of 3 documents by " in done.err
+    assert "3 of 6 tokens (50%) are not in its vocabulary, 1 documents have no word it knows" in done.err
+    assert "warning: 1 row could not be used" in done.err
+    assert read("p.dropped.parquet").num_rows == 1
+    assert run_cli("lda-gibbs", "new.jsonl", "--model", lda, "-f", "-q", "-o", "p.parquet").err == ""
+
+
+def test_unknown_words_change_no_topic(lda: Path, tmp_path: Path) -> None:
+    one = [{"id": row["id"], "text": row["text"]} for row in NEW]
+    two = [{"id": row["id"], "text": f"zebra {row['text']} giraffe zebra"} for row in NEW]
+    for name, rows in (("one", one), ("two", two)):
+        run_cli(
+            "lda-gibbs", write_jsonl(tmp_path / f"{name}.jsonl", rows), "--model", lda, "-q", "-o", f"{name}.parquet"
+        )
+    assert read("one.parquet").select(OWN).equals(read("two.parquet").select(OWN))
+
+
+# ---------------------------------------------------------------- the same whatever stands beside it
+
+
+def test_equal_texts_have_equal_topics_wherever_they_stand(corpus: Path, lda: Path, tmp_path: Path) -> None:
+    texts = [row["text"] for row in planted_rows()[:40]]
+    rows = [{"id": str(i), "text": text} for i, text in enumerate([*texts, *reversed(texts), *[texts[3]] * 5000])]
+    write_jsonl(tmp_path / "new.jsonl", rows)
+    run_cli("lda-gibbs", "new.jsonl", "--model", lda, "-q", "-o", "p.parquet")
+    found = [tuple(row[n] for n in OWN) for row in read("p.parquet").to_pylist()]
+    assert found[40:80] == found[:40][::-1]
+    assert set(found[80:]) == {found[3]}
+    write_jsonl(tmp_path / "ten.jsonl", rows[:10])
+    run_cli("lda-gibbs", "ten.jsonl", "--model", lda, "-q", "-o", "ten.parquet")
+    assert [tuple(row[n] for n in OWN) for row in read("ten.parquet").to_pylist()] == found[:10]
+
+
+def test_threads_change_nothing_and_seeds_do(corpus: Path, lda: Path) -> None:
+    for threads in (1, 2, 8):
+        run_cli("lda-gibbs", corpus, "--model", lda, "--threads", threads, "-q", "-o", f"p{threads}.parquet")
+    assert Path("p1.parquet").read_bytes() == Path("p2.parquet").read_bytes() == Path("p8.parquet").read_bytes()
+    run_cli("lda-gibbs", corpus, "--model", lda, "--seed", "7", "-q", "-o", "seven.parquet")
+    assert not read("seven.parquet")["topic_prob"].equals(read("p1.parquet")["topic_prob"])
+
+
+def test_tokens_give_what_their_text_gives(corpus: Path, lda: Path) -> None:
+    run_cli("preprocess", corpus, "-q", "-o", "docs.parquet")
+    run_cli("lda-gibbs", "docs.parquet", "--model", lda, "-q", "-o", "a.parquet")
+    run_cli("lda-gibbs", corpus, "--model", lda, "-q", "-o", "b.parquet")
+    assert read("a.parquet").select(OWN).equals(read("b.parquet").select(OWN))
+
+
+def test_one_topic_has_no_lead(corpus: Path) -> None:
+    run_cli("lda-gibbs", corpus, "--k", "1", "--sweeps", "2", "-q", "-o", "run")
+    run_cli("lda-gibbs", corpus, "--model", "run", "-q", "-o", "p.parquet")
+    for name in OWN:
+        assert read("p.parquet")[name].to_pylist() == read("run/documents.parquet")[name].to_pylist()
+
+
+def test_fixed_and_seeded_topics_predict(corpus: Path, lda: Path, tmp_path: Path) -> None:
+    Path("s.toml").write_text("[topics]\nanimals = ['zebra']")
+    rows = [{"text": "zebra giraffe lion lion zebra"} for _ in range(12)]
+    write_jsonl(tmp_path / "animals.jsonl", rows)
+    words = ["--fixed-topics", lda, "--seed-words", "s.toml", "--term-weights", "idf", "--estimate", "mean"]
+    run_cli("lda-gibbs", corpus, "animals.jsonl", "--k", "5", "--sweeps", "40", *words, "-q", "-o", "run")
+    write_jsonl(tmp_path / "new.jsonl", [{"text": "a lion and a giraffe"}, {"text": "moon orbit rocket"}])
+    run_cli("lda-gibbs", "new.jsonl", "--model", "run", "-q", "-o", "p.parquet")
+    labels = read("run/topics.parquet")["label"].to_pylist()
+    topics = read("p.parquet")["topic"].to_pylist()
+    assert labels[topics[0]] == "animals"
+    assert topics[1] == topic_of_label(lda)["space"]
+
+
+# ---------------------------------------------------------------- how new text is cut
+
+
+def test_new_text_is_cut_as_that_of_the_fit(corpus: Path, tmp_path: Path) -> None:
+    words = ["--no-lower", "--ngrams", "1,2", "--tokenizer", "whitespace", "--stop-words", "none", "--min-df", "1"]
+    run_cli("lda-gibbs", corpus, *words, "--k", "4", "--sweeps", "20", "-q", "-o", "run")
+    write_jsonl(tmp_path / "new.jsonl", [{"text": "The river THE"}, {"text": "and number"}])
+    found = run_cli("lda-gibbs", "new.jsonl", "--model", "run", "--json", "-q", "-o", "p.parquet").json()
+    # The, river, The river are known; THE and river THE are not; "and number" is a pair of every document
+    assert (found["tokens"], found["unknown_tokens"]) == (8, 2)
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--phrases", "npmi:0.1"], "were made with --phrases of nlpkit preprocess"),
+        (["--html"], "were made with its cleaning of nlpkit preprocess"),
+        (["--keep", "number"], "were made with --keep of nlpkit preprocess"),
+    ],
+)
+def test_what_takes_preprocess_again(options: list[str], says: str, corpus: Path, lda: Path) -> None:
+    run_cli("preprocess", corpus, *options, "-q", "-o", "docs.parquet")
+    run_cli("lda-gibbs", "docs.parquet", "--k", "4", "--sweeps", "5", "-q", "-o", "run")
+    error = run_cli("lda-gibbs", corpus, "--model", "run", "-o", "p.parquet", code=3).error()
+    assert says in error
+    assert "give the new documents a column 'tokens' made in the same way" in error
+    run_cli("lda-gibbs", "docs.parquet", "--model", "run", "-q", "-o", "p.parquet")
+
+
+def test_stems_are_made_again(corpus: Path, tmp_path: Path) -> None:
+    run_cli("preprocess", corpus, "--stem", "english", "-q", "-o", "docs.parquet")
+    run_cli("lda-gibbs", "docs.parquet", "--k", "4", "--sweeps", "20", "-q", "-o", "run")
+    write_jsonl(tmp_path / "new.jsonl", [{"text": "planets galaxies telescopes"}])
+    found = run_cli("lda-gibbs", "new.jsonl", "--model", "run", "--json", "-q", "-o", "p.parquet").json()
+    assert (found["tokens"], found["unknown_tokens"]) == (3, 0)
+
+
+def test_tokens_of_others_cannot_be_made_again(lda: Path, tmp_path: Path) -> None:
+    rows = [{"text": "", "tokens": ["moon", "orbit"]}, {"text": "", "tokens": ["river"]}]
+    write_jsonl(tmp_path / "t.jsonl", rows)
+    run_cli("lda-gibbs", "t.jsonl", "--k", "2", "--sweeps", "5", "-q", "-o", "run")
+    write_jsonl(tmp_path / "new.jsonl", [{"text": "moon"}])
+    error = run_cli("lda-gibbs", "new.jsonl", "--model", "run", "-o", "p.parquet", code=3).error()
+    assert "the run run does not say how its tokens were made; give the new documents a column 'tokens'" in error
+    run_cli("lda-gibbs", "t.jsonl", "--model", "run", "-q", "-o", "p.parquet")
+
+
+def test_a_state_of_mallet_predicts_for_tokens(corpus: Path) -> None:
+    run_cli("preprocess", corpus, "-q", "-o", "docs.parquet")
+    run_cli("lda-gibbs", "docs.parquet", "--k", "4", "--sweeps", "40", "--save-state", "s.gz", "-q", "-o", "run")
+    run_cli("lda-gibbs", "s.gz", "--from-mallet", "-q", "-o", "mallet")
+    for name in ("run", "mallet"):
+        run_cli("lda-gibbs", "docs.parquet", "--model", name, "-q", "-o", f"{name}.parquet")
+    assert read("run.parquet").equals(read("mallet.parquet"))
+
+
+def test_options_of_tokens_are_those_of_the_run(corpus: Path, lda: Path) -> None:
+    error = run_cli("lda-gibbs", corpus, "--model", lda, "--min-df", "3", "--no-lower", "-o", "p", code=2).error()
+    assert "new texts are cut as those of the run" in error
+    assert "--min-df" in error
+    assert not Path("p").exists()
+
+
+# ---------------------------------------------------------------- pipes
+
+
+def test_json_lines(lda: Path, tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "new.jsonl", NEW)
+    done = run_cli("lda-gibbs", "new.jsonl", "--model", lda, "-o", "-")
+    rows = [json.loads(line) for line in done.out.splitlines()]
+    run_cli("lda-gibbs", "new.jsonl", "--model", lda, "-q", "-o", "p.parquet")
+    assert [(row["id"], row["topic"]) for row in rows] == [(i, row["topic"]) for i, row in predicted().items()]
+    assert list(rows[0]) == read("p.parquet").column_names
+    assert "topics of 5 documents" in done.err
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["new.jsonl", "p.parquet"]
+    error = run_cli("lda-gibbs", "new.jsonl", "--model", lda, "-o", "-", "--json", code=2).error()
+    assert "-o - and --json both write to stdout" in error
+
+
+def test_a_pipeline(corpus: Path, lda: Path, tmp_path: Path) -> None:
+    predict = f"nlpkit lda-gibbs - --format jsonl --model {lda} -q -o -"
+    done = run_shell(f"cat {corpus} | {predict} | nlpkit stats - --format jsonl --json", cwd=tmp_path)
+    assert '"documents": 120' in done.out or json.loads(done.out)
+    many = run_shell(f"for i in 1 2 3 4 5 6; do cat {corpus}; done | {predict} --id-col none | head -1", cwd=tmp_path)
+    assert (many.err, len(many.out.splitlines())) == ("", 1)
+    assert list(tmp_path.iterdir()) == []
+
+
+# ---------------------------------------------------------------- what cannot be predicted
+
+
+def test_runs_that_cannot_predict(
+    corpus: Path, lda: Path, own_lda: Path, planted: Path, planted_run: Path, tmp_path: Path
+) -> None:
+    def says(*words: Any, code: int = 3) -> str:
+        return run_cli("lda-gibbs", *words, "-o", "p.parquet", code=code).error()
+
+    assert "run directory nowhere does not exist" in says(corpus, "--model", "nowhere")
+    (tmp_path / "folder").mkdir()
+    assert "folder is not a run directory (no manifest.json)" in says(corpus, "--model", "folder")
+    assert "is a run of kind 'bertopic', one of lda-gibbs was needed" in says(corpus, "--model", planted_run)
+    manifest = json.loads((own_lda / "manifest.json").read_text())
+    newer = {**manifest, "schema_version": 99, "nlpkit_version": "9.9"}
+    (own_lda / "manifest.json").write_text(json.dumps(newer))
+    error = says(corpus, "--model", own_lda)
+    assert "was written by nlpkit 9.9 with schema version 99" in error
+    assert error.endswith("update nlpkit")
+    (own_lda / "manifest.json").write_text(json.dumps(manifest))
+    config = json.loads((own_lda / "model" / "config.json").read_text())
+    (own_lda / "model" / "config.json").write_text(json.dumps({**config, "n_topics": 5}))
+    assert "own_lda is damaged: the parts of its model do not fit" in says(corpus, "--model", own_lda)
+    (own_lda / "model" / "config.json").write_text("{}")
+    assert "config.json has no 'n_topics'; the run directory is damaged" in says(corpus, "--model", own_lda)
+    (own_lda / "model" / "config.json").write_text(json.dumps(config))
+    (own_lda / "model" / "topic_term.parquet").unlink()
+    assert "has no model/topic_term.parquet; it is incomplete" in says(corpus, "--model", own_lda)
+    shutil.rmtree(own_lda / "model")
+    assert "config.json is missing" in says(corpus, "--model", own_lda)
+    assert not Path("p.parquet").exists()
+
+
+def test_documents_that_cannot_be_predicted(corpus: Path, lda: Path, tmp_path: Path) -> None:
+    def says(*words: Any, code: int = 3) -> str:
+        return run_cli("lda-gibbs", *words, "--model", lda, code=code).error()
+
+    (tmp_path / "empty.jsonl").write_text("")
+    assert "no documents: empty.jsonl has no rows" in says("empty.jsonl", "-o", "p.parquet")
+    assert "no documents: empty.jsonl has no rows" in says("empty.jsonl", "-o", "-")
+    write_jsonl(tmp_path / "title.jsonl", [{"title": "a"}])
+    assert "has no column 'text' (found: title)" in says("title.jsonl", "-o", "p.parquet")
+    assert "say where to write: -o predicted.parquet" in says(corpus, code=2)
+    assert "tables are written as Parquet" in says(corpus, "-o", "p.csv", code=2)
+    (tmp_path / "p.parquet").write_text("mine")
+    assert "output p.parquet exists; give --force to replace it" in says(corpus, "-o", "p.parquet", code=2)
+    assert (tmp_path / "p.parquet").read_text() == "mine"
+
+
+def test_documents_without_words(lda: Path, tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "new.jsonl", [{"text": ""}, {"text": "zebra"}])
+    run_cli("lda-gibbs", "new.jsonl", "--model", lda, "-q", "-o", "p.parquet")
+    assert read("p.parquet")["topic"].to_pylist() == [-1, -1]
+
+
+def test_the_plan(corpus: Path, lda: Path, tmp_path: Path) -> None:
+    found = run_cli("lda-gibbs", corpus, "--model", lda, "--dry-run", "--json", "-o", "p.parquet").json()
+    assert found["rows"] == 120
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_words_of_all_topics_are_there() -> None:
+    """The corpus of these tests has what they take for granted."""
+    assert len(WORDS) == K
