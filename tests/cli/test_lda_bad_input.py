@@ -165,12 +165,15 @@ def test_the_plan(corpus: Path) -> None:
 def test_the_plan_tells_of_sweeps(corpus: Path) -> None:
     rows = [{"text": "river bridge water boat flood bank " * 4000} for _ in range(10)]
     write_jsonl(corpus, rows)
-    few, many = (
-        run_cli("lda-gibbs", corpus, *["--k", "4", "--sweeps", n], "--dry-run", "--json").json()["seconds_about"]
-        for n in (100, 10_000)
-    )
-    assert many > 50
-    assert few < many / 20
+
+    def seconds(*words: Any) -> int:
+        found = run_cli("lda-gibbs", corpus, "--k", "4", *words, "--dry-run", "--json").json()["seconds_about"]
+        assert isinstance(found, int)
+        return found
+
+    assert seconds("--sweeps", 10_000) > 50
+    assert seconds("--sweeps", 100) < seconds("--sweeps", 10_000) / 20
+    assert seconds("--sweeps", 10_000, "--prototype", 9) == pytest.approx(10 * seconds("--sweeps", 10_000), rel=0.02)
 
 
 def test_the_plan_of_a_state(corpus: Path) -> None:

@@ -13,7 +13,6 @@ import pyarrow as pa
 import pytest
 
 from tests.cli.conftest import (
-    WORDS,
     footer,
     planted_rows,
     read,
@@ -23,7 +22,6 @@ from tests.cli.conftest import (
     write_jsonl,
 )
 
-K = 4
 OWN = ["topic", "topic_prob", "nearest_topic", "margin"]
 NEW = [
     {"id": "r", "text": "The river flooded: boats, a ferry, the bridge and the lock under water. Flood! River, weir."},
@@ -279,7 +277,7 @@ def test_json_lines(lda: Path, tmp_path: Path) -> None:
 def test_a_pipeline(corpus: Path, lda: Path, tmp_path: Path) -> None:
     predict = f"nlpkit lda-gibbs - --format jsonl --model {lda} -q -o -"
     done = run_shell(f"cat {corpus} | {predict} | nlpkit stats - --format jsonl --json", cwd=tmp_path)
-    assert '"documents": 120' in done.out or json.loads(done.out)
+    assert json.loads(done.out)["documents"] == 120
     many = run_shell(f"for i in 1 2 3 4 5 6; do cat {corpus}; done | {predict} --id-col none | head -1", cwd=tmp_path)
     assert (many.err, len(many.out.splitlines())) == ("", 1)
     assert list(tmp_path.iterdir()) == []
@@ -344,8 +342,3 @@ def test_the_plan(corpus: Path, lda: Path, tmp_path: Path) -> None:
     found = run_cli("lda-gibbs", corpus, "--model", lda, "--dry-run", "--json", "-o", "p.parquet").json()
     assert found["rows"] == 120
     assert list(tmp_path.iterdir()) == []
-
-
-def test_words_of_all_topics_are_there() -> None:
-    """The corpus of these tests has what they take for granted."""
-    assert len(WORDS) == K

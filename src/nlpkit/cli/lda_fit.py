@@ -46,7 +46,8 @@ def fit(
         check_prototype(prototype, chain)
     check_targets(target, extra, force=out.force)
     if run.dry_run:
-        dry_run(inputs, read, sweeps=options.sweeps)
+        chains = 1 if prototype.prototype is None else prototype.prototype + 1
+        dry_run(inputs, read, sweeps=options.sweeps * chains)
         return
     seconds: dict[str, float] = {}
     with ExitStack() as stack:
