@@ -620,7 +620,8 @@ def test_matches_of_the_prototype(prototype: tuple[Path, Done]) -> None:
         best[row["topic"]].append(row["similarity"])
     assert [len(best[k]) for k in range(5)] == [3] * 5
     agreement = read(run / "topics.parquet")["agreement"].to_pylist()
-    assert all(0 <= value <= 1 for value in agreement)
+    assert agreement == pytest.approx([np.mean(best[k]) for k in range(5)], rel=1e-6)
+    assert len(set(agreement)) > 1
     assert results(run)["agreement"] == pytest.approx(np.mean(agreement), abs=1e-5)
 
 
