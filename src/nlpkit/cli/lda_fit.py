@@ -11,7 +11,16 @@ from nlpkit.cli import console
 from nlpkit.cli.lda_flags import ChainFlags, ExtraFlags, GuideFlags, PrototypeFlags
 from nlpkit.cli.lda_gibbs import run_target
 from nlpkit.cli.lda_show import show_next, show_topics
-from nlpkit.cli.lda_work import Work, alpha_of, exact_topics, guidance_of, lda_options, read_corpus, run_chain
+from nlpkit.cli.lda_work import (
+    Work,
+    alpha_of,
+    check_guide,
+    exact_topics,
+    guidance_of,
+    lda_options,
+    read_corpus,
+    run_chain,
+)
 from nlpkit.cli.lda_write import Results, write_lda
 from nlpkit.cli.options import OutputFlags, ReadFlags, RunFlags
 from nlpkit.cli.pipeline import warn_dropped
@@ -19,8 +28,9 @@ from nlpkit.cli.preprocess import dry_run
 from nlpkit.cli.token_flags import TokenFlags
 from nlpkit.io.atomic import check_target
 from nlpkit.io.checkpoints import checkpoint_path, scores_path
+from nlpkit.io.mallet import check_names
 from nlpkit.io.runs import stopwatch
-from nlpkit.topics.lda.fit import LdaOptions
+from nlpkit.topics.lda.fit import LdaOptions, check_options
 from nlpkit.topics.lda.guide import token_weights
 
 
@@ -44,6 +54,8 @@ def fit(
         from nlpkit.cli.lda_prototype import check_prototype
 
         check_prototype(prototype, chain)
+    check_options(options)
+    check_guide(guide)
     check_targets(target, extra, force=out.force)
     if run.dry_run:
         chains = 1 if prototype.prototype is None else prototype.prototype + 1
@@ -53,6 +65,8 @@ def fit(
     with ExitStack() as stack:
         with stopwatch(seconds, "read"):
             corpus = read_corpus(stack, inputs, target, token_options, read, run)
+        if extra.save_state is not None:
+            check_names(corpus.ids.to_pylist(), corpus.tokens.terms)
         with stopwatch(seconds, "guidance"):
             guided = guidance_of(guide, corpus)
             weights = token_weights(corpus.tokens, guide.term_weights)

@@ -79,7 +79,9 @@ class GuideFlags:
 
     seed_words: Annotated[
         Path | None,
-        typer.Option(metavar="TOML", help="Seed words: [topics] name = ['word', 'stem*'].", show_default=False),
+        typer.Option(
+            metavar="TOML", help="Seed words, several a topic: [topics] name = ['word', 'stem*'].", show_default=False
+        ),
     ] = None
     fixed_topics: Annotated[
         Path | None,

@@ -25,7 +25,7 @@ from nlpkit.io.runs import REPRESENTATIVE_CHARS, open_run
 from nlpkit.io.seed_words import read_seed_words
 from nlpkit.io.topic_tables import TOPIC_COLUMNS
 from nlpkit.topics.lda.fit import FitState, LdaFit, LdaOptions, TracePoint, fit_lda
-from nlpkit.topics.lda.guide import Guidance, fixed_counts, joined, seed_counts
+from nlpkit.topics.lda.guide import Guidance, check_weights, fixed_counts, joined, seed_counts
 from nlpkit.topics.lda.sampler import MAX_TOPICS
 
 if TYPE_CHECKING:
@@ -191,6 +191,19 @@ def read_corpus(
         steps=earlier,
         texts=lambda rows: {row: text or "" for row, text in words.values("text", rows).items()},
     )
+
+
+def check_guide(guide: GuideFlags) -> None:
+    """Refuse guidance that cannot be read, before a corpus is.
+
+    Raises:
+        UsageError, InputError, SchemaError: see the readers.
+    """
+    check_weights(guide.term_weights)
+    if guide.seed_words is not None:
+        read_seed_words(guide.seed_words)
+    if guide.fixed_topics is not None:
+        open_run(guide.fixed_topics, ["lda-gibbs"])
 
 
 def guidance_of(guide: GuideFlags, corpus: Corpus) -> Guidance | None:

@@ -106,8 +106,7 @@ def write_mallet_state(
         )
     if len(assignments) and not 0 <= assignments.min() <= assignments.max() < len(alpha):
         raise UsageError(f"topics must be 0 to {len(alpha) - 1}, got {assignments.min()} to {assignments.max()}")
-    _check_words("document id", ids, "give the documents other ids with --id-col")
-    _check_words("term", tokens.terms, "join its words by another sign, such as _")
+    check_names(ids, tokens.terms)
     head = f"{HEADER}\n#alpha : {' '.join(map(repr, map(float, alpha)))} \n#beta : {float(eta)!r}\n"
     with (
         atomic_file(path, force=force) as part,
@@ -281,6 +280,12 @@ def _ids(sources: list[str | None], stem: str) -> tuple[str, ...]:
 
 
 # ---------------------------------------------------------------- writing
+
+
+def check_names(ids: Sequence[str], terms: Sequence[str]) -> None:
+    """Raise InputError for an id or a term that a state cannot hold."""
+    _check_words("document id", ids, "give the documents other ids with --id-col")
+    _check_words("term", terms, "join its words by another sign, such as _")
 
 
 def _check_words(what: str, words: Sequence[str], remedy: str) -> None:

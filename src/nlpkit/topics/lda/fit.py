@@ -184,6 +184,15 @@ def fit_state(tokens: TokenTable, assignments: IntArray, alpha: FloatArray, eta:
 def _check(tokens: TokenTable, options: LdaOptions, guidance: Guidance | None) -> None:
     if not len(tokens.term_ids):
         raise UsageError("the corpus has no tokens, so there is nothing to find topics in")
+    check_options(options)
+    if guidance is not None and len(guidance.names) > options.n_topics:
+        raise UsageError(
+            f"{len(guidance.names)} topics are given, {options.n_topics} are to be fitted: --k must be at least as many"
+        )
+
+
+def check_options(options: LdaOptions) -> None:
+    """Raise UsageError for an option that is out of its range, whatever the corpus."""
     if options.estimate not in ESTIMATES:
         raise UsageError(f"the estimate is one of {', '.join(ESTIMATES)}, not '{options.estimate}'")
     for name, least in (("n_topics", 1), ("sweeps", 1), ("trace_every", 1), ("thin", 1), ("optimize_interval", 0)):
@@ -198,10 +207,6 @@ def _check(tokens: TokenTable, options: LdaOptions, guidance: Guidance | None) -
         raise UsageError(
             f"no state is left for the {options.estimate} of the chain: burn-in {options.samples_from}, thinning "
             f"{options.thin}, sweeps {options.sweeps}"
-        )
-    if guidance is not None and len(guidance.names) > options.n_topics:
-        raise UsageError(
-            f"{len(guidance.names)} topics are given, {options.n_topics} are to be fitted: --k must be at least as many"
         )
 
 

@@ -134,6 +134,12 @@ def seeded_start(tokens: TokenTable, guidance: Guidance, seed: int) -> IntArray:
     return start
 
 
+def check_weights(scheme: str) -> None:
+    """Raise UsageError for a scheme of token weights that there is not."""
+    if scheme not in ("one", "idf", "pmi"):
+        raise UsageError(f"--term-weights is one, idf or pmi, not '{scheme}'")
+
+
 def token_weights(tokens: TokenTable, scheme: str) -> FloatArray | None:
     """Return the weight of each token (N,), None for "one" (Wilson & Chew 2010, Term weighting schemes for LDA).
 
@@ -142,10 +148,9 @@ def token_weights(tokens: TokenTable, scheme: str) -> FloatArray | None:
     Raises:
         UsageError: an unknown scheme.
     """
+    check_weights(scheme)
     if scheme == "one":
         return None
-    if scheme not in ("idf", "pmi"):
-        raise UsageError(f"--term-weights is one, idf or pmi, not '{scheme}'")
     lengths = np.diff(tokens.offsets)
     docs = np.repeat(np.arange(tokens.n_docs), lengths)
     pair, times = np.unique(docs * np.int64(tokens.n_terms) + tokens.term_ids, return_inverse=True, return_counts=True)[

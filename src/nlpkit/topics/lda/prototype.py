@@ -190,11 +190,11 @@ def choose_prototype(counts: Sequence[CsrMatrix], *, measure: Measure = jaccard)
 
 
 def run_seeds(seed: int, runs: int) -> tuple[int, ...]:
-    """Return the seed of each run (R,): the first 32 bits of child r of `numpy.random.SeedSequence(seed)`.
+    """Return the seed of each run (R,): the first 32 bits of child r of `numpy.random.SeedSequence(seed mod 2⁶⁴)`.
 
     The seed of run r depends on `seed` and r alone: more runs do not change those before them.
     """
-    return tuple(int(child.generate_state(1)[0]) for child in np.random.SeedSequence(seed).spawn(runs))
+    return tuple(int(child.generate_state(1)[0]) for child in np.random.SeedSequence(seed % 2**64).spawn(runs))
 
 
 def replicate(
