@@ -25,6 +25,7 @@ lint: $(DEV)
 bench: $(DEV)
 	$(BIN)/python tests/benchmarks/bench_bertopic.py
 	$(BIN)/python tests/benchmarks/bench_text.py
+	$(BIN)/python tests/benchmarks/bench_lda.py
 
 # torch first: with it there, nothing asks the index for a newer build
 $(INSTALLED): pyproject.toml constraints.txt
