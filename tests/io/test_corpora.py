@@ -392,7 +392,7 @@ def test_ids_given_made_and_numbered(x: Path) -> None:
 def test_ids_of_packed_files_and_of_files_that_share_a_stem(tmp_path: Path) -> None:
     for name in ("pos/1.jsonl.gz", "neg/1.jsonl.gz"):
         (tmp_path / name).parent.mkdir()
-        (tmp_path / name).write_bytes(gzip.compress(b'{"text": "a"}\n'))
+        (tmp_path / name).write_bytes(gzip.compress(b'{"text": "a"}\n', mtime=0))
     assert open_documents([str(tmp_path)]).read_all()["id"].to_pylist() == ["neg/1:1", "pos/1:1"]
     assert open_documents([str(tmp_path / "pos")]).read_all()["id"].to_pylist() == ["1:1"]
 
@@ -470,7 +470,7 @@ def test_limit_in_a_packed_file_of_several_pieces(tmp_path: Path) -> None:
         (b'\n[{"text": "a"}]', None, "a"),
         (b"text,n\na,1\n", "csv", "a"),
         (b"a\n", "txt", "a"),
-        (gzip.compress(b'{"text": "a"}\n'), None, "a"),
+        (gzip.compress(b'{"text": "a"}\n', mtime=0), None, "a"),
     ],
 )
 def test_stdin(content: bytes, format: str | None, text: str) -> None:
