@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from glob import has_magic
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,7 +11,6 @@ import typer
 from nlpkit.cli.options import Inputs, OutputFlags, ReadFlags, RunFlags, command
 from nlpkit.cli.preprocess import TokenFlags
 from nlpkit.cli.sbert_embed import EncoderFlags
-from nlpkit.errors import UsageError
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,16 +86,6 @@ def bertopic_cli(
         from nlpkit.cli.bertopic_fit import fit
 
         fit(inputs, out, topics, encoder, tokens, read, run)
-
-
-def run_target(out: OutputFlags, inputs: list[str]) -> Path:
-    """Return the run directory to write: -o, else `<input>.bertopic` in the current directory."""
-    if out.output == "-":
-        raise UsageError("a run is a directory and cannot go to stdout; give -o run/, or --json for the result as JSON")
-    if out.output is not None:
-        return Path(out.output)
-    name = "stdin" if inputs[0] == "-" else Path(inputs[0]).name.split(".")[0]
-    return Path(f"{'corpus' if not name or has_magic(name) else name}.bertopic")
 
 
 def topic_parameters(flags: TopicFlags) -> dict[str, Any]:

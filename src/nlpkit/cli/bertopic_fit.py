@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit.cli import console
-from nlpkit.cli.bertopic import TopicFlags, run_target, topic_parameters
+from nlpkit.cli.bertopic import TopicFlags, topic_parameters
 from nlpkit.cli.options import OutputFlags, ReadFlags, RunFlags
 from nlpkit.cli.pipeline import embedded_by, has_text, no_documents, steps, tokens_of, warn_dropped
 from nlpkit.cli.preprocess import TokenFlags, dry_run, found_parameters, say_tokens, token_parameters
@@ -55,7 +55,7 @@ def fit(
     run: RunFlags,
 ) -> None:
     """Fit topics and write a run directory. Raises InputError, UsageError and MissingError as its steps do."""
-    target = run_target(out, inputs)
+    target = out.run_target(inputs, "bertopic")
     options = BertopicOptions(
         k=NumberOfTopics.parse(topics.k),
         n_neighbors=topics.n_neighbors,

@@ -9,7 +9,6 @@ from typing import Any
 
 from nlpkit.cli import console
 from nlpkit.cli.lda_flags import ChainFlags, ExtraFlags, GuideFlags, PrototypeFlags
-from nlpkit.cli.lda_gibbs import run_target
 from nlpkit.cli.lda_show import show_next, show_topics
 from nlpkit.cli.lda_work import (
     Work,
@@ -46,7 +45,7 @@ def fit(
     run: RunFlags,
 ) -> None:
     """Fit LDA and write a run directory. Raises InputError and UsageError as its steps do."""
-    target = run_target(out, inputs)
+    target = out.run_target(inputs, "lda")
     token_options = tokens.options()
     options = lda_options(chain, run, n_topics=1, many=prototype.prototype is not None)
     exactly = exact_topics(chain)

@@ -63,7 +63,7 @@ class ChainFlags:
         int | None,
         typer.Option(
             min=1,
-            help="Parts sampled side by side, at most so many threads help; default: 1 for small corpora, up to 8.",
+            help="Parts sampled side by side, at most so many threads help; default: 1 for small corpora, up to 16.",
             show_default=False,
         ),
     ] = None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from glob import has_magic
 from pathlib import Path
 from typing import Annotated
 
@@ -86,16 +85,6 @@ def _refuse(*groups: tuple[str, object], why: str) -> None:
     for names, flags in groups:
         if flags != type(flags)():
             raise UsageError(f"{names}: {why}")
-
-
-def run_target(out: OutputFlags, inputs: list[str]) -> Path:
-    """Return the run directory to write: -o, else `<input>.lda` in the current directory."""
-    if out.output == "-":
-        raise UsageError("a run is a directory and cannot go to stdout; give -o run/, or --json for the result as JSON")
-    if out.output is not None:
-        return Path(out.output)
-    name = "stdin" if inputs[0] == "-" else Path(inputs[0]).name.split(".")[0]
-    return Path(f"{'corpus' if not name or has_magic(name) else name}.lda")
 
 
 def register(app: typer.Typer) -> None:

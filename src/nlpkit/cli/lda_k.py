@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nlpkit.cli import console
+from nlpkit.cli.lda_work import Work, alpha_of
 from nlpkit.cli.lda_write import Results
 from nlpkit.errors import InputError
 from nlpkit.io.checkpoints import scores_path
@@ -19,14 +20,11 @@ from nlpkit.topics.lda.choose import SEEDS, TopicChoice, choose_topics
 from nlpkit.topics.lda.scores import Scores
 
 if TYPE_CHECKING:
-    from nlpkit.cli.lda_work import Work
     from nlpkit.topics.lda.fit import LdaOptions
 
 
 def chosen_topics(work: Work, options: LdaOptions, more: Results) -> LdaOptions:
     """Compare numbers of topics, print the table, and return the options with the chosen one."""
-    from nlpkit.cli.lda_work import alpha_of
-
     path = scores_path(work.target)
     identity = json.loads(to_json({**work.identity, **_plain(options)}))
     known = _known(path, identity) if work.chain.resume else {}

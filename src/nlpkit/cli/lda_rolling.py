@@ -11,7 +11,6 @@ import pyarrow as pa
 
 from nlpkit.cli import console
 from nlpkit.cli.lda_fit import check_targets
-from nlpkit.cli.lda_gibbs import run_target
 from nlpkit.cli.lda_prototype import Compared, choose_chain
 from nlpkit.cli.lda_rolling_corpus import Base, Dated, added, cut_as, modelled, open_base, read_dated
 from nlpkit.cli.lda_rolling_options import (
@@ -84,7 +83,7 @@ def roll(
     run: RunFlags,
 ) -> None:
     """Fit a rolling model, or add documents to one, and write its run. Raises InputError and UsageError as its steps do."""
-    target = run_target(out, inputs)
+    target = out.run_target(inputs, "lda")
     token_options = tokens.options()
     check_targets(target, extra, force=out.force)
     base: Base | None = None
@@ -97,7 +96,7 @@ def roll(
         options, changes = rolling_options(chain, rolling, run), change_options(rolling)
         refuse_for_rolling(chain, guide, token_options)
     if run.dry_run:
-        dry_run(inputs, read)
+        dry_run(inputs, read, sweeps=options.sweeps)
         return
 
     def options_for(there: bool) -> PreprocessOptions:

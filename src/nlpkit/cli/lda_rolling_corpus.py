@@ -12,17 +12,16 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit.cli import console
-from nlpkit.cli.counted import CountedCorpus, counted
-from nlpkit.cli.lda_work import LEFT_OUT, Corpus
+from nlpkit.cli.lda_work import Corpus, counted_words, with_words
 from nlpkit.cli.pipeline import steps
-from nlpkit.cli.preprocess import found_parameters, say_tokens, token_parameters
+from nlpkit.cli.preprocess import found_parameters, token_parameters
 from nlpkit.errors import ColumnError, InputError, missing_column
 from nlpkit.io.artifacts import read_footer
 from nlpkit.io.corpora import DroppedRow, InputInfo, open_documents
 from nlpkit.io.dates import days_of
 from nlpkit.io.footers import step_parameters
 from nlpkit.io.rolling_tables import plain_columns, read_state, read_texts
-from nlpkit.io.runs import REPRESENTATIVE_CHARS, Run, open_run
+from nlpkit.io.runs import Run, open_run
 from nlpkit.io.topic_tables import TOPIC_COLUMNS
 from nlpkit.text.options import PreprocessOptions
 from nlpkit.topics.lda.changes import ChangeOptions
@@ -90,34 +89,14 @@ def read_dated(
     names = stream.schema.names
     if "date" not in names:
         raise missing_column(", ".join(inputs), read.date_col, names, "--date-col")
-    for name in OWN_COLUMNS:
-        if name in names:
-            console.warn(f"the column '{name}' of the input is not kept: the run has its own")
     options = options_for("tokens" in names)
-    columns = [n for n in names if n not in LEFT_OUT and n != CHUNK]
-    made = counted(
-        stream,
-        options,
-        str(target),
-        inputs,
-        columns=columns,
-        text_chars=REPRESENTATIVE_CHARS,
-        threads=run.n_threads(),
-    )
-    words: CountedCorpus = stack.enter_context(made)
-    if words.report is not None:
-        say_tokens(words.report)
+    words = counted_words(stack, stream, options, target, inputs, run, OWN_COLUMNS)
     everything = words.rows(["text"])
     days, lost = days_of(everything.column("date"), read.date_col)
     kept = np.flatnonzero(~np.isnat(days))
     if not len(kept):
         raise _no_dates(list(lost.values()), read.date_col, inputs)
-    tokens = take(words.tokens(), kept)
-    if not len(tokens.term_ids):
-        raise InputError(
-            f"no words are left in {console.counted(len(kept), 'document')}, so there is nothing to find topics in; "
-            "try --stop-words none, or another --text-col"
-        )
+    tokens = with_words(take(words.tokens(), kept))
     ids = everything.column("id")
     gone = [DroppedRow(ids[row].as_py(), STAGE, reason) for row, reason in lost.items()]
     earlier = steps(stream)

@@ -42,7 +42,7 @@ def show_next(target: Path, found: LdaFit, described: TopicDescription, seconds:
     coherence = f"{finite.mean():.3f}" if len(finite) else "not defined"
     if found.stopped is not None:
         console.note(f"the chain had settled after {console.counted(found.stopped, 'sweep')} (--early-stop)")
-    of = {True: "", False: f" (counts: mean of {found.samples} states)"}[found.samples == 1]
+    of = f" (counts: mean of {found.samples} states)" if found.samples > 1 else ""
     console.note(
         f"{console.counted(found.model.n_topics, 'topic')} in {sum(seconds.values()):.0f} s{of}; log-likelihood "
         f"{found.log_likelihood:.4f} a token, NPMI {coherence} (top 10 terms, this corpus, whole documents), diversity "

@@ -18,7 +18,7 @@ from nlpkit.cli.pipeline import steps
 from nlpkit.cli.preprocess import found_parameters, say_tokens, token_parameters
 from nlpkit.errors import InputError, UsageError
 from nlpkit.io.checkpoints import checkpoint_path, read_checkpoint, write_checkpoint
-from nlpkit.io.corpora import DroppedRow, InputInfo, open_documents
+from nlpkit.io.corpora import DocumentStream, DroppedRow, InputInfo, open_documents
 from nlpkit.io.footers import step_parameters
 from nlpkit.io.lda_tables import read_model
 from nlpkit.io.runs import REPRESENTATIVE_CHARS, open_run
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
 SWEEPS = 1000
 SWEEPS_OF_MANY = 200  # of each of many chains
-LEFT_OUT = ("tokens", "embedding", *TOPIC_COLUMNS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,28 +155,8 @@ def read_corpus(
         InputError: there is nothing to fit.
     """
     stream = stack.enter_context(open_documents(inputs, read.read_options()))
-    for name in TOPIC_COLUMNS:
-        if name in stream.schema.names:
-            console.warn(f"the column '{name}' of the input is not kept: the run has its own")
-    columns = [n for n in stream.schema.names if n not in LEFT_OUT]
-    made = counted(
-        stream,
-        options,
-        str(target),
-        inputs,
-        columns=columns,
-        text_chars=REPRESENTATIVE_CHARS,
-        threads=run.n_threads(),
-    )
-    words: CountedCorpus = stack.enter_context(made)
-    if words.report is not None:
-        say_tokens(words.report)
-    tokens = words.tokens()
-    if not len(tokens.term_ids):
-        raise InputError(
-            f"no words are left in {console.counted(words.n_docs, 'document')}, so there is nothing to find topics in; "
-            "try --stop-words none, --min-df 1, or another --text-col"
-        )
+    words = counted_words(stack, stream, options, target, inputs, run)
+    tokens = with_words(words.tokens())
     earlier = steps(stream)
     info = {**token_parameters(options), **found_parameters(words.report)} if words.report is not None else None
     return Corpus(
@@ -191,6 +170,53 @@ def read_corpus(
         steps=earlier,
         texts=lambda rows: {row: text or "" for row, text in words.values("text", rows).items()},
     )
+
+
+def counted_words(
+    stack: ExitStack,
+    stream: DocumentStream,
+    options: PreprocessOptions,
+    target: Path,
+    inputs: list[str],
+    run: RunFlags,
+    own: Sequence[str] = TOPIC_COLUMNS,
+) -> CountedCorpus:
+    """Return the words of documents, with the beginnings of texts and the user's columns.
+
+    Args:
+        own: columns that the run makes itself; those of the input are left out with a warning.
+    """
+    for name in own:
+        if name in stream.schema.names:
+            console.warn(f"the column '{name}' of the input is not kept: the run has its own")
+    columns = [n for n in stream.schema.names if n not in ("tokens", "embedding", *own)]
+    made = counted(
+        stream,
+        options,
+        str(target),
+        inputs,
+        columns=columns,
+        text_chars=REPRESENTATIVE_CHARS,
+        threads=run.n_threads(),
+    )
+    words = stack.enter_context(made)
+    if words.report is not None:
+        say_tokens(words.report)
+    return words
+
+
+def with_words(tokens: TokenTable) -> TokenTable:
+    """Return the tokens, if there are any.
+
+    Raises:
+        InputError: there are none.
+    """
+    if not len(tokens.term_ids):
+        raise InputError(
+            f"no words are left in {console.counted(tokens.n_docs, 'document')}, so there is nothing to find topics in; "
+            "try --stop-words none, --min-df 1, or another --text-col"
+        )
+    return tokens
 
 
 def check_guide(guide: GuideFlags) -> None:

@@ -6,6 +6,7 @@ import functools
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, is_dataclass
+from glob import has_magic
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
@@ -133,6 +134,21 @@ class OutputFlags:
         if self.output is None:
             raise UsageError(f"say where to write: -o {example}, or -o - for JSON lines on stdout")
         return self.table_target(self.output, example)
+
+    def run_target(self, inputs: Sequence[str], suffix: str) -> Path:
+        """Return the run directory to write: -o, else `<input>.<suffix>` in the current directory.
+
+        Raises:
+            UsageError: the output is `-`.
+        """
+        if self.output == "-":
+            raise UsageError(
+                "a run is a directory and cannot go to stdout; give -o run/, or --json for the result as JSON"
+            )
+        if self.output is not None:
+            return Path(self.output)
+        name = "stdin" if inputs[0] == "-" else Path(inputs[0]).name.split(".")[0]
+        return Path(f"{'corpus' if not name or has_magic(name) else name}.{suffix}")
 
     @staticmethod
     def table_target(output: str, example: str) -> str:

@@ -334,7 +334,7 @@ def _result(
         topic_term, doc_topic, assignments = sampler.topic_term(), sampler.doc_topic(), sampler.assignments()
     doc_topic = sparse.csr_array(doc_topic[: tokens.n_docs])
     if guidance is not None and guidance.n_fixed:
-        topic_term = _with_fixed(topic_term, guidance, tokens.n_terms, options.n_topics)
+        topic_term = _with_fixed(topic_term, guidance)
     order = _order(doc_topic, alpha, 0 if guidance is None else len(guidance.names))
     place = np.empty(len(order), np.int32)
     place[order] = np.arange(len(order), dtype=np.int32)
@@ -358,11 +358,11 @@ def _result(
     )
 
 
-def _with_fixed(topic_term: CsrMatrix, guidance: Guidance, n_terms: int, n_topics: int) -> CsrMatrix:
+def _with_fixed(topic_term: CsrMatrix, guidance: Guidance) -> CsrMatrix:
     """Return the counts with those of the fixed topics as they were given."""
     fixed = guidance.topics < guidance.n_fixed
     places = (guidance.topics[fixed], guidance.term_ids[fixed])
-    given = sparse.coo_array((np.ones(int(fixed.sum())), places), shape=(guidance.n_fixed, n_terms)).tocsr()
+    given = sparse.coo_array((np.ones(int(fixed.sum())), places), shape=(guidance.n_fixed, topic_term.shape[1])).tocsr()
     whole = sparse.csr_array(sparse.vstack([given, topic_term[guidance.n_fixed :]]))
     whole.sort_indices()
     return whole.astype(topic_term.dtype)

@@ -153,12 +153,10 @@ def token_weights(tokens: TokenTable, scheme: str) -> FloatArray | None:
         return None
     lengths = np.diff(tokens.offsets)
     docs = np.repeat(np.arange(tokens.n_docs), lengths)
-    pair, times = np.unique(docs * np.int64(tokens.n_terms) + tokens.term_ids, return_inverse=True, return_counts=True)[
-        1:
-    ]
-    key = docs * np.int64(tokens.n_terms) + tokens.term_ids
+    keys = docs * np.int64(tokens.n_terms) + tokens.term_ids
+    pairs, pair, times = np.unique(keys, return_inverse=True, return_counts=True)
     if scheme == "idf":
-        df = np.bincount(np.unique(key) % tokens.n_terms, minlength=tokens.n_terms)
+        df = np.bincount(pairs % tokens.n_terms, minlength=tokens.n_terms)
         return np.asarray(np.log(tokens.n_docs / df[tokens.term_ids]))
     cf = np.bincount(tokens.term_ids, minlength=tokens.n_terms)
     together = times[pair] * (len(tokens.term_ids) / (lengths[docs] * cf[tokens.term_ids]))

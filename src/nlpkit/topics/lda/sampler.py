@@ -134,9 +134,14 @@ class GibbsSampler:
 
     def assignments(self) -> IntArray:
         """Return the topic of each token (N,) int32, in the order of `tokens.term_ids`."""
-        out = np.empty(len(self._z), np.int32)
-        gibbs_layout.to_corpus_order(self._term_ids, self._word_start, self._z, out)
-        return out if self._order is None else self._given_order(out)
+        topics = self._own_order()
+        return topics if self._order is None else self._given_order(topics)
+
+    def _own_order(self) -> IntArray:
+        """Return the topic of each token (N,), the frozen documents last."""
+        topics = np.empty(len(self._z), np.int32)
+        gibbs_layout.to_corpus_order(self._term_ids, self._word_start, self._z, topics)
+        return topics
 
     def topic_term(self) -> CsrMatrix:
         """Return n_kv (K, V) of all documents, frozen ones included: int32, float64 where tokens have weights; indices ascending."""
@@ -169,8 +174,7 @@ class GibbsSampler:
     def _frozen_topic_term(self) -> CsrMatrix:
         """Return n_kv (K, V) of the frozen documents."""
         thawed = self._offsets[np.count_nonzero(~self._frozen)]
-        z = np.empty(len(self._z), np.int32)
-        gibbs_layout.to_corpus_order(self._term_ids, self._word_start, self._z, z)
+        z = self._own_order()
         amount = np.ones(len(z)) if self._units is None else self._internal_order(self._units) / UNIT
         places = (z[thawed:], self._term_ids[thawed:])
         return sparse.coo_array((amount[thawed:], places), shape=(self.n_topics, self._tokens.n_terms)).tocsr()
