@@ -161,6 +161,22 @@ def test_topics_of_documents_follow_from_doc_topics(lda: Path) -> None:
     assert total + results(lda)["doc_topics_left_out"] == pytest.approx(len(documents), abs=1e-4)
 
 
+def test_the_perplexity_in_sample_is_the_lectures(lda: Path) -> None:
+    # theta and phi from the topics of the tokens, by hand: exp(-mean log sum_k theta_dk phi_kw)
+    tokens = pl.read_parquet(lda / "assignments.parquet").cast({"id": pl.String, "term": pl.String})
+    alpha = pl.read_parquet(lda / "model" / "alpha.parquet")["alpha"].to_numpy()
+    manifest = json.loads((lda / "manifest.json").read_text(encoding="utf-8"))
+    eta = manifest["results"]["eta"]
+    d, v, z = (np.unique(tokens[name].to_numpy(), return_inverse=True)[1] for name in ("id", "term", "topic"))
+    n_dk, n_kv = np.zeros((d.max() + 1, len(alpha))), np.zeros((len(alpha), v.max() + 1))
+    np.add.at(n_dk, (d, z), 1)
+    np.add.at(n_kv, (z, v), 1)
+    theta = (n_dk + alpha) / (n_dk + alpha).sum(axis=1, keepdims=True)
+    phi = (n_kv + eta) / (n_kv + eta).sum(axis=1, keepdims=True)
+    expected = np.exp(-np.log((theta[d] * phi[:, v].T).sum(axis=1)).mean())
+    assert manifest["results"]["perplexity_in_sample"] == pytest.approx(expected, rel=1e-5)
+
+
 def test_the_vocabulary_counts_the_tokens(lda: Path, docs: Path) -> None:
     tokens = read(docs)["tokens"].to_pylist()
     cf = Counter(term for document in tokens for term in document)

@@ -24,6 +24,7 @@ from nlpkit.io.pyldavis import write_pyldavis
 from nlpkit.io.runs import RunTables, manifest_of, stopwatch, write_run
 from nlpkit.io.topic_tables import vocab_table
 from nlpkit.topics.lda.describe import TopicDescription, describe_topics
+from nlpkit.topics.lda.heldout import in_sample_perplexity
 
 if TYPE_CHECKING:
     from nlpkit.cli.lda_work import Work
@@ -69,7 +70,9 @@ def write_lda(
             relevance_lambda=extra.relevance_lambda,
         )
         tables, left_out = _tables(work, found, described, extra, more)
-    results = {**summary(work, found, described), "doc_topics_left_out": round(left_out, 6), **more.results}
+        perplexity = in_sample_perplexity(model, found.doc_topic, corpus.tokens)
+    results = {**summary(work, found, described), "perplexity_in_sample": round(perplexity, 6),
+               "doc_topics_left_out": round(left_out, 6), **more.results}  # fmt: skip
     settings = {**parameters, **more.parameters, "alpha_in_force": round(float(model.alpha.sum()) / model.n_topics, 8),
                 "eta_in_force": round(model.eta, 8), "tokens": corpus.token_info}  # fmt: skip
     block = footer_block(

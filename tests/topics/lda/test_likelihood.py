@@ -44,7 +44,7 @@ def test_equals_the_dense_formula(counts: Any, scale: float, asymmetric: bool, w
     a = scale * np.arange(1, n.shape[1] + 1) if asymmetric else np.full(n.shape[1], scale)
     dense = gammaln(a.sum()) - gammaln(n.sum(axis=1) + a.sum()) + (gammaln(n + a) - gammaln(a)).sum(axis=1)
     found = dirichlet_multinomial(sparse.csr_array(n), a if asymmetric else scale)
-    assert found == pytest.approx(dense.sum(), rel=1e-10, abs=1e-9)
+    assert found == pytest.approx(dense.sum(), rel=1e-10, abs=1e-10)
 
 
 def test_stored_zeros_add_nothing() -> None:
@@ -102,7 +102,7 @@ def test_frozen_documents_are_given(state: dict[str, Any]) -> None:
     frozen, in_frozen = some_frozen(state)
     found = GibbsSampler(**state, frozen=frozen).log_likelihood()
     expected = steps(state, frozen=frozen)[:, ~in_frozen].sum()
-    assert found == pytest.approx(expected, rel=1e-10, abs=1e-9)
+    assert found == pytest.approx(expected, rel=1e-10, abs=1e-10)
 
 
 @repeatable
@@ -112,7 +112,7 @@ def test_fixed_topics_have_words_of_a_known_probability(state: dict[str, Any]) -
     fixed = np.arange(state["n_topics"]) % 2 == 0
     found = GibbsSampler(**state, frozen=frozen, fixed=fixed).log_likelihood()
     expected = steps(state, frozen=frozen, fixed=fixed)[:, ~in_frozen].sum()
-    assert found == pytest.approx(expected, rel=1e-10, abs=1e-9)
+    assert found == pytest.approx(expected, rel=1e-10, abs=1e-10)
 
 
 def test_equals_tomotopy() -> None:
