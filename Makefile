@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 DEV := $(VENV)/.installed-dev
+# tests of one file stay together, and share what they made
+WORKERS := -n auto --maxprocesses 4 --dist loadfile
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .PHONY: demo test test-all lint bench clean
@@ -12,10 +14,10 @@ demo: $(INSTALLED)
 	$(BIN)/nlpkit bertopic data/samples/news.jsonl --k auto --seed 42 --offline --force -o demo-run/
 
 test: $(DEV) lint
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(WORKERS)
 
 test-all: $(DEV) lint
-	$(BIN)/python -m pytest -m "not bench"
+	$(BIN)/python -m pytest $(WORKERS) -m "not bench"
 
 lint: $(DEV)
 	$(BIN)/ruff check .
