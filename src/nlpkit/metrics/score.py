@@ -1,0 +1,236 @@
+"""What a score is: a number with its interval, its definition and what it was taken from; and the list of all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from nlpkit.metrics.bootstrap import Interval, Statistic, interval, mean_of
+from nlpkit.types import FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A kind of score. better: "high", "low", or "" where neither end is the good one."""
+
+    name: str
+    group: str
+    better: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """One score of one target.
+
+    value: None where it is not defined, and why says why. values: of each unit (topics, classes), NaN where not defined.
+    over: what it is a mean of. parameters: the definition in force, as plain values. statistic, counts: for the bootstrap.
+    """
+
+    metric: Metric
+    value: float | None
+    over: str
+    n: int
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    values: FloatArray | None = None
+    median: float | None = None
+    interval: Interval | None = None
+    why: str = ""
+    statistic: Statistic | None = None
+    counts: Any = None
+
+    @property
+    def name(self) -> str:
+        """Name of the metric."""
+        return self.metric.name
+
+    def plain(self) -> dict[str, Any]:
+        """Return the score as values that go into JSON."""
+        out: dict[str, Any] = {"value": self.value}
+        if self.median is not None:
+            out["median"] = self.median
+        if self.interval is not None:
+            found = self.interval
+            out |= {"low": found.low, "high": found.high, "level": found.level, "interval": found.method}
+        out |= {"better": self.metric.better or None, "over": self.over, "n": self.n, "parameters": dict(self.parameters)}
+        if self.why:
+            out["why"] = self.why
+        if self.values is not None:
+            out["values"] = [float(v) if np.isfinite(v) else None for v in self.values]
+        return out
+
+
+@dataclass(frozen=True, slots=True)
+class Uncertainty:
+    """How intervals are made: level, None for none; seed of the draws."""
+
+    level: float | None
+    seed: int
+
+
+def mean_score(
+    metric: Metric,
+    values: FloatArray,
+    how: Uncertainty,
+    *,
+    over: str = "topics",
+    parameters: Mapping[str, Any] | None = None,
+    why: str = "no topic has two words that count",
+) -> Score:
+    """Return the mean of values as a score, with median and interval; NaN values are left out of both and counted in n."""
+    given = values[np.isfinite(values)]
+    if not len(given):
+        return Score(metric, None, over, 0, parameters or {}, values, why=why)
+    statistic, counts = mean_of(values), np.ones(len(values), np.int64)
+    return Score(
+        metric,
+        float(given.mean()),
+        over,
+        len(given),
+        parameters or {},
+        values,
+        float(np.median(given)),
+        bounds(statistic, counts, how, over),
+        statistic=statistic,
+        counts=counts,
+    )
+
+
+def statistic_score(
+    metric: Metric,
+    statistic: Statistic,
+    counts: Any,
+    how: Uncertainty,
+    *,
+    over: str,
+    parameters: Mapping[str, Any] | None = None,
+    values: FloatArray | None = None,
+    why: str = "it is not defined here",
+) -> Score:
+    """Return the value of a statistic of all units as a score, with its interval (see `nlpkit.metrics.bootstrap`)."""
+    counts = np.asarray(counts, np.int64)
+    value = float(statistic(counts[None].astype(np.float64))[0]) if len(counts) else float("nan")
+    if not np.isfinite(value):
+        return Score(metric, None, over, int(counts.sum()), parameters or {}, values, why=why)
+    found = bounds(statistic, counts, how, over)
+    return Score(
+        metric, value, over, int(counts.sum()), parameters or {}, values, None, found, statistic=statistic, counts=counts
+    )
+
+
+def bounds(statistic: Statistic, counts: Any, how: Uncertainty, over: str) -> Interval | None:
+    """Return the interval of a statistic, None when none is wanted or it is undefined."""
+    if how.level is None:
+        return None
+    return interval(statistic, counts, level=how.level, seed=how.seed, over=over)
+
+
+def _metrics(group: str, *rows: tuple[str, str, str]) -> dict[str, Metric]:
+    return {name: Metric(name, group, better, title) for name, better, title in rows}
+
+
+METRICS: dict[str, Metric] = {
+    **_metrics(
+        "coherence",
+        ("npmi", "high", "normalised pointwise mutual information of the top words (Bouma 2009)"),
+        ("pmi", "high", "pointwise mutual information, C_UCI (Newman et al. 2010)"),
+        ("umass", "high", "log of conditional document frequencies (Mimno et al. 2011)"),
+        ("c_v", "high", "cosine of NPMI vectors (Röder et al. 2015)"),
+        ("c_p", "high", "Fitelson's confirmation of each word by those before it (Röder et al. 2015)"),
+    ),
+    **_metrics(
+        "vectors",
+        ("we_pairwise", "high", "mean cosine of the vectors of two top words (Fang et al. 2016)"),
+        ("we_centroid", "high", "mean cosine of the vectors of top words with their mean"),
+        ("intruder_found", "high", "share of topics whose intruder the vectors find"),
+    ),
+    **_metrics(
+        "diversity",
+        ("diversity", "high", "share of different words among the top words (Dieng et al. 2020)"),
+        ("inverted_rbo", "high", "1 − rank-biased overlap of two topics (Bianchi et al. 2021)"),
+        ("jaccard", "low", "Jaccard similarity of the top words of two topics"),
+    ),
+    **_metrics(
+        "significance",
+        ("exclusivity", "high", "share of a top word that falls to its topic"),
+        ("frex", "high", "harmonic mean of the ranks of frequency and exclusivity (Bischof & Airoldi 2012)"),
+        ("kl_uniform", "high", "divergence of the topic from all words alike (AlSumait et al. 2009)"),
+        ("kl_vacuous", "high", "divergence of the topic from the words of the corpus"),
+        ("kl_background", "high", "divergence of its documents from all documents alike"),
+        ("effective_words", "", "number of words a topic is made of, 1 / Σ p²"),
+    ),
+    **_metrics(
+        "fit",
+        ("perplexity", "low", "per token of held-out documents"),
+        ("perplexity_in_sample", "low", "per token of the documents of the fit"),
+        ("log_likelihood", "high", "log p(w, z) per token at the end of the chain"),
+        ("residuals", "low", "dispersion of the counts around the model, 1 when it fits (Taddy 2012)"),
+    ),
+    **_metrics(
+        "stability",
+        ("s_clop", "high", "agreement of clusters of topics over runs (Rieger et al. 2024)"),
+        ("matched_jaccard", "high", "Jaccard similarity of matched topics of two runs (Greene et al. 2014)"),
+        ("matched_rbo", "high", "rank-biased overlap of matched topics of two runs"),
+    ),
+    **_metrics(
+        "clustering",
+        ("nmi", "high", "normalised mutual information of topics and labels"),
+        ("ami", "high", "mutual information adjusted for chance (Vinh et al. 2010)"),
+        ("ari", "high", "Rand index adjusted for chance (Hubert & Arabie 1985)"),
+        ("v_measure", "high", "harmonic mean of homogeneity and completeness (Rosenberg & Hirschberg 2007)"),
+        ("homogeneity", "high", "1 − H(label | topic) / H(label)"),
+        ("completeness", "high", "1 − H(topic | label) / H(topic)"),
+        ("purity", "high", "share of documents of the largest class of their topic"),
+        ("inverse_purity", "high", "share of documents of the largest topic of their class"),
+        ("purity_f1", "high", "harmonic mean of purity and inverse purity"),
+        ("matching_accuracy", "high", "accuracy after the best one-to-one matching (Hungarian method)"),
+    ),
+    **_metrics(
+        "separation",
+        ("silhouette", "high", "distance to the next topic against that to the own (Rousseeuw 1987)"),
+        ("dbcv", "high", "density between clusters against that within (Moulavi et al. 2014)"),
+    ),
+    **_metrics(
+        "classification",
+        ("accuracy", "high", "share of right predictions"),
+        ("balanced_accuracy", "high", "mean recall of the classes"),
+        ("macro_precision", "high", "mean precision of the classes"),
+        ("macro_recall", "high", "mean recall of the classes"),
+        ("macro_f1", "high", "mean F of the classes"),
+        ("micro_f1", "high", "F over all documents; equals accuracy"),
+        ("weighted_precision", "high", "precision of the classes weighted by their size"),
+        ("weighted_recall", "high", "recall of the classes weighted by their size"),
+        ("weighted_f1", "high", "F of the classes weighted by their size"),
+        ("mcc", "high", "Matthews' correlation coefficient"),
+        ("kappa", "high", "Cohen's kappa of labels and predictions"),
+    ),
+    **_metrics(
+        "calibration",
+        ("ece", "low", "expected calibration error, bins of equal width (Guo et al. 2017)"),
+        ("brier", "low", "mean squared error of the probability of the prediction (Brier 1950)"),
+    ),
+}
+ALIASES = {
+    "c_npmi": "npmi",
+    "c_uci": "pmi",
+    "uci": "pmi",
+    "u_mass": "umass",
+    "cv": "c_v",
+    "cp": "c_p",
+    "unique_share": "diversity",
+    "topic_diversity": "diversity",
+    "rbo": "inverted_rbo",
+    "irbo": "inverted_rbo",
+    "sclop": "s_clop",
+    "f1": "macro_f1",
+    "v": "v_measure",
+}
+GROUPS: tuple[str, ...] = tuple(dict.fromkeys(metric.group for metric in METRICS.values()))
+
+
+def in_group(*groups: str) -> Sequence[str]:
+    """Return the names of the metrics of some groups."""
+    return [name for name, metric in METRICS.items() if metric.group in groups]
