@@ -1,0 +1,346 @@
+"""How far people who coded the same units agree, and the label that most of them gave.
+
+Ratings are a matrix (U, C) of U units by C coders, float64, NaN where a coder said nothing. Nominal values are any codes;
+ordinal ones count by their order, interval and ratio ones as numbers.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from nlpkit.errors import InputError, UsageError
+from nlpkit.types import BoolArray, CsrMatrix, FloatArray, IntArray
+
+Level = Literal["nominal", "ordinal", "interval", "ratio"]
+LEVELS: tuple[Level, ...] = ("nominal", "ordinal", "interval", "ratio")
+NO_LABEL = -1
+
+_CELLS = 1 << 22  # of the arrays that a block of bootstrap draws makes
+_COLUMNS = 512  # values whose distances are held at once
+
+
+# ---------------------------------------------------------------- Krippendorff's alpha
+
+
+def krippendorff_alpha(ratings: npt.ArrayLike, *, level: Level) -> float:
+    """Return Krippendorff's alpha, 1 for agreement, 0 for what chance would bring, below 0 for less than that.
+
+        alpha = 1 - D_o / D_e = 1 - (n - 1) Σ_ck o_ck δ²_ck / Σ_ck n_c n_k δ²_ck
+        o_ck = Σ_u (ordered pairs of values c, k in unit u) / (m_u - 1),   n_c = Σ_k o_ck,   n = Σ_c n_c
+
+    m_u is the number of values of unit u; units with fewer than two have no say. δ² by level: nominal 1 for c ≠ k;
+    ordinal (Σ_{g=c}^k n_g - (n_c + n_k) / 2)², the squared distance of the mid-ranks; interval (c - k)²; ratio
+    ((c - k) / (c + k))². The sums are made without the matrix o, from the moments of each unit.
+
+    Args:
+        ratings: (U, C) float64, NaN for missing.
+        level: the level of measurement.
+
+    Returns:
+        alpha; NaN where it is not defined: no unit has two values, or all values are the same (`why_undefined` tells).
+
+    Raises:
+        InputError: not a matrix, an infinite value, or a value below 0 at level ratio.
+        UsageError: no such level.
+
+    Source: Krippendorff (2011), Computing Krippendorff's Alpha-Reliability; agrees with the package `krippendorff`, which
+    raises or warns where alpha is not defined.
+    """
+    counts, values = _pairable(ratings, level)
+    return float(_alphas(counts, values, level, np.ones((1, counts.shape[0])))[0])
+
+
+def why_undefined(ratings: npt.ArrayLike) -> str:
+    """Return why alpha of these ratings (U, C) is not defined, in words for people; empty when it is."""
+    counts, values = _pairable(ratings, "nominal")
+    if not counts.shape[0]:
+        return "no unit was rated by two coders"
+    return "all ratings are the same: without variation agreement cannot be told from chance" if len(values) < 2 else ""
+
+
+def bootstrap_alpha(
+    ratings: npt.ArrayLike, *, level: Level, confidence: float = 0.95, draws: int = 1000, seed: int = 0
+) -> tuple[float, float]:
+    """Return the ends of the percentile interval of alpha under resampling of the units that have two values or more.
+
+    All of alpha is computed anew in every draw, D_e included; a draw in which only one value is left is left out. The
+    bootstrap of Krippendorff (Hayes & Krippendorff 2007, Communication Methods and Measures 1) draws pairs of values
+    instead, as if those of a unit had nothing to do with each other, and holds D_e fixed: its intervals are others.
+
+    Args:
+        ratings: (U, C) float64, NaN for missing.
+        level: the level of measurement.
+        confidence: of the interval, in (0, 1).
+        draws: number of samples.
+        seed: of the samples.
+
+    Returns:
+        low and high; both NaN where alpha is not defined or fewer than two units have two values.
+
+    Raises:
+        InputError, UsageError: see `krippendorff_alpha`; UsageError also for a confidence or a number of draws out of range.
+    """
+    check_bootstrap(confidence, draws)
+    counts, values = _pairable(ratings, level)
+    U = counts.shape[0]
+    if U < 2 or len(values) < 2:
+        return float("nan"), float("nan")
+    rng = np.random.default_rng(seed)
+    block = max(1, _CELLS // max(U, len(values)))
+    alphas = []
+    for start in range(0, draws, block):
+        B = min(block, draws - start)
+        drawn = rng.integers(0, U, (B, U)) + U * np.arange(B)[:, None]
+        times = np.bincount(drawn.ravel(), minlength=B * U).reshape(B, U)
+        alphas.append(_alphas(counts, values, level, times.astype(np.float64)))
+    return interval(np.concatenate(alphas), confidence)
+
+
+def interval(samples: FloatArray, confidence: float) -> tuple[float, float]:
+    """Return the ends of the percentile interval of bootstrap samples (B,), NaN among them left out; NaN without any."""
+    known = samples[~np.isnan(samples)]
+    if not len(known):
+        return float("nan"), float("nan")
+    low, high = np.quantile(known, ((1 - confidence) / 2, (1 + confidence) / 2))
+    return float(low), float(high)
+
+
+def check_bootstrap(confidence: float, draws: int) -> None:
+    """Raise UsageError for a confidence or a number of draws that cannot be meant."""
+    if not 0 < confidence < 1:
+        raise UsageError(f"the confidence of an interval is between 0 and 1, for example 0.95, not {confidence:g}")
+    if draws < 1:
+        raise UsageError(f"a bootstrap takes at least one draw, not {draws}")
+
+
+def _pairable(ratings: npt.ArrayLike, level: Level) -> tuple[CsrMatrix, FloatArray]:
+    """Return how often each value (V,) was given to each unit of two values or more, (U, V) CSR; values ascend."""
+    if level not in LEVELS:
+        raise UsageError(f"the level of measurement is {', '.join(LEVELS)}, not '{level}'")
+    matrix = _ratings(ratings)
+    given = ~np.isnan(matrix)
+    chosen = given.sum(axis=1) >= 2
+    units, coders = np.nonzero(given[chosen])
+    values, codes = np.unique(matrix[chosen][units, coders], return_inverse=True)
+    if level == "ratio" and len(values) and values[0] < 0:
+        raise InputError(
+            f"level ratio needs values of 0 or more, found {values[0]:g}; for such numbers take level interval"
+        )
+    shape = int(chosen.sum()), len(values)
+    return sparse.csr_array((np.ones(len(units)), (units, codes)), shape=shape), values
+
+
+def _ratings(ratings: npt.ArrayLike) -> FloatArray:
+    matrix = np.asarray(ratings, np.float64)
+    if matrix.ndim != 2:
+        raise InputError(f"ratings are a matrix of units by coders, found {matrix.ndim} dimensions")
+    if np.isinf(matrix).any():
+        raise InputError("ratings hold an infinite value; leave it out as missing, or correct it")
+    return matrix
+
+
+def _alphas(counts: CsrMatrix, values: FloatArray, level: Level, times: FloatArray) -> FloatArray:
+    """Return alpha (B,) of samples in which unit u comes times[b, u] times; NaN where a sample has only one value."""
+    m = np.asarray(counts.sum(axis=1), np.float64)
+    n_c = np.asarray(counts.T @ times.T).T  # (B, V)
+    n = n_c.sum(axis=1)
+    # products of dense matrices are left to sums: BLAS adds up in an order that depends on its threads
+    if level == "nominal":
+        within = (m**2 - np.asarray(counts.power(2).sum(axis=1))) / (m - 1)
+        observed = (times * within).sum(axis=1)
+        expected = n**2 - (n_c**2).sum(axis=1)
+    elif level == "ratio":
+        within, expected = np.zeros(len(m)), np.zeros(len(n))
+        for start in range(0, len(values), _COLUMNS):
+            columns = slice(start, start + _COLUMNS)
+            distance = _ratio_distance(values, values[columns])
+            within += counts[:, columns].multiply(counts @ distance).sum(axis=1) / (m - 1)
+            expected += (np.einsum("bv,vw->bw", n_c, distance) * n_c[:, columns]).sum(axis=1)
+        observed = (times * within).sum(axis=1)
+    else:
+        # Σ_ij (x_i - x_j)² = 2 (m Σ x² - (Σ x)²), exact enough because x is centred
+        x = n_c.cumsum(axis=1) - n_c / 2 - n[:, None] / 2 if level == "ordinal" else _centred(values, n_c)
+        spread = m[:, None] * (counts @ (x**2).T) - (counts @ x.T) ** 2  # (U, B), or (U, 1) if all samples share x
+        observed = (times.T * (2 * spread / (m[:, None] - 1))).sum(axis=0)
+        expected = 2 * (n * (n_c * x**2).sum(axis=1) - (n_c * x).sum(axis=1) ** 2)
+    varied = (n_c > 0).sum(axis=1) >= 2
+    ratio = np.divide((n - 1) * observed, expected, out=np.full(len(n), np.nan), where=varied)
+    return np.asarray(1 - ratio)
+
+
+def _centred(values: FloatArray, n_c: FloatArray) -> FloatArray:
+    return np.asarray((values - values.mean())[None, :]) if len(values) else np.zeros((1, n_c.shape[1]))
+
+
+def _ratio_distance(a: FloatArray, b: FloatArray) -> FloatArray:
+    """Return ((a - b) / (a + b))² (A, B), 0 for two zeros."""
+    total = a[:, None] + b
+    share = np.divide(a[:, None] - b, total, out=np.zeros(total.shape), where=total != 0)
+    return np.asarray(share**2)
+
+
+# ---------------------------------------------------------------- kappa
+
+
+def fleiss_kappa(counts: npt.ArrayLike) -> float:
+    """Return the kappa of Fleiss (1971, Psychological Bulletin 76), for units rated by n different people each.
+
+        kappa = (P - P_e) / (1 - P_e),  P = mean over u of (Σ_c n_uc² - n) / (n (n - 1)),  P_e = Σ_c (Σ_u n_uc / U n)²
+
+    Args:
+        counts: (U, V) how many people put unit u into category c.
+
+    Returns:
+        kappa; NaN without units or when all ratings are the same, where it is 0 / 0.
+
+    Raises:
+        InputError: units with different numbers of ratings, or with fewer than two.
+    """
+    n_uc = np.asarray(counts, np.float64)
+    if n_uc.ndim != 2 or not n_uc.size:
+        return float("nan")
+    ratings = n_uc.sum(axis=1)
+    n = ratings[0]
+    if (ratings != n).any():
+        raise InputError(
+            f"Fleiss' kappa needs as many ratings for every unit, found from {ratings.min():g} to {ratings.max():g}; "
+            "take Krippendorff's alpha, which knows missing ratings"
+        )
+    if n < 2:
+        raise InputError(f"Fleiss' kappa needs two ratings of a unit or more, found {n:g}")
+    by_chance = float(((n_uc.sum(axis=0) / ratings.sum()) ** 2).sum())
+    observed = float((((n_uc**2).sum(axis=1) - n) / (n * (n - 1))).mean())
+    only_one = (n_uc.sum(axis=0) > 0).sum() < 2
+    return float("nan") if only_one else (observed - by_chance) / (1 - by_chance)
+
+
+def rating_counts(ratings: npt.ArrayLike) -> FloatArray:
+    """Return how often each value was given to each unit (U, V), values ascending, units without ratings included."""
+    matrix = _ratings(ratings)
+    units, coders = np.nonzero(~np.isnan(matrix))
+    values, codes = np.unique(matrix[units, coders], return_inverse=True)
+    counts = np.zeros((len(matrix), len(values)))
+    np.add.at(counts, (units, codes), 1.0)
+    return counts
+
+
+def cohen_kappa(
+    a: npt.ArrayLike,
+    b: npt.ArrayLike,
+    *,
+    weights: Literal["linear", "quadratic"] | None = None,
+    categories: npt.ArrayLike | None = None,
+) -> float:
+    """Return the kappa of two coders (Cohen 1960), weighted by the distance of the categories if asked (Cohen 1968).
+
+        kappa = 1 - Σ_ij w_ij o_ij / Σ_ij w_ij e_ij,   w: i ≠ j; |i - j| linear; (i - j)² quadratic
+
+    Args:
+        a: (U,) values of one coder, NaN for missing; b: (U,) of the other. Units that one of them left out do not count.
+        weights: none, linear or quadratic in the places i, j of the categories.
+        categories: (V,) all values that could be given, in order. By default those given, as in scikit-learn: of a scale
+            from 1 to 5 on which nobody said 3, 2 and 4 are then neighbours.
+
+    Returns:
+        kappa; NaN without a common unit and when both gave only one and the same value, where it is 0 / 0.
+
+    Raises:
+        InputError: coders of different lengths, a value that is not in `categories`.
+        UsageError: unknown weights.
+
+    Agrees with `sklearn.metrics.cohen_kappa_score`.
+    """
+    x, y = np.asarray(a, np.float64), np.asarray(b, np.float64)
+    if x.shape != y.shape or x.ndim != 1:
+        raise InputError(f"Cohen's kappa needs two coders of the same units, found {len(x)} and {len(y)}")
+    both = ~(np.isnan(x) | np.isnan(y))
+    x, y = x[both], y[both]
+    found = np.unique(np.concatenate([x, y]))
+    known = found if categories is None else np.asarray(categories, np.float64)
+    strangers = found[~np.isin(found, known)]
+    if len(strangers):
+        raise InputError(f"the value {strangers[0]:g} is not among the categories {', '.join(f'{c:g}' for c in known)}")
+    order = np.argsort(known)
+    rows, columns = (order[np.searchsorted(known, v, sorter=order)] for v in (x, y))
+    V = len(known)
+    joint = np.bincount(rows * V + columns, minlength=V * V).reshape(V, V).astype(np.float64)
+    apart = np.abs(np.subtract.outer(np.arange(V), np.arange(V))).astype(np.float64)
+    if weights not in (None, "linear", "quadratic"):
+        raise UsageError(f"the weights of Cohen's kappa are linear or quadratic, not '{weights}'")
+    w = (apart > 0).astype(np.float64) if weights is None else apart if weights == "linear" else apart**2
+    by_chance = float((w * np.outer(joint.sum(axis=1), joint.sum(axis=0))).sum())
+    return 1 - float((w * joint).sum()) * len(x) / by_chance if by_chance else float("nan")
+
+
+def pairwise_cohen(
+    ratings: npt.ArrayLike,
+    *,
+    weights: Literal["linear", "quadratic"] | None = None,
+    categories: npt.ArrayLike | None = None,
+) -> FloatArray:
+    """Return Cohen's kappa of every pair of coders (C, C), 1 on the diagonal, NaN where it is not defined."""
+    matrix = _ratings(ratings)
+    C = matrix.shape[1]
+    kappas = np.eye(C)
+    for i in range(C):
+        for j in range(i):
+            kappas[i, j] = kappas[j, i] = cohen_kappa(
+                matrix[:, i], matrix[:, j], weights=weights, categories=categories
+            )
+    return kappas
+
+
+def mean_cohen(kappas: FloatArray) -> float:
+    """Return the mean of the kappas (C, C) over the pairs where it is defined (Light 1971); NaN without such a pair."""
+    pairs = kappas[np.triu_indices(len(kappas), 1)]
+    known = pairs[~np.isnan(pairs)]
+    return float(known.mean()) if len(known) else float("nan")
+
+
+def percent_agreement(ratings: npt.ArrayLike) -> float:
+    """Return the share of the pairs of ratings of the same unit (U, C) that are equal, in [0, 1]; NaN without a pair.
+
+    It is not corrected for chance: two coders who say yes to nine of ten units at random agree on 82 % of them.
+    """
+    counts, _ = _pairable(ratings, "nominal")
+    m = np.asarray(counts.sum(axis=1))
+    pairs = float((m * (m - 1)).sum())
+    return float(counts.power(2).sum() - m.sum()) / pairs if pairs else float("nan")
+
+
+# ---------------------------------------------------------------- majority vote
+
+
+def majority_vote(
+    codes: npt.ArrayLike, *, ties: Literal["none", "first"] = "none"
+) -> tuple[IntArray, FloatArray, BoolArray]:
+    """Return the code that most coders gave to each unit, its share, and whether another code was given as often.
+
+    Args:
+        codes: (U, C) category numbers from 0, -1 for missing.
+        ties: "none": no label; "first": the lowest of the tied codes, which is the first in the order of the categories.
+
+    Returns:
+        winner (U,) int32, -1 for a unit without ratings and for a tie that is not resolved; share (U,) of the ratings
+        that the most frequent code has, NaN without ratings; tie (U,) bool.
+
+    Raises:
+        UsageError: another rule for ties.
+    """
+    if ties not in ("none", "first"):
+        raise UsageError(f"ties are resolved by 'none' (no label) or 'first', not '{ties}'")
+    given = np.asarray(codes, np.int64)
+    U = len(given)
+    V = int(given.max(initial=0)) + 1
+    units, coders = np.nonzero(given >= 0)
+    votes = np.bincount(units * V + given[units, coders], minlength=U * V).reshape(U, V)
+    most, total = votes.max(axis=1, initial=0), votes.sum(axis=1)
+    tie = ((votes == most[:, None]).sum(axis=1) > 1) & (total > 0)
+    winner = votes.argmax(axis=1).astype(np.int32) if U else np.zeros(0, np.int32)
+    winner[(total == 0) | (tie if ties == "none" else False)] = NO_LABEL
+    share = np.divide(most, total, out=np.full(U, np.nan), where=total > 0)
+    return winner, share, tie
