@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -13,7 +13,7 @@ from nlpkit.kernels.gibbs import random_bits
 from nlpkit.topics.lda.infer import ROOM, SWEEPS, in_chunks, infer_topics, words_of
 from nlpkit.topics.lda.model import LdaModel, theta_of
 from nlpkit.topics.lda.sampler import stream_key
-from nlpkit.types import BoolArray, CsrMatrix, TokenTable
+from nlpkit.types import BoolArray, CsrMatrix, FloatArray, LongArray, TokenTable
 
 CHAINS = 3
 BLOCK = 1024  # documents whose theta is held at a time
@@ -26,7 +26,8 @@ class HeldOut:
 
     log_likelihood_per_token: natural logarithm, mean over the n_tokens that are scored. n_docs: documents with such tokens;
     n_short: documents left out, since too few of their words are known; n_unknown: tokens left out, since their word is not
-    in the model. Models of different vocabularies leave out different tokens and cannot be compared.
+    in the model. Models of different vocabularies leave out different tokens and cannot be compared. documents (n_docs,): the
+    rows that were scored; doc_log_likelihood, doc_tokens (n_docs,): the sum of logarithms and the scored tokens of each.
     """
 
     perplexity: float
@@ -35,6 +36,9 @@ class HeldOut:
     n_tokens: int
     n_short: int
     n_unknown: int
+    documents: LongArray = field(compare=False)
+    doc_log_likelihood: FloatArray = field(compare=False)
+    doc_tokens: LongArray = field(compare=False)
 
 
 def hold_out(n_docs: int, share: float, seed: int) -> BoolArray:
@@ -102,7 +106,8 @@ def perplexity(
     if method not in ("completion", "left-to-right"):
         raise UsageError(f"method '{method}' of perplexity: completion or left-to-right is needed")
     known, n_unknown = _known(tokens, model)
-    documents = _of_length(known, 2 if method == "completion" else 1)
+    least = 2 if method == "completion" else 1
+    documents = _of_length(known, least)
     if not documents.n_docs:
         raise InputError(
             f"perplexity by {method} needs documents of {'2 words' if method == 'completion' else 'a word'} that the model "
@@ -111,10 +116,10 @@ def perplexity(
     words = words_of(model)
     if method == "completion":
         observed, scored = _split(documents, seed)
-        total, n_scored = 0.0, len(scored.term_ids)
+        offsets, logs = scored.offsets, np.empty(len(scored.term_ids))
         for begin in range(0, documents.n_docs, BLOCK):
             rows = slice(begin, begin + BLOCK + 1)
-            block = scored.offsets[rows]
+            block = offsets[rows]
             theta = infer_topics(
                 words,
                 observed.offsets[rows],
@@ -124,13 +129,16 @@ def perplexity(
                 chains=chains,
                 threads=threads,
             )
-            logs = np.empty(block[-1] - block[0])
-            gibbs_infer.log_probs(theta, block, scored.term_ids, words, logs)
-            total += float(logs.sum())
+            gibbs_infer.log_probs(theta, block, scored.term_ids, words, logs[block[0] : block[-1]])
     else:
-        total, n_scored = _left_to_right(words, documents, particles, seed, threads), len(documents.term_ids)
-    mean = total / n_scored
-    return HeldOut(float(np.exp(-mean)), mean, documents.n_docs, n_scored, tokens.n_docs - documents.n_docs, n_unknown)
+        offsets, logs = documents.offsets, _left_to_right(words, documents, particles, seed, threads)
+    mean = float(logs.sum()) / len(logs)
+    kept = np.flatnonzero(np.diff(known.offsets) >= least)
+    by_document = np.add.reduceat(logs, offsets[:-1])  # every document here has a token
+    n_short = tokens.n_docs - documents.n_docs
+    return HeldOut(
+        float(np.exp(-mean)), mean, documents.n_docs, len(logs), n_short, n_unknown, kept, by_document, np.diff(offsets)
+    )
 
 
 def in_sample_perplexity(model: LdaModel, doc_topic: CsrMatrix, documents: TokenTable | CsrMatrix) -> float:
@@ -173,8 +181,8 @@ def in_sample_perplexity(model: LdaModel, doc_topic: CsrMatrix, documents: Token
     return float(np.exp(-total / n_tokens))
 
 
-def _left_to_right(words: gibbs_infer.Words, documents: TokenTable, particles: int, seed: int, threads: int) -> float:
-    """Σ log p of all tokens."""
+def _left_to_right(words: gibbs_infer.Words, documents: TokenTable, particles: int, seed: int, threads: int) -> FloatArray:
+    """Log p of each token."""
     if particles < 1:
         raise UsageError(f"particles {particles}: at least one is needed")
     offsets, key = documents.offsets, np.uint64(stream_key(seed, "left-to-right"))
@@ -185,7 +193,7 @@ def _left_to_right(words: gibbs_infer.Words, documents: TokenTable, particles: i
         gibbs_infer.left_to_right(offsets[begin : end + 1], documents.term_ids, words, particles, key, ROOM, out)
 
     in_chunks(fill, documents.n_docs, threads)
-    return float(logs.sum())
+    return logs
 
 
 def _known(tokens: TokenTable, model: LdaModel) -> tuple[TokenTable, int]:
