@@ -14,10 +14,10 @@ from nlpkit.errors import InputError, UsageError
 from nlpkit.metrics.agreement import (
     LEVELS,
     Level,
+    alpha_statistic,
     bootstrap_alpha,
     cohen_kappa,
     fleiss_kappa,
-    interval,
     krippendorff_alpha,
     majority_vote,
     mean_cohen,
@@ -186,7 +186,7 @@ def test_full_agreement_is_one() -> None:
 def test_without_variation_or_pairs_alpha_is_not_defined(ratings: Any, why: str) -> None:
     for level in LEVELS:
         assert math.isnan(krippendorff_alpha(ratings, level=level))
-        assert bootstrap_alpha(ratings, level=level) == pytest.approx((NONE, NONE), nan_ok=True)
+        assert bootstrap_alpha(ratings, level=level) is None
     assert why in why_undefined(ratings)
     assert why_undefined(EXAMPLE) == ""
 
@@ -208,16 +208,24 @@ def test_bad_ratings(ratings: Any, level: Any, kind: type[Exception], says: str)
 # ---------------------------------------------------------------- its interval
 
 
-@pytest.mark.parametrize("level", LEVELS)
-def test_the_interval_resamples_units(level: Level, monkeypatch: pytest.MonkeyPatch) -> None:
-    # the first draws by hand: alpha of the units that are drawn, those with a single value left out beforehand
-    pairable = EXAMPLE[(~np.isnan(EXAMPLE)).sum(axis=1) >= 2]
-    rng = np.random.default_rng(7)
-    alphas = [plain_alpha(pairable[rng.integers(0, 11, 11)], level) for _ in range(40)]
-    expected = np.nanquantile(alphas, (0.1, 0.9))
-    assert bootstrap_alpha(EXAMPLE, level=level, confidence=0.8, draws=40, seed=7) == pytest.approx(expected, abs=1e-12)
-    monkeypatch.setattr("nlpkit.metrics.agreement._CELLS", 33)  # three draws at once: the same
-    assert bootstrap_alpha(EXAMPLE, level=level, confidence=0.8, draws=40, seed=7) == pytest.approx(expected, abs=1e-12)
+@repeatable
+@given(ratings_uc(), st.sampled_from(LEVELS), st.integers(0, 2**32 - 1))
+def test_the_statistic_is_alpha_of_the_drawn_units(ratings: Any, level: Level, seed: int) -> None:
+    statistic, times = alpha_statistic(ratings, level=level)
+    pairable = ratings[(~np.isnan(ratings)).sum(axis=1) >= 2]
+    assert times.sum() == len(pairable)
+    if not len(pairable):
+        return
+    # units with the same values are one, in the order of their sorted values
+    keys = [tuple(sorted(v for v in row if not math.isnan(v))) for row in pairable]
+    width = max(map(len, keys))
+    order = sorted(set(keys), key=lambda key: (*[-1.0] * (width - len(key)), *key))
+    assert [keys.count(key) for key in order] == times.tolist()
+    weights = np.random.default_rng(seed).integers(0, 3, (4, len(times)))
+    expected = [
+        plain_alpha([key for key, n in zip(order, row, strict=True) for _ in range(n)], level) for row in weights
+    ]
+    np.testing.assert_allclose(statistic(weights.astype(np.float64)), expected, atol=1e-12)
 
 
 def test_the_interval_covers_what_generated_the_data() -> None:
@@ -227,29 +235,29 @@ def test_the_interval_covers_what_generated_the_data() -> None:
     for seed in range(60):
         truth = rng.integers(0, 2, (120, 1))
         ratings = np.where(rng.random((120, 3)) < 0.8, truth, rng.integers(0, 2, (120, 3))).astype(float)
-        low, high = bootstrap_alpha(ratings, level="nominal", draws=200, confidence=0.9, seed=seed)
-        hits += low <= 0.64 <= high
+        found = bootstrap_alpha(ratings, level="nominal", draws=300, confidence=0.9, seed=seed)
+        assert found is not None
+        hits += found.low <= 0.64 <= found.high
     assert 47 <= hits <= 60  # 54 expected
 
 
 def test_more_confidence_is_wider_and_the_seed_counts() -> None:
-    wide, narrow = (bootstrap_alpha(EXAMPLE, level="nominal", confidence=c, draws=500) for c in (0.99, 0.5))
-    assert wide[0] < narrow[0] < narrow[1] <= wide[1]
-    assert bootstrap_alpha(EXAMPLE, level="nominal", seed=1) != bootstrap_alpha(EXAMPLE, level="nominal", seed=2)
-    assert bootstrap_alpha(EXAMPLE, level="nominal", seed=1) == bootstrap_alpha(EXAMPLE, level="nominal", seed=1)
+    wide, narrow, other = (
+        bootstrap_alpha(EXAMPLE, level="nominal", confidence=c, seed=s, draws=500)
+        for c, s in ((0.99, 0), (0.5, 0), (0.5, 1))
+    )
+    assert wide is not None
+    assert narrow is not None
+    assert other is not None
+    assert wide.low < narrow.low < krippendorff_alpha(EXAMPLE, level="nominal") < narrow.high <= wide.high
+    assert narrow == bootstrap_alpha(EXAMPLE, level="nominal", confidence=0.5, seed=0, draws=500)
+    assert narrow.low != other.low
 
 
-def test_one_unit_has_no_interval() -> None:
-    assert bootstrap_alpha([[1, 2, 2], [1, NONE, NONE]], level="nominal") == pytest.approx((NONE, NONE), nan_ok=True)
-
-
-def test_options_of_the_bootstrap() -> None:
+def test_few_units_have_no_interval_and_the_confidence_is_checked() -> None:
+    assert bootstrap_alpha([[1, 2, 2], [1, 1, NONE], [1, NONE, NONE]], level="nominal") is None
     with pytest.raises(UsageError, match="between 0 and 1"):
         bootstrap_alpha(EXAMPLE, level="nominal", confidence=95)
-    with pytest.raises(UsageError, match="at least one draw"):
-        bootstrap_alpha(EXAMPLE, level="nominal", draws=0)
-    assert interval(np.array([NONE, 1.0, 3.0]), 0.5) == (1.5, 2.5)
-    assert interval(np.array([NONE]), 0.5) == pytest.approx((NONE, NONE), nan_ok=True)
 
 
 # ---------------------------------------------------------------- kappa

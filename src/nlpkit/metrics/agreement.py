@@ -6,6 +6,7 @@ ordinal ones count by their order, interval and ratio ones as numbers.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -13,13 +14,13 @@ import numpy.typing as npt
 from scipy import sparse
 
 from nlpkit.errors import InputError, UsageError
-from nlpkit.types import BoolArray, CsrMatrix, FloatArray, IntArray
+from nlpkit.metrics.bootstrap import DRAWS, Interval, Statistic, check_level, interval
+from nlpkit.types import BoolArray, CsrMatrix, FloatArray, IntArray, LongArray
 
 Level = Literal["nominal", "ordinal", "interval", "ratio"]
 LEVELS: tuple[Level, ...] = ("nominal", "ordinal", "interval", "ratio")
 NO_LABEL = -1
 
-_CELLS = 1 << 22  # of the arrays that a block of bootstrap draws makes
 _COLUMNS = 512  # values whose distances are held at once
 
 
@@ -50,25 +51,25 @@ def krippendorff_alpha(ratings: npt.ArrayLike, *, level: Level) -> float:
     Source: Krippendorff (2011), Computing Krippendorff's Alpha-Reliability; agrees with the package `krippendorff`, which
     raises or warns where alpha is not defined.
     """
-    counts, values = _pairable(ratings, level)
-    return float(_alphas(counts, values, level, np.ones((1, counts.shape[0])))[0])
+    statistic, times = alpha_statistic(ratings, level=level)
+    return float(statistic(times[None].astype(np.float64))[0])
 
 
 def why_undefined(ratings: npt.ArrayLike) -> str:
     """Return why alpha of these ratings (U, C) is not defined, in words for people; empty when it is."""
-    counts, values = _pairable(ratings, "nominal")
-    if not counts.shape[0]:
+    _, values, times = _pairable(ratings)
+    if not len(times):
         return "no unit was rated by two coders"
     return "all ratings are the same: without variation agreement cannot be told from chance" if len(values) < 2 else ""
 
 
 def bootstrap_alpha(
-    ratings: npt.ArrayLike, *, level: Level, confidence: float = 0.95, draws: int = 1000, seed: int = 0
-) -> tuple[float, float]:
-    """Return the ends of the percentile interval of alpha under resampling of the units that have two values or more.
+    ratings: npt.ArrayLike, *, level: Level, confidence: float = 0.95, draws: int = DRAWS, seed: int = 0
+) -> Interval | None:
+    """Return the BCa bootstrap interval of alpha over the units of two values or more, None where there is none.
 
-    All of alpha is computed anew in every draw, D_e included; a draw in which only one value is left is left out. The
-    bootstrap of Krippendorff (Hayes & Krippendorff 2007, Communication Methods and Measures 1) draws pairs of values
+    All of alpha is computed anew in every draw of units, D_e included; a draw of which only one value is left is left out.
+    The bootstrap of Krippendorff (Hayes & Krippendorff 2007, Communication Methods and Measures 1) draws pairs of values
     instead, as if those of a unit had nothing to do with each other, and holds D_e fixed: its intervals are others.
 
     Args:
@@ -78,60 +79,49 @@ def bootstrap_alpha(
         draws: number of samples.
         seed: of the samples.
 
-    Returns:
-        low and high; both NaN where alpha is not defined or fewer than two units have two values.
+    Raises:
+        InputError, UsageError: see `krippendorff_alpha`; UsageError also for a confidence that is none.
+    """
+    statistic, times = alpha_statistic(ratings, level=level)
+    return interval(statistic, times, level=check_level(confidence), seed=seed, draws=draws)
+
+
+def alpha_statistic(ratings: npt.ArrayLike, *, level: Level) -> tuple[Statistic, LongArray]:
+    """Return alpha as a function of how often each unit is drawn, for `nlpkit.metrics.bootstrap`, and how often each came.
+
+    Units with the same values are one, so that thousands of them are a handful; those with fewer than two have no say.
+
+    Args:
+        ratings: (U, C) float64, NaN for missing.
+        level: the level of measurement.
 
     Raises:
-        InputError, UsageError: see `krippendorff_alpha`; UsageError also for a confidence or a number of draws out of range.
+        InputError, UsageError: see `krippendorff_alpha`.
     """
-    check_bootstrap(confidence, draws)
-    counts, values = _pairable(ratings, level)
-    U = counts.shape[0]
-    if U < 2 or len(values) < 2:
-        return float("nan"), float("nan")
-    rng = np.random.default_rng(seed)
-    block = max(1, _CELLS // max(U, len(values)))
-    alphas = []
-    for start in range(0, draws, block):
-        B = min(block, draws - start)
-        drawn = rng.integers(0, U, (B, U)) + U * np.arange(B)[:, None]
-        times = np.bincount(drawn.ravel(), minlength=B * U).reshape(B, U)
-        alphas.append(_alphas(counts, values, level, times.astype(np.float64)))
-    return interval(np.concatenate(alphas), confidence)
-
-
-def interval(samples: FloatArray, confidence: float) -> tuple[float, float]:
-    """Return the ends of the percentile interval of bootstrap samples (B,), NaN among them left out; NaN without any."""
-    known = samples[~np.isnan(samples)]
-    if not len(known):
-        return float("nan"), float("nan")
-    low, high = np.quantile(known, ((1 - confidence) / 2, (1 + confidence) / 2))
-    return float(low), float(high)
-
-
-def check_bootstrap(confidence: float, draws: int) -> None:
-    """Raise UsageError for a confidence or a number of draws that cannot be meant."""
-    if not 0 < confidence < 1:
-        raise UsageError(f"the confidence of an interval is between 0 and 1, for example 0.95, not {confidence:g}")
-    if draws < 1:
-        raise UsageError(f"a bootstrap takes at least one draw, not {draws}")
-
-
-def _pairable(ratings: npt.ArrayLike, level: Level) -> tuple[CsrMatrix, FloatArray]:
-    """Return how often each value (V,) was given to each unit of two values or more, (U, V) CSR; values ascend."""
     if level not in LEVELS:
         raise UsageError(f"the level of measurement is {', '.join(LEVELS)}, not '{level}'")
-    matrix = _ratings(ratings)
-    given = ~np.isnan(matrix)
-    chosen = given.sum(axis=1) >= 2
-    units, coders = np.nonzero(given[chosen])
-    values, codes = np.unique(matrix[chosen][units, coders], return_inverse=True)
+    counts, values, times = _pairable(ratings)
     if level == "ratio" and len(values) and values[0] < 0:
         raise InputError(
             f"level ratio needs values of 0 or more, found {values[0]:g}; for such numbers take level interval"
         )
-    shape = int(chosen.sum()), len(values)
-    return sparse.csr_array((np.ones(len(units)), (units, codes)), shape=shape), values
+    return partial(_alphas, counts, values, level), times
+
+
+def _pairable(ratings: npt.ArrayLike) -> tuple[CsrMatrix, FloatArray, LongArray]:
+    """Return the different units of two values or more: how often each value (V,) is in them, (U, V) CSR; how many of each."""
+    matrix = _ratings(ratings)
+    given = ~np.isnan(matrix)
+    chosen = given.sum(axis=1) >= 2
+    rows, columns = np.nonzero(given[chosen])
+    values, codes = np.unique(matrix[chosen][rows, columns], return_inverse=True)
+    coded = np.full((int(chosen.sum()), matrix.shape[1]), -1, np.int64)
+    coded[rows, columns] = codes
+    coded, times = np.unique(np.sort(coded, axis=1), axis=0, return_counts=True)
+    units, places = np.nonzero(coded >= 0)
+    shape = len(coded), len(values)
+    counts = sparse.csr_array((np.ones(len(units)), (units, coded[units, places])), shape=shape)
+    return counts, values, times.astype(np.int64)
 
 
 def _ratings(ratings: npt.ArrayLike) -> FloatArray:
@@ -145,6 +135,8 @@ def _ratings(ratings: npt.ArrayLike) -> FloatArray:
 
 def _alphas(counts: CsrMatrix, values: FloatArray, level: Level, times: FloatArray) -> FloatArray:
     """Return alpha (B,) of samples in which unit u comes times[b, u] times; NaN where a sample has only one value."""
+    if len(values) < 2:
+        return np.full(len(times), np.nan)
     m = np.asarray(counts.sum(axis=1), np.float64)
     n_c = np.asarray(counts.T @ times.T).T  # (B, V)
     n = n_c.sum(axis=1)
@@ -163,17 +155,13 @@ def _alphas(counts: CsrMatrix, values: FloatArray, level: Level, times: FloatArr
         observed = (times * within).sum(axis=1)
     else:
         # Σ_ij (x_i - x_j)² = 2 (m Σ x² - (Σ x)²), exact enough because x is centred
-        x = n_c.cumsum(axis=1) - n_c / 2 - n[:, None] / 2 if level == "ordinal" else _centred(values, n_c)
+        x = n_c.cumsum(axis=1) - n_c / 2 - n[:, None] / 2 if level == "ordinal" else (values - values.mean())[None, :]
         spread = m[:, None] * (counts @ (x**2).T) - (counts @ x.T) ** 2  # (U, B), or (U, 1) if all samples share x
         observed = (times.T * (2 * spread / (m[:, None] - 1))).sum(axis=0)
         expected = 2 * (n * (n_c * x**2).sum(axis=1) - (n_c * x).sum(axis=1) ** 2)
     varied = (n_c > 0).sum(axis=1) >= 2
     ratio = np.divide((n - 1) * observed, expected, out=np.full(len(n), np.nan), where=varied)
     return np.asarray(1 - ratio)
-
-
-def _centred(values: FloatArray, n_c: FloatArray) -> FloatArray:
-    return np.asarray((values - values.mean())[None, :]) if len(values) else np.zeros((1, n_c.shape[1]))
 
 
 def _ratio_distance(a: FloatArray, b: FloatArray) -> FloatArray:
@@ -306,10 +294,11 @@ def percent_agreement(ratings: npt.ArrayLike) -> float:
 
     It is not corrected for chance: two coders who say yes to nine of ten units at random agree on 82 % of them.
     """
-    counts, _ = _pairable(ratings, "nominal")
-    m = np.asarray(counts.sum(axis=1))
-    pairs = float((m * (m - 1)).sum())
-    return float(counts.power(2).sum() - m.sum()) / pairs if pairs else float("nan")
+    counts, _, times = _pairable(ratings)
+    m = np.asarray(counts.sum(axis=1), np.float64)
+    pairs = float((times * m * (m - 1)).sum())
+    same = float((times * (np.asarray(counts.power(2).sum(axis=1)) - m)).sum())
+    return same / pairs if pairs else float("nan")
 
 
 # ---------------------------------------------------------------- majority vote
