@@ -1,0 +1,283 @@
+"""Files with the topics of other programs: format and layout are told by what is in them.
+
+bytes ─▶ text ─[recognize]─▶ topic_text_files · topic_json_files · topic_table_files ─▶ topics as they stand ─[finish]─▶ TopicFile
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias, get_args
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from nlpkit.errors import InputError, UsageError
+from nlpkit.io import topic_text_files as texts
+from nlpkit.io.encoding import decode
+from nlpkit.io.readers.delimited import read_delimited
+from nlpkit.io.sources import STDIN, Source, StoredBytes, missing_path, split_suffix
+from nlpkit.io.topic_json_files import parse_json, read_json_topics, read_printed
+from nlpkit.io.topic_table_files import Columns, Layout, is_numbered_header, is_topic_header, read_table_topics
+from nlpkit.io.topic_text_files import MOST_WORDS, RawTopics
+from nlpkit.types import FloatArray
+
+TopicFormat: TypeAlias = Literal[
+    "auto", "lines", "octis", "json", "mallet", "gensim", "tomotopy", "stm", "csv", "tsv", "parquet", "rows", "columns"
+]
+FORMATS: tuple[TopicFormat, ...] = get_args(TopicFormat)
+
+MOST_BYTES = 512 << 20
+OUTLIERS = "-1"  # BERTopic's topic of the documents that are in none
+
+_DELIMITERS = (",", "\t", ";", "|")
+_JSON = ("octis", "json", "gensim", "tomotopy")
+
+
+@dataclass(frozen=True, slots=True)
+class TopicFile:
+    """The topics of a file, K in all, each with one word or more.
+
+    topics: the words of each, best first, none twice.
+    weights: of these words, as the file has them (probabilities, counts, c-tf-idf; LSI's are signed), or None without.
+    names (K,): number or label in the file; where it has none the place among all its topics, from 0.
+    format: the one recognised, of `FORMATS`; layout: what of it, such as "topic keys", "" where there is only one.
+    n_empty: topics without words, n_outlier: topics -1, both left out; n_repeated: words that a topic had already, left out;
+    n_skipped_lines: lines of printed text that are no topic.
+    """
+
+    topics: tuple[tuple[str, ...], ...]
+    weights: tuple[FloatArray, ...] | None
+    names: tuple[str, ...]
+    format: str
+    layout: str = ""
+    n_empty: int = 0
+    n_outlier: int = 0
+    n_repeated: int = 0
+    n_skipped_lines: int = 0
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was left out or looks odd, a clause each."""
+        said = (
+            (self.n_empty, "topic without words left out", "topics without words left out"),
+            (self.n_outlier, "outlier topic (-1) left out", "outlier topics (-1) left out"),
+            (self.n_repeated, "repeated word of a topic left out", "repeated words of topics left out"),
+            (self.n_skipped_lines, "line that is no topic skipped", "lines that are no topics skipped"),
+        )
+        notes = [f"{n:,} {one if n == 1 else many}" for n, one, many in said if n]
+        again = len(self.names) - len(set(self.names))
+        return (
+            *notes,
+            *([f"{again:,} topics have the name of another: does the file hold several models?"] if again else []),
+        )
+
+
+def read_topic_file(path: Path, *, format: str = "auto", encoding: str | None = None) -> TopicFile:
+    """Return the topics of a file, packed or not, in any encoding that corpora may have; `-` is standard input.
+
+        lines      a line a topic; "3<TAB>…", "Topic 3: …" and "name: …" name it
+        octis      JSON: {"topics": [[word, …], …]}, or a list of lists of words, of [word, weight], of {"word": …, "weight": …}
+        json       other JSON: {name: [word, …]}, BERTopic's topics.json, rows of a table
+        mallet     --output-topic-keys, --topic-word-weights-file
+        gensim     show_topics and print_topics, as JSON, as Python prints them, or a line each
+        tomotopy   model.summary(), JSON of get_topic_words
+        stm        what labelTopics prints
+        csv tsv parquet   a table: a row a word, a row a topic, a column a topic, a matrix (`read_table_topics`)
+        rows columns      such a table whatever its header says: each row, or each column, is a topic
+
+    Where a file weighs every word of the vocabulary, the 1000 strongest of a topic are kept.
+
+    Raises:
+        UsageError: no such format.
+        InputError: the file cannot be read, holds no topics, or could be read in two ways; the message names the place.
+    """
+    if format not in FORMATS:
+        raise UsageError(f"--target-format {format}: known are {', '.join(FORMATS)}")
+    shown, data = _read(path)
+    if data.startswith(b"PAR1") or format == "parquet":
+        found = _parquet(data, shown, "rows" if format == "rows" else "columns" if format == "columns" else None)
+    else:
+        text = "".join(decode(iter([data]), shown, encoding=encoding).text)
+        if not text.strip():
+            raise InputError(f"{shown} is empty; a file of topics needs at least one")
+        found = _parse(text, shown, _recognize(text, shown) if format == "auto" else format)
+    return _finish(found, shown)
+
+
+def _read(path: Path) -> tuple[str, bytes]:
+    """Return the path as messages say it and the unpacked bytes."""
+    if str(path) != STDIN and path.is_dir():
+        raise InputError(f"{path} is a directory, and no run of nlpkit; name a file of topics in it")
+    if str(path) != STDIN and not path.exists():
+        raise InputError(missing_path(path))
+    parts, size = [], 0
+    with StoredBytes(Source(str(path), path.name, None)) as stored:
+        for chunk in stored:
+            parts.append(chunk)
+            size += len(chunk)
+            if size > MOST_BYTES:
+                raise InputError(
+                    f"{stored.path}: more than {MOST_BYTES >> 20} MB, too much for the topics of a model; is it a corpus? "
+                    "Documents go to --reference"
+                )
+        return stored.path, b"".join(parts)
+
+
+# ---------------------------------------------------------------- which format
+
+
+def _recognize(text: str, path: str) -> str:
+    """Return the format of a text.
+
+    Raises:
+        InputError: it is markup, or looks like documents.
+    """
+    start = text.lstrip()
+    lower = start[:200].lower()
+    if lower.startswith(("<?xml", "<!doctype", "<html", "<model", "<topics>\n<topic ")):
+        raise InputError(f"{path} is XML or HTML; of MALLET give --output-topic-keys or --topic-word-weights-file")
+    if texts.is_tomotopy(text):
+        return "tomotopy"
+    suffix = split_suffix(Path(path).name)[1]
+    if start.startswith(("{", "[", "(")) or suffix in ("json", "jsonl"):
+        return "json"
+    for name, known in (("stm", texts.is_stm), ("mallet", texts.is_mallet), ("gensim", texts.is_gensim)):
+        if known(text):
+            return name
+    if texts.is_literals(text):
+        return "gensim"
+    if suffix in ("csv", "tsv"):
+        return suffix
+    if (sign := _delimiter(text)) is not None:
+        return "tsv" if sign == "\t" else "csv"
+    _refuse_documents(text, path)
+    return "lines"
+
+
+def _delimiter(text: str) -> str | None:
+    """Return the delimiter under which the first line is the header of topics and a number or a list stands below it."""
+    lines = text.lstrip().splitlines()[:2]
+    for sign in _DELIMITERS:
+        header, *rows = (next(csv.reader([line], delimiter=sign), []) for line in lines)
+        below = rows[0] if rows else []
+        if is_numbered_header(header) or (is_topic_header(header) and any(_has_number(cell) for cell in below)):
+            return sign
+    return None
+
+
+def _has_number(cell: str) -> bool:
+    try:
+        return math.isfinite(float(cell))
+    except ValueError:
+        return cell.startswith("[")
+
+
+def _refuse_documents(text: str, path: str) -> None:
+    longest = max(((len(line.split()), i) for i, line in enumerate(text.splitlines(), start=1)), default=(0, 0))
+    if longest[0] > MOST_WORDS:
+        raise InputError(
+            f"{path}:{longest[1]}: a line of {longest[0]:,} words; are these documents? They go to --reference; "
+            "if each line is a topic, say --target-format lines"
+        )
+
+
+# ---------------------------------------------------------------- reading
+
+
+def _parse(text: str, path: str, format: str) -> RawTopics:
+    if format in _JSON and text.lstrip().startswith(("{", "[", "(")):
+        return _structured(text, path)
+    readers: dict[str, Callable[[str, str], RawTopics]] = {
+        "lines": texts.read_lines,
+        "mallet": texts.read_mallet,
+        "gensim": read_printed,
+        "tomotopy": texts.read_tomotopy if texts.is_tomotopy(text) else read_printed,
+        "stm": texts.read_stm,
+    }
+    if format in readers:
+        return readers[format](text, path)
+    if format in _JSON:
+        return _structured(text, path)
+    layout: Layout | None = "rows" if format == "rows" else "columns" if format == "columns" else None
+    return _table(text, path, "\t" if format == "tsv" else _delimiter(text), layout)
+
+
+def _structured(text: str, path: str) -> RawTopics:
+    """Return the topics of JSON or of a Python literal, or else of lines that are one each."""
+    try:
+        value = parse_json(text, path)
+    except InputError:
+        if text.lstrip().startswith("{"):
+            raise
+        try:
+            return read_printed(text, path)
+        except InputError:
+            pass
+        raise
+    return read_json_topics(value, path)
+
+
+def _table(text: str, path: str, delimiter: str | None, layout: Layout | None) -> RawTopics:
+    columns: dict[str, list[object]] = {}
+    lines: list[int] = []
+    for block in read_delimited(iter([text]), path, delimiter=delimiter, text_col="topic"):
+        for name, values in block.columns.items():
+            columns.setdefault(name, []).extend(values)
+        lines.extend(block.lines or ())
+    if not lines:
+        raise InputError(f"{path} has a header and no rows; a table of topics needs at least one")
+    found = read_table_topics(columns, lambda row: f"{path}:{lines[row]}", path, layout=layout)
+    found.format = "tsv" if delimiter == "\t" else "csv"
+    return found
+
+
+def _parquet(data: bytes, path: str, layout: Layout | None) -> RawTopics:
+    try:
+        table = pq.read_table(pa.BufferReader(data))
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(f"{path}: cannot be read as Parquet ({str(error).splitlines()[0]}); write it again") from None
+    columns: Columns = {name: table.column(name).to_pylist() for name in table.column_names}
+    found = read_table_topics(columns, lambda row: f"{path}: row {row + 1}", path, layout=layout)
+    found.format = "parquet"
+    return found
+
+
+# ---------------------------------------------------------------- finishing
+
+
+def _finish(found: RawTopics, path: str) -> TopicFile:
+    """Leave out what cannot be scored, and count it."""
+    topics, weights, names = [], [], []
+    empty = outlier = repeated = 0
+    weighted = all(topic.weights is not None for topic in found.topics if topic.words)
+    for place, topic in enumerate(found.topics):
+        name = str(place) if topic.name is None else topic.name
+        first = {word: i for i, given in reversed(list(enumerate(topic.words))) if (word := given.strip())}
+        kept = sorted(first.values())[:MOST_WORDS]
+        repeated += sum(bool(word.strip()) for word in topic.words) - len(first)
+        if name == OUTLIERS:
+            outlier += 1
+        elif not kept:
+            empty += 1
+        else:
+            topics.append(tuple(topic.words[i].strip() for i in kept))
+            names.append(name)
+            if weighted and topic.weights is not None:
+                values = np.array([topic.weights[i] for i in kept], np.float64)
+                if not np.isfinite(values).all():
+                    raise InputError(
+                        f"{topic.where}: the weight of '{topics[-1][int(np.argmin(np.isfinite(values)))]}' is no number"
+                    )
+                weights.append(values)
+    if not topics:
+        left = f" ({empty} without words, {outlier} of outliers)" if empty or outlier else ""
+        raise InputError(f"{path} holds no topics{left}; a file of topics needs at least one word in one topic")
+    return TopicFile(
+        tuple(topics), tuple(weights) if weighted else None, tuple(names), found.format, found.layout,
+        empty, outlier, repeated, found.skipped_lines,
+    )  # fmt: skip

@@ -1,0 +1,319 @@
+"""Topics in tables: a row a word, a row a topic, a column a topic, or a matrix of weights; told by header and cells."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, Literal, TypeAlias
+
+from nlpkit.errors import InputError
+from nlpkit.io.topic_text_files import RawTopic, RawTopics, parse_formula, parse_literal, split_words, strongest
+
+Layout: TypeAlias = Literal["rows", "columns"]
+Columns: TypeAlias = Mapping[str, Sequence[Any]]
+
+TOPIC_NAMES = (
+    *("topic", "topic_id", "topicid", "topic_idx", "topic_index", "topic_num", "topic_number", "topic_no"),
+    *("class", "cluster", "cluster_id", "component", "k"),
+)
+WORD_NAMES = ("term", "word", "token", "feature", "ngram")
+RANK_NAMES = ("rank", "word_rank", "term_rank", "position", "order")
+WEIGHT_NAMES = (
+    *("weight", "prob", "probability", "beta", "phi", "score", "value", "importance"),
+    *("c_tf_idf", "ctfidf", "frequency", "freq", "count"),
+)
+LIST_NAMES = (
+    *("representation", "top_terms", "top_words", "topic_words", "topic_terms", "top_n_words"),
+    *("words", "terms", "keywords", "topic_keywords", "tokens", "features"),
+)
+
+_WORD_NUMBER = re.compile(r"(?:top_?)?(?:word|term|token|feature|keyword|rank|top|w)_?(\d+)")
+_WEIGHT_NUMBER = re.compile(r"(?:weight|prob|probability|score|value|p)_?(\d+)")
+_TOPIC_NUMBER = re.compile(r"(?:topic|cluster|component|factor|class|k|t)_?#?(\d+)")
+_BARE_NUMBER = re.compile(r"(?:v|x)?\d+")
+_INDEX_NAMES = ("", "column_1", "unnamed:_0", "index", "rank", "row", "id", "n")
+
+
+def plain_name(name: str) -> str:
+    """Return a column name as it is compared: lower case, blanks, points and hyphens as underscores."""
+    return re.sub(r"[\s.\-]+", "_", name.strip().lower())
+
+
+def is_topic_header(names: Sequence[str]) -> bool:
+    """Tell whether names are those of topic and word columns, so that what is below them is a table of topics."""
+    plain = {plain_name(name) for name in names}
+    topics, rest = (sum(name in plain for name in group) for group in (TOPIC_NAMES, (*RANK_NAMES, *WEIGHT_NAMES)))
+    lists = sum(name in plain for name in (*WORD_NAMES, *LIST_NAMES))
+    return topics > 1 or (lists > 0 and topics + lists + rest > 1)
+
+
+def is_numbered_header(names: Sequence[str]) -> bool:
+    """Tell whether more than a third of the names, and not just one, are word_1, word_2 … or topic_0, topic_1 …"""
+    plain = [plain_name(name) for name in names]
+    return any(3 * sum(bool(p.fullmatch(n)) for n in plain) > max(3, len(plain)) for p in (_WORD_NUMBER, _TOPIC_NUMBER))
+
+
+def read_table_topics(
+    columns: Columns, place: Callable[[int], str], path: str, *, layout: Layout | None = None
+) -> RawTopics:
+    """Return the topics of a table.
+
+    long        a topic column, a term column, and rank or weight: a row a word (tidytext, nlpkit's topic_terms and ctfidf)
+    word lists  a column of lists or of several words: a row a topic (BERTopic's get_topic_info, topics.parquet)
+    rows        columns word_1, word_2 …: a row a topic
+    columns     columns topic_0, topic_1 … that hold words: a column a topic
+    matrix      a term column and numbers below topic_0, topic_1 …
+
+    Words come by rank, else by descending weight unless the rows already descend (by size, as LSI does with signs), else as
+    they stand. Of several topic columns, such as class and over, the names are joined.
+
+    Args:
+        columns: values of each column, all of one length.
+        place: where a row is, as messages say it.
+        path: the file.
+        layout: take it as rows or columns whatever the header says.
+
+    Raises:
+        InputError: it cannot be told where the topics are, or a cell does not fit; the message names the row.
+    """
+    plain = {plain_name(name): name for name in columns}
+    term = next((plain[name] for name in WORD_NAMES if name in plain), None)
+    if layout is None:
+        lists = _list_column(columns, plain)
+        topic = _topic_columns(columns, plain, besides=lists)
+        if lists is not None and _is_long(columns, lists, topic):
+            term, lists = lists, None
+        if lists is not None:
+            return _word_lists(columns, lists, topic, place)
+        if term is not None and topic:
+            return _long(columns, term, topic, plain, place)
+    numbered = [name for name in columns if _TOPIC_NUMBER.fullmatch(plain_name(name))]
+    if layout is None and numbered and all(_numeric(columns[name]) for name in numbered):
+        return _matrix(columns, term or _first_of_words(columns, numbered), numbered, place, path)
+    chosen = layout or _orientation(columns, numbered)
+    if chosen == "rows":
+        return _rows(columns, plain, place)
+    if chosen == "columns":
+        named = numbered or [name for name in columns if not _is_index(name, columns[name])]
+        topics = [
+            RawTopic(_number(_TOPIC_NUMBER, name), _words(columns[name]), None, f"{path}: column '{name}'")
+            for name in named
+        ]
+        return RawTopics("table", topics, "columns")
+    raise InputError(
+        f"{path}: where are the topics? Found the columns {_listed(columns)}; needed are topic and term (and rank or weight), "
+        "topic and words, word_1 word_2 …, or topic_0 topic_1 …; else say --target-format rows (each row is a topic), "
+        "columns (each column is one) or lines (there is no header)"
+    )
+
+
+# ---------------------------------------------------------------- layouts
+
+
+def _long(
+    columns: Columns, term: str, topic: list[str], plain: dict[str, str], place: Callable[[int], str]
+) -> RawTopics:
+    rank = next((plain[name] for name in RANK_NAMES if name in plain), None)
+    weight = next((plain[name] for name in WEIGHT_NAMES if name in plain), None)
+    rows: dict[str, list[int]] = {}
+    for row, parts in enumerate(zip(*(columns[name] for name in topic), strict=True)):
+        rows.setdefault(" / ".join(_label(part) for part in parts), []).append(row)
+    topics = []
+    for name, at in rows.items():
+        words = [_label(columns[term][row]) for row in at]
+        weights = None if weight is None else [_float(columns[weight][row], weight, place(row)) for row in at]
+        order = list(range(len(at)))
+        if rank is not None:
+            ranks = [_float(columns[rank][row], rank, place(row)) for row in at]
+            order.sort(key=ranks.__getitem__)
+        elif weights is not None and not _descending(weights):
+            given = weights
+            order.sort(key=lambda i: -given[i])
+        words = [words[i] for i in order]
+        topics.append(RawTopic(name, words, None if weights is None else [weights[i] for i in order], place(at[0])))
+    return RawTopics("table", topics, "long")
+
+
+def _word_lists(columns: Columns, lists: str, topic: list[str], place: Callable[[int], str]) -> RawTopics:
+    names = [columns[name] for name in topic[:1]]
+    topics = []
+    for row, cell in enumerate(columns[lists]):
+        words, weights = _cell(cell, place(row))
+        name = _label(names[0][row]) if names else None
+        topics.append(RawTopic(name or None, words, weights, place(row)))
+    return RawTopics("table", topics, "word lists")
+
+
+def _rows(columns: Columns, plain: dict[str, str], place: Callable[[int], str]) -> RawTopics:
+    chosen = _in_order(columns, _WORD_NUMBER)
+    weighing = _in_order(columns, _WEIGHT_NUMBER)
+    names = next((plain[name] for name in TOPIC_NAMES if name in plain), None)
+    if not chosen:
+        names = names or next((name for name in list(columns)[:1] if _is_index(name, columns[name])), None)
+        chosen = [name for name in columns if name != names]
+    weighted = len(weighing) == len(chosen) and all(_numeric(columns[name]) for name in weighing)
+    topics = []
+    for row in range(len(columns[chosen[0]]) if chosen else 0):
+        filled = [i for i, name in enumerate(chosen) if _label(columns[name][row])]
+        words = [_label(columns[chosen[i]][row]) for i in filled]
+        weights = [_float(columns[weighing[i]][row], weighing[i], place(row)) for i in filled] if weighted else None
+        topics.append(RawTopic(_label(columns[names][row]) or None if names else None, words, weights, place(row)))
+    return RawTopics("table", topics, "rows")
+
+
+def _matrix(
+    columns: Columns, term: str | None, numbered: list[str], place: Callable[[int], str], path: str
+) -> RawTopics:
+    if term is None:
+        raise InputError(
+            f"{path}: the columns {_listed(numbered)} hold numbers and no column holds words; weights of words need a column "
+            "'term', and topics of documents are not what is scored here"
+        )
+    words = [_label(word) for word in columns[term]]
+    topics = []
+    for name in numbered:
+        weights = [_float(value, name, place(row)) for row, value in enumerate(columns[name])]
+        topics.append(
+            RawTopic(_number(_TOPIC_NUMBER, name), *strongest(words, weights, above=0.0), f"{path}: column '{name}'")
+        )
+    return RawTopics("table", topics, "matrix")
+
+
+# ---------------------------------------------------------------- which column is what
+
+
+def _list_column(columns: Columns, plain: dict[str, str]) -> str | None:
+    named = next((plain[name] for name in LIST_NAMES if name in plain), None)
+    if named is None:  # Hoyle et al. 2021 and others call the words of a topic "topic"
+        named = next(
+            (plain[n] for n in ("topic", *WORD_NAMES) if n in plain and _several_words(columns[plain[n]])), None
+        )
+    return named
+
+
+def _topic_columns(columns: Columns, plain: dict[str, str], *, besides: str | None) -> list[str]:
+    found = [plain[name] for name in TOPIC_NAMES if name in plain and plain[name] != besides][:1]
+    return [*found, plain["over"]] if found and plain_name(found[0]) == "class" and "over" in plain else found
+
+
+def _is_long(columns: Columns, lists: str, topic: list[str]) -> bool:
+    """Tell whether a column named like lists of words holds single words of topics that have several rows."""
+    cells = columns[lists]
+    return bool(topic) and all(isinstance(c, str) and len(split_words(c)) < 2 for c in cells) and (
+        len({_label(value) for value in columns[topic[0]]}) < len(cells)
+    )  # fmt: skip
+
+
+def _several_words(cells: Sequence[Any]) -> bool:
+    filled = [cell for cell in cells if _label(cell)]
+    return bool(filled) and all(
+        isinstance(cell, list) or (isinstance(cell, str) and len(split_words(cell)) > 1) for cell in filled
+    )
+
+
+def _orientation(columns: Columns, numbered: list[str]) -> Layout | None:
+    """Return which way the topics lie; where the header does not say it, no topic holds a word twice, and that may tell."""
+    if any(_WORD_NUMBER.fullmatch(plain_name(name)) for name in columns):
+        return None if numbered else "rows"
+    if numbered:
+        return "columns"
+    cells = [columns[name] for name in columns if not _is_index(name, columns[name])]
+    named = [name for name in columns if not _is_index(name, columns[name])]
+    if (
+        len(cells) < 2
+        or not all(_BARE_NUMBER.fullmatch(plain_name(name)) for name in named)
+        or any(map(_numeric, cells))
+    ):
+        return None
+    if all(map(_distinct, cells)) == all(map(_distinct, zip(*cells, strict=True))):
+        return None
+    return "columns" if all(map(_distinct, cells)) else "rows"
+
+
+def _distinct(cells: Sequence[Any]) -> bool:
+    words = [word for cell in cells if (word := _label(cell))]
+    return len(set(words)) == len(words)
+
+
+def _first_of_words(columns: Columns, numbered: list[str]) -> str | None:
+    return next((name for name in columns if name not in numbered and not _numeric(columns[name])), None)
+
+
+def _in_order(columns: Columns, pattern: re.Pattern[str]) -> list[str]:
+    found = {name: int(match[1]) for name in columns if (match := pattern.fullmatch(plain_name(name)))}
+    return sorted(found, key=found.__getitem__)
+
+
+def _is_index(name: str, cells: Sequence[Any]) -> bool:
+    """Tell whether a column only numbers the rows, from 0 or 1."""
+    if plain_name(name) not in _INDEX_NAMES:
+        return False
+    texts = [_label(cell) for cell in cells]
+    return texts in ([str(i) for i in range(len(texts))], [str(i + 1) for i in range(len(texts))])
+
+
+def _number(pattern: re.Pattern[str], name: str) -> str:
+    found = pattern.fullmatch(plain_name(name))
+    return found[1] if found else name
+
+
+def _listed(names: Sequence[str] | Columns) -> str:
+    shown = list(names)
+    return ", ".join(shown[:8]) + (f" … ({len(shown)} in all)" if len(shown) > 8 else "") or "none"
+
+
+# ---------------------------------------------------------------- cells
+
+
+def _cell(cell: Any, where: str) -> tuple[list[str], list[float] | None]:
+    """Return words and weights of a cell: a list, a list written as text, gensim's formula, or words."""
+    if isinstance(cell, str):
+        text = cell.strip()
+        if not text.startswith("["):
+            return parse_formula(text) or (split_words(text), None)
+        cell = parse_literal(text, where)
+    if cell is None or (isinstance(cell, float) and math.isnan(cell)):
+        return [], None
+    items = list(cell) if isinstance(cell, list | tuple) else [cell]
+    if all(isinstance(item, list | tuple) and len(item) == 2 and isinstance(item[0], str) for item in items) and items:
+        return [str(item[0]) for item in items], [_float(item[1], "weight", where) for item in items]
+    if not all(isinstance(item, str) for item in items):
+        raise InputError(f"{where}: a list of words was needed, found {str(cell)[:60]}")
+    return items, None
+
+
+def _words(cells: Sequence[Any]) -> list[str]:
+    return [word for cell in cells if (word := _label(cell))]
+
+
+def _label(cell: Any) -> str:
+    """Return a cell as text; whole numbers without a point, "" for none."""
+    if cell is None or (isinstance(cell, float) and math.isnan(cell)):
+        return ""
+    if isinstance(cell, float) and cell.is_integer():
+        return str(int(cell))
+    return str(cell).strip()
+
+
+def _float(cell: Any, column: str, where: str) -> float:
+    try:
+        value = float(cell)
+    except (TypeError, ValueError):
+        value = math.nan
+    if not math.isfinite(value):
+        raise InputError(f"{where}: column '{column}' needs a number, found {_label(cell) or 'nothing'!r}")
+    return value
+
+
+def _numeric(cells: Sequence[Any]) -> bool:
+    try:
+        return all(math.isfinite(float(cell)) for cell in cells if _label(cell)) and any(map(_label, cells))
+    except (TypeError, ValueError):
+        return False
+
+
+def _descending(weights: Sequence[float]) -> bool:
+    pairs = list(pairwise(weights))
+    return all(a >= b for a, b in pairs) or all(abs(a) >= abs(b) for a, b in pairs)
