@@ -138,9 +138,23 @@ def root(
 
 def _register() -> None:
     # imported here, not above: the commands import `app` never, and stay importable one by one in tests
-    from nlpkit.cli import bertopic, ctfidf, info, kwic, lda_gibbs, preprocess, sbert_embed, similar_words, stats, tfidf
+    from nlpkit.cli import (
+        bertopic,
+        ctfidf,
+        evaluate,
+        info,
+        kwic,
+        lda_gibbs,
+        preprocess,
+        sbert_embed,
+        similar_words,
+        stats,
+        tfidf,
+    )
 
-    for module in (bertopic, lda_gibbs, preprocess, sbert_embed, tfidf, ctfidf, stats, kwic, similar_words, info):
+    for module in (
+        bertopic, lda_gibbs, preprocess, sbert_embed, tfidf, ctfidf, evaluate, stats, kwic, similar_words, info,
+    ):  # fmt: skip
         module.register(app)
 
 

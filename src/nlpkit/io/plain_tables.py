@@ -83,11 +83,20 @@ def _open(path: Path, encoding: str | None, *, silent: bool = False) -> RowInput
         raise InputError(missing_path(path))
     format = table_format(path)
     if format not in TABLE_FORMATS:
-        raise InputError(f"{path} is not a table that can be read here; {', '.join(TABLE_FORMATS)} are, by their suffix")
+        raise InputError(
+            f"{path} is not a table that can be read here; {', '.join(TABLE_FORMATS)} are, by their suffix"
+        )
     source = Source(str(path), path.name, format)
     if format == "parquet":
         return ParquetInput(source, StoredBytes(source))
-    return RowInput(source, format, ReadOptions(encoding=encoding), alone=True, per_file=False, on_detect=_silent if silent else _detected)
+    return RowInput(
+        source,
+        format,
+        ReadOptions(encoding=encoding),
+        alone=True,
+        per_file=False,
+        on_detect=_silent if silent else _detected,
+    )
 
 
 def _detected(path: str, encoding: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -55,7 +56,12 @@ class Score:
         if self.interval is not None:
             found = self.interval
             out |= {"low": found.low, "high": found.high, "level": found.level, "interval": found.method}
-        out |= {"better": self.metric.better or None, "over": self.over, "n": self.n, "parameters": dict(self.parameters)}
+        out |= {
+            "better": self.metric.better or None,
+            "over": self.over,
+            "n": self.n,
+            "parameters": dict(self.parameters),
+        }
         if self.why:
             out["why"] = self.why
         if self.values is not None:
@@ -117,7 +123,16 @@ def statistic_score(
         return Score(metric, None, over, int(counts.sum()), parameters or {}, values, why=why)
     found = bounds(statistic, counts, how, over)
     return Score(
-        metric, value, over, int(counts.sum()), parameters or {}, values, None, found, statistic=statistic, counts=counts
+        metric,
+        value,
+        over,
+        int(counts.sum()),
+        parameters or {},
+        values,
+        None,
+        found,
+        statistic=statistic,
+        counts=counts,
     )
 
 
@@ -229,6 +244,19 @@ ALIASES = {
     "v": "v_measure",
 }
 GROUPS: tuple[str, ...] = tuple(dict.fromkeys(metric.group for metric in METRICS.values()))
+
+
+def metric_of(name: str) -> Metric | None:
+    """Return the metric of a name or alias, None when there is none; macro_f2 and the like are F of another beta."""
+    key = name.strip().lower().replace("-", "_")
+    key = ALIASES.get(key, key)
+    if key in METRICS:
+        return METRICS[key]
+    average, f, beta = key.partition("_f")
+    likeness = METRICS.get(f"{average}_f1")
+    if not f or likeness is None or not re.fullmatch(r"\d+(\.\d+)?", beta):
+        return None
+    return Metric(key, likeness.group, likeness.better, likeness.title.replace("F ", f"F{beta} "))
 
 
 def in_group(*groups: str) -> Sequence[str]:

@@ -1,0 +1,57 @@
+"""nlpkit evaluate: scores of topic models and predictions, with error bars, definitions and gates."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from nlpkit.cli.evaluate_flags import CiFlags, GateFlags, MetricFlags, PeopleFlags, TargetFlags
+from nlpkit.cli.options import OutputFlags, ReadFlags, RunFlags, command
+from nlpkit.cli.sbert_embed import EncoderFlags
+
+Targets = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="TARGET",
+        help="Run directories, topics of other tools, or tables with labels and predictions; several are compared.",
+        show_default=False,
+    ),
+]
+
+
+def evaluate_cli(
+    targets: Targets,
+    target: TargetFlags,
+    metric: MetricFlags,
+    ci: CiFlags,
+    gate: GateFlags,
+    people: PeopleFlags,
+    encoder: EncoderFlags,
+    out: OutputFlags,
+    read: ReadFlags,
+    run: RunFlags,
+) -> None:
+    """Score topic models and predictions; exit 1 when a score is too low.
+
+    A run directory is scored on the corpus it was fitted to, or on --reference: coherence (NPMI with -1 for words that never
+    meet, C_V, PMI, UMass, C_P), diversity, significance, fit; against the labels of its documents; several runs by
+    --stability. Topics of other tools (a topic a line, OCTIS, MALLET, gensim, tomotopy, CSV) need --reference. A table with
+    columns label and prediction gives accuracy, precision, recall, F; one with label and topic NMI, ARI, purity. Every score
+    has a bootstrap interval and its definition; several targets are compared, with p-values. --make-task writes
+    intrusion tasks for people, --answers scores them, --annotators tells how well coders agree.
+
+    \b
+    Examples:
+      nlpkit evaluate lda/ --npmi --fail-under 0.05
+      nlpkit evaluate lda/ run/ --metrics npmi,c_v,diversity --window document
+      nlpkit evaluate lda/ --make-task word-intrusion -o task.html
+    """
+    from nlpkit.cli.evaluate_run import evaluate
+
+    evaluate(targets, target, metric, ci, gate, people, encoder, out, read, run)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the app."""
+    command(app, "evaluate", evaluate_cli)

@@ -1,0 +1,72 @@
+"""Topics against labels: clustering scores, and which topic is which label."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from nlpkit.cli.evaluate_labels import NO_TOPIC, Cells, Labelled, cells_of, note_unlabelled
+from nlpkit.cli.evaluate_result import TargetResult
+from nlpkit.metrics import partitions
+from nlpkit.metrics.bootstrap import Statistic
+from nlpkit.metrics.score import METRICS, Uncertainty, statistic_score
+from nlpkit.types import FloatArray
+
+SHOWN_TOPICS = 30
+
+# scores of contingency tables (B, R, C) → (B,)
+CLUSTERING: dict[str, Callable[[FloatArray], FloatArray]] = {
+    "nmi": partitions.normalized_mutual_information,
+    "ami": partitions.adjusted_mutual_information,
+    "ari": partitions.adjusted_rand,
+    "v_measure": lambda t: partitions.homogeneity_completeness_v(t)[2],
+    "homogeneity": lambda t: partitions.homogeneity_completeness_v(t)[0],
+    "completeness": lambda t: partitions.homogeneity_completeness_v(t)[1],
+    "purity": partitions.purity,
+    "inverse_purity": partitions.inverse_purity,
+    "purity_f1": partitions.purity_f1,
+    "matching_accuracy": lambda t: partitions.best_matching(t)[1],
+}
+
+
+def clustering_statistic(data: Labelled, cells: Cells, name: str) -> Statistic:
+    """Return a clustering score of weighted documents."""
+    shape = (len(data.found_names), len(data.class_names))
+    score = CLUSTERING[name]
+    return lambda w: score(partitions.weighted_contingency(w, cells.found, cells.true, shape=shape))
+
+
+def add_clustering(result: TargetResult, data: Labelled, names: Sequence[str], how: Uncertainty) -> None:
+    """Add scores of topics against labels, and the best matching."""
+    cells = cells_of(data)
+    parameters: dict[str, Any] = {"documents": int(cells.counts.sum()), "labels": len(data.class_names)}
+    without = [i for i, n in enumerate(data.found_names) if n in NO_TOPIC]
+    n_without = int(cells.counts[np.isin(cells.found, without)].sum())
+    parameters["without_topic"] = n_without
+    for name in names:
+        result.add(
+            statistic_score(
+                METRICS[name],
+                clustering_statistic(data, cells, name),
+                cells.counts,
+                how,
+                over="documents",
+                parameters=parameters,
+            )
+        )
+    table = partitions.contingency(data.found[data.true >= 0], data.true[data.true >= 0])
+    matches, _ = partitions.best_matching(table)
+    rows = []
+    for k in np.argsort(-table.sum(axis=1), kind="stable")[:SHOWN_TOPICS]:
+        size, best = int(table[k].sum()), int(table[k].argmax())
+        matched = data.class_names[matches[k]] if matches[k] >= 0 else ""
+        rows.append(
+            [data.found_names[k], f"{size:,}", data.class_names[best], f"{table[k, best] / max(size, 1):.0%}", matched]
+        )
+    result.tables["Topics and labels"] = (("topic", "documents", "most of them", "share", "matched"), rows)
+    result.facts["matched_labels"] = {data.found_names[k]: data.class_names[m] for k, m in enumerate(matches) if m >= 0}
+    if n_without:
+        result.notes.append(f"{n_without:,} documents without a topic count as one more cluster")
+    note_unlabelled(result, data)

@@ -1,0 +1,242 @@
+"""The options of `nlpkit evaluate`, and what they ask for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nlpkit.errors import UsageError
+
+COMPATS = ("gensim", "octis", "tomotopy", "palmetto")
+
+
+@dataclass(frozen=True, slots=True)
+class TargetFlags:
+    """What the targets are, and what they are held against."""
+
+    reference: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--reference",
+            metavar="DOCS",
+            help="Corpus to count words in; default: that of the fit. Repeat it for several files.",
+            show_default=False,
+        ),
+    ] = None
+    target_format: Annotated[
+        str,
+        typer.Option(help="auto, run, table; or of topics: lines octis mallet gensim tomotopy csv tsv parquet."),
+    ] = "auto"
+    prediction_col: Annotated[str, typer.Option(help="Table: column of the predicted label.")] = "prediction"
+    prob_col: Annotated[str, typer.Option(help="Table: column of its probability.")] = "prediction_prob"
+    topic_col: Annotated[str, typer.Option(help="Table: column of the topic or cluster.")] = "topic"
+
+
+@dataclass(frozen=True, slots=True)
+class MetricFlags:
+    """Which scores, and by which definition."""
+
+    metrics: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAMES",
+            help="Names or groups: npmi,c_v,diversity, coherence, significance, fit, clustering, all; see README.",
+            show_default=False,
+        ),
+    ] = None
+    npmi: Annotated[bool, typer.Option("--npmi", help="Coherence by NPMI.")] = False
+    pmi: Annotated[bool, typer.Option("--pmi", "--c-uci", help="Coherence by PMI (C_UCI).")] = False
+    umass: Annotated[bool, typer.Option("--umass", "--u-mass", help="Coherence by Mimno et al.")] = False
+    c_v: Annotated[bool, typer.Option("--c-v", help="Coherence C_V of Röder et al.")] = False
+    c_p: Annotated[bool, typer.Option("--c-p", help="Coherence C_P of Röder et al.")] = False
+    diversity: Annotated[bool, typer.Option("--diversity", help="Share of different top words.")] = False
+    perplexity: Annotated[bool, typer.Option("--perplexity", help="Of --heldout documents.")] = False
+    stability: Annotated[bool, typer.Option("--stability", help="Agreement of several models.")] = False
+    window: Annotated[str, typer.Option(help="document, a number of tokens, or own: that of each measure's paper.")] = (
+        "own"
+    )
+    top_n: Annotated[
+        str, typer.Option("--top-n", "--topn", help="Top words of a topic; 5,10,20 gives the mean of the three.")
+    ] = "10"
+    compat: Annotated[
+        str | None,
+        typer.Option(help="Another program's coherence: gensim, octis, tomotopy, palmetto.", show_default=False),
+    ] = None
+    absent: Annotated[str, typer.Option(help="Words the reference does not have: worst (never together) or skip.")] = (
+        "worst"
+    )
+    vectors: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Word vectors for we_pairwise, we_centroid, intruder_found; or 'encoder'.",
+            show_default=False,
+        ),
+    ] = None
+    heldout: Annotated[
+        list[str] | None,
+        typer.Option(metavar="DOCS", help="Documents for perplexity that no fit has seen.", show_default=False),
+    ] = None
+    method: Annotated[str, typer.Option(help="Of perplexity: completion or left-to-right.")] = "completion"
+    particles: Annotated[int, typer.Option(min=1, help="Of left-to-right.")] = 100
+    beta: Annotated[float, typer.Option(help="Of F-beta.")] = 1.0
+
+    def asked(self) -> list[str]:
+        """Return the names of the metrics that were asked for, in their order; empty when none was.
+
+        Raises:
+            UsageError: a name is unknown.
+        """
+        from nlpkit.metrics.score import ALIASES, GROUPS, METRICS, in_group
+
+        named: set[str] = set()
+        for name in ("npmi", "pmi", "umass", "c_v", "c_p", "diversity", "perplexity"):
+            if getattr(self, name):
+                named.add(name)
+        if self.stability:
+            named.update(in_group("stability"))
+        for item in (self.metrics or "").split(","):
+            key = item.strip().lower().replace("-", "_")
+            key = ALIASES.get(key, key)
+            if key == "all":
+                named.update(METRICS)
+            elif key in METRICS:
+                named.add(key)
+            elif key in GROUPS:
+                named.update(in_group(key))
+            elif key:
+                near = get_close_matches(key, [*METRICS, *ALIASES, *GROUPS], n=1)
+                hint = f"did you mean '{near[0]}'?" if near else f"known are {', '.join(METRICS)}"
+                raise UsageError(f"--metrics: '{item.strip()}' is no metric; {hint}")
+        return [name for name in METRICS if name in named]
+
+    def depths(self) -> list[int]:
+        """Return the numbers of top words. Raises UsageError when they are not whole numbers of at least 2."""
+        try:
+            depths = sorted({int(part) for part in self.top_n.split(",")})
+        except ValueError:
+            depths = []
+        if not depths or depths[0] < 2:
+            raise UsageError(f"--top-n {self.top_n}: whole numbers of at least 2 are needed, such as 10 or 5,10,20")
+        return depths
+
+    def windows(self) -> int | str | None:
+        """Return "own", None for whole documents, or a number of tokens. Raises UsageError when it is none of these."""
+        if self.window == "own":
+            return "own"
+        if self.window in ("document", "documents", "doc"):
+            return None
+        if self.window.isdecimal() and int(self.window) >= 2:
+            return int(self.window)
+        raise UsageError(
+            f"--window {self.window}: document, a number of tokens of at least 2, or own (that of each measure's paper)"
+        )
+
+    def check(self) -> None:
+        """Refuse values that cannot be meant. Raises UsageError."""
+        if self.compat is not None and self.compat not in COMPATS:
+            raise UsageError(f"--compat {self.compat}: known are {', '.join(COMPATS)}")
+        if self.absent not in ("worst", "skip"):
+            raise UsageError(f"--absent {self.absent}: worst or skip is needed")
+        if self.method not in ("completion", "left-to-right"):
+            raise UsageError(f"--method {self.method}: completion or left-to-right is needed")
+        if not 0 < self.beta < float("inf"):
+            raise UsageError(f"--beta {self.beta:g}: a number above 0 is needed")
+        if self.compat is not None and self.absent != "worst":
+            raise UsageError("--absent is ours, --compat theirs; leave one of them out")
+        self.windows()
+        self.depths()
+
+
+@dataclass(frozen=True, slots=True)
+class CiFlags:
+    """Intervals."""
+
+    ci: Annotated[float, typer.Option("--ci", help="Level of the bootstrap intervals; 0 for none.")] = 0.95
+    ci_over: Annotated[
+        str, typer.Option(help="Coherence: topics (another sample of topics) or documents (another corpus).")
+    ] = "topics"
+
+    def level(self) -> float | None:
+        """Return the level, None for no intervals. Raises UsageError when it is none."""
+        from nlpkit.metrics.bootstrap import check_level
+
+        if self.ci_over not in ("topics", "documents"):
+            raise UsageError(f"--ci-over {self.ci_over}: topics or documents is needed")
+        return None if self.ci == 0 else check_level(self.ci)
+
+
+@dataclass(frozen=True, slots=True)
+class GateFlags:
+    """When the exit code is 1, and what a CI job gets."""
+
+    fail_under: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SCORES", help="Exit 1 when a score is lower: npmi=0.05,diversity=0.7.", show_default=False
+        ),
+    ] = None
+    fail_over: Annotated[
+        str | None,
+        typer.Option(metavar="SCORES", help="Exit 1 when a score is higher: perplexity=900.", show_default=False),
+    ] = None
+    baseline: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Scores of before (-o metrics.json); see --max-drop.", show_default=False),
+    ] = None
+    max_drop: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DROP",
+            help="Exit 1 when a score is worse than the baseline by more: 0.02, 2%, npmi=0.02,perplexity=1%.",
+            show_default=False,
+        ),
+    ] = None
+    markdown: Annotated[bool, typer.Option("--markdown", help="Markdown on stdout: the summary of a CI job.")] = False
+    junit: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the gates as JUnit XML.", show_default=False)
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
+class PeopleFlags:
+    """Tasks for people, their answers, and how well they agree."""
+
+    make_task: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KIND",
+            help="word-intrusion, topic-intrusion, word-set-intrusion or rating: a page for people; needs -o task.html.",
+            show_default=False,
+        ),
+    ] = None
+    items: Annotated[
+        int | None, typer.Option(min=1, help="Questions of a task; default: one a topic.", show_default=False)
+    ] = None
+    answers: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE", help="Answers to a task; the target is its key, task.key.json.", show_default=False
+        ),
+    ] = None
+    annotators: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLS", help="Columns of a table that hold each coder's labels: a,b,c.", show_default=False
+        ),
+    ] = None
+    measurement: Annotated[
+        str, typer.Option("--measurement", help="Of the labels: nominal, ordinal, interval or ratio.")
+    ] = "nominal"
+    order: Annotated[
+        str | None,
+        typer.Option(metavar="LABELS", help="Ordinal labels from low to high: low,mid,high.", show_default=False),
+    ] = None
+    majority: Annotated[
+        str | None,
+        typer.Option(metavar="COL", help="With -o: the table with the label most coders gave.", show_default=False),
+    ] = None

@@ -1,0 +1,236 @@
+"""Gates of `nlpkit evaluate`: bounds that scores must keep, and how far they may fall behind a baseline."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from nlpkit.cli.evaluate_flags import GateFlags
+from nlpkit.cli.evaluate_result import Evaluation
+from nlpkit.errors import InputError, UsageError
+from nlpkit.metrics.score import ALIASES, METRICS, Score, metric_of
+
+# what of a definition must be the same for two numbers to be the same score
+DEFINITION = (
+    "segmentation", "window", "confirmation", "aggregation", "compat", "top_n", "absent", "epsilon", "p", "method", "beta", "of",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A bar that a score must keep. kind: under, over, or drop (from a baseline; relative: as a share of it)."""
+
+    metric: str
+    value: float
+    kind: str
+    relative: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """What became of a bound at one target: passed, and a line that says so."""
+
+    target: str
+    bound: Bound
+    value: float | None
+    passed: bool
+    line: str
+
+    def plain(self) -> dict[str, Any]:
+        """Return it as values that go into JSON."""
+        return {
+            "target": self.target,
+            "metric": self.bound.metric,
+            "kind": self.bound.kind,
+            "bound": self.bound.value,
+            "value": self.value,
+            "passed": self.passed,
+            "line": self.line,
+        }
+
+
+def read_bounds(flags: GateFlags, asked: Sequence[str]) -> list[Bound]:
+    """Return the bounds of the options.
+
+    Args:
+        asked: metrics that were asked for; a bare number is for the only one of them.
+
+    Raises:
+        UsageError: a bound that is none, or of a score whose good end is the other one.
+    """
+    bounds = []
+    for option, given, kind in (("--fail-under", flags.fail_under, "under"), ("--fail-over", flags.fail_over, "over")):
+        for metric, value, relative in _pairs(option, given, asked):
+            if relative:
+                raise UsageError(f"{option} {given}: a score is needed, not a percentage")
+            if metric is None:
+                raise UsageError(
+                    f"{option} {given}: of which score? Say {option} {asked[0] if asked else 'npmi'}={given}"
+                )
+            better = _better(metric)
+            if (kind, better) in (("under", "low"), ("over", "high")):
+                other = "--fail-over" if kind == "under" else "--fail-under"
+                raise UsageError(
+                    f"{option} {metric}: {better}er is better here, so the bar is {other} {metric}={value:g}"
+                )
+            bounds.append(Bound(metric, value, kind))
+    if flags.max_drop is not None and flags.baseline is None:
+        raise UsageError("--max-drop is against earlier scores; give them with --baseline metrics.json")
+    return bounds
+
+
+def _pairs(option: str, given: str | None, asked: Sequence[str]) -> list[tuple[str | None, float, bool]]:
+    out: list[tuple[str | None, float, bool]] = []
+    for part in (given or "").split(","):
+        if not part.strip():
+            continue
+        name, equals, number = part.rpartition("=")
+        text = number.strip()
+        try:
+            value = float(text.removesuffix("%"))
+        except ValueError:
+            value = float("nan")
+        if value != value or abs(value) == float("inf"):
+            raise UsageError(f"{option} {part}: NAME=NUMBER is needed, such as npmi=0.05")
+        relative = text.endswith("%")
+        value = value / 100 if relative else value
+        if equals:
+            out.append((_metric(option, name.strip()), value, relative))
+        else:
+            out.append((asked[0] if len(asked) == 1 else None, value, relative))
+    if given is not None and not out:
+        raise UsageError(f"{option}: NAME=NUMBER is needed, such as npmi=0.05")
+    return out
+
+
+def _better(name: str) -> str:
+    metric = metric_of(name)
+    return metric.better if metric is not None else ""
+
+
+def _metric(option: str, name: str) -> str:
+    metric = metric_of(name)
+    if metric is None:
+        near = get_close_matches(name.lower().replace("-", "_"), [*METRICS, *ALIASES], n=1)
+        hint = f"did you mean '{near[0]}'?" if near else f"known are {', '.join(METRICS)}"
+        raise UsageError(f"{option}: '{name}' is no metric; {hint}")
+    return metric.name
+
+
+def check_gates(evaluation: Evaluation, bounds: Sequence[Bound], flags: GateFlags, asked: Sequence[str]) -> list[Gate]:
+    """Return what became of each bound, of the options and of the baseline.
+
+    Raises:
+        InputError: a score of a bound was not made, or the baseline cannot be used.
+    """
+    gates = []
+    together = {"all targets": evaluation.shared} if evaluation.shared else {}
+    scores = {**{t.name: t.scores for t in evaluation.targets}, **together}
+    for bound in bounds:
+        places = {name: own for name, own in scores.items() if bound.metric in own}
+        if not places:
+            made = sorted({metric for own in scores.values() for metric in own})
+            raise InputError(
+                f"the gate on {bound.metric} cannot be checked: the score was not made (made: {', '.join(made)}); "
+                f"ask for it: --metrics {bound.metric}"
+            )
+        gates += [_check(name, own[bound.metric], bound) for name, own in places.items()]
+    if flags.baseline is not None:
+        gates += _against(flags.baseline, scores, flags.max_drop, asked)
+    return gates
+
+
+def _check(target: str, score: Score, bound: Bound) -> Gate:
+    where = f"{target}: {bound.metric}"
+    if score.value is None:
+        return Gate(target, bound, None, False, f"{where} is not defined ({score.why}), so the gate fails")
+    value, bar = score.value, f"{bound.value:g}"
+    passed = value >= bound.value if bound.kind == "under" else value <= bound.value
+    side = ("not under" if passed else "under") if bound.kind == "under" else ("not over" if passed else "over")
+    return Gate(target, bound, value, passed, f"{where} {value:.4g} is {side} {bar}")
+
+
+def _against(
+    path: Path, scores: Mapping[str, Mapping[str, Score]], max_drop: str | None, asked: Sequence[str]
+) -> list[Gate]:
+    """Check all scores that the baseline has too against the drop that is allowed, by default none."""
+    before = _read_baseline(path)
+    drops = _pairs("--max-drop", max_drop if max_drop is not None else "0", [])
+    general = [d for d in drops if d[0] is None]
+    special = {d[0]: d for d in drops if d[0] is not None}
+    gates: list[Gate] = []
+    for name, own in scores.items():
+        old = before.get(name)
+        if old is None and len(before) == len(scores) == 1:
+            old = next(iter(before.values()))
+        if old is None:
+            raise InputError(f"the baseline {path} has no target '{name}' (found: {', '.join(before)})")
+        for metric, score in own.items():
+            drop = special.get(metric) or (general[0] if general else None)
+            if drop is None or metric not in old or not _better(metric):
+                continue
+            gates.append(_fall(path, name, score, old[metric], Bound(metric, drop[1], "drop", drop[2])))
+        missing = [m for m in (*special, *asked) if m in own and m not in old]
+        if missing:
+            raise InputError(f"the baseline {path} has no score '{missing[0]}' of {name} (found: {', '.join(old)})")
+    if not gates:
+        raise InputError(
+            f"the baseline {path} has no score of those made now; make it with the same metrics and -o metrics.json"
+        )
+    return gates
+
+
+def _fall(path: Path, target: str, score: Score, old: Any, bound: Bound) -> Gate:
+    where = f"{target}: {bound.metric}"
+    was = old.get("value") if isinstance(old, dict) else old
+    if not isinstance(was, int | float):
+        raise InputError(
+            f"the baseline {path} has no value of {bound.metric} for {target}; leave it out with --max-drop NAME=DROP"
+        )
+    if isinstance(old, dict):
+        _check_definition(path, where, score, old.get("parameters") or {})
+    if score.value is None:
+        return Gate(target, bound, None, False, f"{where} is not defined ({score.why}), so the gate fails")
+    worse = was - score.value if score.metric.better == "high" else score.value - was
+    allowed = bound.value * abs(was) if bound.relative else bound.value
+    # sums of floats: a drop of exactly what is allowed passes
+    passed = worse <= allowed + 1e-12
+    limit = f"{bound.value:.4g}" if not bound.relative else f"{100 * bound.value:.4g}%"
+    word = "worse" if worse > 0 else "better" if worse < 0 else "the same"
+    by = f" by {abs(worse):.4g}" if worse else ""
+    return Gate(
+        target, bound, score.value, passed,
+        f"{where} {score.value:.4g} is {word}{by} than {was:.4g} of {path}, {'within' if passed else 'more than'} {limit}",
+    )  # fmt: skip
+
+
+def _check_definition(path: Path, where: str, score: Score, then: Mapping[str, Any]) -> None:
+    now = score.parameters
+    for key in DEFINITION:
+        if then.get(key) != now.get(key) and (key in then or key in now):
+            raise InputError(
+                f"{where} was measured by another definition in the baseline {path} ({key}: {then.get(key)}, now {now.get(key)}); "
+                "use the same options, or make a new baseline"
+            )
+
+
+def _read_baseline(path: Path) -> dict[str, dict[str, Any]]:
+    """Return target → metric → score of a file that -o metrics.json or --json wrote."""
+    needed = "the JSON of an earlier nlpkit evaluate (-o metrics.json) was needed"
+    try:
+        value = json.loads(path.read_text(encoding="utf-8-sig"))
+    except FileNotFoundError:
+        raise InputError(f"the baseline {path} does not exist; make it with: nlpkit evaluate … -o {path}") from None
+    except (OSError, ValueError) as error:
+        raise InputError(f"the baseline {path} cannot be read ({error}); {needed}") from None
+    try:
+        found = {str(t["target"]): dict(t["metrics"]) for t in value["targets"]}
+        if value.get("together"):
+            found["all targets"] = dict(value["together"])
+    except (KeyError, TypeError, ValueError):
+        raise InputError(f"the baseline {path} has no scores of targets; {needed}") from None
+    return found

@@ -1,0 +1,167 @@
+"""Documents with labels, of tables and runs, and what was found for them: predictions or topics."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nlpkit.cli.evaluate_flags import TargetFlags
+from nlpkit.cli.evaluate_result import TargetResult
+from nlpkit.cli.evaluate_targets import TableTarget, TopicTarget
+from nlpkit.cli.options import ReadFlags
+from nlpkit.errors import InputError, missing_column
+from nlpkit.io.plain_tables import as_label, read_columns
+from nlpkit.metrics.classification import encode_labels
+from nlpkit.types import FloatArray, IntArray, LongArray
+
+NO_TOPIC = ("-1", "-1.0")
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """Documents with a true label and what was found for them, both as codes, -1 for none.
+
+    ids: to pair the documents of two targets; found_names, class_names: of the codes; prob: of the prediction, NaN where missing.
+    """
+
+    ids: Sequence[str] | None
+    true: IntArray
+    found: IntArray
+    class_names: tuple[str, ...]
+    found_names: tuple[str, ...]
+    prob: FloatArray | None
+    n_unlabelled: int
+
+
+def read_labelled(target: TableTarget, flags: TargetFlags, read: ReadFlags) -> Labelled:
+    """Return the documents of a table. Raises ColumnError and InputError when it has no labels to hold against."""
+    found_col = flags.prediction_col if target.kind == "predictions" else flags.topic_col
+    wanted = [read.label_col, found_col]
+    wanted += [name for name in (flags.prob_col, read.id_col) if name in target.columns and name not in wanted]
+    if read.label_col not in target.columns:
+        raise missing_column(str(target.path), read.label_col, target.columns, "--label-col")
+    columns = read_columns(target.path, wanted, encoding=read.encoding)
+    prob = columns.get(flags.prob_col) if target.kind == "predictions" else None
+    ids = columns.get(read.id_col)
+    return _labelled(
+        target.name, columns[read.label_col], columns[found_col], prob,
+        None if ids is None else [str(i) for i in ids], predictions=target.kind == "predictions",
+    )  # fmt: skip
+
+
+def run_labelled(target: TopicTarget, label_col: str) -> Labelled | None:
+    """Return the documents of a run with topics and labels, None when they have no such column."""
+    if target.run is None:
+        return None
+    table = target.run.table("documents")
+    if label_col not in table.column_names:
+        return None
+    labels = table.column(label_col).to_pylist()
+    if all(value is None for value in labels):
+        return None
+    ids = table.column("id").to_pylist()
+    return _labelled(target.name, labels, table.column("topic").to_pylist(), None, ids, predictions=False)
+
+
+def run_columns(target: TopicTarget) -> list[str]:
+    """Return the columns of the documents of a run."""
+    return [] if target.run is None else list(target.run.table("documents").column_names)
+
+
+def _labelled(
+    name: str,
+    labels: Sequence[Any],
+    found: Sequence[Any],
+    prob: Sequence[Any] | None,
+    ids: Sequence[str] | None,
+    *,
+    predictions: bool,
+) -> Labelled:
+    true, other = [as_label(v) for v in labels], [as_label(v) for v in found]
+    n_unlabelled = sum(v is None for v in true)
+    if n_unlabelled == len(true):
+        raise InputError(f"{name}: no row has a label ({len(true):,} rows); name the column with --label-col")
+    if predictions:
+        classes, true_codes, found_codes = encode_labels(true, other)
+        if all(v is None for v in other):
+            raise InputError(
+                f"{name}: no row has a prediction ({len(other):,} rows); name the column with --prediction-col"
+            )
+        found_names = classes
+    else:
+        classes, true_codes = _codes(true)
+        # a document without a topic is in the cluster of those without one: leaving it out would reward a model that gives up
+        found_names, found_codes = _codes(["-1" if v is None or v in NO_TOPIC else v for v in other])
+    return Labelled(ids, true_codes, found_codes, classes, found_names, _numbers(name, prob), n_unlabelled)
+
+
+def _codes(values: Sequence[str | None]) -> tuple[tuple[str, ...], IntArray]:
+    def order(value: str) -> tuple[int, str]:
+        return (int(value), "") if value.lstrip("-").isdecimal() else (1 << 62, value)
+
+    names = tuple(sorted({v for v in values if v is not None}, key=order))
+    number = {v: i for i, v in enumerate(names)}
+    return names, np.array([-1 if v is None else number[v] for v in values], np.int32)
+
+
+def _numbers(name: str, values: Sequence[Any] | None) -> FloatArray | None:
+    if values is None or all(v is None for v in values):
+        return None
+    try:
+        numbers = np.array([np.nan if v is None else float(v) for v in values])
+    except (TypeError, ValueError):
+        raise InputError(
+            f"{name}: the probabilities of predictions are not numbers; name their column with --prob-col"
+        ) from None
+    given = numbers[np.isfinite(numbers)]
+    if len(given) and not 0 <= given.min() <= given.max() <= 1:
+        raise InputError(
+            f"{name}: probabilities of predictions from {given.min():g} to {given.max():g}, 0 to 1 was needed; name their column "
+            "with --prob-col"
+        )
+    return numbers
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """The different (true, found) pairs of documents: the units of the bootstrap. counts (U,) documents of each."""
+
+    true: IntArray
+    found: IntArray
+    counts: LongArray
+
+
+def cells_of(data: Labelled) -> Cells:
+    """Return the documents that have a label, as counts of equal ones."""
+    kept = data.true >= 0
+    pairs, counts = np.unique(np.stack([data.true[kept], data.found[kept]]), axis=1, return_counts=True)
+    return Cells(pairs[0].astype(np.int32), pairs[1].astype(np.int32), counts.astype(np.int64))
+
+
+def note_unlabelled(result: TargetResult, data: Labelled) -> None:
+    """Say how many rows have no label."""
+    if data.n_unlabelled:
+        result.notes.append(f"{data.n_unlabelled:,} rows have no label and are left out")
+
+
+def paired(first: Labelled, second: Labelled) -> tuple[Cells, Cells, LongArray] | None:
+    """Return the (true, found) of both targets for each different (label, found, found), None when documents differ."""
+    if first.ids is None or second.ids is None or sorted(first.ids) != sorted(second.ids):
+        return None
+    row = {name: i for i, name in enumerate(second.ids)}
+    order = np.array([row[name] for name in first.ids])
+    own, other = _true_names(first), _true_names(second)
+    if own != [other[i] for i in order]:
+        return None
+    kept = first.true >= 0
+    stacked = np.stack([first.true[kept], first.found[kept], second.true[order][kept], second.found[order][kept]])
+    cells, counts = np.unique(stacked, axis=1, return_counts=True)
+    cells, counts = cells.astype(np.int32), counts.astype(np.int64)
+    return Cells(cells[0], cells[1], counts), Cells(cells[2], cells[3], counts), counts
+
+
+def _true_names(data: Labelled) -> list[str | None]:
+    return [None if code < 0 else data.class_names[code] for code in data.true]

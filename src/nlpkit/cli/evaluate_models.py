@@ -1,0 +1,5 @@
+"""placeholder"""
+
+
+def evaluate_models(*a, **k):
+    raise NotImplementedError

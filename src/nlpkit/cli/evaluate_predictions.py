@@ -1,0 +1,123 @@
+"""Predictions against labels: classification scores, those of each class, and calibration."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from nlpkit.cli.evaluate_labels import Cells, Labelled, cells_of, note_unlabelled
+from nlpkit.cli.evaluate_result import TargetResult
+from nlpkit.metrics import calibration, classification
+from nlpkit.metrics.bootstrap import Statistic
+from nlpkit.metrics.partitions import weighted_contingency
+from nlpkit.metrics.score import METRICS, Uncertainty, in_group, metric_of, statistic_score
+from nlpkit.types import FloatArray
+
+CLASSIFICATION = in_group("classification")
+CALIBRATION = in_group("calibration")
+SHOWN_CLASSES = 30
+SHOWN_MATRIX = 12
+
+
+def classification_statistic(data: Labelled, cells: Cells, name: str, beta: float) -> Statistic:
+    """Return a classification score of weighted documents."""
+    J = len(data.class_names)
+    found = np.where(cells.found < 0, np.int32(J), cells.found)
+
+    def statistic(weights: FloatArray) -> FloatArray:
+        table = weighted_contingency(weights, cells.true, found, shape=(J, J + 1))
+        return classification.averages(table, beta=beta)[name]
+
+    return statistic
+
+
+def beta_name(name: str, beta: float) -> str:
+    """Return the name of an F score for a beta: macro_f1 is macro_f2 for 2."""
+    return f"{name[:-1]}{beta:g}" if name.endswith("_f1") and METRICS[name].group == "classification" else name
+
+
+def add_classification(
+    result: TargetResult, data: Labelled, names: Sequence[str], how: Uncertainty, *, beta: float
+) -> None:
+    """Add scores of predictions, those of each class and the confusion matrix."""
+    cells = cells_of(data)
+    J = len(data.class_names)
+    n = int(cells.counts.sum())
+    parameters: dict[str, Any] = {"documents": n, "classes": J, "beta": beta}
+    kept = data.true >= 0
+    confusion = classification.confusion_matrix(data.true[kept], data.found[kept], J)
+    found = classification.report(confusion, data.class_names, beta=beta)
+    by_class = {
+        "macro_precision": found.precision,
+        "macro_recall": found.recall,
+        beta_name("macro_f1", beta): found.f_beta,
+    }
+    for plain in names:
+        name = beta_name(plain, beta)
+        metric = metric_of(name)
+        assert metric is not None
+        statistic = classification_statistic(data, cells, name, beta)
+        values = by_class.get(name)
+        result.add(
+            statistic_score(
+                metric, statistic, cells.counts, how, over="documents", parameters=parameters, values=values
+            )
+        )
+    result.unit, result.units = "class", list(data.class_names)
+    result.unit_texts = [""] * J
+    numbers = zip(
+        data.class_names, found.precision, found.recall, found.f_beta, found.support, found.predicted, strict=True
+    )
+    rows = [[c, f"{p:.3f}", f"{r:.3f}", f"{f:.3f}", f"{s:,}", f"{q:,}"] for c, p, r, f, s, q in numbers]
+    order = np.argsort(-found.support, kind="stable")[:SHOWN_CLASSES]
+    columns = ("class", "precision", "recall", f"F{beta:g}", "labels", "predictions")
+    result.tables["Classes" if J <= SHOWN_CLASSES else f"The {SHOWN_CLASSES} largest of {J} classes"] = (
+        columns, [rows[i] for i in order],
+    )  # fmt: skip
+    heads = (*data.class_names, *(["(none)"] if confusion.shape[1] > J else []))
+    result.facts["confusion"] = {"rows": "label", "columns": list(heads), "counts": confusion.tolist()}
+    if J <= SHOWN_MATRIX:
+        result.tables["Confusion: label in rows, prediction in columns"] = (
+            ("", *heads), [[c, *(f"{v:,}" for v in row)] for c, row in zip(data.class_names, confusion, strict=True)],
+        )  # fmt: skip
+    for title, never in (("never predicted", found.never_predicted), ("never a label", found.never_true)):
+        if never:
+            result.notes.append(
+                f"classes that are {title}: {', '.join(never[:10])}{' …' if len(never) > 10 else ''}; 0/0 counts as 0"
+            )
+    if found.n_unpredicted:
+        result.notes.append(f"{found.n_unpredicted:,} documents have no prediction, which counts as wrong")
+    note_unlabelled(result, data)
+
+
+def add_calibration(result: TargetResult, data: Labelled, names: Sequence[str], how: Uncertainty) -> None:
+    """Add how far the probabilities of predictions are those of being right."""
+    if data.prob is None:
+        return
+    kept = (data.true >= 0) & (data.found >= 0) & np.isfinite(data.prob)
+    prob, right = data.prob[kept], (data.true == data.found)[kept]
+    if not len(prob):
+        return
+    found = calibration.calibrate(prob, right)
+    rows = [[f"{b.low:.2f} … {b.high:.2f}", f"{b.n:,}", f"{b.confidence:.3f}", f"{b.accuracy:.3f}"] for b in found.bins]
+    result.tables["Calibration"] = (("probability", "predictions", "mean probability", "right"), rows)
+    result.facts["calibration"] = {
+        "mce": found.mce,
+        "ece_equal_mass": found.ece_mass,
+        "log_loss": found.log_loss,
+        "bins": [asdict(b) for b in found.bins],
+    }
+    edges = calibration.bin_edges(prob)
+    errors = calibration.squared_errors(prob, right)
+    units = np.ones(len(prob), np.int64)
+    statistics: dict[str, Statistic] = {
+        "brier": lambda w: np.asarray(w @ errors / w.sum(axis=1), np.float64),
+        "ece": lambda w: calibration.expected_error(calibration.bin_sums(prob, right, edges, weights=w)),
+    }
+    for name in names:
+        parameters = {"bins": calibration.BINS} if name == "ece" else {}
+        score = statistic_score(METRICS[name], statistics[name], units, how, over="documents", parameters=parameters)
+        result.add(score)

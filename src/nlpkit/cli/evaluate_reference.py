@@ -1,0 +1,225 @@
+"""The corpus that topics are held against: that of the fit, or another; its words as they come, batch by batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from nlpkit.cli import console
+from nlpkit.cli.counted import counted
+from nlpkit.cli.evaluate_targets import TopicTarget
+from nlpkit.cli.lda_predict import cut_as_then
+from nlpkit.cli.options import ReadFlags
+from nlpkit.cli.pipeline import no_documents, warn_dropped
+from nlpkit.errors import InputError, UsageError
+from nlpkit.io.corpora import InputInfo, open_documents
+from nlpkit.io.documents import token_ids
+from nlpkit.io.runs import sha256_of
+from nlpkit.metrics.windows import PairPlan, WindowCounter, WindowCounts
+from nlpkit.parallel import ahead
+from nlpkit.text.options import PreprocessOptions
+from nlpkit.types import IntArray, LongArray, TokenTable
+
+GROUPS = 200  # of documents, for a bootstrap over them
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """Where words are counted: files, and how raw texts are cut (None: as they come, in lower case)."""
+
+    inputs: tuple[str, ...]
+    token_info: Mapping[str, Any] | None
+    own: bool  # the corpus of the fit
+    lower: bool = True
+    longest: int = 1  # words of the longest term, for n-grams
+
+    def options(self) -> PreprocessOptions:
+        """Return how raw texts are cut into words. Raises InputError when it is not known how the run did it."""
+        if self.token_info is not None:
+            return cut_as_then(self.token_info, Path("of the target"))
+        return PreprocessOptions(
+            stop_words="none", lower=self.lower, min_df=1, min_length=1, ngrams=(1, self.longest), language="none"
+        )
+
+    def described(self) -> str:
+        """Return the files for a message."""
+        return ", ".join(self.inputs)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a reference was: its files with their hashes, documents, tokens, and whether it had tokens already."""
+
+    inputs: tuple[InputInfo, ...]
+    n_docs: int
+    n_tokens: int
+    tokens: str
+
+    def plain(self) -> dict[str, Any]:
+        """Return it as values that go into JSON."""
+        files = [{"path": i.path, "rows": i.rows, "sha256": i.sha256} for i in self.inputs]
+        return {"inputs": files, "documents": self.n_docs, "n_tokens": self.n_tokens, "tokens": self.tokens}
+
+
+def reference_of(
+    target: TopicTarget, given: Sequence[str] | None, others: Sequence[TopicTarget] = ()
+) -> Reference | None:
+    """Return the reference of a target: the files given, else those of its fit; None when there is none to be had.
+
+    Topics in files that come with exactly one run are held against the corpus of that run.
+
+    Raises:
+        InputError: the files of the fit are gone or have changed.
+    """
+    words = [word for topic in target.topics for word in topic]
+    plain = Reference(
+        tuple(given or ()),
+        target.token_info,
+        own=False,
+        lower=all(word == word.lower() for word in words),
+        longest=max((word.count(" ") + 1 for word in words), default=1),
+    )
+    if given:
+        return plain
+    run = target.run
+    if run is None:
+        runs = [other for other in others if other.run is not None]
+        return None if len(runs) != 1 else reference_of(runs[0], None)
+    inputs = run.manifest["inputs"]
+    for entry in inputs:
+        path = Path(entry["path"])
+        if entry["path"] == "-" or not path.is_file():
+            raise InputError(
+                f"the corpus of {run.path} is not at {entry['path']} any more (seen from here); say where: --reference DOCS"
+            )
+        if sha256_of(path) != entry["sha256"]:
+            raise InputError(
+                f"{path} has changed since {run.path} was fitted to it; give the corpus to count in: --reference DOCS"
+            )
+    if not inputs:
+        return None
+    return replace(plain, inputs=tuple(entry["path"] for entry in inputs), own=True)
+
+
+@contextmanager
+def encoded(
+    reference: Reference, read: ReadFlags, threads: int, columns: Sequence[str] = ()
+) -> Iterator[tuple[Callable[[], Seen], Iterator[tuple[pa.RecordBatch, LongArray, IntArray, Sequence[str]]]]]:
+    """Yield the documents of a reference: batch, offsets (D_b+1,), term ids (N_b,), and the terms known so far in id order.
+
+    Beside them a function that tells, at the end, what was read.
+    """
+    inputs = list(reference.inputs)
+    with open_documents(inputs, replace(read.read_options(), columns=("tokens", *columns))) as stream:
+        size = [0, 0]
+        has_tokens = "tokens" in stream.schema.names
+        how = (
+            "of the column tokens"
+            if has_tokens
+            else "cut as those of the run"
+            if reference.token_info
+            else "words as they come"
+        )
+
+        def seen() -> Seen:
+            return Seen(tuple(stream.inputs), size[0], size[1], how)
+
+        def counting(
+            batches: Iterator[tuple[pa.RecordBatch, LongArray, IntArray, Sequence[str]]],
+        ) -> Iterator[tuple[pa.RecordBatch, LongArray, IntArray, Sequence[str]]]:
+            with console.progress("reference", None) as update:
+                for item in batches:
+                    size[0] += item[0].num_rows
+                    size[1] += len(item[2])
+                    yield item
+                    update(size[0])
+            if not size[0]:
+                raise no_documents(stream, inputs)
+
+        if has_tokens:
+            yield seen, counting(_given(stream))
+        else:
+            with counted(stream, reference.options(), "-", inputs, columns=columns, threads=threads) as corpus:
+                terms = corpus.terms
+                yield seen, counting((b, e.offsets, e.term_ids, terms) for b, e in corpus.encoded())
+        warn_dropped(stream, None)
+
+
+def _given(stream: Any) -> Iterator[tuple[pa.RecordBatch, LongArray, IntArray, Sequence[str]]]:
+    known: dict[str, int] = {}
+    terms: list[str] = []
+    for batch in ahead(stream):
+        offsets, ids = token_ids(batch.column("tokens"), known)
+        if len(known) > len(terms):
+            terms = list(known)
+        yield batch, offsets, ids, terms
+
+
+class Places:
+    """Translates the growing term ids of a corpus into those of a list of words, -1 for words that are not in it."""
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self._number = {word: i for i, word in enumerate(words)}
+        self._places = np.zeros(0, np.int32)
+
+    def of(self, ids: IntArray, terms: Sequence[str]) -> IntArray:
+        """Return the place of each token (N,), int32."""
+        if len(terms) > len(self._places):
+            new = [self._number.get(term, -1) for term in terms[len(self._places) :]]
+            self._places = np.concatenate([self._places, np.array(new, np.int32)])
+        return np.asarray(self._places[ids], np.int32)
+
+
+def count_windows(
+    reference: Reference,
+    plans: Sequence[PairPlan],
+    windows: Sequence[int | None],
+    read: ReadFlags,
+    *,
+    groups: int,
+    threads: int,
+) -> tuple[list[dict[int | None, WindowCounts]], Seen]:
+    """Return, for each plan, the counts by window, and what the reference was; one pass over it.
+
+    Raises:
+        InputError: the reference cannot be used, or holds none of the words.
+    """
+    counters = [{w: WindowCounter(plan, w, groups=groups, threads=threads) for w in windows} for plan in plans]
+    places = [Places(plan.words) for plan in plans]
+    with encoded(reference, read, threads) as (seen, batches):
+        for _, offsets, ids, terms in batches:
+            for own, place in zip(counters, places, strict=True):
+                found = place.of(ids, terms)
+                for counter in own.values():
+                    counter.add(offsets, found)
+        what = seen()
+    return [{w: c.result() for w, c in own.items()} for own in counters], what
+
+
+def token_table(
+    reference: Reference, read: ReadFlags, threads: int, columns: Sequence[str] = ()
+) -> tuple[pa.Table, TokenTable, Seen]:
+    """Return id and other columns of a reference, and all its tokens in memory; for held-out documents."""
+    offsets, ids, rows, at = [np.zeros(1, np.int64)], [], [], 0
+    terms: Sequence[str] = ()
+    with encoded(reference, read, threads, columns) as (seen, batches):
+        for batch, ends, found, known in batches:
+            terms = known
+            offsets.append(at + ends[1:])
+            ids.append(found)
+            at += int(ends[-1])
+            rows.append(batch.select([n for n in ("id", *columns) if n in batch.schema.names]))
+        what = seen()
+    table = pa.Table.from_batches(rows)
+    return table, TokenTable(np.concatenate(offsets), np.concatenate(ids), tuple(terms)), what
+
+
+def need_reference(target: TopicTarget, metric: str) -> UsageError:
+    """Return the error for a score that needs a corpus where none is known."""
+    return UsageError(f"{metric} of {target.name} needs a corpus to count words in; give one: --reference DOCS")

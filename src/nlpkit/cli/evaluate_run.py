@@ -1,0 +1,168 @@
+"""The work of `nlpkit evaluate`: open the targets, score them, compare, show, write, and check the gates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from nlpkit import __version__
+from nlpkit.cli import console
+from nlpkit.cli.evaluate_gates import Bound, Gate, check_gates, read_bounds
+from nlpkit.cli.evaluate_models import evaluate_models
+from nlpkit.cli.evaluate_result import Evaluation
+from nlpkit.cli.evaluate_show import show
+from nlpkit.cli.evaluate_tables import evaluate_tables
+from nlpkit.cli.evaluate_targets import TableTarget, TopicTarget, open_targets
+from nlpkit.errors import QualityGateError, UsageError
+from nlpkit.io.artifacts import footer_block, write_table
+from nlpkit.io.atomic import atomic_file, check_target
+from nlpkit.io.score_files import junit
+from nlpkit.metrics.score import Score, Uncertainty
+from nlpkit.plain import to_json
+
+if TYPE_CHECKING:
+    from nlpkit.cli.evaluate_flags import CiFlags, GateFlags, MetricFlags, PeopleFlags, TargetFlags
+    from nlpkit.cli.options import OutputFlags, ReadFlags, RunFlags
+    from nlpkit.cli.sbert_embed import EncoderFlags
+
+
+def evaluate(
+    targets: list[str],
+    target: TargetFlags,
+    metric: MetricFlags,
+    ci: CiFlags,
+    gate: GateFlags,
+    people: PeopleFlags,
+    encoder: EncoderFlags,
+    out: OutputFlags,
+    read: ReadFlags,
+    run: RunFlags,
+) -> None:
+    """Score the targets; see `nlpkit.cli.evaluate`. Raises QualityGateError when a gate fails."""
+    metric.check()
+    asked = metric.asked()
+    how = Uncertainty(ci.level(), run.seed)
+    bounds = read_bounds(gate, asked)
+    asked = [*asked, *(b.metric for b in bounds if b.metric not in asked)] if asked else asked
+    output = _output(out)
+    opened = open_targets(targets, target, read.label_col, read.encoding)
+    if run.dry_run:
+        for one in opened:
+            console.out(
+                f"{one.name}: {one.kind}" + (f", {len(one.topics):,} topics" if isinstance(one, TopicTarget) else "")
+            )
+        return
+    wanted = [*asked] if asked else [b.metric for b in bounds]
+    tables = [one for one in opened if isinstance(one, TableTarget)]
+    if tables:
+        found = evaluate_tables(tables, wanted, bool(asked), target, metric, how, read)
+    else:
+        models = [one for one in opened if isinstance(one, TopicTarget)]
+        found = evaluate_models(
+            models, wanted, bool(asked), target, metric, ci, how, encoder, read, threads=run.n_threads()
+        )
+    _finish(found, bounds, gate, asked, output, out, run)
+
+
+def _output(out: OutputFlags) -> Path | None:
+    """Return the file to write. Raises UsageError for a name of another format, OutputExistsError."""
+    if out.output is None:
+        return None
+    path = Path(out.output)
+    if path.suffix not in (".json", ".parquet"):
+        raise UsageError(
+            f"output {path}: scores are written as .json (all, for --baseline) or .parquet (a row a score of a topic); for stdout "
+            "there are --json and --markdown"
+        )
+    check_target(path, force=out.force)
+    return path
+
+
+def _finish(
+    found: Evaluation,
+    bounds: Sequence[Bound],
+    flags: GateFlags,
+    asked: Sequence[str],
+    output: Path | None,
+    out: OutputFlags,
+    run: RunFlags,
+) -> None:
+    gates = check_gates(found, bounds, flags, asked)
+    result = {"nlpkit_version": __version__, "seed": run.seed, **found.plain()}
+    if gates:
+        result |= {"gates": [g.plain() for g in gates], "passed": all(g.passed for g in gates)}
+    if run.json:
+        console.emit_json(result)
+    else:
+        show(found, gates, markdown=flags.markdown)
+    if output is not None:
+        _write(output, result, found, run.seed, force=out.force)
+        console.note(
+            f"wrote {output}" + (f"; later: nlpkit evaluate … --baseline {output}" if output.suffix == ".json" else "")
+        )
+    if flags.junit is not None:
+        cases = [(g.target, f"{g.bound.metric} {g.bound.kind} {g.bound.value:g}", g.passed, g.line) for g in gates]
+        with atomic_file(flags.junit, force=True) as part:
+            part.write_text(junit(cases, suite="nlpkit evaluate"), encoding="utf-8")
+    _tell(gates)
+
+
+def _tell(gates: Sequence[Gate]) -> None:
+    """Say what became of the gates, a line each. Raises QualityGateError when one failed."""
+    failed = [gate for gate in gates if not gate.passed]
+    for gate in gates:
+        if gate.passed:
+            console.note(f"gate passed: {gate.line}")
+    for gate in failed[:-1]:
+        console.error(f"gate failed: {gate.line}")
+    if failed:
+        raise QualityGateError(f"gate failed: {failed[-1].line}")
+
+
+def _write(path: Path, result: dict[str, Any], found: Evaluation, seed: int, *, force: bool) -> None:
+    with atomic_file(path, force=force) as part:
+        if path.suffix == ".json":
+            part.write_text(to_json(result, indent=2) + "\n", encoding="utf-8")
+        else:
+            block = footer_block("scores", command="evaluate", parameters={}, seed=seed, inputs=[])
+            write_table(part, _table(found), block)
+
+
+SCORES_SCHEMA = pa.schema(
+    [
+        ("target", pa.string()),
+        ("metric", pa.string()),
+        ("unit", pa.string()),  # topic or class; null: the whole
+        ("value", pa.float64()),
+        ("low", pa.float64()),
+        ("high", pa.float64()),
+        ("n", pa.int64()),
+    ]
+)
+
+
+def _table(found: Evaluation) -> pa.Table:
+    rows = []
+    for target in found.targets:
+        for score in target.scores.values():
+            rows.append(_row(target.name, score))
+            if score.values is not None and len(score.values) == len(target.units):
+                for name, value in zip(target.units, score.values.tolist(), strict=True):
+                    rows.append(
+                        {
+                            "target": target.name,
+                            "metric": score.name,
+                            "unit": name,
+                            "value": None if value != value else value,
+                        }
+                    )
+    rows += [_row("all targets", score) for score in found.shared.values()]
+    return pa.Table.from_pylist(rows, schema=SCORES_SCHEMA)
+
+
+def _row(target: str, score: Score) -> dict[str, Any]:
+    low, high = (None, None) if score.interval is None else (score.interval.low, score.interval.high)
+    return {"target": target, "metric": score.name, "value": score.value, "low": low, "high": high, "n": score.n}

@@ -1,0 +1,203 @@
+"""An evaluation for people: tables on the terminal or in Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nlpkit.cli import console
+from nlpkit.cli.evaluate_gates import Gate
+from nlpkit.cli.evaluate_result import Evaluation, TargetResult
+from nlpkit.io.score_files import markdown_table
+from nlpkit.metrics.score import Score
+
+SHOWN_UNITS = 30
+SHOWN_WORDS = 8
+ALPHA = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A table with a title."""
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    right: Sequence[str]
+
+
+def show(evaluation: Evaluation, gates: Sequence[Gate], *, markdown: bool) -> None:
+    """Print the evaluation on stdout; notes go to stderr, or into the Markdown."""
+    blocks = list(_blocks(evaluation))
+    if not markdown:
+        for i, block in enumerate(blocks):
+            if i:
+                console.out("")
+            console.table(block.columns, block.rows, right=block.right, title=block.title)
+        for target in evaluation.targets:
+            for note in target.notes:
+                console.note(f"{target.name}: {note}")
+        return
+    if gates:
+        failed = sum(not gate.passed for gate in gates)
+        console.out(f"### {'✅ all gates passed' if not failed else f'❌ {failed} of {len(gates)} gates failed'}\n")
+        for gate in gates:
+            console.out(f"- {'✅' if gate.passed else '❌'} {gate.line}")
+        console.out("")
+    for block in blocks:
+        if block.title:
+            console.out(f"#### {block.title}\n")
+        console.out(markdown_table(block.columns, block.rows, right=block.right) + "\n")
+    for target in evaluation.targets:
+        for note in target.notes:
+            console.out(f"> {target.name}: {note}\n")
+
+
+def _blocks(evaluation: Evaluation) -> list[Block]:
+    targets = evaluation.targets
+    blocks = []
+    if len(targets) == 1:
+        blocks.append(_scores(targets[0].scores, _headline(targets[0])))
+    elif any(target.scores for target in targets):
+        blocks.append(_side_by_side(targets))
+    if evaluation.shared:
+        blocks.append(_scores(evaluation.shared, "All targets together"))
+    if evaluation.comparisons:
+        blocks.append(_comparisons(evaluation))
+    for title, (columns, rows) in evaluation.tables.items():
+        blocks.append(Block(title, columns, rows, _numbers(columns, rows)))
+    for target in targets:
+        if len(targets) > 1:  # what is told of one target only would bury the comparison; --json has it
+            continue
+        if target.unit == "topic":
+            blocks += _units(target)
+        for title, (columns, rows) in target.tables.items():
+            blocks.append(Block(title, columns, rows, _numbers(columns, rows)))
+    return blocks
+
+
+def _headline(target: TargetResult) -> str:
+    parts = [f"{target.name}: {target.kind}"]
+    if target.unit == "topic" and target.units:
+        parts.append(console.counted(len(target.units), "topic"))
+    reference = target.facts.get("reference")
+    if reference:
+        files = [i["path"] for i in reference["inputs"]]
+        shown = ", ".join(files[:2]) + (f" and {len(files) - 2} more" if len(files) > 2 else "")
+        parts.append(
+            f"counted in {shown} ({console.counted(reference['documents'], 'document')}, {reference['tokens']})"
+        )
+    return ", ".join(parts)
+
+
+def _scores(scores: Mapping[str, Score], title: str) -> Block:
+    level = next((s.interval.level for s in scores.values() if s.interval is not None), None)
+    medians = any(s.median is not None for s in scores.values())
+    head = f"{100 * (level or 0):g}% interval"
+    columns = ["metric", "score", *([head] if level else []), *(["median"] if medians else []), "definition"]
+    rows = []
+    for name, score in scores.items():
+        interval = [] if level is None else [_interval(score)]
+        median = ["" if score.median is None else number(score.median)] if medians else []
+        value = "–" if score.value is None else number(score.value)
+        rows.append([name, value, *interval, *median, definition(score)])
+    return Block(title, columns, rows, columns[1:-1])
+
+
+def _side_by_side(targets: Sequence[TargetResult]) -> Block:
+    names = list(dict.fromkeys(name for target in targets for name in target.scores))
+    columns = ["metric", *(target.name for target in targets)]
+    better = {s.metric.name: s.metric.better for t in targets for s in t.scores.values()}
+    rows = [["", *(_kind(target) for target in targets)]]
+    for name in names:
+        cells = []
+        for target in targets:
+            score = target.scores.get(name)
+            value = "–" if score is None or score.value is None else number(score.value)
+            cells.append(value if score is None or score.interval is None else f"{value} {_interval(score)}")
+        rows.append([name + (" (lower is better)" if better[name] == "low" else ""), *cells])
+    return Block("", columns, rows, [])
+
+
+def _kind(target: TargetResult) -> str:
+    return f"{target.kind}, {len(target.units):,} {target.unit}{'es' if target.unit == 'class' else 's'}" if target.units else target.kind
+
+
+def _comparisons(evaluation: Evaluation) -> Block:
+    rows = []
+    for c in evaluation.comparisons:
+        low_high = (
+            "" if c.found.interval is None else f"[{number(c.found.interval.low)}, {number(c.found.interval.high)}]"
+        )
+        p = "" if c.found.p_value is None else f"{c.found.p_value:.4f}" + (" *" if c.found.p_value < ALPHA else "")
+        rows.append([c.metric, f"{c.first} − {c.second}", f"{c.found.difference:+.4g}", low_high, p])
+    columns = ["metric", "difference of", "by", "interval", "p"]
+    return Block(f"Differences (* p < {ALPHA:g})", columns, rows, columns[2:])
+
+
+def _units(target: TargetResult) -> list[Block]:
+    scores = {
+        name: s for name, s in target.scores.items() if s.values is not None and len(s.values) == len(target.units)
+    }
+    if not scores or not target.units:
+        return []
+    columns = [target.unit, *scores, "words"]
+    rows = []
+    for k, name in enumerate(target.units[:SHOWN_UNITS]):
+        cells = [
+            "–" if not np.isfinite(s.values[k]) else number(s.values[k])
+            for s in scores.values()
+            if s.values is not None
+        ]
+        rows.append([name, *cells, target.unit_texts[k]])
+    rest = len(target.units) - SHOWN_UNITS
+    title = (
+        f"The first {SHOWN_UNITS} of {len(target.units):,} {target.unit}s; -o scores.parquet has all"
+        if rest > 0
+        else ""
+    )
+    return [Block(title, columns, rows, [*scores])]
+
+
+def _interval(score: Score) -> str:
+    return "" if score.interval is None else f"[{number(score.interval.low)}, {number(score.interval.high)}]"
+
+
+def number(value: float) -> str:
+    """Return a score for a table: four decimals, fewer for large numbers."""
+    if abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.4f}" if abs(value) < 10 else f"{value:.2f}"
+
+
+def definition(score: Score) -> str:
+    """Return what was measured, on one line."""
+    p = score.parameters
+    parts = []
+    if score.value is None:
+        parts.append(f"not defined: {score.why}")
+    if p.get("compat"):
+        parts.append(f"as {p['compat']}")
+    if "window" in p:
+        parts.append("whole documents" if p["window"] in (None, "document") else f"window {p['window']}")
+    if "top_n" in p:
+        parts.append(f"top {', '.join(map(str, p['top_n']))}")
+    if p.get("method"):
+        parts.append(str(p["method"]))
+    if score.value is not None and score.over in ("topics", "documents", "tokens", "pairs of topics"):
+        parts.append(f"{score.n:,} {score.over}")
+    if score.metric.better:
+        parts.append(f"{score.metric.better}er is better" if score.metric.better == "low" else "higher is better")
+    return ", ".join(parts)
+
+
+def _numbers(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[str]:
+    """Return the columns whose cells are all numbers: those that are set to the right."""
+
+    def numeric(cell: str) -> bool:
+        return not cell or cell.replace(",", "").replace(".", "").replace("%", "").lstrip("+-").isdecimal()
+
+    return [name for i, name in enumerate(columns) if i and rows and all(numeric(row[i]) for row in rows)]

@@ -1,0 +1,163 @@
+"""What a TARGET of `nlpkit evaluate` is: a run directory, the topics of another tool, or a table of labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nlpkit.cli.evaluate_flags import TargetFlags
+from nlpkit.errors import InputError, UsageError
+from nlpkit.io.atomic import MANIFEST
+from nlpkit.io.plain_tables import TABLE_FORMATS, column_names, table_format
+from nlpkit.io.runs import Run, open_run
+from nlpkit.io.topic_files import FORMATS, read_topic_file
+from nlpkit.types import FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class TopicTarget:
+    """Topics to score: words of each, best first, and what is known of where they come from.
+
+    names: number or label of each topic; weights: of the words, () when unknown; run: None for files; notes: what was found odd.
+    """
+
+    name: str
+    kind: str
+    topics: tuple[tuple[str, ...], ...]
+    names: tuple[str, ...]
+    weights: tuple[FloatArray, ...]
+    run: Run | None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def token_info(self) -> dict[str, Any] | None:
+        """How the words of the run were made, None for files and runs on given tokens."""
+        return None if self.run is None else self.run.manifest["parameters"].get("tokens")
+
+    def ids(self, n: int) -> tuple[Any, tuple[str, ...]]:
+        """Return the first n words of each topic as (K, n) int32, -1 for none, into the words returned beside them."""
+        number: dict[str, int] = {}
+        ids = np.full((len(self.topics), n), -1, np.int32)
+        for k, words in enumerate(self.topics):
+            row = [number.setdefault(word, len(number)) for word in dict.fromkeys(words[:n])]
+            ids[k, : len(row)] = row
+        return ids, tuple(number)
+
+
+@dataclass(frozen=True, slots=True)
+class TableTarget:
+    """A table whose columns are scored: predictions or topics against labels."""
+
+    name: str
+    path: Path
+    columns: tuple[str, ...]
+    kind: str  # predictions or topics
+
+
+Target = TopicTarget | TableTarget
+
+
+def open_targets(targets: Sequence[str], flags: TargetFlags, label_col: str, encoding: str | None) -> list[Target]:
+    """Return what each target is, in their order.
+
+    Raises:
+        UsageError: topics and tables are mixed, or a format is unknown; InputError, SchemaError, ColumnError: one cannot be used.
+    """
+    known = ("auto", "run", "table", *FORMATS)
+    if flags.target_format not in known:
+        raise UsageError(f"--target-format {flags.target_format}: known are {', '.join(dict.fromkeys(known))}")
+    names = _short_names(targets)
+    found = [_open(Path(t), name, flags, label_col, encoding) for t, name in zip(targets, names, strict=True)]
+    if len({type(target) for target in found}) > 1:
+        tables = [t.name for t in found if isinstance(t, TableTarget)]
+        raise UsageError(
+            f"{tables[0]} is a table of labels and others are topics: they have no score in common; evaluate them apart"
+        )
+    if len({t.kind for t in found if isinstance(t, TableTarget)}) > 1:
+        raise UsageError(
+            "some tables have predictions and others topics: they have no score in common; evaluate them apart"
+        )
+    return found
+
+
+def _short_names(targets: Sequence[str]) -> list[str]:
+    """The targets as given; one that is given twice gets a number, so that both can be told apart."""
+    seen: dict[str, int] = {}
+    names = []
+    for target in targets:
+        seen[target] = seen.get(target, 0) + 1
+        names.append(target if seen[target] == 1 else f"{target} ({seen[target]})")
+    return names
+
+
+def _open(path: Path, name: str, flags: TargetFlags, label_col: str, encoding: str | None) -> Target:
+    wanted = flags.target_format
+    if str(path) == "-":
+        raise UsageError("a target is read more than once and cannot be stdin; write it to a file first")
+    if wanted == "run" or (wanted == "auto" and path.is_dir()):
+        return _of_run(open_run(path), name)
+    if not path.exists():
+        raise InputError(f"target {path} does not exist; a run directory, a file of topics or a table was needed")
+    if path.is_dir():
+        raise UsageError(f"target {path} is a directory, which --target-format {wanted} is not; leave the option out")
+    if wanted == "table" or (wanted == "auto" and _is_table(path, flags, label_col, encoding)):
+        return _of_table(path, name, flags, label_col, encoding)
+    return _of_file(path, name, wanted, encoding)
+
+
+def _is_table(path: Path, flags: TargetFlags, label_col: str, encoding: str | None) -> bool:
+    """Whether a file has a column of labels beside one of predictions or topics."""
+    if table_format(path) not in TABLE_FORMATS:
+        return False
+    columns = column_names(path, encoding=encoding)
+    scored = flags.prediction_col in columns or flags.topic_col in columns
+    return label_col in columns and scored and not {"term", "word"} & set(columns)
+
+
+def _of_table(path: Path, name: str, flags: TargetFlags, label_col: str, encoding: str | None) -> TableTarget:
+    columns = column_names(path, encoding=encoding)
+    if flags.prediction_col in columns:
+        return TableTarget(name, path, tuple(columns), "predictions")
+    if flags.topic_col in columns:
+        return TableTarget(name, path, tuple(columns), "topics")
+    raise InputError(
+        f"{path} has neither a column '{flags.prediction_col}' nor '{flags.topic_col}' to hold against '{label_col}' (found: "
+        f"{', '.join(columns)}); name it with --prediction-col or --topic-col, or give --annotators for columns of coders"
+    )
+
+
+def _of_run(run: Run, name: str) -> TopicTarget:
+    if not (run.path / "topics.parquet").exists() and (run.path / MANIFEST).exists():
+        raise InputError(
+            f"{run.path} is a run of kind '{run.manifest['kind']}' without topics.parquet; a topic model was needed"
+        )
+    numbers = run.table("topics", ["topic"]).column("topic").to_pylist()
+    table = run.table("topic_terms", ["topic", "rank", "term", "weight"]).sort_by(
+        [("topic", "ascending"), ("rank", "ascending")]
+    )
+    words: dict[int, list[str]] = {number: [] for number in numbers}
+    weights: dict[int, list[float]] = {number: [] for number in numbers}
+    for topic, term, weight in zip(*(table.column(c).to_pylist() for c in ("topic", "term", "weight")), strict=True):
+        words.setdefault(topic, []).append(term)
+        weights.setdefault(topic, []).append(weight)
+    empty = [k for k, found in words.items() if not found]
+    notes = (f"topics without words: {', '.join(map(str, empty))}",) if empty else ()
+    return TopicTarget(
+        name,
+        str(run.manifest["kind"]),
+        tuple(tuple(w) for w in words.values()),
+        tuple(str(k) for k in words),
+        tuple(np.array(w, np.float64) for w in weights.values()),
+        run,
+        notes,
+    )
+
+
+def _of_file(path: Path, name: str, format: str, encoding: str | None) -> TopicTarget:
+    found = read_topic_file(path, format=format, encoding=encoding)
+    weights = tuple(found.weights) if found.weights is not None else ()
+    return TopicTarget(name, f"topics ({found.format})", found.topics, found.names, weights, None, found.notes)

@@ -1,0 +1,218 @@
+"""Scores of topics: coherence on a reference corpus, and how different the topics are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from nlpkit.cli import console
+from nlpkit.cli.evaluate_flags import CiFlags, MetricFlags
+from nlpkit.cli.evaluate_reference import GROUPS, Reference, Seen, count_windows, need_reference, reference_of
+from nlpkit.cli.evaluate_result import Compared, TargetResult
+from nlpkit.cli.evaluate_targets import TopicTarget
+from nlpkit.cli.options import ReadFlags
+from nlpkit.errors import InputError
+from nlpkit.metrics.bootstrap import Comparison, Statistic, compare, compare_means, pair_mean_of
+from nlpkit.metrics.coherence_measures import Measure, absent_words, coherence, measure
+from nlpkit.metrics.distinctness import jaccard_matrix, mean_pairwise, rbo_matrix, unique_share_by_topic
+from nlpkit.metrics.score import METRICS, Score, Uncertainty, mean_score, statistic_score
+from nlpkit.metrics.windows import WindowCounts, plan_pairs
+from nlpkit.types import FloatArray
+
+COHERENCES = ("npmi", "pmi", "umass", "c_v", "c_p")
+DIVERSITIES = ("diversity", "inverted_rbo", "jaccard")
+RBO_P = 0.9
+MANY_ABSENT = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """Counts of one target by window and what the reference was."""
+
+    counts: dict[int | None, WindowCounts]
+    seen: Seen
+    reference: Reference
+
+
+def count_references(
+    targets: Sequence[TopicTarget],
+    names: Sequence[str],
+    metric: MetricFlags,
+    ci: CiFlags,
+    given: Sequence[str] | None,
+    read: ReadFlags,
+    *,
+    threads: int,
+    optional: bool,
+) -> list[Counted | None]:
+    """Count the words of all targets in their references; each reference is read once.
+
+    Args:
+        names: of the coherence measures.
+        optional: a target without a reference gets None.
+
+    Raises:
+        UsageError: a target has no reference; InputError: a reference cannot be used or holds none of the words.
+    """
+    groups = GROUPS if ci.ci_over == "documents" and ci.ci else 1
+    windows = list(dict.fromkeys(measure(n, window=metric.windows(), compat=metric.compat).window for n in names))
+    deepest = metric.depths()[-1]
+    references: dict[Reference, list[int]] = {}
+    for i, target in enumerate(targets):
+        reference = reference_of(target, given, targets)
+        if reference is not None:
+            references.setdefault(reference, []).append(i)
+        elif not optional:
+            raise need_reference(target, ", ".join(names))
+    out: list[Counted | None] = [None] * len(targets)
+    for reference, members in references.items():
+        plans = [plan_pairs([topic[:deepest] for topic in targets[i].topics]) for i in members]
+        found, seen = count_windows(reference, plans, windows, read, groups=groups, threads=threads)
+        for i, counts in zip(members, found, strict=True):
+            some = next(iter(counts.values()))
+            if len(absent_words(some)) == len(some.plan.words):
+                raise InputError(
+                    f"none of the {len(some.plan.words):,} words of {targets[i].name} is in the reference "
+                    f"{reference.described()} ({seen.n_docs:,} documents, {seen.n_tokens:,} tokens); is it of the same language, "
+                    "and are its words cut in the same way? Give another with --reference"
+                )
+            out[i] = Counted(counts, seen, reference)
+    return out
+
+
+def add_coherence(
+    result: TargetResult, counted: Counted, names: Sequence[str], metric: MetricFlags, ci: CiFlags, how: Uncertainty
+) -> dict[str, Statistic]:
+    """Add coherence scores to a result, and return each as a statistic of groups of documents where these were counted."""
+    facts, absent = counted.seen.plain(), absent_words(next(iter(counted.counts.values())))
+    result.facts["reference"] = facts
+    if absent:
+        result.facts["absent_words"] = absent
+        n_words = len(next(iter(counted.counts.values())).plan.words)
+        share = len(absent) / n_words
+        shown = ", ".join(absent[:8]) + (" …" if len(absent) > 8 else "")
+        line = f"{len(absent):,} of {n_words:,} top words are not in the reference: {shown}"
+        result.notes.append(line + ("; scores on such a reference say little" if share > MANY_ABSENT else ""))
+    statistics: dict[str, Statistic] = {}
+    for name in names:
+        how_counted = measure(name, window=metric.windows(), compat=metric.compat)
+        counts = counted.counts[how_counted.window]
+        parameters = {**how_counted.describe(), "top_n": metric.depths(), "absent": metric.absent}
+        values = _values(counts.total(), how_counted, metric)
+        if ci.ci_over == "documents" and how.level is not None:
+            statistic = _over_groups(counts, how_counted, metric)
+            statistics[name] = statistic
+            units = np.ones(len(counts.n_windows), np.int64)
+            score = statistic_score(
+                METRICS[name], statistic, units, how, over="groups of documents", parameters=parameters
+            )
+            defined = values[np.isfinite(values)]
+            score = replace(
+                score,
+                values=values,
+                n=len(defined),
+                over="topics",
+                median=float(np.median(defined)) if len(defined) else None,
+            )
+        else:
+            score = mean_score(METRICS[name], values, how, parameters=parameters)
+        result.add(score)
+    return statistics
+
+
+def _values(counts: WindowCounts, how: Measure, metric: MetricFlags) -> FloatArray:
+    """Return the coherence of each topic (K,), the mean over the numbers of top words; NaN where one is not defined."""
+    rows = [coherence(counts, how, top_n=n, absent=metric.absent) for n in metric.depths()]  # type: ignore[arg-type]
+    return np.asarray(np.mean(rows, axis=0), np.float64)
+
+
+def _over_groups(counts: WindowCounts, how: Measure, metric: MetricFlags) -> Statistic:
+    def statistic(weights: FloatArray) -> FloatArray:
+        out = np.empty(len(weights))
+        for i, row in enumerate(weights):
+            values = _values(counts.resampled(row), how, metric)
+            defined = values[np.isfinite(values)]
+            out[i] = defined.mean() if len(defined) else np.nan
+        return out
+
+    return statistic
+
+
+def add_diversity(result: TargetResult, target: TopicTarget, names: Sequence[str], n: int, how: Uncertainty) -> None:
+    """Add scores of how different the topics are from each other."""
+    ids, _ = target.ids(n)
+    full = (ids >= 0).any(axis=1)
+    for name in names:
+        metric, one = METRICS[name], "there is only one topic with words"
+        if name == "diversity":
+            shares = unique_share_by_topic(ids)
+            sizes = (ids >= 0).sum(axis=1).astype(np.float64)
+            score = statistic_score(
+                metric, _weighted(shares, sizes), np.ones(int(full.sum()), np.int64), how, over="topics",
+                parameters={"top_n": [n]}, values=shares, why="no topic has words",
+            )  # fmt: skip
+            result.add(score)
+            continue
+        matrix = jaccard_matrix(ids) if name == "jaccard" else 1 - rbo_matrix(ids, p=RBO_P)
+        parameters: dict[str, Any] = {"top_n": [n]} if name == "jaccard" else {"top_n": [n], "p": RBO_P}
+        kept = matrix[np.ix_(full, full)]
+        per_topic = np.full(len(full), np.nan)
+        if len(kept) > 1:
+            per_topic[full] = mean_pairwise(kept)[1]
+        statistic, units = pair_mean_of(kept), np.ones(len(kept), np.int64)
+        result.add(
+            statistic_score(
+                metric, statistic, units, how, over="pairs of topics", parameters=parameters, values=per_topic, why=one
+            )
+            if len(kept) > 1
+            else Score(metric, None, "pairs of topics", 0, parameters, per_topic, why=one)
+        )
+
+
+def _weighted(values: FloatArray, sizes: FloatArray) -> Statistic:
+    full = sizes > 0
+    shares, weights = np.where(full, values, 0.0)[full], sizes[full]
+
+    def statistic(draws: FloatArray) -> FloatArray:
+        return np.asarray((draws @ (shares * weights)) / (draws @ weights), np.float64)
+
+    return statistic
+
+
+def compare_topics(
+    results: Sequence[TargetResult],
+    counted: Sequence[Counted | None],
+    statistics: Sequence[dict[str, Statistic]],
+    how: Uncertainty,
+) -> list[Compared]:
+    """Compare each target with the first: paired over documents where both were counted on the same ones, else over topics."""
+    if how.level is None:
+        return []
+    out, first = [], results[0]
+    for i, second in enumerate(results[1:], start=1):
+        same = counted[0] is not None and counted[i] is not None and counted[0].seen.inputs == counted[i].seen.inputs
+        for name, score in first.scores.items():
+            other = second.scores.get(name)
+            if other is None or score.value is None or other.value is None:
+                continue
+            if name in statistics[0] and name in statistics[i] and same:
+                units = np.ones(GROUPS, np.int64)
+                found = compare(
+                    statistics[0][name], statistics[i][name], units, level=how.level, seed=how.seed, draws=500,
+                    over="groups of documents",
+                )  # fmt: skip
+            elif score.values is not None and other.values is not None and score.over == other.over == "topics":
+                found = compare_means(score.values, other.values, level=how.level, seed=how.seed)
+            else:
+                found = Comparison(score.value - other.value, None, None)
+            out.append(Compared(name, first.name, second.name, found))
+    if results[1:] and any(c is not None for c in counted):
+        seen = {c.seen.inputs for c in counted if c is not None}
+        if len(seen) > 1:
+            console.warn(
+                "the targets were held against different corpora: their coherences cannot be compared; give one --reference"
+            )
+    return out
