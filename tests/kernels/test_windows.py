@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlpkit.kernels.windows import Counts, Pairs, count_windows, new_present
+from nlpkit.kernels.windows import Counts, Pairs, count_windows, fill_slots, new_present
 from tests.reference import windows as plain
 from tests.strategies import repeatable
 
@@ -23,7 +23,10 @@ def table(pairs: list[tuple[int, int]]) -> Pairs:
     both = sorted([(u, v, i) for i, (u, v) in enumerate(pairs)] + [(v, u, i) for i, (u, v) in enumerate(pairs)])
     indptr = np.searchsorted([u for u, _, _ in both], np.arange(W + 1)).astype(np.int64)
     columns = np.array([(v, i) for _, v, i in both], np.int32).reshape(-1, 2)
-    return Pairs(indptr, columns[:, 0].copy(), columns[:, 1].copy())
+    neighbours = columns[:, 0].copy()
+    begins, masks, slots = np.arange(W) * 8, np.full(W, 7, np.int32), np.full(8 * W, -1, np.int32)
+    fill_slots(indptr, neighbours, begins, masks, slots)
+    return Pairs(indptr, neighbours, columns[:, 1].copy(), begins, masks, slots)
 
 
 def count(

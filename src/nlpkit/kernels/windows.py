@@ -9,11 +9,19 @@ import numpy as np
 
 
 class Pairs(NamedTuple):
-    """indptr (W+1,) int64, neighbours and pair_ids (2P,) int32: the partners of each word, ascending, and their pairs."""
+    """The partners of each word and where to look one up; begins and indptr int64, the others int32.
+
+    indptr (W+1,), neighbours, pair_ids (2P,): the partners of a word, ascending, and their pairs. begins (W,), masks (W,),
+    slots: for each word a small hash table of its partners v, masks[u] + 1 slots from begins[u], the search starting at
+    v & masks[u]; a slot holds a place in neighbours, -1 where empty.
+    """
 
     indptr: np.ndarray
     neighbours: np.ndarray
     pair_ids: np.ndarray
+    begins: np.ndarray
+    masks: np.ndarray
+    slots: np.ndarray
 
 
 class Counts(NamedTuple):
@@ -41,21 +49,24 @@ class Present(NamedTuple):
 
 @numba.njit(nogil=True, cache=True)
 def count_windows(  # type: ignore[no-untyped-def]
-    offsets, word_ids, slots, part, parts, window, skips_first, forgets, pairs, present, counts
+    offsets, word_ids, rows, part, parts, window, skips_first, forgets, pairs, present, counts
 ):
     """Add to counts the windows of documents offsets (D+1,), word_ids (N,) int32, -1 for a word that is not asked for.
 
-    A document of N tokens has max(1, N - window + 1) windows; window 0: the whole document. Document d adds to row slots[d]
+    A document of N tokens has max(1, N - window + 1) windows; window 0: the whole document. Document d adds to row rows[d]
     of the counts; only rows of `part` modulo `parts` are touched, so that parts can run at the same time. present.place is
     all -1, and so it is afterwards.
+
+    A word is present from the window in which it comes to the one before it leaves; when it leaves, the windows in which
+    it was there with each partner that still is are counted, so that a repeated word costs nothing in between.
 
     skips_first: a window of a document of `window` tokens or more does not see its first token (tomotopy).
     forgets: a word leaves the window with any of its occurrences, even if another is still inside (gensim).
     """
     start, last, alive, place, where = present
+    indptr, neighbours, pair_ids, begins, masks, slots = pairs
     for d in range(len(offsets) - 1):
-        slot = slots[d]
-        if slot % parts != part:
+        if rows[d] % parts != part:
             continue
         tokens = word_ids[offsets[d] : offsets[d + 1]]
         N = len(tokens)
@@ -63,75 +74,64 @@ def count_windows(  # type: ignore[no-untyped-def]
         width = N if whole else window
         n = 1 if whole else N - window + 1
         unseen = 1 if skips_first and 0 < window <= N else 0
-        counts.n_windows[slot] += n
+        counts.n_windows[rows[d]] += n
         found = 0
         for p in range(N):
             where[found] = p
             found += tokens[p] >= 0
         if found == 0:
             continue
-        counts.relevant[slot] += n
-        single, joint = counts.single[slot], counts.joint[slot]
+        counts.relevant[rows[d]] += n
+        single, joint = counts.single[rows[d]], counts.joint[rows[d]]
         tail, n_alive = 0, 0
-        for head in range(found):
-            p = where[head]
-            u = tokens[p]
-            first = max(0, p - width + 1)  # the first window with this token
+        for head in range(found + 1):  # the last turn is the end of the document, when all words leave
+            at_end = head == found
+            first = N if at_end else max(0, where[head] - width + 1)  # the first window with this token
             while tail < head and where[tail] + 1 - unseen <= first:
-                n_alive = _leave(tokens, where[tail], unseen, forgets, n_alive, present, pairs, single, joint)
+                p = where[tail]
+                u = tokens[p]
                 tail += 1
-            if place[u] < 0:
-                place[u] = n_alive
-                alive[n_alive] = u
-                start[u] = first
-                n_alive += 1
-            last[u] = p
-        while tail < found and where[tail] + 1 - unseen < n:
-            n_alive = _leave(tokens, where[tail], unseen, forgets, n_alive, present, pairs, single, joint)
-            tail += 1
-        while n_alive > 0:
-            n_alive = _end(alive[n_alive - 1], n, n_alive, present, pairs, single, joint)
-
-
-@numba.njit(nogil=True, cache=True)
-def _leave(tokens, p, unseen, forgets, n_alive, present, pairs, single, joint):  # type: ignore[no-untyped-def]
-    """Let the token at p slide out of the window; return how many words are left in it."""
-    u = tokens[p]
-    if present.place[u] >= 0 and (forgets or present.last[u] == p):
-        return _end(u, p + 1 - unseen, n_alive, present, pairs, single, joint)
-    return n_alive
-
-
-@numba.njit(nogil=True, cache=True)
-def _end(u, end, n_alive, present, pairs, single, joint):  # type: ignore[no-untyped-def]
-    """Count the windows start[u] … end - 1, with each partner that was there too; return how many words are left."""
-    start, _, alive, place, _ = present
-    begin = start[u]
-    single[u] += end - begin
-    n_alive -= 1
-    moved = alive[n_alive]
-    alive[place[u]] = moved
-    place[moved] = place[u]
-    place[u] = -1
-    row, stop = pairs.indptr[u], pairs.indptr[u + 1]
-    if n_alive * 4 < stop - row:  # a search costs about four looks
-        for i in range(n_alive):
-            v = alive[i]
-            low, high = row, stop
-            while low < high:
-                middle = (low + high) >> 1
-                if pairs.neighbours[middle] < v:
-                    low = middle + 1
+                if place[u] < 0 or (last[u] != p and not forgets):
+                    continue
+                begin, end = start[u], min(n, p + 1 - unseen)
+                single[u] += end - begin
+                n_alive -= 1
+                alive[place[u]] = alive[n_alive]
+                place[alive[n_alive]] = place[u]
+                place[u] = -1
+                if n_alive < indptr[u + 1] - indptr[u]:
+                    for i in range(n_alive):
+                        v = alive[i]
+                        at = v & masks[u]
+                        while slots[begins[u] + at] >= 0:
+                            found_at = slots[begins[u] + at]
+                            if neighbours[found_at] == v:
+                                joint[pair_ids[found_at]] += end - max(begin, start[v])
+                                break
+                            at = (at + 1) & masks[u]
                 else:
-                    high = middle
-            if low < stop and pairs.neighbours[low] == v:
-                joint[pairs.pair_ids[low]] += end - max(begin, start[v])
-    else:
-        for i in range(row, stop):
-            v = pairs.neighbours[i]
-            if place[v] >= 0:
-                joint[pairs.pair_ids[i]] += end - max(begin, start[v])
-    return n_alive
+                    for i in range(indptr[u], indptr[u + 1]):
+                        if place[neighbours[i]] >= 0:
+                            joint[pair_ids[i]] += end - max(begin, start[neighbours[i]])
+            if not at_end:
+                u = tokens[where[head]]
+                if place[u] < 0:
+                    place[u] = n_alive
+                    alive[n_alive] = u
+                    start[u] = first
+                    n_alive += 1
+                last[u] = where[head]
+
+
+@numba.njit(nogil=True, cache=True)
+def fill_slots(indptr, neighbours, begins, masks, slots):  # type: ignore[no-untyped-def]
+    """Put the partners of each word into its table; slots are all -1, and at least one more than partners."""
+    for u in range(len(masks)):
+        for i in range(indptr[u], indptr[u + 1]):
+            at = neighbours[i] & masks[u]
+            while slots[begins[u] + at] >= 0:
+                at = (at + 1) & masks[u]
+            slots[begins[u] + at] = i
 
 
 def new_present(n_words: int, longest: int) -> Present:

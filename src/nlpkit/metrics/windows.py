@@ -11,13 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from nlpkit.errors import UsageError
-from nlpkit.kernels.windows import Counts, Pairs, count_windows, new_present
+from nlpkit.kernels.windows import Counts, Pairs, count_windows, fill_slots, new_present
 from nlpkit.types import IntArray, LongArray
 
 CountArray: TypeAlias = npt.NDArray[np.int64] | npt.NDArray[np.float64]
 Rule: TypeAlias = Literal["boolean", "gensim", "tomotopy"]
 
-MOST_PAIRS = 20_000_000  # of plan_pairs(all_pairs=True): about 1 GB with their tables
+MOST_PAIRS = 8_000_000  # of plan_pairs(all_pairs=True): about 300 MB with their tables
 _SMALL = 50_000  # tokens below which threads cost more than they give
 
 
@@ -112,8 +112,15 @@ def _table(pairs: IntArray, n_words: int) -> Pairs:
     partners = np.concatenate([pairs[:, 1], pairs[:, 0]])
     order = np.lexsort((partners, words))
     indptr = np.concatenate([[0], np.cumsum(np.bincount(words, minlength=n_words))]).astype(np.int64)
-    pair_ids = np.tile(np.arange(len(pairs), dtype=np.int32), 2)
-    return Pairs(indptr, partners[order], pair_ids[order])
+    neighbours, pair_ids = partners[order], np.tile(np.arange(len(pairs), dtype=np.int32), 2)[order]
+    degrees = np.diff(indptr)
+    # four slots a partner, but no more than words, and one empty slot to end a search
+    sizes = 1 << np.ceil(np.log2(np.maximum(np.minimum(4 * degrees, n_words), degrees + 1))).astype(np.int64)
+    begins = np.cumsum(sizes) - sizes
+    slots = np.full(int(sizes.sum()), -1, np.int32)
+    masks = (sizes - 1).astype(np.int32)
+    fill_slots(indptr, neighbours, begins, masks, slots)
+    return Pairs(indptr, neighbours, pair_ids, begins, masks, slots)
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +219,7 @@ class WindowCounter:
         if word_ids.max(initial=-1) >= self._plan.n_words:
             raise ValueError(f"a word id is not in 0 … {self._plan.n_words - 1}")
         longest = int(lengths.max(initial=0))
-        slots = _slots(self._n_docs, D, len(self._counts.n_windows), self._groups)
+        rows = _rows(self._n_docs, D, len(self._counts.n_windows), self._groups)
         parts = 1 if N < _SMALL else self._threads
         for i in range(parts):
             if len(self._present[i].where) <= longest:
@@ -222,7 +229,7 @@ class WindowCounter:
             size, rule = self._windows.size or 0, self._windows.rule
             how = size, rule == "tomotopy", rule == "gensim"
             count_windows(
-                offsets, word_ids, slots, part, parts, *how, self._plan.table, self._present[part], self._counts
+                offsets, word_ids, rows, part, parts, *how, self._plan.table, self._present[part], self._counts
             )
 
         if parts == 1:
@@ -239,7 +246,7 @@ class WindowCounter:
         return WindowCounts(self._plan, self._windows, self._n_docs, n_windows, relevant, single, joint)
 
 
-def _slots(first: int, n_docs: int, rows: int, groups: int) -> IntArray:
+def _rows(first: int, n_docs: int, n_rows: int, groups: int) -> IntArray:
     """Return the row of the counts of documents first … first + n_docs - 1: its group, and a copy of it by another hash.
 
     The hash is the finaliser of SplitMix64 (Steele, Lea & Flood 2014).
@@ -248,6 +255,6 @@ def _slots(first: int, n_docs: int, rows: int, groups: int) -> IntArray:
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     x ^= x >> np.uint64(31)
-    copies = np.uint64(rows // groups)
-    slots = (x & np.uint64(0xFFFFFFFF)) % np.uint64(groups) + (x >> np.uint64(32)) % copies * np.uint64(groups)
-    return slots.astype(np.int32)
+    copies = np.uint64(n_rows // groups)
+    rows = (x & np.uint64(0xFFFFFFFF)) % np.uint64(groups) + (x >> np.uint64(32)) % copies * np.uint64(groups)
+    return rows.astype(np.int32)
