@@ -204,12 +204,15 @@ def _add_residuals(
     seed: int,
     threads: int,
 ) -> None:
-    reference = reference_of(target, None)
+    reference = reference_of(target, given)
     if reference is None:
         raise InputError(f"residuals of {run.path} need the corpus of its fit, which it does not name")
     model = read_model(run)
     rows, tokens, _ = token_table(reference, read, threads)
     ids = rows.column("id").to_pylist()
+    known = set(run.table("documents", ["id"]).column("id").to_pylist())
+    if not known.issuperset(ids):
+        raise InputError(f"residuals of {run.path} are of the documents of its fit; {reference.described()} has others")
     chosen = np.flatnonzero(hold_out(len(ids), min(1.0, RESIDUAL_DOCS / max(len(ids), 1)), seed))
     counts = _counts_in(model, tokens)[chosen]
     theta = _theta(run, model, {ids[row]: i for i, row in enumerate(chosen)})

@@ -123,7 +123,11 @@ def _side_by_side(targets: Sequence[TargetResult]) -> Block:
 
 
 def _kind(target: TargetResult) -> str:
-    return f"{target.kind}, {len(target.units):,} {target.unit}{'es' if target.unit == 'class' else 's'}" if target.units else target.kind
+    return (
+        f"{target.kind}, {len(target.units):,} {target.unit}{'es' if target.unit == 'class' else 's'}"
+        if target.units
+        else target.kind
+    )
 
 
 def _comparisons(evaluation: Evaluation) -> Block:

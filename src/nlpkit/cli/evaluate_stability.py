@@ -18,7 +18,9 @@ SHOWN_TOPICS = 30
 SHOWN_WORDS = 6
 
 
-def add_stability(found: Evaluation, targets: Sequence[TopicTarget], names: Sequence[str], n: int, how: Uncertainty) -> None:
+def add_stability(
+    found: Evaluation, targets: Sequence[TopicTarget], names: Sequence[str], n: int, how: Uncertainty
+) -> None:
     """Add the agreement of several models: over all pairs of them, and of each topic of the first.
 
     Raises:
@@ -33,7 +35,9 @@ def add_stability(found: Evaluation, targets: Sequence[TopicTarget], names: Sequ
         of = what["rbo" if name == "matched_rbo" else "jaccard"]
         if name == "s_clop":
             pairs = of.sclop[np.triu_indices(len(targets), 1)]
-            score = Score(METRICS[name], float(pairs.mean()), "pairs of models", len(pairs), {**parameters, "measure": "jaccard"})
+            score = Score(
+                METRICS[name], float(pairs.mean()), "pairs of models", len(pairs), {**parameters, "measure": "jaccard"}
+            )
         else:
             own = {**parameters, **({"p": RBO_P} if name == "matched_rbo" else {})}
             pairs = of.matched[np.triu_indices(len(targets), 1)]

@@ -1,0 +1,113 @@
+"""How far the documents of a topic lie from those of others: silhouette and DBCV, on embeddings or tf-idf."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from nlpkit.cli.evaluate_reference import need_reference, reference_of
+from nlpkit.cli.evaluate_reference import token_table as reference_tokens
+from nlpkit.cli.evaluate_result import TargetResult
+from nlpkit.cli.evaluate_targets import TopicTarget
+from nlpkit.cli.options import ReadFlags
+from nlpkit.errors import InputError
+from nlpkit.io.corpora import open_documents
+from nlpkit.io.documents import embedding_matrix
+from nlpkit.metrics.dbcv import dbcv
+from nlpkit.metrics.score import METRICS, Score, Uncertainty, mean_score
+from nlpkit.metrics.separation import silhouette
+from nlpkit.types import IntArray
+from nlpkit.weighting.dtm import count_terms
+from nlpkit.weighting.schemes import Scheme
+from nlpkit.weighting.tfidf import CorpusStats, weighting
+
+
+@dataclass(frozen=True, slots=True)
+class _Points:
+    """Documents as rows, their topics (D,), and what the rows are."""
+
+    rows: Any
+    topics: IntArray
+    what: str
+
+
+def add_separation(
+    result: TargetResult,
+    target: TopicTarget,
+    names: Sequence[str],
+    given: Sequence[str] | None,
+    read: ReadFlags,
+    how: Uncertainty,
+    *,
+    threads: int,
+    asked: bool,
+) -> None:
+    """Add silhouette and DBCV of the topics of the documents of a run.
+
+    Raises:
+        UsageError: there is no corpus; InputError: its documents are others; MissingError: DBCV without the extra neural.
+    """
+    if target.run is None:
+        for name in names if asked else ():
+            result.add(
+                Score(METRICS[name], None, "documents", 0, why="it is of documents with topics: a run, or a table")
+            )
+        return
+    points = _points(target, given, read, threads)
+    K = len(target.topics)
+    if len(np.unique(points.topics[points.topics >= 0])) < 2:
+        for name in names:
+            result.add(Score(METRICS[name], None, "documents", 0, why="all documents are of one topic"))
+        return
+    for name in names:
+        parameters = {"on": points.what, "metric": "cosine", "without_topic": int((points.topics < 0).sum())}
+        if name == "silhouette":
+            found = silhouette(points.rows, points.topics, metric="cosine", seed=how.seed)
+            assert found.of_documents is not None
+            score = mean_score(METRICS[name], found.of_documents, how, over="documents", parameters=parameters)
+        else:
+            found = dbcv(points.rows, points.topics, seed=how.seed)
+            score = Score(METRICS[name], found.score, "documents", found.n_used, parameters)
+        values = np.full(K, np.nan)
+        values[: len(found.of_clusters)] = found.of_clusters[:K]
+        result.add(
+            Score(
+                METRICS[name], score.value, "documents", found.n_used, parameters, values, score.median, score.interval
+            )
+        )
+
+
+def _points(target: TopicTarget, given: Sequence[str] | None, read: ReadFlags, threads: int) -> _Points:
+    assert target.run is not None
+    reference = reference_of(target, given)
+    if reference is None:
+        raise need_reference(target, "silhouette")
+    table = target.run.table("documents", ["id", "topic"])
+    topic_of = dict(zip(table.column("id").to_pylist(), table.column("topic").to_pylist(), strict=True))
+    with open_documents(list(reference.inputs), read.read_options()) as stream:
+        if "embedding" in stream.schema.names:
+            parts = [batch.select(["id", "embedding"]) for batch in stream]
+            rows = pa.Table.from_batches(parts)
+            kept, topics = _matched(target, rows.column("id").to_pylist(), topic_of)
+            return _Points(embedding_matrix(rows.column("embedding"))[kept], topics, "embeddings")
+    ids, tokens, _ = reference_tokens(reference, read, threads)
+    kept, topics = _matched(target, ids.column("id").to_pylist(), topic_of)
+    counts = count_terms(tokens)
+    cf = np.asarray(counts.sum(axis=0), np.int64).ravel()
+    df = np.bincount(counts.indices, minlength=tokens.n_terms)
+    weights = weighting(CorpusStats(tokens.n_docs, tokens.terms, cf, df), Scheme()).weigh(counts)
+    return _Points(weights[kept], topics, "tf-idf")
+
+
+def _matched(target: TopicTarget, ids: Sequence[str], topic_of: dict[str, int]) -> tuple[Any, IntArray]:
+    kept = np.array([i for i, name in enumerate(ids) if name in topic_of], np.int64)
+    if not len(kept):
+        raise InputError(
+            f"none of the {len(ids):,} documents of the reference is one of {target.name}, such as '{ids[0] if ids else ''}'; "
+            "silhouette and DBCV need the documents of the fit"
+        )
+    return kept, np.array([topic_of[ids[i]] for i in kept], np.int32)

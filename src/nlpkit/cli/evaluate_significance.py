@@ -1,0 +1,89 @@
+"""What a run says of its own topics: exclusivity, FREX, divergences from junk topics, MALLET's diagnostics."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy import sparse
+
+from nlpkit.cli.evaluate_result import TargetResult
+from nlpkit.cli.evaluate_targets import TopicTarget
+from nlpkit.io.lda_tables import read_model
+from nlpkit.io.runs import Run
+from nlpkit.metrics.junk import background_divergence, effective_words, uniform_divergence, vacuous_divergence
+from nlpkit.metrics.score import METRICS, Score, Uncertainty, mean_score
+from nlpkit.types import FloatArray
+
+DIAGNOSTICS = (
+    "n_tokens", "document_entropy", "word_length", "coherence", "uniform_dist", "corpus_dist", "eff_num_words", "token_doc_diff",
+    "rank_1_docs", "allocation_ratio", "allocation_count", "mallet_exclusivity",
+)  # fmt: skip
+SHOWN = 30
+
+
+def add_significance(
+    result: TargetResult, target: TopicTarget, names: Sequence[str], n: int, how: Uncertainty, *, asked: bool
+) -> None:
+    """Add the scores that a run has of its topics; where a target has none, a score that is not defined if it was asked for."""
+    run = target.run
+    for name in names:
+        values, why = (None, "it is of run directories") if run is None else _values(run, target, name, n)
+        if values is None:
+            if asked:
+                result.add(Score(METRICS[name], None, "topics", 0, why=why))
+            continue
+        depth = {"exclusivity": 10, "frex": n}.get(name)
+        result.add(mean_score(METRICS[name], values, how, parameters={"top_n": [depth]} if depth else {}))
+    if asked and run is not None and target.kind == "lda-gibbs" and any(name.startswith("kl_") for name in names):
+        _add_diagnostics(result, run)
+
+
+def _values(run: Run, target: TopicTarget, name: str, n: int) -> tuple[FloatArray | None, str]:
+    """Return a score of each topic (K,), or None and why there is none."""
+    K = len(target.topics)
+    if name == "exclusivity":
+        column = run.table("topics", ["exclusivity"]).column("exclusivity")
+        return np.array([np.nan if v is None else v for v in column.to_pylist()], np.float64), ""
+    if name == "frex":
+        table = run.table("topic_terms")
+        if "frex" not in table.column_names:
+            return None, "the run does not store it (nlpkit lda-gibbs does)"
+        rank, topic = table.column("rank").to_numpy(), table.column("topic").to_numpy()
+        kept = rank <= n
+        frex = table.column("frex").to_numpy()[kept].astype(np.float64)
+        sums, counts = np.bincount(topic[kept], frex, minlength=K), np.bincount(topic[kept], minlength=K)
+        return np.divide(sums, counts, out=np.full(K, np.nan), where=counts > 0), ""
+    if target.kind != "lda-gibbs":
+        return None, "it needs the probabilities of all words, which runs of nlpkit lda-gibbs store"
+    model = read_model(run)
+    if name == "kl_uniform":
+        return uniform_divergence(model.topic_term, eta=model.eta), ""
+    if name == "kl_vacuous":
+        cf = run.table("vocab", ["cf"]).column("cf").to_numpy().astype(np.float64)
+        return vacuous_divergence(model.topic_term, cf, eta=model.eta), ""
+    if name == "effective_words":
+        return effective_words(model.topic_term, eta=model.eta), ""
+    return background_divergence(_doc_topics(run, K)), ""
+
+
+def _doc_topics(run: Run, K: int) -> sparse.csr_array:
+    """Return theta (D, K) as far as doc_topics.parquet has it."""
+    table = run.table("doc_topics")
+    number = {name: d for d, name in enumerate(run.table("documents", ["id"]).column("id").to_pylist())}
+    rows = [number[name] for name in table.column("id").to_pylist()]
+    values = table.column("prob").to_numpy().astype(np.float64)
+    return sparse.coo_array((values, (rows, table.column("topic").to_numpy())), shape=(len(number), K)).tocsr()
+
+
+def _add_diagnostics(result: TargetResult, run: Run) -> None:
+    """Show MALLET's diagnostics, which nlpkit lda-gibbs stores with the topics."""
+    table = run.table("topics")
+    there = [name for name in DIAGNOSTICS if name in table.column_names]
+    columns = {name: table.column(name).to_pylist() for name in there}
+    result.facts["mallet_diagnostics"] = columns
+    rows = [
+        [str(topic), *("–" if columns[name][k] is None else f"{columns[name][k]:.4g}" for name in there)]
+        for k, topic in enumerate(table.column("topic").to_pylist()[:SHOWN])
+    ]
+    result.tables["MALLET's diagnostics"] = (("topic", *there), rows)

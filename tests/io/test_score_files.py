@@ -1,0 +1,28 @@
+"""JUnit XML and Markdown."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree as ET
+
+from nlpkit.io.score_files import junit, markdown_table
+
+
+def test_junit_counts_and_escapes() -> None:
+    text = junit([("a<b>", "npmi under 0.05", True, "fine & well"), ("run", "c_v", False, 'low "\x07"')], suite="s")
+    root = ET.fromstring(text)
+    assert (root.get("tests"), root.get("failures")) == ("2", "1")
+    good, bad = root.iter("testcase")
+    assert good.get("classname") == "a<b>"
+    assert good.find("failure") is None
+    failure = bad.find("failure")
+    assert failure is not None
+    assert failure.get("message") == failure.text == 'low ""'
+
+
+def test_junit_of_no_gates() -> None:
+    assert ET.fromstring(junit([], suite="s")).get("tests") == "0"
+
+
+def test_markdown_keeps_its_columns() -> None:
+    text = markdown_table(["metric", "score"], [["a|b", "1"], ["<i>\nx", "2"]], right=["score"])
+    assert text.splitlines() == ["| metric | score |", "| --- | ---: |", "| a\\|b | 1 |", "| &lt;i> x | 2 |"]

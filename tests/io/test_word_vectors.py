@@ -1,0 +1,63 @@
+"""Word vectors of other programs."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from nlpkit.errors import InputError
+from nlpkit.io.word_vectors import read_word_vectors
+
+TEXT = "cat 1 0 0.5\ndog 0 1 0\nfür -1 2e-1 3\n"
+
+
+@pytest.mark.parametrize("head", ["", "3 3\n"])
+def test_text_with_and_without_head(tmp_path: Path, head: str) -> None:
+    path = tmp_path / "v.txt"
+    path.write_text(head + TEXT, encoding="utf-8")
+    vectors, known = read_word_vectors(path, ["für", "zebra", "cat"])
+    assert known.tolist() == [True, False, True]
+    np.testing.assert_allclose(vectors, [[-1, 0.2, 3], [0, 0, 0], [1, 0, 0.5]], rtol=1e-6)
+
+
+def test_packed(tmp_path: Path) -> None:
+    path = tmp_path / "v.vec.gz"
+    path.write_bytes(gzip.compress(TEXT.encode()))
+    assert read_word_vectors(path, ["dog"])[0].tolist() == [[0, 1, 0]]
+
+
+def test_gensims_text(tmp_path: Path) -> None:
+    keyed = pytest.importorskip("gensim.models").KeyedVectors(3)
+    keyed.add_vectors(["cat", "dog"], np.array([[1, 2, 3], [4, 5, 6]], np.float32))
+    keyed.save_word2vec_format(str(tmp_path / "v.txt"))
+    assert read_word_vectors(tmp_path / "v.txt", ["dog", "cat"])[0].tolist() == [[4, 5, 6], [1, 2, 3]]
+
+
+@pytest.mark.parametrize("column", ["term", "word"])
+def test_parquet(tmp_path: Path, column: str) -> None:
+    path = tmp_path / "v.parquet"
+    pq.write_table(pa.table({column: ["cat", "dog"], "embedding": [[1.0, 0.0], [0.0, 1.0]]}), path)
+    vectors, known = read_word_vectors(path, ["dog", "bird"])
+    assert vectors.tolist() == [[0, 1], [0, 0]]
+    assert known.tolist() == [True, False]
+
+
+def test_what_cannot_be_used(tmp_path: Path) -> None:
+    (tmp_path / "v.txt").write_text("cat 1 0\ndog 1 x\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"v\.txt:2: a word and its numbers were needed, found 'dog 1 x'"):
+        read_word_vectors(tmp_path / "v.txt", ["cat", "dog"])
+    (tmp_path / "u.txt").write_text("cat 1 0\ndog 1\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"u\.txt:2: 'dog' has 1 numbers that can be used, 2 were needed"):
+        read_word_vectors(tmp_path / "u.txt", ["cat", "dog"])
+    with pytest.raises(InputError, match="none of the 1 words"):
+        read_word_vectors(tmp_path / "u.txt", ["Katze"])
+    with pytest.raises(InputError, match="binary vectors and pickles are not read"):
+        (tmp_path / "v.bin").write_bytes(b"\x00")
+        read_word_vectors(tmp_path / "v.bin", ["cat"])
+    with pytest.raises(InputError, match="gone"):
+        read_word_vectors(tmp_path / "gone.txt", ["cat"])
