@@ -38,7 +38,9 @@ def test_other_formats(tmp_path: Path) -> None:
 def test_a_column_that_is_not_there(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text(CSV, encoding="utf-8")
-    with pytest.raises(ColumnError, match=r"no column 'labels' \(found: id, label, prediction\); did you mean 'label'\? Name"):
+    with pytest.raises(
+        ColumnError, match=r"no column 'labels' \(found: id, label, prediction\); did you mean 'label'\? Name"
+    ):
         read_columns(path, ["labels"], option="--label-col")
 
 

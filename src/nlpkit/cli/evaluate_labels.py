@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from nlpkit.cli import console
 from nlpkit.cli.evaluate_flags import TargetFlags
 from nlpkit.cli.evaluate_result import TargetResult
 from nlpkit.cli.evaluate_targets import TableTarget, TopicTarget
@@ -83,12 +84,14 @@ def _labelled(
     true, other = [as_label(v) for v in labels], [as_label(v) for v in found]
     n_unlabelled = sum(v is None for v in true)
     if n_unlabelled == len(true):
-        raise InputError(f"{name}: no row has a label ({len(true):,} rows); name the column with --label-col")
+        raise InputError(
+            f"{name}: no row has a label ({console.counted(len(true), 'row')}); name the column with --label-col"
+        )
     if predictions:
         classes, true_codes, found_codes = encode_labels(true, other)
         if all(v is None for v in other):
             raise InputError(
-                f"{name}: no row has a prediction ({len(other):,} rows); name the column with --prediction-col"
+                f"{name}: no row has a prediction ({console.counted(len(other), 'row')}); name the column with --prediction-col"
             )
         found_names = classes
     else:
@@ -144,7 +147,7 @@ def cells_of(data: Labelled) -> Cells:
 def note_unlabelled(result: TargetResult, data: Labelled) -> None:
     """Say how many rows have no label."""
     if data.n_unlabelled:
-        result.notes.append(f"{data.n_unlabelled:,} rows have no label and are left out")
+        result.notes.append(f"{console.counted(data.n_unlabelled, 'row')} without a label, left out")
 
 
 def paired(first: Labelled, second: Labelled) -> tuple[Cells, Cells, LongArray] | None:

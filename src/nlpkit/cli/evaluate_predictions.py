@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from nlpkit.cli import console
 from nlpkit.cli.evaluate_labels import Cells, Labelled, cells_of, note_unlabelled
 from nlpkit.cli.evaluate_result import TargetResult
 from nlpkit.metrics import calibration, classification
@@ -89,7 +90,8 @@ def add_classification(
                 f"classes that are {title}: {', '.join(never[:10])}{' …' if len(never) > 10 else ''}; 0/0 counts as 0"
             )
     if found.n_unpredicted:
-        result.notes.append(f"{found.n_unpredicted:,} documents have no prediction, which counts as wrong")
+        without = console.counted(found.n_unpredicted, "document")
+        result.notes.append(f"{without} without a prediction, which counts as wrong")
     note_unlabelled(result, data)
 
 

@@ -11,10 +11,8 @@ import pyarrow as pa
 from nlpkit import __version__
 from nlpkit.cli import console
 from nlpkit.cli.evaluate_gates import Bound, Gate, check_gates, read_bounds
-from nlpkit.cli.evaluate_models import evaluate_models
 from nlpkit.cli.evaluate_result import Evaluation
 from nlpkit.cli.evaluate_show import show
-from nlpkit.cli.evaluate_tables import evaluate_tables
 from nlpkit.cli.evaluate_targets import TableTarget, TopicTarget, open_targets
 from nlpkit.errors import QualityGateError, UsageError
 from nlpkit.io.artifacts import footer_block, write_table
@@ -58,8 +56,12 @@ def evaluate(
     wanted = [*asked] if asked else [b.metric for b in bounds]
     tables = [one for one in opened if isinstance(one, TableTarget)]
     if tables:
+        from nlpkit.cli.evaluate_tables import evaluate_tables
+
         found = evaluate_tables(tables, wanted, bool(asked), target, metric, how, read)
     else:
+        from nlpkit.cli.evaluate_models import evaluate_models
+
         models = [one for one in opened if isinstance(one, TopicTarget)]
         found = evaluate_models(
             models, wanted, bool(asked), target, metric, ci, how, encoder, read, threads=run.n_threads()

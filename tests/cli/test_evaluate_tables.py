@@ -1,0 +1,191 @@
+"""nlpkit evaluate on tables: predictions and topics against labels, beside scikit-learn."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from sklearn import metrics as theirs
+
+from tests.cli.conftest import SAMPLES, run_cli
+
+PREDICTIONS = SAMPLES / "predictions.csv"
+
+
+def scores(*words: Any, target: int = 0) -> dict[str, Any]:
+    found: dict[str, Any] = run_cli("evaluate", *words, "--json", "-q").json()["targets"][target]["metrics"]
+    return found
+
+
+def write(path: Path, rows: list[dict[str, Any]]) -> Path:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+def sample() -> list[dict[str, Any]]:
+    with PREDICTIONS.open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_classification_is_scikit_learns() -> None:
+    rows = sample()
+    true, found = [r["label"] for r in rows], [r["prediction"] for r in rows]
+    got = {
+        name: score["value"] for name, score in scores(PREDICTIONS, "--metrics", "classification,calibration").items()
+    }
+    expected = {
+        "accuracy": theirs.accuracy_score(true, found),
+        "balanced_accuracy": theirs.balanced_accuracy_score(true, found),
+        "macro_precision": theirs.precision_score(true, found, average="macro"),
+        "macro_recall": theirs.recall_score(true, found, average="macro"),
+        "macro_f1": theirs.f1_score(true, found, average="macro"),
+        "micro_f1": theirs.f1_score(true, found, average="micro"),
+        "weighted_precision": theirs.precision_score(true, found, average="weighted"),
+        "weighted_recall": theirs.recall_score(true, found, average="weighted"),
+        "weighted_f1": theirs.f1_score(true, found, average="weighted"),
+        "mcc": theirs.matthews_corrcoef(true, found),
+        "kappa": theirs.cohen_kappa_score(true, found),
+        "brier": theirs.brier_score_loss(
+            [t == f for t, f in zip(true, found, strict=True)], [float(r["prediction_prob"]) for r in rows]
+        ),
+    }
+    assert {name: got[name] for name in expected} == pytest.approx(expected, abs=1e-12)
+    assert 0 < got["ece"] < 1
+
+
+def test_clustering_is_scikit_learns(tmp_path: Path) -> None:
+    rows = [{"id": r["id"], "label": r["label"], "topic": hash_of(r["prediction"])} for r in sample()]
+    table = write(tmp_path / "topics.csv", rows)
+    true, found = [r["label"] for r in rows], [r["topic"] for r in rows]
+    got = {name: score["value"] for name, score in scores(table).items()}
+    expected = {
+        "nmi": theirs.normalized_mutual_info_score(true, found),
+        "ami": theirs.adjusted_mutual_info_score(true, found),
+        "ari": theirs.adjusted_rand_score(true, found),
+        "v_measure": theirs.v_measure_score(true, found),
+        "homogeneity": theirs.homogeneity_score(true, found),
+        "completeness": theirs.completeness_score(true, found),
+    }
+    assert {name: got[name] for name in expected} == pytest.approx(expected, abs=1e-9)
+    assert got["purity_f1"] == pytest.approx(
+        2 * got["purity"] * got["inverse_purity"] / (got["purity"] + got["inverse_purity"])
+    )
+
+
+def hash_of(name: str) -> int:
+    return {"climate": 0, "courts": 1, "culture": 2, "economy": 3}.get(name, 4)
+
+
+def test_by_hand(tmp_path: Path) -> None:
+    """Labels a a b b c; predicted a b b b (none)."""
+    rows = [{"label": t, "prediction": p} for t, p in zip("aabbc", ["a", "b", "b", "b", ""], strict=True)]
+    done = run_cli("evaluate", write(tmp_path / "t.csv", rows), "--ci", "0")
+    got = scores(tmp_path / "t.csv", "--ci", "0")
+    assert got["accuracy"]["value"] == pytest.approx(3 / 5)
+    # F of a: P 1, R 1/2 → 2/3; of b: P 2/3, R 1 → 4/5; of c: 0
+    assert got["macro_f1"]["value"] == pytest.approx((2 / 3 + 4 / 5) / 3)
+    assert got["macro_f1"]["values"] == pytest.approx([2 / 3, 4 / 5, 0])
+    assert "low" not in got["accuracy"]
+    assert "1 document without a prediction, which counts as wrong" in done.err
+    assert "never predicted: c" in done.err
+
+
+def test_f_beta_has_a_name_of_its_own(tmp_path: Path) -> None:
+    rows = sample()
+    got = scores(PREDICTIONS, "--beta", "2", "--metrics", "macro_f1")
+    expected = theirs.fbeta_score([r["label"] for r in rows], [r["prediction"] for r in rows], beta=2, average="macro")
+    assert list(got) == ["macro_f2"]
+    assert got["macro_f2"]["value"] == pytest.approx(expected)
+    run_cli("evaluate", PREDICTIONS, "--beta", "2", "--metrics", "macro_f1", "--fail-under", "macro_f2=0.99", code=1)
+
+
+def test_two_predictions_are_compared_by_document(tmp_path: Path) -> None:
+    rows = sample()
+    better = [{**r, "prediction": r["label"] if i % 3 else r["prediction"]} for i, r in enumerate(rows)]
+    other = write(tmp_path / "better.csv", better[::-1])  # another order of rows: paired by id
+    found = run_cli("evaluate", PREDICTIONS, other, "--metrics", "accuracy,macro_f1", "--json").json()
+    by_name = {c["metric"]: c for c in found["comparisons"]}
+    one, two = (t["metrics"] for t in found["targets"])
+    assert by_name["accuracy"]["difference"] == pytest.approx(one["accuracy"]["value"] - two["accuracy"]["value"])
+    assert by_name["accuracy"]["p_value"] < 0.01
+    assert by_name["accuracy"]["high"] < 0
+    assert found["targets"][1]["mcnemar"]["only_first_right"] == 0
+    assert found["targets"][1]["mcnemar"]["p_value"] < 1e-6
+    # of other documents: a difference, and no p-value
+    fewer = write(tmp_path / "fewer.csv", rows[:100])
+    apart = run_cli("evaluate", PREDICTIONS, fewer, "--metrics", "accuracy", "--json").json()["comparisons"]
+    assert apart[0]["p_value"] is None
+
+
+def test_parquet_of_scores(tmp_path: Path) -> None:
+    run_cli("evaluate", PREDICTIONS, "-q", "-o", tmp_path / "s.parquet")
+    table = pl.read_parquet(tmp_path / "s.parquet")
+    assert table.columns == ["target", "metric", "unit", "value", "low", "high", "n"]
+    f1 = table.filter(pl.col("metric") == "macro_f1")
+    assert f1.filter(pl.col("unit").is_not_null()).height == 8
+    assert f1.filter(pl.col("unit").is_not_null())["value"].mean() == pytest.approx(
+        f1.filter(pl.col("unit").is_null())["value"][0]
+    )
+
+
+def test_same_bytes_on_any_number_of_threads(tmp_path: Path) -> None:
+    first, second = (run_cli("evaluate", PREDICTIONS, "--json", "--threads", n).out for n in (1, 3))
+    assert first == second
+    assert run_cli("evaluate", PREDICTIONS, "--json", "--seed", "7").out != first
+
+
+def test_json_lines_and_latin_1(tmp_path: Path) -> None:
+    rows = [
+        {"label": "für", "prediction": "für"},
+        {"label": "wider", "prediction": "für"},
+        {"label": "für", "prediction": "für"},
+    ]
+    (tmp_path / "t.csv").write_bytes("label;prediction\nfür;für\nwider;für\nfür;für\n".encode("latin-1"))
+    (tmp_path / "t.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows), encoding="utf-8")
+    for name in ("t.csv", "t.jsonl"):
+        assert scores(name)["accuracy"]["value"] == pytest.approx(2 / 3), name
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "code", "message"),
+    [
+        ("label,prediction\n", [], 3, "no row has a label"),
+        ("label,prediction\na,\nb,\n", [], 3, "no row has a prediction (2 rows); name the column with --prediction-col"),
+        ("label,prediction\n,a\n", [], 3, "no row has a label (1 row); name the column with --label-col"),
+        ("klasse,prediction\na,a\n", ["--target-format", "table"], 3, "has no column 'label' (found: klasse, prediction)"),
+        ("label,predicted\na,a\n", ["--target-format", "table"], 3, "neither a column 'prediction' nor 'topic'"),
+        ("label,prediction,prediction_prob\na,a,7\n", [], 3, "probabilities of predictions from 7 to 7, 0 to 1 was needed"),
+        ("label,prediction,prediction_prob\na,a,high\n", [], 3, "are not numbers; name their column with --prob-col"),
+        ("label,prediction\na,a\n", ["--npmi"], 2, "npmi: no score of a table of predictions and labels"),
+        ("label,prediction\na,a\n", ["--metrics", "macro_f"], 2, "'macro_f' is no metric; did you mean"),
+        ("label,prediction\na,a\n", ["--ci", "95"], 2, "--ci 95: a confidence level between 0 and 1 is needed"),
+        ("label,prediction\na,a\n", ["--beta", "0"], 2, "--beta 0: a number above 0 is needed"),
+        ("label,prediction\na,a\n", ["-o", "scores.csv"], 2, "output scores.csv: scores are written as .json"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_scored(tmp_path: Path, text: str, words: list[str], code: int, message: str) -> None:
+    (tmp_path / "t.csv").write_text(text, encoding="utf-8")
+    assert message in run_cli("evaluate", "t.csv", *words, code=code).error()
+
+
+def test_one_row(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("label,prediction\na,a\n", encoding="utf-8")
+    got = scores("t.csv")
+    assert got["accuracy"]["value"] == 1
+    assert all("low" not in score for score in got.values())
+
+
+def test_documents_without_a_topic_are_a_cluster_of_their_own(tmp_path: Path) -> None:
+    rows = [{"label": t, "topic": k} for t, k in zip("aabb", [0, -1, -1, ""], strict=True)]
+    done = run_cli("evaluate", write(tmp_path / "t.csv", rows), "--json")
+    got = done.json()["targets"][0]
+    assert got["metrics"]["purity"]["value"] == pytest.approx(3 / 4)
+    assert got["metrics"]["purity"]["parameters"]["without_topic"] == 3
+    assert got["matched_labels"] == {"0": "a", "-1": "b"}
