@@ -79,3 +79,12 @@ def test_agreement_of_random_clusterings_is_about_zero() -> None:
     rng = np.random.default_rng(4)
     scores = [adjusted_mutual_information(rng.integers(0, 4, 300), rng.integers(0, 4, 300)) for _ in range(20)]
     assert abs(np.mean(scores)) < 0.01
+
+
+def test_agreement_equals_scikit_learn() -> None:
+    from sklearn.metrics import adjusted_mutual_info_score
+
+    rng = np.random.default_rng(5)
+    for K in (1, 2, 30):
+        a, b = rng.integers(-1, K, 400).astype(np.int32), rng.integers(-1, 5, 400).astype(np.int32)
+        assert adjusted_mutual_information(a, b) == pytest.approx(adjusted_mutual_info_score(a, b), abs=1e-10)
