@@ -1,0 +1,97 @@
+"""Jackknife intervals of scores that a bootstrap gets wrong: those that count pairs, groups or information.
+
+A bootstrap draws documents again and again, and a document and its copy always agree. Scores of a clustering against classes rise
+in every draw: with 300 documents in 100 clusters the AMI of the draws is 0.40 where that of the documents is 0.33, and hardly any
+interval built on them holds the mean of the score over samples. The jackknife only leaves documents out. Over 40 samples of
+300 to 5,000 documents of 20newsgroups its 95 % intervals held the mean of NMI, AMI, ARI, BCubed F1, purity and matching accuracy 37 to 40 times,
+those of a BCa bootstrap 0 to 38 times. What both leave is the bias of the score itself at this number of documents.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nlpkit.metrics.bootstrap import CELLS, Comparison, Interval, Statistic
+from nlpkit.types import FloatArray, LongArray
+
+
+def standard_error(statistic: Statistic, counts: LongArray) -> float:
+    """Return the jackknife standard error of a score (Efron & Tibshirani 1993, §11.2), NaN if it is not defined.
+
+        sqrt((n - 1)/n Σ_u c_u (θ_(u) - θ̄)²),   θ_(u) the score without one of the c_u units alike, θ̄ their mean, n = Σ c_u
+
+    Args:
+        statistic: the score of weights (B, U).
+        counts: (U,) how many equal units stand behind each weight: ones, or the cells of a contingency table.
+    """
+    counts = np.asarray(counts, np.int64)
+    n, there = int(counts.sum()), np.flatnonzero(counts)
+    if n < 3:
+        return float("nan")
+    values = np.empty(len(there))
+    step = max(1, CELLS // len(counts))
+    for first in range(0, len(there), step):
+        units = there[first : first + step]
+        left = np.repeat(counts[None].astype(np.float64), len(units), axis=0)
+        left[np.arange(len(units)), units] -= 1
+        values[first : first + step] = statistic(left)
+    weights = counts[there]
+    mean = np.average(values, weights=weights)
+    return float(np.sqrt((n - 1) / n * (weights * (values - mean) ** 2).sum()))
+
+
+def jackknife_interval(
+    statistic: Statistic, counts: LongArray, *, level: float, over: str = "documents"
+) -> Interval | None:
+    """Return score ± z · standard error, z the normal quantile of the level; None if undefined, or if no unit changes the score.
+
+    The ends are not cut at the bounds of the score.
+
+    Args:
+        statistic, counts: see `standard_error`.
+        level: such as 0.95.
+        over: what is left out, for the name of the method.
+    """
+    counts = np.asarray(counts, np.int64)
+    error = standard_error(statistic, counts)
+    if not error > 0:
+        return None
+    point, reach = _value(statistic, counts), _quantile(level) * error
+    return Interval(point - reach, point + reach, level, f"jackknife over {over}")
+
+
+def jackknife_comparison(
+    first: Statistic, second: Statistic, counts: LongArray, *, level: float, over: str = "documents"
+) -> Comparison:
+    """Return the difference of two scores of the same units with its interval, and the p-value 2 Φ(-|d| / standard error).
+
+    Interval and p-value are None if the error is undefined or 0: p is 1 if the scores are equal whatever is left out.
+
+    Args:
+        first, second: scores of weights (B, U).
+        counts, level, over: see `jackknife_interval`.
+    """
+
+    def difference(weights: FloatArray) -> FloatArray:
+        return first(weights) - second(weights)
+
+    from scipy.special import ndtr
+
+    counts = np.asarray(counts, np.int64)
+    d, error = _value(difference, counts), standard_error(difference, counts)
+    if not error > 1e-12:
+        return Comparison(d, None, 1.0 if abs(d) < 1e-12 and error == error else None)
+    reach = _quantile(level) * error
+    return Comparison(
+        d, Interval(d - reach, d + reach, level, f"jackknife over {over}"), float(2 * ndtr(-abs(d) / error))
+    )
+
+
+def _value(statistic: Statistic, counts: LongArray) -> float:
+    return float(statistic(counts[None].astype(np.float64))[0])
+
+
+def _quantile(level: float) -> float:
+    from scipy.special import ndtri
+
+    return float(ndtri((1 + level) / 2))
