@@ -3,8 +3,8 @@
 A bootstrap draws documents again and again, and a document and its copy always agree. Scores of a clustering against classes rise
 in every draw: with 300 documents in 100 clusters the AMI of the draws is 0.40 where that of the documents is 0.33, and hardly any
 interval built on them holds the mean of the score over samples. The jackknife only leaves documents out. Over 40 samples of
-300 to 5,000 documents of 20newsgroups its 95 % intervals held the mean of NMI, AMI, ARI, BCubed F1, purity and matching accuracy 37 to 40 times,
-those of a BCa bootstrap 0 to 38 times. What both leave is the bias of the score itself at this number of documents.
+300 to 5,000 documents of 20newsgroups its 95 % intervals held the mean of NMI, AMI, ARI, BCubed F1, purity and matching
+accuracy 37 to 40 times, those of a BCa bootstrap 0 to 38 times. Both leave the bias of the score itself at this number of documents.
 """
 
 from __future__ import annotations
