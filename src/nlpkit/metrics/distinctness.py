@@ -136,19 +136,22 @@ def average_jaccard_matrix(term_ids: IntArray, others: IntArray | None = None) -
     theirs_ids = term_ids if others is None else others
     mine, theirs = _lengths(term_ids), _lengths(theirs_ids)
     out = np.zeros((len(mine), len(theirs)))
-    for rows, i, j, depth in _shared(term_ids, theirs_ids):
-        block = (rows.stop - rows.start, len(theirs))
-        order = np.argsort(depth, kind="stable")
-        ends = np.searchsorted(depth[order], np.arange(1, term_ids.shape[1] + theirs_ids.shape[1]), side="right")
-        both, done = np.zeros(block), 0
-        longest = np.maximum(mine[rows, None], theirs)
-        for d in range(1, int(longest.max(initial=0)) + 1):
-            new = order[done : ends[d - 1]]
-            both += np.bincount((i[new] - rows.start) * block[1] + j[new], minlength=both.size).reshape(block)
-            done = ends[d - 1]
-            either = np.minimum(mine[rows, None], d) + np.minimum(theirs, d) - both
-            out[rows] += np.where(d <= longest, both / np.maximum(either, 1), 0.0)
-        out[rows] /= np.maximum(longest, 1)
+    deepest = int(max(mine.max(initial=0), theirs.max(initial=0)))
+    d = np.arange(1, deepest + 1)
+    for _, i, j, depth in _shared(term_ids, theirs_ids):
+        cells, cell = np.unique(i * len(theirs) + j, return_inverse=True)
+        order = np.argsort(cell, kind="stable")
+        ends = np.searchsorted(cell[order], np.arange(len(cells) + 1))
+        step = max(1, _PAIRS // max(deepest, 1))
+        for first in range(0, len(cells), step):  # pairs of topics with a word in common
+            some = cells[first : first + step]
+            words = order[ends[first] : ends[first + len(some)]]
+            places = (cell[words] - first) * deepest + depth[words] - 1
+            both = np.bincount(places, minlength=len(some) * deepest).reshape(len(some), deepest).cumsum(axis=1)
+            a, b = mine[some // len(theirs), None], theirs[some % len(theirs), None]
+            jaccards = both / (np.minimum(a, d) + np.minimum(b, d) - both)
+            longest = np.maximum(a, b)
+            out.flat[some] = np.where(d <= longest, jaccards, 0.0).sum(axis=1) / longest[:, 0]
     return _defined(out, mine, theirs)
 
 
