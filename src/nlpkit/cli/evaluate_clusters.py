@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,23 +13,11 @@ from nlpkit.cli.evaluate_result import TargetResult
 from nlpkit.metrics import partitions
 from nlpkit.metrics.bootstrap import Statistic
 from nlpkit.metrics.score import METRICS, Uncertainty, statistic_score
-from nlpkit.types import FloatArray
 
 SHOWN_TOPICS = 30
 
-# scores of contingency tables (B, R, C) → (B,)
-CLUSTERING: dict[str, Callable[[FloatArray], FloatArray]] = {
-    "nmi": partitions.normalized_mutual_information,
-    "ami": partitions.adjusted_mutual_information,
-    "ari": partitions.adjusted_rand,
-    "v_measure": lambda t: partitions.homogeneity_completeness_v(t)[2],
-    "homogeneity": lambda t: partitions.homogeneity_completeness_v(t)[0],
-    "completeness": lambda t: partitions.homogeneity_completeness_v(t)[1],
-    "purity": partitions.purity,
-    "inverse_purity": partitions.inverse_purity,
-    "purity_f1": partitions.purity_f1,
-    "matching_accuracy": lambda t: partitions.best_matching(t)[1],
-}
+CLUSTERING = {{"v": "v_measure"}.get(name, name): score for name, score in partitions.SCORES.items()}
+CLUSTERING = {name: score for name, score in CLUSTERING.items() if name in METRICS}
 
 
 def clustering_statistic(data: Labelled, cells: Cells, name: str) -> Statistic:
@@ -55,6 +43,7 @@ def add_clustering(result: TargetResult, data: Labelled, names: Sequence[str], h
                 how,
                 over="documents",
                 parameters=parameters,
+                jackknife=True,
             )
         )
     table = partitions.contingency(data.found[data.true >= 0], data.true[data.true >= 0])

@@ -13,6 +13,7 @@ from nlpkit.cli.evaluate_predictions import classification_statistic
 from nlpkit.cli.evaluate_result import Compared, TargetResult
 from nlpkit.metrics.bootstrap import Comparison, Statistic, compare
 from nlpkit.metrics.classification import discordant, mcnemar
+from nlpkit.metrics.jackknife import jackknife_comparison
 from nlpkit.metrics.score import Metric, Uncertainty, metric_of
 
 
@@ -40,7 +41,10 @@ def compare_labelled(
                 continue
             one, two, counts = pairs
             statistics = (_statistic(first, one, metric, beta), _statistic(other, two, metric, beta))
-            found = compare(*statistics, counts, level=how.level, seed=how.seed, draws=500, over="documents")
+            if metric.group == "clustering":
+                found = jackknife_comparison(*statistics, counts, level=how.level)
+            else:
+                found = compare(*statistics, counts, level=how.level, seed=how.seed, over="documents")
             out.append(Compared(name, results[0].name, result.name, found))
         if pairs is not None and first.class_names == other.class_names == first.found_names == other.found_names:
             result.facts["mcnemar"] = _mcnemar(first, other)

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from nlpkit.cli import console
 from nlpkit.cli.evaluate_flags import MetricFlags
-from nlpkit.cli.evaluate_reference import Reference, reference_of, token_table
+from nlpkit.cli.evaluate_reference import reference_of, token_table
 from nlpkit.cli.evaluate_result import Compared, TargetResult
 from nlpkit.cli.evaluate_targets import TopicTarget
 from nlpkit.cli.options import ReadFlags
@@ -65,6 +65,8 @@ def add_fit(
                 result.add(Score(METRICS[name], None, "tokens", 0, why=NOT_LDA))
         elif name in ("perplexity_in_sample", "log_likelihood"):
             _add_recorded(result, target.run, name)
+        elif name == "perplexity" and not metric.heldout and not metric.named(name):
+            result.add(Score(METRICS[name], None, "tokens", 0, why="it needs --heldout documents"))
         elif name == "perplexity":
             held = _add_perplexity(result, target, target.run, metric, read, how, threads)
         else:
@@ -117,8 +119,10 @@ def _add_perplexity(
             "perplexity is of documents that no fit has seen; give them with --heldout DOCS, or ask for that of the fit: "
             "--metrics perplexity_in_sample"
         )
+    heldout = reference_of(target, metric.heldout)
+    assert heldout is not None
     model = read_model(run)
-    rows, tokens, seen = token_table(Reference(tuple(metric.heldout), target.token_info, own=False), read, threads)
+    rows, tokens, seen = token_table(heldout, read, threads)
     _warn_of_training(run, rows, seen.inputs)
     with console.progress("perplexity", None):
         found = perplexity(

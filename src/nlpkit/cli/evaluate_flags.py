@@ -114,6 +114,13 @@ class MetricFlags:
                 raise UsageError(f"--metrics: '{item.strip()}' is no metric; {hint}")
         return [name for name in METRICS if name in named]
 
+    def named(self, name: str) -> bool:
+        """Tell whether a metric was asked for by its own name, not by that of a group."""
+        from nlpkit.metrics.score import metric_of
+
+        given = [metric_of(item) for item in (self.metrics or "").split(",") if item.strip()]
+        return getattr(self, name, False) is True or any(m is not None and m.name == name for m in given)
+
     def depths(self) -> list[int]:
         """Return the numbers of top words. Raises UsageError when they are not whole numbers of at least 2."""
         try:

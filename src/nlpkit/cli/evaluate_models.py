@@ -63,9 +63,17 @@ def evaluate_models(
     names = [n for n in names if n in METRICS and METRICS[n].group not in NOT_OF_TOPICS]
     if not names:
         raise UsageError(f"{', '.join(wrong)}: it is of tables with labels and predictions, not of topics")
-    groups = {g: [n for n in names if METRICS[n].group == g] for g in dict.fromkeys(m.group for m in METRICS.values())}
-    if not metric.vectors and set(names) >= {n for n, m in METRICS.items() if m.group not in NOT_OF_TOPICS}:
-        groups["vectors"] = []  # of --metrics all, which takes what there is
+    # of a group all that can be made is made; what was named is made, or an error
+    left_out = [n for n in names if METRICS[n].group == "vectors" and not metric.vectors and not metric.named(n)]
+    left_out += [
+        n
+        for n in names
+        if METRICS[n].group == "stability" and len(targets) < 2 and metric.metrics and not metric.stability
+    ]
+    groups = {
+        g: [n for n in names if METRICS[n].group == g and n not in left_out]
+        for g in dict.fromkeys(m.group for m in METRICS.values())
+    }
     check_vectors(groups["vectors"], metric.vectors)
     depth = metric.depths()[-1]
     results = [_result(t) for t in targets]

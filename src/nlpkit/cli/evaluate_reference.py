@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -31,18 +32,18 @@ GROUPS = 200  # of documents, for a bootstrap over them
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """Where words are counted: files, and how raw texts are cut (None: as they come, in lower case)."""
+    """Where words are counted: files, and how raw texts are cut (None: all words, as they come)."""
 
     inputs: tuple[str, ...]
-    token_info: Mapping[str, Any] | None
+    cut: str | None  # how the run cut its texts, as JSON: two runs that did it alike share the reference
     own: bool  # the corpus of the fit
     lower: bool = True
     longest: int = 1  # words of the longest term, for n-grams
 
     def options(self) -> PreprocessOptions:
         """Return how raw texts are cut into words. Raises InputError when it is not known how the run did it."""
-        if self.token_info is not None:
-            return cut_as_then(self.token_info, Path("of the target"))
+        if self.cut is not None:
+            return cut_as_then(json.loads(self.cut), Path("to evaluate"))
         return PreprocessOptions(
             stop_words="none", lower=self.lower, min_df=1, min_length=1, ngrams=(1, self.longest), language="none"
         )
@@ -72,7 +73,7 @@ def reference_of(
 ) -> Reference | None:
     """Return the reference of a target: the files given, else those of its fit; None when there is none to be had.
 
-    Topics in files that come with exactly one run are held against the corpus of that run.
+    Topics in files that come with runs of one corpus are held against it.
 
     Raises:
         InputError: the files of the fit are gone or have changed.
@@ -80,7 +81,7 @@ def reference_of(
     words = [word for topic in target.topics for word in topic]
     plain = Reference(
         tuple(given or ()),
-        target.token_info,
+        None if target.token_info is None else json.dumps(target.token_info, sort_keys=True),
         own=False,
         lower=all(word == word.lower() for word in words),
         longest=max((word.count(" ") + 1 for word in words), default=1),
@@ -89,8 +90,8 @@ def reference_of(
         return plain
     run = target.run
     if run is None:
-        runs = [other for other in others if other.run is not None]
-        return None if len(runs) != 1 else reference_of(runs[0], None)
+        found = {reference_of(other, None) for other in others if other.run is not None}
+        return found.pop() if len(found) == 1 else None
     inputs = run.manifest["inputs"]
     for entry in inputs:
         path = Path(entry["path"])
@@ -123,7 +124,7 @@ def encoded(
             "of the column tokens"
             if has_tokens
             else "cut as those of the run"
-            if reference.token_info
+            if reference.cut
             else "words as they come"
         )
 
@@ -177,29 +178,20 @@ class Places:
 
 
 def count_windows(
-    reference: Reference,
-    plans: Sequence[PairPlan],
-    windows: Sequence[int | None],
-    read: ReadFlags,
-    *,
-    groups: int,
-    threads: int,
-) -> tuple[list[dict[int | None, WindowCounts]], Seen]:
-    """Return, for each plan, the counts by window, and what the reference was; one pass over it.
-
-    Raises:
-        InputError: the reference cannot be used, or holds none of the words.
-    """
-    counters = [{w: WindowCounter(plan, w, groups=groups, threads=threads) for w in windows} for plan in plans]
-    places = [Places(plan.words) for plan in plans]
+    reference: Reference, counters: Sequence[tuple[PairPlan, WindowCounter]], read: ReadFlags, *, threads: int
+) -> tuple[list[WindowCounts], Seen]:
+    """Return what each counter has counted in a reference, in one pass over it, and what the reference was."""
+    places: dict[tuple[str, ...], Places] = {}
     with encoded(reference, read, threads) as (seen, batches):
         for _, offsets, ids, terms in batches:
-            for own, place in zip(counters, places, strict=True):
-                found = place.of(ids, terms)
-                for counter in own.values():
-                    counter.add(offsets, found)
+            found: dict[tuple[str, ...], IntArray] = {}
+            for plan, counter in counters:
+                words = plan.words
+                if words not in found:
+                    found[words] = places.setdefault(words, Places(words)).of(ids, terms)
+                counter.add(offsets, found[words])
         what = seen()
-    return [{w: c.result() for w, c in own.items()} for own in counters], what
+    return [counter.result() for _, counter in counters], what
 
 
 def token_table(

@@ -69,6 +69,10 @@ def add_separation(
             found = silhouette(points.rows, points.topics, metric="cosine", seed=how.seed)
             assert found.of_documents is not None
             score = mean_score(METRICS[name], found.of_documents, how, over="documents", parameters=parameters)
+        elif points.what != "embeddings":
+            why = "it needs embeddings: --reference DOCS with a column embedding (nlpkit sbert-embed)"
+            result.add(Score(METRICS[name], None, "documents", 0, why=why))
+            continue
         else:
             found = dbcv(points.rows, points.topics, seed=how.seed)
             score = Score(METRICS[name], found.score, "documents", found.n_used, parameters)

@@ -11,7 +11,7 @@ from nlpkit.cli.evaluate_result import TargetResult
 from nlpkit.cli.evaluate_targets import TopicTarget
 from nlpkit.io.lda_tables import read_model
 from nlpkit.io.runs import Run
-from nlpkit.metrics.junk import background_divergence, effective_words, uniform_divergence, vacuous_divergence
+from nlpkit.metrics.junk import junk_scores
 from nlpkit.metrics.score import METRICS, Score, Uncertainty, mean_score
 from nlpkit.types import FloatArray
 
@@ -57,14 +57,9 @@ def _values(run: Run, target: TopicTarget, name: str, n: int) -> tuple[FloatArra
     if target.kind != "lda-gibbs":
         return None, "it needs the probabilities of all words, which runs of nlpkit lda-gibbs store"
     model = read_model(run)
-    if name == "kl_uniform":
-        return uniform_divergence(model.topic_term, eta=model.eta), ""
-    if name == "kl_vacuous":
-        cf = run.table("vocab", ["cf"]).column("cf").to_numpy().astype(np.float64)
-        return vacuous_divergence(model.topic_term, cf, eta=model.eta), ""
-    if name == "effective_words":
-        return effective_words(model.topic_term, eta=model.eta), ""
-    return background_divergence(_doc_topics(run, K)), ""
+    cf = run.table("vocab", ["cf"]).column("cf").to_numpy().astype(np.float64)
+    found = junk_scores(model.topic_term, eta=model.eta, corpus=cf, doc_topic=_doc_topics(run, K))
+    return np.asarray(getattr(found, name), np.float64), ""
 
 
 def _doc_topics(run: Run, K: int) -> sparse.csr_array:

@@ -3,57 +3,83 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from nlpkit.cli.evaluate_result import Evaluation
 from nlpkit.cli.evaluate_targets import TopicTarget
 from nlpkit.cli.evaluate_topics import RBO_P
-from nlpkit.errors import UsageError
-from nlpkit.metrics.score import METRICS, Score, Uncertainty, mean_score
-from nlpkit.metrics.stability import compare_models
-from nlpkit.types import IntArray
+from nlpkit.errors import InputError, UsageError
+from nlpkit.metrics.score import METRICS, Uncertainty, mean_score
+from nlpkit.metrics.stability import Stability, common_term_ids, compare_models
 
 SHOWN_TOPICS = 30
-SHOWN_WORDS = 6
+SHOWN_WORDS = 5
 
 
 def add_stability(
     found: Evaluation, targets: Sequence[TopicTarget], names: Sequence[str], n: int, how: Uncertainty
 ) -> None:
-    """Add the agreement of several models: over all pairs of them, and of each topic of the first.
+    """Add the agreement of several models: the mean over all pairs of them, and of each topic of the first.
 
     Raises:
-        UsageError: there is only one model.
+        UsageError: there is only one model; InputError: one has no topics.
     """
     if len(targets) < 2:
-        raise UsageError("--stability compares several models: name two or more, such as runs of other seeds")
-    ids = _common_ids(targets, n)
-    what = {measure: compare_models(ids, measure=measure, p=RBO_P) for measure in ("jaccard", "rbo")}
-    parameters = {"models": len(targets), "top_n": [n]}
-    for name in names:
-        of = what["rbo" if name == "matched_rbo" else "jaccard"]
-        if name == "s_clop":
-            pairs = of.sclop[np.triu_indices(len(targets), 1)]
-            score = Score(
-                METRICS[name], float(pairs.mean()), "pairs of models", len(pairs), {**parameters, "measure": "jaccard"}
-            )
-        else:
-            own = {**parameters, **({"p": RBO_P} if name == "matched_rbo" else {})}
-            pairs = of.matched[np.triu_indices(len(targets), 1)]
-            score = mean_score(METRICS[name], pairs, how, over="pairs of models", parameters=own)
-        found.shared[name] = score
-    _tell_matches(found, targets, what["jaccard"])
-
-
-def _common_ids(targets: Sequence[TopicTarget], n: int) -> list[IntArray]:
-    """Return the first n words of each topic of each model (K, n), numbered in one vocabulary, -1 for none."""
-    number: dict[str, int] = {}
-    out = []
+        raise UsageError("--stability compares several models: name two or more, such as runs with other seeds")
     for target in targets:
-        ids = np.full((len(target.topics), n), -1, np.int32)
-        for k, words in enumerate(target.topics):
-            row = [number.setdefault(word, len(number)) for word in dict.fromkeys(words[:n])]
-            ids[k, : len(row)] = row
-        out.append(ids)
-    return out
+        if not any(target.topics):
+            raise InputError(f"{target.name} has no topics to compare")
+    models, _ = common_term_ids([target.topics for target in targets], n=n)
+    what = compare_models(models, p=RBO_P)
+    pairs = np.triu_indices(len(targets), 1)
+    of = {"s_clop": what.sclop, "matched_jaccard": what.jaccard, "matched_rbo": what.rbo}
+    for name in names:
+        parameters: dict[str, Any] = {"models": len(targets), "top_n": [n]}
+        parameters |= {"p": RBO_P} if name == "matched_rbo" else {}
+        score = mean_score(METRICS[name], of[name][pairs], how, over="pairs of models", parameters=parameters)
+        found.shared[name] = score
+    _tell(found, targets, what)
+
+
+def _tell(found: Evaluation, targets: Sequence[TopicTarget], what: Stability) -> None:
+    """Add the agreement of each pair of models, and the topics matched with those of the first."""
+    first, R = targets[0], len(targets)
+    found.facts["stability"] = {
+        "models": [target.name for target in targets],
+        **{name: _plain(getattr(what, name)) for name in ("sclop", "jaccard", "rbo", "average_jaccard")},
+        "matched_topics": [
+            {
+                "topic": first.names[k],
+                "mean_similarity": float(what.by_topic[k]),
+                "matches": [
+                    {
+                        "model": targets[r].name,
+                        "topic": targets[r].names[what.matches[k, r]] if what.matches[k, r] >= 0 else None,
+                        "jaccard": float(what.similarity[k, r]),
+                    }
+                    for r in range(1, R)
+                ],
+            }
+            for k in range(len(first.topics))
+        ],
+        "unmatched": {
+            target.name: [target.names[k] for k in own] for target, own in zip(targets, what.unmatched, strict=True)
+        },
+    }
+    rows = []
+    for k in np.argsort(-what.by_topic, kind="stable")[:SHOWN_TOPICS]:
+        partners = []
+        for r in range(1, min(R, 4)):
+            j = what.matches[k, r]
+            words = "" if j < 0 else " ".join(targets[r].topics[j][:SHOWN_WORDS])
+            partners.append("–" if j < 0 else f"{targets[r].names[j]} ({what.similarity[k, r]:.2f}) {words}")
+        words = " ".join(first.topics[k][:SHOWN_WORDS])
+        rows.append([first.names[k], f"{what.by_topic[k]:.3f}", words, *partners])
+    columns = ("topic", "agreement", first.name, *(target.name for target in targets[1:4]))
+    found.tables["Matched topics, by the Jaccard similarity of their top words"] = (columns, rows)
+
+
+def _plain(matrix: Any) -> list[list[float | None]]:
+    return [[None if value != value else float(value) for value in row] for row in matrix.tolist()]

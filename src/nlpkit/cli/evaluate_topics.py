@@ -15,24 +15,24 @@ from nlpkit.cli.evaluate_result import Compared, TargetResult
 from nlpkit.cli.evaluate_targets import TopicTarget
 from nlpkit.cli.options import ReadFlags
 from nlpkit.errors import InputError
-from nlpkit.metrics.bootstrap import Comparison, Statistic, compare, compare_means, pair_mean_of
+from nlpkit.metrics.bootstrap import Comparison, Statistic, compare_means, pair_mean_of
 from nlpkit.metrics.coherence_measures import Measure, absent_words, coherence, measure
 from nlpkit.metrics.distinctness import jaccard_matrix, mean_pairwise, rbo_matrix, unique_share_by_topic
+from nlpkit.metrics.jackknife import jackknife_comparison
 from nlpkit.metrics.score import METRICS, Score, Uncertainty, mean_score, statistic_score
-from nlpkit.metrics.windows import WindowCounts, plan_pairs
+from nlpkit.metrics.windows import PairPlan, WindowCounter, WindowCounts, Windows, plan_pairs
 from nlpkit.types import FloatArray
 
-COHERENCES = ("npmi", "pmi", "umass", "c_v", "c_p")
-DIVERSITIES = ("diversity", "inverted_rbo", "jaccard")
+COMPARED = ("coherence", "vectors", "diversity", "significance")
 RBO_P = 0.9
 MANY_ABSENT = 0.2
 
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """Counts of one target by window and what the reference was."""
+    """Counts of one target for each measure, by its name, and what the reference was."""
 
-    counts: dict[int | None, WindowCounts]
+    counts: dict[str, WindowCounts]
     seen: Seen
     reference: Reference
 
@@ -58,7 +58,7 @@ def count_references(
         UsageError: a target has no reference; InputError: a reference cannot be used or holds none of the words.
     """
     groups = GROUPS if ci.ci_over == "documents" and ci.ci else 1
-    windows = list(dict.fromkeys(measure(n, window=metric.windows(), compat=metric.compat).window for n in names))
+    measures = {name: measure(name, window=metric.windows(), compat=metric.compat) for name in names}
     deepest = metric.depths()[-1]
     references: dict[Reference, list[int]] = {}
     for i, target in enumerate(targets):
@@ -69,17 +69,27 @@ def count_references(
             raise need_reference(target, ", ".join(names))
     out: list[Counted | None] = [None] * len(targets)
     for reference, members in references.items():
-        plans = [plan_pairs([topic[:deepest] for topic in targets[i].topics]) for i in members]
-        found, seen = count_windows(reference, plans, windows, read, groups=groups, threads=threads)
-        for i, counts in zip(members, found, strict=True):
-            some = next(iter(counts.values()))
+        counters: dict[tuple[int, Windows, bool], tuple[PairPlan, WindowCounter]] = {}
+        for i in members:
+            words = [topic[:deepest] for topic in targets[i].topics]
+            plans: dict[bool, PairPlan] = {}
+            for how in measures.values():
+                if how.all_pairs not in plans:
+                    plans[how.all_pairs] = plan_pairs(words, all_pairs=how.all_pairs)
+                counter = WindowCounter(plans[how.all_pairs], how.windows, groups=groups, threads=threads)
+                counters.setdefault((i, how.windows, how.all_pairs), (plans[how.all_pairs], counter))
+        found, seen = count_windows(reference, list(counters.values()), read, threads=threads)
+        made = dict(zip(counters, found, strict=True))
+        for i in members:
+            own = {name: made[i, how.windows, how.all_pairs] for name, how in measures.items()}
+            some = next(iter(own.values()))
             if len(absent_words(some)) == len(some.plan.words):
                 raise InputError(
                     f"none of the {len(some.plan.words):,} words of {targets[i].name} is in the reference "
                     f"{reference.described()} ({seen.n_docs:,} documents, {seen.n_tokens:,} tokens); is it of the same language, "
                     "and are its words cut in the same way? Give another with --reference"
                 )
-            out[i] = Counted(counts, seen, reference)
+            out[i] = Counted(own, seen, reference)
     return out
 
 
@@ -99,7 +109,7 @@ def add_coherence(
     statistics: dict[str, Statistic] = {}
     for name in names:
         how_counted = measure(name, window=metric.windows(), compat=metric.compat)
-        counts = counted.counts[how_counted.window]
+        counts = counted.counts[name]
         parameters = {**how_counted.describe(), "top_n": metric.depths(), "absent": metric.absent}
         values = _values(counts.total(), how_counted, metric)
         if ci.ci_over == "documents" and how.level is not None:
@@ -107,7 +117,7 @@ def add_coherence(
             statistics[name] = statistic
             units = np.ones(len(counts.n_windows), np.int64)
             score = statistic_score(
-                METRICS[name], statistic, units, how, over="groups of documents", parameters=parameters
+                METRICS[name], statistic, units, how, over="groups of documents", parameters=parameters, jackknife=True
             )
             defined = values[np.isfinite(values)]
             score = replace(
@@ -196,14 +206,13 @@ def compare_topics(
         same = counted[0] is not None and counted[i] is not None and counted[0].seen.inputs == counted[i].seen.inputs
         for name, score in first.scores.items():
             other = second.scores.get(name)
-            if other is None or score.value is None or other.value is None:
+            if other is None or score.value is None or other.value is None or score.metric.group not in COMPARED:
                 continue
             if name in statistics[0] and name in statistics[i] and same:
                 units = np.ones(GROUPS, np.int64)
-                found = compare(
-                    statistics[0][name], statistics[i][name], units, level=how.level, seed=how.seed, draws=500,
-                    over="groups of documents",
-                )  # fmt: skip
+                found = jackknife_comparison(
+                    statistics[0][name], statistics[i][name], units, level=how.level, over="groups of documents"
+                )
             elif score.values is not None and other.values is not None and score.over == other.over == "topics":
                 found = compare_means(score.values, other.values, level=how.level, seed=how.seed)
             else:

@@ -16,7 +16,8 @@ from nlpkit.io.word_vectors import read_word_vectors
 from nlpkit.metrics.intrusion import automatic_precision
 from nlpkit.metrics.intrusion_design import design_word_intrusion
 from nlpkit.metrics.score import METRICS, Uncertainty, mean_score
-from nlpkit.metrics.word_vectors import embedding_coherence
+
+# VECTORS
 
 ENCODER = "encoder"
 ITEMS_PER_TOPIC = 10

@@ -187,8 +187,9 @@ def pair_mean_of(similarity: FloatArray) -> Statistic:
 
 
 def _ratio(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
-    out = np.full(numerator.shape, np.nan)
-    return np.divide(numerator, denominator, out=out, where=denominator != 0)
+    out: FloatArray = np.full(numerator.shape, np.nan)
+    np.divide(numerator, denominator, out=out, where=denominator != 0)
+    return out
 
 
 def _draw(statistic: Statistic, counts: LongArray, draws: int, seed: int) -> FloatArray:

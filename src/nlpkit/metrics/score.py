@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from nlpkit.metrics.bootstrap import Interval, Statistic, interval, mean_of
+from nlpkit.metrics.jackknife import jackknife_interval
 from nlpkit.types import FloatArray
 
 
@@ -115,13 +116,18 @@ def statistic_score(
     parameters: Mapping[str, Any] | None = None,
     values: FloatArray | None = None,
     why: str = "it is not defined here",
+    jackknife: bool = False,
 ) -> Score:
-    """Return the value of a statistic of all units as a score, with its interval (see `nlpkit.metrics.bootstrap`)."""
+    """Return the value of a statistic of all units as a score, with its interval (see `nlpkit.metrics.bootstrap`).
+
+    Args:
+        jackknife: for scores that units drawn twice would bias (see `nlpkit.metrics.jackknife`).
+    """
     counts = np.asarray(counts, np.int64)
     value = float(statistic(counts[None].astype(np.float64))[0]) if len(counts) else float("nan")
     if not np.isfinite(value):
         return Score(metric, None, over, int(counts.sum()), parameters or {}, values, why=why)
-    found = bounds(statistic, counts, how, over)
+    found = bounds(statistic, counts, how, over, jackknife=jackknife)
     return Score(
         metric,
         value,
@@ -136,10 +142,14 @@ def statistic_score(
     )
 
 
-def bounds(statistic: Statistic, counts: Any, how: Uncertainty, over: str) -> Interval | None:
+def bounds(
+    statistic: Statistic, counts: Any, how: Uncertainty, over: str, *, jackknife: bool = False
+) -> Interval | None:
     """Return the interval of a statistic, None when none is wanted or it is undefined."""
     if how.level is None:
         return None
+    if jackknife:
+        return jackknife_interval(statistic, counts, level=how.level, over=over)
     return interval(statistic, counts, level=how.level, seed=how.seed, over=over)
 
 
@@ -202,6 +212,9 @@ METRICS: dict[str, Metric] = {
         ("inverse_purity", "high", "share of documents of the largest topic of their class"),
         ("purity_f1", "high", "harmonic mean of purity and inverse purity"),
         ("matching_accuracy", "high", "accuracy after the best one-to-one matching (Hungarian method)"),
+        ("rand", "high", "share of pairs of documents that are together, or apart, in both (Rand 1971)"),
+        ("pair_f1", "high", "F of pairs of documents that are together"),
+        ("bcubed_f1", "high", "F of precision and recall of each document's topic (Amigó et al. 2009)"),
     ),
     **_metrics(
         "separation",
