@@ -497,7 +497,7 @@ def test_tables_that_cannot_be_read(text: str, says: str, tmp_path: Path) -> Non
 
 def test_several_models_in_one_table_are_noted(tmp_path: Path) -> None:
     found = read(tmp_path, "model,topic_idx,topic\nlda,0,a b\nstm,0,c d\n", "table.csv")
-    assert found.notes == ("1 topics have the name of another: does the file hold several models?",)
+    assert found.notes == ("1 name of a topic is there twice: are there several models?",)
 
 
 def test_a_topic_about_topics_is_no_header(tmp_path: Path) -> None:
@@ -537,6 +537,14 @@ def test_a_corpus_by_mistake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(topic_files, "MOST_BYTES", 1 << 20)
     with pytest.raises(InputError, match=r"more than 1 MB, too much for the topics of a model; is it a corpus\?"):
         read(tmp_path, b"a b\n" * 300_000)
+
+
+def test_odd_words(tmp_path: Path) -> None:
+    assert read(tmp_path, r"""[(0, '0.500*"a\d" + 0.500*"b"')]""").topics == (
+        ("a\\d", "b"),
+    )  # and Python does not warn of it
+    assert read(tmp_path, '[["a\\ud800", "b"]]').topics == (("a?", "b"),)  # half a character
+    assert read(tmp_path, "x" * 200_000).topics == (("x" * 200_000,),)
 
 
 def test_weights_are_float64_arrays_beside_their_words(tmp_path: Path) -> None:

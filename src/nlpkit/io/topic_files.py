@@ -69,12 +69,13 @@ class TopicFile:
             (self.n_repeated, "repeated word of a topic left out", "repeated words of topics left out"),
             (self.n_skipped_lines, "line that is no topic skipped", "lines that are no topics skipped"),
         )
-        notes = [f"{n:,} {one if n == 1 else many}" for n, one, many in said if n]
         again = len(self.names) - len(set(self.names))
-        return (
-            *notes,
-            *([f"{again:,} topics have the name of another: does the file hold several models?"] if again else []),
+        odd = (
+            again,
+            "name of a topic is there twice: are there several models?",
+            "topics have the name of another: several models?",
         )
+        return tuple(f"{n:,} {one if n == 1 else many}" for n, one, many in (*said, odd) if n)
 
 
 def read_topic_file(path: Path, *, format: str = "auto", encoding: str | None = None) -> TopicFile:
@@ -163,7 +164,10 @@ def _delimiter(text: str) -> str | None:
     """Return the delimiter under which the first line is the header of topics and a number or a list stands below it."""
     lines = text.lstrip().splitlines()[:2]
     for sign in _DELIMITERS:
-        header, *rows = (next(csv.reader([line], delimiter=sign), []) for line in lines)
+        try:
+            header, *rows = (next(csv.reader([line], delimiter=sign), []) for line in lines)
+        except csv.Error:  # a field of more than 131,072 characters
+            continue
         below = rows[0] if rows else []
         if is_numbered_header(header) or (is_topic_header(header) and any(_has_number(cell) for cell in below)):
             return sign
@@ -257,15 +261,15 @@ def _finish(found: RawTopics, path: str) -> TopicFile:
     weighted = all(topic.weights is not None for topic in found.topics if topic.words)
     for place, topic in enumerate(found.topics):
         name = str(place) if topic.name is None else topic.name
-        first = {word: i for i, given in reversed(list(enumerate(topic.words))) if (word := given.strip())}
+        first = {word: i for i, given in reversed(list(enumerate(topic.words))) if (word := _shown(given))}
         kept = sorted(first.values())[:MOST_WORDS]
-        repeated += sum(bool(word.strip()) for word in topic.words) - len(first)
+        repeated += sum(bool(_shown(word)) for word in topic.words) - len(first)
         if name == OUTLIERS:
             outlier += 1
         elif not kept:
             empty += 1
         else:
-            topics.append(tuple(topic.words[i].strip() for i in kept))
+            topics.append(tuple(_shown(topic.words[i]) for i in kept))
             names.append(name)
             if weighted and topic.weights is not None:
                 values = np.array([topic.weights[i] for i in kept], np.float64)
@@ -281,3 +285,8 @@ def _finish(found: RawTopics, path: str) -> TopicFile:
         tuple(topics), tuple(weights) if weighted else None, tuple(names), found.format, found.layout,
         empty, outlier, repeated, found.skipped_lines,
     )  # fmt: skip
+
+
+def _shown(word: str) -> str:
+    """Return a word without blanks around it, and without the halves of characters that JSON can hold and no file can."""
+    return word.strip().encode("utf-8", "replace").decode()

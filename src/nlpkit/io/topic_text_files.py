@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -226,8 +227,8 @@ def parse_formula(text: str) -> tuple[list[str], list[float]] | None:
 
 
 def is_gensim(text: str) -> bool:
-    """Tell whether some line of a text holds weight*word."""
-    return any(_FORMULA.search(line) for line in text.splitlines())
+    """Tell whether some line of the first million characters holds weight*word."""
+    return any(_FORMULA.search(line) for line in text[: 1 << 20].splitlines())
 
 
 def is_literals(text: str) -> bool:
@@ -271,7 +272,9 @@ def parse_literal(text: str, where: str) -> Any:
             f"{where}: a Python list of {len(text):,} characters; up to {LITERAL_CHARS:,} are read, write it with json.dump"
         )
     try:
-        return ast.literal_eval(re.sub(r"\b(?:np|numpy)\.\w+\(([-+.\deE]+)\)", r"\1", text.strip()))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)  # of a backslash in a word
+            return ast.literal_eval(re.sub(r"\b(?:np|numpy)\.\w+\(([-+.\deE]+)\)", r"\1", text.strip()))
     except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
         raise InputError(
             f"{where}: neither JSON nor a Python list: {text.strip()[:60]}; write it with json.dump"
