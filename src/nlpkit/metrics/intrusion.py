@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from nlpkit.metrics.intrusion_design import Item
-from nlpkit.types import FloatArray, IntArray
+from nlpkit.types import FloatArray, IntArray, LongArray
 
 
-def model_precision(chosen: IntArray, answers: IntArray, groups: IntArray, n_groups: int) -> FloatArray:
+def model_precision(chosen: IntArray, answers: IntArray, groups: IntArray | LongArray, n_groups: int) -> FloatArray:
     """Return the share of answers that name the intruder, by topic (Chang et al. 2009, Eq. 1), in [0, 1].
 
         MP_k = Σ_s 1(i_ks = ω_k) / S

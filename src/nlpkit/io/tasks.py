@@ -1,0 +1,250 @@
+"""A task for people on disk: a page, the same as CSV, and the key that stays with us.
+
+task.html       for coders: the page (see `task_page`)
+task.csv        for coders who prefer a spreadsheet: a row a question, an empty column `answer`
+task.key.json   for us: the right answers, the seed, what the questions are about
+task.anna.csv   what comes back (see `task_answers`)
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nlpkit import __version__
+from nlpkit.errors import InputError, SchemaError, UsageError
+from nlpkit.io.atomic import atomic_file, check_target
+from nlpkit.io.task_page import Page, PageItem, task_page
+from nlpkit.metrics.intrusion_design import KINDS, RATING, SET, TOPIC, WORD, Design, Item
+from nlpkit.plain import to_json
+
+KEY_FORMAT = "nlpkit task key"
+KEY_VERSION = 1
+RATINGS = ("not related", "somewhat related", "very related")
+QUESTIONS = {
+    WORD: "Which word does not belong to the others?",
+    TOPIC: "Which group of words does not belong to the text?",
+    SET: "Which group of words does not belong to the others?",
+    RATING: "How much are these words related to each other?",
+}
+_INSTRUCTIONS = {
+    WORD: "All words but one are of one topic. Choose the one that is not; if you cannot tell, choose the likeliest.",
+    TOPIC: "Each group of words is a topic. All but one are topics of the text, of which you see the beginning. "
+    "Choose the one that is not; if you cannot tell, choose the likeliest.",
+    SET: "All groups of words but one are of one topic. Choose the one that is not; if you cannot tell, choose the likeliest.",
+    RATING: "The words are those of one topic. Very related: you see at once what they have in common. "
+    "Not related: they could as well come from anywhere.",
+}
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a cell that begins so is computed by a spreadsheet
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
+_SHOWN = 40  # characters of an option that a message shows
+_KEPT = 10  # words of a topic in the key
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A task: ids (I,) of its questions; mark: tells its answers from those of others; topics: name and words of each."""
+
+    name: str
+    design: Design
+    ids: tuple[str, ...]
+    mark: str
+    topics: tuple[tuple[str, tuple[str, ...]], ...]
+
+    @property
+    def kind(self) -> str:
+        """What is asked."""
+        return self.design.kind
+
+    @property
+    def n_choices(self) -> int:
+        """How many options a question has."""
+        return len(choices(self.kind, self.design.items[0]))
+
+
+def choices(kind: str, item: Item) -> tuple[str, ...]:
+    """Return the options of a question as they are shown."""
+    return RATINGS if kind == RATING else tuple(_CONTROL.sub(" ", ", ".join(words)) for words in item.options)
+
+
+def task_of(
+    name: str, design: Design, topics: Sequence[Sequence[str]], topic_names: Sequence[str] | None = None
+) -> Task:
+    """Return the task of a design, its questions numbered in order; the mark depends only on what coders see."""
+    width = len(str(len(design.items)))
+    ids = tuple(f"q{n:0{width}d}" for n in range(1, len(design.items) + 1))
+    seen = [
+        [id_, item.text, item.words, choices(design.kind, item)] for id_, item in zip(ids, design.items, strict=True)
+    ]
+    shown = json.dumps([design.kind, seen], ensure_ascii=False)
+    mark = hashlib.sha256(shown.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    names = [str(k) for k in range(len(topics))] if topic_names is None else topic_names
+    kept = tuple((name_, tuple(words[:_KEPT])) for name_, words in zip(names, topics, strict=True))
+    return Task(name, design, ids, mark, kept)
+
+
+# ---------------------------------------------------------------- out
+
+
+def task_paths(output: Path) -> tuple[Path, Path, Path]:
+    """Return page, CSV and key of a task. Raises UsageError for an output that is not named .html."""
+    if output.suffix.lower() != ".html" or not output.stem:
+        raise UsageError(f"a task is written as a page: -o {output} should end in .html, for example -o task.html")
+    return output, output.with_suffix(".csv"), output.with_suffix(".key.json")
+
+
+def write_task(output: Path, task: Task, *, parameters: Mapping[str, Any], force: bool) -> tuple[Path, Path, Path]:
+    """Write page, CSV and key of a task, and return their paths; none is written where one must not be.
+
+    Args:
+        output: NAME.html; the others are NAME.csv and NAME.key.json beside it.
+        task: what to write.
+        parameters: further values of the key: of what, how.
+        force: replace what is there.
+
+    Raises:
+        OutputExistsError, UsageError, InputError: see `nlpkit.io.atomic.check_target`, for any of the three.
+    """
+    paths = page, table, key = task_paths(output)
+    for path in paths:
+        check_target(path, force=force)
+    with atomic_file(key, force=force) as part:
+        part.write_text(to_json(_key(task, parameters), indent=1) + "\n", encoding="utf-8", errors="replace")
+    with (
+        atomic_file(table, force=force) as part,
+        part.open("w", encoding="utf-8-sig", errors="replace", newline="") as file,
+    ):
+        csv.writer(file).writerows([_safe(cell) for cell in row] for row in _table(task))
+    with atomic_file(page, force=force) as part:
+        part.write_text(task_page(_page(task, output.stem)), encoding="utf-8", errors="replace")
+    return paths
+
+
+def _page(task: Task, file: str) -> Page:
+    items = [
+        PageItem(id_, choices(task.kind, item), item.text, item.words)
+        for id_, item in zip(task.ids, task.design.items, strict=True)
+    ]
+    kind = task.kind
+    return Page(task.mark, task.name, file, QUESTIONS[kind], _INSTRUCTIONS[kind], items, asks_label=kind == RATING)
+
+
+def _table(task: Task) -> list[list[str]]:
+    """Return the rows of the spreadsheet, header first."""
+    rating, about_text = task.kind == RATING, task.kind == TOPIC
+    options = ["words"] if rating else [f"option_{n}" for n in range(1, task.n_choices + 1)]
+    question = (
+        f"{QUESTIONS[task.kind]} ({numbered(choices(task.kind, task.design.items[0])) if rating else 'a number'})"
+    )
+    rows = [["task", "coder", "item", "question", *(["text"] if about_text else []), *options, "answer"]]
+    rows[0] += ["label"] if rating else []
+    for id_, item in zip(task.ids, task.design.items, strict=True):
+        shown = [" ".join(item.words)] if rating else list(choices(task.kind, item))
+        text = [item.text] if about_text else []
+        rows.append([task.mark, "", id_, question, *text, *shown, "", *([""] if rating else [])])
+    return rows
+
+
+def _safe(cell: str) -> str:
+    return f"'{cell}" if cell.startswith(FORMULA) else cell
+
+
+def numbered(texts: Sequence[str]) -> str:
+    return ", ".join(
+        f"{n} {text if len(text) <= _SHOWN else text[: _SHOWN - 1] + '…'}" for n, text in enumerate(texts, start=1)
+    )
+
+
+def _key(task: Task, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    items = []
+    for id_, item in zip(task.ids, task.design.items, strict=True):
+        row: dict[str, Any] = {"id": id_, "topic": item.topic}
+        if item.answer >= 0:
+            row |= {
+                "answer": item.answer + 1,
+                "answer_words": list(item.options[item.answer]),
+                "options": [list(words) for words in item.options],
+                "option_topics": list(item.option_topics),
+            }
+        if item.words:
+            row["words"] = list(item.words)
+        if item.topic < 0:
+            row |= {"document": item.document, "probs": list(item.probs)}
+        items.append(row)
+    design = task.design
+    return {
+        "format": KEY_FORMAT,
+        "version": KEY_VERSION,
+        "nlpkit_version": __version__,
+        "task": task.mark,
+        "name": task.name,
+        "kind": task.kind,
+        "seed": design.seed,
+        "parameters": dict(parameters),
+        "items": items,
+        "topics": [{"name": name, "words": list(words)} for name, words in task.topics],
+        "skipped": {str(k): why for k, why in design.skipped.items()},
+    }
+
+
+# ---------------------------------------------------------------- the key
+
+
+def read_key(path: Path) -> Task:
+    """Return the task of a key file.
+
+    Raises:
+        InputError: it cannot be read or is no key; SchemaError: it is of a version that this nlpkit does not read.
+    """
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(
+            f"{path}: no such file; the key of a task is the NAME.key.json written beside its page"
+        ) from None
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} is not the key of a task: {error}") from None
+    if not isinstance(value, dict) or value.get("format") != KEY_FORMAT:
+        raise InputError(f"{path} is not the key of a task; it is the NAME.key.json written beside the page")
+    if value.get("version") != KEY_VERSION:
+        raise SchemaError(f"{path} has version {value.get('version')}, this nlpkit ({__version__}) reads {KEY_VERSION}")
+    try:
+        items = tuple(_item(row) for row in value["items"])
+        skipped = {int(k): str(why) for k, why in value["skipped"].items()}
+        design = Design(str(value["kind"]), int(value["seed"]), items, skipped)
+        topics = tuple((str(t["name"]), tuple(map(str, t["words"]))) for t in value["topics"])
+        ids = tuple(str(row["id"]) for row in value["items"])
+        task = Task(str(value["name"]), design, ids, str(value["task"]), topics)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise InputError(
+            f"{path} is a damaged key of a task ({type(error).__name__}: {error}); make the task anew"
+        ) from None
+    outside = [item.topic for item in items if item.topic >= len(topics)]
+    if task.kind not in KINDS or not items or outside or len(set(ids)) < len(ids):
+        raise InputError(
+            f"{path} is a damaged key of a task (kind '{task.kind}', {len(items)} items); make the task anew"
+        )
+    return task
+
+
+def _item(row: Mapping[str, Any]) -> Item:
+    options = tuple(tuple(map(str, words)) for words in row.get("options", ()))
+    answer = int(row.get("answer", 0)) - 1
+    if answer >= len(options) or (options and answer < 0):
+        raise ValueError(f"item {row['id']} has {len(options)} options, its answer is {answer + 1}")
+    return Item(
+        int(row["topic"]),
+        options,
+        answer,
+        tuple(map(int, row.get("option_topics", ()))),
+        tuple(map(str, row.get("words", ()))),
+        str(row.get("document", "")),
+        "",
+        tuple(map(float, row.get("probs", ()))),
+    )
