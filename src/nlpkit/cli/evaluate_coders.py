@@ -14,6 +14,12 @@ from nlpkit.cli.evaluate_result import Evaluation, TargetResult
 from nlpkit.cli.evaluate_show import show
 from nlpkit.errors import InputError, UsageError
 from nlpkit.io.annotations import Annotations, read_wide
+from nlpkit.io.artifacts import footer_block, read_footer, write_table
+from nlpkit.io.atomic import atomic_file, check_target
+from nlpkit.io.corpora import InputInfo
+from nlpkit.io.footers import DOCUMENTS, steps_of
+from nlpkit.io.runs import sha256_of
+from nlpkit.io.sources import split_suffix
 from nlpkit.io.table_rows import arrow_table
 from nlpkit.metrics import agreement as agree
 from nlpkit.metrics.agreement import LEVELS, Level
@@ -32,6 +38,7 @@ PEOPLE = {
         ("cohen_kappa", "agreement beyond chance, mean over pairs of coders (Cohen 1960, Light 1971)"),
     )
 }
+MANY_VALUES = 1000
 _PAIRS_SHOWN = 15
 _VALUES_SHOWN = 30
 
@@ -65,24 +72,24 @@ def agreement_scores(
     scores = {"alpha": statistic_score(PEOPLE["alpha"], statistic, times, how, over=over, parameters=of_level, why=why)}
     n_units = int(((~np.isnan(ratings)).sum(axis=1) > 1).sum())
     scores["percent_agreement"] = _score("percent_agreement", agree.percent_agreement(ratings), over, n_units, {}, why)
+    n_values = len(np.unique(ratings[~np.isnan(ratings)]))
+    if n_values > MANY_VALUES:
+        why = f"kappa is for categories, and there are {n_values:,} different values"
+        return scores | {n: _score(n, float("nan"), over, 0, {}, why) for n in ("fleiss_kappa", "cohen_kappa")}
     counts = agree.rating_counts(ratings)
     rated = counts[counts.sum(axis=1) > 0]
     try:
         scores["fleiss_kappa"] = _score("fleiss_kappa", agree.fleiss_kappa(rated), over, len(rated), {}, why)
     except InputError as error:
-        scores["fleiss_kappa"] = Score(PEOPLE["fleiss_kappa"], None, over, len(rated), {}, why=str(error))
+        scores["fleiss_kappa"] = _score("fleiss_kappa", float("nan"), over, len(rated), {}, str(error))
     weights = _weights(level)
     kappas = agree.pairwise_cohen(ratings, weights=weights, categories=categories)
     n_pairs = int(np.isfinite(kappas[np.triu_indices(len(kappas), 1)]).sum())
-    scores["cohen_kappa"] = _score(
-        "cohen_kappa",
-        agree.mean_cohen(kappas),
-        "pairs of coders",
-        n_pairs,
-        {"method": f"{weights} weights" if weights else "unweighted"},
-        why or "no two coders share units on which they vary",
-    )
-    return scores
+    parameters = {"method": f"{weights} weights" if weights else "unweighted"}
+    why = why or "no two coders share units on which they vary"
+    return scores | {
+        "cohen_kappa": _score("cohen_kappa", agree.mean_cohen(kappas), "pairs of coders", n_pairs, parameters, why)
+    }
 
 
 def _score(name: str, value: float, over: str, n: int, parameters: Mapping[str, Any], why: str) -> Score:
@@ -134,8 +141,9 @@ def score_agreement(
     missing = int((~given).sum())
     result.facts |= {"units": len(found.units), "ratings": int(given.sum()), "missing": missing}
     _add_coders(result, found, measured)
-    _add_pairs(result, found, measured)
-    _add_votes(result, found)
+    if 0 < len(found.values) <= MANY_VALUES:
+        _add_pairs(result, found, measured)
+        _add_votes(result, found)
     if missing:
         result.notes.append(f"{missing:,} of {given.size:,} judgements are missing; alpha takes that into account")
     return result
@@ -167,26 +175,20 @@ def _add_coders(result: TargetResult, found: Annotations, level: Level) -> None:
 
 
 def _add_pairs(result: TargetResult, found: Annotations, level: Level) -> None:
-    given, kappas = (
-        found.codes >= 0,
-        agree.pairwise_cohen(
-            found.ratings, weights=_weights(level), categories=found.values if len(found.values) else None
-        ),
-    )
-    facts = [
-        {
-            "first": found.coders[c],
-            "second": found.coders[d],
-            "units": int((given[:, c] & given[:, d]).sum()),
-            "cohen_kappa": float(kappas[c, d]),
-        }
+    given = found.codes >= 0
+    kappas = agree.pairwise_cohen(found.ratings, weights=_weights(level), categories=found.values)
+    pairs = [
+        (c, d, int((given[:, c] & given[:, d]).sum()), float(kappas[c, d]))
         for c in range(len(found.coders))
         for d in range(c + 1, len(found.coders))
     ]
-    result.facts["by_pair"] = facts
-    if 1 < len(facts) <= _PAIRS_SHOWN:
-        rows = [[f["first"], f["second"], f"{f['units']:,}", _shown(f["cohen_kappa"])] for f in facts]  # type: ignore[arg-type]
-        result.tables["Pairs of coders"] = (("coder", "and", "units", "Cohen's kappa"), rows)  # type: ignore[assignment]
+    names = found.coders
+    result.facts["by_pair"] = [
+        {"first": names[c], "second": names[d], "units": n, "cohen_kappa": kappa} for c, d, n, kappa in pairs
+    ]
+    if 1 < len(pairs) <= _PAIRS_SHOWN:
+        rows = [[names[c], names[d], f"{n:,}", _shown(kappa)] for c, d, n, kappa in pairs]
+        result.tables["Pairs of coders"] = (("coder", "and", "units", "Cohen's kappa"), rows)
 
 
 def _add_votes(result: TargetResult, found: Annotations) -> None:
@@ -255,3 +257,33 @@ def majority_column(
         "unrated": int(np.isnan(share).sum()),
     }
     return whole, counts
+
+
+def write_majority(
+    table: Path, columns: Sequence[str], *, name: str, output: Path, force: bool = False, **how: Any
+) -> dict[str, int]:
+    """Write `majority_column` as Parquet, a document table if it has texts; return its counts, and tell what was written.
+
+    Raises:
+        OutputExistsError, InputError: see `check_target`; UsageError: the output is not .parquet; see `majority_column`.
+    """
+    if output.suffix.lower() != ".parquet":
+        raise UsageError(f"output {output}: the table with majority labels is written as .parquet; give such a name")
+    check_target(output, force=force)
+    whole, counts = majority_column(table, columns, name=name, **how)
+    kind = DOCUMENTS if "text" in whole.column_names else "annotations"
+    parameters = {
+        "annotators": list(columns),
+        "majority": name,
+        **{k: v for k, v in how.items() if k in ("order", "ties")},
+    }
+    inputs = [InputInfo(str(table), whole.num_rows, sha256_of(table), how.get("encoding"))]
+    steps = steps_of([read_footer(table)] if split_suffix(table.name)[1] == "parquet" else [])
+    block = footer_block(kind, command="evaluate", parameters=parameters, seed=None, inputs=inputs, steps=steps)
+    with atomic_file(output, force=force) as part:
+        write_table(part, whole, block)
+    open_ends = [console.counted(counts["ties"], "tie")] if counts["ties"] else []
+    open_ends += [f"{counts['unrated']:,} without a judgement"] if counts["unrated"] else []
+    rest = f" ({', '.join(open_ends)})" if open_ends else ""
+    console.note(f"wrote {output}: {counts['labelled']:,} of {whole.num_rows:,} units have a majority label{rest}")
+    return counts
