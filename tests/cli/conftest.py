@@ -37,6 +37,7 @@ COMMANDS = (
     "sbert-embed",
     "tfidf",
     "ctfidf",
+    "evaluate",
     "stats",
     "kwic",
     "similar-words",
@@ -208,6 +209,14 @@ def planted_run(planted: Path) -> Path:
     """A run on it with four topics."""
     run = planted.parent / "run"
     run_cli("bertopic", planted, "--k", "4", "-q", "-o", run)
+    return run
+
+
+@pytest.fixture(scope="session")
+def planted_lda(planted: Path) -> Path:
+    """The same by LDA."""
+    run = planted.parent / "lda"
+    run_cli("lda-gibbs", planted, "--k", "4", "--sweeps", "60", "-q", "-o", run)
     return run
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +21,7 @@ from nlpkit.io.lda_tables import read_model
 from nlpkit.io.runs import Run
 from nlpkit.metrics.bootstrap import Statistic, compare, ratio_of
 from nlpkit.metrics.score import METRICS, Score, Uncertainty, statistic_score
-from nlpkit.topics.lda.heldout import HeldOut, hold_out, perplexity
+from nlpkit.topics.lda.heldout import HeldOut, Method, hold_out, perplexity
 from nlpkit.topics.lda.model import LdaModel
 from nlpkit.topics.lda.residuals import residual_dispersion
 from nlpkit.types import CsrMatrix, FloatArray, LongArray, TokenTable
@@ -130,8 +131,8 @@ def _add_perplexity(
             tokens,
             seed=how.seed,
             threads=threads,
-            method=metric.method,
-            particles=metric.particles,  # type: ignore[arg-type]
+            method=cast(Method, metric.method),
+            particles=metric.particles,
         )
     groups = _groups(found.documents)
     statistic = _perplexity_of(found, groups)
@@ -160,8 +161,8 @@ def _groups(documents: LongArray) -> LongArray:
 
 def _perplexity_of(found: HeldOut, groups: LongArray) -> Statistic:
     size = int(groups.max()) + 1
-    logs = np.bincount(groups, weights=found.doc_log_likelihood, minlength=size)
-    tokens = np.bincount(groups, weights=found.doc_tokens, minlength=size)
+    logs = np.asarray(np.bincount(groups, weights=found.doc_log_likelihood, minlength=size), np.float64)
+    tokens = np.asarray(np.bincount(groups, weights=found.doc_tokens, minlength=size), np.float64)
     mean = ratio_of(logs, tokens)
     return lambda weights: np.asarray(np.exp(-mean(weights)), np.float64)
 

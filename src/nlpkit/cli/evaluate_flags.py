@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal, cast
 
 import typer
 
@@ -131,7 +131,7 @@ class MetricFlags:
             raise UsageError(f"--top-n {self.top_n}: whole numbers of at least 2 are needed, such as 10 or 5,10,20")
         return depths
 
-    def windows(self) -> int | str | None:
+    def windows(self) -> int | Literal["own"] | None:
         """Return "own", None for whole documents, or a number of tokens. Raises UsageError when it is none of these."""
         if self.window == "own":
             return "own"
@@ -142,6 +142,10 @@ class MetricFlags:
         raise UsageError(
             f"--window {self.window}: document, a number of tokens of at least 2, or own (that of each measure's paper)"
         )
+
+    def absent_rule(self) -> Literal["worst", "skip"]:
+        """Return --absent as the core takes it, after `check`."""
+        return cast(Literal["worst", "skip"], self.absent)
 
     def check(self) -> None:
         """Refuse values that cannot be meant. Raises UsageError."""

@@ -200,12 +200,9 @@ def _fall(path: Path, target: str, score: Score, old: Any, bound: Bound) -> Gate
     # sums of floats: a drop of exactly what is allowed passes
     passed = worse <= allowed + 1e-12
     limit = f"{bound.value:.4g}" if not bound.relative else f"{100 * bound.value:.4g}%"
-    word = "worse" if worse > 0 else "better" if worse < 0 else "the same"
-    by = f" by {abs(worse):.4g}" if worse else ""
-    return Gate(
-        target, bound, score.value, passed,
-        f"{where} {score.value:.4g} is {word}{by} than {was:.4g} of {path}, {'within' if passed else 'more than'} {limit}",
-    )  # fmt: skip
+    how = f"{'worse' if worse > 0 else 'better'} by {abs(worse):.4g} than" if worse else "not worse than"
+    line = f"{where} {score.value:.4g} is {how} {was:.4g} of {path}, {'within' if passed else 'more than'} {limit}"
+    return Gate(target, bound, score.value, passed, line)
 
 
 def _check_definition(path: Path, where: str, score: Score, then: Mapping[str, Any]) -> None:

@@ -90,6 +90,7 @@ def evaluate_models(
         statistics.append({} if counts is None else add_coherence(result, counts, groups["coherence"], metric, ci, how))
         if counts is None and groups["coherence"]:
             result.notes.append("no coherence without a corpus to count words in: give one with --reference DOCS")
+        _note_own_npmi(result, t)
         add_diversity(result, t, groups["diversity"], depth, how)
         add_significance(result, t, groups["significance"], depth, how, asked=asked)
         held.append(
@@ -114,6 +115,14 @@ def evaluate_models(
     if not found.shared and not any(result.scores for result in results):
         raise InputError(f"{', '.join(names)}: no score of {targets[0].name} ({targets[0].kind}) could be made")
     return found
+
+
+def _note_own_npmi(result: TargetResult, target: TopicTarget) -> None:
+    """Say why a run may have printed another NPMI."""
+    own = None if target.run is None else target.run.manifest["results"].get("npmi")
+    score = result.scores.get("npmi")
+    if own is not None and score is not None and score.parameters.get("window") != "document":
+        result.notes.append(f"the run itself printed NPMI {own:.3f}, of whole documents: --window document")
 
 
 def _result(target: TopicTarget) -> TargetResult:

@@ -135,7 +135,7 @@ def add_coherence(
 
 def _values(counts: WindowCounts, how: Measure, metric: MetricFlags) -> FloatArray:
     """Return the coherence of each topic (K,), the mean over the numbers of top words; NaN where one is not defined."""
-    rows = [coherence(counts, how, top_n=n, absent=metric.absent) for n in metric.depths()]  # type: ignore[arg-type]
+    rows = [coherence(counts, how, top_n=n, absent=metric.absent_rule()) for n in metric.depths()]
     return np.asarray(np.mean(rows, axis=0), np.float64)
 
 
@@ -203,7 +203,8 @@ def compare_topics(
         return []
     out, first = [], results[0]
     for i, second in enumerate(results[1:], start=1):
-        same = counted[0] is not None and counted[i] is not None and counted[0].seen.inputs == counted[i].seen.inputs
+        here, there = counted[0], counted[i]
+        same = here is not None and there is not None and here.seen.inputs == there.seen.inputs
         for name, score in first.scores.items():
             other = second.scores.get(name)
             if other is None or score.value is None or other.value is None or score.metric.group not in COMPARED:

@@ -16,8 +16,7 @@ from nlpkit.io.word_vectors import read_word_vectors
 from nlpkit.metrics.intrusion import automatic_precision
 from nlpkit.metrics.intrusion_design import design_word_intrusion
 from nlpkit.metrics.score import METRICS, Uncertainty, mean_score
-
-# VECTORS
+from nlpkit.metrics.word_vectors import Kind, embedding_coherence
 
 ENCODER = "encoder"
 ITEMS_PER_TOPIC = 10
@@ -74,7 +73,7 @@ def add_vector_scores(
             if name == "intruder_found":
                 result.add(_intruder_score(target, of_word, what, how))
                 continue
-            kind = "pairwise" if name == "we_pairwise" else "centroid"
+            kind: Kind = "pairwise" if name == "we_pairwise" else "centroid"
             values = embedding_coherence(ids, vectors, known, kind=kind)
             why = "no topic has two words with a vector"
             result.add(mean_score(METRICS[name], values, how, parameters=parameters, why=why))

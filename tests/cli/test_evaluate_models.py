@@ -1,0 +1,369 @@
+"""nlpkit evaluate on topic models: runs, files of other tools, references, comparison."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from nlpkit.metrics.score import METRICS
+from tests.cli.conftest import NEWS, SAMPLES, WORDS, needs_hdbscan, planted_rows, run_cli, run_shell, write_jsonl
+
+TOPICS = SAMPLES / "topics.txt"
+
+
+def metrics(*words: Any, target: int = 0) -> dict[str, Any]:
+    found: dict[str, Any] = run_cli("evaluate", *words, "--json", "-q").json()["targets"][target]["metrics"]
+    return found
+
+
+def value(*words: Any, name: str = "npmi") -> Any:
+    return metrics(*words, "--metrics", name)[name]["value"]
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> Path:
+    """Four documents: cat and dog are in two together, bird is alone."""
+    texts = ["cat dog", "cat dog house", "cat bird", "house bird"]
+    return write_jsonl(tmp_path / "tiny.jsonl", [{"id": str(i), "text": t} for i, t in enumerate(texts)])
+
+
+def topics_file(path: Path, *topics: str) -> Path:
+    path.write_text("".join(topic + "\n" for topic in topics), encoding="utf-8")
+    return path
+
+
+# ---------------------------------------------------------------- by hand
+
+
+def test_npmi_by_hand(tiny: Path, tmp_path: Path) -> None:
+    """p(cat) = 3/4, p(dog) = 1/2, p(cat, dog) = 1/2; cat and bird meet once of p(bird) = 1/2; dog and bird never."""
+    topics = topics_file(tmp_path / "t.txt", "cat dog", "cat dog bird", "bird dog")
+    got = metrics(topics, "--reference", tiny, "--npmi", "--window", "document")["npmi"]
+    cat_dog = np.log(0.5 / (0.75 * 0.5)) / -np.log(0.5)
+    cat_bird = np.log(0.25 / (0.75 * 0.5)) / -np.log(0.25)
+    assert got["values"] == pytest.approx([cat_dog, (cat_dog + cat_bird - 1) / 3, -1])
+    assert got["value"] == pytest.approx(np.mean(got["values"]))
+    assert got["median"] == pytest.approx(np.median(got["values"]))
+    assert got["parameters"]["window"] == "document"
+    assert got["parameters"]["top_n"] == [10]
+
+
+def test_umass_and_pmi_by_hand(tiny: Path, tmp_path: Path) -> None:
+    topics = topics_file(tmp_path / "t.txt", "cat dog")
+    assert value(topics, "--reference", tiny, name="umass") == pytest.approx(np.log((2 + 1) / 3))
+    assert value(topics, "--reference", tiny, "--window", "document", name="pmi") == pytest.approx(
+        np.log((0.5 + 1e-12) / (0.75 * 0.5))
+    )
+
+
+def test_top_n_is_a_mean_over_depths(tiny: Path, tmp_path: Path) -> None:
+    topics = topics_file(tmp_path / "t.txt", "cat dog bird")
+    how = ["--reference", tiny, "--window", "document", "--top-n"]
+    two, three, both = (value(topics, *how, n) for n in ("2", "3", "2,3"))
+    assert two != three
+    assert both == pytest.approx((two + three) / 2)
+
+
+def test_diversity_by_hand(tmp_path: Path) -> None:
+    """Four words in two topics, one of them in both: 3 different of 4; Jaccard 1/3."""
+    topics = topics_file(tmp_path / "t.txt", "a b", "b c")
+    got = metrics(topics, "--metrics", "diversity,jaccard")
+    assert got["diversity"]["value"] == pytest.approx(3 / 4)
+    assert got["diversity"]["values"] == pytest.approx([3 / 4, 3 / 4])
+    assert got["jaccard"]["value"] == pytest.approx(1 / 3)
+
+
+def test_a_repeated_topic_lowers_diversity(tmp_path: Path) -> None:
+    one = topics_file(tmp_path / "one.txt", "a b c", "d e f", "g h i")
+    more = topics_file(tmp_path / "more.txt", "a b c", "d e f", "g h i", "a b c")
+    for name in ("diversity", "inverted_rbo"):
+        assert value(more, name=name) < value(one, name=name) == 1
+
+
+def test_order_of_topics_changes_no_score(tmp_path: Path) -> None:
+    lines = TOPICS.read_text(encoding="utf-8").splitlines()
+    other = topics_file(tmp_path / "t.txt", *lines[::-1])
+    how = ["--reference", NEWS, "--metrics", "coherence,diversity", "--ci", "0"]
+    first, second = metrics(TOPICS, *how), metrics(other, *how)
+    for name, score in first.items():
+        assert second[name]["value"] == pytest.approx(score["value"], abs=1e-12)
+        assert second[name]["values"][::-1] == pytest.approx(score["values"], abs=1e-12)
+
+
+# ---------------------------------------------------------------- words that are not there
+
+
+def test_absent_words_are_told_and_never_nan(tiny: Path, tmp_path: Path) -> None:
+    topics = topics_file(tmp_path / "t.txt", "cat dog zebra", "zebra yak", "dog", "cat dog")
+    done = run_cli("evaluate", topics, "--reference", tiny, "--metrics", "coherence", "--json")
+    found = done.json()["targets"][0]
+    assert found["absent_words"] == ["yak", "zebra"]
+    assert (
+        "2 of 4 top words are not in the reference: yak, zebra; scores on such a reference say little"
+        in run_cli("evaluate", topics, "--reference", tiny, "--npmi").err
+    )
+    for score in found["metrics"].values():
+        assert [v is None for v in score["values"]] == [False, False, True, False]
+        assert np.isfinite(score["value"])
+        assert score["n"] == 3
+    assert found["metrics"]["npmi"]["values"][1] == -1
+    assert "topics of one word have no coherence: 2" in found["notes"]
+
+
+def test_absent_words_can_be_left_out(tiny: Path, tmp_path: Path) -> None:
+    topics = topics_file(tmp_path / "t.txt", "cat dog zebra", "zebra yak")
+    got = metrics(topics, "--reference", tiny, "--npmi", "--absent", "skip", "--window", "document")["npmi"]
+    assert got["values"][0] == pytest.approx(np.log(0.5 / (0.75 * 0.5)) / -np.log(0.5))
+    assert got["values"][1] is None
+    assert got["parameters"]["absent"] == "skip"
+
+
+def test_no_overlap_is_an_error(tiny: Path, tmp_path: Path) -> None:
+    topics = topics_file(tmp_path / "t.txt", "Haus Baum", "Wald Wiese")
+    message = run_cli("evaluate", topics, "--reference", tiny, "--npmi", code=3).error()
+    assert "none of the 4 words of" in message
+    assert "is it of the same language" in message
+
+
+def test_one_topic_and_one_word(tiny: Path, tmp_path: Path) -> None:
+    one = topics_file(tmp_path / "one.txt", "cat dog")
+    got = metrics(one, "--reference", tiny, "--metrics", "npmi,diversity,inverted_rbo")
+    assert got["inverted_rbo"]["value"] is None
+    assert got["inverted_rbo"]["why"] == "there is only one topic with words"
+    assert got["diversity"]["value"] == 1
+    word = topics_file(tmp_path / "word.txt", "cat")
+    got = metrics(word, "--reference", tiny, "--npmi")["npmi"]
+    assert (got["value"], got["why"]) == (None, "no topic has two words that count")
+    run_cli("evaluate", word, "--reference", tiny, "--npmi", "--fail-under", "0.1", code=1)
+
+
+def test_files_that_are_no_topics(tmp_path: Path) -> None:
+    (tmp_path / "empty.txt").write_text("", encoding="utf-8")
+    assert "empty.txt" in run_cli("evaluate", "empty.txt", "--diversity", code=3).error()
+    assert "does not exist" in run_cli("evaluate", "gone", "--diversity", code=3).error()
+    (tmp_path / "folder").mkdir()
+    assert "is not a run directory" in run_cli("evaluate", "folder", "--diversity", code=3).error()
+    assert "cannot be stdin" in run_cli("evaluate", "-", "--diversity", code=2).error()
+
+
+def test_an_empty_reference(tmp_path: Path) -> None:
+    (tmp_path / "none.jsonl").write_text("", encoding="utf-8")
+    assert "no documents" in run_cli("evaluate", TOPICS, "--reference", "none.jsonl", "--npmi", code=3).error()
+    one = write_jsonl(tmp_path / "one.jsonl", [{"id": "1", "text": "cent million years"}])
+    assert metrics(TOPICS, "--reference", one, "--npmi")["npmi"]["values"][0] == pytest.approx((3 - 42) / 45)
+
+
+def test_a_wrong_text_column_of_the_reference(tiny: Path) -> None:
+    message = run_cli("evaluate", TOPICS, "--reference", tiny, "--text-col", "texts", "--npmi", code=3).error()
+    assert "did you mean 'text'?" in message
+
+
+# ---------------------------------------------------------------- references
+
+
+def test_a_topics_file_needs_a_reference() -> None:
+    message = run_cli("evaluate", TOPICS, "--npmi", code=2).error()
+    assert f"npmi of {TOPICS} needs a corpus to count words in; give one: --reference DOCS" in message
+    done = run_cli("evaluate", TOPICS)
+    assert "no coherence without a corpus" in done.err
+    assert "diversity" in done.out
+
+
+def test_tokens_and_texts_are_one_reference(tmp_path: Path) -> None:
+    """Of texts all words count, as in a column of tokens without stop words."""
+    run_cli(
+        "preprocess", NEWS, "--stop-words", "none", "--min-df", "1", "--min-length", "1", "-q", "-o", "docs.parquet"
+    )
+    raw, made = (metrics(TOPICS, "--reference", r, "--metrics", "coherence") for r in (NEWS, "docs.parquet"))
+    assert {n: s["value"] for n, s in raw.items()} == {n: s["value"] for n, s in made.items()}
+
+
+def test_npmi_of_a_run_is_that_of_topics_parquet(planted_lda: Path) -> None:
+    """Over whole documents of its own corpus a run has said it before."""
+    got = metrics(planted_lda, "--npmi", "--window", "document")["npmi"]
+    table = pl.read_parquet(planted_lda / "topics.parquet")
+    assert got["values"] == pytest.approx(table["npmi"].to_list(), abs=1e-6)
+    note = f"the run itself printed NPMI {table['npmi'].mean():.3f}, of whole documents"
+    assert note in run_cli("evaluate", planted_lda, "--npmi").err
+
+
+def test_a_corpus_that_has_changed_is_no_reference(planted_lda: Path, tmp_path: Path) -> None:
+    run = Path(shutil.copytree(planted_lda, tmp_path / "run"))
+    corpus = write_jsonl(tmp_path / "corpus.jsonl", [{"id": "1", "text": "river bridge"}])
+    manifest = json.loads((run / "manifest.json").read_text(encoding="utf-8"))
+    manifest["inputs"][0]["path"] = str(corpus)
+    (run / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    assert "has changed since" in run_cli("evaluate", run, "--npmi", code=3).error()
+    corpus.unlink()
+    assert (
+        "any more (seen from here); say where: --reference DOCS" in run_cli("evaluate", run, "--npmi", code=3).error()
+    )
+    run_cli("evaluate", run, "--npmi", "--reference", NEWS)
+
+
+def test_several_files_are_one_reference(tiny: Path, tmp_path: Path) -> None:
+    topics = topics_file(tmp_path / "t.txt", "cat dog", "cat bird")
+    lines = tiny.read_text(encoding="utf-8").splitlines(keepends=True)
+    (tmp_path / "a.jsonl").write_text("".join(lines[:2]), encoding="utf-8")
+    (tmp_path / "b.jsonl").write_text("".join(lines[2:]), encoding="utf-8")
+    parts = value(topics, "--reference", "a.jsonl", "--reference", "b.jsonl", "--window", "document")
+    assert parts == value(topics, "--reference", tiny, "--window", "document")
+
+
+# ---------------------------------------------------------------- runs
+
+
+def test_all_scores_of_an_lda_run(planted_lda: Path, tmp_path: Path) -> None:
+    rows = [{k: v for k, v in row.items() if k != "embedding"} for row in planted_rows(seed=9)]
+    held = write_jsonl(tmp_path / "held.jsonl", [{**row, "id": f"new{i}"} for i, row in enumerate(rows)])
+    words = sorted({w for ws in WORDS.values() for w in ws.split()} | {"number"})
+    # the words of a topic point in one direction, those of others do not
+    place = {w: k for k, ws in enumerate(WORDS.values()) for w in ws.split()}
+    vectors = "".join(f"{w} {' '.join('1' if place.get(w) == k else '0.1' for k in range(4))}\n" for w in words)
+    (tmp_path / "v.txt").write_text(vectors, encoding="utf-8")
+    docs = planted_lda.parent / "planted.parquet"
+    got = metrics(
+        planted_lda,
+        "--metrics",
+        "all",
+        "--heldout",
+        held,
+        "--vectors",
+        "v.txt",
+        "--reference",
+        docs,
+    )
+    groups = {"coherence", "vectors", "diversity", "significance", "fit", "clustering", "separation"}
+    assert set(got) == {name for name, metric in METRICS.items() if metric.group in groups}
+    assert {name for name, score in got.items() if score["value"] is None} == set()
+    assert got["purity"]["value"] == got["intruder_found"]["value"] == 1
+    assert got["ami"]["value"] == pytest.approx(1)
+    assert got["diversity"]["value"] > 0.9
+    assert got["perplexity"]["value"] == pytest.approx(11, rel=0.2)  # ten words and a few others
+    assert got["perplexity"]["low"] < got["perplexity"]["value"] < got["perplexity"]["high"]
+    assert got["silhouette"]["value"] > 0.8
+    assert 0 < got["residuals"]["value"] < 1.2
+
+
+def test_perplexity_needs_documents_that_no_fit_has_seen(planted_lda: Path) -> None:
+    message = run_cli("evaluate", planted_lda, "--perplexity", code=2).error()
+    assert "give them with --heldout DOCS" in message
+    done = run_cli("evaluate", planted_lda, "--perplexity", "--heldout", planted_lda.parent / "planted.parquet")
+    assert "this perplexity is not held-out, and too low" in done.err
+    got = metrics(planted_lda, "--metrics", "fit")
+    assert got["perplexity"]["why"] == "it needs --heldout documents"
+    assert got["perplexity_in_sample"]["value"] > 1
+
+
+def test_left_to_right(planted_lda: Path) -> None:
+    how = [planted_lda, "--perplexity", "--heldout", planted_lda.parent / "planted.parquet", "--limit", "20"]
+    left = metrics(*how, "--method", "left-to-right", "--particles", "20")["perplexity"]
+    assert left["parameters"]["particles"] == 20
+    assert left["value"] == pytest.approx(metrics(*how)["perplexity"]["value"], rel=0.3)
+
+
+@needs_hdbscan
+def test_a_bertopic_run_has_no_likelihood(planted_run: Path) -> None:
+    got = metrics(planted_run, "--metrics", "fit,significance")
+    assert got["log_likelihood"]["why"] == "it is of LDA runs (nlpkit lda-gibbs)"
+    assert got["kl_uniform"]["value"] is None
+    assert got["exclusivity"]["value"] > 0.5
+    assert "log_likelihood" not in metrics(planted_run)
+
+
+@needs_hdbscan
+def test_targets_side_by_side(planted_run: Path, planted_lda: Path, tmp_path: Path) -> None:
+    other = topics_file(
+        tmp_path / "t.txt", "river judge violin moon", "bridge jury choir orbit", "water court concert rocket"
+    )
+    done = run_cli("evaluate", planted_lda, planted_run, other, "--metrics", "npmi,diversity", "--json")
+    found = done.json()
+    assert [t["kind"] for t in found["targets"]] == ["lda-gibbs", "bertopic", "topics (lines)"]
+    npmi = [t["metrics"]["npmi"]["value"] for t in found["targets"]]
+    assert min(npmi[:2]) > 0.2 > -0.8 > npmi[2]  # the file is held against the corpus of the runs
+    worse = next(c for c in found["comparisons"] if c["metric"] == "npmi" and c["second"] == str(other))
+    assert worse["difference"] == pytest.approx(npmi[0] - npmi[2])
+    assert worse["p_value"] < 0.05
+    table = run_cli("evaluate", planted_lda, planted_run, "--metrics", "npmi,diversity").out
+    assert "Differences (* p < 0.05)" in table
+
+
+def test_intervals_over_documents(planted_lda: Path) -> None:
+    got = metrics(planted_lda, "--npmi", "--ci-over", "documents")["npmi"]
+    assert got["interval"] == "jackknife over groups of documents"
+    assert got["low"] < got["value"] < got["high"]
+    over_topics = metrics(planted_lda, "--npmi")["npmi"]
+    assert over_topics["value"] == got["value"]
+    assert over_topics["interval"].startswith("BCa bootstrap over topics")
+    assert "low" not in metrics(planted_lda, "--npmi", "--ci", "0")["npmi"]
+
+
+def test_stability(planted_lda: Path, planted: Path, tmp_path: Path) -> None:
+    run_cli("lda-gibbs", planted, "--k", "4", "--sweeps", "60", "--seed", "7", "-q", "-o", "second")
+    found = run_cli("evaluate", planted_lda, "second", "--stability", "--json").json()
+    together = {name: score["value"] for name, score in found["together"].items()}
+    assert together["s_clop"] == 1
+    assert together["matched_jaccard"] > 0.8
+    matched = found["stability"]["matched_topics"]
+    assert sorted(m["matches"][0]["topic"] for m in matched) == ["0", "1", "2", "3"]
+    done = run_cli(
+        "evaluate", planted_lda, "second", "--stability", "--fail-under", "s_clop=0.9,matched_jaccard=1.01", code=1
+    )
+    assert "Matched topics" in done.out
+    assert "gate failed: all targets: matched_jaccard" in done.err
+    assert "name two or more" in run_cli("evaluate", planted_lda, "--stability", code=2).error()
+    same = run_cli("evaluate", planted_lda, planted_lda, "--stability", "--json").json()["together"]
+    assert {score["value"] for score in same.values()} == {1}
+
+
+def test_vectors_must_be_given() -> None:
+    message = run_cli("evaluate", TOPICS, "--metrics", "we_pairwise", code=2).error()
+    assert "--vectors FILE (word2vec or GloVe text" in message
+
+
+def test_same_bytes_on_any_number_of_threads(planted_lda: Path, tmp_path: Path) -> None:
+    how = ["evaluate", planted_lda, "--metrics", "coherence,fit", "--ci-over", "documents", "--json", "--threads"]
+    assert run_cli(*how, 1).out == run_cli(*how, 3).out
+
+
+def test_mixed_targets_are_refused(planted_lda: Path) -> None:
+    message = run_cli("evaluate", planted_lda, SAMPLES / "predictions.csv", code=2).error()
+    assert "they have no score in common; evaluate them apart" in message
+    assert "of tables with labels" in run_cli("evaluate", planted_lda, "--metrics", "accuracy", code=2).error()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--compat", "mallet"], "--compat mallet: known are gensim, octis, tomotopy, palmetto"),
+        (["--window", "1"], "--window 1: document, a number of tokens of at least 2, or own"),
+        (["--top-n", "1"], "--top-n 1: whole numbers of at least 2"),
+        (["--top-n", "5,x"], "--top-n 5,x: whole numbers"),
+        (["--absent", "zero"], "--absent zero: worst or skip"),
+        (["--compat", "gensim", "--absent", "skip"], "leave one of them out"),
+        (["--ci-over", "words"], "--ci-over words: topics or documents"),
+        (["--metrics", "coherense"], "'coherense' is no metric; did you mean 'coherence'?"),
+        (["--target-format", "docx"], "--target-format docx: known are"),
+    ],
+)
+def test_options_that_cannot_be_meant(words: list[str], message: str) -> None:
+    assert message in run_cli("evaluate", TOPICS, "--reference", NEWS, *words, code=2).error()
+
+
+def test_dry_run_writes_nothing(planted_lda: Path, tmp_path: Path) -> None:
+    out = run_cli("evaluate", planted_lda, TOPICS, "--dry-run", "-o", "m.json").out
+    assert out.splitlines() == [f"{planted_lda}: lda-gibbs, 4 topics", f"{TOPICS}: topics (lines), 8 topics"]
+    assert not list(tmp_path.iterdir())
+
+
+def test_as_a_step_of_a_ci_job(planted_lda: Path, tmp_path: Path) -> None:
+    run_shell(f"nlpkit evaluate {planted_lda} --npmi --fail-under 0.05", cwd=tmp_path)
+    done = run_shell(f"nlpkit evaluate {planted_lda} --npmi --fail-under 0.95 && echo deployed", cwd=tmp_path, code=1)
+    assert "deployed" not in done.out
+    assert done.err.splitlines()[-1].startswith(f"error: gate failed: {planted_lda}: npmi ")
