@@ -192,7 +192,7 @@ def test_a_coder_at_work(browser: Browser, tmp_path: Path) -> None:
     browser.press("7")  # there is no such option
     assert browser.run(count) == "1 of 2"
     browser.press("Enter")
-    assert browser.run(said) == "1 questions are without an answer."
+    assert browser.run(said) == "1 question is without an answer."
 
     browser.click("save")  # without a name
     assert browser.run(said) == "Enter your name or initials first."
@@ -207,7 +207,7 @@ def test_a_coder_at_work(browser: Browser, tmp_path: Path) -> None:
     assert browser.run(shown) == "q2"
     browser.run("document.getElementById('coder').value = '=An na/ä'")
     browser.click("save")
-    assert browser.run(said) == 'Saved as my "task"._An_na_ä.csv; 1 questions are without an answer.'
+    assert browser.run(said) == 'Saved as my "task"._An_na_ä.csv; 1 question is without an answer.'
     for _ in range(100):
         saved = [f for f in tmp_path.glob("*.csv") if f.stat().st_size]
         if saved:

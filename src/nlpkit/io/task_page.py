@@ -142,6 +142,9 @@ _SCRIPT = r"""
   function chosen(item) { return radios(item).find(function (r) { return r.checked; }); }
   function label(item) { return item.querySelector("input.label"); }
   function open() { return items.filter(function (item) { return !chosen(item); }).length; }
+  function left() {
+    return (open() === 1 ? "1 question is" : open() + " questions are") + " without an answer.";
+  }
 
   function keep() {
     var kept = { coder: coder.value, at: at, answers: {}, labels: {} };
@@ -178,7 +181,7 @@ _SCRIPT = r"""
 
   function next() {
     if (at === items.length - 1) {
-      say(open() ? open() + " questions are without an answer." : "That was the last question. Save your answers now.");
+      say(open() ? left() : "That was the last question. Save your answers now.");
     } else {
       say("");
       show(at + 1, true);
@@ -222,7 +225,7 @@ _SCRIPT = r"""
     link.click();
     link.remove();
     setTimeout(function () { URL.revokeObjectURL(link.href); }, 60000);
-    say("Saved as " + file + (open() ? "; " + open() + " questions are without an answer." : ". Thank you!"));
+    say("Saved as " + file + (open() ? "; " + left() : ". Thank you!"));
   }
 
   function restart() {
