@@ -193,6 +193,8 @@ def test_a_reference_without_documents_is_refused() -> None:
     m = measure("npmi")
     with pytest.raises(InputError, match="no documents"):
         scores([["a", "b"]], m, [])
+    drawn = count([["a", "b"]], TEXTS, m, groups=3).resampled(np.zeros(3, np.int64))
+    assert np.isnan(coherence(drawn, m, top_n=2)).tolist() == [True]
 
 
 def test_a_reference_without_any_of_the_words() -> None:

@@ -36,6 +36,8 @@ def coherence(
 ) -> FloatArray:
     """Return the coherence of each topic (K,); NaN for a topic of under two words, or under two usable ones.
 
+    Of a resample that drew no document, all are NaN.
+
     Args:
         counts: those of `measure.windows`, of one group or of several together.
         top_n: how many words of each topic count.
@@ -56,11 +58,13 @@ def coherence(
         raise ValueError(f"{measure.name} of {measure.compat} needs plan_pairs(topics, all_pairs=True)")
     counts = counts.total()
     n = float((counts.n_windows_relevant if measure.relevant_only else counts.n_windows)[0])
-    if counts.n_windows[0] == 0:
+    if counts.n_docs == 0:
         raise InputError("the reference corpus has no documents to count words in; give one with text")
+    K, width = counts.plan.topics.shape
+    if counts.n_windows[0] == 0:
+        return np.full(K, np.nan)
     single, joint = (np.where(a[0] >= measure.min_count, a[0], 0) for a in (counts.single, counts.joint))
     chosen = _chosen(counts.plan.topics, single > 0, measure.absent, top_n, absent)
-    K, width = counts.plan.topics.shape
     used = int(np.flatnonzero(chosen.any(axis=0)).max(initial=-1)) + 1
     pairs = counts.plan.topic_pairs[:, np.triu_indices(width, 1)[1] < used]
     topics, chosen = counts.plan.topics[:, :used], chosen[:, :used]
