@@ -13,7 +13,7 @@ from nlpkit.cli import console
 from nlpkit.cli.evaluate_result import Evaluation, TargetResult
 from nlpkit.cli.evaluate_show import show
 from nlpkit.errors import InputError, UsageError
-from nlpkit.io.annotations import Annotations, read_wide
+from nlpkit.io.annotations import Annotations, read_long, read_wide
 from nlpkit.io.artifacts import footer_block, read_footer, write_table
 from nlpkit.io.atomic import atomic_file, check_target
 from nlpkit.io.corpora import InputInfo
@@ -23,21 +23,10 @@ from nlpkit.io.sources import split_suffix
 from nlpkit.io.table_rows import arrow_table
 from nlpkit.metrics import agreement as agree
 from nlpkit.metrics.agreement import LEVELS, Level
-from nlpkit.metrics.score import Metric, Score, Uncertainty, statistic_score
+from nlpkit.metrics.score import METRICS, Score, Uncertainty, statistic_score
 from nlpkit.types import FloatArray
 
-PEOPLE = {
-    name: Metric(name, "people", "high", title)
-    for name, title in (
-        ("precision", "share of answers that name the intruder (Chang et al. 2009)"),
-        ("topic_log_odds", "how probable what was taken for the intruder is, 0 at best (Chang et al. 2009)"),
-        ("rating", "mean rating from 1 to 3 (Newman et al. 2010)"),
-        ("alpha", "agreement beyond chance (Krippendorff 2011)"),
-        ("percent_agreement", "share of pairs of judgements that are equal"),
-        ("fleiss_kappa", "agreement beyond chance (Fleiss 1971)"),
-        ("cohen_kappa", "agreement beyond chance, mean over pairs of coders (Cohen 1960, Light 1971)"),
-    )
-}
+PEOPLE = {name: metric for name, metric in METRICS.items() if metric.group == "people"}
 MANY_VALUES = 1000
 _PAIRS_SHOWN = 15
 _VALUES_SHOWN = 30
@@ -113,12 +102,14 @@ def score_agreement(
     ci: float | None = 0.95,
     seed: int = 0,
     encoding: str | None = None,
+    long: bool = False,
 ) -> TargetResult:
     """Return how far the coders of a table agree: overall, without each of them, by pair, and how votes come out.
 
     Args:
         table: a row a unit.
         columns: those of the coders.
+        long: the table has a row a judgement, and columns are those of unit, coder and value.
         level: nominal, ordinal, interval or ratio.
         order: labels from low to high, for level ordinal.
         ci: level of the interval, None for none.
@@ -129,7 +120,11 @@ def score_agreement(
         UsageError, ColumnError, InputError: see `read_wide`.
     """
     measured = measurement(level)
-    found = read_wide(table, columns, level=measured, order=order, encoding=encoding)
+    if long:
+        unit, coder, value = columns
+        found = read_long(table, unit=unit, coder=coder, value=value, level=measured, order=order, encoding=encoding)
+    else:
+        found = read_wide(table, columns, level=measured, order=order, encoding=encoding)
     coders, units = console.counted(len(found.coders), "coder"), console.counted(len(found.units), "unit")
     result = TargetResult(str(table), f"{units} by {coders}", unit="coder", units=list(found.coders))
     result.unit_texts = [""] * len(found.coders)

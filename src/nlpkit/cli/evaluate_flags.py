@@ -240,9 +240,16 @@ class PeopleFlags:
             metavar="COLS", help="Columns of a table that hold each coder's labels: a,b,c.", show_default=False
         ),
     ] = None
+    judgements: Annotated[
+        str | None,
+        typer.Option(metavar="COLS", help="A table of a row a judgement: unit,coder,value.", show_default=False),
+    ] = None
     measurement: Annotated[
-        str, typer.Option("--measurement", help="Of the labels: nominal, ordinal, interval or ratio.")
-    ] = "nominal"
+        str | None,
+        typer.Option(
+            "--measurement", help="Of the labels: nominal (default), ordinal, interval or ratio.", show_default=False
+        ),
+    ] = None
     order: Annotated[
         str | None,
         typer.Option(metavar="LABELS", help="Ordinal labels from low to high: low,mid,high.", show_default=False),

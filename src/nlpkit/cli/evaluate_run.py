@@ -45,6 +45,20 @@ def evaluate(
     how = Uncertainty(ci.level(), run.seed)
     bounds = read_bounds(gate, asked)
     asked = [*asked, *(b.metric for b in bounds if b.metric not in asked)] if asked else asked
+    if people.make_task is not None:
+        from nlpkit.cli.evaluate_asked import check_people, write_questions
+
+        check_people(people)
+        write_questions(targets, people, target, out, read, run)
+        return
+    if people != type(people)():
+        from nlpkit.cli.evaluate_asked import check_people, evaluate_people
+
+        check_people(people)
+        output = None if people.majority is not None else _output(out)
+        found = evaluate_people(targets, people, out, read, how)
+        _finish(found, bounds, gate, asked, output, out, run)
+        return
     output = _output(out)
     opened = open_targets(targets, target, read.label_col, read.encoding)
     if run.dry_run:

@@ -240,6 +240,16 @@ METRICS: dict[str, Metric] = {
         ("ece", "low", "expected calibration error, bins of equal width (Guo et al. 2017)"),
         ("brier", "low", "mean squared error of the probability of the prediction (Brier 1950)"),
     ),
+    **_metrics(
+        "people",
+        ("precision", "high", "share of answers that name the intruder (Chang et al. 2009)"),
+        ("topic_log_odds", "high", "how probable what was taken for the intruder is, 0 at best (Chang et al. 2009)"),
+        ("rating", "high", "mean rating from 1 to 3 (Newman et al. 2010)"),
+        ("alpha", "high", "agreement beyond chance (Krippendorff 2011)"),
+        ("percent_agreement", "high", "share of pairs of judgements that are equal"),
+        ("fleiss_kappa", "high", "agreement beyond chance (Fleiss 1971)"),
+        ("cohen_kappa", "high", "agreement beyond chance, mean over pairs of coders (Cohen 1960, Light 1971)"),
+    ),
 }
 ALIASES = {
     "c_npmi": "npmi",
@@ -255,6 +265,7 @@ ALIASES = {
     "sclop": "s_clop",
     "f1": "macro_f1",
     "v": "v_measure",
+    "krippendorff_alpha": "alpha",
 }
 GROUPS: tuple[str, ...] = tuple(dict.fromkeys(metric.group for metric in METRICS.values()))
 

@@ -30,10 +30,11 @@ def residual_dispersion(
 ) -> Residuals:
     """Return the dispersion of the multinomial residuals of some documents (Taddy 2012).
 
-        D = Σ_dv (x_dv − m_d q_dv)² / (m_d q_dv (1 − q_dv)),   q_dv = Σ_k θ_dk φ_kv
-        σ² = D / (N̂ − d),   N̂ = #{m_d q_dv > 0.01},   d = D (K − 1) + K (V − 1)
+        X² = Σ (x_dv − m_d q_dv)² / (m_d q_dv (1 − q_dv)) over the cells with m_d q_dv > 0.01,   q_dv = Σ_k θ_dk φ_kv
+        σ² = X² / (N̂ − d),   N̂ the number of these cells,   d = D (K − 1) + K (V − 1)
 
-    Taddy, "On Estimation and Selection for Topic Models", AISTATS 2012; the `checkResiduals` of R's stm is built on it.
+    Taddy, "On Estimation and Selection for Topic Models", AISTATS 2012; the `checkResiduals` of R's stm is built on it. The sum
+    leaves out the cells that N̂ leaves out: each adds 1 on average, and vocabularies are almost all such cells.
     σ² above 1 says that the words vary more than topics of this number explain; it is a test of fit, not of meaning.
 
     Args:
@@ -59,8 +60,10 @@ def residual_dispersion(
             q = (np.asarray(theta(rows)) @ phi)[full]
             x, m = x[full], m[full]
             expected = m * q
-            cells += int(np.count_nonzero(expected > TOLERANCE))
-            D += float(((x - expected) ** 2 / (expected * (1 - q))).sum())
+            likely = expected > TOLERANCE
+            cells += int(np.count_nonzero(likely))
+            squares = (x - expected) ** 2 / np.where(likely, expected * (1 - q), np.inf)
+            D += float(squares.sum())
             used += int(full.sum())
     degrees = cells - used * (K - 1) - share * K * (V - 1)
     if degrees <= 0:
