@@ -32,20 +32,23 @@ def evaluate_cli(
     read: ReadFlags,
     run: RunFlags,
 ) -> None:
-    """Score topic models and predictions; exit 1 when a score is too low.
+    """Score topic models and predictions; gates for CI.
 
-    A run directory is scored on the corpus it was fitted to, or on --reference: coherence (NPMI with -1 for words that never
-    meet, C_V, PMI, UMass, C_P), diversity, significance, fit; against the labels of its documents; several runs by
-    --stability. Topics of other tools (a topic a line, OCTIS, MALLET, gensim, tomotopy, CSV) need --reference. A table with
-    columns label and prediction gives accuracy, precision, recall, F; one with label and topic NMI, ARI, purity. Every score
-    has a bootstrap interval and its definition; several targets are compared, with p-values. --make-task writes
-    intrusion tasks for people, --answers scores them, --annotators tells how well coders agree.
+    A run directory is scored on the corpus it was fitted to, or on --reference: coherence (NPMI with -1 for words that
+    never meet, C_V, PMI, UMass, C_P), diversity, significance, fit; against the labels of its documents; several runs by
+    --stability. Topics of other tools (a topic a line, OCTIS, MALLET, gensim, tomotopy, stm, CSV) need --reference. A table
+    with columns label and prediction gives accuracy, precision, recall, F and calibration; one with label and topic NMI,
+    AMI, ARI, purity. Every score has its definition and, where one can be had, an interval; several targets are compared.
+
+    --fail-under npmi=0.05 makes it a step of a CI job; --baseline holds scores against earlier ones. --make-task writes
+    questions for people, --answers scores what comes back, --annotators tells how well coders agree.
 
     \b
     Examples:
-      nlpkit evaluate lda/ --npmi --fail-under 0.05
-      nlpkit evaluate lda/ run/ --metrics npmi,c_v,diversity --window document
-      nlpkit evaluate lda/ --make-task word-intrusion -o task.html
+      nlpkit evaluate data/samples/topics.txt --reference data/samples/news.jsonl
+      nlpkit evaluate data/samples/predictions.csv --fail-under macro_f1=0.7,accuracy=0.7
+      nlpkit evaluate data/samples/coders.csv --annotators anna,ben,chiara
+      nlpkit evaluate data/samples/topics.txt --make-task word-intrusion -o task.html
     """
     from nlpkit.cli.evaluate_run import evaluate
 

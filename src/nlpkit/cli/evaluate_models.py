@@ -74,6 +74,8 @@ def evaluate_models(
         g: [n for n in names if METRICS[n].group == g and n not in left_out]
         for g in dict.fromkeys(m.group for m in METRICS.values())
     }
+    if metric.compat not in (None, "palmetto") and not metric.named("c_p"):
+        groups["coherence"] = [n for n in groups["coherence"] if n != "c_p"]  # which only Palmetto has
     check_vectors(groups["vectors"], metric.vectors)
     depth = metric.depths()[-1]
     results = [_result(t) for t in targets]
