@@ -28,6 +28,8 @@ bench: $(DEV)
 	$(BIN)/python tests/benchmarks/bench_bertopic.py
 	$(BIN)/python tests/benchmarks/bench_text.py
 	$(BIN)/python tests/benchmarks/bench_lda.py
+	$(BIN)/python tests/benchmarks/bench_coherence.py
+	$(BIN)/python tests/benchmarks/bench_ratings.py
 
 # torch first: with it there, nothing asks the index for a newer build
 $(INSTALLED): pyproject.toml constraints.txt

@@ -73,7 +73,19 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         docs = Path(folder) / "docs.parquet"
         inputs = [str(DATA / name) for name in REFERENCE]
-        command = [*nlpkit, "preprocess", *inputs, "--id-col", "none", "--language", "en", "--stop-words", "none", "--min-df", "1"]
+        command = [
+            *nlpkit,
+            "preprocess",
+            *inputs,
+            "--id-col",
+            "none",
+            "--language",
+            "en",
+            "--stop-words",
+            "none",
+            "--min-df",
+            "1",
+        ]
         subprocess.run([*command, "-o", str(docs)], check=True)
         for name, (topics, ratings) in sets.items():
             lines = Path(folder) / "topics.txt"

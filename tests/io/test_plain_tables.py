@@ -45,7 +45,7 @@ def test_a_column_that_is_not_there(tmp_path: Path) -> None:
 
 
 def test_what_is_no_table(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="gone.csv"):
+    with pytest.raises(InputError, match=r"gone\.csv"):
         column_names(tmp_path / "gone.csv")
     (tmp_path / "t.txt").write_text("a", encoding="utf-8")
     with pytest.raises(InputError, match="not a table that can be read here"):

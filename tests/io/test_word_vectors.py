@@ -56,8 +56,8 @@ def test_what_cannot_be_used(tmp_path: Path) -> None:
         read_word_vectors(tmp_path / "u.txt", ["cat", "dog"])
     with pytest.raises(InputError, match="none of the 1 words"):
         read_word_vectors(tmp_path / "u.txt", ["Katze"])
+    (tmp_path / "v.bin").write_bytes(b"\x00")
     with pytest.raises(InputError, match="binary vectors and pickles are not read"):
-        (tmp_path / "v.bin").write_bytes(b"\x00")
         read_word_vectors(tmp_path / "v.bin", ["cat"])
     with pytest.raises(InputError, match="gone"):
         read_word_vectors(tmp_path / "gone.txt", ["cat"])

@@ -136,10 +136,14 @@ def _comparisons(evaluation: Evaluation) -> Block:
         low_high = (
             "" if c.found.interval is None else f"[{number(c.found.interval.low)}, {number(c.found.interval.high)}]"
         )
-        p = "" if c.found.p_value is None else f"{c.found.p_value:.4f}" + (" *" if c.found.p_value < ALPHA else "")
+        p = "" if c.found.p_value is None else _p_value(c.found.p_value)
         rows.append([c.metric, f"{c.first} − {c.second}", f"{c.found.difference:+.4g}", low_high, p])
     columns = ["metric", "difference of", "by", "interval", "p"]
     return Block(f"Differences (* p < {ALPHA:g})", columns, rows, columns[2:])
+
+
+def _p_value(p: float) -> str:
+    return ("< 0.0001" if p < 0.0001 else f"{p:.4f}") + (" *" if p < ALPHA else "")
 
 
 def _units(target: TargetResult) -> list[Block]:

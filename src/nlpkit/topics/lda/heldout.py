@@ -181,7 +181,9 @@ def in_sample_perplexity(model: LdaModel, doc_topic: CsrMatrix, documents: Token
     return float(np.exp(-total / n_tokens))
 
 
-def _left_to_right(words: gibbs_infer.Words, documents: TokenTable, particles: int, seed: int, threads: int) -> FloatArray:
+def _left_to_right(
+    words: gibbs_infer.Words, documents: TokenTable, particles: int, seed: int, threads: int
+) -> FloatArray:
     """Log p of each token."""
     if particles < 1:
         raise UsageError(f"particles {particles}: at least one is needed")
