@@ -13,7 +13,7 @@ import pytest
 
 from nlpkit.errors import ColumnError, InputError, NlpkitError, UsageError
 from nlpkit.io.annotations import Annotations, read_long, read_wide
-from nlpkit.io.table_rows import arrow_table, read_rows
+from nlpkit.io.plain_tables import arrow_table, read_rows
 
 NONE = math.nan
 

@@ -18,9 +18,9 @@ from nlpkit.io.artifacts import footer_block, read_footer, write_table
 from nlpkit.io.atomic import atomic_file, check_target
 from nlpkit.io.corpora import InputInfo
 from nlpkit.io.footers import DOCUMENTS, steps_of
+from nlpkit.io.plain_tables import arrow_table
 from nlpkit.io.runs import sha256_of
 from nlpkit.io.sources import split_suffix
-from nlpkit.io.table_rows import arrow_table
 from nlpkit.metrics import agreement as agree
 from nlpkit.metrics.agreement import LEVELS, Level
 from nlpkit.metrics.score import METRICS, Score, Uncertainty, statistic_score

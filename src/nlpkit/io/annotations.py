@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from nlpkit.errors import InputError, UsageError
-from nlpkit.io.table_rows import read_rows, text_of
+from nlpkit.io.plain_tables import read_rows, text_of
 from nlpkit.metrics.agreement import Level
 from nlpkit.types import FloatArray, LongArray
 

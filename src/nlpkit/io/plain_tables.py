@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import pyarrow as pa
 
 from nlpkit.errors import InputError, missing_column
 from nlpkit.io.corpora import ReadOptions
@@ -13,9 +16,30 @@ from nlpkit.io.readers.parquet import ParquetInput
 from nlpkit.io.readers.rows import RowInput
 from nlpkit.io.sources import Source, StoredBytes, missing_path, split_suffix
 
-TABLE_FORMATS = ("jsonl", "json", "csv", "tsv", "parquet")
+TABLE_FORMATS = ("csv", "tsv", "jsonl", "json", "parquet")
+_SPREADSHEETS = (".xlsx", ".xls", ".ods")
+_BATCH = 100_000
 
 log = logging.getLogger("nlpkit.io")
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """A table read whole: its columns as Python values of equal length.
+
+    places: where each row is, as messages say it; numbers: which row of the file it is, from 0 and without the header.
+    """
+
+    path: str
+    columns: dict[str, list[Any]]
+    places: list[str]
+    numbers: list[int]
+
+    def column(self, name: str, option: str | None = None) -> list[Any]:
+        """Return a column. Raises ColumnError when it is not there; `option` is what names it."""
+        if name not in self.columns:
+            raise missing_column(self.path, name, self.columns, option)
+        return self.columns[name]
 
 
 def table_format(path: Path) -> str | None:
@@ -24,12 +48,8 @@ def table_format(path: Path) -> str | None:
 
 
 def column_names(path: Path, *, encoding: str | None = None) -> list[str]:
-    """Return the columns of a table, in their order.
-
-    Raises:
-        InputError: it cannot be read as a table; EncodingError: bytes that are not text.
-    """
-    reader = _open(path, encoding, silent=True)
+    """Return the columns of a table, in their order. Raises as `read_rows`."""
+    reader = _open(path, encoding, hint="id", silent=True)
     try:
         return list(reader.columns())
     finally:
@@ -39,69 +59,130 @@ def column_names(path: Path, *, encoding: str | None = None) -> list[str]:
 def read_columns(
     path: Path, names: Sequence[str], *, encoding: str | None = None, option: str | None = None
 ) -> dict[str, list[Any]]:
-    """Return some columns of a table as Python values; empty strings and missing values are None.
+    """Return some columns of a table with all its rows; empty strings and missing values are None.
 
     Args:
-        path: jsonl, json, csv, tsv or parquet, also packed.
+        path: csv, tsv, jsonl, json or parquet, also packed.
         names: the columns.
+        encoding: of the text; told from the bytes if not given.
         option: the option that names a column, for the message when one is not there.
 
     Raises:
-        ColumnError: a column is not there; InputError: it cannot be read as a table; EncodingError: bytes that are not text.
+        ColumnError: a column is not there; and as `read_rows`.
     """
-    reader = _open(path, encoding)
-    try:
-        found = list(reader.columns())
-        for name in names:
-            if name not in found:
-                raise missing_column(str(path), name, found, option)
-        columns: dict[str, list[Any]] = {name: [] for name in names}
-        if isinstance(reader, ParquetInput):
-            for batch in reader.batches(list(dict.fromkeys(names)), 100_000):
-                for name in columns:
-                    columns[name] += batch.column(name).to_pylist()
-        else:
-            for block in reader.blocks():
-                for name, values in columns.items():
-                    values += block.columns.get(name, [None] * len(block.numbers))
-    finally:
-        reader.close()
+    rows = _read(path, encoding, hint=names[0], wanted=names)
+    for name in names:
+        if name not in rows.columns:
+            raise missing_column(str(path), name, column_names(path, encoding=encoding), option)
+    columns = {name: rows.columns[name] for name in names}
     return {name: [None if value == "" else value for value in values] for name, values in columns.items()}
 
 
-def as_label(value: Any) -> str | None:
-    """Return a label as a string: 1 and 1.0 are the label '1', as CSV has it; NaN and None are missing."""
+def read_rows(path: Path, *, encoding: str | None = None, hint: str = "id") -> Rows:
+    """Return a table whole, with the place of each row; rows in which all cells are empty fall away.
+
+    Args:
+        path, encoding: see `read_columns`.
+        hint: a column that a CSV has, to tell its delimiter by.
+
+    Raises:
+        InputError: it cannot be read as a table; EncodingError: bytes that are not text.
+    """
+    rows = _read(path, encoding, hint=hint)
+    kept = [i for i, row in enumerate(zip(*rows.columns.values(), strict=True)) if any(text_of(v) for v in row)]
+    if len(kept) == len(rows.places):
+        return rows
+    columns = {name: [values[i] for i in kept] for name, values in rows.columns.items()}
+    return Rows(rows.path, columns, [rows.places[i] for i in kept], kept)
+
+
+def arrow_table(path: Path, *, encoding: str | None = None) -> pa.Table:
+    """Return a table whole with all rows of the file: Parquet as it is stored, of others each column as it can be typed.
+
+    A column of CSV is of strings, empty cells null; one of JSON whose values are of several kinds is of strings, too.
+    Raises as `read_rows`.
+    """
+    if table_format(path) == "parquet" and path.is_file():
+        reader = _open(path, encoding, hint="id")
+        assert isinstance(reader, ParquetInput)
+        try:
+            return pa.Table.from_batches(reader.batches(list(reader.columns()), _BATCH), reader.schema)
+        finally:
+            reader.close()
+    rows = _read(path, encoding, hint="id")
+    return pa.table({name: _arrow(values) for name, values in rows.columns.items()})
+
+
+def text_of(value: Any) -> str:
+    """Return a cell as text, stripped; a whole number without its decimals; empty for None and NaN."""
     if value is None or value != value:
-        return None
+        return ""
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
-    return str(value)
+    return str(value).strip()
 
 
-def _open(path: Path, encoding: str | None, *, silent: bool = False) -> RowInput | ParquetInput:
+def as_label(value: Any) -> str | None:
+    """Return a cell as a label, None for an empty one: 1 and 1.0 are the label '1', as CSV has it."""
+    return text_of(value) or None
+
+
+def _open(path: Path, encoding: str | None, *, hint: str, silent: bool = False) -> RowInput | ParquetInput:
     if not path.exists():
         raise InputError(missing_path(path))
+    if path.is_dir():
+        raise InputError(f"{path} is a directory; name the table in it")
     format = table_format(path)
+    if path.suffix.lower() in _SPREADSHEETS:
+        raise InputError(f"{path} is a spreadsheet; save it there as CSV (UTF-8) and name that file")
     if format not in TABLE_FORMATS:
-        raise InputError(
-            f"{path} is not a table that can be read here; {', '.join(TABLE_FORMATS)} are, by their suffix"
-        )
+        raise InputError(f"{path} is not a table by its suffix; needed is one of .{' .'.join(TABLE_FORMATS)}")
     source = Source(str(path), path.name, format)
     if format == "parquet":
         return ParquetInput(source, StoredBytes(source))
-    return RowInput(
-        source,
-        format,
-        ReadOptions(encoding=encoding),
-        alone=True,
-        per_file=False,
-        on_detect=_silent if silent else _detected,
-    )
+    options = ReadOptions(encoding=encoding, text_col=hint)
+    return RowInput(source, format, options, alone=True, per_file=False, on_detect=_pass_over if silent else _detected)
+
+
+def _read(path: Path, encoding: str | None, *, hint: str, wanted: Sequence[str] | None = None) -> Rows:
+    """Return all rows, also empty ones, with the wanted columns that are there; all of them where it is None."""
+    reader = _open(path, encoding, hint=hint)
+    places: list[str] = []
+    try:
+        if isinstance(reader, ParquetInput):
+            columns: dict[str, list[Any]] = {n: [] for n in reader.columns() if wanted is None or n in wanted}
+            for batch in reader.batches(list(columns), _BATCH):
+                for name, values in columns.items():
+                    values += batch.column(name).to_pylist()
+            places = [f"{path}: row {n}" for n in range(1, reader.rows + 1)] if wanted is None else []
+            return Rows(str(path), columns, places, list(range(len(places))))
+        columns = {}
+        n_rows = 0
+        for block in reader.blocks():
+            for name in block.columns:
+                if wanted is None or name in wanted:
+                    columns.setdefault(name, [None] * n_rows)
+            for name, values in columns.items():
+                values += block.columns.get(name, [None] * len(block.numbers))
+            if wanted is None:
+                places += [block.place(str(path), row) for row in range(len(block.numbers))]
+            n_rows += len(block.numbers)
+    finally:
+        reader.close()
+    return Rows(str(path), columns, places, list(range(len(places))))
 
 
 def _detected(path: str, encoding: str) -> None:
     log.warning("%s: read as %s (detected); force with --encoding", path, encoding)
 
 
-def _silent(path: str, encoding: str) -> None:
+def _pass_over(path: str, encoding: str) -> None:
     pass
+
+
+def _arrow(values: list[Any]) -> pa.Array:
+    given = [None if value == "" else value for value in values]
+    try:
+        return pa.array(given)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        return pa.array([None if value is None else text_of(value) for value in given], pa.string())
