@@ -205,6 +205,10 @@ def test_a_corpus_that_has_changed_is_no_reference(planted_lda: Path, tmp_path: 
         "any more (seen from here); say where: --reference DOCS" in run_cli("evaluate", run, "--npmi", code=3).error()
     )
     run_cli("evaluate", run, "--npmi", "--reference", NEWS)
+    rest = run_cli("evaluate", run)  # what needs no corpus
+    assert "warning: no coherence of" in rest.err
+    assert "diversity" in rest.out
+    assert "npmi" not in rest.out
 
 
 def test_several_files_are_one_reference(tiny: Path, tmp_path: Path) -> None:

@@ -90,7 +90,7 @@ def evaluate_models(
     held = []
     for t, own, result, counts in zip(targets, labels, results, counted, strict=True):
         statistics.append({} if counts is None else add_coherence(result, counts, groups["coherence"], metric, ci, how))
-        if counts is None and groups["coherence"]:
+        if counts is None and groups["coherence"] and t.run is None:
             result.notes.append("no coherence without a corpus to count words in: give one with --reference DOCS")
         _note_own_npmi(result, t)
         add_diversity(result, t, groups["diversity"], depth, how)

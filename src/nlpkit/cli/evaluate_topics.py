@@ -62,7 +62,13 @@ def count_references(
     deepest = metric.depths()[-1]
     references: dict[Reference, list[int]] = {}
     for i, target in enumerate(targets):
-        reference = reference_of(target, given, targets)
+        try:
+            reference = reference_of(target, given, targets)
+        except InputError as error:
+            if not optional:
+                raise
+            console.warn(f"no coherence of {target.name}: {error}")
+            continue
         if reference is not None:
             references.setdefault(reference, []).append(i)
         elif not optional:
