@@ -60,6 +60,7 @@ def test_a_gate_on_a_score_that_was_not_asked_for_makes_it() -> None:
         (["--fail-under", "ece=0.1"], 2, "--fail-under ece: lower is better here, so the bar is --fail-over ece=0.1"),
         (["--fail-over", "accuracy=0.9"], 2, "higher is better here, so the bar is --fail-under accuracy=0.9"),
         (["--max-drop", "0.1"], 2, "--max-drop is against earlier scores; give them with --baseline"),
+        (["--markdown", "--json"], 2, "--markdown and --json both write to stdout"),
         (["--baseline", "gone.json"], 3, "the baseline gone.json does not exist; make it with: nlpkit evaluate"),
         (
             ["--fail-under", "npmi=0.1"],

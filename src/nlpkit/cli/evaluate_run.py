@@ -41,6 +41,8 @@ def evaluate(
 ) -> None:
     """Score the targets; see `nlpkit.cli.evaluate`. Raises QualityGateError when a gate fails."""
     metric.check()
+    if gate.markdown and run.json:
+        raise UsageError("--markdown and --json both write to stdout; -o metrics.json writes the JSON to a file")
     asked = metric.asked()
     how = Uncertainty(ci.level(), run.seed)
     bounds = read_bounds(gate, asked)
@@ -55,6 +57,9 @@ def evaluate(
         from nlpkit.cli.evaluate_asked import check_people, evaluate_people
 
         check_people(people)
+        if run.dry_run:
+            console.out(f"{', '.join(targets)}: nothing written")
+            return
         output = None if people.majority is not None else _output(out)
         found = evaluate_people(targets, people, out, read, how)
         _finish(found, bounds, gate, asked, output, out, run)

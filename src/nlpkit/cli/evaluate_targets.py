@@ -15,7 +15,8 @@ from nlpkit.io.atomic import MANIFEST
 from nlpkit.io.plain_tables import TABLE_FORMATS, column_names, table_format
 from nlpkit.io.runs import Run, open_run
 from nlpkit.io.topic_files import FORMATS, read_topic_file
-from nlpkit.types import FloatArray
+from nlpkit.metrics.stability import common_term_ids
+from nlpkit.types import FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +39,10 @@ class TopicTarget:
         """How the words of the run were made, None for files and runs on given tokens."""
         return None if self.run is None else self.run.manifest["parameters"].get("tokens")
 
-    def ids(self, n: int) -> tuple[Any, tuple[str, ...]]:
+    def ids(self, n: int) -> tuple[IntArray, tuple[str, ...]]:
         """Return the first n words of each topic as (K, n) int32, -1 for none, into the words returned beside them."""
-        number: dict[str, int] = {}
-        ids = np.full((len(self.topics), n), -1, np.int32)
-        for k, words in enumerate(self.topics):
-            row = [number.setdefault(word, len(number)) for word in dict.fromkeys(words[:n])]
-            ids[k, : len(row)] = row
-        return ids, tuple(number)
+        (ids,), terms = common_term_ids([self.topics], n=n)
+        return ids, terms
 
 
 @dataclass(frozen=True, slots=True)

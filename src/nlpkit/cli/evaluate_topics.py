@@ -21,7 +21,7 @@ from nlpkit.metrics.distinctness import jaccard_matrix, mean_pairwise, rbo_matri
 from nlpkit.metrics.jackknife import jackknife_comparison
 from nlpkit.metrics.score import METRICS, Score, Uncertainty, mean_score, statistic_score
 from nlpkit.metrics.windows import PairPlan, WindowCounter, WindowCounts, Windows, plan_pairs
-from nlpkit.types import FloatArray
+from nlpkit.types import BoolArray, FloatArray
 
 COMPARED = ("coherence", "vectors", "diversity", "significance")
 RBO_P = 0.9
@@ -160,7 +160,7 @@ def _over_groups(counts: WindowCounts, how: Measure, metric: MetricFlags) -> Sta
 def add_diversity(result: TargetResult, target: TopicTarget, names: Sequence[str], n: int, how: Uncertainty) -> None:
     """Add scores of how different the topics are from each other."""
     ids, _ = target.ids(n)
-    full = (ids >= 0).any(axis=1)
+    full: BoolArray = np.asarray((ids >= 0).any(axis=1))
     for name in names:
         metric, one = METRICS[name], "there is only one topic with words"
         if name == "diversity":
