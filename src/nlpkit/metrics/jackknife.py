@@ -9,16 +9,24 @@ accuracy 37 to 40 times, those of a BCa bootstrap 0 to 38 times. Both leave the 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from nlpkit.metrics.bootstrap import CELLS, Comparison, Interval, Statistic
 from nlpkit.types import FloatArray, LongArray
+
+MOST_UNITS = 1000  # that are left out one by one
+GROUPS = 200
 
 
 def standard_error(statistic: Statistic, counts: LongArray) -> float:
     """Return the jackknife standard error of a score (Efron & Tibshirani 1993, §11.2), NaN if it is not defined.
 
         sqrt((n - 1)/n Σ_u c_u (θ_(u) - θ̄)²),   θ_(u) the score without one of the c_u units alike, θ̄ their mean, n = Σ c_u
+
+    Of more than 1,000 different units, 200 groups drawn once and for all are left out in their place (delete-a-group jackknife,
+    Kott 2001): sqrt((G - 1)/G Σ_g (θ_(g) - θ̄)²).
 
     Args:
         statistic: the score of weights (B, U).
@@ -28,6 +36,9 @@ def standard_error(statistic: Statistic, counts: LongArray) -> float:
     n, there = int(counts.sum()), np.flatnonzero(counts)
     if n < 3:
         return float("nan")
+    if len(there) > MOST_UNITS:
+        values = np.concatenate([statistic(left) for left in _without_groups(counts)])
+        return float(np.sqrt((GROUPS - 1) / GROUPS * ((values - values.mean()) ** 2).sum()))
     values = np.empty(len(there))
     step = max(1, CELLS // len(counts))
     for first in range(0, len(there), step):
@@ -38,6 +49,17 @@ def standard_error(statistic: Statistic, counts: LongArray) -> float:
     weights = counts[there]
     mean = np.average(values, weights=weights)
     return float(np.sqrt((n - 1) / n * (weights * (values - mean) ** 2).sum()))
+
+
+def _without_groups(counts: LongArray) -> Iterator[FloatArray]:
+    """Yield the weights (B, U) of all units but those of a group, for one group after the other."""
+    units = np.repeat(np.arange(len(counts)), counts)
+    np.random.default_rng(0).shuffle(units)
+    parts = np.array_split(units, GROUPS)
+    step = max(1, CELLS // len(counts))
+    for first in range(0, GROUPS, step):
+        block = parts[first : first + step]
+        yield np.stack([counts - np.bincount(part, minlength=len(counts)) for part in block]).astype(np.float64)
 
 
 def jackknife_interval(
