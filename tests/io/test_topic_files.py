@@ -88,7 +88,7 @@ def test_empty_lines_and_repeated_words_are_counted(tmp_path: Path) -> None:
         ("\ufeffcat dög\nbank".encode(), ["cat dög", "bank"]),
         ("cat dög\nbank".encode("utf-16"), ["cat dög", "bank"]),
         ("Größe Fuß\nÜber ähnlich Straße Müller".encode("latin-1"), ["Größe Fuß", "Über ähnlich Straße Müller"]),
-        (gzip.compress(b"cat dog\r\nbank\r\n"), ["cat dog", "bank"]),
+        (gzip.compress(b"cat dog\r\nbank\r\n", mtime=0), ["cat dog", "bank"]),
     ],
 )
 def test_encodings_and_packed_files(data: bytes, topics: list[str], tmp_path: Path) -> None:

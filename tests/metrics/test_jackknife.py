@@ -76,6 +76,21 @@ def test_more_units_than_are_held_at_once(monkeypatch: pytest.MonkeyPatch) -> No
     )
 
 
+@pytest.mark.parametrize("name", ["ami", "ari", "nmi", "bcubed_f1", "purity"])
+def test_intervals_hold_the_mean_over_samples(name: str) -> None:
+    rng = np.random.default_rng(0)
+    share = rng.dirichlet(np.full(200, 0.05))  # 20 clusters, 10 classes
+    samples = rng.multinomial(200, share, size=100)
+
+    def score(weights: Any) -> Any:
+        return partitions.SCORES[name](weights.reshape(-1, 20, 10))
+
+    mean = score(samples).mean()
+    found = [jackknife_interval(score, counts, level=0.95) for counts in samples]
+    held = sum(interval is not None and interval.low <= mean <= interval.high for interval in found)
+    assert 88 <= held <= 100
+
+
 def test_groups_stand_for_many_units() -> None:
     """5,000 values: groups of 25 are left out; the error of a mean is known."""
     values = np.random.default_rng(4).gamma(2, size=5000)
