@@ -189,3 +189,17 @@ def test_documents_without_a_topic_are_a_cluster_of_their_own(tmp_path: Path) ->
     assert got["metrics"]["purity"]["value"] == pytest.approx(3 / 4)
     assert got["metrics"]["purity"]["parameters"]["without_topic"] == 3
     assert got["matched_labels"] == {"0": "a", "-1": "b"}
+
+
+def test_separation_of_a_table_with_embeddings(planted: Path, tmp_path: Path) -> None:
+    table = pl.read_parquet(planted)
+    topics = table["label"].replace_strict({"rivers": 0, "courts": 1, "music": 2, "space": 3}, return_dtype=pl.Int32)
+    table.with_columns(topic=topics).write_parquet(tmp_path / "t.parquet")
+    got = scores("t.parquet", "--metrics", "ami,silhouette,dbcv")
+    vectors = table["embedding"].to_numpy()
+    assert got["silhouette"]["value"] == pytest.approx(
+        theirs.silhouette_score(vectors, topics, metric="cosine"), abs=1e-6
+    )
+    assert got["silhouette"]["low"] < got["silhouette"]["value"] < got["silhouette"]["high"]
+    assert got["dbcv"]["value"] > 0
+    assert got["ami"]["value"] == pytest.approx(1)

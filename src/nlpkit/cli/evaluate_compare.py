@@ -14,7 +14,7 @@ from nlpkit.cli.evaluate_result import Compared, TargetResult
 from nlpkit.metrics.bootstrap import Comparison, Statistic, compare
 from nlpkit.metrics.classification import discordant, mcnemar
 from nlpkit.metrics.jackknife import jackknife_comparison
-from nlpkit.metrics.score import Metric, Uncertainty, metric_of
+from nlpkit.metrics.score import MANY_UNITS, Metric, Uncertainty, metric_of
 
 
 def compare_labelled(
@@ -41,7 +41,7 @@ def compare_labelled(
                 continue
             one, two, counts = pairs
             statistics = (_statistic(first, one, metric, beta), _statistic(other, two, metric, beta))
-            if metric.group == "clustering":
+            if metric.group == "clustering" or len(counts) > MANY_UNITS:
                 found = jackknife_comparison(*statistics, counts, level=how.level)
             else:
                 found = compare(*statistics, counts, level=how.level, seed=how.seed, over="documents")

@@ -9,14 +9,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from nlpkit.cli.evaluate_labels import NO_TOPIC
 from nlpkit.cli.evaluate_reference import need_reference, reference_of
 from nlpkit.cli.evaluate_reference import token_table as reference_tokens
 from nlpkit.cli.evaluate_result import TargetResult
-from nlpkit.cli.evaluate_targets import TopicTarget
+from nlpkit.cli.evaluate_targets import TableTarget, TopicTarget
 from nlpkit.cli.options import ReadFlags
 from nlpkit.errors import InputError
 from nlpkit.io.corpora import open_documents
 from nlpkit.io.documents import embedding_matrix
+from nlpkit.io.plain_tables import arrow_table, as_label
 from nlpkit.metrics.dbcv import dbcv
 from nlpkit.metrics.score import METRICS, Score, Uncertainty, mean_score
 from nlpkit.metrics.separation import silhouette
@@ -49,7 +51,7 @@ def add_separation(
     """Add silhouette and DBCV of the topics of the documents of a run.
 
     Raises:
-        UsageError: there is no corpus; InputError: its documents are others; MissingError: DBCV without the extra neural.
+        UsageError: there is no corpus; InputError: its documents are others.
     """
     if target.run is None:
         for name in names if asked else ():
@@ -57,31 +59,46 @@ def add_separation(
                 Score(METRICS[name], None, "documents", 0, why="it is of documents with topics: a run, or a table")
             )
         return
-    points = _points(target, given, read, threads)
-    K = len(target.topics)
+    _add(result, _points(target, given, read, threads), names, len(target.topics), how)
+
+
+def add_table_separation(
+    result: TargetResult, target: TableTarget, topic_col: str, names: Sequence[str], how: Uncertainty
+) -> None:
+    """Add silhouette and DBCV of the topics of a table with embeddings. Raises ColumnError for embeddings that are none."""
+    table = arrow_table(target.path)
+    found = [as_label(value) for value in table.column(topic_col).to_pylist()]
+    codes = {name: k for k, name in enumerate(sorted({v for v in found if v is not None and v not in NO_TOPIC}))}
+    topics = np.array([codes.get(value, -1) if value is not None else -1 for value in found], np.int32)
+    _add(result, _Points(embedding_matrix(table.column("embedding")), topics, "embeddings"), names, len(codes), how)
+
+
+def _add(result: TargetResult, points: _Points, names: Sequence[str], K: int, how: Uncertainty) -> None:
     if len(np.unique(points.topics[points.topics >= 0])) < 2:
         for name in names:
             result.add(Score(METRICS[name], None, "documents", 0, why="all documents are of one topic"))
         return
     for name in names:
         parameters = {"on": points.what, "metric": "cosine", "without_topic": int((points.topics < 0).sum())}
+        interval = median = None
         if name == "silhouette":
             found = silhouette(points.rows, points.topics, metric="cosine", seed=how.seed)
             assert found.of_documents is not None
-            score = mean_score(METRICS[name], found.of_documents, how, over="documents", parameters=parameters)
-        elif points.what != "embeddings":
+            whole = mean_score(METRICS[name], found.of_documents, how, over="documents")
+            interval, median = whole.interval, whole.median
+        elif points.what == "embeddings":
+            found = dbcv(points.rows, points.topics, seed=how.seed)
+            parameters["metric"] = "euclidean"
+        else:
             why = "it needs embeddings: --reference DOCS with a column embedding (nlpkit sbert-embed)"
             result.add(Score(METRICS[name], None, "documents", 0, why=why))
             continue
-        else:
-            found = dbcv(points.rows, points.topics, seed=how.seed)
-            score = Score(METRICS[name], found.score, "documents", found.n_used, parameters)
         values = np.full(K, np.nan)
         values[: len(found.of_clusters)] = found.of_clusters[:K]
+        value = found.score if np.isfinite(found.score) else None
+        why = "" if value is not None else "no topic has enough documents"
         result.add(
-            Score(
-                METRICS[name], score.value, "documents", found.n_used, parameters, values, score.median, score.interval
-            )
+            Score(METRICS[name], value, "documents", found.n_used, parameters, values, median, interval, why=why)
         )
 
 

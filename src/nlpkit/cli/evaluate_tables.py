@@ -10,10 +10,11 @@ from nlpkit.cli.evaluate_flags import MetricFlags, TargetFlags
 from nlpkit.cli.evaluate_labels import read_labelled
 from nlpkit.cli.evaluate_predictions import CALIBRATION, CLASSIFICATION, add_calibration, add_classification
 from nlpkit.cli.evaluate_result import Evaluation, TargetResult
+from nlpkit.cli.evaluate_separation import add_table_separation
 from nlpkit.cli.evaluate_targets import TableTarget
 from nlpkit.cli.options import ReadFlags
 from nlpkit.errors import UsageError
-from nlpkit.metrics.score import METRICS, Uncertainty
+from nlpkit.metrics.score import METRICS, Uncertainty, in_group
 
 DEFAULT_CLASSIFICATION = (
     "accuracy",
@@ -42,7 +43,9 @@ def evaluate_tables(
         wanted: metrics to make at least; asked: only them.
     """
     predictions = tables[0].kind == "predictions"
-    possible = [*CLASSIFICATION, *CALIBRATION] if predictions else list(CLUSTERING)
+    embedded = all("embedding" in table.columns for table in tables)
+    separation = in_group("separation") if embedded else []
+    possible = [*CLASSIFICATION, *CALIBRATION] if predictions else [*CLUSTERING, *separation]
     default = [*DEFAULT_CLASSIFICATION, *CALIBRATION] if predictions else possible
     kind = "predictions" if predictions else "topics"
     names = [n for n in METRICS if n in possible and (n in wanted or (not asked and n in default))]
@@ -58,6 +61,9 @@ def evaluate_tables(
             add_classification(result, own, [n for n in names if n in CLASSIFICATION], how, beta=metric.beta)
             add_calibration(result, own, [n for n in names if n in CALIBRATION], how)
         else:
-            add_clustering(result, own, names, how)
+            add_clustering(result, own, [n for n in names if n in CLUSTERING], how)
+            apart = [n for n in names if n in separation]
+            if apart:
+                add_table_separation(result, table, target.topic_col, apart, how)
         results.append(result)
     return Evaluation(results, compare_labelled(data, results, how, beta=metric.beta))
