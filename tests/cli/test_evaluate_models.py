@@ -339,7 +339,11 @@ def test_same_bytes_on_any_number_of_threads(planted_lda: Path, tmp_path: Path) 
 def test_mixed_targets_are_refused(planted_lda: Path) -> None:
     message = run_cli("evaluate", planted_lda, SAMPLES / "predictions.csv", code=2).error()
     assert "they have no score in common; evaluate them apart" in message
-    assert "of tables with labels" in run_cli("evaluate", planted_lda, "--metrics", "accuracy", code=2).error()
+    for names in ("accuracy", "npmi,accuracy"):
+        assert "accuracy: no score of topics" in run_cli("evaluate", planted_lda, "--metrics", names, code=2).error()
+    for names in ("npmi", "accuracy,npmi"):
+        message = run_cli("evaluate", SAMPLES / "predictions.csv", "--metrics", names, code=2).error()
+        assert "npmi: no score of a table of predictions and labels" in message
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ from nlpkit.metrics.score import METRICS, Score, Uncertainty
 
 DEFAULT = ("npmi", "c_v", "diversity", "inverted_rbo", "exclusivity", "perplexity_in_sample", "log_likelihood")
 DEFAULT_LABELLED = ("ami", "purity", "inverse_purity")
-NOT_OF_TOPICS = ("classification", "calibration")
+NOT_OF_TOPICS = ("classification", "calibration", "people")
 
 
 def evaluate_models(
@@ -61,8 +61,11 @@ def evaluate_models(
         names += [n for n in DEFAULT_LABELLED if n not in names and any(own is not None for own in labels)]
     wrong = [n for n in names if n in METRICS and METRICS[n].group in NOT_OF_TOPICS]
     names = [n for n in names if n in METRICS and METRICS[n].group not in NOT_OF_TOPICS]
-    if not names:
-        raise UsageError(f"{', '.join(wrong)}: it is of tables with labels and predictions, not of topics")
+    wrong = [n for n in wrong if metric.named(n)] if names else wrong
+    if wrong:
+        raise UsageError(
+            f"{', '.join(wrong)}: no score of topics but of tables with labels and predictions, or of answers"
+        )
     # of a group all that can be made is made; what was named is made, or an error
     left_out = [n for n in names if METRICS[n].group == "vectors" and not metric.vectors and not metric.named(n)]
     left_out += [

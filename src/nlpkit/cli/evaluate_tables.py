@@ -49,9 +49,10 @@ def evaluate_tables(
     default = [*DEFAULT_CLASSIFICATION, *CALIBRATION] if predictions else possible
     kind = "predictions" if predictions else "topics"
     names = [n for n in METRICS if n in possible and (n in wanted or (not asked and n in default))]
-    if not names:
+    wrong = [n for n in wanted if n not in possible and (metric.named(n) or not names)]
+    if wrong:
         raise UsageError(
-            f"{', '.join(wanted)}: no score of a table of {kind} and labels; there are {', '.join(possible)}"
+            f"{', '.join(wrong)}: no score of a table of {kind} and labels; there are {', '.join(possible)}"
         )
     data = [read_labelled(table, target, read) for table in tables]
     results = []
