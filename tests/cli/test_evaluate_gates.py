@@ -61,6 +61,7 @@ def test_a_gate_on_a_score_that_was_not_asked_for_makes_it() -> None:
         (["--fail-over", "accuracy=0.9"], 2, "higher is better here, so the bar is --fail-under accuracy=0.9"),
         (["--max-drop", "0.1"], 2, "--max-drop is against earlier scores; give them with --baseline"),
         (["--markdown", "--json"], 2, "--markdown and --json both write to stdout"),
+        (["--baseline", "gone.json", "--max-drop", "-0.1"], 2, "how much worse a score may be, 0 or more"),
         (["--baseline", "gone.json"], 3, "the baseline gone.json does not exist; make it with: nlpkit evaluate"),
         (
             ["--fail-under", "npmi=0.1"],
@@ -130,6 +131,14 @@ def test_another_definition_is_refused(baseline: Path) -> None:
     message = run_cli("evaluate", PREDICTIONS, "--metrics", "macro_f1", "--baseline", before, code=3).error()
     assert "macro_f1 was measured by another definition in the baseline" in message
     assert "(beta: 2.0, now 1.0)" in message
+
+
+def test_another_corpus_is_told(tmp_path: Path) -> None:
+    topics, news, german = SAMPLES / "topics.txt", SAMPLES / "news.jsonl", SAMPLES / "hard.jsonl"
+    run_cli("evaluate", topics, "--reference", news, "--npmi", "-q", "-o", "b.json")
+    words = ["evaluate", topics, "--npmi", "--baseline", "b.json", "--max-drop", "2"]
+    assert "in another corpus" not in run_cli(*words, "--reference", news).err
+    assert "the scores of b.json were counted in another corpus" in run_cli(*words, "--reference", german).err
 
 
 def test_json_on_stdout_is_a_baseline_too(tmp_path: Path) -> None:

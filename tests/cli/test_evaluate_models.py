@@ -89,7 +89,7 @@ def test_a_repeated_topic_lowers_diversity(tmp_path: Path) -> None:
 def test_order_of_topics_changes_no_score(tmp_path: Path) -> None:
     lines = TOPICS.read_text(encoding="utf-8").splitlines()
     other = topics_file(tmp_path / "t.txt", *lines[::-1])
-    how = ["--reference", NEWS, "--metrics", "coherence,diversity", "--ci", "0"]
+    how = ["--reference", NEWS, "--metrics", "coherence,distinctness", "--ci", "0"]
     first, second = metrics(TOPICS, *how), metrics(other, *how)
     for name, score in first.items():
         assert second[name]["value"] == pytest.approx(score["value"], abs=1e-12)
@@ -113,7 +113,7 @@ def test_absent_words_are_told_and_never_nan(tiny: Path, tmp_path: Path) -> None
         assert np.isfinite(score["value"])
         assert score["n"] == 3
     assert found["metrics"]["npmi"]["values"][1] == -1
-    assert "topics of one word have no coherence: 2" in found["notes"]
+    assert "one word has no coherence: topic 2" in found["notes"]
 
 
 def test_absent_words_can_be_left_out(tiny: Path, tmp_path: Path) -> None:
@@ -243,7 +243,7 @@ def test_all_scores_of_an_lda_run(planted_lda: Path, tmp_path: Path) -> None:
         "--reference",
         docs,
     )
-    groups = {"coherence", "vectors", "diversity", "significance", "fit", "clustering", "separation"}
+    groups = {"coherence", "vectors", "distinctness", "significance", "fit", "clustering", "separation"}
     assert set(got) == {name for name, metric in METRICS.items() if metric.group in groups}
     assert {name for name, score in got.items() if score["value"] is None} == set()
     assert got["purity"]["value"] == got["intruder_found"]["value"] == 1
@@ -332,7 +332,7 @@ def test_vectors_must_be_given() -> None:
 
 
 def test_same_bytes_on_any_number_of_threads(planted_lda: Path, tmp_path: Path) -> None:
-    how = ["evaluate", planted_lda, "--metrics", "coherence,fit", "--ci-over", "documents", "--json", "--threads"]
+    how = ["evaluate", planted_lda, "--metrics", "npmi,umass,fit", "--ci-over", "documents", "--json", "--threads"]
     assert run_cli(*how, 1).out == run_cli(*how, 3).out
 
 
@@ -375,3 +375,61 @@ def test_as_a_step_of_a_ci_job(planted_lda: Path, tmp_path: Path) -> None:
     done = run_shell(f"nlpkit evaluate {planted_lda} --npmi --fail-under 0.95 && echo deployed", cwd=tmp_path, code=1)
     assert "deployed" not in done.out
     assert done.err.splitlines()[-1].startswith(f"error: gate failed: {planted_lda}: npmi ")
+
+
+# ---------------------------------------------------------------- found by trying it out
+
+
+def test_octis_json_is_told_by_its_content(tmp_path: Path) -> None:
+    topics = [line.split() for line in TOPICS.read_text(encoding="utf-8").splitlines()]
+    for name, value_ in (("octis.json", {"topics": topics}), ("lists.json", topics)):
+        (tmp_path / name).write_text(json.dumps(value_), encoding="utf-8")
+        assert value(name, name="diversity") == value(TOPICS, name="diversity")
+
+
+def test_a_corpus_is_no_target(planted: Path, tmp_path: Path) -> None:
+    message = run_cli("evaluate", planted, "--target-format", "auto", "--label-col", "label", code=3).error()
+    assert "is a corpus, not topics" in message
+    assert "--reference" in message
+
+
+def test_a_table_of_a_run_names_the_run(planted_lda: Path) -> None:
+    message = run_cli("evaluate", planted_lda / "topics.parquet", code=3).error()
+    assert f"name the run directory: {planted_lda}" in message
+
+
+def test_a_run_on_texts_and_one_on_their_tokens_have_one_npmi(tmp_path: Path) -> None:
+    """The reference has the words of the fit, not the rare ones that a column of tokens has lost."""
+    run_cli("preprocess", NEWS, "-q", "-o", "docs.parquet")
+    for corpus, run in ((NEWS, "a"), ("docs.parquet", "b")):
+        run_cli("lda-gibbs", corpus, "--k", "5", "--sweeps", "20", "-q", "-o", run)
+    assert value("a") == value("b")
+    assert value("a", "--window", "document") == value("b", "--window", "document")
+
+
+def test_a_run_on_the_first_documents_is_scored_on_them(planted: Path, tmp_path: Path) -> None:
+    run_cli("lda-gibbs", planted, "--k", "4", "--sweeps", "20", "--limit", "60", "-q", "-o", "run")
+    found = run_cli("evaluate", "run", "--npmi", "--window", "document", "--json").json()["targets"][0]
+    assert found["reference"]["documents"] == 60
+    own = pl.read_parquet(tmp_path / "run" / "topics.parquet")["npmi"].to_list()
+    assert found["metrics"]["npmi"]["values"] == pytest.approx(own, abs=1e-6)
+    message = run_cli("evaluate", "run", "--metrics", "residuals", "--limit", "20", code=3).error()
+    assert "are of its 60 documents, 20 were read; leave --limit out" in message
+
+
+def test_scores_of_other_corpora_have_no_p_value(tiny: Path, planted_lda: Path, tmp_path: Path) -> None:
+    run_cli("lda-gibbs", NEWS, "--k", "4", "--sweeps", "10", "-q", "-o", "news")
+    done = run_cli("evaluate", planted_lda, "news", "--npmi", "--json")
+    assert "the targets were held against different corpora" in done.err
+    assert done.json()["comparisons"][0]["p_value"] is None
+
+
+def test_a_closed_pipe_changes_no_verdict(planted_lda: Path, tmp_path: Path) -> None:
+    done = run_shell(
+        f"(nlpkit evaluate {planted_lda} --metrics all --fail-under npmi=0.99 -o s.json --junit g.xml; echo code $? >&2) | head -n 1",
+        cwd=tmp_path,
+    )
+    assert done.err.splitlines()[-1] == "code 1"
+    assert "gate failed" in done.err
+    assert (tmp_path / "s.json").exists()
+    assert (tmp_path / "g.xml").exists()

@@ -175,6 +175,38 @@ def test_what_cannot_be_scored(tmp_path: Path, text: str, words: list[str], code
     assert message in run_cli("evaluate", "t.csv", *words, code=code).error()
 
 
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            ["--prediction-col", "predictoin"],
+            "no column 'predictoin' (found: id, label, prediction, prediction_prob); did you",
+        ),
+        (["--prob-col", "probability"], "no column 'probability'"),
+        (["--topic-col", "cluster"], "no column 'cluster'"),
+        (["--label-col", "lable"], "did you mean 'label'?"),
+    ],
+)
+def test_a_column_that_was_named_must_be_there(words: list[str], message: str) -> None:
+    assert message in run_cli("evaluate", PREDICTIONS, *words, code=3).error()
+
+
+def test_predictions_and_topics_in_one_table(tmp_path: Path) -> None:
+    rows = [{"label": t, "prediction": t, "topic": k} for t, k in zip("aabb", [0, 0, 0, 1], strict=True)]
+    table = write(tmp_path / "t.csv", rows)
+    assert scores(table, "--metrics", "accuracy")["accuracy"]["value"] == 1
+    assert scores(table, "--metrics", "purity")["purity"]["value"] == pytest.approx(3 / 4)
+
+
+def test_labels_that_are_spelt_differently_are_told(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("label,prediction\n1.0,1\n2.0,2\n", encoding="utf-8")
+    assert "no prediction is one of the labels: are they spelt the same" in run_cli("evaluate", "t.csv").err
+
+
+def test_only_the_first_rows(tmp_path: Path) -> None:
+    assert scores(PREDICTIONS, "--metrics", "accuracy", "--limit", "50")["accuracy"]["n"] == 50
+
+
 def test_one_row(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("label,prediction\na,a\n", encoding="utf-8")
     got = scores("t.csv")

@@ -218,6 +218,10 @@ def _add_residuals(
     known = set(run.table("documents", ["id"]).column("id").to_pylist())
     if not known.issuperset(ids):
         raise InputError(f"residuals of {run.path} are of the documents of its fit; {reference.described()} has others")
+    if len(ids) < len(known):
+        raise InputError(
+            f"residuals of {run.path} are of its {len(known):,} documents, {len(ids):,} were read; leave --limit out"
+        )
     chosen = np.flatnonzero(hold_out(len(ids), min(1.0, RESIDUAL_DOCS / max(len(ids), 1)), seed))
     counts = _counts_in(model, tokens)[chosen]
     theta = _theta(run, model, {ids[row]: i for i, row in enumerate(chosen)})

@@ -44,7 +44,7 @@ class MetricFlags:
         str | None,
         typer.Option(
             metavar="NAMES",
-            help="Names or groups: npmi,c_v,diversity, coherence, significance, fit, clustering, all; see README.",
+            help="Names or groups: npmi,c_v,diversity, coherence, distinctness, fit, clustering, all; see README.",
             show_default=False,
         ),
     ] = None
@@ -60,7 +60,12 @@ class MetricFlags:
         "own"
     )
     top_n: Annotated[
-        str, typer.Option("--top-n", "--topn", help="Top words of a topic; 5,10,20 gives the mean of the three.")
+        str,
+        typer.Option(
+            "--top-n",
+            "--topn",
+            help="Top words of a topic; 5,10,20: coherence is the mean of the three, the rest takes 20.",
+        ),
     ] = "10"
     compat: Annotated[
         str | None,

@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from nlpkit.cli import console
 from nlpkit.cli.evaluate_flags import GateFlags
 from nlpkit.cli.evaluate_result import Evaluation
 from nlpkit.errors import InputError, UsageError
@@ -78,6 +79,12 @@ def read_bounds(flags: GateFlags, asked: Sequence[str]) -> list[Bound]:
                     f"{option} {metric}: {better}er is better here, so the bar is {other} {metric}={value:g}"
                 )
             bounds.append(Bound(metric, value, kind))
+    if any(drop < 0 for _, drop, _ in _pairs("--max-drop", flags.max_drop, [])):
+        raise UsageError(f"--max-drop {flags.max_drop}: how much worse a score may be, 0 or more")
+    if flags.baseline is not None and not flags.baseline.is_file():
+        raise InputError(
+            f"the baseline {flags.baseline} does not exist; make it with: nlpkit evaluate … -o {flags.baseline}"
+        )
     if flags.max_drop is not None and flags.baseline is None:
         raise UsageError("--max-drop is against earlier scores; give them with --baseline metrics.json")
     return bounds
@@ -141,6 +148,7 @@ def check_gates(evaluation: Evaluation, bounds: Sequence[Bound], flags: GateFlag
         gates += [_check(name, own[bound.metric], bound) for name, own in places.items()]
     if flags.baseline is not None:
         gates += _against(flags.baseline, scores, flags.max_drop, asked)
+        _warn_of_corpus(flags.baseline, evaluation)
     return gates
 
 
@@ -182,6 +190,21 @@ def _against(
             f"the baseline {path} has no score of those made now; make it with the same metrics and -o metrics.json"
         )
     return gates
+
+
+def _warn_of_corpus(path: Path, evaluation: Evaluation) -> None:
+    """Say when words were counted in another corpus then: a score may have changed with it."""
+    value = json.loads(path.read_text(encoding="utf-8-sig"))
+    then = [t.get("reference") for t in value["targets"]]
+    now = [t.facts.get("reference") for t in evaluation.targets]
+    if len(then) == len(now) and [_hashes(r) for r in then] != [_hashes(r) for r in now]:
+        console.warn(f"the scores of {path} were counted in another corpus, or in the same one cut into other words")
+
+
+def _hashes(reference: Any) -> Any:
+    if not isinstance(reference, dict):
+        return None
+    return [i.get("sha256") for i in reference.get("inputs", [])], reference.get("n_tokens")
 
 
 def _fall(path: Path, target: str, score: Score, old: Any, bound: Bound) -> Gate:

@@ -45,6 +45,7 @@ def read_labelled(target: TableTarget, flags: TargetFlags, read: ReadFlags) -> L
     if read.label_col not in target.columns:
         raise missing_column(str(target.path), read.label_col, target.columns, "--label-col")
     columns = read_columns(target.path, wanted, encoding=read.encoding)
+    columns = {name: values[: read.limit] for name, values in columns.items()}
     prob = columns.get(flags.prob_col) if target.kind == "predictions" else None
     ids = columns.get(read.id_col)
     return _labelled(

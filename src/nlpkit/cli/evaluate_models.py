@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from nlpkit.cli import console
 from nlpkit.cli.evaluate_clusters import add_clustering
 from nlpkit.cli.evaluate_compare import compare_labelled
 from nlpkit.cli.evaluate_fit import add_fit, compare_perplexity
@@ -71,7 +72,7 @@ def evaluate_models(
     left_out += [
         n
         for n in names
-        if METRICS[n].group == "stability" and len(targets) < 2 and metric.metrics and not metric.stability
+        if METRICS[n].group == "stability" and len(targets) < 2 and not metric.stability and len(names) > 3
     ]
     groups = {
         g: [n for n in names if METRICS[n].group == g and n not in left_out]
@@ -81,7 +82,7 @@ def evaluate_models(
         groups["coherence"] = [n for n in groups["coherence"] if n != "c_p"]  # which only Palmetto has
     check_vectors(groups["vectors"], metric.vectors)
     depth = metric.depths()[-1]
-    results = [_result(t) for t in targets]
+    results = [_result(t, depth) for t in targets]
     counted = (
         count_references(
             targets, groups["coherence"], metric, ci, target.reference, read, threads=threads, optional=not asked
@@ -96,7 +97,7 @@ def evaluate_models(
         if counts is None and groups["coherence"] and t.run is None:
             result.notes.append("no coherence without a corpus to count words in: give one with --reference DOCS")
         _note_own_npmi(result, t)
-        add_diversity(result, t, groups["diversity"], depth, how)
+        add_diversity(result, t, groups["distinctness"], depth, how)
         add_significance(result, t, groups["significance"], depth, how, asked=asked)
         held.append(
             add_fit(result, t, groups["fit"], metric, target.reference, read, how, threads=threads, asked=asked)
@@ -130,16 +131,22 @@ def _note_own_npmi(result: TargetResult, target: TopicTarget) -> None:
         result.notes.append(f"the run itself printed NPMI {own:.3f}, of whole documents: --window document")
 
 
-def _result(target: TopicTarget) -> TargetResult:
+def _result(target: TopicTarget, depth: int) -> TargetResult:
     words = [" ".join(topic[:SHOWN_WORDS]) for topic in target.topics]
     result = TargetResult(
         target.name, target.kind, units=list(target.names), unit_texts=words, notes=list(target.notes)
     )
+    result.unit_words = [list(topic[:depth]) for topic in target.topics]
     result.facts["n_topics"] = len(target.topics)
+    short = sum(0 < len(topic) < depth for topic in target.topics)
+    if short:
+        known = "stores" if target.run is not None else "has"
+        noun = console.counted(short, "topic")
+        result.notes.append(f"{target.name} {known} fewer than {depth} words of {noun}: those that are there count")
     single = [name for name, topic in zip(target.names, target.topics, strict=True) if len(topic) == 1]
     if single:
         shown = ", ".join(single[:10]) + (" …" if len(single) > 10 else "")
-        result.notes.append(f"topics of one word have no coherence: {shown}")
+        result.notes.append(f"one word has no coherence: topic {shown}")
     return result
 
 

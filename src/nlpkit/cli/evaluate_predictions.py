@@ -89,6 +89,8 @@ def add_classification(
             result.notes.append(
                 f"classes that are {title}: {', '.join(never[:10])}{' …' if len(never) > 10 else ''}; 0/0 counts as 0"
             )
+    if not set(data.found[data.found >= 0].tolist()) & set(data.true[kept].tolist()):
+        result.notes.append("no prediction is one of the labels: are they spelt the same (1 and 1.0 are two classes)?")
     if found.n_unpredicted:
         without = console.counted(found.n_unpredicted, "document")
         result.notes.append(f"{without} without a prediction, which counts as wrong")

@@ -28,6 +28,7 @@ from nlpkit.text.options import PreprocessOptions
 from nlpkit.types import IntArray, LongArray, TokenTable
 
 GROUPS = 200  # of documents, for a bootstrap over them
+PRUNED = ("min_df", "max_df", "min_cf", "max_cf", "max_vocab", "auto_stop")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +38,18 @@ class Reference:
     inputs: tuple[str, ...]
     cut: str | None  # how the run cut its texts, as JSON: two runs that did it alike share the reference
     own: bool  # the corpus of the fit
+    limit: int | None = None  # documents of the fit, which may be the first of a file
     lower: bool = True
     longest: int = 1  # words of the longest term, for n-grams
 
     def options(self) -> PreprocessOptions:
         """Return how raw texts are cut into words. Raises InputError when it is not known how the run did it."""
         if self.cut is not None:
-            return cut_as_then(json.loads(self.cut), Path("to evaluate"))
+            info = json.loads(self.cut)
+            options = cut_as_then(info, Path("to evaluate"))
+            # the words of the fit, with the windows they had there, whether its input had tokens or texts
+            pruned = {name: info[name] for name in PRUNED if self.own and info.get(name) is not None}
+            return replace(options, **pruned)
         return PreprocessOptions(
             stop_words="none", lower=self.lower, min_df=1, min_length=1, ngrams=(1, self.longest), language="none"
         )
@@ -78,24 +84,28 @@ def reference_of(
     Raises:
         InputError: the files of the fit are gone or have changed.
     """
-    words = [word for topic in target.topics for word in topic]
-    plain = Reference(
-        tuple(given or ()),
-        None if target.token_info is None else json.dumps(target.token_info, sort_keys=True),
-        own=False,
-        lower=all(word == word.lower() for word in words),
-        longest=max((word.count(" ") + 1 for word in words), default=1),
-    )
-    if given:
-        return plain
     run = target.run
+    words = [word for topic in target.topics for word in topic]
+    plain = Reference(tuple(given or ()), None, own=False)
+    if target.token_info is not None:
+        plain = replace(plain, cut=json.dumps(target.token_info, sort_keys=True))
+    elif run is None:
+        lower, longest = all(w == w.lower() for w in words), max((w.count(" ") + 1 for w in words), default=1)
+        plain = replace(plain, lower=lower, longest=longest)
+    if given:
+        cuts = {json.dumps(o.token_info, sort_keys=True) for o in others if o.token_info is not None}
+        if run is None and len(cuts) == 1:
+            plain = replace(plain, cut=cuts.pop())  # as the run beside it, so that they can be compared
+        return plain
     if run is None:
         found = {reference_of(other, None) for other in others if other.run is not None}
         return found.pop() if len(found) == 1 else None
     inputs = run.manifest["inputs"]
     for entry in inputs:
         path = Path(entry["path"])
-        if entry["path"] == "-" or not path.is_file():
+        if entry["path"] == "-":
+            raise InputError(f"{run.path} was fitted to stdin, which is gone; give its corpus: --reference DOCS")
+        if not path.is_file():
             raise InputError(
                 f"the corpus of {run.path} is not at {entry['path']} any more (seen from here); say where: --reference DOCS"
             )
@@ -105,7 +115,9 @@ def reference_of(
             )
     if not inputs:
         return None
-    return replace(plain, inputs=tuple(entry["path"] for entry in inputs), own=True)
+    return replace(
+        plain, inputs=tuple(entry["path"] for entry in inputs), own=True, limit=run.manifest["results"].get("documents")
+    )
 
 
 @contextmanager
@@ -117,7 +129,9 @@ def encoded(
     Beside them a function that tells, at the end, what was read.
     """
     inputs = list(reference.inputs)
-    with open_documents(inputs, replace(read.read_options(), columns=("tokens", *columns))) as stream:
+    limits = [n for n in (read.limit, reference.limit) if n is not None]
+    options = replace(read.read_options(), columns=("tokens", *columns), limit=min(limits, default=None))
+    with open_documents(inputs, options) as stream:
         size = [0, 0]
         has_tokens = "tokens" in stream.schema.names
         how = (

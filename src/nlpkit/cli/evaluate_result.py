@@ -24,6 +24,7 @@ class TargetResult:
     unit: str = "topic"
     units: list[str] = field(default_factory=list)
     unit_texts: list[str] = field(default_factory=list)
+    unit_words: list[list[str]] = field(default_factory=list)  # of topics: the words that were scored
     facts: dict[str, Any] = field(default_factory=dict)
     tables: dict[str, tuple[Sequence[str], Sequence[Sequence[str]]]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
@@ -38,9 +39,9 @@ class TargetResult:
             "target": self.name,
             "kind": self.kind,
             **self.facts,
-            f"{self.unit}s": [
-                {"name": name, **({"words": text} if text else {})}
-                for name, text in zip(self.units, self.unit_texts, strict=True)
+            f"{self.unit}{'es' if self.unit == 'class' else 's'}": [
+                {"name": name, **({"words": self.unit_words[k]} if self.unit_words else {})}
+                for k, name in enumerate(self.units)
             ],
             "metrics": {name: score.plain() for name, score in self.scores.items()},
             "notes": list(self.notes),

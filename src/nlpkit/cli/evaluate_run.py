@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,7 @@ from nlpkit.errors import QualityGateError, UsageError
 from nlpkit.io.artifacts import footer_block, write_table
 from nlpkit.io.atomic import atomic_file, check_target
 from nlpkit.io.score_files import junit
-from nlpkit.metrics.score import Score, Uncertainty
+from nlpkit.metrics.score import METRICS, Score, Uncertainty
 from nlpkit.plain import to_json
 
 if TYPE_CHECKING:
@@ -65,7 +66,8 @@ def evaluate(
         _finish(found, bounds, gate, asked, output, out, run)
         return
     output = _output(out)
-    opened = open_targets(targets, target, read.label_col, read.encoding)
+    topics_first = bool(asked) and all(METRICS[n].group in ("clustering", "separation") for n in asked if n in METRICS)
+    opened = open_targets(targets, target, read.label_col, read.encoding, topics_first=topics_first)
     if run.dry_run:
         for one in opened:
             console.out(
@@ -115,10 +117,6 @@ def _finish(
     result = {"nlpkit_version": __version__, "seed": run.seed, **found.plain()}
     if gates:
         result |= {"gates": [g.plain() for g in gates], "passed": all(g.passed for g in gates)}
-    if run.json:
-        console.emit_json(result)
-    else:
-        show(found, gates, markdown=flags.markdown)
     if output is not None:
         _write(output, result, found, run.seed, force=out.force)
         console.note(
@@ -128,6 +126,15 @@ def _finish(
         cases = [(g.target, f"{g.bound.metric} {g.bound.kind} {g.bound.value:g}", g.passed, g.line) for g in gates]
         with atomic_file(flags.junit, force=True) as part:
             part.write_text(junit(cases, suite="nlpkit evaluate"), encoding="utf-8")
+    try:
+        if run.json:
+            console.emit_json(result)
+        else:
+            show(found, gates, markdown=flags.markdown)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _tell(gates)  # whoever read the scores has seen enough of them, but the gates hold
+        raise
     _tell(gates)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from nlpkit.cli.evaluate_flags import TargetFlags
-from nlpkit.errors import InputError, UsageError
+from nlpkit.errors import InputError, UsageError, missing_column
 from nlpkit.io.atomic import MANIFEST
 from nlpkit.io.plain_tables import TABLE_FORMATS, column_names, table_format
 from nlpkit.io.runs import Run, open_run
@@ -58,8 +58,13 @@ class TableTarget:
 Target = TopicTarget | TableTarget
 
 
-def open_targets(targets: Sequence[str], flags: TargetFlags, label_col: str, encoding: str | None) -> list[Target]:
+def open_targets(
+    targets: Sequence[str], flags: TargetFlags, label_col: str, encoding: str | None, *, topics_first: bool = False
+) -> list[Target]:
     """Return what each target is, in their order.
+
+    Args:
+        topics_first: of a table with predictions and topics, the topics are meant.
 
     Raises:
         UsageError: topics and tables are mixed, or a format is unknown; InputError, SchemaError, ColumnError: one cannot be used.
@@ -68,7 +73,10 @@ def open_targets(targets: Sequence[str], flags: TargetFlags, label_col: str, enc
     if flags.target_format not in known:
         raise UsageError(f"--target-format {flags.target_format}: known are {', '.join(dict.fromkeys(known))}")
     names = _short_names(targets)
-    found = [_open(Path(t), name, flags, label_col, encoding) for t, name in zip(targets, names, strict=True)]
+    topics_first = topics_first or flags.topic_col != TargetFlags().topic_col
+    found = [
+        _open(Path(t), name, flags, label_col, encoding, topics_first) for t, name in zip(targets, names, strict=True)
+    ]
     if len({type(target) for target in found}) > 1:
         tables = [t.name for t in found if isinstance(t, TableTarget)]
         raise UsageError(
@@ -91,7 +99,9 @@ def _short_names(targets: Sequence[str]) -> list[str]:
     return names
 
 
-def _open(path: Path, name: str, flags: TargetFlags, label_col: str, encoding: str | None) -> Target:
+def _open(
+    path: Path, name: str, flags: TargetFlags, label_col: str, encoding: str | None, topics_first: bool
+) -> Target:
     wanted = flags.target_format
     if str(path) == "-":
         raise UsageError("a target is read more than once and cannot be stdin; write it to a file first")
@@ -101,30 +111,64 @@ def _open(path: Path, name: str, flags: TargetFlags, label_col: str, encoding: s
         raise InputError(f"target {path} does not exist; a run directory, a file of topics or a table was needed")
     if path.is_dir():
         raise UsageError(f"target {path} is a directory, which --target-format {wanted} is not; leave the option out")
-    if wanted == "table" or (wanted == "auto" and _is_table(path, flags, label_col, encoding)):
-        return _of_table(path, name, flags, label_col, encoding)
+    columns = _columns(path, encoding)
+    if wanted == "table" or (wanted == "auto" and _is_table(columns, flags, label_col)):
+        return _of_table(path, name, flags, label_col, column_names(path, encoding=encoding), topics_first)
+    if wanted == "auto":
+        _refuse_others(path, columns)
     return _of_file(path, name, wanted, encoding)
 
 
-def _is_table(path: Path, flags: TargetFlags, label_col: str, encoding: str | None) -> bool:
-    """Whether a file has a column of labels beside one of predictions or topics."""
+def _columns(path: Path, encoding: str | None) -> list[str]:
+    """Return the columns of a file that can be read as a table, none of others: JSON may hold topics."""
     if table_format(path) not in TABLE_FORMATS:
+        return []
+    try:
+        return column_names(path, encoding=encoding)
+    except InputError:
+        return []
+
+
+def _is_table(columns: Sequence[str], flags: TargetFlags, label_col: str) -> bool:
+    """Whether there is a column of labels beside one of predictions or topics, or one was named that is not there."""
+    if not columns or {"term", "word", "top_terms"} & set(columns):
         return False
-    columns = column_names(path, encoding=encoding)
-    scored = flags.prediction_col in columns or flags.topic_col in columns
-    return label_col in columns and scored and not {"term", "word"} & set(columns)
+    default = TargetFlags()
+    named = (flags.prediction_col, flags.topic_col, flags.prob_col, label_col)
+    if named != (default.prediction_col, default.topic_col, default.prob_col, "label"):
+        return True
+    return label_col in columns and bool({flags.prediction_col, flags.topic_col} & set(columns))
 
 
-def _of_table(path: Path, name: str, flags: TargetFlags, label_col: str, encoding: str | None) -> TableTarget:
-    columns = column_names(path, encoding=encoding)
-    if flags.prediction_col in columns:
+def _of_table(
+    path: Path, name: str, flags: TargetFlags, label_col: str, columns: Sequence[str], topics_first: bool
+) -> TableTarget:
+    default = TargetFlags()
+    for option in ("prediction_col", "topic_col", "prob_col"):
+        column = getattr(flags, option)
+        if column != getattr(default, option) and column not in columns:
+            raise missing_column(str(path), column, columns, f"--{option.replace('_', '-')}")
+    if label_col not in columns:
+        raise missing_column(str(path), label_col, columns, "--label-col")
+    predicted, grouped = flags.prediction_col in columns, flags.topic_col in columns
+    if predicted and not (grouped and topics_first):
         return TableTarget(name, path, tuple(columns), "predictions")
-    if flags.topic_col in columns:
+    if grouped:
         return TableTarget(name, path, tuple(columns), "topics")
     raise InputError(
         f"{path} has neither a column '{flags.prediction_col}' nor '{flags.topic_col}' to hold against '{label_col}' (found: "
         f"{', '.join(columns)}); name it with --prediction-col or --topic-col, or give --annotators for columns of coders"
     )
+
+
+def _refuse_others(path: Path, columns: Sequence[str]) -> None:
+    """Refuse what is neither topics nor labels but looks like a table of them."""
+    if "top_terms" in columns and "topic" in columns:
+        raise InputError(f"{path} is a table of a run; name the run directory: {path.parent}")
+    if {"text", "tokens"} & set(columns) and not {"term", "word"} & set(columns):
+        raise InputError(
+            f"{path} is a corpus, not topics; fit a model to it (nlpkit lda-gibbs {path}), or count in it: --reference {path}"
+        )
 
 
 def _of_run(run: Run, name: str) -> TopicTarget:
@@ -142,7 +186,7 @@ def _of_run(run: Run, name: str) -> TopicTarget:
         words.setdefault(topic, []).append(term)
         weights.setdefault(topic, []).append(weight)
     empty = [k for k, found in words.items() if not found]
-    notes = (f"topics without words: {', '.join(map(str, empty))}",) if empty else ()
+    notes = (f"without words: topic {', '.join(map(str, empty))}",) if empty else ()
     return TopicTarget(
         name,
         str(run.manifest["kind"]),

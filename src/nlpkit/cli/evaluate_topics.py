@@ -23,7 +23,7 @@ from nlpkit.metrics.score import METRICS, Score, Uncertainty, mean_score, statis
 from nlpkit.metrics.windows import PairPlan, WindowCounter, WindowCounts, Windows, plan_pairs
 from nlpkit.types import BoolArray, FloatArray
 
-COMPARED = ("coherence", "vectors", "diversity", "significance")
+COMPARED = ("coherence", "vectors", "distinctness", "significance")
 RBO_P = 0.9
 MANY_ABSENT = 0.2
 
@@ -179,13 +179,11 @@ def add_diversity(result: TargetResult, target: TopicTarget, names: Sequence[str
         if len(kept) > 1:
             per_topic[full] = mean_pairwise(kept)[1]
         statistic, units = pair_mean_of(kept), np.ones(len(kept), np.int64)
-        result.add(
-            statistic_score(
-                metric, statistic, units, how, over="pairs of topics", parameters=parameters, values=per_topic, why=one
-            )
-            if len(kept) > 1
-            else Score(metric, None, "pairs of topics", 0, parameters, per_topic, why=one)
-        )
+        if len(kept) < 2:
+            result.add(Score(metric, None, "pairs of topics", 0, parameters, per_topic, why=one))
+            continue
+        score = statistic_score(metric, statistic, units, how, over="topics", parameters=parameters, values=per_topic)
+        result.add(replace(score, over="pairs of topics", n=len(kept) * (len(kept) - 1) // 2))
 
 
 def _weighted(values: FloatArray, sizes: FloatArray) -> Statistic:
@@ -210,10 +208,13 @@ def compare_topics(
     out, first = [], results[0]
     for i, second in enumerate(results[1:], start=1):
         here, there = counted[0], counted[i]
-        same = here is not None and there is not None and here.seen.inputs == there.seen.inputs
+        same = here is not None and there is not None and here.seen == there.seen
         for name, score in first.scores.items():
             other = second.scores.get(name)
             if other is None or score.value is None or other.value is None or score.metric.group not in COMPARED:
+                continue
+            if score.metric.group == "coherence" and not same:
+                out.append(Compared(name, first.name, second.name, Comparison(score.value - other.value, None, None)))
                 continue
             if name in statistics[0] and name in statistics[i] and same:
                 units = np.ones(GROUPS, np.int64)
@@ -226,9 +227,10 @@ def compare_topics(
                 found = Comparison(score.value - other.value, None, None)
             out.append(Compared(name, first.name, second.name, found))
     if results[1:] and any(c is not None for c in counted):
-        seen = {c.seen.inputs for c in counted if c is not None}
+        seen = {c.seen for c in counted if c is not None}
         if len(seen) > 1:
             console.warn(
-                "the targets were held against different corpora: their coherences cannot be compared; give one --reference"
+                "the targets were held against different corpora, or the same one cut into other words: their coherences cannot be "
+                "compared; give one --reference with a column tokens (nlpkit preprocess)"
             )
     return out

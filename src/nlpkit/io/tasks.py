@@ -203,13 +203,15 @@ def read_key(path: Path) -> Task:
         InputError: it cannot be read or is no key; SchemaError: it is of a version that this nlpkit does not read.
     """
     try:
-        value = json.loads(path.read_text(encoding="utf-8"))
+        value = json.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         raise InputError(
             f"{path}: no such file; the key of a task is the NAME.key.json written beside its page"
         ) from None
     except (OSError, ValueError) as error:
-        raise InputError(f"{path} is not the key of a task: {error}") from None
+        raise InputError(
+            f"{path} is not the key of a task ({error}); name the NAME.key.json, and each file of answers with --answers"
+        ) from None
     if not isinstance(value, dict) or value.get("format") != KEY_FORMAT:
         raise InputError(f"{path} is not the key of a task; it is the NAME.key.json written beside the page")
     if value.get("version") != KEY_VERSION:

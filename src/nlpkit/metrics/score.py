@@ -13,7 +13,7 @@ from nlpkit.metrics.bootstrap import Interval, Statistic, interval, mean_of
 from nlpkit.metrics.jackknife import jackknife_interval
 from nlpkit.types import FloatArray
 
-MANY_UNITS = 5000
+MANY_UNITS = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +178,7 @@ METRICS: dict[str, Metric] = {
         ("intruder_found", "high", "share of topics whose intruder the vectors find"),
     ),
     **_metrics(
-        "diversity",
+        "distinctness",
         ("diversity", "high", "share of different words among the top words (Dieng et al. 2020)"),
         ("inverted_rbo", "high", "1 − rank-biased overlap of two topics (Bianchi et al. 2021)"),
         ("jaccard", "low", "Jaccard similarity of the top words of two topics"),
