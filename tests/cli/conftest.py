@@ -118,6 +118,7 @@ def _fresh(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     for name in [n for n in os.environ if n.startswith("NLPKIT_")] + ["COLUMNS", "NO_COLOR", "FORCE_COLOR"]:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(tmp_path)
+    console.use(console.Settings())  # a fixture of the session may have run a command on the way here
     yield
     console.use(console.Settings())
 

@@ -243,7 +243,7 @@ def test_the_result_is_json_and_repeats() -> None:
     ]
     first = to_json(read_and_score(paths, key, seed=3))
     assert first == to_json(read_and_score(paths, key, seed=3))
-    assert json.loads(first)["topics"][0] == {"name": "0", "words": " ".join(TOPICS[0][:10])}
+    assert json.loads(first)["topics"][0] == {"name": "0", "words": list(TOPICS[0][:10])}
     assert "low" not in read_and_score(paths, key, ci=None)["metrics"]["precision"]
     wide, narrow = (read_and_score(paths, key, ci=c)["metrics"]["precision"] for c in (0.99, 0.5))
     assert wide["low"] < narrow["low"]

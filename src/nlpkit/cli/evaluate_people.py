@@ -189,6 +189,7 @@ def _add_precision(result: TargetResult, task: Task, found: Answers, how: Uncert
     else:
         result.units = [name for name, _ in task.topics]
         result.unit_texts = [" ".join(words) for _, words in task.topics]
+        result.unit_words = [list(words) for _, words in task.topics]
         groups = np.array([item.topic for item in items])
     precision = model_precision(chosen, right, groups, len(result.units))
     over = f"{result.unit}s"
@@ -217,6 +218,7 @@ def _add_ratings(result: TargetResult, task: Task, found: Answers, ratings: Floa
             means[item.topic] = float(np.nanmean(row))
     result.units = [name for name, _ in task.topics]
     result.unit_texts = [" ".join(words) for _, words in task.topics]
+    result.unit_words = [list(words) for _, words in task.topics]
     parameters = {"scale": [f"{n} {text}" for n, text in enumerate(RATINGS, start=1)]}
     result.add(mean_score(PEOPLE["rating"], means, how, parameters=parameters, why="nobody answered"))
     labels = [(result.units[task.design.items[i].topic], found.coders[c], text) for i, c, text in found.labels]
