@@ -433,3 +433,27 @@ def test_a_closed_pipe_changes_no_verdict(planted_lda: Path, tmp_path: Path) -> 
     assert "gate failed" in done.err
     assert (tmp_path / "s.json").exists()
     assert (tmp_path / "g.xml").exists()
+
+
+def test_words_of_a_bigram_meet_its_neighbours(tmp_path: Path) -> None:
+    """A bigram of the topics stands where its words stand, not behind the document."""
+    texts = ["new york city hall"] * 10 + ["old town road sign"] * 20
+    corpus = write_jsonl(tmp_path / "c.jsonl", [{"id": str(i), "text": t} for i, t in enumerate(texts)])
+    topics = tmp_path / "t.json"
+    topics.write_text(json.dumps({"topics": [["new york", "city"], ["york", "city"]]}), encoding="utf-8")
+    got = metrics(topics, "--reference", corpus, "--npmi", "--window", "2")["npmi"]["values"]
+    assert got[0] > 0.2  # it was -1 when bigrams stood behind the documents
+    assert got[1] > 0.5
+
+
+def test_a_gate_holds_for_every_target(planted_lda: Path) -> None:
+    message = run_cli("evaluate", planted_lda, TOPICS, "--fail-under", "exclusivity=0.01", code=3).error()
+    assert f"the gate on exclusivity cannot be checked for {TOPICS}" in message
+
+
+def test_a_baseline_of_other_heldout_documents_is_refused(planted_lda: Path, tmp_path: Path) -> None:
+    docs = planted_lda.parent / "planted.parquet"
+    run_cli("evaluate", planted_lda, "--perplexity", "--heldout", docs, "-q", "-o", "b.json")
+    words = ["evaluate", planted_lda, "--perplexity", "--baseline", "b.json", "--heldout"]
+    run_cli(*words, docs)
+    assert "was measured on other held-out documents" in run_cli(*words, NEWS, code=3).error()

@@ -124,6 +124,18 @@ def test_two_predictions_are_compared_by_document(tmp_path: Path) -> None:
     assert apart[0]["p_value"] is None
 
 
+def test_ids_that_come_twice_pair_nothing(tmp_path: Path) -> None:
+    rows = [{**r, "id": str(i // 2)} for i, r in enumerate(sample())]
+    table = write(tmp_path / "twice.csv", rows)
+    found = run_cli("evaluate", table, table, "--metrics", "accuracy", "--json").json()
+    assert found["comparisons"][0]["p_value"] is None
+
+
+def test_calibration_needs_probabilities(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("label,prediction\na,a\nb,a\n", encoding="utf-8")
+    assert "name it with --prob-col" in scores("t.csv", "--metrics", "ece")["ece"]["why"]
+
+
 def test_parquet_of_scores(tmp_path: Path) -> None:
     run_cli("evaluate", PREDICTIONS, "-q", "-o", tmp_path / "s.parquet")
     table = pl.read_parquet(tmp_path / "s.parquet")

@@ -8,6 +8,7 @@ from typing import cast
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from scipy import sparse
 
 from nlpkit.cli import console
@@ -147,7 +148,7 @@ def _add_perplexity(
     units = np.ones(int(groups.max()) + 1, np.int64)
     score = statistic_score(METRICS["perplexity"], statistic, units, how, over="documents", parameters=parameters)
     result.add(Score(score.metric, found.perplexity, "tokens", found.n_tokens, parameters, interval=score.interval))
-    share = found.n_unknown / max(found.n_unknown + len(tokens.term_ids), 1)
+    share = found.n_unknown / max(len(tokens.term_ids), 1)
     if share > 0.1:
         result.notes.append(f"{share:.0%} of the held-out tokens are words the model does not know, and left out")
     return Held(found, seen.inputs, groups)
@@ -156,7 +157,10 @@ def _add_perplexity(
 def _groups(documents: LongArray) -> LongArray:
     """Return the number of the bootstrap unit of each document: itself, or one of GROUPS groups."""
     n = len(documents)
-    return np.arange(n) if n <= GROUPS else np.asarray(documents % GROUPS, np.int64)
+    if n <= GROUPS:
+        return np.arange(n)
+    # at random: a corpus may be sorted
+    return np.asarray(np.random.default_rng(0).permutation(n) % GROUPS, np.int64)
 
 
 def _perplexity_of(found: HeldOut, groups: LongArray) -> Statistic:
@@ -176,21 +180,19 @@ def compare_perplexity(
     if first is None or how.level is None:
         return out
     for other, result in zip(held[1:], results[1:], strict=True):
-        if (
-            other is None
-            or other.inputs != first.inputs
-            or not np.array_equal(other.found.documents, first.found.documents)
-        ):
+        if other is None or other.inputs != first.inputs:
+            continue
+        same = np.array_equal(other.found.documents, first.found.documents)
+        if not same or other.found.n_tokens != first.found.n_tokens:
+            console.warn(
+                f"{results[0].name} and {result.name} know different words: their perplexities are of different tokens "
+                "and cannot be compared"
+            )
             continue
         units = np.ones(int(first.groups.max()) + 1, np.int64)
         pair = _perplexity_of(first.found, first.groups), _perplexity_of(other.found, other.groups)
         found = compare(*pair, units, level=how.level, seed=how.seed, over="documents")
         out.append(Compared("perplexity", results[0].name, result.name, found))
-        if other.found.n_tokens != first.found.n_tokens:
-            console.warn(
-                f"{results[0].name} and {result.name} know different words: their perplexities are of different tokens "
-                "and cannot be compared"
-            )
     return out
 
 
@@ -214,19 +216,19 @@ def _add_residuals(
         raise InputError(f"residuals of {run.path} need the corpus of its fit, which it does not name")
     model = read_model(run)
     rows, tokens, _ = token_table(reference, read, threads)
-    ids = rows.column("id").to_pylist()
-    known = set(run.table("documents", ["id"]).column("id").to_pylist())
-    if not known.issuperset(ids):
+    ids = rows.column("id").combine_chunks()
+    known = run.table("documents", ["id"]).column("id").combine_chunks()
+    if not pc.all(pc.is_in(ids, value_set=known)).as_py():
         raise InputError(f"residuals of {run.path} are of the documents of its fit; {reference.described()} has others")
     if len(ids) < len(known):
         raise InputError(
             f"residuals of {run.path} are of its {len(known):,} documents, {len(ids):,} were read; leave --limit out"
         )
-    chosen = np.flatnonzero(hold_out(len(ids), min(1.0, RESIDUAL_DOCS / max(len(ids), 1)), seed))
-    counts = _counts_in(model, tokens)[chosen]
-    theta = _theta(run, model, {ids[row]: i for i, row in enumerate(chosen)})
+    chosen = np.flatnonzero(hold_out(len(ids), min(1.0, RESIDUAL_DOCS / len(ids)), seed))
+    counts = _counts_in(model, _documents(tokens, chosen))
+    theta = _theta(run, model, ids.take(pa.array(chosen)))
     phi = model.phi_of(np.arange(model.n_terms))
-    found = residual_dispersion(counts, lambda r: theta[r], phi, share=len(chosen) / len(ids))
+    found = residual_dispersion(counts, lambda r: theta[r], phi, share=len(chosen) / len(known))
     parameters = {
         "statistic": found.statistic,
         "degrees_of_freedom": found.degrees,
@@ -234,6 +236,14 @@ def _add_residuals(
         "documents": found.n_docs,
     }
     result.add(Score(METRICS["residuals"], found.dispersion, "cells", found.n_docs, parameters))
+
+
+def _documents(tokens: TokenTable, rows: LongArray) -> TokenTable:
+    """Return some of the documents."""
+    lengths = np.diff(tokens.offsets)[rows]
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    at = np.arange(offsets[-1]) + np.repeat(tokens.offsets[rows] - offsets[:-1], lengths)
+    return TokenTable(offsets, tokens.term_ids[at], tokens.terms)
 
 
 def _counts_in(model: LdaModel, tokens: TokenTable) -> CsrMatrix:
@@ -245,14 +255,14 @@ def _counts_in(model: LdaModel, tokens: TokenTable) -> CsrMatrix:
     return count_terms(TokenTable(before[tokens.offsets].astype(np.int64), ids[ids >= 0], model.terms))
 
 
-def _theta(run: Run, model: LdaModel, rows: dict[str, int]) -> FloatArray:
-    """Return theta (rows, K); what doc_topics.parquet leaves out is spread by the prior."""
-    table = run.table("doc_topics")
-    document = np.array([rows.get(i, -1) for i in table.column("id").to_pylist()])
-    kept = document >= 0
-    shape = (len(rows), model.n_topics)
-    topics, prob = table.column("topic").to_numpy()[kept], table.column("prob").to_numpy()[kept]
-    theta = sparse.coo_array((prob.astype(np.float64), (document[kept], topics)), shape=shape).toarray()
+def _theta(run: Run, model: LdaModel, ids: pa.Array) -> FloatArray:
+    """Return theta (ids, K); what doc_topics.parquet leaves out is spread by the prior."""
+    table = run.table("doc_topics", ["id", "topic", "prob"])
+    table = table.filter(pc.is_in(table.column("id"), value_set=ids))
+    document = pc.index_in(table.column("id"), value_set=ids).to_numpy()
+    shape = (len(ids), model.n_topics)
+    topics, prob = table.column("topic").to_numpy(), table.column("prob").to_numpy()
+    theta = sparse.coo_array((prob.astype(np.float64), (document, topics)), shape=shape).toarray()
     prior = np.where(theta > 0, 0.0, model.alpha)
     total = prior.sum(axis=1, keepdims=True)
     rest = np.maximum(1 - theta.sum(axis=1, keepdims=True), 0.0)

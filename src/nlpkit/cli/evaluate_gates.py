@@ -145,6 +145,12 @@ def check_gates(evaluation: Evaluation, bounds: Sequence[Bound], flags: GateFlag
                 f"the gate on {bound.metric} cannot be checked: the score was not made (made: {', '.join(made)}); "
                 f"ask for it: --metrics {bound.metric}"
             )
+        without = [target.name for target in evaluation.targets if target.name not in places]
+        if without and bound.metric not in evaluation.shared:
+            raise InputError(
+                f"the gate on {bound.metric} cannot be checked for {without[0]}: that score was not made of it; give what it needs "
+                "(a corpus: --reference DOCS), or evaluate it apart"
+            )
         gates += [_check(name, own[bound.metric], bound) for name, own in places.items()]
     if flags.baseline is not None:
         gates += _against(flags.baseline, scores, flags.max_drop, asked)
@@ -177,11 +183,22 @@ def _against(
             old = next(iter(before.values()))
         if old is None:
             raise InputError(f"the baseline {path} has no target '{name}' (found: {', '.join(before)})")
+        lost = [m for m, then in old.items() if m not in own and not asked and _better(m) and _value(then) is not None]
+        if lost:
+            raise InputError(
+                f"the baseline {path} has {lost[0]} of {name}, which was not made now; make it, or name those to hold against the "
+                f"baseline: --metrics {','.join(m for m in own if m in old)}"
+            )
         for metric, score in own.items():
             drop = special.get(metric) or (general[0] if general else None)
             if drop is None or metric not in old or not _better(metric):
                 continue
+            if _value(old[metric]) is None and metric not in special:
+                continue  # it was not defined then either
             gates.append(_fall(path, name, score, old[metric], Bound(metric, drop[1], "drop", drop[2])))
+        unmade = [m for m in special if not any(m in made for made in scores.values())]
+        if unmade:
+            raise InputError(f"--max-drop {unmade[0]}: the score was not made; ask for it: --metrics {unmade[0]}")
         missing = [m for m in (*special, *asked) if m in own and m not in old]
         if missing:
             raise InputError(f"the baseline {path} has no score '{missing[0]}' of {name} (found: {', '.join(old)})")
@@ -209,7 +226,7 @@ def _hashes(reference: Any) -> Any:
 
 def _fall(path: Path, target: str, score: Score, old: Any, bound: Bound) -> Gate:
     where = f"{target}: {bound.metric}"
-    was = old.get("value") if isinstance(old, dict) else old
+    was = _value(old)
     if not isinstance(was, int | float):
         raise InputError(
             f"the baseline {path} has no value of {bound.metric} for {target}; leave it out with --max-drop NAME=DROP"
@@ -228,8 +245,17 @@ def _fall(path: Path, target: str, score: Score, old: Any, bound: Bound) -> Gate
     return Gate(target, bound, score.value, passed, line)
 
 
+def _value(then: Any) -> Any:
+    return then.get("value") if isinstance(then, dict) else then
+
+
 def _check_definition(path: Path, where: str, score: Score, then: Mapping[str, Any]) -> None:
     now = score.parameters
+    heldout = [[i.get("sha256") for i in (p.get("heldout") or {}).get("inputs", [])] for p in (then, now)]
+    if heldout[0] != heldout[1]:
+        raise InputError(
+            f"{where} was measured on other held-out documents in the baseline {path}; give the same, or make a new baseline"
+        )
     for key in DEFINITION:
         if then.get(key) != now.get(key) and (key in then or key in now):
             raise InputError(

@@ -156,6 +156,8 @@ def paired(first: Labelled, second: Labelled) -> tuple[Cells, Cells, LongArray] 
     if first.ids is None or second.ids is None or sorted(first.ids) != sorted(second.ids):
         return None
     row = {name: i for i, name in enumerate(second.ids)}
+    if len(row) < len(second.ids):
+        return None  # an id of two rows does not say which belongs to which
     order = np.array([row[name] for name in first.ids])
     own, other = _true_names(first), _true_names(second)
     if own != [other[i] for i in order]:

@@ -14,7 +14,7 @@ from nlpkit.cli.evaluate_result import TargetResult
 from nlpkit.metrics import calibration, classification
 from nlpkit.metrics.bootstrap import Statistic
 from nlpkit.metrics.partitions import weighted_contingency
-from nlpkit.metrics.score import METRICS, Uncertainty, in_group, metric_of, statistic_score
+from nlpkit.metrics.score import METRICS, Score, Uncertainty, in_group, metric_of, statistic_score
 from nlpkit.types import FloatArray
 
 CLASSIFICATION = in_group("classification")
@@ -100,6 +100,9 @@ def add_classification(
 def add_calibration(result: TargetResult, data: Labelled, names: Sequence[str], how: Uncertainty) -> None:
     """Add how far the probabilities of predictions are those of being right."""
     if data.prob is None:
+        for name in names:
+            why = "there is no column of probabilities; name it with --prob-col"
+            result.add(Score(METRICS[name], None, "documents", 0, why=why))
         return
     kept = (data.true >= 0) & (data.found >= 0) & np.isfinite(data.prob)
     prob, right = data.prob[kept], (data.true == data.found)[kept]
@@ -123,5 +126,14 @@ def add_calibration(result: TargetResult, data: Labelled, names: Sequence[str], 
     }
     for name in names:
         parameters = {"bins": calibration.BINS} if name == "ece" else {}
-        score = statistic_score(METRICS[name], statistics[name], units, how, over="documents", parameters=parameters)
+        # draws of documents lie above the ECE of the documents: the chance that is in it counts twice
+        score = statistic_score(
+            METRICS[name],
+            statistics[name],
+            units,
+            how,
+            over="documents",
+            parameters=parameters,
+            jackknife=name == "ece",
+        )
         result.add(score)

@@ -111,10 +111,14 @@ def _points(target: TopicTarget, given: Sequence[str] | None, read: ReadFlags, t
     topic_of = dict(zip(table.column("id").to_pylist(), table.column("topic").to_pylist(), strict=True))
     with open_documents(list(reference.inputs), read.read_options()) as stream:
         if "embedding" in stream.schema.names:
-            parts = [batch.select(["id", "embedding"]) for batch in stream]
-            rows = pa.Table.from_batches(parts)
-            kept, topics = _matched(target, rows.column("id").to_pylist(), topic_of)
-            return _Points(embedding_matrix(rows.column("embedding"))[kept], topics, "embeddings")
+            ids, rows = [], []
+            for batch in stream:
+                names = batch.column("id").to_pylist()
+                known = np.array([name in topic_of for name in names], bool)
+                rows.append(embedding_matrix(pa.chunked_array([batch.column("embedding")]))[known])
+                ids += names
+            kept, topics = _matched(target, ids, topic_of)
+            return _Points(np.concatenate(rows), topics, "embeddings")
     ids, tokens, _ = reference_tokens(reference, read, threads)
     kept, topics = _matched(target, ids.column("id").to_pylist(), topic_of)
     counts = count_terms(tokens)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import pyarrow.compute as pc
 from scipy import sparse
 
 from nlpkit.cli.evaluate_result import TargetResult
@@ -64,11 +65,11 @@ def _values(run: Run, target: TopicTarget, name: str, n: int) -> tuple[FloatArra
 
 def _doc_topics(run: Run, K: int) -> sparse.csr_array:
     """Return theta (D, K) as far as doc_topics.parquet has it."""
-    table = run.table("doc_topics")
-    number = {name: d for d, name in enumerate(run.table("documents", ["id"]).column("id").to_pylist())}
-    rows = [number[name] for name in table.column("id").to_pylist()]
-    values = table.column("prob").to_numpy().astype(np.float64)
-    return sparse.coo_array((values, (rows, table.column("topic").to_numpy())), shape=(len(number), K)).tocsr()
+    table = run.table("doc_topics", ["id", "topic", "prob"])
+    ids = run.table("documents", ["id"]).column("id").combine_chunks()
+    rows = pc.index_in(table.column("id"), value_set=ids).to_numpy()
+    values, topics = table.column("prob").to_numpy(), table.column("topic").to_numpy()
+    return sparse.coo_array((values, (rows, topics)), shape=(len(ids), K)).tocsr()
 
 
 def _add_diagnostics(result: TargetResult, run: Run) -> None:

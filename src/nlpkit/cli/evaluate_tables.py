@@ -60,7 +60,8 @@ def evaluate_tables(
         result = TargetResult(table.name, f"{kind} against '{read.label_col}'")
         if predictions:
             add_classification(result, own, [n for n in names if n in CLASSIFICATION], how, beta=metric.beta)
-            add_calibration(result, own, [n for n in names if n in CALIBRATION], how)
+            if own.prob is not None or asked:
+                add_calibration(result, own, [n for n in names if n in CALIBRATION], how)
         else:
             add_clustering(result, own, [n for n in names if n in CLUSTERING], how)
             apart = [n for n in names if n in separation]

@@ -17,8 +17,14 @@ from nlpkit.cli.options import ReadFlags
 from nlpkit.errors import InputError
 from nlpkit.metrics.bootstrap import Comparison, Statistic, compare_means, pair_mean_of
 from nlpkit.metrics.coherence_measures import Measure, absent_words, coherence, measure
-from nlpkit.metrics.distinctness import jaccard_matrix, mean_pairwise, rbo_matrix, unique_share_by_topic
-from nlpkit.metrics.jackknife import jackknife_comparison
+from nlpkit.metrics.distinctness import (
+    jaccard_matrix,
+    mean_pairwise,
+    rbo_matrix,
+    unique_share_by_topic,
+    unique_share_of,
+)
+from nlpkit.metrics.jackknife import independent_comparison, jackknife_comparison
 from nlpkit.metrics.score import METRICS, Score, Uncertainty, mean_score, statistic_score
 from nlpkit.metrics.windows import PairPlan, WindowCounter, WindowCounts, Windows, plan_pairs
 from nlpkit.types import BoolArray, FloatArray
@@ -121,7 +127,7 @@ def add_coherence(
         if ci.ci_over == "documents" and how.level is not None:
             statistic = _over_groups(counts, how_counted, metric)
             statistics[name] = statistic
-            units = np.ones(len(counts.n_windows), np.int64)
+            units = (counts.n_windows > 0).astype(np.int64)  # a small corpus leaves groups without documents
             score = statistic_score(
                 METRICS[name], statistic, units, how, over="groups of documents", parameters=parameters, jackknife=True
             )
@@ -165,10 +171,10 @@ def add_diversity(result: TargetResult, target: TopicTarget, names: Sequence[str
         metric, one = METRICS[name], "there is only one topic with words"
         if name == "diversity":
             shares = unique_share_by_topic(ids)
-            sizes = (ids >= 0).sum(axis=1).astype(np.float64)
+            # left out, not drawn: a topic drawn twice shares all of its words, and one that goes gives words back to others
             score = statistic_score(
-                metric, _weighted(shares, sizes), np.ones(int(full.sum()), np.int64), how, over="topics",
-                parameters={"top_n": [n]}, values=shares, why="no topic has words",
+                metric, unique_share_of(ids[full]), np.ones(int(full.sum()), np.int64), how, over="topics",
+                parameters={"top_n": [n]}, values=shares, why="no topic has words", jackknife=True,
             )  # fmt: skip
             result.add(score)
             continue
@@ -184,16 +190,6 @@ def add_diversity(result: TargetResult, target: TopicTarget, names: Sequence[str
             continue
         score = statistic_score(metric, statistic, units, how, over="topics", parameters=parameters, values=per_topic)
         result.add(replace(score, over="pairs of topics", n=len(kept) * (len(kept) - 1) // 2))
-
-
-def _weighted(values: FloatArray, sizes: FloatArray) -> Statistic:
-    full = sizes > 0
-    shares, weights = np.where(full, values, 0.0)[full], sizes[full]
-
-    def statistic(draws: FloatArray) -> FloatArray:
-        return np.asarray((draws @ (shares * weights)) / (draws @ weights), np.float64)
-
-    return statistic
 
 
 def compare_topics(
@@ -216,11 +212,13 @@ def compare_topics(
             if score.metric.group == "coherence" and not same:
                 out.append(Compared(name, first.name, second.name, Comparison(score.value - other.value, None, None)))
                 continue
-            if name in statistics[0] and name in statistics[i] and same:
-                units = np.ones(GROUPS, np.int64)
+            if name in statistics[0] and name in statistics[i] and same and here is not None:
+                units = (here.counts[name].n_windows > 0).astype(np.int64)
                 found = jackknife_comparison(
                     statistics[0][name], statistics[i][name], units, level=how.level, over="groups of documents"
                 )
+            elif name == "diversity":
+                found = independent_comparison(score.value, score.interval, other.value, other.interval)
             elif score.values is not None and other.values is not None and score.over == other.over == "topics":
                 found = compare_means(score.values, other.values, level=how.level, seed=how.seed)
             else:

@@ -226,9 +226,9 @@ def _acceleration(statistic: Statistic, counts: LongArray) -> float:
 
 
 def _levels(found: FloatArray, point: float, a: float, level: float) -> FloatArray:
-    from scipy.stats import norm
+    from scipy.special import ndtr, ndtri
 
     below = (np.count_nonzero(found < point) + np.count_nonzero(found <= point)) / (2 * len(found))
-    z0 = norm.ppf(np.clip(below, 0.5 / len(found), 1 - 0.5 / len(found)))
-    z = z0 + norm.ppf([(1 - level) / 2, (1 + level) / 2])
-    return np.asarray(norm.cdf(z0 + z / (1 - a * z)), np.float64)
+    z0 = ndtri(np.clip(below, 0.5 / len(found), 1 - 0.5 / len(found)))
+    z = z0 + ndtri(np.array([(1 - level) / 2, (1 + level) / 2]))
+    return np.asarray(ndtr(z0 + z / (1 - a * z)), np.float64)

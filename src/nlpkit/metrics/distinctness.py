@@ -44,6 +44,25 @@ def unique_share_by_topic(term_ids: IntArray) -> FloatArray:
     return result
 
 
+def unique_share_of(term_ids: IntArray) -> Callable[[FloatArray], FloatArray]:
+    """Return the share of different words as a function of weights (B, K): of the topics of a weight above 0, for a jackknife.
+
+    Args:
+        term_ids: (K, n), -1 for none.
+    """
+    topic, _ = np.nonzero(term_ids >= 0)
+    _, word = np.unique(term_ids[term_ids >= 0], return_inverse=True)
+    lengths = np.bincount(topic, minlength=len(term_ids)).astype(np.float64)
+
+    def statistic(weights: FloatArray) -> FloatArray:
+        present = weights > 0
+        different = [len(np.unique(word[row[topic]])) for row in present]
+        total = present @ lengths
+        return np.asarray(np.divide(different, total, out=np.full(len(total), np.nan), where=total > 0), np.float64)
+
+    return statistic
+
+
 def jaccard_matrix(term_ids: IntArray, others: IntArray | None = None) -> FloatArray:
     """Return |A_i ∩ B_j| / |A_i ∪ B_j| of the top words of topics (K, K'), in [0, 1]; NaN where one has none.
 

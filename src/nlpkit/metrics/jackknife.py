@@ -109,6 +109,20 @@ def jackknife_comparison(
     )
 
 
+def independent_comparison(
+    first: float, of_first: Interval | None, second: float, of_second: Interval | None
+) -> Comparison:
+    """Return the difference of two scores of different units, whose errors add up; None of both where one has no interval."""
+    from scipy.special import ndtr
+
+    d = first - second
+    if of_first is None or of_second is None:
+        return Comparison(d, None, None)
+    reach = float(np.hypot(of_first.high - of_first.low, of_second.high - of_second.low)) / 2
+    p = float(2 * ndtr(-abs(d) * _quantile(of_first.level) / reach))
+    return Comparison(d, Interval(d - reach, d + reach, of_first.level, f"{of_first.method}, both"), p)
+
+
 def _value(statistic: Statistic, counts: LongArray) -> float:
     return float(statistic(counts[None].astype(np.float64))[0])
 

@@ -226,5 +226,7 @@ def _split(tokens: TokenTable, seed: int) -> tuple[TokenTable, TokenTable]:
 
 def _marked(tokens: TokenTable, marks: BoolArray) -> TokenTable:
     """All documents, with the marked tokens only."""
-    before = np.concatenate([[0], np.cumsum(marks)])
-    return TokenTable(before[tokens.offsets].astype(np.int64), tokens.term_ids[marks], tokens.terms)
+    kept = np.add.reduceat(np.append(marks, False), tokens.offsets[:-1], dtype=np.int64)
+    kept[np.diff(tokens.offsets) == 0] = 0
+    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(kept)])
+    return TokenTable(offsets, tokens.term_ids[marks], tokens.terms)
