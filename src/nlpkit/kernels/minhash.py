@@ -21,6 +21,7 @@ SIX, TAIL, LEAD2, LEAD3, LEAD4 = (
     np.uint64(0x07),
 )  # UTF-8
 START, PRIME, FINAL = np.uint64(0x811C9DC5), np.uint64(0x01000193), np.uint64(0x9E3779B1)
+BASIS64, PRIME64, ODD64 = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3), np.uint64(0x9E3779B97F4A7C15)
 SEPARATOR, LETTER, WORD = 0, 1, 2  # what a character is: between words, in a word, a word by itself
 EMPTY = -1
 
@@ -264,3 +265,72 @@ def link_keys(heads, nexts, known, n):  # type: ignore[no-untyped-def]
         bucket = known[i, 0] & last
         nexts[i] = heads[bucket]
         heads[bucket] = i
+
+
+@numba.njit(nogil=True, cache=True)
+def set_keys(offsets, hashes, keys):  # type: ignore[no-untyped-def]
+    """Fill keys (D, 2) uint64 with 128 bits that stand for each set, (0, 0) for an empty one: two FNV-1a hashes, finished."""
+    for d in range(len(offsets) - 1):
+        keys[d, 0] = keys[d, 1] = 0
+        if offsets[d] == offsets[d + 1]:
+            continue
+        first, second = BASIS64, ~BASIS64
+        for i in range(offsets[d], offsets[d + 1]):
+            x = np.uint64(hashes[i])
+            first = (first ^ x) * PRIME64
+            second = (second ^ (x * ODD64)) * PRIME64
+            second ^= second >> HALF
+        keys[d, 0] = (first ^ (first >> HALF)) * ODD64 | np.uint64(1)  # never (0, 0)
+        keys[d, 1] = (second ^ (second >> HALF)) * ODD64
+
+
+@numba.njit(nogil=True, cache=True)
+def nearest_in_band(order, tags, band, parts, rows, offsets, hashes, threshold, limits, n_found, twins, similarities):  # type: ignore[no-untyped-def]
+    """Compare the sets that share their tag in one band with those of other parts, and keep what is most like each.
+
+    order (U,): the sets, ascending by tag, then by part. tags (U, B). parts (U,): the only part a set is in, -1 for one that
+    is in several: it is compared with all, and has no twin of its own to look for. rows (U, 3): the lowest row of a set, the
+    lowest of any other part than that one's, and the part of the first. offsets, hashes: as of `shingle_sets`. Pairs that met in a band
+    before are passed over. n_found (U, 2): twins seen, and sets compared so far; at `limits` (2,) of either the search ends.
+    twins (U,), similarities (U,): the best so far, of equals the lower row.
+    """
+    U = len(order)
+    start = 0
+    while start < U:
+        tag = tags[order[start], band]
+        end = start + 1
+        while end < U and tags[order[end], band] == tag:
+            end += 1
+        first = start
+        while first < end and end - start > 1:
+            part = parts[order[first]]
+            last = first + 1
+            while last < end and parts[order[last]] == part:
+                last += 1
+            for i in range(first, last if part >= 0 else first):
+                u = order[i]
+                j = start if first > start else last  # all of the run but what is of the same part
+                while j < end and n_found[u, 0] < limits[0] and n_found[u, 1] < limits[1]:
+                    v = order[j]
+                    j += 1
+                    if j == first:
+                        j = last
+                    seen = False
+                    for b in range(band):
+                        seen = seen or tags[u, b] == tags[v, b]
+                    if seen:
+                        continue
+                    size, other = offsets[u + 1] - offsets[u], offsets[v + 1] - offsets[v]
+                    larger = max(size, other)
+                    if min(size, other) < threshold * larger - 1e-6:  # even a subset is not that similar
+                        continue
+                    n_found[u, 1] += 1
+                    similarity = jaccard(hashes, offsets[u], size, hashes, offsets[v], other, larger)
+                    if similarity < threshold - 1e-9:
+                        continue
+                    n_found[u, 0] += 1
+                    row = rows[v, 1] if parts[v] < 0 and rows[v, 2] == part else rows[v, 0]
+                    if similarity > similarities[u] or (similarity == similarities[u] and row < twins[u]):
+                        twins[u], similarities[u] = row, similarity
+            first = last
+        start = end
