@@ -40,7 +40,7 @@ $(INSTALLED): pyproject.toml constraints.txt
 
 # the tests run every extra but ray
 $(DEV): $(INSTALLED)
-	$(PIP) -e ".[neural,minilm,words,spacy,asian,report,dev]"
+	$(PIP) -e ".[neural,minilm,words,sentiment,spacy,asian,report,dev]"
 	touch $@
 
 clean:

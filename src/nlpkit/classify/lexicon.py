@@ -1,0 +1,339 @@
+"""Sentiment by a list of words: texts and lexicon are cut alike, negations turn weights, intensifiers scale them."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+
+from nlpkit.classify.negation import MARK_PATTERN, document_of, negated, negation_words, strengths
+from nlpkit.errors import InputError, UsageError
+from nlpkit.parallel import map_ahead
+from nlpkit.text.cutting import needs_language, normalizer
+from nlpkit.text.kinds import keep_patterns
+from nlpkit.text.language import SAMPLE_CHARS, SAMPLE_DOCS, detect_languages
+from nlpkit.text.normalize import lower_case
+from nlpkit.text.options import PreprocessOptions
+from nlpkit.text.phrases import SEPARATOR, PhraseTable
+from nlpkit.text.tokenize import WORD_PATTERN, RawTokens, cut_tokens
+from nlpkit.text.vocab import EncodedBatch, Vocabulary
+from nlpkit.types import BoolArray, FloatArray, IntArray, LongArray
+
+SCORES = ("sum", "mean", "polarity")
+MARK = "."  # no word is called like that
+_NUMBERS = r"\p{N}+(?:[.,:]\p{N}+)+"  # 3.5 holds no full stop
+_BREAK = re.compile(r"</?(?:br|p|div|li|ul|ol|h[1-6]|t[dhr]|table|blockquote)\b", re.IGNORECASE)
+_MARKS = re.compile(r"[\W_]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Lexicon:
+    """Words with weights.
+
+    words: as written, also of several words (not good); weights: float64 of each, positive for positive words. negations:
+    further words that negate. intensifiers: words and the factor by which they scale the next one, above 1 or below.
+    """
+
+    name: str
+    words: tuple[str, ...]
+    weights: tuple[float, ...]
+    negations: tuple[str, ...] = ()
+    intensifiers: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LexiconReport:
+    """What became of the words of a lexicon: entries that cannot match, words of several weights, terms of either sign."""
+
+    n_words: int
+    n_unmatchable: int  # emoticons and the like, which no tokenizer of words cuts
+    n_several: int  # terms whose words have different weights
+    n_positive: int
+    n_negative: int
+    languages: tuple[str, ...]
+    n_negations: int
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """Documents: score (D,) float64, hits (D,) int64 sentiment words found in each."""
+
+    score: FloatArray
+    hits: LongArray
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """A batch in terms of a lexicon. ids (N,) int32 into `LexiconScorer.weights`, its last place for all other words."""
+
+    offsets: LongArray
+    ids: IntArray
+    encoded: EncodedBatch
+
+
+class LexiconScorer:
+    """A lexicon ready to score documents that are cut with the same options.
+
+    Lower case, lemmas and stems are those of the options, for text and lexicon alike; negations and intensifiers keep the form
+    in which they are written. Terms that several words of the lexicon come to (entries given twice, or good and goods after
+    stemming) have the mean of their weights. Every word counts: stop words, n-grams and bounds of frequency do not apply. A
+    word that negates has no weight of its own, unless negation is off.
+
+    Args:
+        lexicon: words and weights.
+        options: language, lower, lemma, stem, cleaner, keep and segment are used.
+        languages: ISO codes of the texts, see `text_languages`.
+        negation: whether negations turn weights.
+        negations: those to use in place of the lists of the languages; those of the lexicon are added to either.
+        reach: how many tokens a negation reaches, None for all up to the next mark.
+
+    Raises:
+        InputError: no word of the lexicon can match.
+        UsageError: the options cut by something else than words.
+    """
+
+    def __init__(
+        self,
+        lexicon: Lexicon,
+        options: PreprocessOptions,
+        languages: Sequence[str],
+        *,
+        negation: bool = True,
+        negations: Iterable[str] | None = None,
+        reach: int | None = None,
+    ) -> None:
+        if options.tokenizer != "words":
+            raise UsageError(
+                "a lexicon is matched by words; leave --tokenizer, --token-pattern and --spacy out, or score with --lexicon vader"
+            )
+        usual = negation_words(languages) if negations is None else frozenset(negations)
+        given = [*usual, *lexicon.negations] if negation else []
+        self._keep, self._reach = options.keep, reach
+        kept = frozenset(map(lower_case, [*given, *(word for word, _ in lexicon.intensifiers)]))
+        self._cut = _cutter(options, languages)
+        normalize = normalizer(replace(options, stop_words="none"), list(languages), kept.__contains__)
+        self.vocabulary = Vocabulary(partial(_terms, normalize=normalize))
+        self._bind(lexicon, sorted(given), tuple(languages))
+
+    def _bind(self, lexicon: Lexicon, negations: Sequence[str], languages: tuple[str, ...]) -> None:
+        """Give every word of the lexicon its id: those of one term in the vocabulary, of several as a phrase."""
+        lines = [MARK, *lexicon.words, *negations, *(word for word, _ in lexicon.intensifiers)]
+        found = self.vocabulary.encode(self._cut(pa.array(lines, pa.large_string())))
+        terms = self.vocabulary.terms
+        ids = np.split(found.term_ids, found.offsets[1:-1])
+        emoji = "emoji" in self._keep
+        entries = [
+            tuple(terms[i] for i in part) if _is_whole(line, emoji) else ()
+            for line, part in zip(lines, ids, strict=True)
+        ]
+        entries[0] = (MARK,)
+        self.n_terms = len(terms)
+        self._phrases = PhraseTable.from_words(e for e in entries[1:] if MARK not in e).bind(terms)
+        place = {(term,): i for i, term in enumerate(terms)}
+        number = {name: i for i, name in enumerate(self._phrases.terms)}
+        for e in entries:
+            if len(e) > 1 and MARK not in e:
+                place[e] = number[SEPARATOR.join(e)]
+        V = len(self._phrases.terms) + 1  # the last is every other word
+        n_words, n_negations = len(lexicon.words), len(negations)
+        sums, counts, squares = np.zeros(V), np.zeros(V), np.zeros(V)
+        at = np.array([place.get(e, -1) if e != (MARK,) else -1 for e in entries[1 : 1 + n_words]], np.int64)
+        weights = np.asarray(lexicon.weights, np.float64)
+        usable = at >= 0
+        if not usable.any():
+            raise InputError(
+                f"{lexicon.name}: none of its {n_words:,} entries is a word that could be found in a text"
+                if n_words
+                else f"{lexicon.name}: holds no words with a weight"
+            )
+        np.add.at(sums, at[usable], weights[usable])
+        np.add.at(counts, at[usable], 1.0)
+        np.add.at(squares, at[usable], weights[usable] ** 2)
+        self.weights: FloatArray = np.divide(sums, counts, out=np.zeros(V), where=counts > 0)
+        several = int((squares - counts * self.weights**2 > 1e-9).sum())
+        self.negates: BoolArray = np.zeros(V, bool)
+        for e in entries[1 + n_words : 1 + n_words + n_negations]:
+            if e in place:
+                self.negates[place[e]] = True
+        self.marks: BoolArray = np.zeros(V, bool)
+        self.marks[place[(MARK,)]] = True
+        self.factors: FloatArray = np.ones(V)
+        for e, (_, factor) in zip(entries[1 + n_words + n_negations :], lexicon.intensifiers, strict=True):
+            if e in place:
+                self.factors[place[e]] = factor
+        self.weights[self.negates] = 0.0
+        self.report = LexiconReport(
+            n_words, int((~usable).sum()), several, int((self.weights > 0).sum()), int((self.weights < 0).sum()),
+            languages, int(self.negates.sum()),
+        )  # fmt: skip
+
+    @property
+    def terms(self) -> list[str]:
+        """(V,) the terms of `weights`; the last stands for all other words."""
+        return [*self._phrases.terms, ""]
+
+    def match(self, batches: Iterable[pa.RecordBatch], *, threads: int = 1) -> Iterator[tuple[pa.RecordBatch, Matched]]:
+        """Yield each batch with its texts (column text) as ids of the lexicon; the result does not depend on `threads`."""
+        other = np.int32(len(self._phrases.terms))
+        for batch, raw in map_ahead(lambda b: self._cut(b.column("text")), batches, threads=threads):
+            encoded = self.vocabulary.encode(raw)
+            known = np.where(encoded.term_ids < self.n_terms, encoded.term_ids, np.int32(-1))
+            joined = self._phrases.apply(EncodedBatch(encoded.offsets, known.astype(np.int32)))
+            ids = np.where(joined.term_ids < 0, other, joined.term_ids).astype(np.int32)
+            yield batch, Matched(joined.offsets, ids, encoded)
+
+    def token_weights(self, matched: Matched) -> FloatArray:
+        """Return what each token adds to the score of its document (N,): weight · strength, turned where it is negated."""
+        offsets, ids = matched.offsets, matched.ids
+        weights, marks = self.weights[ids], self.marks[ids]
+        turned = np.where(negated(offsets, self.negates[ids], marks, reach=self._reach), -1.0, 1.0)
+        return weights * turned * strengths(offsets, self.factors[ids], marks, weights != 0)
+
+    def score(self, matched: Matched, how: str = "sum") -> Scored:
+        """Return the scores of a batch, 0 for a document without a sentiment word.
+
+            sum       Σ_i w_i
+            mean      Σ_i w_i / n,  n the sentiment words of the document
+            polarity  (P - Q) / (P + Q),  P and Q the sums of the positive and of the negative |w_i|, in [-1, 1]
+
+        Raises:
+            UsageError: `how` is none of these.
+        """
+        if how not in SCORES:
+            raise UsageError(f"--lexicon-score {how}: there are {', '.join(SCORES)}")
+        D = len(matched.offsets) - 1
+        weights, doc = self.token_weights(matched), document_of(matched.offsets)
+        hits = np.bincount(doc[weights != 0], minlength=D).astype(np.int64)
+        total = np.bincount(doc, weights, minlength=D).astype(np.float64)
+        if how == "sum":
+            return Scored(total, hits)
+        below = hits.astype(np.float64) if how == "mean" else np.bincount(doc, np.abs(weights), minlength=D)
+        return Scored(np.divide(total, below, out=np.zeros(D), where=below > 0), hits)
+
+
+    def over_vocabulary(self) -> tuple[list[str], FloatArray, BoolArray, BoolArray]:
+        """Return all terms of the texts so far (V,), with weight, whether it negates and whether it is a mark: for Lex2Sent."""
+        terms = self.vocabulary.terms
+        n = self.n_terms
+        weights, negates, marks = np.zeros(len(terms)), np.zeros(len(terms), bool), np.zeros(len(terms), bool)
+        weights[:n], negates[:n], marks[:n] = self.weights[:n], self.negates[:n], self.marks[:n]
+        return terms, weights, negates, marks
+
+
+def text_languages(options: PreprocessOptions, batches: Iterable[pa.RecordBatch]) -> tuple[str, ...]:
+    """Return the ISO codes of the language of the options, else those detected in the first texts of batches."""
+    if options.language == "none":
+        return ()
+    if options.language != "auto":
+        return (options.language,)
+    sample: list[str] = []
+    for batch in batches:
+        sample.extend(t[:SAMPLE_CHARS] for t in batch.column("text").slice(0, SAMPLE_DOCS).to_pylist() if t)
+        if len(sample) >= SAMPLE_DOCS:
+            break
+    return tuple(share.code for share in detect_languages(sample[:SAMPLE_DOCS]))
+
+
+def _cutter(options: PreprocessOptions, languages: Sequence[str]) -> Callable[[pa.Array], RawTokens]:
+    pattern = "|".join([*keep_patterns(options.keep), _NUMBERS, WORD_PATTERN, MARK_PATTERN])
+    cleaner = options.cleaner
+    if cleaner is None:
+        return partial(cut_tokens, pattern=pattern)
+    if languages and options.language == "auto" and needs_language(options):
+        cleaner = replace(cleaner, emoji_language=languages[0])
+    clean = cleaner.clean
+    return lambda texts: cut_tokens(clean(texts), pattern)
+
+
+def _is_whole(entry: str, emoji: bool) -> bool:
+    """Tell whether an entry begins and ends as words do: of a+ and :d a tokenizer would leave a and d."""
+    ends = [unicodedata.category(c)[0] for c in entry.strip()[:1] + entry.strip()[-1:]]
+    return bool(ends) and all(kind in "LMN" or (emoji and kind in "SC") for kind in ends)
+
+
+def _terms(raw: str, *, normalize: Callable[[str], tuple[str, ...]]) -> tuple[str, ...]:
+    """Return the terms of a raw token; marks, and tags that break a text, are one mark."""
+    if _BREAK.match(raw):
+        return (MARK,)
+    return normalize(raw) or ((MARK,) if _MARKS.fullmatch(raw) else ())
+
+
+# ---------------------------------------------------------------- classes
+
+
+@dataclass(frozen=True, slots=True)
+class SentimentClasses:
+    """Names of what is predicted; neutral None where there are two."""
+
+    negative: str
+    neutral: str | None
+    positive: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names in order."""
+        return tuple(n for n in (self.negative, self.neutral, self.positive) if n is not None)
+
+
+DEFAULT_CLASSES = SentimentClasses("negative", "neutral", "positive")
+_FAMILIES = (  # negative, neutral, positive
+    ("negative", "neutral", "positive"),
+    ("neg", "neu", "pos"),
+    ("negativ", "neutral", "positiv"),
+    ("-1", "0", "1"),
+    ("n", "o", "p"),
+    ("bad", "neutral", "good"),
+    ("0", None, "1"),
+    ("false", None, "true"),
+)
+
+
+def parse_classes(text: str) -> SentimentClasses:
+    """Return the classes of "negative,positive" or "negative,neutral,positive". Raises UsageError for another number."""
+    names = [part.strip() for part in text.split(",")]
+    if len(names) not in (2, 3) or not all(names) or len(set(names)) < len(names):
+        raise UsageError(
+            f"--classes {text}: two or three different names were needed, from negative to positive, such as neg,pos or 1,2,3"
+        )
+    return SentimentClasses(names[0], names[1] if len(names) == 3 else None, names[-1])
+
+
+def recognise_classes(labels: Iterable[str]) -> SentimentClasses | None:
+    """Return the sentiment classes that labels are (neg and pos, Negative … Positive, 0 and 1, -1 … 1), None if they are not.
+
+    Two classes when no label is the neutral one. The names are those of the labels; of a class without one, as the others.
+    """
+    given = {label.strip().casefold(): label for label in labels}
+    for negative, neutral, positive in _FAMILIES:
+        if given and set(given) <= {negative, neutral, positive} and set(given) != {neutral}:
+            middle = given[neutral] if neutral is not None and neutral in given else None
+            return SentimentClasses(given.get(negative, negative), middle, given.get(positive, positive))
+    return None
+
+
+def predict_classes(
+    scores: FloatArray, classes: SentimentClasses, *, neutral: float = 0.0, zero: str = "positive", closed: bool = False
+) -> IntArray:
+    """Return the place in classes.names of each score (D,) int32.
+
+    Three classes: positive above `neutral`, negative below its negative, neutral between, the bounds included; with `closed`
+    the bounds are positive and negative. Two classes: the sign decides, and 0 goes where `zero` says.
+
+    Raises:
+        UsageError: neutral is negative, or zero is neither "positive" nor "negative".
+    """
+    if neutral < 0:
+        raise UsageError(
+            f"--neutral {neutral:g}: scores up to it are neutral on either side of 0; a number from 0 on was needed"
+        )
+    if zero not in ("positive", "negative"):
+        raise UsageError(f"--zero {zero}: positive or negative")
+    if classes.neutral is None:
+        return np.where((scores > 0) | ((scores == 0) & (zero == "positive")), 1, 0).astype(np.int32)
+    up, down = (scores >= neutral, scores <= -neutral) if closed and neutral else (scores > neutral, scores < -neutral)
+    return np.where(up, 2, np.where(down, 0, 1)).astype(np.int32)

@@ -1,0 +1,265 @@
+"""Sentiment lexica of the user: tables and lists in the formats they are passed around in, and the opinion lexicon of NLTK."""
+
+from __future__ import annotations
+
+import csv
+import math
+import os
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nlpkit.classify.lexicon import Lexicon
+from nlpkit.errors import InputError, MissingError, UsageError, missing_column
+from nlpkit.io.plain_tables import read_rows, table_format, text_of
+from nlpkit.io.sources import missing_path
+from nlpkit.io.wordlists import numbered_lines
+
+ROLES = ("word", "weight", "kind")
+_NAMES = {  # what columns are called, lower case
+    "word": ("word", "term", "token", "lemma", "entry", "wort"),
+    "weight": ("weight", "score", "valence", "polarity", "value", "sentiment", "label", "factor", "gewicht", "wert"),
+    "kind": ("kind",),
+}
+_SIGNS = {
+    **dict.fromkeys(("positive", "pos", "positiv", "+"), 1.0),
+    **dict.fromkeys(("negative", "neg", "negativ", "-", "−"), -1.0),
+    **dict.fromkeys(("neutral", "neu"), 0.0),
+}
+_SENTIMENT = frozenset(("", "sentiment", "word", "opinion", "positive", "negative"))
+_NEGATES = frozenset(("negation", "negator", "negations"))
+_SCALES = frozenset(("intensifier", "amplifier", "booster", "diminisher", "downtoner", "dampener"))
+_SENTIWS = re.compile(r"(?P<word>[^|\t]+)\|(?P<tag>[A-Z]+)$")
+_LIU = ("positive-words.txt", "negative-words.txt")
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A line of a lexicon: where it is, the word, and weight and kind as they are written ("" for none)."""
+
+    place: str
+    word: str
+    weight: str
+    kind: str
+
+
+def read_lexicon(paths: Sequence[Path], columns: Mapping[str, str] | None = None) -> Lexicon:
+    """Return the lexicon of one file with weights, or of two lists of words, the positive ones first.
+
+        word TAB weight …                      AFINN, VADER: no header, what follows the weight is passed over
+        Wort|NN TAB weight TAB form,form       SentiWS: the forms have the weight of their word
+        a table with a header, Parquet, JSONL  columns word, weight and perhaps kind, see `columns`
+        two files, a word a line               weights 1 and -1; a name with "neg" in it is the negative one
+
+    Lines that begin with ; or # are comments. A weight is a number, or positive, pos, negative, neg, neutral. kind: negation
+    (the word negates), intensifier (its weight is the factor by which it scales the next word), else a sentiment word.
+
+    Args:
+        paths: one file or two.
+        columns: role (word, weight, kind) → name of the column, for those not recognised by their names.
+
+    Raises:
+        UsageError: more than two files.
+        InputError: a file cannot be read, has no words, or a weight is none; the message names the line.
+        ColumnError: a column is not there.
+    """
+    if not 1 <= len(paths) <= 2:
+        raise UsageError(f"--lexicon takes one file, or two lists (positive,negative), got {len(paths)}")
+    for path in paths:
+        if not path.exists():
+            raise InputError(missing_path(path))
+    if len(paths) == 2:
+        paths = _in_order(paths)
+    negations: list[str] = []
+    intensifiers: dict[str, float] = {}
+    words: list[str] = []
+    weights: list[float] = []
+    for path, sign in zip(paths, ("1", "-1"), strict=False):
+        before = len(words)
+        for row in _rows(path, columns or {}):
+            if not row.word:
+                continue
+            if row.kind in _NEGATES:
+                negations.append(row.word)
+            elif row.kind in _SCALES:
+                intensifiers[row.word] = _factor(row)
+            elif row.kind not in _SENTIMENT:
+                raise InputError(
+                    f"{row.place}: kind '{row.kind}' of '{row.word}' is not known; there are negation, intensifier, and nothing "
+                    "for a word with sentiment"
+                )
+            else:
+                words.append(row.word)
+                weights.append(_weight(row, sign if len(paths) == 2 else None))
+        if len(words) == before:
+            raise InputError(f"{path}: has no word with a weight; a word and its weight on a line were needed")
+    name = ",".join(str(path) for path in paths)
+    return Lexicon(name, tuple(words), tuple(weights), tuple(negations), tuple(intensifiers.items()))
+
+
+def read_negations(path: Path) -> tuple[str, ...]:
+    """Return the words of a list, one a line, without comments. Raises InputError when it cannot be read or has none."""
+    if not path.exists():
+        raise InputError(missing_path(path))
+    words = tuple(dict.fromkeys(line for _, line in _lines(path)))
+    if not words:
+        raise InputError(f"{path}: has no words; a negation on each line was needed")
+    return words
+
+
+def opinion_lexicon() -> Lexicon:
+    """Return the opinion lexicon of Hu & Liu (2004) from NLTK's data. Raises MissingError when it is not there."""
+    for folder in _nltk_folders():
+        paths = [folder / "corpora" / "opinion_lexicon" / name for name in _LIU]
+        if all(path.is_file() for path in paths):
+            return read_lexicon(paths)
+    raise MissingError(
+        "the opinion lexicon of Hu & Liu is not among NLTK's data (searched: NLTK_DATA, ~/nltk_data, the environment of Python and "
+        "/usr): python -m nltk.downloader opinion_lexicon, or give its two lists: --lexicon positive-words.txt,negative-words.txt"
+    )
+
+
+def _nltk_folders() -> Iterator[Path]:
+    """Yield the folders where NLTK looks for its data."""
+    for given in os.environ.get("NLTK_DATA", "").split(os.pathsep):
+        if given:
+            yield Path(given)
+    yield Path.home() / "nltk_data"
+    for below in ("nltk_data", "share/nltk_data", "lib/nltk_data"):
+        yield Path(sys.prefix) / below
+    for system in ("/usr/share", "/usr/local/share", "/usr/lib", "/usr/local/lib"):
+        yield Path(system) / "nltk_data"
+
+
+def _in_order(paths: Sequence[Path]) -> Sequence[Path]:
+    """Return two lists, the positive one first: as their names say, else as they were given."""
+    first, second = (path.name.lower() for path in paths)
+    turned = "neg" in first and "neg" not in second
+    return paths[::-1] if turned else paths
+
+
+def _rows(path: Path, columns: Mapping[str, str]) -> Iterator[_Row]:
+    """Yield the lines of a lexicon in any format."""
+    if table_format(path) in ("parquet", "jsonl", "json"):
+        table = read_rows(path, hint=columns.get("word", "word"))
+        yield from _of_columns(str(path), table.columns, table.places, columns)
+        return
+    lines = list(_lines(path))
+    if not lines:
+        return
+    delimiter = _delimiter([line for _, line in lines[:100]])
+    if delimiter is None:
+        if columns:
+            raise missing_column(str(path), columns.get("word", "word"), [lines[0][1]], "--lexicon-cols")
+        yield from (_Row(f"{path}:{number}", line, "", "") for number, line in lines)
+        return
+    texts = [line for _, line in lines]
+    parsed = (line.split("\t") for line in texts) if delimiter == "\t" else csv.reader(texts, delimiter=delimiter)
+    cells = [(f"{path}:{number}", row) for (number, _), row in zip(lines, parsed, strict=True)]
+    head = [cell.strip() for cell in cells[0][1]]
+    if not columns and len(head) > 1 and _is_weight(head[1]):
+        for place, row in cells:
+            yield from _headless(place, row)
+        return
+    rows = [row + [""] * (len(head) - len(row)) for _, row in cells[1:]]
+    table_columns = {name: [row[i] for row in rows] for i, name in enumerate(head)}
+    yield from _of_columns(str(path), table_columns, [place for place, _ in cells[1:]], columns)
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the lines that hold something and are no comments, with their numbers."""
+    for number, line in numbered_lines(path):
+        text = line.rstrip("\r\n")
+        if text.strip() and not text.startswith(";") and not re.match(r"#(\s|$)", text):
+            yield number, text if "\t" in text else text.strip()
+
+
+def _delimiter(lines: Sequence[str]) -> str | None:
+    """Return what stands between the columns of lines: the first of TAB ; , that is in all of them but one or two, None."""
+    for mark in ("\t", ";", ","):
+        if sum(mark in line for line in lines) >= max(1, 0.9 * len(lines)):
+            return mark
+    return None
+
+
+def _headless(place: str, row: Sequence[str]) -> Iterator[_Row]:
+    """Yield the words of a line without a header: word, weight, and perhaps the forms of SentiWS."""
+    word, weight = row[0].strip(), row[1].strip() if len(row) > 1 else ""
+    found = _SENTIWS.match(word)
+    if found is None:
+        yield _Row(place, word, weight, "")
+        return
+    forms = row[2].split(",") if len(row) > 2 else []
+    for form in dict.fromkeys([found["word"].strip(), *(form.strip() for form in forms)]):
+        yield _Row(place, form, weight, "")
+
+
+def _of_columns(
+    path: str, table: Mapping[str, Sequence[Any]], places: Sequence[str], columns: Mapping[str, str]
+) -> Iterator[_Row]:
+    names = {role: _column(path, role, table, columns) for role in ROLES}
+    empty = [""] * len(places)
+    word, weight, kind = (table[name] if name is not None else empty for name in names.values())
+    for place, w, x, k in zip(places, word, weight, kind, strict=True):
+        yield _Row(place, text_of(w), text_of(x), text_of(k).lower())
+
+
+def _column(path: str, role: str, table: Mapping[str, Sequence[Any]], columns: Mapping[str, str]) -> str | None:
+    """Return the column of a role: the one named, else one whose name tells; None for a kind that is not there."""
+    if role in columns:
+        if columns[role] not in table:
+            raise missing_column(path, columns[role], table, "--lexicon-cols")
+        return columns[role]
+    lower = {name.strip().lower(): name for name in reversed(list(table)) if name not in columns.values()}
+    known = next((lower[name] for name in _NAMES[role] if name in lower), None)
+    if known is None and role != "kind":
+        raise missing_column(path, role, table, f"--lexicon-cols {role}=…")
+    return known
+
+
+def _is_weight(text: str) -> bool:
+    return text.strip().lower() in _SIGNS or _number(text) is not None
+
+
+def _number(text: str) -> float | None:
+    """Return a number, also with a decimal comma, None when it is none."""
+    plain = text.strip().replace("−", "-")
+    if "," in plain and "." not in plain:
+        plain = plain.replace(",", ".")
+    try:
+        value = float(plain)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
+
+
+def _weight(row: _Row, sign: str | None) -> float:
+    if not row.weight and sign is not None:
+        return float(sign)
+    if row.weight.lower() in _SIGNS:
+        return _SIGNS[row.weight.lower()]
+    value = _number(row.weight)
+    if value is None:
+        if not row.weight:
+            raise InputError(
+                f"{row.place}: '{row.word}' has no weight; a word and its weight on a line were needed, or two lists: "
+                "--lexicon positive.txt,negative.txt"
+            )
+        raise InputError(
+            f"{row.place}: weight '{row.weight}' of '{row.word}' is no number, nor positive, negative or neutral; "
+            "name the column with --lexicon-cols weight=…"
+        )
+    return value
+
+
+def _factor(row: _Row) -> float:
+    value = _number(row.weight)
+    if value is None or value <= 0:
+        raise InputError(
+            f"{row.place}: factor '{row.weight}' of the intensifier '{row.word}': a number above 0 was needed, "
+            "such as 1.5 for very and 0.5 for slightly"
+        )
+    return value
