@@ -1,0 +1,234 @@
+"""What a fitted classifier is, and the one that most are: a weight per term and class, summed over a document."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, TypeAlias, get_args, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from threadpoolctl import threadpool_limits
+
+from nlpkit.errors import InputError, SchemaError
+from nlpkit.types import CsrMatrix, FloatArray
+
+Link: TypeAlias = Literal["softmax", "sigmoid", "margin"]
+Features: TypeAlias = Any  # CsrMatrix (D, V) of float64 or counts, or an array (D, E)
+Array: TypeAlias = npt.NDArray[Any]
+
+BLOCK_ROWS = 8192  # rows of dense features that are float64 at a time
+
+
+@runtime_checkable
+class Model(Protocol):
+    """A fitted classifier: scores, probabilities, and itself as plain values and arrays.
+
+    kind: its name in `fit.KINDS`; n_classes: J; multi_label: a document may have several labels, or none; link: what the scores
+    are: "softmax": log-probabilities up to a constant of the document, "sigmoid": log-odds of each label, "margin": neither.
+    converged: False where the fit stopped at its most iterations.
+    """
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def n_classes(self) -> int: ...
+    @property
+    def multi_label(self) -> bool: ...
+    @property
+    def link(self) -> Link: ...
+    @property
+    def converged(self) -> bool: ...
+
+    def decision(self, X: Features) -> FloatArray:
+        """Return scores (D, J): the prediction is the argmax, the lower class on ties; multi-label: where above 0."""
+        ...
+
+    def probabilities(self, X: Features) -> FloatArray | None:
+        """Return (D, J) in [0, 1], rows summing to 1 unless multi-label; None where the model has none."""
+        ...
+
+    def config(self) -> dict[str, Any]:
+        """Return plain values that with `arrays` make the model again."""
+        ...
+
+    def arrays(self) -> dict[str, Array]:
+        """Return 1-D and 2-D arrays; those by feature have the features on their first axis."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class LinearModel:
+    """Scores x·coef + intercept: the maximum of a sum of weights (lecture L1899).
+
+    coef: (V, J) float64; intercept: (J,) float64.
+    presence: x is 1 where a feature is above 0, else 0 (Bernoulli Naive Bayes).
+    unit_rows: x is scaled to length 1 first, where it is not 0 (nearest centroid).
+    """
+
+    kind: str
+    coef: FloatArray
+    intercept: FloatArray
+    link: Link
+    presence: bool = False
+    unit_rows: bool = False
+    multi_label: bool = False
+    converged: bool = True
+
+    @property
+    def n_classes(self) -> int:
+        """J."""
+        return len(self.intercept)
+
+    def decision(self, X: Features) -> FloatArray:
+        """Return x·coef + intercept, (D, J) float64.
+
+        Raises:
+            InputError: X has another number of features than the model, or values that are not finite.
+        """
+        features = checked_features(X, len(self.coef))
+        scores = _product(features, self.coef, presence=self.presence)
+        if self.unit_rows:
+            scores /= row_lengths(features)[:, None]
+        scores += self.intercept
+        return scores
+
+    def probabilities(self, X: Features) -> FloatArray | None:
+        """Return the softmax of a row's scores, the sigmoid of each score, or None for margins, (D, J) float64."""
+        return by_link(self.decision(X), self.link) if self.link != "margin" else None
+
+    def config(self) -> dict[str, Any]:
+        """Return kind, n_features, n_classes, link and the flags."""
+        return {
+            "kind": self.kind,
+            "n_features": len(self.coef),
+            "n_classes": self.n_classes,
+            "link": self.link,
+            "presence": self.presence,
+            "unit_rows": self.unit_rows,
+            "multi_label": self.multi_label,
+            "converged": self.converged,
+        }
+
+    def arrays(self) -> dict[str, Array]:
+        """Return coef (V, J) and intercept (J,)."""
+        return {"coef": self.coef, "intercept": self.intercept}
+
+
+def two_sided(kind: str, weights: FloatArray, intercept: float, link: Link, *, converged: bool = True) -> LinearModel:
+    """Return a model of two classes from the weights (V,) of the second against the first: -w/2 and +w/2.
+
+    The softmax of both is the sigmoid of x·w + intercept.
+    """
+    sides = np.array([-0.5, 0.5])
+    return LinearModel(kind, weights[:, None] * sides, intercept * sides, link, converged=converged)
+
+
+def model_from(config: Mapping[str, Any], arrays: Mapping[str, Array]) -> Model:
+    """Return the model whose `config` and `arrays` these are; its scores are equal to the bit.
+
+    Raises:
+        SchemaError: a kind that this nlpkit does not know, or arrays or values that are missing or do not fit.
+    """
+    kind = config.get("kind")
+    try:
+        if kind == "knn":
+            from nlpkit.classify.neighbours import NeighboursModel
+
+            return NeighboursModel.restored(config, arrays)
+        if kind == "mlp":
+            from nlpkit.classify.mlp import MlpModel
+
+            return MlpModel.restored(config, arrays)
+        if kind in LINEAR_KINDS:
+            return _linear(config, arrays)
+    except KeyError as missing:
+        raise SchemaError(f"a model of kind {kind} needs {missing}, which is not there; fit it again") from None
+    raise SchemaError(f"no model is of kind {kind!r} (known: {', '.join((*LINEAR_KINDS, 'knn', 'mlp'))})")
+
+
+LINEAR_KINDS = ("nb", "bernoulli-nb", "complement-nb", "logreg", "svm", "centroid")
+
+
+def _linear(config: Mapping[str, Any], arrays: Mapping[str, Array]) -> LinearModel:
+    coef = np.ascontiguousarray(arrays["coef"], np.float64)
+    intercept = np.ascontiguousarray(arrays["intercept"], np.float64)
+    link = config["link"]
+    if coef.shape != (config["n_features"], config["n_classes"]) or intercept.shape != coef.shape[1:]:
+        raise SchemaError(
+            f"a model of {config['n_features']} features and {config['n_classes']} classes needs coef and intercept of that "
+            f"shape, got {coef.shape} and {intercept.shape}"
+        )
+    if link not in get_args(Link):
+        raise SchemaError(f"no link of scores is called {link!r} (known: {', '.join(get_args(Link))})")
+    flags = ("presence", "unit_rows", "multi_label", "converged")
+    return LinearModel(config["kind"], coef, intercept, link, *(bool(config[name]) for name in flags))
+
+
+def by_link(scores: FloatArray, link: Link) -> FloatArray:
+    """Return the softmax of each row of scores (D, J) for "softmax", else the sigmoid of each score."""
+    return softmax(scores) if link == "softmax" else sigmoid(scores)
+
+
+def softmax(scores: FloatArray) -> FloatArray:
+    """Return exp(s_j) / Σ exp(s_i) of each row of (D, J); no overflow."""
+    p = np.exp(scores - scores.max(axis=1, keepdims=True))
+    p /= p.sum(axis=1, keepdims=True)
+    return p
+
+
+def sigmoid(scores: FloatArray) -> FloatArray:
+    """Return 1 / (1 + exp(-s)); no overflow."""
+    small = np.exp(-np.abs(scores))
+    return np.where(scores >= 0, 1.0, small) / (1.0 + small)
+
+
+def checked_features(X: Features, n_features: int | None = None) -> Features:
+    """Return X as a CSR array or an array (D, V).
+
+    Raises:
+        InputError: X has no two axes, other than n_features columns, or values that are not finite.
+    """
+    features = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X)
+    if features.ndim != 2:
+        raise InputError(f"features are a matrix of documents and features, got {features.ndim} axes")
+    if n_features is not None and features.shape[1] != n_features:
+        raise InputError(
+            f"the model has {n_features} features and the documents {features.shape[1]}; make them with the same vocabulary or encoder"
+        )
+    values = features.data if sparse.issparse(features) else features
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        raise InputError("features must be finite numbers, got NaN or infinity; leave such documents out")
+    return features
+
+
+def present(X: Features) -> Features:
+    """Return 1.0 where a feature is above 0, else 0.0, in the shape of X."""
+    if not sparse.issparse(X):
+        return (X > 0).astype(np.float64)
+    rows: CsrMatrix = sparse.csr_array(X)
+    return sparse.csr_array(((rows.data > 0).astype(np.float64), rows.indices, rows.indptr), shape=rows.shape)
+
+
+def row_lengths(X: Features) -> FloatArray:
+    """Return the Euclidean length (D,) of each row, 1 where it is 0."""
+    if sparse.issparse(X):
+        rows = sparse.csr_array(X)
+        squares = rows.data.astype(np.float64) ** 2
+        sums = np.bincount(np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr)), squares, rows.shape[0])
+    else:
+        sums = np.einsum("ij,ij->i", X, X, dtype=np.float64)
+    lengths: FloatArray = np.sqrt(sums)
+    return np.where(lengths > 0, lengths, 1.0)
+
+
+def _product(X: Features, coef: FloatArray, *, presence: bool) -> FloatArray:
+    if sparse.issparse(X):
+        return np.asarray((present(X) if presence else X) @ coef, np.float64)
+    scores = np.empty((X.shape[0], coef.shape[1]))
+    with threadpool_limits(1, user_api="blas"):
+        for start in range(0, len(X), BLOCK_ROWS):
+            rows = X[start : start + BLOCK_ROWS]
+            np.matmul(present(rows) if presence else rows.astype(np.float64), coef, out=scores[start : start + len(rows)])
+    return scores
