@@ -78,7 +78,8 @@ def hand_features(texts: pa.Array) -> FloatArray:
     if len(texts):
         classes, lower = _tables()
         words = np.empty(int(np.diff(offsets).max()) + 1, np.uint64)
-        kernel.count_characters(data, offsets, classes, lower, _HEADS, words, counts)
+        with np.errstate(over="ignore"):  # the hash wraps around, which NumPy tells of where kernels are not compiled
+            kernel.count_characters(data, offsets, classes, lower, _HEADS, words, counts)
     column = dict(zip(kernel.COLUMNS, counts.T.astype(np.float64), strict=True))
     features = {
         "characters": np.log1p(column["characters"]),

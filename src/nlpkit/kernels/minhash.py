@@ -21,7 +21,6 @@ SIX, TAIL, LEAD2, LEAD3, LEAD4 = (
     np.uint64(0x07),
 )  # UTF-8
 START, PRIME, FINAL = np.uint64(0x811C9DC5), np.uint64(0x01000193), np.uint64(0x9E3779B1)
-BASIS64, PRIME64, ODD64 = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3), np.uint64(0x9E3779B97F4A7C15)
 SEPARATOR, LETTER, WORD = 0, 1, 2  # what a character is: between words, in a word, a word by itself
 EMPTY = -1
 
@@ -268,20 +267,20 @@ def link_keys(heads, nexts, known, n):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(nogil=True, cache=True)
-def set_keys(offsets, hashes, keys):  # type: ignore[no-untyped-def]
-    """Fill keys (D, 2) uint64 with 128 bits that stand for each set, (0, 0) for an empty one: two FNV-1a hashes, finished."""
+def set_keys(offsets, hashes, multipliers, keys):  # type: ignore[no-untyped-def]
+    """Fill keys (D, 2) uint64 with 128 bits that stand for each set, (0, 0) for an empty one; multipliers (4,) as of `mix`."""
     for d in range(len(offsets) - 1):
-        keys[d, 0] = keys[d, 1] = 0
+        keys[d] = 0
         if offsets[d] == offsets[d + 1]:
             continue
-        first, second = BASIS64, ~BASIS64
-        for i in range(offsets[d], offsets[d + 1]):
-            x = np.uint64(hashes[i])
-            first = (first ^ x) * PRIME64
-            second = (second ^ (x * ODD64)) * PRIME64
-            second ^= second >> HALF
-        keys[d, 0] = (first ^ (first >> HALF)) * ODD64 | np.uint64(1)  # never (0, 0)
-        keys[d, 1] = (second ^ (second >> HALF)) * ODD64
+        for k in range(2):
+            first, second = START, START
+            for i in range(offsets[d], offsets[d + 1]):
+                x = np.uint64(hashes[i])
+                first = mix(first ^ x, multipliers[2 * k])
+                second = mix(second ^ x, multipliers[2 * k + 1])
+            keys[d, k] = (first << HALF) | second
+        keys[d, 0] |= np.uint64(1)  # never (0, 0)
 
 
 @numba.njit(nogil=True, cache=True)

@@ -91,6 +91,7 @@ def _different_sets(texts: pa.Array | pa.ChunkedArray) -> tuple[IntArray, LongAr
     heads, nexts = np.full(1 << max(10, D.bit_length()), EMPTY, np.int32), np.zeros(D, np.int32)
     known = np.zeros((D, 2), np.uint64)
     sets = np.empty(D, np.int32)
+    _, multipliers = hash_functions(4)
     sizes: list[LongArray] = []
     pieces: list[npt.NDArray[np.uint32]] = []
     n = 0
@@ -98,7 +99,7 @@ def _different_sets(texts: pa.Array | pa.ChunkedArray) -> tuple[IntArray, LongAr
         batch = texts.slice(start, _BATCH)
         offsets, hashes = shingles_of(batch.combine_chunks() if isinstance(batch, pa.ChunkedArray) else batch)
         keys = np.empty((len(batch), 2), np.uint64)
-        set_keys(offsets, hashes, keys)
+        set_keys(offsets, hashes, multipliers, keys)
         found = sets[start : start + len(batch)]
         first = n
         n = first_equals(keys, heads, nexts, known, n, found)
