@@ -202,7 +202,10 @@ def count_characters(data: Any, offsets: Any, classes: Any, lower: Any, heads: A
                     if flags & UPPER:
                         uppers += 1
                         row[UPPERS] += 1
-                row[DIGITS] += (flags & DIGIT) != 0
+                if flags & BEGINS:  # most characters: no mark, no picture
+                    row[DIGITS] += (flags & DIGIT) != 0
+                    stopped, picture, joined, region, before = False, False, False, False, flags
+                    continue
             if flags & FULL_STOP:
                 if row[WORDS] > last_words:
                     row[SENTENCES] += 1
