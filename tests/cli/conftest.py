@@ -37,6 +37,7 @@ COMMANDS = (
     "sbert-embed",
     "tfidf",
     "ctfidf",
+    "classify",
     "evaluate",
     "stats",
     "kwic",

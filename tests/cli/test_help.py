@@ -71,6 +71,7 @@ def folder(tmp_path: Path) -> Path:
         pytest.param("sbert-embed", marks=needs_minilm),
         pytest.param("tfidf"),
         pytest.param("ctfidf"),
+        pytest.param("classify"),
         pytest.param("evaluate"),
         pytest.param("stats"),
         pytest.param("kwic"),

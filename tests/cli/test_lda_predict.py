@@ -211,17 +211,25 @@ def test_new_text_is_cut_as_that_of_the_fit(corpus: Path, tmp_path: Path) -> Non
     ("options", "says"),
     [
         (["--phrases", "npmi:0.1"], "were made with --phrases of nlpkit preprocess"),
-        (["--html"], "were made with its cleaning of nlpkit preprocess"),
-        (["--keep", "number"], "were made with --keep of nlpkit preprocess"),
+        (["--replace", "rules.txt"], "were made with --replace of nlpkit preprocess"),
     ],
 )
 def test_what_takes_preprocess_again(options: list[str], says: str, corpus: Path, lda: Path) -> None:
+    Path("rules.txt").write_text("moon\tsatellite\n", encoding="utf-8")
     run_cli("preprocess", corpus, *options, "-q", "-o", "docs.parquet")
     run_cli("lda-gibbs", "docs.parquet", "--k", "4", "--sweeps", "5", "-q", "-o", "run")
     error = run_cli("lda-gibbs", corpus, "--model", "run", "-o", "p.parquet", code=3).error()
     assert says in error
     assert "give the new documents a column 'tokens' made in the same way" in error
     run_cli("lda-gibbs", "docs.parquet", "--model", "run", "-q", "-o", "p.parquet")
+
+
+def test_cleaning_and_kinds_are_made_again(corpus: Path, tmp_path: Path) -> None:
+    run_cli("preprocess", corpus, "--html", "--keep", "number", "--min-df", "1", "-q", "-o", "docs.parquet")
+    run_cli("lda-gibbs", "docs.parquet", "--k", "4", "--sweeps", "20", "-q", "-o", "run")
+    write_jsonl(tmp_path / "new.jsonl", [{"text": "<b>moon</b> &amp; river"}, {"text": "moon 4711"}])
+    found = run_cli("lda-gibbs", "new.jsonl", "--model", "run", "--json", "-q", "-o", "p.parquet").json()
+    assert (found["tokens"], found["unknown_tokens"]) == (4, 1)  # the number is a token, and no tag is
 
 
 def test_stems_are_made_again(corpus: Path, tmp_path: Path) -> None:

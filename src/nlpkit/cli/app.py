@@ -140,6 +140,7 @@ def _register() -> None:
     # imported here, not above: the commands import `app` never, and stay importable one by one in tests
     from nlpkit.cli import (
         bertopic,
+        classify,
         ctfidf,
         evaluate,
         info,
@@ -153,7 +154,7 @@ def _register() -> None:
     )
 
     for module in (
-        bertopic, lda_gibbs, preprocess, sbert_embed, tfidf, ctfidf, evaluate, stats, kwic, similar_words, info,
+        bertopic, lda_gibbs, preprocess, sbert_embed, tfidf, ctfidf, classify, evaluate, stats, kwic, similar_words, info,
     ):  # fmt: skip
         module.register(app)
 

@@ -7,20 +7,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
 
 from nlpkit.cli import console
 from nlpkit.cli.bertopic import TopicFlags
 from nlpkit.cli.options import OutputFlags, ReadFlags, RunFlags
-from nlpkit.cli.pipeline import embedded_by, has_text, no_documents, steps, warn_dropped
+from nlpkit.cli.pipeline import has_text, no_documents, steps, warn_dropped
 from nlpkit.cli.preprocess import dry_run
-from nlpkit.cli.sbert_embed import EncoderFlags, encoder_parameters
-from nlpkit.errors import ColumnError, InputError, MissingError
+from nlpkit.cli.run_embeddings import RunEmbeddings
+from nlpkit.cli.sbert_embed import EncoderFlags
 from nlpkit.io.artifacts import document_sink, footer_block, write_dropped
 from nlpkit.io.atomic import check_target
 from nlpkit.io.corpora import open_documents
-from nlpkit.io.documents import add_column, embedding_matrix
+from nlpkit.io.documents import add_column
 from nlpkit.io.runs import Run, open_run
 from nlpkit.io.spool import spool_beside
 from nlpkit.io.topic_tables import TOPIC_COLUMNS, read_training, text_hash, topic_columns, with_topic_columns
@@ -28,7 +27,6 @@ from nlpkit.topics.predict import predict_topics
 
 if TYPE_CHECKING:
     from nlpkit.io.corpora import DocumentStream
-    from nlpkit.types import Float32Array
 
 
 def predict(
@@ -73,7 +71,7 @@ def _predict(
         if name in stream.schema.names:
             console.warn(f"the column '{name}' of the input is replaced")
     training = read_training(trained)
-    source = _Embeddings(config, encoder, run.n_threads(), stream)
+    source = RunEmbeddings(config, encoder, run.n_threads(), stream)
     counts = {"documents": 0, "known": 0, "unassigned": 0}
     schema = with_topic_columns(stream.schema)
 
@@ -133,65 +131,3 @@ def _predict(
         console.note(f"wrote {target}; next: nlpkit ctfidf {target} --by topic")
         if run.json:
             console.emit_json({"output": target, **counts, "rule_agreement": config["rule_agreement"]})
-
-
-class _Embeddings:
-    """Embeddings of batches by the model of the run: their own column when it was made by it, else encoded now."""
-
-    def __init__(self, config: dict[str, Any], flags: EncoderFlags, threads: int, stream: DocumentStream) -> None:
-        self.config, self.flags, self.threads = config, flags, threads
-        self.made: dict[str, Any] | None = None
-        if "embedding" in stream.schema.names:
-            self.made = embedded_by(stream)
-            if self.made is None and config["encoder"] is not None:
-                console.warn(
-                    "the column 'embedding' does not say which model made it; "
-                    f"its vectors must be those of {config['encoder']['encoder']}"
-                )
-        self.encoder: Any = None
-
-    def of(self, batch: pa.RecordBatch) -> Float32Array:
-        if "embedding" in batch.schema.names:
-            vectors = embedding_matrix(pa.chunked_array([batch.column("embedding")]))
-            self._check(vectors.shape[1], self.made)
-            return vectors
-        if self.encoder is None:
-            self._load()
-        vectors, _ = self.encoder.encode([t or "" for t in batch.column("text").to_pylist()])
-        return np.asarray(vectors, np.float32)
-
-    def _load(self) -> None:
-        wanted = self.config["encoder"]
-        if wanted is None:
-            raise InputError(
-                "this run was fitted on a column 'embedding' that did not say which model made it; "
-                "give the new documents an 'embedding' column made in the same way"
-            )
-        from nlpkit.embed.encoder import load_encoder
-
-        self.encoder = load_encoder(
-            wanted["encoder"],
-            device=self.flags.device,
-            precision=self.flags.precision,
-            max_tokens=wanted["max_tokens"],
-            threads=self.threads,
-            offline=self.flags.offline,
-        )
-        if encoder_parameters(self.encoder)["fingerprint"] != wanted["fingerprint"]:
-            raise MissingError(
-                f"the weights of {wanted['encoder']} here are not those the run was fitted with "
-                f"(sha256 {self.encoder.fingerprint[:12]}… against {wanted['fingerprint'][:12]}…); fit again"
-            )
-
-    def _check(self, dim: int, made: dict[str, Any] | None) -> None:
-        wanted = self.config["encoder"]
-        if dim != self.config["dim"]:
-            raise ColumnError(
-                f"column 'embedding' has {dim} dimensions, the run was fitted on {self.config['dim']}; "
-                "embed with the same model, or leave the column out"
-            )
-        if wanted and made and wanted["fingerprint"] != made["fingerprint"]:
-            raise ColumnError(
-                f"column 'embedding' was made by {made['encoder']}, the run by {wanted['encoder']}; "
-                "embed with the same model, or leave the column out"
-            )

@@ -12,7 +12,9 @@ from typing import Any
 from nlpkit.cli import console
 from nlpkit.cli.evaluate_flags import GateFlags
 from nlpkit.cli.evaluate_result import Evaluation
-from nlpkit.errors import InputError, UsageError
+from nlpkit.errors import InputError, QualityGateError, UsageError
+from nlpkit.io.atomic import atomic_file
+from nlpkit.io.score_files import junit
 from nlpkit.metrics.score import ALIASES, METRICS, Score, metric_of
 
 # what of a definition must be the same for two numbers to be the same score
@@ -280,3 +282,22 @@ def _read_baseline(path: Path) -> dict[str, dict[str, Any]]:
     except (KeyError, TypeError, ValueError):
         raise InputError(f"the baseline {path} has no scores of targets; {needed}") from None
     return found
+
+
+def write_junit(path: Path, gates: Sequence[Gate], *, suite: str) -> None:
+    """Write the gates as JUnit XML, a test case each."""
+    cases = [(g.target, f"{g.bound.metric} {g.bound.kind} {g.bound.value:g}", g.passed, g.line) for g in gates]
+    with atomic_file(path, force=True) as part:
+        part.write_text(junit(cases, suite=suite), encoding="utf-8")
+
+
+def tell(gates: Sequence[Gate]) -> None:
+    """Say what became of the gates, a line each. Raises QualityGateError when one failed."""
+    failed = [gate for gate in gates if not gate.passed]
+    for gate in gates:
+        if gate.passed:
+            console.note(f"gate passed: {gate.line}")
+    for gate in failed[:-1]:
+        console.error(f"gate failed: {gate.line}")
+    if failed:
+        raise QualityGateError(f"gate failed: {failed[-1].line}")

@@ -11,14 +11,13 @@ import pyarrow as pa
 
 from nlpkit import __version__
 from nlpkit.cli import console
-from nlpkit.cli.evaluate_gates import Bound, Gate, check_gates, read_bounds
+from nlpkit.cli.evaluate_gates import Bound, check_gates, read_bounds, tell, write_junit
 from nlpkit.cli.evaluate_result import Evaluation
 from nlpkit.cli.evaluate_show import show
 from nlpkit.cli.evaluate_targets import TableTarget, TopicTarget, open_targets
-from nlpkit.errors import QualityGateError, UsageError
+from nlpkit.errors import UsageError
 from nlpkit.io.artifacts import footer_block, write_table
 from nlpkit.io.atomic import atomic_file, check_target
-from nlpkit.io.score_files import junit
 from nlpkit.metrics.score import METRICS, Score, Uncertainty
 from nlpkit.plain import to_json
 
@@ -123,9 +122,7 @@ def _finish(
             f"wrote {output}" + (f"; later: nlpkit evaluate … --baseline {output}" if output.suffix == ".json" else "")
         )
     if flags.junit is not None:
-        cases = [(g.target, f"{g.bound.metric} {g.bound.kind} {g.bound.value:g}", g.passed, g.line) for g in gates]
-        with atomic_file(flags.junit, force=True) as part:
-            part.write_text(junit(cases, suite="nlpkit evaluate"), encoding="utf-8")
+        write_junit(flags.junit, gates, suite="nlpkit evaluate")
     try:
         if run.json:
             console.emit_json(result)
@@ -133,21 +130,9 @@ def _finish(
             show(found, gates, markdown=flags.markdown)
         sys.stdout.flush()
     except BrokenPipeError:
-        _tell(gates)  # whoever read the scores has seen enough of them, but the gates hold
+        tell(gates)  # whoever read the scores has seen enough of them, but the gates hold
         raise
-    _tell(gates)
-
-
-def _tell(gates: Sequence[Gate]) -> None:
-    """Say what became of the gates, a line each. Raises QualityGateError when one failed."""
-    failed = [gate for gate in gates if not gate.passed]
-    for gate in gates:
-        if gate.passed:
-            console.note(f"gate passed: {gate.line}")
-    for gate in failed[:-1]:
-        console.error(f"gate failed: {gate.line}")
-    if failed:
-        raise QualityGateError(f"gate failed: {failed[-1].line}")
+    tell(gates)
 
 
 def _write(path: Path, result: dict[str, Any], found: Evaluation, seed: int, *, force: bool) -> None:

@@ -100,7 +100,7 @@ def _scores(scores: Mapping[str, Score], title: str) -> Block:
     columns = ["metric", "score", *([head] if level else []), *(["median"] if medians else []), "definition"]
     rows = []
     for name, score in scores.items():
-        interval = [] if level is None else [_interval(score)]
+        interval = [] if level is None else [interval_of(score)]
         median = ["" if score.median is None else number(score.median)] if medians else []
         value = "–" if score.value is None else number(score.value)
         rows.append([name, value, *interval, *median, definition(score)])
@@ -117,7 +117,7 @@ def _side_by_side(targets: Sequence[TargetResult]) -> Block:
         for target in targets:
             score = target.scores.get(name)
             value = "–" if score is None or score.value is None else number(score.value)
-            cells.append(value if score is None or score.interval is None else f"{value} {_interval(score)}")
+            cells.append(value if score is None or score.interval is None else f"{value} {interval_of(score)}")
         rows.append([name + (" (lower is better)" if better[name] == "low" else ""), *cells])
     return Block("", columns, rows, [])
 
@@ -170,7 +170,8 @@ def _units(target: TargetResult) -> list[Block]:
     return [Block(title, columns, rows, [*scores])]
 
 
-def _interval(score: Score) -> str:
+def interval_of(score: Score) -> str:
+    """Return the interval of a score for a table, empty if there is none."""
     return "" if score.interval is None else f"[{number(score.interval.low)}, {number(score.interval.high)}]"
 
 

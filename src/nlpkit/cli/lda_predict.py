@@ -22,6 +22,7 @@ from nlpkit.io.documents import add_column
 from nlpkit.io.lda_tables import read_model
 from nlpkit.io.runs import Run, open_run
 from nlpkit.io.topic_tables import TOPIC_COLUMNS, topic_columns, with_topic_columns
+from nlpkit.text.clean import Cleaner
 from nlpkit.text.options import PreprocessOptions
 from nlpkit.topics.lda.infer import SWEEPS, infer_topics, words_of
 from nlpkit.topics.lda.model import LdaModel
@@ -34,9 +35,7 @@ _CARRIED = ("language", "tokenizer", "pattern", "segment", "lower", "min_length"
 _NEEDED_AS_THEN = {
     "phrases": "--phrases",
     "phrase_table": "--phrases",
-    "cleaner": "its cleaning",
     "spacy": "spaCy",
-    "keep": "--keep",
 }
 
 
@@ -93,14 +92,21 @@ def cut_as_then(info: Mapping[str, Any] | None, model: Path) -> PreprocessOption
     for name, option in _NEEDED_AS_THEN.items():
         if info.get(name):
             raise InputError(f"the tokens of the run {model} were made with {option} of nlpkit preprocess; {hint}")
+    cleaner = info.get("cleaner")
+    if cleaner and cleaner.get("replacements"):
+        raise InputError(f"the tokens of the run {model} were made with --replace of nlpkit preprocess; {hint}")
     given = {name: info[name] for name in _CARRIED if name in info}
     known = [code for code, *_ in info.get("languages") or [] if code != NO_LANGUAGE]
     if given.get("language") == "auto":
         given["language"] = known[0] if known else "none"
     if given.get("stop_words") == "auto":
         given["stop_words"] = ",".join(info.get("stop_word_languages") or []) or "none"
+    if cleaner:
+        language = given["language"] if given.get("language") not in (None, "none") else cleaner["emoji_language"]
+        given["cleaner"] = Cleaner(**{**cleaner, "emoji_language": language})
     return PreprocessOptions(
         **given,
+        keep=frozenset(info.get("keep") or ()),
         extra_stop_words=frozenset(info.get("extra_stop_words") or ()),
         stop_patterns=tuple(info.get("stop_patterns") or ()),
         ngrams=tuple(info.get("ngrams") or (1, 1)),

@@ -89,9 +89,16 @@ def _read_text(path: Path, split: Callable[[str], Sequence[str]]) -> PhraseTable
 
 
 def _read_parquet(path: Path) -> PhraseTable:
-    rows = read_table(path, [PHRASES], PHRASES_SCHEMA.names).to_pydict()
-    if len(set(rows["measure"])) > 1:
-        raise SchemaError(f"{path}: its scores are of several measures ({', '.join(sorted(set(rows['measure'])))})")
+    table = read_table(path, [PHRASES], PHRASES_SCHEMA.names)
+    measures = sorted(set(table.column("measure").to_pylist()))
+    if len(measures) > 1:
+        raise SchemaError(f"{path}: its scores are of several measures ({', '.join(measures)})")
+    return phrases_from(table)
+
+
+def phrases_from(table: pa.Table) -> PhraseTable:
+    """Return the phrases of a table that `phrases_table` made."""
+    rows = table.to_pydict()
     order = sorted(range(len(rows["level"])), key=lambda m: rows["level"][m])  # stable: levels ascend
     return PhraseTable(
         tuple(tuple(rows["parts"][m]) for m in order),

@@ -8,7 +8,7 @@ import resource
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -45,12 +45,16 @@ REPRESENTATIVE_CHARS = 300
 
 @dataclass(frozen=True, slots=True)
 class RunTables:
-    """The tables of a run, by file stem (documents, topics, topic_terms, doc_topics, vocab), and of model/ below it."""
+    """The tables of a run, by file stem (documents, topics, topic_terms, doc_topics, vocab), and of model/ below it.
+
+    reports: further JSON files by stem, such as metrics.
+    """
 
     tables: Mapping[str, pa.Table]
     model_tables: Mapping[str, pa.Table]
     model_config: Mapping[str, Any]
     dropped: Sequence[DroppedRow] = ()
+    reports: Mapping[str, Any] = field(default_factory=dict)
 
 
 def write_run(path: Path, run: RunTables, block: dict[str, Any], manifest: dict[str, Any], *, force: bool) -> None:
@@ -76,6 +80,8 @@ def write_run(path: Path, run: RunTables, block: dict[str, Any], manifest: dict[
         for name, table in run.model_tables.items():
             write_table(model / f"{name}.parquet", table, {**block, "kind": f"model/{name}"})
         _write_json(model / "config.json", run.model_config)
+        for name, report in run.reports.items():
+            _write_json(part / f"{name}.json", report)
         outputs = {str(f.relative_to(part)): sha256_of(f) for f in sorted(part.rglob("*")) if f.is_file()}
         head = {"schema_version": SCHEMA_VERSION, "nlpkit_version": __version__}
         _write_json(part / MANIFEST, {**head, **manifest, "outputs": outputs})

@@ -212,18 +212,19 @@ class Preprocessor:
         clean = cleaner.clean
         return lambda texts: cut(clean(texts))
 
-    def finish(self, again: Again | None = None) -> Finished:
+    def finish(self, again: Again | None = None, *, options: PreprocessOptions | None = None) -> Finished:
         """Choose the terms that stay.
 
         Args:
             again: yields the encoded batches once more, in order; needed for phrases and n-grams, asked for several times.
+            options: what to do from here on (phrases, n-grams, bounds), where it is not what the texts were cut with.
 
         Raises:
             InputError: no batch was encoded, or no term is left although there were some.
         """
         if self._vocab is None or not self._vocab.n_docs:
             raise InputError("no documents to preprocess; the input has no rows")
-        options, vocab = self.options, self._vocab
+        options, vocab = options or self.options, self._vocab
         terms, cf, df, n_docs = vocab.terms, vocab.cf, vocab.df, vocab.n_docs
         stopped = np.fromiter(map(self._stops, terms), bool, len(terms))
         if options.auto_stop is not None:
@@ -240,7 +241,9 @@ class Preprocessor:
         n_phrases = 0
         if options.phrases is not None or options.phrase_table is not None:
             assert again is not None
-            phrases = options.phrase_table or self._find_phrases(again, terms, cf, stopped)
+            phrases = options.phrase_table
+            if phrases is None:
+                phrases = self._find_phrases(again, terms, cf, stopped)
             joined = phrases.bind(terms)
             stages.append(joined.apply)
             n_words, terms = len(terms), list(joined.terms)
@@ -292,6 +295,14 @@ class Preprocessor:
             spacy_pipeline=None if self._spacy is None else self._spacy.name,
         )
         return Finished(stages, strings, cf, df, pruned, report, options, phrases, stop_terms)
+
+    def phrases_in(self, again: Again) -> PhraseTable:
+        """Return the phrases of some of the documents that were encoded: those that a model may learn from."""
+        counts = Frequencies()
+        for batch in again():
+            counts.count(batch, len(self.terms))
+        stopped = np.fromiter(map(self._stops, self.terms), bool, len(self.terms))
+        return self._find_phrases(again, self.terms, counts.cf(len(self.terms)), stopped)
 
     def _stops(self, term: str) -> bool:
         return self._is_stop(term) or (not self.options.lower and self._is_stop(term.lower()))

@@ -1,0 +1,158 @@
+"""Features of documents for a classifier, fitted to training documents only: weighted words, hand-made features, embeddings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from nlpkit.errors import InputError
+from nlpkit.text.options import PreprocessOptions
+from nlpkit.text.pruning import prune
+from nlpkit.types import BoolArray, CsrMatrix, FloatArray, IntArray, LongArray
+from nlpkit.weighting.contingency import ClassCounts, Contingency
+from nlpkit.weighting.schemes import Scheme
+from nlpkit.weighting.selection import Score, best_features, feature_scores
+from nlpkit.weighting.tfidf import CorpusStats, Weighting, kept_columns, weighting
+
+
+@dataclass(frozen=True, slots=True)
+class SpaceOptions:
+    """How words become features: weights, bounds (those of `PreprocessOptions`), and a score by which so many are kept."""
+
+    scheme: Scheme
+    bounds: PreprocessOptions
+    select: Score | None = None
+    count: Callable[[int], int] | None = None  # features to keep of so many
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """Words that count, and their weights. terms, cf, df (V,) of the training documents, terms ascending;
+    selected (F,) int32 ascending places among them, None for all; n_docs: training documents."""
+
+    terms: tuple[str, ...]
+    how: Weighting
+    n_docs: int
+    cf: LongArray
+    df: LongArray
+    selected: IntArray | None = None
+
+    @property
+    def feature_terms(self) -> list[str]:
+        """The terms (F,) that the model sees."""
+        return list(self.terms) if self.selected is None else [self.terms[i] for i in self.selected]
+
+    def weigh(self, counts: CsrMatrix) -> CsrMatrix:
+        """Return the features (D, F) float64 CSR of counts (D, V) of the terms."""
+        weights = self.how.weigh(counts)
+        if self.selected is None:
+            return weights
+        return kept_columns(weights, _places(self.selected, len(self.terms)), len(self.selected))
+
+    def of(self, counts: CsrMatrix, columns: IntArray) -> CsrMatrix:
+        """Return the features of counts over other terms: columns (V',) int32 gives the place of each here, -1 for none, ascending."""
+        return self.weigh(kept_columns(counts, columns, len(self.terms)))
+
+
+def fit_space(
+    counts: CsrMatrix, terms: Sequence[str], classes: IntArray | BoolArray, options: SpaceOptions
+) -> tuple[Space, IntArray]:
+    """Return the features that training documents give, and the place of each of their V' terms among those that count, -1 for none.
+
+    Args:
+        counts: (n, V') CSR of the training documents. terms: (V',) in alphabetical order.
+        classes: (n,) int32, or (n, J) bool of documents with several labels.
+
+    Raises:
+        InputError: no term is left; UsageError: a bound that cannot be meant.
+    """
+    n, n_terms = counts.shape
+    df = np.bincount(counts.indices, minlength=n_terms).astype(np.int64)
+    cf = np.bincount(counts.indices, counts.data, minlength=n_terms).astype(np.int64)
+    pruned = prune(
+        cf, df, np.zeros(n_terms, bool), options.bounds, n_docs=n, strings=lambda ids: [terms[i] for i in ids.tolist()]
+    )
+    kept = np.sort(pruned.kept[pruned.kept >= 0])
+    if not len(kept):
+        raise InputError(
+            f"the {n:,} training documents hold no word to learn from; try --min-df 1, or another --text-col"
+        )
+    columns = _places(kept, n_terms)
+    own = kept_columns(counts, columns, len(kept))
+    names = tuple(terms[i] for i in kept)
+    stats = CorpusStats(n, names, cf[kept], df[kept])
+    how = weighting(stats, options.scheme, [own])
+    space = Space(names, how, n, cf[kept], df[kept])
+    if options.select is None:
+        return space, columns
+    score = options.select
+    table = contingency(how.weigh(own) if score.of == "weights" else own, classes, with_values=score.of != "presence")
+    scores = feature_scores(table, score)
+    wanted = len(scores) if options.count is None else options.count(len(scores))
+    best = np.sort(best_features(scores, table.df, wanted, score))
+    if not len(best):
+        raise InputError(f"no word has a score by {score.name} in the training documents; take another --select")
+    return Space(names, how, n, cf[kept], df[kept], best), columns
+
+
+def contingency(matrix: CsrMatrix, classes: IntArray | BoolArray, *, with_values: bool) -> Contingency:
+    """Return terms against classes; a document of several labels counts once for each, one of none not at all."""
+    made = ClassCounts(matrix.shape[1], with_values=with_values)
+    if classes.ndim == 2:
+        rows, codes = np.nonzero(classes)
+        made.add(sparse.csr_array(matrix)[rows], codes.astype(np.int32))
+    else:
+        made.add(matrix, classes.astype(np.int32))
+    return made.table()
+
+
+@dataclass(frozen=True, slots=True)
+class Scaling:
+    """Hand-made features by name, with the mean and standard deviation (F,) of each in the training documents."""
+
+    names: tuple[str, ...]
+    mean: FloatArray
+    deviation: FloatArray
+
+    @classmethod
+    def fit(cls, names: Sequence[str], values: FloatArray) -> Scaling:
+        """Return the scaling of training values (n, F); a feature that never varies is left out by a deviation of 0."""
+        return cls(tuple(names), values.mean(axis=0), values.std(axis=0))
+
+    def apply(self, values: FloatArray) -> FloatArray:
+        """Return values (D, F) with mean 0 and standard deviation 1 in the training documents."""
+        safe = np.where(self.deviation > 1e-12, self.deviation, np.inf)
+        scaled: FloatArray = (values - self.mean) / safe
+        return scaled
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """What a model sees of a document: words and hand-made features side by side, or its embedding (both None)."""
+
+    space: Space | None
+    scaling: Scaling | None = None
+
+    @property
+    def names(self) -> list[str]:
+        """The features (F,) by name; hand-made ones in angle brackets. None of an embedding."""
+        words = [] if self.space is None else self.space.feature_terms
+        return words + ([] if self.scaling is None else [f"<{name}>" for name in self.scaling.names])
+
+    def join(self, words: CsrMatrix | None, hand: FloatArray | None) -> Any:
+        """Return the features (D, F) of weighted words (D, F') and hand-made values (D, H)."""
+        if self.scaling is None:
+            return words
+        assert hand is not None
+        dense = sparse.csr_array(self.scaling.apply(hand))
+        return dense if words is None else sparse.csr_array(sparse.hstack([words, dense], format="csr"))
+
+
+def _places(kept: IntArray, n: int) -> IntArray:
+    places = np.full(n, -1, np.int32)
+    places[kept] = np.arange(len(kept), dtype=np.int32)
+    return places

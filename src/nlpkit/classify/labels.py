@@ -1,0 +1,156 @@
+"""Labels of documents as classes: one a document, or a set of them; and how documents are dealt into folds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nlpkit.errors import InputError, UsageError
+from nlpkit.types import BoolArray, IntArray, LongArray
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """Classes of D documents. names (J,); known (D,) bool: the document has a label.
+
+    codes (D,) int32, -1 for none, of documents with one label; sets (D, J) bool of those with several; one of the two is None.
+    """
+
+    names: tuple[str, ...]
+    known: BoolArray
+    codes: IntArray | None
+    sets: BoolArray | None = None
+
+    @property
+    def multiple(self) -> bool:
+        """Whether a document may have several labels."""
+        return self.sets is not None
+
+    def of(self, rows: LongArray) -> Any:
+        """Return the classes of some documents: (n,) int32 or (n, J) bool."""
+        if self.sets is not None:
+            return self.sets[rows]
+        assert self.codes is not None
+        return self.codes[rows]
+
+    def strata(self, rows: LongArray) -> IntArray:
+        """Return the class by which documents are dealt into folds: of several labels, the rarest."""
+        if self.sets is None:
+            return np.asarray(self.of(rows), np.int32)
+        sizes = self.sets.sum(axis=0)
+        order = np.argsort(sizes, kind="stable")  # rarest first
+        own = self.sets[rows][:, order]
+        rarest = order[own.argmax(axis=1)].astype(np.int32)
+        return np.where(own.any(axis=1), rarest, np.int32(len(self.names)))
+
+    def sizes(self, rows: LongArray) -> LongArray:
+        """Return the documents of each class (J,) among some rows."""
+        if self.sets is not None:
+            return np.asarray(self.sets[rows].sum(axis=0), np.int64)
+        own = self.of(rows)
+        return np.bincount(own[own >= 0], minlength=len(self.names)).astype(np.int64)
+
+
+def encode_single(values: Sequence[str | None], learn: BoolArray) -> Labels:
+    """Return the classes of documents with one label each; names are those of the rows that may be learned from, in order.
+
+    Numbers are ordered as numbers. A label that only other rows have is known and is none of the classes: code -1.
+
+    Args:
+        values: (D,) labels, None for none. learn: (D,) rows whose labels are classes.
+
+    Raises:
+        InputError: fewer than two classes.
+    """
+    found = {v for v, yes in zip(values, learn.tolist(), strict=True) if yes and v is not None}
+    names = tuple(sorted(found, key=_order))
+    _check_classes(names, int(learn.sum()))
+    code = {name: j for j, name in enumerate(names)}
+    codes = np.fromiter((code.get(v, -1) if v is not None else -1 for v in values), np.int32, len(values))
+    return Labels(names, np.fromiter((v is not None for v in values), bool, len(values)), codes)
+
+
+def encode_sets(values: Sequence[Sequence[str] | None], learn: BoolArray) -> Labels:
+    """Return the classes of documents with sets of labels; see `encode_single`. An empty set is known: no label applies."""
+    found = {v for own, yes in zip(values, learn.tolist(), strict=True) if yes and own for v in own}
+    names = tuple(sorted(found, key=_order))
+    _check_classes(names, int(learn.sum()), least=1)
+    code = {name: j for j, name in enumerate(names)}
+    sets = np.zeros((len(values), len(names)), bool)
+    for d, own in enumerate(values):
+        for name in own or ():
+            if name in code:
+                sets[d, code[name]] = True
+    known = np.fromiter((own is not None for own in values), bool, len(values))
+    return Labels(names, known, None, sets)
+
+
+def _check_classes(names: Sequence[str], n: int, least: int = 2) -> None:
+    if len(names) >= least:
+        return
+    if not names:
+        raise InputError(f"none of {n:,} training documents has a label; name the column with --label-col")
+    raise InputError(
+        f"all labelled training documents have the label '{names[0]}'; a classifier needs documents of two classes"
+    )
+
+
+def _order(name: str) -> tuple[int, float, str]:
+    try:
+        return (0, float(name), name)
+    except ValueError:
+        return (1, 0.0, name)
+
+
+def stratified_folds(strata: IntArray, n_folds: int, *, seed: int, together: IntArray | None = None) -> IntArray:
+    """Return the fold of each document (D,) int32: of every class each fold gets the same number, give or take one.
+
+    Documents of a class are put in random order and dealt out in turn, going on where the class before ended.
+
+    Args:
+        strata: (D,) class of each document.
+        together: (D,) documents of one group stay in one fold: the largest groups first, each into the fold that then comes
+            nearest to its share of the classes (as scikit-learn's StratifiedGroupKFold).
+
+    Raises:
+        UsageError: more folds than documents or groups.
+    """
+    D = len(strata)
+    units = D if together is None else len(np.unique(together))
+    what = "documents" if together is None else "groups"
+    if n_folds > units:
+        raise UsageError(f"--cv {n_folds}: there are only {units:,} {what} with a label; take fewer folds")
+    rng = np.random.default_rng(seed)
+    if together is not None:
+        return _grouped(strata, n_folds, together, rng)
+    folds = np.empty(D, np.int32)
+    order = rng.permutation(D)
+    in_turn = order[np.argsort(strata[order], kind="stable")]
+    folds[in_turn] = np.arange(D) % n_folds
+    return folds
+
+
+def _grouped(strata: IntArray, n_folds: int, together: IntArray, rng: np.random.Generator) -> IntArray:
+    classes, codes = np.unique(strata, return_inverse=True)
+    groups, number = np.unique(together, return_inverse=True)
+    table = np.zeros((len(groups), len(classes)))
+    np.add.at(table, (number, codes), 1)
+    sizes = table.sum(axis=0)
+    held = np.zeros((n_folds, len(classes)))
+    fold_of = np.empty(len(groups), np.int32)
+    order = rng.permutation(len(groups))
+    for g in order[np.argsort(-table[order].sum(axis=1), kind="stable")]:
+        shares = held / sizes
+        spread = np.empty(n_folds)
+        for f in range(n_folds):
+            tried = shares.copy()
+            tried[f] += table[g] / sizes
+            spread[f] = tried.std(axis=0).mean()
+        lowest = np.flatnonzero(spread <= spread.min() + 1e-12)
+        best = lowest[np.argmin(held[lowest].sum(axis=1))]
+        held[best] += table[g]
+        fold_of[g] = best
+    return fold_of[number]

@@ -1,0 +1,153 @@
+"""nlpkit classify: from labelled text to predictions with honest scores; sentiment by lexicon; labels by their names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from nlpkit.cli.classify_flags import ClassifyTextFlags, DataFlags, ModelFlags, TellFlags
+from nlpkit.cli.classify_lexicon_flags import LexiconFlags
+from nlpkit.cli.evaluate_flags import GateFlags
+from nlpkit.cli.options import Inputs, OutputFlags, ReadFlags, RunFlags, command
+from nlpkit.cli.sbert_embed import EncoderFlags
+from nlpkit.cli.tfidf import WeightFlags
+from nlpkit.errors import UsageError
+
+
+def classify_cli(
+    inputs: Inputs,
+    model: ModelFlags,
+    data: DataFlags,
+    say: TellFlags,
+    gate: GateFlags,
+    lexicon: LexiconFlags,
+    tokens: ClassifyTextFlags,
+    weights: WeightFlags,
+    encoder: EncoderFlags,
+    out: OutputFlags,
+    read: ReadFlags,
+    run: RunFlags,
+) -> None:
+    """Train a classifier and score it on what it has not seen, or predict.
+
+    Labels are those of --label-col (several a document: a column of lists, or --label-sep). Scores are those of --test,
+    --split or cross-validation: words, weights, phrases, selection and calibration are learned from training documents
+    only. The majority class stands beside every score; test documents that are near-duplicates of training documents are
+    found and left out once. Leaves a run directory (<input>.classify/ without -o) with metrics.json, classes.parquet,
+    confusion.parquet, class_terms.parquet, errors.parquet and the model, no pickles.
+
+    --model run/ predicts with it, --explain ID tells why. --lexicon vader|afinn|liu|FILE and --zero-shot need no labels.
+
+    \b
+    Examples:
+      nlpkit classify data/samples/news.jsonl --model nb -o run/
+      nlpkit classify data/samples/news.jsonl --cv 3 --select chi2:500 --fail-under macro_f1=0.7 -o gated/
+      nlpkit classify data/samples/hard.jsonl --model run/ -o predictions.parquet
+      nlpkit classify data/samples/news.jsonl --lexicon data/samples/lexicon.tsv -o sentiment.parquet
+    """
+    run_directory = Path(model.model)
+    predicts = run_directory.is_dir() or "/" in model.model
+    ways = {
+        "--lexicon": lexicon.lexicon is not None,
+        "--zero-shot": model.zero_shot is not None,
+        "--model RUN": predicts,
+    }
+    given = [option for option, yes in ways.items() if yes]
+    if len(given) > 1:
+        raise UsageError(f"{' and '.join(given)} each say how to predict; keep one")
+    if given and data != DataFlags():
+        raise UsageError(f"{given[0]} does not train; leave --test, --split, --cv, --groups, --predict and --twins out")
+    if predicts:
+        _predict(inputs, run_directory, model, say, gate, tokens, weights, encoder, out, read, run)
+    elif given:
+        _without_training(inputs, model, say, gate, lexicon, tokens, encoder, out, read, run)
+    else:
+        from nlpkit.cli.classify_fit import fit
+
+        fit(inputs, data, model, say, tokens, weights, encoder, gate, out, read, run)
+
+
+def _predict(
+    inputs: list[str],
+    directory: Path,
+    model: ModelFlags,
+    say: TellFlags,
+    gate: GateFlags,
+    tokens: ClassifyTextFlags,
+    weights: WeightFlags,
+    encoder: EncoderFlags,
+    out: OutputFlags,
+    read: ReadFlags,
+    run: RunFlags,
+) -> None:
+    from dataclasses import replace
+
+    from nlpkit.cli.preprocess import dry_run
+    from nlpkit.io.atomic import check_target
+
+    if tokens != ClassifyTextFlags() or weights != WeightFlags() or replace(model, model="logreg") != ModelFlags():
+        raise UsageError(
+            f"new texts are treated as those of the run {directory} were; leave options on words and models out"
+        )
+    if gate != GateFlags():
+        raise UsageError(f"gates are for scores: nlpkit evaluate {out.output or 'predictions.parquet'} --fail-under …")
+    if run.dry_run:
+        dry_run(inputs, read)
+        return
+    target = None if out.output is None and say.explain else out.target("predictions.parquet")
+    if target not in (None, "-"):
+        check_target(Path(str(target)), force=out.force)
+    from nlpkit.cli.classify_predict import predict
+
+    predict(inputs, target, directory, say, encoder, read, run, force=out.force)
+
+
+def _without_training(
+    inputs: list[str],
+    model: ModelFlags,
+    say: TellFlags,
+    gate: GateFlags,
+    lexicon: LexiconFlags,
+    tokens: ClassifyTextFlags,
+    encoder: EncoderFlags,
+    out: OutputFlags,
+    read: ReadFlags,
+    run: RunFlags,
+) -> None:
+    """Predict by lexicon or by names of labels, and show scores when the documents have labels."""
+    from nlpkit.cli import console
+    from nlpkit.cli.evaluate_gates import check_gates, read_bounds, tell, write_junit
+    from nlpkit.cli.evaluate_show import show
+    from nlpkit.errors import InputError
+
+    bounds = read_bounds(gate, [])
+    if lexicon.lexicon is not None:
+        from nlpkit.cli.classify_lexicon import classify_by_lexicon
+
+        found = classify_by_lexicon(inputs, lexicon, tokens, out, read, run)
+    else:
+        from nlpkit.cli.classify_zero import classify_by_names
+
+        found = classify_by_names(inputs, model, say, encoder, out, read, run)
+    if found is None:
+        if gate != GateFlags() and not run.dry_run:
+            raise InputError(
+                "the gates cannot be checked: the documents have no labels to score against; see --label-col"
+            )
+        return
+    gates = check_gates(found, bounds, gate, [])
+    if gate.junit is not None:
+        write_junit(gate.junit, gates, suite="nlpkit classify")
+    if run.json:
+        console.emit_json(
+            {"output": out.output, **found.plain(), **({"gates": [g.plain() for g in gates]} if gates else {})}
+        )
+    elif out.output != "-":
+        show(found, gates, markdown=gate.markdown)
+    tell(gates)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the app."""
+    command(app, "classify", classify_cli)

@@ -1,0 +1,292 @@
+"""The documents of `nlpkit classify`: read, labels encoded, roles given out, and every form of them that a model may want."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from nlpkit.classify.classifier import Material
+from nlpkit.classify.labels import Labels, encode_sets, encode_single, stratified_folds
+from nlpkit.classify.words import CutWords, GivenWords
+from nlpkit.cli import console
+from nlpkit.cli.classify_flags import ClassifyTextFlags, DataFlags
+from nlpkit.cli.pipeline import embedded_by, no_documents, refuse_token_options
+from nlpkit.errors import ColumnError, InputError, UsageError, missing_column
+from nlpkit.io.corpora import DocumentStream, DroppedRow, InputInfo, open_documents
+from nlpkit.io.documents import token_table
+from nlpkit.io.plain_tables import as_label
+from nlpkit.types import BoolArray, IntArray, LongArray
+
+if TYPE_CHECKING:
+    from nlpkit.cli.options import ReadFlags
+
+TRAIN_NAMES = ("train", "training")
+TEST_NAMES = ("test", "testing", "eval")
+DEFAULT_FOLDS = 5
+UNUSED = -1
+
+
+@dataclass(slots=True)
+class LabelledDocuments:
+    """Documents of the training inputs, then those of --test. own: labels as given, (D,) text or lists, None for none.
+
+    part (D,) int32: with a test set 0 training, 1 test; in cross-validation the fold; -1: neither, such as rows without a label.
+    """
+
+    table: pa.Table
+    own: list[Any]
+    labels: Labels
+    part: IntArray
+    n_folds: int  # 0 with a test set
+    inputs: list[InputInfo]
+    dropped: list[DroppedRow]
+    blocks: list[dict[str, Any] | None]
+    material: Material
+    made_by: dict[str, Any] | None
+
+    @property
+    def rounds(self) -> list[tuple[LongArray, LongArray]]:
+        """Training and test rows of each round; test rows may have no label."""
+        if not self.n_folds:
+            return [(np.flatnonzero((self.part == 0) & self.usable), np.flatnonzero(self.part == 1))]
+        return [
+            (np.flatnonzero((self.part >= 0) & (self.part != fold)), np.flatnonzero(self.part == fold))
+            for fold in range(self.n_folds)
+        ]
+
+    @property
+    def usable(self) -> BoolArray:
+        """Documents (D,) that can train: those with a label that is one of the classes."""
+        if self.labels.codes is not None:
+            return np.asarray(self.labels.codes >= 0)
+        return self.labels.known
+
+    @property
+    def learn(self) -> LongArray:
+        """Rows of the final model: the training set, or in cross-validation all with a label."""
+        return self.rounds[0][0] if not self.n_folds else np.flatnonzero(self.part >= 0)
+
+
+def read_labelled_documents(
+    inputs: Sequence[str],
+    data: DataFlags,
+    tokens: ClassifyTextFlags,
+    read: ReadFlags,
+    *,
+    words: bool,
+    seed: int,
+    threads: int,
+) -> LabelledDocuments:
+    """Return the documents with their labels and roles, and their words when they are wanted.
+
+    Raises:
+        ColumnError, InputError, UsageError: no labels, a column that is not there, roles that cannot be given out.
+    """
+    options = read.read_options()
+    streams = [open_documents(list(inputs), options)]
+    if data.test is not None:
+        streams.append(open_documents([str(data.test)], replace(options, limit=None)))
+    names = [", ".join(inputs), str(data.test)]
+    try:
+        for stream, name in zip(streams, names, strict=False):
+            if "label" not in stream.schema.names:
+                raise missing_column(name, read.label_col, stream.schema.names, "--label-col")
+        for column, option in ((_column(data.split), "--split"), (data.groups, "--groups")):
+            if column is not None and column not in streams[0].schema.names:
+                raise missing_column(names[0], column, streams[0].schema.names, option)
+        made_by = _embedded_by(streams)
+        there = _have_tokens(streams, names, tokens)
+        cut: CutWords | None = None
+        tables = []
+        if words and not there:
+            cut = CutWords(tokens.options(), threads=threads)
+            tables = _cut(streams, cut)
+        else:
+            tables = [stream.read_all() for stream in streams]
+        for table, stream, name in zip(tables, streams, names, strict=False):
+            if not table.num_rows:
+                raise no_documents(stream, [name])
+    finally:
+        for stream in streams:
+            stream.close()
+    table = _joined(tables)
+    first = tables[0].num_rows
+    own = _labels(table.column("label"), data.label_sep)
+    part, n_folds = _parts(table, first, own, data)
+    labels = _encode(own, part, n_folds)
+    if n_folds:
+        part = _folds(part, labels, n_folds, table, data, seed)
+    given = None
+    if words and there:
+        given = GivenWords(token_table(table.column("tokens")), threads=threads)
+    documents = LabelledDocuments(
+        table, own, labels, part, n_folds, [i for s in streams for i in s.inputs], [d for s in streams for d in s.dropped],
+        [b for s in streams for b in s.blocks], Material(table.num_rows, cut or given), made_by,
+    )  # fmt: skip
+    if cut is not None:
+        cut.least_train = min(len(train) for train, _ in documents.rounds)
+    return documents
+
+
+def _cut(streams: Sequence[DocumentStream], cut: CutWords) -> list[pa.Table]:
+    """Read the streams as one, cutting texts on the way; a table of each."""
+    sizes: list[int] = []
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        for stream in streams:
+            rows = 0
+            for batch in stream:
+                rows += batch.num_rows
+                yield batch
+            sizes.append(rows)
+
+    found: list[pa.RecordBatch] = []
+    with console.progress("words", None) as update:
+        rows = 0
+        for batch in cut.cut(batches()):
+            found.append(batch)
+            rows += batch.num_rows
+            update(rows)
+    tables, at, i = [], 0, 0
+    for stream, size in zip(streams, sizes, strict=True):
+        own = []
+        while at < size:
+            own.append(found[i])
+            at += found[i].num_rows
+            i += 1
+        tables.append(pa.Table.from_batches(own, stream.schema))
+        at = 0
+    return tables
+
+
+def _have_tokens(streams: Sequence[DocumentStream], names: Sequence[str], tokens: ClassifyTextFlags) -> bool:
+    there = ["tokens" in stream.schema.names for stream in streams]
+    if any(there) and not all(there):
+        raise InputError(
+            f"{names[there.index(True)]} has a column 'tokens' and {names[there.index(False)]} has none; "
+            "cut both alike with nlpkit preprocess, or give both as texts"
+        )
+    if there[0] and tokens != ClassifyTextFlags():
+        refuse_token_options(tokens.options(), names[0])
+    return there[0]
+
+
+class _Both:
+    def __init__(self, blocks: list[dict[str, Any] | None]) -> None:
+        self.blocks = blocks
+
+
+def _embedded_by(streams: Sequence[DocumentStream]) -> dict[str, Any] | None:
+    """Return what made the embeddings of all streams. Raises ColumnError when that differs, or one has none."""
+    there = ["embedding" in stream.schema.names for stream in streams]
+    if not all(there):
+        if any(there):
+            raise ColumnError(
+                "training and test documents: one has a column 'embedding', the other has not; embed both, or neither"
+            )
+        return None
+    return embedded_by(_Both([b for s in streams for b in s.blocks]))  # type: ignore[arg-type]
+
+
+def _joined(tables: Sequence[pa.Table]) -> pa.Table:
+    """Return the tables below each other; columns that do not fit together are those of both under the first's type, or go."""
+    if len(tables) == 1:
+        return tables[0]
+    first, second = tables
+    for name in [n for n in first.column_names if n in second.column_names]:
+        kind, other = first.schema.field(name).type, second.schema.field(name).type
+        if kind != other:
+            first, second = (_as_text(t, name) for t in (first, second))
+    if first.schema.field("label").type != second.schema.field("label").type:
+        raise ColumnError(
+            f"labels are {tables[0].schema.field('label').type} in the training documents and "
+            f"{tables[1].schema.field('label').type} in the test documents; write them alike"
+        )
+    common = [n for n in first.column_names if n in second.column_names]
+    return pa.concat_tables([first.select(common), second.select(common)])
+
+
+def _as_text(table: pa.Table, name: str) -> pa.Table:
+    column = table.column(name)
+    if pa.types.is_nested(column.type):
+        return table
+    text = pa.array([as_label(v) for v in column.to_pylist()], pa.string())
+    return table.set_column(table.column_names.index(name), name, text)
+
+
+def _labels(column: pa.ChunkedArray, separator: str | None) -> list[Any]:
+    """Return labels as text, or as lists of texts where documents may have several."""
+    kind = column.type
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+        return [None if v is None else _set(v) for v in column.to_pylist()]
+    if pa.types.is_nested(kind):
+        raise ColumnError(f"labels are {kind}; text, numbers or lists of text were needed: name another --label-col")
+    texts = [as_label(v) for v in column.to_pylist()]
+    if separator is None:
+        return texts
+    return [None if t is None else _set(t.split(separator)) for t in texts]
+
+
+def _set(values: Sequence[Any]) -> list[str]:
+    return list(dict.fromkeys(t for v in values if (t := as_label(v)) is not None))
+
+
+def _column(split: str | None) -> str | None:
+    return None if split is None else split.partition("=")[0]
+
+
+def _parts(table: pa.Table, first: int, own: Sequence[Any], data: DataFlags) -> tuple[IntArray, int]:
+    """Return the part of each document and the number of folds, 0 with a test set; in folds all with a label are 0 for now."""
+    D = table.num_rows
+    part = np.full(D, UNUSED, np.int32)
+    labelled = np.fromiter((v is not None for v in own), bool, D)
+    if data.test is not None:
+        part[:first] = 0
+        part[first:] = 1
+        return part, 0
+    if data.split is None:
+        part[labelled] = 0
+        return part, data.cv or DEFAULT_FOLDS
+    name, equals, value = data.split.partition("=")
+    values = [as_label(v) for v in table.column(name).to_pylist()]
+    if equals:
+        part[:] = [1 if v == value else 0 for v in values]
+    else:
+        known = {**dict.fromkeys(TRAIN_NAMES, 0), **dict.fromkeys(TEST_NAMES, 1)}
+        part[:] = [known.get((v or "").lower(), UNUSED) for v in values]
+    for number, what in ((0, "train"), (1, "test")):
+        if not (part == number).any():
+            found = sorted({v for v in values if v is not None})
+            shown = ", ".join(found[:10]) + (" …" if len(found) > 10 else "")
+            raise UsageError(
+                f"--split {data.split}: no row is {what} (values found: {shown or 'none'}); "
+                f"rows of one value are the test with --split {name}=VALUE"
+            )
+    return part, 0
+
+
+def _encode(own: list[Any], part: IntArray, n_folds: int) -> Labels:
+    learn = np.asarray(part == 0)
+    if any(isinstance(v, list) for v in own):
+        return encode_sets(own, learn)
+    return encode_single(own, learn)
+
+
+def _folds(part: IntArray, labels: Labels, n_folds: int, table: pa.Table, data: DataFlags, seed: int) -> IntArray:
+    rows = np.flatnonzero(part == 0)
+    together = None
+    if data.groups is not None:
+        column = table.column(data.groups).combine_chunks()
+        codes = pc.dictionary_encode(column, null_encoding="encode")
+        codes = codes.chunk(0) if isinstance(codes, pa.ChunkedArray) else codes
+        together = codes.indices.to_numpy(zero_copy_only=False)[rows].astype(np.int32)
+    if data.cv is None and len(rows) < n_folds:
+        raise InputError(f"{console.counted(len(rows), 'document')} with a label: too few to train and test on")
+    dealt = part.copy()
+    dealt[rows] = stratified_folds(labels.strata(rows), n_folds, seed=seed, together=together)
+    return dealt

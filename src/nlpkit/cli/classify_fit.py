@@ -1,0 +1,339 @@
+"""`nlpkit classify TRAIN`: read, fit, score what was not seen, write the run, show."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nlpkit import __version__
+from nlpkit.classify.classifier import Fitted, Predicted, Recipe, cross_predict, fit_classifier
+from nlpkit.cli import console
+from nlpkit.cli.bertopic_fit import embeddings_of
+from nlpkit.cli.classify_corpus import LabelledDocuments, read_labelled_documents
+from nlpkit.cli.classify_flags import ClassifyTextFlags, DataFlags, ModelFlags, TellFlags
+from nlpkit.cli.classify_recipes import recipe_of
+from nlpkit.cli.classify_scores import Scores, score_predictions, unseen_labels
+from nlpkit.cli.classify_show import Page, show_candidates, show_errors, show_scores, show_terms
+from nlpkit.cli.classify_tables import (
+    class_terms_table,
+    classes_table,
+    confusion_table,
+    documents_table,
+    errors_table,
+    twins_table,
+)
+from nlpkit.cli.evaluate_gates import check_gates, read_bounds, tell, write_junit
+from nlpkit.cli.evaluate_result import Evaluation
+from nlpkit.cli.pipeline import warn_dropped
+from nlpkit.cli.preprocess import dry_run, found_parameters, say_tokens, token_parameters
+from nlpkit.errors import UsageError
+from nlpkit.io.artifacts import footer_block
+from nlpkit.io.atomic import check_target
+from nlpkit.io.classifier_files import classifier_tables
+from nlpkit.io.footers import step_parameters, steps_of
+from nlpkit.io.runs import RunTables, manifest_of, stopwatch, write_run
+from nlpkit.metrics.score import Uncertainty
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from nlpkit.cli.evaluate_flags import GateFlags
+    from nlpkit.cli.options import OutputFlags, ReadFlags, RunFlags
+    from nlpkit.cli.sbert_embed import EncoderFlags
+    from nlpkit.cli.tfidf import WeightFlags
+    from nlpkit.text.twins import Twins
+
+
+@dataclass(slots=True)
+class Trained:
+    """What training came to."""
+
+    recipe: Recipe
+    fitted: Fitted
+    predicted: Predicted
+    candidates: list[dict[str, Any]]
+
+
+def fit(
+    inputs: list[str],
+    data: DataFlags,
+    model: ModelFlags,
+    say: TellFlags,
+    tokens: ClassifyTextFlags,
+    weights: WeightFlags,
+    encoder: EncoderFlags,
+    gate: GateFlags,
+    out: OutputFlags,
+    read: ReadFlags,
+    run: RunFlags,
+) -> None:
+    """Train a classifier, score it and write its run directory. Raises what its steps raise, QualityGateError when a gate fails."""
+    data.check()
+    if say.explain:
+        raise UsageError("--explain is about a model that was trained: nlpkit classify NEW --model run/ --explain ID")
+    how = Uncertainty(say.level(), run.seed)
+    bounds = read_bounds(gate, [])
+    auto = model.model == "auto"
+    recipe = recipe_of(replace(model, model="logreg") if auto else model, weights, tokens)
+    target = out.run_target(inputs, "classify")
+    check_target(target, force=out.force, directory=True)
+    if gate.markdown and run.json:
+        raise UsageError("--markdown and --json both write to stdout; metrics.json in the run has the scores")
+    if run.dry_run:
+        dry_run(inputs, read, embeds=recipe.space is None)
+        return
+    seconds: dict[str, float] = {}
+    threads = run.n_threads()
+    with stopwatch(seconds, "read"):
+        documents = read_labelled_documents(
+            inputs, data, tokens, read, words=recipe.space is not None, seed=run.seed, threads=threads
+        )
+    _say_documents(documents, data)
+    with stopwatch(seconds, "features"):
+        encoder_info = _add_material(documents, recipe, model, encoder, threads)
+    with stopwatch(seconds, "near-duplicates"):
+        twins = _twins(documents, data.twins)
+    with stopwatch(seconds, "fit"):
+        trained = _train(documents, recipe, model, auto=auto, seed=run.seed, threads=threads)
+    with stopwatch(seconds, "scores"):
+        has_twin = None if twins is None else np.asarray(twins.twin >= 0)
+        scores = score_predictions(documents, trained.predicted, has_twin, how)
+    token_info = _token_info(documents, tokens)
+    parameters = _parameters(data, trained, documents, token_info, encoder_info, weights)
+    tables, notes = _tables(documents, trained, scores, twins, say)
+    block = footer_block(
+        "run", command="classify", parameters=parameters, seed=run.seed, inputs=documents.inputs, steps=steps_of(documents.blocks)
+    )  # fmt: skip
+    model_tables, config = classifier_tables(trained.fitted.classifier, tokens=token_info, encoder=encoder_info)
+    if recipe.space is None:
+        config["dim"] = int(documents.material.embeddings.shape[1])  # type: ignore[union-attr]
+    results = [scores.model, scores.majority, *([scores.apart] if scores.apart is not None else [])]
+    gates = check_gates(Evaluation([scores.model]), bounds, gate, [])
+    report = {"nlpkit_version": __version__, "seed": run.seed, **Evaluation(results).plain()}
+    if trained.candidates:
+        report["candidates"] = trained.candidates
+    if gates:
+        report |= {"gates": [g.plain() for g in gates], "passed": all(g.passed for g in gates)}
+    summary = {name: score.value for name, score in scores.model.scores.items()}
+    manifest = manifest_of(
+        "classify", parameters=parameters, seed=run.seed, threads=threads, inputs=documents.inputs, seconds=seconds, results=summary
+    )  # fmt: skip
+    write_run(
+        target,
+        RunTables(tables, model_tables, config, documents.dropped, {"metrics": report}),
+        block,
+        manifest,
+        force=out.force,
+    )
+    warn_dropped(documents, target / "dropped.parquet")
+    if gate.junit is not None:
+        write_junit(gate.junit, gates, suite="nlpkit classify")
+    try:
+        if run.json:
+            console.emit_json({"run": str(target), **report})
+        else:
+            page = Page(markdown=gate.markdown)
+            if trained.candidates:
+                show_candidates(page, trained.candidates)
+            show_scores(page, scores, _title(documents, trained))
+            show_terms(page, tables.get("class_terms"))
+            show_errors(page, tables["errors"])
+        sys.stdout.flush()
+    except BrokenPipeError:
+        tell(gates)
+        raise
+    for note in [*scores.model.notes, *notes]:
+        console.note(note)
+    console.note(
+        f"wrote {target}/ in {sum(seconds.values()):.1f} s; next: nlpkit classify NEW.jsonl --model {target} -o predictions.parquet"
+    )
+    if data.predict is not None:
+        _predict_more(data.predict, target, read, run, say, encoder)
+    tell(gates)
+
+
+def _train(
+    documents: LabelledDocuments, recipe: Recipe, model: ModelFlags, *, auto: bool, seed: int, threads: int
+) -> Trained:
+    material, labels, rounds = documents.material, documents.labels, documents.rounds
+    candidates: list[dict[str, Any]] = []
+    if auto:
+        from nlpkit.cli.classify_auto import choose
+
+        recipe, predicted, fitted, candidates = choose(documents, recipe, model, seed=seed, threads=threads)
+    else:
+        with console.progress("folds", len(rounds)) as update:
+            predicted, fitted = cross_predict(
+                material, labels, rounds, recipe, seed=seed, threads=threads, done=lambda n: update(n)
+            )
+    if documents.n_folds:
+        fitted = fit_classifier(material, labels, documents.learn, recipe, seed=seed, threads=threads)
+        rest = np.flatnonzero(documents.part < 0)  # documents without a label
+        if len(rest):
+            _fill(predicted, rest, fitted.predict(rest))
+    return Trained(recipe, fitted, predicted, candidates)
+
+
+def _fill(predicted: Predicted, rows: Any, found: Predicted) -> None:
+    for name in ("decision", "probabilities", "codes", "sets"):
+        whole, part = getattr(predicted, name), getattr(found, name)
+        if whole is not None and part is not None:
+            whole[rows] = part
+
+
+def _add_material(
+    documents: LabelledDocuments, recipe: Recipe, model: ModelFlags, encoder: EncoderFlags, threads: int
+) -> dict[str, Any] | None:
+    """Make the hand-made features and embeddings that the recipe wants; return what made the embeddings."""
+    info: dict[str, Any] | None = None
+    material = documents.material
+    if model.hand_features is not None:
+        from nlpkit.classify.hand_features import HAND_FEATURES, hand_features
+
+        names = tuple(HAND_FEATURES) if model.hand_features == "all" else tuple(model.hand_features.split(","))
+        wrong = [name for name in names if name not in HAND_FEATURES]
+        if wrong:
+            raise UsageError(f"--hand-features {wrong[0]}: there are {', '.join(HAND_FEATURES)}, and all")
+        places = [list(HAND_FEATURES).index(name) for name in names]
+        values = hand_features(documents.table.column("text").combine_chunks())[:, places]
+        material = replace(material, hand_names=names, hand=values)
+    if recipe.space is None:
+        vectors, info = embeddings_of(documents.table, documents.made_by, encoder, threads)
+        material = replace(material, embeddings=vectors)
+    documents.material = material
+    return info
+
+
+def _twins(documents: LabelledDocuments, threshold: float) -> Twins | None:
+    if not threshold:
+        return None
+    from nlpkit.text.twins import find_twins
+
+    part = documents.part
+    if not documents.n_folds:
+        part = np.where((part == 0) & ~documents.usable, -1, part).astype(np.int32)
+    found = find_twins(documents.table.column("text"), part, threshold=threshold)
+    if not documents.n_folds:  # those of training documents are no matter
+        found = replace(found, twin=np.where(part == 1, found.twin, -1).astype(np.int32))
+    return found
+
+
+def _tables(
+    documents: LabelledDocuments, trained: Trained, scores: Scores, twins: Twins | None, say: TellFlags
+) -> tuple[dict[str, pa.Table], list[str]]:
+    tested = np.sort(np.concatenate([test for _, test in documents.rounds]))
+    rows = np.arange(documents.table.num_rows) if documents.n_folds else tested
+    labelled = np.array([d for d in tested if documents.own[d] is not None], np.int64)
+    tables = {
+        "documents": documents_table(documents, rows, trained.predicted, probabilities=say.probabilities),
+        "classes": classes_table(scores.model, documents),
+        "errors": errors_table(documents, labelled, trained.predicted),
+    }
+    notes = []
+    confusion, terms = confusion_table(scores.model), class_terms_table(trained.fitted.classifier, say.top_n)
+    if confusion is not None:
+        tables["confusion"] = confusion
+    if terms is not None:
+        tables["class_terms"] = terms
+    if twins is not None:
+        found = twins_table(documents, twins)
+        if found.num_rows:
+            tables["twins"] = found
+            same = sum(a == b for a, b in zip(found["label"].to_pylist(), found["twin_label"].to_pylist(), strict=True))
+            notes.append(
+                f"{console.counted(found.num_rows, 'test document')} of {len(tested):,} are near-duplicates of a training document "
+                f"({same:,} with the same label); see twins.parquet"
+            )
+    if trained.predicted.probabilities is None:
+        notes.append(f"{trained.recipe.name} gives no probabilities; --calibrate sigmoid makes them")
+    return tables, notes
+
+
+def _say_documents(documents: LabelledDocuments, data: DataFlags) -> None:
+    labels, own = documents.labels, documents.own
+    missing = sum(v is None for v in own)
+    if missing:
+        console.note(
+            f"{console.counted(missing, 'document')} without a label: predicted, and neither trained on nor scored"
+        )
+    unused = int(((documents.part < 0) & np.array([v is not None for v in own])).sum())
+    if unused:
+        console.note(f"{console.counted(unused, 'document')} are neither train nor test in '{data.split}'")
+    sizes = labels.sizes(documents.learn)
+    few = [name for name, n in zip(labels.names, sizes.tolist(), strict=True) if n < 2]
+    if few and documents.n_folds:
+        console.warn(
+            f"classes of a single document: {', '.join(few[:5])}{' …' if len(few) > 5 else ''}; in cross-validation it is always wrong"
+        )
+    unseen = unseen_labels(documents)
+    if unseen:
+        named = ", ".join(f"'{name}' ({n:,})" for name, n in list(unseen.items())[:5])
+        console.warn(
+            f"labels of test documents that no training document has: {named}{' …' if len(unseen) > 5 else ''}; always wrong"
+        )
+    if len(labels.names) > 50 and len(labels.names) > len(documents.learn) / 4:
+        console.warn(
+            f"{len(labels.names):,} classes for {console.counted(len(documents.learn), 'document')}: is the label a number that is "
+            "measured? Put it into classes first"
+        )
+
+
+def _token_info(documents: LabelledDocuments, tokens: ClassifyTextFlags) -> dict[str, Any] | None:
+    report = getattr(documents.material.words, "report", None)
+    if report is not None:
+        say_tokens(report, tokens.options())
+        return {**token_parameters(tokens.options()), **found_parameters(report)}
+    return step_parameters(steps_of(documents.blocks), "preprocess")
+
+
+def _parameters(
+    data: DataFlags,
+    trained: Trained,
+    documents: LabelledDocuments,
+    tokens: dict[str, Any] | None,
+    encoder: dict[str, Any] | None,
+    weights: WeightFlags,
+) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    recipe, labels = trained.recipe, documents.labels
+    space = trained.fitted.classifier.features.space
+    return {
+        "model": recipe.name,
+        "options": asdict(recipe.model),
+        "sees": "embedding" if space is None else "words",
+        "weighting": None if space is None else space.how.scheme.formula,
+        "select": None if recipe.space is None or recipe.space.select is None else recipe.space.select.name,
+        "features": len(trained.fitted.classifier.features.names) or None,
+        "ngrams": None if space is None else recipe.ngrams or (tokens or {}).get("ngrams"),
+        "hand_features": list(documents.material.hand_names),
+        "calibrate": recipe.calibrate,
+        "classes": list(labels.names),
+        "test": None if data.test is None else str(data.test),
+        "split": data.split,
+        "folds": documents.n_folds or None,
+        "groups": data.groups,
+        "twins": data.twins,
+        "tokens": tokens,
+        "encoder": encoder,
+    }
+
+
+def _title(documents: LabelledDocuments, trained: Trained) -> str:
+    space = trained.fitted.classifier.features.space
+    what = "embeddings" if space is None else f"{len(trained.fitted.classifier.features.names):,} features"
+    n, J = len(documents.learn), len(documents.labels.names)
+    where = f"cross-validation in {documents.n_folds} folds" if documents.n_folds else "on test documents"
+    return f"{trained.recipe.name} ({what}, {J:,} classes, {console.counted(n, 'training document')}), {where}"
+
+
+def _predict_more(
+    path: Path, target: Path, read: ReadFlags, run: RunFlags, say: TellFlags, encoder: EncoderFlags
+) -> None:
+    from nlpkit.cli.classify_predict import predict
+
+    predict([str(path)], str(target / "predictions.parquet"), target, say, encoder, read, run, force=True)

@@ -1,0 +1,212 @@
+"""`nlpkit classify NEW --model run/`: predictions for new documents, in a stream, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from nlpkit.classify.classifier import Classifier, Predicted
+from nlpkit.cli import console
+from nlpkit.cli.classify_explain import Explainer
+from nlpkit.cli.classify_flags import TellFlags
+from nlpkit.cli.classify_tables import prediction_columns
+from nlpkit.cli.counted import counted
+from nlpkit.cli.lda_predict import cut_as_then
+from nlpkit.cli.pipeline import no_documents, steps, warn_dropped
+from nlpkit.cli.run_embeddings import RunEmbeddings
+from nlpkit.errors import InputError
+from nlpkit.io.artifacts import document_sink, footer_block, write_dropped
+from nlpkit.io.classifier_files import read_classifier
+from nlpkit.io.corpora import DocumentStream, open_documents
+from nlpkit.io.documents import add_column
+from nlpkit.io.runs import open_run
+from nlpkit.io.spool import spool_beside
+from nlpkit.text.options import PreprocessOptions
+from nlpkit.types import BoolArray
+
+if TYPE_CHECKING:
+    from nlpkit.cli.options import ReadFlags, RunFlags
+    from nlpkit.cli.sbert_embed import EncoderFlags
+
+BATCH = 4096
+
+
+def predict(
+    inputs: list[str],
+    target: str | None,
+    model: Path,
+    say: TellFlags,
+    encoder: EncoderFlags,
+    read: ReadFlags,
+    run: RunFlags,
+    *,
+    force: bool,
+) -> None:
+    """Give documents the classes of a run; without a target only explain.
+
+    Raises:
+        InputError, SchemaError, ColumnError, MissingError: the run or the documents cannot be used.
+    """
+    trained = open_run(model, ["classify"])
+    classifier, config = read_classifier(trained)
+    options = read.read_options()
+    if read.label_col != "label":
+        options = replace(options, label_col="label")  # new documents need no label
+    with open_documents(inputs, options) as stream, ExitStack() as stack:
+        work = _Work(classifier, config, model, stream, encoder, run)
+        explainer = Explainer(classifier, say.explain or [], work.source)
+        beside = target or "-"
+        spool = stack.enter_context(spool_beside(beside))
+        for batch, X, known in work.batches(inputs, beside, stack):
+            found = classifier.predict(X)
+            explainer.look(batch, X, found)
+            work.count(found, known)
+            if target is not None:
+                spool.write(_with(batch, classifier, found, known, probabilities=say.probabilities))
+        if not work.counts["documents"]:
+            raise no_documents(stream, inputs)
+        missing = explainer.missing()
+        if missing:
+            raise InputError(f"--explain {missing[0]}: no document of {', '.join(inputs)} has that id")
+        dropped = None
+        if target is not None:
+            block = footer_block(
+                "documents", command="classify",
+                parameters={"model": str(model), "kind": config["model"].get("kind"), "classes": list(classifier.names)},
+                seed=run.seed, inputs=stream.inputs, steps=steps(stream),
+            )  # fmt: skip
+            schema = _schema(stream.schema, classifier, probabilities=say.probabilities)
+            with document_sink(target, schema, block, force=force) as sink:
+                for batch in spool:
+                    sink.write(batch)
+            dropped = write_dropped(target, stream.dropped, block)
+    warn_dropped(stream, dropped)
+    work.say(model)
+    if target == "-":
+        explainer.show(to_stderr=True)
+        return
+    if target is not None:
+        console.note(
+            f"wrote {target}" + ("; next: nlpkit evaluate " + target if "label" in stream.schema.names else "")
+        )
+    if run.json:
+        console.emit_json({"output": target, **work.counts, "predictions": work.sizes, **explainer.plain()})
+    else:
+        explainer.show()
+
+
+class _Work:
+    """The batches of new documents with their features, and what was counted on the way."""
+
+    def __init__(
+        self,
+        classifier: Classifier,
+        config: dict[str, Any],
+        model: Path,
+        stream: DocumentStream,
+        encoder: EncoderFlags,
+        run: RunFlags,
+    ) -> None:
+        self.classifier, self.config, self.model, self.stream, self.run = classifier, config, model, stream, run
+        self.counts = {"documents": 0, "tokens": 0, "unknown_tokens": 0, "without_known_words": 0}
+        self.sizes: dict[str, int] = dict.fromkeys(classifier.names, 0)
+        self.source: RunEmbeddings | None = None
+        if classifier.features.space is None:
+            self.source = RunEmbeddings(config, encoder, run.n_threads(), stream)
+
+    def batches(
+        self, inputs: list[str], beside: str, stack: ExitStack
+    ) -> Iterator[tuple[pa.RecordBatch, Any, BoolArray | None]]:
+        """Yield documents with their features (D_b, F) and which of them hold a word that the model knows, None of embeddings."""
+        if self.source is not None:
+            for batch in self.stream:
+                yield batch, self.source.of(batch), None
+            return
+        features = self.classifier.features
+        space = features.space
+        assert space is not None
+        there = "tokens" in self.stream.schema.names
+        corpus = stack.enter_context(
+            counted(
+                self.stream, PreprocessOptions() if there else self._options(), beside, inputs,
+                columns=self.stream.schema.names, threads=self.run.n_threads(),
+            )
+        )  # fmt: skip
+        place = {term: i for i, term in enumerate(space.terms)}
+        columns = np.array([place.get(term, -1) for term in corpus.terms], np.int32)
+        for whole, counts in corpus.batches():
+            self.counts["tokens"] += int(counts.data.sum())
+            self.counts["unknown_tokens"] += int(counts.data[columns[counts.indices] < 0].sum())
+            for start in range(0, whole.num_rows, BATCH):
+                batch = whole.slice(start, BATCH)
+                words = space.of(counts[start : start + BATCH], columns)
+                known = np.diff(words.indptr) > 0
+                yield batch, features.join(words, self._hand(batch)), known
+
+    def _options(self) -> PreprocessOptions:
+        info = self.config["tokens"]
+        if info is not None:  # phrases are in the model
+            info = {**info, "phrases": None, "phrase_table": None}
+        options = cut_as_then(info, self.model)
+        return replace(options, phrase_table=self.classifier.phrases)
+
+    def _hand(self, batch: pa.RecordBatch) -> Any:
+        scaling = self.classifier.features.scaling
+        if scaling is None:
+            return None
+        from nlpkit.classify.hand_features import HAND_FEATURES, hand_features
+
+        places = [list(HAND_FEATURES).index(name) for name in scaling.names]
+        return hand_features(batch.column("text"))[:, places]
+
+    def count(self, found: Predicted, known: BoolArray | None) -> None:
+        """Count the predictions of a batch."""
+        sets = found.sets
+        codes = np.nonzero(sets)[1] if sets is not None else found.codes
+        self.counts["documents"] += len(found.decision)
+        if known is not None:
+            self.counts["without_known_words"] += int((~known).sum())
+        for code, n in zip(*np.unique(codes, return_counts=True), strict=True):  # type: ignore[call-overload]
+            self.sizes[self.classifier.names[code]] += int(n)
+
+    def say(self, model: Path) -> None:
+        """Say how many documents there were, and how many words the model does not know."""
+        n = self.counts
+        line = f"predictions for {console.counted(n['documents'], 'document')} by {model}"
+        if self.source is None:
+            share = n["unknown_tokens"] / max(n["tokens"], 1)
+            line += f": {share:.0%} of {console.counted(n['tokens'], 'token')} are not among its words"
+        if n["without_known_words"]:
+            line += (
+                f", {console.counted(n['without_known_words'], 'document')} hold no word it knows and get the class it "
+                "gives without any"
+            )
+        console.note(line)
+
+
+def _with(
+    batch: pa.RecordBatch, classifier: Classifier, found: Predicted, known: BoolArray | None, *, probabilities: bool
+) -> pa.RecordBatch:
+    for name, column in prediction_columns(classifier.names, found, probabilities=probabilities).items():
+        batch = add_column(batch, name, column)
+    return batch
+
+
+def _schema(schema: pa.Schema, classifier: Classifier, *, probabilities: bool) -> pa.Schema:
+    """Return the schema of the documents with the columns of predictions."""
+    J = len(classifier.names)
+    sets = np.zeros((0, J), bool) if classifier.multiple else None
+    nothing = Predicted(
+        np.zeros((0, J)), np.zeros((0, J)), None if classifier.multiple else np.zeros(0, np.int32), sets
+    )
+    for name, column in prediction_columns(classifier.names, nothing, probabilities=probabilities).items():
+        at = schema.get_field_index(name)
+        field = pa.field(name, column.type)
+        schema = schema.append(field) if at < 0 else schema.set(at, field)
+    return schema

@@ -1,0 +1,114 @@
+"""Recipes of classifiers: what the options of `nlpkit classify` ask for, and what `--model auto` compares."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from nlpkit.classify.classifier import Recipe
+from nlpkit.classify.features import SpaceOptions
+from nlpkit.classify.fit import KINDS, ModelOptions
+from nlpkit.cli.classify_flags import ClassifyTextFlags, ModelFlags
+from nlpkit.cli.tfidf import WeightFlags
+from nlpkit.cli.tfidf_select import Wish
+from nlpkit.errors import UsageError
+from nlpkit.weighting.schemes import Scheme
+
+if TYPE_CHECKING:
+    from nlpkit.text.options import PreprocessOptions
+
+COUNTS = ("nb", "bernoulli-nb", "complement-nb")
+DENSE = ("knn", "centroid", "mlp")
+LINEAR = ("logreg", "svm")
+PLAIN = Scheme("raw", "none", "none")
+SUBLINEAR = Scheme("log", "smooth", "l2")  # (1 + ln tf) · (ln((1 + M) / (1 + df)) + 1), of length 1
+
+
+def recipe_of(flags: ModelFlags, weights: WeightFlags, tokens: ClassifyTextFlags) -> Recipe:
+    """Return the recipe of the model that was asked for by name.
+
+    Raises:
+        UsageError: an unknown model, or options that it does not have.
+    """
+    flags.check()
+    kind = flags.model
+    if kind not in KINDS:
+        known = ", ".join([*KINDS, "auto"])
+        raise UsageError(f"--model {kind}: there are {known}, and run directories that nlpkit classify wrote")
+    on = flags.on or ("embedding" if kind in DENSE else "words")
+    plain = ModelFlags()
+    _refuse(
+        on == "embedding",
+        {
+            "--select": flags.select,
+            "--hand-features": flags.hand_features,
+            "--scheme and the other weights": weights != WeightFlags(),
+            "options on words": tokens != ClassifyTextFlags(),
+        },
+        "is about words, and this model sees embeddings; leave it out, or take --on words",
+    )
+    if kind in COUNTS and on == "embedding":
+        raise UsageError(
+            f"--model {kind} counts words and cannot see embeddings; take logreg, svm, knn, centroid or mlp"
+        )
+    _refuse(
+        kind not in COUNTS,
+        {"--alpha": flags.alpha != plain.alpha, "--priors": flags.priors != plain.priors},
+        "belongs to Naive Bayes; leave it out",
+    )
+    _refuse(
+        kind not in LINEAR,
+        {
+            "--cost": flags.cost != plain.cost,
+            "--class-weight": flags.class_weight != plain.class_weight,
+            "--hand-features": flags.hand_features,
+        },
+        "belongs to logreg and svm; leave it out",
+    )
+    _refuse(kind != "knn", {"--neighbors": flags.neighbors != plain.neighbors}, "belongs to knn; leave it out")
+    _refuse(kind != "mlp", {"--hidden": flags.hidden != plain.hidden}, "belongs to mlp; leave it out")
+    space = None
+    if on == "words":
+        space = space_of(flags, weights, tokens.options(), kind)
+    return Recipe(kind, model_options(flags, kind), space, None, flags.hand_features is not None, flags.calibrate)
+
+
+def model_options(flags: ModelFlags, kind: str) -> ModelOptions:
+    """Return the options of a kind of model."""
+    return ModelOptions(
+        kind=kind, alpha=flags.alpha, priors=flags.class_priors(), C=flags.cost,
+        balanced=flags.class_weight == "balanced", k=flags.neighbors, hidden=flags.hidden,
+    )  # fmt: skip
+
+
+def space_of(flags: ModelFlags, weights: WeightFlags, options: PreprocessOptions, kind: str) -> SpaceOptions:
+    """Return how words become features: counts for Naive Bayes, else sublinear tf-idf of length 1, if not told otherwise."""
+    if options.auto_stop is not None:
+        raise UsageError(
+            "--auto-stop counts in all documents, also those of the test; --max-df counts in training documents"
+        )
+    scheme = weights.weighting() if weights != WeightFlags() else (PLAIN if kind in COUNTS else SUBLINEAR)
+    wish = Wish.parse(flags.select)
+    if wish is None:
+        return SpaceOptions(scheme, options)
+    if wish.n is None:
+        raise UsageError(f"--select {flags.select}: say how many words are kept, such as {wish.score.name}:5000")
+    return SpaceOptions(scheme, options, wish.score, wish.count)
+
+
+def with_space(recipe: Recipe, name: str, kind: str, *, ngrams: tuple[int, int] | None, scheme: Scheme) -> Recipe:
+    """Return a recipe for another model on the same words."""
+    assert recipe.space is not None
+    return replace(
+        recipe,
+        name=name,
+        model=replace(recipe.model, kind=kind),
+        ngrams=ngrams,
+        space=replace(recipe.space, scheme=scheme),
+    )
+
+
+def _refuse(applies: bool, given: dict[str, object], why: str) -> None:
+    option = next((name for name, value in given.items() if value), None)
+    if applies and option is not None:
+        raise UsageError(f"{option} {why}")

@@ -1,0 +1,112 @@
+"""A classifier for people: its scores beside the majority class, telling words, and the errors it was surest of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from nlpkit.cli import console
+from nlpkit.cli.classify_scores import NO_TWINS, Scores
+from nlpkit.cli.evaluate_result import TargetResult
+from nlpkit.cli.evaluate_show import interval_of, number
+from nlpkit.io.score_files import markdown_table
+
+SHOWN_ERRORS = 5
+SHOWN_TERMS = 10
+SHOWN_CLASSES = 30
+TEXT_WIDTH = 60
+
+
+class Page:
+    """Tables one below the other, for a terminal or in Markdown."""
+
+    def __init__(self, *, markdown: bool) -> None:
+        self._markdown = markdown
+
+    def table(
+        self, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[str] = ()
+    ) -> None:
+        """Print a table."""
+        if self._markdown:
+            console.out(f"#### {title}\n\n" + markdown_table(columns, rows, right=right) + "\n")
+            return
+        console.table(columns, rows, right=right, title=title)
+
+
+def show_scores(page: Page, scores: Scores, title: str) -> None:
+    """Print each score with its interval, that of the majority class, and that without near-duplicates."""
+    model = scores.model
+    level = next((s.interval.level for s in model.scores.values() if s.interval is not None), None)
+    columns = ["metric", "score"]
+    columns += [f"{100 * level:g}% interval"] if level is not None else []
+    columns += [scores.majority.name] + ([NO_TWINS] if scores.apart is not None else [])
+    rows = []
+    for name, score in model.scores.items():
+        cells = [name + (" (lower is better)" if score.metric.better == "low" else "")]
+        cells.append("–" if score.value is None else number(score.value))
+        cells += [interval_of(score)] if level is not None else []
+        cells.append(_value(scores.majority, name))
+        cells += [_value(scores.apart, name)] if scores.apart is not None else []
+        rows.append(cells)
+    page.table(title, columns, rows, columns[1:])
+    for name, (heads, lines) in model.tables.items():
+        if name != "Calibration":  # metrics.json has its bins
+            page.table(name, heads, lines, heads[1:])
+
+
+def _value(result: TargetResult | None, name: str) -> str:
+    score = None if result is None else result.scores.get(name)
+    return "" if score is None or score.value is None else number(score.value)
+
+
+def show_candidates(page: Page, rows: Sequence[dict[str, Any]]) -> None:
+    """Print what --model auto compared."""
+    columns = ["", "model", "macro_f1", "± standard error", "accuracy", "seconds"]
+    cells = [
+        [
+            "→" if r["chosen"] else "",
+            r["name"],
+            "–" if r["macro_f1"] is None else number(r["macro_f1"]),
+            "" if r["error"] is None else number(r["error"]),
+            "" if r["accuracy"] is None else number(r["accuracy"]),
+            r["why"] or f"{r['seconds']:.1f}",
+        ]
+        for r in rows
+    ]
+    page.table("Models, by cross-validation in the training documents", columns, cells, columns[2:])
+
+
+def show_terms(page: Page, terms: pa.Table | None) -> None:
+    """Print the most telling words of each class."""
+    if terms is None:
+        return
+    words: dict[str, list[str]] = {}
+    for row in terms.to_pylist():
+        own = words.setdefault(row["class"], [])
+        if len(own) < SHOWN_TERMS:
+            own.append(row["term"])
+    rows = [[name, " | ".join(own)] for name, own in list(words.items())[:SHOWN_CLASSES]]
+    page.table("Most telling words", ["class", "words"], rows)
+
+
+def show_errors(page: Page, errors: pa.Table) -> None:
+    """Print the errors that the model was surest of."""
+    if not errors.num_rows:
+        return
+    sure = "prediction_prob" if "prediction_prob" in errors.column_names else "margin"
+    rows = []
+    for row in errors.slice(0, SHOWN_ERRORS).to_pylist():
+        text = " ".join((row["text"] or "").split())
+        short = text if len(text) <= TEXT_WIDTH else text[: TEXT_WIDTH - 1].rstrip() + "…"
+        rows.append([row["id"], shown(row["label"]), shown(row["prediction"]), f"{row[sure]:.3f}", short])
+    columns = ["id", "label", "prediction", sure.removeprefix("prediction_"), "text"]
+    page.table(
+        f"{console.counted(errors.num_rows, 'error')}; the model was surest of these", columns, rows, [columns[3]]
+    )
+
+
+def shown(label: Any) -> str:
+    """Return a label, or a set of them, for a table."""
+    return ", ".join(label) if isinstance(label, list) else str(label)

@@ -1,0 +1,189 @@
+"""The tables of a classifier's run directory: documents with predictions, classes, confusions, telling words, errors, twins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from nlpkit.classify.classifier import Classifier, Predicted
+from nlpkit.classify.explain import class_terms, has_weights
+from nlpkit.cli.classify_corpus import LabelledDocuments
+from nlpkit.cli.evaluate_result import TargetResult
+from nlpkit.text.twins import Twins
+from nlpkit.types import BoolArray, FloatArray, LongArray
+
+NOT_CARRIED = ("id", "text", "tokens", "embedding", "label", "prediction", "prediction_prob", "probabilities", "fold")
+TEXT_CHARS = 300
+CLASS_TERMS_SCHEMA = pa.schema(
+    [("class", pa.string()), ("rank", pa.int32()), ("term", pa.string()), ("weight", pa.float64()), ("df", pa.int64())]
+)
+
+
+def prediction_columns(
+    classifier_names: Sequence[str], found: Predicted, *, probabilities: bool
+) -> dict[str, pa.Array]:
+    """Return the columns that a classifier adds to documents (n,): prediction, prediction_prob and, if asked for, probabilities.
+
+    A document that was not predicted (code -1) has null in all; so has prediction_prob where the model has no probabilities.
+    """
+    given: BoolArray
+    if found.sets is not None:
+        given = np.asarray(np.isfinite(found.decision).all(axis=1))
+        prediction = pa.array(
+            [_names(classifier_names, own) if ok else None for own, ok in zip(found.sets, given, strict=True)],
+            pa.list_(pa.string()),
+        )
+    else:
+        assert found.codes is not None
+        given = np.asarray(found.codes >= 0)
+        names = pa.array([*classifier_names, None], pa.string())
+        prediction = names.take(pa.array(np.where(given, found.codes, len(classifier_names)).astype(np.int64)))
+    confidence = found.confidence
+    prob = np.full(len(given), np.nan) if confidence is None else np.where(given, confidence, np.nan)
+    columns = {"prediction": prediction, "prediction_prob": pa.array(prob, pa.float32(), from_pandas=True)}
+    if probabilities:
+        p = found.probabilities if found.probabilities is not None else np.full(found.decision.shape, np.nan)
+        missing = pa.array(~np.isfinite(p).all(axis=1))
+        parts = [pa.array(p[:, j].astype(np.float32)) for j in range(len(classifier_names))]
+        columns["probabilities"] = pa.StructArray.from_arrays(parts, list(classifier_names), mask=missing)
+    return columns
+
+
+def _names(names: Sequence[str], own: Any) -> list[str]:
+    return [names[j] for j in np.flatnonzero(own).tolist()]
+
+
+def take(found: Predicted, rows: LongArray) -> Predicted:
+    """Return the predictions of some rows."""
+    return Predicted(
+        found.decision[rows],
+        None if found.probabilities is None else found.probabilities[rows],
+        None if found.codes is None else found.codes[rows],
+        None if found.sets is None else found.sets[rows],
+    )
+
+
+def documents_table(
+    documents: LabelledDocuments, rows: LongArray, found: Predicted, *, probabilities: bool
+) -> pa.Table:
+    """Return id, label, prediction, prediction_prob, fold (of cross-validation) and the user's own columns of some documents."""
+    table = documents.table.take(pa.array(rows))
+    own = [documents.own[d] for d in rows]
+    kind = pa.list_(pa.string()) if documents.labels.multiple else pa.string()
+    columns: dict[str, Any] = {"id": table.column("id"), "label": pa.array(own, kind)}
+    columns |= prediction_columns(documents.labels.names, take(found, rows), probabilities=probabilities)
+    if documents.n_folds:
+        fold = documents.part[rows]
+        columns["fold"] = pa.array(fold, pa.int32(), mask=fold < 0)
+    columns |= {n: table.column(n) for n in table.column_names if n not in NOT_CARRIED}
+    return pa.table(columns)
+
+
+def classes_table(result: TargetResult, documents: LabelledDocuments) -> pa.Table:
+    """Return a row for each class: documents to learn from, scores, and how often it is a label and a prediction."""
+    names = list(result.units)
+    trained = dict(zip(documents.labels.names, documents.labels.sizes(documents.learn).tolist(), strict=True))
+    columns: dict[str, Any] = {
+        "class": pa.array(names, pa.string()),
+        "training_documents": pa.array([trained.get(name, 0) for name in names], pa.int64()),
+    }
+    for metric, column in (("macro_precision", "precision"), ("macro_recall", "recall"), ("macro_f1", "f1")):
+        values = result.scores[metric].values
+        assert values is not None
+        columns[column] = pa.array(values)
+    if "confusion" in result.facts:
+        counts = np.array(result.facts["confusion"]["counts"])
+        labels, predicted = counts.sum(axis=1), counts.sum(axis=0)[: len(names)]
+    else:
+        labels, predicted = (np.array(result.facts[name]) for name in ("labels", "predicted"))
+    return pa.table({**columns, "labels": pa.array(labels), "predicted": pa.array(predicted)})
+
+
+def confusion_table(result: TargetResult) -> pa.Table | None:
+    """Return label, prediction and documents in long form, the largest cells first; None where documents have several labels."""
+    found = result.facts.get("confusion")
+    if found is None:
+        return None
+    counts = np.array(found["counts"])
+    rows, columns = np.nonzero(counts)
+    order = np.argsort(-counts[rows, columns], kind="stable")
+    names, heads = list(result.units), [None if c == "(none)" else c for c in found["columns"]]
+    return pa.table(
+        {
+            "label": pa.array([names[i] for i in rows[order]], pa.string()),
+            "prediction": pa.array([heads[i] for i in columns[order]], pa.string()),
+            "documents": pa.array(counts[rows, columns][order], pa.int64()),
+        }
+    )
+
+
+def class_terms_table(classifier: Classifier, n: int) -> pa.Table | None:
+    """Return the most telling features of each class, None of models that have no weights of words."""
+    if not has_weights(classifier):
+        return None
+    names, space = classifier.features.names, classifier.features.space
+    df = {} if space is None else dict(zip(space.terms, space.df.tolist(), strict=True))
+    rows = []
+    for code, (ids, weights) in zip(classifier.present.tolist(), class_terms(classifier, n), strict=True):
+        for rank, (i, weight) in enumerate(zip(ids.tolist(), weights.tolist(), strict=True), 1):
+            rows.append((classifier.names[code], rank, names[i], weight, df.get(names[i])))
+    columns = list(zip(*rows, strict=True)) or [()] * len(CLASS_TERMS_SCHEMA)
+    arrays = [pa.array(c, f.type) for c, f in zip(columns, CLASS_TERMS_SCHEMA, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=CLASS_TERMS_SCHEMA)
+
+
+def errors_table(documents: LabelledDocuments, rows: LongArray, found: Predicted) -> pa.Table:
+    """Return the documents whose prediction is not their label, those the model was surest of first, with the start of their text."""
+    own = take(found, rows)
+    names = documents.labels.names
+    if own.sets is not None:
+        predicted: list[Any] = [_names(names, s) for s in own.sets]
+        wrong = [set(documents.own[d] or ()) != set(p) for d, p in zip(rows, predicted, strict=True)]
+    else:
+        assert own.codes is not None
+        predicted = [names[c] for c in own.codes]
+        wrong = [documents.own[d] != p for d, p in zip(rows, predicted, strict=True)]
+    sure = own.confidence if own.confidence is not None else _margin(own.decision)
+    at = np.flatnonzero(wrong)
+    at = at[np.lexsort((at, -sure[at]))]
+    table = documents.table.take(pa.array(rows[at]))
+    kind = pa.list_(pa.string()) if documents.labels.multiple else pa.string()
+    texts = [(t or "")[:TEXT_CHARS] for t in table.column("text").to_pylist()]
+    sureness = "prediction_prob" if own.confidence is not None else "margin"
+    return pa.table(
+        {
+            "id": table.column("id"),
+            "label": pa.array([documents.own[d] for d in rows[at]], kind),
+            "prediction": pa.array([predicted[i] for i in at], kind),
+            sureness: pa.array(sure[at], pa.float32()),
+            "text": pa.array(texts, pa.string()),
+        }
+    )
+
+
+def _margin(decision: FloatArray) -> FloatArray:
+    """Return the distance (n,) of the best score of a document to its second."""
+    ordered = np.sort(decision, axis=1)
+    margin: FloatArray = ordered[:, -1] - ordered[:, -2] if decision.shape[1] > 1 else np.abs(decision[:, 0])
+    return margin
+
+
+def twins_table(documents: LabelledDocuments, twins: Twins) -> pa.Table:
+    """Return the test documents with a near-duplicate among the training documents: the most similar one, and both labels."""
+    rows = np.flatnonzero(twins.twin >= 0)
+    if not documents.n_folds:
+        rows = rows[documents.part[rows] == 1]
+    ids, kind = documents.table.column("id"), pa.list_(pa.string()) if documents.labels.multiple else pa.string()
+    other = twins.twin[rows]
+    return pa.table(
+        {
+            "id": ids.take(pa.array(rows)),
+            "twin": ids.take(pa.array(other)),
+            "similarity": pa.array(twins.similarity[rows], pa.float32()),
+            "label": pa.array([documents.own[d] for d in rows], kind),
+            "twin_label": pa.array([documents.own[d] for d in other], kind),
+        }
+    )

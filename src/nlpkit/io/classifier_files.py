@@ -1,0 +1,143 @@
+"""A classifier as the tables and the config.json of a run directory's model/, and back. No pickles: JSON and Parquet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from nlpkit.classify.calibration import calibrator_from
+from nlpkit.classify.classifier import Classifier
+from nlpkit.classify.features import Features, Scaling, Space
+from nlpkit.classify.model import model_from
+from nlpkit.errors import InputError
+from nlpkit.io.phrase_files import phrases_from, phrases_table
+from nlpkit.io.runs import Run
+from nlpkit.weighting.schemes import Scheme
+from nlpkit.weighting.tfidf import CorpusStats, Weighting
+
+NEEDED = ("classes", "multiple", "present", "sees", "model", "tokens", "encoder")
+
+
+def classifier_tables(
+    classifier: Classifier, *, tokens: Mapping[str, Any] | None, encoder: Mapping[str, Any] | None
+) -> tuple[dict[str, pa.Table], dict[str, Any]]:
+    """Return the tables of model/ by file stem, and what goes into its config.json.
+
+    Args:
+        tokens: how the words were made; encoder: what made the embeddings; None where the model sees none, or it is not known.
+    """
+    space, scaling = classifier.features.space, classifier.features.scaling
+    tables: dict[str, pa.Table] = {}
+    config: dict[str, Any] = {
+        "kind": "classify",
+        "classes": list(classifier.names),
+        "multiple": classifier.multiple,
+        "present": classifier.present.tolist(),
+        "documents": classifier.n_train,
+        "sees": "embedding" if space is None else "words",
+        "tokens": None if tokens is None else dict(tokens),
+        "encoder": None if encoder is None else dict(encoder),
+        "model": classifier.model.config(),
+        "calibrator": None,
+    }
+    for name, array in classifier.model.arrays().items():
+        tables[f"weights_{name}"] = _table(array)
+    if space is not None:
+        tables["vocab"] = _vocab(space)
+        config["weighting"] = {
+            "scheme": asdict(space.how.scheme), "formula": space.how.scheme.formula, "mean_length": space.how.mean_length,
+            "pivot": space.how.pivot, "documents": space.n_docs, "selected": space.selected is not None,
+        }  # fmt: skip
+    if scaling is not None:
+        tables["hand_features"] = pa.table(
+            {"feature": list(scaling.names), "mean": scaling.mean, "deviation": scaling.deviation}
+        )
+    if classifier.phrases is not None:
+        tables["phrases"] = phrases_table(classifier.phrases)
+    if classifier.calibrator is not None:
+        config["calibrator"] = classifier.calibrator.config()
+        for name, array in classifier.calibrator.arrays().items():
+            tables[f"calibrator_{name}"] = _table(array)
+    return tables, config
+
+
+def read_classifier(run: Run) -> tuple[Classifier, dict[str, Any]]:
+    """Return the classifier of a run directory and its config. Raises InputError, SchemaError when it is damaged."""
+    config = run.model_config(*NEEDED)
+    arrays = _arrays(run, "weights_")
+    try:
+        model = model_from(config["model"], arrays)
+        calibrator = None
+        if config.get("calibrator") is not None:
+            calibrator = calibrator_from(config["calibrator"], _arrays(run, "calibrator_"))
+        space = None if config["sees"] == "embedding" else _space(run, config["weighting"])
+    except (KeyError, TypeError) as error:
+        raise InputError(
+            f"{run.path / 'model'} is damaged ({type(error).__name__}: {error}); make the run again"
+        ) from None
+    scaling = None
+    if (run.path / "model" / "hand_features.parquet").exists():
+        table = run.table("model/hand_features")
+        names = tuple(table.column("feature").to_pylist())
+        scaling = Scaling(names, table.column("mean").to_numpy(), table.column("deviation").to_numpy())
+    phrases = None
+    if (run.path / "model" / "phrases.parquet").exists():
+        phrases = phrases_from(run.table("model/phrases"))
+    return Classifier(
+        tuple(config["classes"]), bool(config["multiple"]), np.array(config["present"], np.int32),
+        Features(space, scaling), model, calibrator, phrases, int(config.get("documents", 0)),
+    ), config  # fmt: skip
+
+
+def _vocab(space: Space) -> pa.Table:
+    selected = np.ones(len(space.terms), bool)
+    if space.selected is not None:
+        selected = np.zeros(len(space.terms), bool)
+        selected[space.selected] = True
+    return pa.table(
+        {
+            "term": pa.array(space.terms, pa.string()),
+            "cf": pa.array(space.cf),
+            "df": pa.array(space.df),
+            "idf": pa.array(space.how.idf),
+            "selected": pa.array(selected),
+        }
+    )
+
+
+def _space(run: Run, config: Mapping[str, Any]) -> Space:
+    table = run.table("model/vocab")
+    terms = tuple(table.column("term").to_pylist())
+    cf, df = table.column("cf").to_numpy(), table.column("df").to_numpy()
+    scheme, n_docs = Scheme(**config["scheme"]), int(config["documents"])
+    size = CorpusStats(n_docs, terms, cf, df).term_bytes() if scheme.norm == "pivoted-bytes" else None
+    how = Weighting(scheme, table.column("idf").to_numpy(), config["mean_length"], size, config["pivot"])
+    selected = None
+    if config["selected"]:
+        selected = np.flatnonzero(table.column("selected").to_numpy(zero_copy_only=False)).astype(np.int32)
+    return Space(terms, how, n_docs, cf, df, selected)
+
+
+def _table(array: Any) -> pa.Table:
+    """Return an array (n,) or (n, m) as a table of one column, a row for each of n."""
+    values = np.ascontiguousarray(array)
+    flat = pa.array(values.ravel())
+    if values.ndim == 1:
+        return pa.table({"value": flat})
+    return pa.table({"value": pa.FixedSizeListArray.from_arrays(flat, values.shape[1])})
+
+
+def _arrays(run: Run, prefix: str) -> dict[str, Any]:
+    found = {}
+    for file in sorted((run.path / "model").glob(f"{prefix}*.parquet")):
+        column = run.table(f"model/{file.stem}").column("value").combine_chunks()
+        if pa.types.is_fixed_size_list(column.type):
+            width = column.type.list_size
+            found[file.stem.removeprefix(prefix)] = column.flatten().to_numpy(zero_copy_only=False).reshape(-1, width)
+        else:
+            found[file.stem.removeprefix(prefix)] = column.to_numpy(zero_copy_only=False)
+    return found
