@@ -81,8 +81,8 @@ class LexiconScorer:
 
     Lower case, lemmas and stems are those of the options, for text and lexicon alike; negations and intensifiers keep the form
     in which they are written. Terms that several words of the lexicon come to (entries given twice, or good and goods after
-    stemming) have the mean of their weights. Every word counts: stop words, n-grams and bounds of frequency do not apply. A
-    word that negates has no weight of its own, unless negation is off.
+    stemming) have the mean of their weights. Every word counts, of whatever length: stop words, n-grams and bounds of frequency
+    do not apply. A word that negates has no weight of its own, unless negation is off.
 
     Args:
         lexicon: words and weights.
@@ -116,7 +116,7 @@ class LexiconScorer:
         self._keep, self._reach = options.keep, reach
         kept = frozenset(map(lower_case, [*given, *(word for word, _ in lexicon.intensifiers)]))
         self._cut = _cutter(options, languages)
-        normalize = normalizer(replace(options, stop_words="none"), list(languages), kept.__contains__)
+        normalize = normalizer(replace(options, stop_words="none", min_length=1), list(languages), kept.__contains__)
         self.vocabulary = Vocabulary(partial(_terms, normalize=normalize))
         self._bind(lexicon, sorted(given), tuple(languages))
 
@@ -215,7 +215,6 @@ class LexiconScorer:
         below = hits.astype(np.float64) if how == "mean" else np.bincount(doc, np.abs(weights), minlength=D)
         return Scored(np.divide(total, below, out=np.zeros(D), where=below > 0), hits)
 
-
     def over_vocabulary(self) -> tuple[list[str], FloatArray, BoolArray, BoolArray]:
         """Return all terms of the texts so far (V,), with weight, whether it negates and whether it is a mark: for Lex2Sent."""
         terms = self.vocabulary.terms
@@ -285,10 +284,10 @@ _FAMILIES = (  # negative, neutral, positive
     ("negative", "neutral", "positive"),
     ("neg", "neu", "pos"),
     ("negativ", "neutral", "positiv"),
-    ("-1", "0", "1"),
     ("n", "o", "p"),
     ("bad", "neutral", "good"),
     ("0", None, "1"),
+    ("-1", "0", "1"),
     ("false", None, "true"),
 )
 

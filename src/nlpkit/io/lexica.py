@@ -9,11 +9,12 @@ import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from nlpkit.classify.lexicon import Lexicon
-from nlpkit.errors import InputError, MissingError, UsageError, missing_column
+from nlpkit.errors import InputError, MissingError, UsageError, missing_column, missing_extra
 from nlpkit.io.plain_tables import read_rows, table_format, text_of
 from nlpkit.io.sources import missing_path
 from nlpkit.io.wordlists import numbered_lines
@@ -120,6 +121,26 @@ def opinion_lexicon() -> Lexicon:
         "the opinion lexicon of Hu & Liu is not among NLTK's data (searched: NLTK_DATA, ~/nltk_data, the environment of Python and "
         "/usr): python -m nltk.downloader opinion_lexicon, or give its two lists: --lexicon positive-words.txt,negative-words.txt"
     )
+
+
+def package_list(name: str) -> Path:
+    """Return the word list that a package carries, of vader, afinn or afinn:da.
+
+    Raises:
+        MissingError: it is not installed.
+        UsageError: the package has no such list.
+    """
+    package, _, variant = name.partition(":")
+    folder, file = {
+        "vader": ("vaderSentiment", "vader_lexicon.txt"),
+        "afinn": ("afinn", f"data/AFINN-{'da-32' if variant == 'da' else 'en-165'}.txt"),
+    }[package]
+    found = find_spec(folder)
+    if found is None or not found.submodule_search_locations:
+        raise missing_extra(f"--lexicon {package}", "sentiment")
+    if variant not in ("", "en", "da") or (package == "vader" and variant):
+        raise UsageError(f"--lexicon {name}: as a list of words there are vader, afinn and afinn:da")
+    return Path(found.submodule_search_locations[0]) / file
 
 
 def _nltk_folders() -> Iterator[Path]:
