@@ -173,7 +173,7 @@ def by_link(scores: FloatArray, link: Link) -> FloatArray:
 
 def softmax(scores: FloatArray) -> FloatArray:
     """Return exp(s_j) / Σ exp(s_i) of each row of (D, J); no overflow."""
-    p = np.exp(scores - scores.max(axis=1, keepdims=True))
+    p: FloatArray = np.exp(scores - scores.max(axis=1, keepdims=True))
     p /= p.sum(axis=1, keepdims=True)
     return p
 
@@ -197,7 +197,7 @@ def checked_features(X: Features, n_features: int | None = None) -> Features:
         raise InputError(
             f"the model has {n_features} features and the documents {features.shape[1]}; make them with the same vocabulary or encoder"
         )
-    values = features.data if sparse.issparse(features) else features
+    values: Any = features.data if sparse.issparse(features) else features
     if values.dtype.kind == "f" and not np.isfinite(values).all():
         raise InputError("features must be finite numbers, got NaN or infinity; leave such documents out")
     return features
@@ -230,5 +230,7 @@ def _product(X: Features, coef: FloatArray, *, presence: bool) -> FloatArray:
     with threadpool_limits(1, user_api="blas"):
         for start in range(0, len(X), BLOCK_ROWS):
             rows = X[start : start + BLOCK_ROWS]
-            np.matmul(present(rows) if presence else rows.astype(np.float64), coef, out=scores[start : start + len(rows)])
+            np.matmul(
+                present(rows) if presence else rows.astype(np.float64), coef, out=scores[start : start + len(rows)]
+            )
     return scores

@@ -52,9 +52,7 @@ def fit_naive_bayes(
     prior = np.log(_prior(priors, sizes))
     if kind == "bernoulli-nb":
         present_, absent = _log_presence(sums, sizes[:, None], alpha)
-        return LinearModel(
-            kind, _by_feature(present_ - absent), prior + absent.sum(axis=1), "softmax", presence=True
-        )
+        return LinearModel(kind, _by_feature(present_ - absent), prior + absent.sum(axis=1), "softmax", presence=True)
     return LinearModel(kind, _by_feature(_log_share(sums, alpha)), prior, "softmax")
 
 
@@ -109,7 +107,9 @@ def _checked(X: Features, kind: str, alpha: float) -> Features:
         return present(features)
     values = features.data if sparse.issparse(features) else features
     if values.size and values.min() < 0:
-        raise UsageError(f"{kind} needs features that are not negative, such as counts or tf-idf; take logreg, svm or knn")
+        raise UsageError(
+            f"{kind} needs features that are not negative, such as counts or tf-idf; take logreg, svm or knn"
+        )
     return features
 
 
@@ -140,7 +140,7 @@ def _prior(priors: Priors, sizes: FloatArray) -> FloatArray:
     """Return P(c), (J,)."""
     J = len(sizes)
     if priors == "empirical":
-        return sizes / sizes.sum()
+        return np.asarray(sizes / sizes.sum())
     if priors == "uniform":
         return np.full(J, 1.0 / J)
     given = np.asarray(priors, np.float64)

@@ -1,0 +1,235 @@
+"""The kinds of classifiers by name, their options, and the fit of one of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nlpkit.classify.model import Features, LinearModel, Model, checked_features
+from nlpkit.classify.naive_bayes import NB_KINDS, Priors, fit_label_naive_bayes, fit_naive_bayes
+from nlpkit.errors import InputError, UsageError
+from nlpkit.types import BoolArray, FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from nlpkit.classify.mlp import MlpModel
+    from nlpkit.classify.neighbours import Vote
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What a classifier is: its name in words, and what it needs and has.
+
+    non_negative: features must not be negative; probabilities: has them without calibration; balanced: classes can be weighed;
+    multi_label: documents may have several labels; linear: the model is a LinearModel.
+    """
+
+    name: str
+    non_negative: bool = False
+    probabilities: bool = True
+    balanced: bool = False
+    multi_label: bool = True
+    linear: bool = True
+
+
+KINDS: dict[str, Kind] = {
+    "nb": Kind("multinomial Naive Bayes", non_negative=True),
+    "bernoulli-nb": Kind("Bernoulli Naive Bayes on which words are present"),
+    "complement-nb": Kind("complement Naive Bayes, for classes of unequal size", non_negative=True),
+    "logreg": Kind("logistic regression", balanced=True),
+    "svm": Kind("linear support vector machine", probabilities=False, balanced=True),
+    "knn": Kind("k nearest documents by cosine", linear=False),
+    "centroid": Kind("nearest mean of a class", probabilities=False, multi_label=False),
+    "mlp": Kind("neural network of one hidden layer", balanced=True, linear=False),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ModelOptions:
+    """Which classifier, and how it is fitted; an option that a kind does not have is not looked at, but for balanced and priors.
+
+    kind: in KINDS.
+    alpha: α of Naive Bayes, above 0.
+    priors: of nb and bernoulli-nb: "empirical", "uniform", or P(c) by class.
+    C: inverse strength of the penalty of logreg and svm, above 0.
+    balanced: documents of class j weigh D / (J n_j), multi-label D / (2 n); logreg, svm and mlp.
+    k, vote: of knn, see `neighbours.NeighboursModel`; k is lowered to the documents there are.
+    hidden, epochs: of mlp.
+    max_iter: of svm, and Newton steps of logreg; the model says if they were not enough.
+    """
+
+    kind: str
+    alpha: float = 1.0
+    priors: Priors = "empirical"
+    C: float = 1.0
+    balanced: bool = False
+    k: int = 15
+    vote: Vote = "similarity"
+    hidden: int = 128
+    epochs: int = 200
+    max_iter: int = 1000
+
+    def __post_init__(self) -> None:
+        kind = KINDS.get(self.kind)
+        if kind is None:
+            raise UsageError(f"no model is called {self.kind!r}; take one of {', '.join(KINDS)}")
+        if self.balanced and not kind.balanced:
+            able = ", ".join(name for name, other in KINDS.items() if other.balanced)
+            uniform = "; priors can be uniform" if self.kind in ("nb", "bernoulli-nb") else ""
+            raise UsageError(f"{self.kind} does not weigh classes; {able} do{uniform}")
+        if self.priors != "empirical" and self.kind not in ("nb", "bernoulli-nb"):
+            raise UsageError(f"{self.kind} has no class priors; nb and bernoulli-nb have")
+        if isinstance(self.priors, str) and self.priors not in ("empirical", "uniform"):
+            raise UsageError(f"priors are empirical, uniform or a number for each class, got {self.priors!r}")
+        if self.vote not in ("similarity", "uniform"):
+            raise UsageError(f"neighbours vote by similarity or uniform, got {self.vote!r}")
+        for name in ("alpha", "C"):
+            if not 0 < getattr(self, name) < float("inf"):
+                raise UsageError(f"{name} must be a number above 0, got {getattr(self, name):g}")
+        for name in ("k", "hidden", "epochs", "max_iter"):
+            if getattr(self, name) < 1:
+                raise UsageError(f"{name} must be at least 1, got {getattr(self, name)}")
+
+
+def fit_model(
+    X: Features, y: IntArray, n_classes: int, options: ModelOptions, *, seed: int = 0, threads: int = 1
+) -> Model:
+    """Return a classifier that gives each document one of J classes.
+
+    Args:
+        X: (D, V) CSR of float64 or counts, or (D, E) array; all kinds take both.
+        y: (D,) 0 … J-1, each in at least one document.
+        n_classes: J, at least 2.
+        seed: of svm and mlp, the only ones with chance in them.
+        threads: at work at a time; the model does not depend on them.
+
+    Raises:
+        UsageError: an option that cannot be meant, or negative features for nb and complement-nb.
+        InputError: a class without a document, fewer than two classes, or features that do not fit.
+    """
+    features, y = checked_features(X), np.asarray(y)
+    if y.shape != (features.shape[0],):
+        raise InputError(f"each document needs a class, got {features.shape[0]} documents and {len(y)} classes")
+    if n_classes < 2:
+        raise InputError(f"a classifier needs at least two classes to choose from, got {n_classes}")
+    if len(y) and (int(y.min()) < 0 or int(y.max()) >= n_classes):
+        raise InputError(f"classes of {n_classes} are 0 … {n_classes - 1}, got {int(y.min())} … {int(y.max())}")
+    sizes = np.bincount(y, minlength=n_classes)
+    if not sizes.all():
+        empty = ", ".join(map(str, np.flatnonzero(sizes == 0)))
+        raise InputError(
+            f"every class needs a training document, class {empty} of 0 … {n_classes - 1} has none; leave it out"
+        )
+    match options.kind:
+        case "nb" | "bernoulli-nb" | "complement-nb":
+            return fit_naive_bayes(
+                features, y, n_classes, kind=options.kind, alpha=options.alpha, priors=options.priors
+            )
+        case "logreg":
+            from nlpkit.classify.logistic import fit_logistic
+
+            weights = (len(y) / (n_classes * sizes))[y] if options.balanced else None
+            return fit_logistic(
+                features, y, n_classes, C=options.C, weights=weights, max_steps=options.max_iter, threads=threads
+            )
+        case "svm":
+            from nlpkit.classify.svm import fit_svm
+
+            return fit_svm(
+                features, y, n_classes, C=options.C, balanced=options.balanced, max_iter=options.max_iter, seed=seed
+            )
+        case "knn":
+            from nlpkit.classify.neighbours import fit_neighbours
+
+            labels = y[:, None] == np.arange(n_classes)
+            return fit_neighbours(features, labels, k=options.k, vote=options.vote, threads=threads)
+        case "centroid":
+            from nlpkit.classify.neighbours import fit_centroids
+
+            return fit_centroids(features, y, n_classes)
+        case _:
+            from nlpkit.classify.mlp import fit_mlp
+
+            return fit_mlp(
+                features,
+                y,
+                n_classes,
+                hidden=options.hidden,
+                epochs=options.epochs,
+                balanced=options.balanced,
+                seed=seed,
+            )
+
+
+def fit_multilabel(X: Features, Y: BoolArray, options: ModelOptions, *, seed: int = 0, threads: int = 1) -> Model:
+    """Return a classifier that gives each document any number of J labels: those whose score is above 0.
+
+    Each label against the documents without it. A label that all training documents have, or none, has the score
+    ±log(2D + 1) (with svm ±1) whatever the document: of knn, which only looks at its neighbours, it comes out all the same.
+
+    Args:
+        X: as in `fit_model`. Y: (D, J) bool, D and J at least 1.
+        options: of any kind but centroid; priors given are P(label).
+
+    Raises:
+        UsageError: as in `fit_model`, or a kind that gives one class only.
+        InputError: as in `fit_model`.
+    """
+    features, Y = checked_features(X), np.asarray(Y, np.bool_)
+    if not KINDS[options.kind].multi_label:
+        raise UsageError(
+            f"{options.kind} gives a document one class; for several labels take logreg, svm, nb, knn or mlp"
+        )
+    if Y.ndim != 2 or len(Y) != features.shape[0] or not Y.size:
+        raise InputError(
+            f"labels are a matrix of documents and labels, got {Y.shape} for {features.shape[0]} documents"
+        )
+    if options.kind == "knn":
+        from nlpkit.classify.neighbours import fit_neighbours
+
+        return fit_neighbours(features, Y, k=options.k, vote=options.vote, multi_label=True, threads=threads)
+    n = Y.sum(axis=0)
+    varies = (n > 0) & (n < len(Y))
+    fixed = np.where(n > 0, 1.0, -1.0) * (1.0 if options.kind == "svm" else np.log(2 * len(Y) + 1))
+    if isinstance(options.priors, tuple):
+        if len(options.priors) != Y.shape[1]:
+            raise UsageError(f"priors of {Y.shape[1]} labels must be as many numbers, got {len(options.priors)}")
+        options = replace(options, priors=tuple(np.asarray(options.priors)[varies].tolist()))
+    if options.kind == "mlp":
+        return _mlp(features, Y, varies, fixed, options, seed)
+    coef, intercept = np.zeros((features.shape[1], Y.shape[1])), fixed
+    model = _linear_labels(features, Y[:, varies], options, seed=seed, threads=threads) if varies.any() else None
+    if model is None:
+        link: Any = "margin" if options.kind == "svm" else "sigmoid"
+        return LinearModel(options.kind, coef, intercept, link, options.kind == "bernoulli-nb", multi_label=True)
+    coef[:, varies], intercept[varies] = model.coef, model.intercept
+    return replace(model, coef=coef, intercept=intercept)
+
+
+def _linear_labels(X: Features, Y: BoolArray, options: ModelOptions, *, seed: int, threads: int) -> LinearModel:
+    """Return a linear model of labels (D, J), each of which some and not all documents have."""
+    if options.kind in NB_KINDS:
+        return fit_label_naive_bayes(X, Y, kind=options.kind, alpha=options.alpha, priors=options.priors)
+    if options.kind == "svm":
+        from nlpkit.classify.svm import fit_label_svm
+
+        return fit_label_svm(X, Y, C=options.C, balanced=options.balanced, max_iter=options.max_iter, seed=seed)
+    from nlpkit.classify.logistic import fit_label_logistic
+
+    n = Y.sum(axis=0)
+    weights = np.where(Y, len(Y) / (2 * n), len(Y) / (2 * (len(Y) - n))) if options.balanced else None
+    return fit_label_logistic(X, Y, C=options.C, weights=weights, max_steps=options.max_iter, threads=threads)
+
+
+def _mlp(X: Features, Y: BoolArray, varies: BoolArray, fixed: FloatArray, options: ModelOptions, seed: int) -> MlpModel:
+    from nlpkit.classify.mlp import MlpModel, fit_label_mlp
+
+    if options.balanced:
+        raise UsageError("mlp does not weigh labels; logreg and svm do")
+    if not varies.any():
+        return MlpModel(np.zeros((X.shape[1], 1)), np.zeros(1), np.zeros((1, Y.shape[1])), fixed, multi_label=True)
+    model = fit_label_mlp(X, Y[:, varies], hidden=options.hidden, epochs=options.epochs, seed=seed)
+    output, bias = np.zeros((model.output.shape[0], Y.shape[1])), fixed
+    output[:, varies], bias[varies] = model.output, model.output_bias
+    return replace(model, output=output, output_bias=bias)
