@@ -103,7 +103,7 @@ def test_arguments_come_back_as_they_went_in(kind: str) -> None:
         X, y = corpus(dense)
         before, classes = X.copy(), y.copy()
         fit_model(X, y, 3, options(kind), seed=0).decision(X)
-        assert (X != before).sum() == 0
+        assert (before != X).sum() == 0
         assert (y == classes).all()
 
 

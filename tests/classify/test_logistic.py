@@ -83,6 +83,15 @@ def test_features_without_meaning_give_the_shares() -> None:
     assert found == pytest.approx(np.array([[1 / 2, 1 / 3, 1 / 6]]), abs=1e-4)
 
 
+def test_numbers_beyond_what_floats_hold_end() -> None:
+    X = np.array([[1e200, 1.0], [-1e200, 0.0], [3e200, 1.0]])
+    with np.errstate(all="ignore"):
+        model = fit_logistic(X, np.array([0, 1, 1], np.int32), 2)
+    assert model.coef.shape == (2, 2)
+    large = np.array([[1e5, 1.0], [-1e5, 0.0], [3e5, 1.0]])
+    assert fit_logistic(large, np.array([0, 1, 0], np.int32), 2).converged
+
+
 def test_too_few_steps_are_told() -> None:
     X, y = corpus(3, False)
     assert not fit_logistic(X, y, 3, max_steps=1).converged
@@ -104,7 +113,8 @@ def test_kernels_are_the_sums_they_say(J: int) -> None:
     D, K = 7, J - 1
     B = np.empty((K, J))  # the rows of B are the images of the unit vectors
     kernel.spread_rows(np.eye(K), B)
-    assert B @ B.T == pytest.approx(np.eye(K))
+    products = B @ B.T
+    assert products == pytest.approx(np.eye(K))
     assert B.sum(axis=1) == pytest.approx(np.zeros(K))
     t, s, y, u = rng.normal(size=(D, K)), rng.uniform(size=D), rng.integers(0, J, D), rng.normal(size=(D, K))
     loss, p, out, room = np.empty(D), np.empty((D, J)), np.empty((D, K)), np.empty((D, J))

@@ -137,8 +137,8 @@ def _newton(
             if new_value <= value + 1e-4 * t * slope:
                 break
             t /= 2
-            if -t * slope < 1e-15 * value:  # rounding: it falls no more
-                return U, True
+            if not -t * slope >= 1e-15 * value:  # rounding: it falls no more; or numbers beyond float64
+                return U, bool(np.isfinite(slope))
         U, scores, value = new_U, new_scores, new_value
     return U, False
 
