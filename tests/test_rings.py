@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "nlpkit"
-CORE = ("text", "weighting", "topics", "embed", "metrics", "kernels", "report")
+CORE = ("text", "weighting", "topics", "embed", "classify", "metrics", "kernels", "report")
 MODULES = sorted(PACKAGE.rglob("*.py"))
 CORE_MODULES = [path for path in MODULES if path.relative_to(PACKAGE).parts[0] in CORE]
 HEAVY = (

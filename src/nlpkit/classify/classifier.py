@@ -138,7 +138,7 @@ def fit_classifier(
         finite = np.isfinite(decision)
         decision = np.where(finite, decision, decision[finite].min(initial=0.0))[:, own.present]
         y = _compact(y, own.present, len(labels.names))
-    calibrator = fit_calibrator(recipe.calibrate, decision, y)
+    calibrator = fit_calibrator(recipe.calibrate, decision, y, link=own.model.link)
     done = Classifier(
         own.names, own.multiple, own.present, own.features, own.model, calibrator, own.phrases, own.n_train
     )

@@ -108,10 +108,18 @@ class CutWords:
         return replace(done, phrases=wide.phrase_table)
 
     def _bound(self) -> int:
-        given = self.options.min_df
-        if given is None:
-            return 2 if self.least_train >= MIN_DF_AUTO_FROM else 1
+        given = least_documents(self.options.min_df, self.least_train)
         return given if isinstance(given, int) else 1
+
+
+def least_documents(min_df: float | None, least_train: int) -> float:
+    """Return the bound on documents of a term that holds for all training sets alike, also for parts of them.
+
+    Where it is to be found (None), it is 2 from 100 documents of the smallest training set on, else 1.
+    """
+    if min_df is None:
+        return 2 if least_train >= MIN_DF_AUTO_FROM else 1
+    return min_df
 
 
 def _applied(found: Finished, batches: Sequence[EncodedBatch]) -> Iterator[EncodedBatch]:

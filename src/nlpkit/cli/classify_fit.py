@@ -11,6 +11,7 @@ import numpy as np
 
 from nlpkit import __version__
 from nlpkit.classify.classifier import Fitted, Predicted, Recipe, cross_predict, fit_classifier
+from nlpkit.classify.words import least_documents
 from nlpkit.cli import console
 from nlpkit.cli.bertopic_fit import embeddings_of
 from nlpkit.cli.classify_corpus import LabelledDocuments, read_labelled_documents
@@ -93,6 +94,10 @@ def fit(
             inputs, data, tokens, read, words=recipe.space is not None, seed=run.seed, threads=threads
         )
     _say_documents(documents, data)
+    if recipe.space is not None:
+        bounds_of = recipe.space.bounds
+        least = least_documents(bounds_of.min_df, min(len(train) for train, _ in documents.rounds))
+        recipe = replace(recipe, space=replace(recipe.space, bounds=replace(bounds_of, min_df=least)))
     with stopwatch(seconds, "features"):
         encoder_info = _add_material(documents, recipe, model, encoder, threads)
     with stopwatch(seconds, "near-duplicates"):
@@ -248,6 +253,8 @@ def _tables(
                 f"{console.counted(found.num_rows, 'test document')} of {len(tested):,} are near-duplicates of a training document "
                 f"({same:,} with the same label); see twins.parquet"
             )
+    if not trained.fitted.classifier.model.converged:
+        notes.append(f"{trained.recipe.name} stopped before it had converged; the features may be of very different size, or --cost large")
     if trained.predicted.probabilities is None:
         notes.append(f"{trained.recipe.name} gives no probabilities; --calibrate sigmoid makes them")
     return tables, notes

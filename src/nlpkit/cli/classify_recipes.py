@@ -58,12 +58,13 @@ def recipe_of(flags: ModelFlags, weights: WeightFlags, tokens: ClassifyTextFlags
     )
     _refuse(
         kind not in LINEAR,
-        {
-            "--cost": flags.cost != plain.cost,
-            "--class-weight": flags.class_weight != plain.class_weight,
-            "--hand-features": flags.hand_features,
-        },
+        {"--cost": flags.cost != plain.cost, "--hand-features": flags.hand_features},
         "belongs to logreg and svm; leave it out",
+    )
+    _refuse(
+        not KINDS[kind].balanced,
+        {"--class-weight": flags.class_weight != plain.class_weight},
+        "belongs to " + ", ".join(name for name, k in KINDS.items() if k.balanced) + "; leave it out",
     )
     _refuse(kind != "knn", {"--neighbors": flags.neighbors != plain.neighbors}, "belongs to knn; leave it out")
     _refuse(kind != "mlp", {"--hidden": flags.hidden != plain.hidden}, "belongs to mlp; leave it out")

@@ -1,0 +1,91 @@
+"""No information leaks from test to training documents, under any option: random labels score at chance, and the model that a
+training set gives is the same whatever the test documents are."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.cli.conftest import read, run_cli, write_jsonl
+
+N, VOCABULARY, LENGTH = 240, 2000, 25
+CHANCE = 4 * np.sqrt(0.25 / N)  # four standard errors
+
+OPTIONS = [
+    ["--model", "nb"],
+    ["--model", "bernoulli-nb", "--alpha", "0.1"],
+    ["--model", "complement-nb"],
+    ["--model", "svm"],
+    ["--select", "chi2:50"],
+    ["--select", "mi:0.05", "--ngrams", "1,2"],
+    ["--select", "anova-f-weights:30", "--calibrate", "isotonic"],
+    ["--phrases", "npmi:0.1:2", "--ngrams", "1,2"],
+    ["--max-vocab", "100", "--min-df", "3", "--max-df", "0.5"],
+    ["--calibrate", "sigmoid", "--class-weight", "balanced"],
+    ["--calibrate", "temperature", "--scheme", "bm25"],
+    ["--hand-features", "all"],
+    ["--model", "auto", "--cv", "3", "--budget", "60", "--select", "chi2:40"],
+]
+
+
+def name(options: list[str]) -> str:
+    return " ".join(options)
+
+
+def random_rows(n: int, seed: int, prefix: str = "d") -> list[dict[str, Any]]:
+    """Documents of random words, which labels have nothing to do with; words of one document come in pairs, as phrases do."""
+    rng = np.random.default_rng(seed)
+    words = [f"w{chr(97 + i % 26)}{chr(97 + i // 26 % 26)}{chr(97 + i // 676)}" for i in range(VOCABULARY)]
+    found = []
+    for i in range(n):
+        own = rng.integers(0, VOCABULARY // 2, LENGTH)
+        text = " ".join(f"{words[2 * w]} {words[2 * w + 1]}" for w in own)
+        found.append({"id": f"{prefix}{i}", "text": text, "label": "ab"[rng.integers(2)]})
+    return found
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=name)
+def test_random_labels_score_at_chance(options: list[str], tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "t.jsonl", random_rows(N, 0))
+    run_cli("classify", "t.jsonl", *options, "--ci", "0", "-q", "-o", "run")
+    report = json.loads(Path("run/metrics.json").read_text())
+    assert abs(report["targets"][0]["metrics"]["balanced_accuracy"]["value"] - 0.5) < CHANCE
+
+
+def test_a_leak_would_be_seen(tmp_path: Path) -> None:
+    """The same selection made on all documents, as is often done by mistake, scores far above chance."""
+    write_jsonl(tmp_path / "t.jsonl", random_rows(N, 0))
+    run_cli("tfidf", "t.jsonl", "--select", "chi2:50", "--stop-words", "none", "-q", "-o", "w.parquet")
+    kept = set(read("w.vocab.parquet").column("term").to_pylist())
+    rows = [
+        {**row, "text": " ".join(word for word in row["text"].split() if word in kept)} for row in random_rows(N, 0)
+    ]
+    write_jsonl(tmp_path / "leak.jsonl", rows)
+    run_cli("classify", "leak.jsonl", "--ci", "0", "-q", "-o", "run")
+    report = json.loads(Path("run/metrics.json").read_text())
+    assert report["targets"][0]["metrics"]["balanced_accuracy"]["value"] > 0.5 + CHANCE
+
+
+def model_of(run: str) -> dict[str, Any]:
+    """Everything that a model is made of: tables without their footers, and the configuration."""
+    tables: dict[str, Any] = {p.name: read(p).to_pydict() for p in sorted(Path(run, "model").glob("*.parquet"))}
+    return {**tables, "config": json.loads(Path(run, "model", "config.json").read_text())}
+
+
+@pytest.mark.parametrize("options", [o for o in OPTIONS if "auto" not in o], ids=name)
+def test_the_model_does_not_know_the_test_documents(options: list[str], tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "train.jsonl", random_rows(120, 1))
+    test = random_rows(60, 2, "t")
+    write_jsonl(tmp_path / "one.jsonl", test)
+    # other words, other labels, and all the phrases and terms that the training documents nearly have
+    other = [{**row, "text": row["text"].replace("w", "v", 10) + " waaa wbaa" * 3, "label": "a"} for row in test]
+    write_jsonl(tmp_path / "two.jsonl", other)
+    for test_set in ("one", "two"):
+        run_cli(
+            "classify", "train.jsonl", "--test", f"{test_set}.jsonl", *options, "--language", "en", "-q", "-o", test_set
+        )
+    assert model_of("one") == model_of("two")
