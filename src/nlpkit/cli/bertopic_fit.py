@@ -15,12 +15,12 @@ from nlpkit.cli.bertopic import TopicFlags, topic_parameters
 from nlpkit.cli.options import OutputFlags, ReadFlags, RunFlags
 from nlpkit.cli.pipeline import embedded_by, has_text, no_documents, steps, tokens_of, warn_dropped
 from nlpkit.cli.preprocess import TokenFlags, dry_run, found_parameters, say_tokens, token_parameters
-from nlpkit.cli.sbert_embed import EmbedTotals, EncoderFlags, embed_batches, encoder_parameters
+from nlpkit.cli.run_embeddings import embeddings_of
+from nlpkit.cli.sbert_embed import EncoderFlags
 from nlpkit.errors import InputError, missing_extra
 from nlpkit.io.artifacts import footer_block
 from nlpkit.io.atomic import check_target
 from nlpkit.io.corpora import open_documents
-from nlpkit.io.documents import embedding_matrix
 from nlpkit.io.footers import step_parameters
 from nlpkit.io.runs import RunTables, manifest_of, stopwatch, write_run
 from nlpkit.io.topic_tables import (
@@ -39,7 +39,7 @@ from nlpkit.weighting.dtm import count_terms, document_frequency
 
 if TYPE_CHECKING:
     from nlpkit.text.preprocess import PreprocessReport
-    from nlpkit.types import Float32Array, TokenTable
+    from nlpkit.types import TokenTable
 
 TERMS_SHOWN = 8
 STAGES = {"neighbours": (0, 5, "neighbours"), "layout": (5, 95, "layout"), "topics": (95, 100, "choice and words")}
@@ -158,25 +158,6 @@ def warn_of_language(report: PreprocessReport, flags: EncoderFlags, table: pa.Ta
             "style more than matter; a multilingual model serves better, such as "
             "--encoder sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2"
         )
-
-
-def embeddings_of(
-    table: pa.Table, made: dict[str, Any] | None, flags: EncoderFlags, threads: int
-) -> tuple[Float32Array, dict[str, Any] | None]:
-    """Return the embeddings of a document table and what made them: its own column (`made`), else encoded now."""
-    if "embedding" in table.column_names:
-        if made is None:
-            console.warn(
-                "the column 'embedding' does not say which model made it; "
-                "to predict new text with this run, it must bring its own embeddings"
-            )
-        return embedding_matrix(table.column("embedding")), made
-    model, totals = flags.load(threads), EmbedTotals()
-    text_only = table.select(["text"])
-    batches = embed_batches(iter(text_only.to_batches()), model, totals, rows=table.num_rows)
-    parts = [batch.column("embedding") for batch in batches]
-    console.note(totals.describe(model))
-    return embedding_matrix(pa.chunked_array(parts)), encoder_parameters(model)
 
 
 def run_tables(table: pa.Table, words: TokenTable, model: TopicModel) -> tuple[dict[str, pa.Table], float]:

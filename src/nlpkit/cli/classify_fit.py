@@ -13,7 +13,6 @@ from nlpkit import __version__
 from nlpkit.classify.classifier import Fitted, Predicted, Recipe, cross_predict, fit_classifier
 from nlpkit.classify.words import least_documents
 from nlpkit.cli import console
-from nlpkit.cli.bertopic_fit import embeddings_of
 from nlpkit.cli.classify_corpus import LabelledDocuments, read_labelled_documents
 from nlpkit.cli.classify_flags import ClassifyTextFlags, DataFlags, ModelFlags, TellFlags
 from nlpkit.cli.classify_recipes import recipe_of
@@ -31,6 +30,7 @@ from nlpkit.cli.evaluate_gates import check_gates, read_bounds, tell, write_juni
 from nlpkit.cli.evaluate_result import Evaluation
 from nlpkit.cli.pipeline import warn_dropped
 from nlpkit.cli.preprocess import dry_run, found_parameters, say_tokens, token_parameters
+from nlpkit.cli.run_embeddings import embeddings_of
 from nlpkit.errors import UsageError
 from nlpkit.io.artifacts import footer_block
 from nlpkit.io.atomic import check_target
@@ -254,7 +254,9 @@ def _tables(
                 f"({same:,} with the same label); see twins.parquet"
             )
     if not trained.fitted.classifier.model.converged:
-        notes.append(f"{trained.recipe.name} stopped before it had converged; the features may be of very different size, or --cost large")
+        notes.append(
+            f"{trained.recipe.name} stopped before it had converged; the features may be of very different size, or --cost large"
+        )
     if trained.predicted.probabilities is None:
         notes.append(f"{trained.recipe.name} gives no probabilities; --calibrate sigmoid makes them")
     return tables, notes

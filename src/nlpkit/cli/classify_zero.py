@@ -12,7 +12,6 @@ import pyarrow as pa
 from nlpkit.classify.labels import Labels
 from nlpkit.classify.zero_shot import check_labels, parse_labels, prompts_of, prototypes, zero_shot
 from nlpkit.cli import console
-from nlpkit.cli.bertopic_fit import embeddings_of
 from nlpkit.cli.classify_flags import ModelFlags, TellFlags
 from nlpkit.cli.classify_scores import labelled
 from nlpkit.cli.classify_tables import prediction_columns
@@ -21,7 +20,7 @@ from nlpkit.cli.evaluate_result import Evaluation, TargetResult
 from nlpkit.cli.evaluate_tables import DEFAULT_CLASSIFICATION
 from nlpkit.cli.pipeline import embedded_by, no_documents, steps, warn_dropped
 from nlpkit.cli.preprocess import dry_run
-from nlpkit.cli.run_embeddings import RunEmbeddings
+from nlpkit.cli.run_embeddings import RunEmbeddings, embeddings_of
 from nlpkit.cli.sbert_embed import EncoderFlags
 from nlpkit.errors import InputError
 from nlpkit.io.artifacts import document_sink, footer_block, write_dropped

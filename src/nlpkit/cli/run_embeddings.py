@@ -1,4 +1,4 @@
-"""Embeddings of new documents, as those that a run was fitted on were made."""
+"""Embeddings of documents that a run is fitted to, and of new ones as those were made."""
 
 from __future__ import annotations
 
@@ -9,13 +9,32 @@ import pyarrow as pa
 
 from nlpkit.cli import console
 from nlpkit.cli.pipeline import embedded_by
-from nlpkit.cli.sbert_embed import EncoderFlags, encoder_parameters
+from nlpkit.cli.sbert_embed import EmbedTotals, EncoderFlags, embed_batches, encoder_parameters
 from nlpkit.errors import ColumnError, InputError, MissingError
 from nlpkit.io.documents import embedding_matrix
 
 if TYPE_CHECKING:
     from nlpkit.io.corpora import DocumentStream
     from nlpkit.types import Float32Array
+
+
+def embeddings_of(
+    table: pa.Table, made: dict[str, Any] | None, flags: EncoderFlags, threads: int
+) -> tuple[Float32Array, dict[str, Any] | None]:
+    """Return the embeddings of a document table and what made them: its own column (`made`), else encoded now."""
+    if "embedding" in table.column_names:
+        if made is None:
+            console.warn(
+                "the column 'embedding' does not say which model made it; "
+                "to predict new text with this run, it must bring its own embeddings"
+            )
+        return embedding_matrix(table.column("embedding")), made
+    model, totals = flags.load(threads), EmbedTotals()
+    text_only = table.select(["text"])
+    batches = embed_batches(iter(text_only.to_batches()), model, totals, rows=table.num_rows)
+    parts = [batch.column("embedding") for batch in batches]
+    console.note(totals.describe(model))
+    return embedding_matrix(pa.chunked_array(parts)), encoder_parameters(model)
 
 
 class RunEmbeddings:
