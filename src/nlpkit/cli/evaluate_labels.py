@@ -16,7 +16,7 @@ from nlpkit.cli.options import ReadFlags
 from nlpkit.errors import InputError, missing_column
 from nlpkit.io.plain_tables import as_label, read_columns
 from nlpkit.metrics.classification import encode_labels
-from nlpkit.types import FloatArray, IntArray, LongArray
+from nlpkit.types import CsrMatrix, FloatArray, IntArray, LongArray
 
 NO_TOPIC = ("-1", "-1.0")
 
@@ -37,8 +37,40 @@ class Labelled:
     n_unlabelled: int
 
 
-def read_labelled(target: TableTarget, flags: TargetFlags, read: ReadFlags) -> Labelled:
-    """Return the documents of a table. Raises ColumnError and InputError when it has no labels to hold against."""
+@dataclass(frozen=True, slots=True)
+class LabelSets:
+    """Documents that have a set of true labels, and the set that was found for them.
+
+    ids: to pair the documents of two targets; names (J,) of all labels of either; true, found: sparse (D, J) boolean.
+    """
+
+    ids: Sequence[str] | None
+    names: tuple[str, ...]
+    true: CsrMatrix
+    found: CsrMatrix
+    n_unlabelled: int
+    n_unpredicted: int
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """What a table says of each document, as it stands there, None for nothing: label, what was found, its probability, id.
+
+    prob, ids: None where there is no such column; label_col, found_col: their names, for messages.
+    """
+
+    name: str
+    predictions: bool  # found are predictions, or else topics
+    labels: Sequence[Any]
+    found: Sequence[Any]
+    prob: Sequence[Any] | None
+    ids: Sequence[str] | None
+    label_col: str
+    found_col: str
+
+
+def read_table(target: TableTarget, flags: TargetFlags, read: ReadFlags) -> Columns:
+    """Return the columns of a table that are scored. Raises ColumnError when it has no labels, InputError when it cannot be read."""
     found_col = flags.prediction_col if target.kind == "predictions" else flags.topic_col
     wanted = [read.label_col, found_col]
     wanted += [name for name in (flags.prob_col, read.id_col) if name in target.columns and name not in wanted]
@@ -48,14 +80,14 @@ def read_labelled(target: TableTarget, flags: TargetFlags, read: ReadFlags) -> L
     columns = {name: values[: read.limit] for name, values in columns.items()}
     prob = columns.get(flags.prob_col) if target.kind == "predictions" else None
     ids = columns.get(read.id_col)
-    return _labelled(
-        target.name, columns[read.label_col], columns[found_col], prob,
-        None if ids is None else [str(i) for i in ids], predictions=target.kind == "predictions",
+    return Columns(
+        target.name, target.kind == "predictions", columns[read.label_col], columns[found_col], prob,
+        None if ids is None else [str(i) for i in ids], read.label_col, found_col,
     )  # fmt: skip
 
 
 def run_labelled(target: TopicTarget, label_col: str) -> Labelled | None:
-    """Return the documents of a run with topics and labels, None when they have no such column."""
+    """Return the documents of a run with topics and labels, None when they have no such column, or lists in it."""
     if target.run is None:
         return None
     table = target.run.table("documents")
@@ -64,8 +96,15 @@ def run_labelled(target: TopicTarget, label_col: str) -> Labelled | None:
     labels = table.column(label_col).to_pylist()
     if all(value is None for value in labels):
         return None
+    if any(isinstance(value, list) for value in labels):
+        console.warn(
+            f"{target.name}: '{label_col}' holds lists; topics are held against one label of each document, so not against these"
+        )
+        return None
     ids = table.column("id").to_pylist()
-    return _labelled(target.name, labels, table.column("topic").to_pylist(), None, ids, predictions=False)
+    return labelled_of(
+        Columns(target.name, False, labels, table.column("topic").to_pylist(), None, ids, label_col, "topic")
+    )
 
 
 def run_columns(target: TopicTarget) -> list[str]:
@@ -73,33 +112,29 @@ def run_columns(target: TopicTarget) -> list[str]:
     return [] if target.run is None else list(target.run.table("documents").column_names)
 
 
-def _labelled(
-    name: str,
-    labels: Sequence[Any],
-    found: Sequence[Any],
-    prob: Sequence[Any] | None,
-    ids: Sequence[str] | None,
-    *,
-    predictions: bool,
-) -> Labelled:
-    true, other = [as_label(v) for v in labels], [as_label(v) for v in found]
-    n_unlabelled = sum(v is None for v in true)
-    if n_unlabelled == len(true):
-        raise InputError(
-            f"{name}: no row has a label ({console.counted(len(true), 'row')}); name the column with --label-col"
-        )
-    if predictions:
+def labelled_of(columns: Columns) -> Labelled:
+    """Return the documents of a table with a label each. Raises InputError when there are no labels, or no predictions."""
+    true, other = [as_label(v) for v in columns.labels], [as_label(v) for v in columns.found]
+    n_unlabelled = check_given(columns, true, other)
+    if columns.predictions:
         classes, true_codes, found_codes = encode_labels(true, other)
-        if all(v is None for v in other):
-            raise InputError(
-                f"{name}: no row has a prediction ({console.counted(len(other), 'row')}); name the column with --prediction-col"
-            )
         found_names = classes
     else:
         classes, true_codes = _codes(true)
         # a document without a topic is in the cluster of those without one: leaving it out would reward a model that gives up
         found_names, found_codes = _codes(["-1" if v is None or v in NO_TOPIC else v for v in other])
-    return Labelled(ids, true_codes, found_codes, classes, found_names, _numbers(name, prob), n_unlabelled)
+    prob = _numbers(columns.name, columns.prob)
+    return Labelled(columns.ids, true_codes, found_codes, classes, found_names, prob, n_unlabelled)
+
+
+def check_given(columns: Columns, true: Sequence[Any], found: Sequence[Any]) -> int:
+    """Return how many rows have no label. Raises InputError when none has one, or no row has a prediction."""
+    rows, n_unlabelled = console.counted(len(true), "row"), sum(v is None for v in true)
+    if n_unlabelled == len(true):
+        raise InputError(f"{columns.name}: no row has a label ({rows}); name the column with --label-col")
+    if columns.predictions and all(v is None for v in found):
+        raise InputError(f"{columns.name}: no row has a prediction ({rows}); name the column with --prediction-col")
+    return n_unlabelled
 
 
 def _codes(values: Sequence[str | None]) -> tuple[tuple[str, ...], IntArray]:
@@ -145,7 +180,7 @@ def cells_of(data: Labelled) -> Cells:
     return Cells(pairs[0].astype(np.int32), pairs[1].astype(np.int32), counts.astype(np.int64))
 
 
-def note_unlabelled(result: TargetResult, data: Labelled) -> None:
+def note_unlabelled(result: TargetResult, data: Labelled | LabelSets) -> None:
     """Say how many rows have no label."""
     if data.n_unlabelled:
         result.notes.append(f"{console.counted(data.n_unlabelled, 'row')} without a label, left out")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,9 +13,13 @@ from nlpkit.cli.evaluate_labels import Cells, Labelled, cells_of, note_unlabelle
 from nlpkit.cli.evaluate_result import TargetResult
 from nlpkit.metrics import calibration, classification
 from nlpkit.metrics.bootstrap import Statistic
+from nlpkit.metrics.classification import Report
 from nlpkit.metrics.partitions import weighted_contingency
 from nlpkit.metrics.score import METRICS, Score, Uncertainty, in_group, metric_of, statistic_score
 from nlpkit.types import FloatArray
+
+if TYPE_CHECKING:
+    from nlpkit.metrics.multilabel import MultilabelReport
 
 CLASSIFICATION = in_group("classification")
 CALIBRATION = in_group("calibration")
@@ -37,7 +41,8 @@ def classification_statistic(data: Labelled, cells: Cells, name: str, beta: floa
 
 def beta_name(name: str, beta: float) -> str:
     """Return the name of an F score for a beta: macro_f1 is macro_f2 for 2."""
-    return f"{name[:-1]}{beta:g}" if name.endswith("_f1") and METRICS[name].group == "classification" else name
+    of_labels = METRICS[name].group in ("classification", "multilabel")
+    return f"{name[:-1]}{beta:g}" if name.endswith("_f1") and of_labels else name
 
 
 def add_classification(
@@ -51,11 +56,7 @@ def add_classification(
     kept = data.true >= 0
     confusion = classification.confusion_matrix(data.true[kept], data.found[kept], J)
     found = classification.report(confusion, data.class_names, beta=beta)
-    by_class = {
-        "macro_precision": found.precision,
-        "macro_recall": found.recall,
-        beta_name("macro_f1", beta): found.f_beta,
-    }
+    by_class = class_values(found)
     for plain in names:
         name = beta_name(plain, beta)
         metric = metric_of(name)
@@ -67,34 +68,48 @@ def add_classification(
                 metric, statistic, cells.counts, how, over="documents", parameters=parameters, values=values
             )
         )
-    result.unit, result.units = "class", list(data.class_names)
-    result.unit_texts = [""] * J
-    numbers = zip(
-        data.class_names, found.precision, found.recall, found.f_beta, found.support, found.predicted, strict=True
-    )
-    rows = [[c, f"{p:.3f}", f"{r:.3f}", f"{f:.3f}", f"{s:,}", f"{q:,}"] for c, p, r, f, s, q in numbers]
-    order = np.argsort(-found.support, kind="stable")[:SHOWN_CLASSES]
-    columns = ("class", "precision", "recall", f"F{beta:g}", "labels", "predictions")
-    result.tables["Classes" if J <= SHOWN_CLASSES else f"The {SHOWN_CLASSES} largest of {J} classes"] = (
-        columns, [rows[i] for i in order],
-    )  # fmt: skip
+    add_class_table(result, data.class_names, found, "class", "classes")
     heads = (*data.class_names, *(["(none)"] if confusion.shape[1] > J else []))
     result.facts["confusion"] = {"rows": "label", "columns": list(heads), "counts": confusion.tolist()}
     if J <= SHOWN_MATRIX:
         result.tables["Confusion: label in rows, prediction in columns"] = (
             ("", *heads), [[c, *(f"{v:,}" for v in row)] for c, row in zip(data.class_names, confusion, strict=True)],
         )  # fmt: skip
-    for title, never in (("never predicted", found.never_predicted), ("never a label", found.never_true)):
-        if never:
-            result.notes.append(
-                f"classes that are {title}: {', '.join(never[:10])}{' …' if len(never) > 10 else ''}; 0/0 counts as 0"
-            )
-    if not set(data.found[data.found >= 0].tolist()) & set(data.true[kept].tolist()):
-        result.notes.append("no prediction is one of the labels: are they spelt the same (1 and 1.0 are two classes)?")
+    note_never(result, found, "classes")
     if found.n_unpredicted:
         without = console.counted(found.n_unpredicted, "document")
         result.notes.append(f"{without} without a prediction, which counts as wrong")
     note_unlabelled(result, data)
+
+
+def class_values(found: Report | MultilabelReport) -> dict[str, FloatArray]:
+    """Return the scores of each class (J,) that macro scores are means of, by the name of the mean."""
+    f_beta = beta_name("macro_f1", found.beta)
+    return {"macro_precision": found.precision, "macro_recall": found.recall, f_beta: found.f_beta}
+
+
+def add_class_table(
+    result: TargetResult, names: Sequence[str], found: Report | MultilabelReport, one: str, several: str
+) -> None:
+    """Make the classes the units of a result, and add a table of the largest; `one` and `several` are what they are called."""
+    J = len(names)
+    result.unit, result.units, result.unit_texts = "class", list(names), [""] * J
+    numbers = zip(names, found.precision, found.recall, found.f_beta, found.support, found.predicted, strict=True)
+    rows = [[c, f"{p:.3f}", f"{r:.3f}", f"{f:.3f}", f"{s:,}", f"{q:,}"] for c, p, r, f, s, q in numbers]
+    order = np.argsort(-found.support, kind="stable")[:SHOWN_CLASSES]
+    title = several.capitalize() if J <= SHOWN_CLASSES else f"The {SHOWN_CLASSES} largest of {J} {several}"
+    columns = (one, "precision", "recall", f"F{found.beta:g}", "labels", "predictions")
+    result.tables[title] = (columns, [rows[i] for i in order])
+
+
+def note_never(result: TargetResult, found: Report | MultilabelReport, several: str) -> None:
+    """Say which classes are never predicted or never a label, and when no class is both."""
+    for title, never in (("never predicted", found.never_predicted), ("never a label", found.never_true)):
+        if never:
+            shown = ", ".join(never[:10]) + (" …" if len(never) > 10 else "")
+            result.notes.append(f"{several} that are {title}: {shown}; 0/0 counts as 0")
+    if not ((found.support > 0) & (found.predicted > 0)).any():
+        result.notes.append("no prediction is one of the labels: are they spelt the same (1 and 1.0 are two classes)?")
 
 
 def add_calibration(result: TargetResult, data: Labelled, names: Sequence[str], how: Uncertainty) -> None:

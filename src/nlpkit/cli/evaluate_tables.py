@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nlpkit.cli.evaluate_clusters import CLUSTERING, add_clustering
-from nlpkit.cli.evaluate_compare import compare_labelled
+from nlpkit.cli.evaluate_compare import compare_labelled, compare_sets
 from nlpkit.cli.evaluate_flags import MetricFlags, TargetFlags
-from nlpkit.cli.evaluate_labels import read_labelled
+from nlpkit.cli.evaluate_labels import labelled_of, read_table
+from nlpkit.cli.evaluate_multilabel import POSSIBLE, SCORES, add_multilabel, hold_sets, label_sets, note_sets
 from nlpkit.cli.evaluate_predictions import CALIBRATION, CLASSIFICATION, add_calibration, add_classification
 from nlpkit.cli.evaluate_result import Evaluation, TargetResult
 from nlpkit.cli.evaluate_separation import add_table_separation
@@ -37,24 +38,33 @@ def evaluate_tables(
     how: Uncertainty,
     read: ReadFlags,
 ) -> Evaluation:
-    """Score tables, all of them with predictions or all with topics.
+    """Score tables, all of them with predictions or all with topics; predictions and labels may be sets of labels.
 
     Args:
         wanted: metrics to make at least; asked: only them.
+
+    Raises:
+        UsageError: a score that cannot be of these tables, or tables of different kinds; InputError: labels that cannot be scored.
     """
     predictions = tables[0].kind == "predictions"
+    columns = [read_table(table, target, read) for table in tables]
+    if hold_sets(columns):
+        names = _chosen(POSSIBLE, SCORES, wanted, asked, metric, "sets of labels and predictions")
+        sets = [label_sets(own) for own in columns]
+        results = []
+        for table, documents in zip(tables, sets, strict=True):
+            result = TargetResult(table.name, f"sets of predictions against '{read.label_col}'")
+            add_multilabel(result, documents.names, documents.true, documents.found, names, how, beta=metric.beta)
+            note_sets(result, documents)
+            results.append(result)
+        return Evaluation(results, compare_sets(sets, results, how))
     embedded = all("embedding" in table.columns for table in tables)
     separation = in_group("separation") if embedded else []
     possible = [*CLASSIFICATION, *CALIBRATION] if predictions else [*CLUSTERING, *separation]
     default = [*DEFAULT_CLASSIFICATION, *CALIBRATION] if predictions else possible
     kind = "predictions" if predictions else "topics"
-    names = [n for n in METRICS if n in possible and (n in wanted or (not asked and n in default))]
-    wrong = [n for n in wanted if n not in possible and (metric.named(n) or not names)]
-    if wrong:
-        raise UsageError(
-            f"{', '.join(wrong)}: no score of a table of {kind} and labels; there are {', '.join(possible)}"
-        )
-    data = [read_labelled(table, target, read) for table in tables]
+    names = _chosen([n for n in METRICS if n in possible], default, wanted, asked, metric, f"{kind} and labels")
+    data = [labelled_of(own) for own in columns]
     results = []
     for table, own in zip(tables, data, strict=True):
         result = TargetResult(table.name, f"{kind} against '{read.label_col}'")
@@ -69,3 +79,19 @@ def evaluate_tables(
                 add_table_separation(result, table, target.topic_col, apart, how)
         results.append(result)
     return Evaluation(results, compare_labelled(data, results, how, beta=metric.beta))
+
+
+def _chosen(
+    possible: Sequence[str],
+    default: Sequence[str],
+    wanted: Sequence[str],
+    asked: bool,
+    metric: MetricFlags,
+    what: str,
+) -> list[str]:
+    """Return the metrics to make, in the order of the possible ones. Raises UsageError when one was named that cannot be made."""
+    names = [n for n in possible if n in wanted or (not asked and n in default)]
+    wrong = [n for n in wanted if n not in possible and (metric.named(n) or not names)]
+    if wrong:
+        raise UsageError(f"{', '.join(wrong)}: no score of a table of {what}; there are {', '.join(possible)}")
+    return names

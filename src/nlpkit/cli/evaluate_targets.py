@@ -18,6 +18,8 @@ from nlpkit.io.topic_files import FORMATS, read_topic_file
 from nlpkit.metrics.stability import common_term_ids
 from nlpkit.types import FloatArray, IntArray
 
+CLASSIFIER = "classify"  # kind of the run directory of a classifier
+
 
 @dataclass(frozen=True, slots=True)
 class TopicTarget:
@@ -47,7 +49,7 @@ class TopicTarget:
 
 @dataclass(frozen=True, slots=True)
 class TableTarget:
-    """A table whose columns are scored: predictions or topics against labels."""
+    """A table whose columns are scored: predictions or topics against labels; that of the documents of a classifier's run, too."""
 
     name: str
     path: Path
@@ -106,7 +108,10 @@ def _open(
     if str(path) == "-":
         raise UsageError("a target is read more than once and cannot be stdin; write it to a file first")
     if wanted == "run" or (wanted == "auto" and path.is_dir()):
-        return _of_run(open_run(path), name)
+        run = open_run(path)
+        if run.manifest["kind"] == CLASSIFIER:
+            return _of_classifier(run, name, flags, label_col, topics_first)
+        return _of_run(run, name)
     if not path.exists():
         raise InputError(f"target {path} does not exist; a run directory, a file of topics or a table was needed")
     if path.is_dir():
@@ -171,10 +176,17 @@ def _refuse_others(path: Path, columns: Sequence[str]) -> None:
         )
 
 
+def _of_classifier(run: Run, name: str, flags: TargetFlags, label_col: str, topics_first: bool) -> TableTarget:
+    """Return the documents of the run of a classifier: labels beside predictions of models that have not seen them."""
+    run.table("documents", ["id"])  # is it there, and ours?
+    path = run.path / "documents.parquet"
+    return _of_table(path, name, flags, label_col, column_names(path), topics_first)
+
+
 def _of_run(run: Run, name: str) -> TopicTarget:
     if not (run.path / "topics.parquet").exists() and (run.path / MANIFEST).exists():
         raise InputError(
-            f"{run.path} is a run of kind '{run.manifest['kind']}' without topics.parquet; a topic model was needed"
+            f"{run.path} is a run of kind '{run.manifest['kind']}' without topics.parquet; a topic model or a classifier was needed"
         )
     numbers = run.table("topics", ["topic"]).column("topic").to_pylist()
     table = run.table("topic_terms", ["topic", "rank", "term", "weight"]).sort_by(

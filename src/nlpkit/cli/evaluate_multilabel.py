@@ -1,0 +1,185 @@
+"""Sets of labels against sets of predictions: their scores, those of each label, and the tables whose cells are lists."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from scipy import sparse
+
+from nlpkit.cli import console
+from nlpkit.cli.evaluate_labels import Columns, LabelSets, check_given, note_unlabelled
+from nlpkit.cli.evaluate_predictions import add_class_table, beta_name, class_values, note_never
+from nlpkit.cli.evaluate_result import TargetResult
+from nlpkit.errors import InputError, UsageError
+from nlpkit.io.plain_tables import as_label
+from nlpkit.metrics import multilabel
+from nlpkit.metrics.score import Uncertainty, metric_of, statistic_score
+from nlpkit.types import CsrMatrix
+
+SCORES = (
+    "subset_accuracy", "hamming_loss", "samples_jaccard", "macro_precision", "macro_recall", "macro_f1", "micro_precision",
+    "micro_recall", "micro_f1", "weighted_f1", "samples_f1",
+)  # fmt: skip
+POSSIBLE = (*SCORES, "weighted_precision", "weighted_recall", "samples_precision", "samples_recall")
+
+
+def add_multilabel(
+    result: TargetResult,
+    names: Sequence[str],
+    Y_true: CsrMatrix,
+    Y_pred: CsrMatrix,
+    scores: Sequence[str],
+    how: Uncertainty,
+    *,
+    beta: float = 1.0,
+) -> None:
+    """Add scores of predicted sets of labels, and those of each label.
+
+    The classes are the labels that some document has or gets, sorted, as of single labels: about others the documents say
+    nothing, and they would count as 0 in macro scores.
+
+    Args:
+        names: (J,) of the labels.
+        Y_true, Y_pred: (D, J) which labels documents have and get, dense or sparse.
+        scores: names of METRICS; _f1 stands for F of `beta`.
+    """
+    true, found = sparse.csr_array(Y_true), sparse.csr_array(Y_pred)
+    counts = multilabel.label_counts(true, found)
+    seen = sorted(np.flatnonzero(counts.support + counts.predicted).tolist(), key=lambda j: names[j])
+    names, true, found = [names[j] for j in seen], true[:, seen], found[:, seen]
+    report = multilabel.report(true, found, names, beta=beta)
+    by_label = class_values(report)
+    units = np.ones(report.n_documents, np.int64)
+    parameters = {"documents": report.n_documents, "classes": len(names), "beta": beta}
+    for plain in scores:
+        name = beta_name(plain, beta)
+        metric = metric_of(name)
+        assert metric is not None
+        statistic = multilabel.statistic(true, found, name)
+        result.add(
+            statistic_score(
+                metric, statistic, units, how, over="documents", parameters=parameters, values=by_label.get(name)
+            )
+        )
+    add_class_table(result, names, report, "label", "labels")
+    result.facts |= {"labels": report.support.tolist(), "predicted": report.predicted.tolist()}
+    note_never(result, report, "labels")
+
+
+def hold_sets(columns: Sequence[Columns]) -> bool:
+    """Tell whether labels and predictions of tables are lists.
+
+    Raises:
+        InputError: only one of the two is, or topics are to be held against lists.
+        UsageError: they are lists in some tables and not in others.
+    """
+    found = [_holds_sets(own) for own in columns]
+    if any(found) and not all(found):
+        sets, single = columns[found.index(True)], columns[found.index(False)]
+        raise UsageError(
+            f"{sets.name} holds lists of labels and {single.name} one label of each document: they have no score in common; "
+            "evaluate them apart"
+        )
+    return found[0]
+
+
+def _holds_sets(columns: Columns) -> bool:
+    true, found = (any(isinstance(v, list) for v in values) for values in (columns.labels, columns.found))
+    if not true and not found:
+        return False
+    if not columns.predictions:
+        listed = columns.label_col if true else columns.found_col
+        raise InputError(
+            f"{columns.name}: '{listed}' holds lists; topics are held against one label of each document: name another column "
+            "with --label-col or --topic-col, or one of predicted lists with --prediction-col"
+        )
+    check_given(columns, columns.labels, columns.found)
+    if true and found:
+        return True
+    listed, single = (columns.label_col, columns.found_col) if true else (columns.found_col, columns.label_col)
+    raise InputError(
+        f"{columns.name}: '{listed}' holds lists of labels and '{single}' does not; both need lists, or both one label a row; name "
+        "the columns with --label-col and --prediction-col"
+    )
+
+
+def label_sets(columns: Columns) -> LabelSets:
+    """Return the documents of a table that have a list of labels, also an empty one; no list of predictions is an empty one.
+
+    Raises:
+        InputError: a cell is no list, or holds what is no label; all lists are empty.
+    """
+    true = _lists(columns.name, columns.label_col, columns.labels)
+    found = _lists(columns.name, columns.found_col, columns.found)
+    rows = [i for i, v in enumerate(columns.labels) if v is not None]
+    true, found = true.take(pa.array(rows, pa.int64())), found.take(pa.array(rows, pa.int64()))
+    names = sorted({v for own in (true, found) for v in pc.unique(own.flatten()).to_pylist() if v is not None})
+    if not names:
+        raise InputError(
+            f"{columns.name}: all lists of '{columns.label_col}' and '{columns.found_col}' are empty: there is no label to score"
+        )
+    return LabelSets(
+        None if columns.ids is None else [columns.ids[i] for i in rows],
+        tuple(names),
+        multilabel.indicator(true, names),
+        multilabel.indicator(found, names),
+        len(columns.labels) - len(rows),
+        sum(columns.found[i] is None for i in rows),
+    )
+
+
+def _lists(name: str, column: str, values: Sequence[Any]) -> pa.LargeListArray:
+    """Return cells as lists of text, as labels are read elsewhere: 1 is '1'; an empty string and null are no label."""
+    flat: list[str | None] = []
+    lengths = np.zeros(len(values) + 1, np.int64)
+    for row, own in enumerate(values, 1):
+        if own is not None and (not isinstance(own, list) or any(isinstance(v, list | dict) for v in own)):
+            raise InputError(
+                f"{name}: '{column}' of row {row:,} is {own!r:.60}, and others are lists of labels; a list of strings was needed"
+            )
+        lengths[row] = len(own or ())
+        flat += [as_label(v) for v in own or ()]
+    return pa.LargeListArray.from_arrays(np.cumsum(lengths), pa.array(flat, pa.large_string()))
+
+
+def note_sets(result: TargetResult, data: LabelSets) -> None:
+    """Say how many documents have no list, or no label in it."""
+    if data.n_unpredicted:
+        without = console.counted(data.n_unpredicted, "document")
+        result.notes.append(f"{without} without a prediction, which counts as a set without labels")
+    empty = int((np.diff(data.true.indptr) == 0).sum())
+    if empty:
+        without = console.counted(empty, "document")
+        result.notes.append(
+            f"{without} with an empty list of labels: right where none is predicted, 0 in the samples scores (0/0)"
+        )
+    note_unlabelled(result, data)
+
+
+def paired_sets(first: LabelSets, second: LabelSets) -> tuple[LabelSets, LabelSets] | None:
+    """Return both with their documents in the order of the first, None when these differ, or their true labels do."""
+    if first.ids is None or second.ids is None or sorted(first.ids) != sorted(second.ids):
+        return None
+    row = {name: i for i, name in enumerate(second.ids)}
+    if len(row) < len(second.ids):
+        return None  # an id of two rows does not say which belongs to which
+    order = np.array([row[name] for name in first.ids])
+    other = LabelSets(
+        first.ids, second.names, second.true[order], second.found[order], second.n_unlabelled, second.n_unpredicted
+    )
+    names = sorted({*first.names, *other.names})
+    if (_under(first.true, first.names, names) != _under(other.true, other.names, names)).nnz:
+        return None
+    return first, other
+
+
+def _under(Y: CsrMatrix, own: Sequence[str], names: Sequence[str]) -> CsrMatrix:
+    """Return which labels documents have (D, J) with a column for each of more names (D, J')."""
+    place = {name: j for j, name in enumerate(names)}
+    cells = Y.tocoo()
+    columns = np.array([place[name] for name in own], np.int64)[cells.col]
+    return sparse.csr_array((cells.data, (cells.row, columns)), shape=(Y.shape[0], len(names)))
