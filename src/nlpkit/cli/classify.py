@@ -56,6 +56,8 @@ def classify_cli(
     given = [option for option, yes in ways.items() if yes]
     if len(given) > 1:
         raise UsageError(f"{' and '.join(given)} each say how to predict; keep one")
+    if lexicon.lexicon is None and lexicon != LexiconFlags():
+        raise UsageError("options on lexica belong to --lexicon; add it: vader, afinn, liu or a file")
     if given and data != DataFlags():
         raise UsageError(f"{given[0]} does not train; leave --test, --split, --cv, --groups, --predict and --twins out")
     if predicts:
@@ -125,7 +127,7 @@ def _without_training(
     if lexicon.lexicon is not None:
         from nlpkit.cli.classify_lexicon import classify_by_lexicon
 
-        found = classify_by_lexicon(inputs, lexicon, tokens, out, read, run)
+        found = classify_by_lexicon(inputs, lexicon, tokens, out, read, run, level=say.level())
     else:
         from nlpkit.cli.classify_zero import classify_by_names
 

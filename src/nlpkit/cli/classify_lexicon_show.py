@@ -15,11 +15,8 @@ from nlpkit.cli.evaluate_result import Evaluation, TargetResult
 from nlpkit.cli.evaluate_tables import DEFAULT_CLASSIFICATION
 from nlpkit.metrics.bootstrap import Interval
 from nlpkit.metrics.classification import encode_labels
-from nlpkit.metrics.score import Metric, Score, Uncertainty
+from nlpkit.metrics.score import METRICS, Score, Uncertainty
 from nlpkit.types import FloatArray, IntArray
-
-PEARSON = Metric("pearson", "correlation", "high", "Pearson's r of score and label")
-SPEARMAN = Metric("spearman", "correlation", "high", "Spearman's rho of score and label")
 
 
 def numbers_of(labels: Sequence[str | None]) -> FloatArray | None:
@@ -60,8 +57,8 @@ def scored_numbers(name: str, label_col: str, labels: FloatArray, scores: FloatA
     n = len(x)
     result = TargetResult(name, f"sentiment against the numbers of '{label_col}'")
     for metric, a, b, spread in (
-        (PEARSON, x, y, lambda r: 1.0),
-        (SPEARMAN, rankdata(x), rankdata(y), lambda r: 1 + r * r / 2),
+        (METRICS["pearson"], x, y, lambda r: 1.0),
+        (METRICS["spearman"], rankdata(x), rankdata(y), lambda r: 1 + r * r / 2),
     ):
         r = _correlation(a, b)
         if r is None:

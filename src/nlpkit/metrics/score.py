@@ -253,6 +253,11 @@ METRICS: dict[str, Metric] = {
         ("samples_f1", "high", "mean F of the documents"),
     ),
     **_metrics(
+        "correlation",
+        ("pearson", "high", "Pearson's r of score and label"),
+        ("spearman", "high", "Spearman's rho of score and label"),
+    ),
+    **_metrics(
         "calibration",
         ("ece", "low", "expected calibration error, bins of equal width (Guo et al. 2017)"),
         ("brier", "low", "mean squared error of the probability of the prediction (Brier 1950)"),
