@@ -103,12 +103,12 @@ def add_class_table(
 
 
 def note_never(result: TargetResult, found: Report | MultilabelReport, several: str) -> None:
-    """Say which classes are never predicted or never a label, and when no class is both."""
+    """Say which classes are never predicted or never a label, and when there are predictions but no class is both."""
     for title, never in (("never predicted", found.never_predicted), ("never a label", found.never_true)):
         if never:
             shown = ", ".join(never[:10]) + (" …" if len(never) > 10 else "")
             result.notes.append(f"{several} that are {title}: {shown}; 0/0 counts as 0")
-    if not ((found.support > 0) & (found.predicted > 0)).any():
+    if found.predicted.any() and not ((found.support > 0) & (found.predicted > 0)).any():
         result.notes.append("no prediction is one of the labels: are they spelt the same (1 and 1.0 are two classes)?")
 
 
