@@ -10,6 +10,8 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from nlpkit.classify.fit import KINDS
+from nlpkit.cli.classify_flags import MODELS
 from nlpkit.io.artifacts import read_footer
 from tests.cli.conftest import NEWS, run_cli, write_jsonl
 
@@ -400,6 +402,16 @@ def test_tokens_of_preprocess_are_used(tmp_path: Path) -> None:
     assert pq.read_table("p.parquet").column("prediction").to_pylist() == [row["label"] for row in rows()]
     error = run_cli("classify", "docs.parquet", "--model", "nb", "--ngrams", "1,2", "-o", "r2", code=2).error()
     assert "have tokens already" in error
+
+
+def test_a_directory_with_the_name_of_a_model_is_no_run(tmp_path: Path) -> None:
+    assert (*KINDS, "auto") == MODELS
+    write_jsonl(tmp_path / "t.jsonl", rows())
+    run_cli("classify", "t.jsonl", "--model", "nb", "-q", "-o", "nb")
+    run_cli("classify", "t.jsonl", "--model", "nb", "-q", "-o", "again")  # trains
+    assert Path("again/metrics.json").exists()
+    run_cli("classify", "t.jsonl", "--model", "nb/", "-q", "-o", "p.parquet")  # predicts
+    assert "prediction" in pq.read_table("p.parquet").column_names
 
 
 def test_broken_runs(trained: Path, tmp_path: Path) -> None:

@@ -42,12 +42,12 @@ def classify_cli(
     \b
     Examples:
       nlpkit classify data/samples/news.jsonl --model nb -o run/
-      nlpkit classify data/samples/news.jsonl --cv 3 --select chi2:500 --fail-under macro_f1=0.7 -o gated/
+      nlpkit classify data/samples/news.jsonl --select chi2:500 --fail-under macro_f1=0.5 -o gated/
       nlpkit classify data/samples/hard.jsonl --model run/ -o predictions.parquet
       nlpkit classify data/samples/news.jsonl --lexicon data/samples/lexicon.tsv -o sentiment.parquet
     """
     run_directory = Path(model.model)
-    predicts = run_directory.is_dir() or "/" in model.model
+    predicts = model.is_run()
     ways = {
         "--lexicon": lexicon.lexicon is not None,
         "--zero-shot": model.zero_shot is not None,

@@ -20,6 +20,7 @@ from nlpkit.errors import ColumnError, InputError, UsageError, missing_column
 from nlpkit.io.corpora import DocumentStream, DroppedRow, InputInfo, open_documents
 from nlpkit.io.documents import token_table
 from nlpkit.io.plain_tables import as_label
+from nlpkit.parallel import ahead
 from nlpkit.types import BoolArray, IntArray, LongArray
 
 if TYPE_CHECKING:
@@ -148,7 +149,7 @@ def _cut(streams: Sequence[DocumentStream], cut: CutWords) -> list[pa.Table]:
     found: list[pa.RecordBatch] = []
     with console.progress("words", None) as update:
         rows = 0
-        for batch in cut.cut(batches()):
+        for batch in cut.cut(ahead(batches())):
             found.append(batch)
             rows += batch.num_rows
             update(rows)

@@ -11,6 +11,9 @@ import typer
 from nlpkit.cli.token_flags import TextFlags
 from nlpkit.errors import UsageError
 
+# what --model takes by name, also where a directory is called like that: ./nb is a run then
+MODELS = ("nb", "bernoulli-nb", "complement-nb", "logreg", "svm", "knn", "centroid", "mlp", "auto")
+
 
 @dataclass(frozen=True, slots=True)
 class DataFlags:
@@ -157,6 +160,10 @@ class ModelFlags:
             raise UsageError(f"--alpha {self.alpha:g}: a number of 0 or more is needed")
         if not 0 < self.cost < float("inf"):
             raise UsageError(f"--cost {self.cost:g}: a number above 0 is needed")
+
+    def is_run(self) -> bool:
+        """Whether the model is a run directory: a path, or a directory whose name is that of no model."""
+        return "/" in self.model or (self.model not in MODELS and Path(self.model).is_dir())
 
     def class_priors(self) -> str | tuple[float, ...]:
         """Return empirical, uniform or the probabilities that were given. Raises UsageError."""

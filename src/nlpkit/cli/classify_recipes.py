@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from nlpkit.classify.classifier import Recipe
 from nlpkit.classify.features import SpaceOptions
 from nlpkit.classify.fit import KINDS, ModelOptions
-from nlpkit.cli.classify_flags import ClassifyTextFlags, ModelFlags
+from nlpkit.cli.classify_flags import MODELS, ClassifyTextFlags, ModelFlags
 from nlpkit.cli.tfidf import WeightFlags
 from nlpkit.cli.tfidf_select import Wish
 from nlpkit.errors import UsageError
@@ -33,8 +33,9 @@ def recipe_of(flags: ModelFlags, weights: WeightFlags, tokens: ClassifyTextFlags
     flags.check()
     kind = flags.model
     if kind not in KINDS:
-        known = ", ".join([*KINDS, "auto"])
-        raise UsageError(f"--model {kind}: there are {known}, and run directories that nlpkit classify wrote")
+        raise UsageError(
+            f"--model {kind}: there are {', '.join(MODELS)}, and run directories that nlpkit classify wrote"
+        )
     on = flags.on or ("embedding" if kind in DENSE else "words")
     plain = ModelFlags()
     _refuse(
