@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from nlpkit.classify.calibration import Calibrator, fit_calibrator
+from nlpkit.classify.calibration import Calibrator, Method, fit_calibrator
 from nlpkit.classify.features import Features, Scaling, SpaceOptions, fit_space
 from nlpkit.classify.fit import ModelOptions, fit_model, fit_multilabel
 from nlpkit.classify.labels import Labels, stratified_folds
@@ -34,14 +34,14 @@ class Material:
 @dataclass(frozen=True, slots=True)
 class Recipe:
     """How a classifier is made. space: None where the model sees embeddings; ngrams: None for those of the words;
-    calibrate: none, sigmoid, isotonic or temperature."""
+    calibrate: None for none."""
 
     name: str
     model: ModelOptions
     space: SpaceOptions | None
     ngrams: tuple[int, int] | None = None
     hand: bool = False
-    calibrate: str = "none"
+    calibrate: Method | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ def fit_classifier(
         train: (n,) rows with labels.
     """
     fitted = _fit(material, labels, train, recipe, seed=seed, threads=threads)
-    if recipe.calibrate == "none":
+    if recipe.calibrate is None:
         return fitted
     own = fitted.classifier
     n_folds = min(CALIBRATION_FOLDS, len(train))

@@ -257,6 +257,13 @@ def _tables(
         notes.append(
             f"{trained.recipe.name} stopped before it had converged; the features may be of very different size, or --cost large"
         )
+    sets = trained.predicted.sets
+    empty = 0 if sets is None else int((~sets[tested].any(axis=1)).sum())
+    if 2 * empty > len(tested):
+        notes.append(
+            f"{empty:,} of {console.counted(len(tested), 'test document')} get no label, since none is more probable than not; "
+            "--cost 10 or --class-weight balanced finds more"
+        )
     if trained.predicted.probabilities is None:
         notes.append(f"{trained.recipe.name} gives no probabilities; --calibrate sigmoid makes them")
     return tables, notes

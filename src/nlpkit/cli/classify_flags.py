@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from nlpkit.cli.token_flags import TextFlags
 from nlpkit.errors import UsageError
+
+if TYPE_CHECKING:
+    from nlpkit.classify.calibration import Method
+    from nlpkit.classify.naive_bayes import Priors
 
 # what --model takes by name, also where a directory is called like that: ./nb is a run then
 MODELS = ("nb", "bernoulli-nb", "complement-nb", "logreg", "svm", "knn", "centroid", "mlp", "auto")
@@ -152,7 +156,6 @@ class ModelFlags:
         for option, value, known in (
             ("--on", self.on or "words", ("words", "embedding")),
             ("--class-weight", self.class_weight, ("none", "balanced")),
-            ("--calibrate", self.calibrate, ("none", "sigmoid", "isotonic", "temperature")),
         ):
             if value not in known:
                 raise UsageError(f"{option} {value}: there are {', '.join(known)}")
@@ -165,10 +168,18 @@ class ModelFlags:
         """Whether the model is a run directory: a path, or a directory whose name is that of no model."""
         return "/" in self.model or (self.model not in MODELS and Path(self.model).is_dir())
 
-    def class_priors(self) -> str | tuple[float, ...]:
+    def calibration(self) -> Method | None:
+        """Return how probabilities are calibrated, None for not at all. Raises UsageError."""
+        known: dict[str, Method] = {"sigmoid": "sigmoid", "isotonic": "isotonic", "temperature": "temperature"}
+        if self.calibrate not in (*known, "none"):
+            raise UsageError(f"--calibrate {self.calibrate}: there are none, {', '.join(known)}")
+        return known.get(self.calibrate)
+
+    def class_priors(self) -> Priors:
         """Return empirical, uniform or the probabilities that were given. Raises UsageError."""
-        if self.priors in ("empirical", "uniform"):
-            return self.priors
+        named: dict[str, Priors] = {"empirical": "empirical", "uniform": "uniform"}
+        if self.priors in named:
+            return named[self.priors]
         try:
             return tuple(float(p) for p in self.priors.split(","))
         except ValueError:

@@ -72,7 +72,7 @@ def recipe_of(flags: ModelFlags, weights: WeightFlags, tokens: ClassifyTextFlags
     space = None
     if on == "words":
         space = space_of(flags, weights, tokens.options(), kind)
-    return Recipe(kind, model_options(flags, kind), space, None, flags.hand_features is not None, flags.calibrate)
+    return Recipe(kind, model_options(flags, kind), space, None, flags.hand_features is not None, flags.calibration())
 
 
 def model_options(flags: ModelFlags, kind: str) -> ModelOptions:
