@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,8 @@ from nlpkit.classify.features import Features, Scaling, SpaceOptions, fit_space
 from nlpkit.classify.fit import ModelOptions, fit_model, fit_multilabel
 from nlpkit.classify.labels import Labels, stratified_folds
 from nlpkit.classify.model import LinearModel, Model
-from nlpkit.classify.words import CutWords, GivenWords
+from nlpkit.classify.words import Counted, CutWords, GivenWords
+from nlpkit.text.options import PreprocessReport
 from nlpkit.text.phrases import PhraseTable
 from nlpkit.types import BoolArray, Float32Array, FloatArray, IntArray, LongArray
 
@@ -70,7 +71,8 @@ class Predicted:
 
 @dataclass(frozen=True, slots=True)
 class Classifier:
-    """A fitted classifier of J classes. present (J',) int32: the classes that its training documents have."""
+    """A fitted classifier of J classes. present (J',) int32: the classes that its training documents have; phrases, report: of the
+    words it sees, None where it sees none, or they were given."""
 
     names: tuple[str, ...]
     multiple: bool
@@ -80,6 +82,7 @@ class Classifier:
     calibrator: Calibrator | None = None
     phrases: PhraseTable | None = None
     n_train: int = 0
+    report: PreprocessReport | None = None
 
     def predict(self, X: Any) -> Predicted:
         """Return the predictions of features (D, F); equal scores go to the class that comes first."""
@@ -139,15 +142,12 @@ def fit_classifier(
         decision = np.where(finite, decision, decision[finite].min(initial=0.0))[:, own.present]
         y = _compact(y, own.present, len(labels.names))
     calibrator = fit_calibrator(recipe.calibrate, decision, y, link=own.model.link)
-    done = Classifier(
-        own.names, own.multiple, own.present, own.features, own.model, calibrator, own.phrases, own.n_train
-    )
-    return Fitted(done, fitted.matrix)
+    return Fitted(replace(own, calibrator=calibrator), fitted.matrix)
 
 
 def _fit(material: Material, labels: Labels, train: LongArray, recipe: Recipe, *, seed: int, threads: int) -> Fitted:
     y = labels.of(train)
-    features, matrix, phrases = _features(material, y, train, recipe)
+    features, matrix, counted = _features(material, y, train, recipe)
     X = matrix(train)
     J = len(labels.names)
     model: Model
@@ -161,20 +161,24 @@ def _fit(material: Material, labels: Labels, train: LongArray, recipe: Recipe, *
         else:
             compact = _compact(y, present, J)
             model = fit_model(X, compact, len(present), recipe.model, seed=seed, threads=threads)
-    own = Classifier(labels.names, labels.multiple, present, features, model, None, phrases, len(train))
+    own = Classifier(labels.names, labels.multiple, present, features, model, n_train=len(train))
+    if counted is not None:
+        own = replace(own, phrases=counted.phrases, report=counted.report)
     return Fitted(own, matrix)
 
 
 def _features(
     material: Material, y: Any, train: LongArray, recipe: Recipe
-) -> tuple[Features, Callable[[LongArray], Any], PhraseTable | None]:
-    """Return features fitted to the training documents, and a function that gives those of any rows."""
+) -> tuple[Features, Callable[[LongArray], Any], Counted | None]:
+    """Return features fitted to the training documents, a function that gives those of any rows, and the words they are made of."""
     if recipe.space is None:
         assert material.embeddings is not None
         embeddings = material.embeddings
         return Features(None), lambda rows: embeddings[rows], None
     assert material.words is not None
-    counted = material.words.counted(train, recipe.ngrams)
+    bound = recipe.space.bounds.min_df
+    least = bound if isinstance(bound, int) else 1
+    counted = material.words.counted(train, ngrams=recipe.ngrams, least=least)
     space, columns = fit_space(counted.counts[train], counted.terms, y, recipe.space)
     scaling = None
     if recipe.hand:
@@ -186,7 +190,7 @@ def _features(
         words = space.of(counted.counts[rows], columns)
         return features.join(words, None if material.hand is None else material.hand[rows])
 
-    return features, matrix, counted.phrases
+    return features, matrix, counted
 
 
 def cross_predict(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +19,7 @@ from nlpkit.parallel import map_ahead
 from nlpkit.text.options import PreprocessOptions, PreprocessReport
 from nlpkit.text.phrases import PhraseTable
 from nlpkit.text.preprocess import Finished, Preprocessor
-from nlpkit.text.pruning import MIN_DF_AUTO_FROM
+from nlpkit.text.scripts import UNSPACED
 from nlpkit.text.vocab import EncodedBatch
 from nlpkit.types import CsrMatrix, IntArray, LongArray, TokenTable
 from nlpkit.weighting.dtm import count_terms
@@ -26,24 +27,24 @@ from nlpkit.weighting.dtm import count_terms
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """Counts (D, V) int32 CSR of all documents; terms (V,) in alphabetical order; phrases: those that were joined."""
+    """Counts (D, V) int32 CSR of all documents; terms (V,) in alphabetical order; phrases: those that were joined; report: of the
+    preprocessing, None for tokens that were there."""
 
     counts: CsrMatrix
     terms: tuple[str, ...]
     phrases: PhraseTable | None = None
+    report: PreprocessReport | None = None
 
 
 class GivenWords:
     """Documents whose tokens were made before, as ids into `terms`."""
-
-    phrases = False
 
     def __init__(self, tokens: TokenTable, *, threads: int = 1) -> None:
         order = np.array(sorted(range(tokens.n_terms), key=tokens.terms.__getitem__), np.int64)
         batch = EncodedBatch(tokens.offsets, tokens.term_ids)
         self._counted = _counted([batch], [tokens.terms[i] for i in order], _places(order), threads)
 
-    def counted(self, train: LongArray, ngrams: tuple[int, int] | None = None) -> Counted:
+    def counted(self, train: LongArray, *, ngrams: tuple[int, int] | None = None, least: int = 1) -> Counted:
         """Return the counts; see `CutWords.counted`."""
         if ngrams not in (None, (1, 1)):
             raise InputError("n-grams of tokens that were made before are not to be had; give the texts")
@@ -53,73 +54,73 @@ class GivenWords:
 class CutWords:
     """Documents cut by a `Preprocessor`.
 
-    least_train: documents of the smallest training set, once it is known; terms that none can keep are then not counted at all.
+    Args:
+        adapt: a script that writes without spaces has its words cut by nlpkit's own rules, whatever the tokenizer of the options.
     """
 
-    def __init__(self, options: PreprocessOptions, *, threads: int = 1) -> None:
-        self.options, self.least_train = options, 0
-        self._work = Preprocessor(options)
+    def __init__(self, options: PreprocessOptions, *, adapt: bool = False, threads: int = 1) -> None:
+        self.options = options
+        self._adapt, self._threads = adapt, threads
+        self._work: Preprocessor | None = None
         self._batches: list[EncodedBatch] = []
-        self._threads = threads
-        self._found: dict[tuple[int, int], Counted] = {}
-        self.report: PreprocessReport | None = None
-
-    @property
-    def phrases(self) -> bool:
-        """Whether phrases are looked for, so that counts differ from one training set to the next."""
-        return self.options.phrases is not None
+        self._found: dict[tuple[tuple[int, int], int], Counted] = {}
 
     def cut(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the batches of documents, whose column 'text' is cut on the way."""
-        for batch, encoded in self._work.encode_all(batches, threads=self._threads):
+        running = iter(batches)
+        first = next(running, None)
+        if first is None:
+            return
+        if self._adapt and writes_without_spaces(first.column("text")):
+            self.options = replace(self.options, tokenizer="words")
+        self._work = Preprocessor(self.options)
+        for batch, encoded in self._work.encode_all(chain([first], running), threads=self._threads):
             self._batches.append(encoded)
             yield batch
 
-    def counted(self, train: LongArray, ngrams: tuple[int, int] | None = None) -> Counted:
+    def counted(self, train: LongArray, *, ngrams: tuple[int, int] | None = None, least: int = 1) -> Counted:
         """Return the counts of all documents over terms that do not depend on documents outside `train`.
 
-        Terms are counted that have at least the least number of documents in the whole corpus: they have no more among those
-        of any training set. The other bounds are for `features.fit_space`, which counts in the training documents.
+        The other bounds on terms are for `features.fit_space`, which counts in the training documents.
 
         Args:
             train: (n,) rows that may be learned from.
             ngrams: lengths of n-grams; None for those of the options.
+            least: documents that a term needs in the training documents: terms that all documents together have less often are not
+                counted at all. It must be the same for all training sets.
         """
         sizes = ngrams or self.options.ngrams
-        if not self.phrases:
-            if sizes not in self._found:
-                self._found[sizes] = self._count(sizes, None)
-            return self._found[sizes]
+        if self.options.phrases is None:
+            if (sizes, least) not in self._found:
+                self._found[sizes, least] = self._count(sizes, least, None)
+            return self._found[sizes, least]
         rows = np.zeros(sum(len(b.offsets) - 1 for b in self._batches), bool)
         rows[train] = True
+        assert self._work is not None
         table = self._work.phrases_in(lambda: _some(self._batches, rows))
-        return self._count(sizes, table)
+        return self._count(sizes, least, table)
 
-    def _count(self, sizes: tuple[int, int], phrases: PhraseTable | None) -> Counted:
+    def _count(self, sizes: tuple[int, int], least: int, phrases: PhraseTable | None) -> Counted:
         wide = replace(
             self.options, ngrams=sizes, phrases=None, phrase_table=phrases or self.options.phrase_table,
-            min_df=self._bound(), max_df=1.0, min_cf=1, max_cf=1.0, max_vocab=None,
+            min_df=least, max_df=1.0, min_cf=1, max_cf=1.0, max_vocab=None,
         )  # fmt: skip
+        assert self._work is not None
         found = self._work.finish(lambda: self._batches, options=wide)
-        self.report = found.report
         order = np.array(sorted(range(len(found.terms)), key=found.terms.__getitem__), np.int64)
         terms = [found.terms[i] for i in order]
         done = _counted(_applied(found, self._batches), terms, _places(order), self._threads)
-        return replace(done, phrases=wide.phrase_table)
-
-    def _bound(self) -> int:
-        given = least_documents(self.options.min_df, self.least_train)
-        return given if isinstance(given, int) else 1
+        return replace(done, phrases=wide.phrase_table, report=found.report)
 
 
-def least_documents(min_df: float | None, least_train: int) -> float:
-    """Return the bound on documents of a term that holds for all training sets alike, also for parts of them.
+_SAMPLE_DOCS, _SAMPLE_CHARS = 300, 500
+_UNSPACED_SHARE = 0.3
 
-    Where it is to be found (None), it is 2 from 100 documents of the smallest training set on, else 1.
-    """
-    if min_df is None:
-        return 2 if least_train >= MIN_DF_AUTO_FROM else 1
-    return min_df
+
+def writes_without_spaces(texts: pa.Array) -> bool:
+    """Tell whether three in ten characters of the first texts are of Chinese, Japanese, Thai and other scripts without spaces."""
+    sample = "".join("".join((text.as_py() or "")[:_SAMPLE_CHARS].split()) for text in texts[:_SAMPLE_DOCS])
+    return len(UNSPACED.findall(sample)) > _UNSPACED_SHARE * len(sample)
 
 
 def _applied(found: Finished, batches: Sequence[EncodedBatch]) -> Iterator[EncodedBatch]:

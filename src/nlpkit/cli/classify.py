@@ -118,6 +118,8 @@ def _without_training(
     run: RunFlags,
 ) -> None:
     """Predict by lexicon or by names of labels, and show scores when the documents have labels."""
+    from dataclasses import replace
+
     from nlpkit.cli import console
     from nlpkit.cli.evaluate_gates import check_gates, read_bounds, tell, write_junit
     from nlpkit.cli.evaluate_show import show
@@ -127,6 +129,7 @@ def _without_training(
     if lexicon.lexicon is not None:
         from nlpkit.cli.classify_lexicon import classify_by_lexicon
 
+        tokens = replace(tokens, tokenizer="words") if tokens.tokenizer == "auto" else tokens
         found = classify_by_lexicon(inputs, lexicon, tokens, out, read, run, level=say.level())
     else:
         from nlpkit.cli.classify_zero import classify_by_names

@@ -13,7 +13,7 @@ from nlpkit.classify.words import GivenWords
 from nlpkit.cli import console
 from nlpkit.cli.classify_corpus import LabelledDocuments
 from nlpkit.cli.classify_flags import ModelFlags
-from nlpkit.cli.classify_recipes import PLAIN, model_options, with_space
+from nlpkit.cli.classify_recipes import PLAIN, bounded, model_options, with_space
 
 PAIRS = (1, 2)
 
@@ -57,7 +57,7 @@ def choose(
     With a test set the winner predicts it. In cross-validation the winner of each fold's training documents predicts the fold.
     """
     material, labels, rounds = documents.material, documents.labels, documents.rounds
-    recipes = candidates(documents, base, flags)
+    recipes = [bounded(recipe, documents.least_train) for recipe in candidates(documents, base, flags)]
     n_outer = documents.n_folds
     with console.progress("models", len(recipes)) as update:
         tried = compare_within(

@@ -61,6 +61,11 @@ class LabelledDocuments:
         ]
 
     @property
+    def least_train(self) -> int:
+        """Documents of the smallest training set."""
+        return min(len(train) for train, _ in self.rounds)
+
+    @property
     def usable(self) -> BoolArray:
         """Documents (D,) that can train: those with a label that is one of the classes."""
         if self.labels.codes is not None:
@@ -105,7 +110,7 @@ def read_labelled_documents(
         cut: CutWords | None = None
         tables = []
         if words and not there:
-            cut = CutWords(tokens.options(), threads=threads)
+            cut = CutWords(tokens.options(), adapt=tokens.adapts, threads=threads)
             tables = _cut(streams, cut)
         else:
             tables = [stream.read_all() for stream in streams]
@@ -125,13 +130,10 @@ def read_labelled_documents(
     given = None
     if words and there:
         given = GivenWords(token_table(table.column("tokens")), threads=threads)
-    documents = LabelledDocuments(
+    return LabelledDocuments(
         table, own, labels, part, n_folds, [i for s in streams for i in s.inputs], [d for s in streams for d in s.dropped],
         [b for s in streams for b in s.blocks], Material(table.num_rows, cut or given), made_by,
     )  # fmt: skip
-    if cut is not None:
-        cut.least_train = min(len(train) for train, _ in documents.rounds)
-    return documents
 
 
 def _cut(streams: Sequence[DocumentStream], cut: CutWords) -> list[pa.Table]:

@@ -11,11 +11,11 @@ import numpy as np
 
 from nlpkit import __version__
 from nlpkit.classify.classifier import Fitted, Predicted, Recipe, cross_predict, fit_classifier
-from nlpkit.classify.words import least_documents
+from nlpkit.classify.words import CutWords
 from nlpkit.cli import console
 from nlpkit.cli.classify_corpus import LabelledDocuments, read_labelled_documents
 from nlpkit.cli.classify_flags import ClassifyTextFlags, DataFlags, ModelFlags, TellFlags
-from nlpkit.cli.classify_recipes import recipe_of
+from nlpkit.cli.classify_recipes import bounded, recipe_of
 from nlpkit.cli.classify_scores import Scores, score_predictions, unseen_labels
 from nlpkit.cli.classify_show import Page, show_candidates, show_errors, show_scores, show_terms
 from nlpkit.cli.classify_tables import (
@@ -94,10 +94,6 @@ def fit(
             inputs, data, tokens, read, words=recipe.space is not None, seed=run.seed, threads=threads
         )
     _say_documents(documents, data)
-    if recipe.space is not None:
-        bounds_of = recipe.space.bounds
-        least = least_documents(bounds_of.min_df, min(len(train) for train, _ in documents.rounds))
-        recipe = replace(recipe, space=replace(recipe.space, bounds=replace(bounds_of, min_df=least)))
     with stopwatch(seconds, "features"):
         encoder_info = _add_material(documents, recipe, model, encoder, threads)
     with stopwatch(seconds, "near-duplicates"):
@@ -107,7 +103,7 @@ def fit(
     with stopwatch(seconds, "scores"):
         has_twin = None if twins is None else np.asarray(twins.twin >= 0)
         scores = score_predictions(documents, trained.predicted, has_twin, how)
-    token_info = _token_info(documents, tokens)
+    token_info = _token_info(documents, trained)
     parameters = _parameters(data, trained, documents, token_info, encoder_info, weights)
     tables, notes = _tables(documents, trained, scores, twins, say)
     block = footer_block(
@@ -171,6 +167,7 @@ def _train(
 
         recipe, predicted, fitted, candidates = choose(documents, recipe, model, seed=seed, threads=threads)
     else:
+        recipe = bounded(recipe, documents.least_train)
         with console.progress("folds", len(rounds)) as update:
             predicted, fitted = cross_predict(
                 material, labels, rounds, recipe, seed=seed, threads=threads, done=lambda n: update(n)
@@ -298,12 +295,13 @@ def _say_documents(documents: LabelledDocuments, data: DataFlags) -> None:
         )
 
 
-def _token_info(documents: LabelledDocuments, tokens: ClassifyTextFlags) -> dict[str, Any] | None:
-    report = getattr(documents.material.words, "report", None)
-    if report is not None:
-        say_tokens(report, tokens.options())
-        return {**token_parameters(tokens.options()), **found_parameters(report)}
-    return step_parameters(steps_of(documents.blocks), "preprocess")
+def _token_info(documents: LabelledDocuments, trained: Trained) -> dict[str, Any] | None:
+    report, words = trained.fitted.classifier.report, documents.material.words
+    if report is None or not isinstance(words, CutWords):
+        return step_parameters(steps_of(documents.blocks), "preprocess")
+    options = replace(words.options, ngrams=trained.recipe.ngrams or words.options.ngrams)
+    say_tokens(report, options)
+    return {**token_parameters(options), **found_parameters(report)}
 
 
 def _parameters(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,6 +14,7 @@ from nlpkit.errors import UsageError
 if TYPE_CHECKING:
     from nlpkit.classify.calibration import Method
     from nlpkit.classify.naive_bayes import Priors
+    from nlpkit.text.options import PreprocessOptions
 
 # what --model takes by name, also where a directory is called like that: ./nb is a run then
 MODELS = ("nb", "bernoulli-nb", "complement-nb", "logreg", "svm", "knn", "centroid", "mlp", "auto")
@@ -217,9 +218,33 @@ class TellFlags:
 class ClassifyTextFlags(TextFlags):
     """How texts are cut; stop words stay, they tell classes apart (lecture L1935)."""
 
+    tokenizer: Annotated[
+        str,
+        typer.Option(
+            help="auto = runs of letters and digits, as sklearn; words where a script has no spaces, or with --keep, --segment, "
+            "--min-length; whitespace; chars:3 or chars:3-5."
+        ),
+    ] = "auto"
     stop_words: Annotated[
         str,
         typer.Option(
             help="none = they stay; auto = those of the language; codes such as en,de; files with more words, or patterns."
         ),
     ] = "none"
+
+    @property
+    def adapts(self) -> bool:
+        """Whether it is for the texts to say how they are cut."""
+        plain = TextFlags()
+        asks = ("keep", "segment", "min_length", "token_pattern", "spacy", "pos", "entities")
+        return (
+            self.tokenizer == "auto"
+            and self.lemma != "spacy"
+            and all(getattr(self, name) == getattr(plain, name) for name in asks)
+        )
+
+    def options(self) -> PreprocessOptions:
+        """Return the options of the core; raises as TextFlags.options."""
+        if self.tokenizer != "auto":
+            return TextFlags.options(self)
+        return TextFlags.options(replace(self, tokenizer="sklearn" if self.adapts else "words"))

@@ -12,6 +12,7 @@ from nlpkit.cli.classify_flags import MODELS, ClassifyTextFlags, ModelFlags
 from nlpkit.cli.tfidf import WeightFlags
 from nlpkit.cli.tfidf_select import Wish
 from nlpkit.errors import UsageError
+from nlpkit.text.pruning import MIN_DF_AUTO_FROM
 from nlpkit.weighting.schemes import Scheme
 
 if TYPE_CHECKING:
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 COUNTS = ("nb", "bernoulli-nb", "complement-nb")
 DENSE = ("knn", "centroid", "mlp")
 LINEAR = ("logreg", "svm")
+KEEP_RARE = (
+    "complement-nb",
+    "svm",
+)  # words of a single document help them, and cost the others (tests/benchmarks/bench_classify.py)
 PLAIN = Scheme("raw", "none", "none")
 SUBLINEAR = Scheme("log", "smooth", "l2")  # (1 + ln tf) · (ln((1 + M) / (1 + df)) + 1), of length 1
 
@@ -108,6 +113,19 @@ def with_space(recipe: Recipe, name: str, kind: str, *, ngrams: tuple[int, int] 
         ngrams=ngrams,
         space=replace(recipe.space, scheme=scheme),
     )
+
+
+def bounded(recipe: Recipe, least_train: int) -> Recipe:
+    """Return the recipe with its bound on rare words, one for all training sets: --min-df, or else what suits the model.
+
+    That is 1 for svm and complement-nb on single words, and 2 for others where the smallest training set has 100 documents.
+    """
+    if recipe.space is None or recipe.space.bounds.min_df is not None:
+        return recipe
+    bounds = recipe.space.bounds
+    rare = recipe.model.kind in KEEP_RARE and (recipe.ngrams or bounds.ngrams) == (1, 1)
+    least = 1 if rare or least_train < MIN_DF_AUTO_FROM else 2
+    return replace(recipe, space=replace(recipe.space, bounds=replace(bounds, min_df=least)))
 
 
 def _refuse(applies: bool, given: dict[str, object], why: str) -> None:
