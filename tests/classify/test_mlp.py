@@ -36,7 +36,7 @@ def test_probabilities_are_those_of_scikit_learn(J: int, sparse_rows: bool) -> N
     rows = sparse.csr_array(X) if sparse_rows else X
     model = fit_mlp(rows, y, J, hidden=7, epochs=5, seed=4)
     with threadpool_limits(1), pytest.warns(UserWarning, match="Maximum iterations"):
-        peer = MLPClassifier((7,), batch_size=16, max_iter=5, random_state=4).fit(X, y)
+        peer = MLPClassifier((7,), batch_size=16, alpha=0.01, max_iter=5, random_state=4).fit(X, y)
     assert model.probabilities(rows) == pytest.approx(peer.predict_proba(X), abs=1e-7)
     assert not model.converged
 

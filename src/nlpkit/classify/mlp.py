@@ -19,6 +19,7 @@ from nlpkit.types import BoolArray, FloatArray, IntArray
 BLOCK_ROWS = 8192
 HELD_OUT = 0.1  # share of the documents that tell when to stop
 STOP_EARLY_FROM = 2000  # documents; of fewer, a tenth would tell too little
+FEW_EPOCHS, FEW_DECAY = 60, 0.01  # for fewer: epochs at most, and the penalty of large weights, else 0.0001
 UPDATES = 50  # of the weights in an epoch, at least, where that leaves batches of SMALLEST; batches have at most LARGEST documents
 SMALLEST, LARGEST = 16, 200
 
@@ -110,8 +111,8 @@ def fit_mlp(
     scikit-learn's MLPClassifier with its defaults but for batches of D / 50 documents, 16 to 200 (its 200 would leave few
     documents few updates), fitted by one thread, so that bytes do not depend on how many there are. From 2000 documents
     on it stops early: a tenth of them, classes in their shares, is held out, and when accuracy on these has not
-    risen for 10 epochs the best weights stay. With fewer, or where a class is too small to be held out, it stops when
-    the loss on the training documents no longer falls.
+    risen for 10 epochs the best weights stay. With fewer, or where a class is too small to be held out, there are 60 epochs at
+    most, and large weights cost a hundred times as much.
 
     Args:
         X: (D, V) CSR or (D, E) array. y: (D,) 0 … J-1, each in at least one document.
@@ -171,10 +172,11 @@ def _fit(
         batch_size=batch_size(features.shape[0]),
         early_stopping=early,
         validation_fraction=HELD_OUT,
-        max_iter=epochs,
+        max_iter=epochs if early else min(epochs, FEW_EPOCHS),
+        alpha=0.0001 if early else FEW_DECAY,
         random_state=seed,
     )
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the model says it
         network.fit(rows, target, **({} if weights is None else {"sample_weight": weights}))
-    return network, int(network.n_iter_) < epochs
+    return network, not early or int(network.n_iter_) < epochs
