@@ -38,7 +38,9 @@ def test_probabilities_are_those_of_scikit_learn(J: int, sparse_rows: bool) -> N
     with threadpool_limits(1), pytest.warns(UserWarning, match="Maximum iterations"):
         peer = MLPClassifier((7,), batch_size=16, alpha=0.01, max_iter=5, random_state=4).fit(X, y)
     assert model.probabilities(rows) == pytest.approx(peer.predict_proba(X), abs=1e-7)
-    assert not model.converged
+    assert model.converged  # few documents: the last epoch is where it is meant to end
+    many = fit_mlp(rng.normal(size=(2000, 2)), np.arange(2000, dtype=np.int32) % 2, 2, hidden=2, epochs=1, seed=4)
+    assert not many.converged
 
 
 def test_threads_do_not_change_a_bit() -> None:
