@@ -180,6 +180,11 @@ def test_more_documents_are_predicted_at_once(tmp_path: Path) -> None:
     write_jsonl(tmp_path / "new.jsonl", [{"id": "a", "text": "a rocket in orbit"}])
     run_cli("classify", "t.jsonl", "--model", "nb", "--predict", "new.jsonl", "-q", "-o", "run")
     assert pq.read_table("run/predictions.parquet").column("prediction").to_pylist() == ["space"]
+    told = run_cli("classify", "t.jsonl", "--model", "nb", "--predict", "new.jsonl", "--json", "-q", "-f", "-o", "run")
+    assert told.json()["predicted"]["predictions"] == {"politics": 0, "space": 1, "sport": 0}
+    error = run_cli("classify", "t.jsonl", "--predict", "no.jsonl", "-o", "never", code=3).error()
+    assert error.startswith("error: --predict no.jsonl")
+    assert not Path("never").exists()
 
 
 def test_near_duplicates_are_found_and_left_out_once(tmp_path: Path) -> None:
@@ -198,6 +203,31 @@ def test_near_duplicates_are_found_and_left_out_once(tmp_path: Path) -> None:
     assert "without near-duplicates" in done.out
     apart = json.loads(Path("run/metrics.json").read_text())["targets"][2]
     assert apart["metrics"]["accuracy"]["n"] == 12
+
+
+def test_twins_with_the_same_labels_in_another_order(tmp_path: Path) -> None:
+    long = "one two three four five six seven eight nine ten eleven twelve"
+    train = [{**row, "id": f"a{i}", "label": [row["label"]]} for i, row in enumerate(rows(3))]
+    train += [{"id": "twin", "text": long, "label": ["space", "sport"]}]
+    write_jsonl(tmp_path / "train.jsonl", train)
+    test = [{"id": "t", "text": long, "label": ["sport", "space"]}, {"id": "u", "text": long, "label": None}]
+    write_jsonl(tmp_path / "test.jsonl", [*test, {"id": "v", "text": "the vote", "label": ["politics"]}])
+    done = run_cli("classify", "train.jsonl", "--test", "test.jsonl", "-o", "run")
+    assert (
+        "2 test documents of 3 are near-duplicates of a training document (1 with the same label, 1 without one)"
+        in done.err
+    )
+    assert "1 document without a label: predicted, and neither trained on nor scored" in done.err
+
+
+def test_own_columns_in_the_way(tmp_path: Path) -> None:
+    found = [{**row, "fold": 7, "meta": {"a": 1}, "note": "x"} for row in rows()]
+    write_jsonl(tmp_path / "t.jsonl", found)
+    write_jsonl(tmp_path / "test.jsonl", [{**row, "meta": {"b": "y"}} for row in found])
+    done = run_cli("classify", "t.jsonl", "--test", "test.jsonl", "--model", "nb", "--twins", "0", "-o", "run")
+    assert "columns of other types in the test documents are left out: meta" in done.err
+    assert "the column 'fold' of the input is not kept" in done.err
+    assert pq.read_table("run/documents.parquet").column("note").to_pylist() == ["x"] * 60
 
 
 # ---------------------------------------------------------------- gates
@@ -252,6 +282,9 @@ def test_labels_missing_in_some_rows(tmp_path: Path) -> None:
         (rows(1), ["--calibrate", "magic"], 2, "there are none, sigmoid, isotonic, temperature"),
         (rows(1), ["--split", "part"], 3, "has no column 'part'"),
         (rows(1), ["--explain", "x"], 2, "--explain is about a model that was trained"),
+        (rows(1), ["--alpha", "0", "--model", "nb"], 2, "a number above 0 is needed"),
+        (rows(1), ["--zero-shot", "a,b", "--cost", "3"], 2, "--zero-shot does not train"),
+        (rows(1), ["--lexicon-score", "mean"], 2, "options on lexica belong to --lexicon"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_meant(
@@ -401,7 +434,7 @@ def test_tokens_of_preprocess_are_used(tmp_path: Path) -> None:
     run_cli("classify", "t.jsonl", "--model", "run", "-q", "-o", "p.parquet")  # cut as then
     assert pq.read_table("p.parquet").column("prediction").to_pylist() == [row["label"] for row in rows()]
     error = run_cli("classify", "docs.parquet", "--model", "nb", "--ngrams", "1,2", "-o", "r2", code=2).error()
-    assert "have tokens already" in error
+    assert error.startswith("error: --ngrams: the documents of docs.parquet have tokens already")
 
 
 def test_a_directory_with_the_name_of_a_model_is_no_run(tmp_path: Path) -> None:
@@ -439,6 +472,39 @@ def test_auto_compares_and_says_so(tmp_path: Path) -> None:
     write_jsonl(tmp_path / "new.jsonl", [{"text": "the rocket and the planet"}])
     run_cli("classify", "new.jsonl", "--model", "run", "-q", "-o", "p.parquet")
     assert pq.read_table("p.parquet").column("prediction").to_pylist() == ["space"]
+
+
+def test_auto_with_pairs_of_words_predicts_with_them(tmp_path: Path) -> None:
+    """Classes that only the order of words tells apart: a model of pairs wins, and is applied to new texts as one."""
+    rng = np.random.default_rng(0)
+    found = []
+    for i in range(120):
+        pair = ["good", "bad"] if i % 2 else ["bad", "good"]
+        text = " ".join([*rng.choice(["tea", "cup", "milk", "pot"], 4), "not", pair[0], "but", pair[1]])
+        found.append({"id": f"d{i}", "text": text, "label": "ab"[i % 2]})
+    write_jsonl(tmp_path / "train.jsonl", found[:80])
+    write_jsonl(tmp_path / "test.jsonl", found[80:])
+    done = run_cli(
+        "classify",
+        "train.jsonl",
+        "--test",
+        "test.jsonl",
+        "--model",
+        "auto",
+        "--budget",
+        "1000",
+        "--twins",
+        "0",
+        "-o",
+        "run",
+    )
+    report = json.loads(Path("run/metrics.json").read_text())
+    assert "words and pairs" in next(c["name"] for c in report["candidates"] if c["chosen"])
+    assert metrics("run")["accuracy"] == 1
+    assert json.loads(Path("run/model/config.json").read_text())["tokens"]["ngrams"] == [1, 2]
+    run_cli("classify", "test.jsonl", "--model", "run", "-q", "-o", "p.parquet")
+    assert pq.read_table("p.parquet").column("prediction").to_pylist() == [row["label"] for row in found[80:]]
+    assert "80 training documents" in done.out
 
 
 def test_auto_keeps_to_its_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -89,3 +89,25 @@ def test_the_model_does_not_know_the_test_documents(options: list[str], tmp_path
             "classify", "train.jsonl", "--test", f"{test_set}.jsonl", *options, "--language", "en", "-q", "-o", test_set
         )
     assert model_of("one") == model_of("two")
+
+
+@pytest.mark.parametrize("how", ["file", "split"])
+def test_the_language_is_that_of_training_documents(how: str, tmp_path: Path) -> None:
+    english = ["The minister said that the vote was lost", "They have been on the moon and they will be there again"]
+    german = [
+        "Die Ministerin hat gesagt, dass man die Wahl verloren hat",
+        "Sie sind auf dem Mond gewesen und das war gut",
+    ]
+    train = [{"id": f"a{i}", "text": english[i % 2], "label": "ab"[i % 2], "part": "train"} for i in range(20)]
+    for name, other in (("one", english), ("two", german)):
+        test = [{"id": f"t{i}", "text": other[i % 2], "label": "ab"[i % 2], "part": "test"} for i in range(400)]
+        if how == "file":
+            write_jsonl(tmp_path / "train.jsonl", train)
+            write_jsonl(tmp_path / "test.jsonl", test)
+            files = ["train.jsonl", "--test", "test.jsonl"]
+        else:
+            write_jsonl(tmp_path / "both.jsonl", [*test, *train])
+            files = ["both.jsonl", "--split", "part"]
+        run_cli("classify", *files, "--model", "nb", "--stop-words", "auto", "--twins", "0", "-q", "-o", name)
+    assert model_of("one") == model_of("two")
+    assert [code for code, _ in model_of("two")["config"]["tokens"]["languages"]] == ["en"]

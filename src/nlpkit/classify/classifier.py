@@ -44,6 +44,12 @@ class Recipe:
     hand: bool = False
     calibrate: Method | None = None
 
+    @property
+    def least(self) -> int:
+        """Documents of a term below which it is not even counted; a share of documents is left to each training set."""
+        bound = None if self.space is None else self.space.bounds.min_df
+        return bound if isinstance(bound, int) else 1
+
 
 @dataclass(frozen=True, slots=True)
 class Predicted:
@@ -176,9 +182,7 @@ def _features(
         embeddings = material.embeddings
         return Features(None), lambda rows: embeddings[rows], None
     assert material.words is not None
-    bound = recipe.space.bounds.min_df
-    least = bound if isinstance(bound, int) else 1
-    counted = material.words.counted(train, ngrams=recipe.ngrams, least=least)
+    counted = material.words.counted(train, ngrams=recipe.ngrams, least=recipe.least)
     space, columns = fit_space(counted.counts[train], counted.terms, y, recipe.space)
     scaling = None
     if recipe.hand:

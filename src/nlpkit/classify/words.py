@@ -6,7 +6,7 @@ features come from the rows that are named as training. Cutting a text into word
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
@@ -16,12 +16,13 @@ from scipy import sparse
 
 from nlpkit.errors import InputError
 from nlpkit.parallel import map_ahead
+from nlpkit.text.language import SAMPLE_DOCS
 from nlpkit.text.options import PreprocessOptions, PreprocessReport
 from nlpkit.text.phrases import PhraseTable
-from nlpkit.text.preprocess import Finished, Preprocessor
+from nlpkit.text.preprocess import Finished, Preprocessor, first_texts
 from nlpkit.text.scripts import UNSPACED
 from nlpkit.text.vocab import EncodedBatch
-from nlpkit.types import CsrMatrix, IntArray, LongArray, TokenTable
+from nlpkit.types import BoolArray, CsrMatrix, IntArray, LongArray, TokenTable
 from nlpkit.weighting.dtm import count_terms
 
 
@@ -65,16 +66,37 @@ class CutWords:
         self._batches: list[EncodedBatch] = []
         self._found: dict[tuple[tuple[int, int], int], Counted] = {}
 
-    def cut(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield the batches of documents, whose column 'text' is cut on the way."""
+    def cut(
+        self,
+        batches: Iterable[pa.RecordBatch],
+        others: Iterable[pa.RecordBatch] = (),
+        *,
+        learn: Callable[[pa.RecordBatch], BoolArray] | None = None,
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield the batches of documents, whose column 'text' is cut on the way.
+
+        The language, and whether it is written without spaces, are those of the first 300 texts that may be learned from.
+
+        Args:
+            others: documents of a test set, after the first ones.
+            learn: which documents of a batch may be learned from; None for all.
+        """
         running = iter(batches)
-        first = next(running, None)
-        if first is None:
-            return
-        if self._adapt and writes_without_spaces(first.column("text")):
+        held: list[pa.RecordBatch] = []
+        sample: list[str] = []
+        for batch in running:
+            held.append(batch)
+            texts = batch.column("text")
+            sample += first_texts(
+                texts if learn is None else texts.filter(pa.array(learn(batch))), SAMPLE_DOCS - len(sample)
+            )
+            if len(sample) >= SAMPLE_DOCS:
+                break
+        if self._adapt and writes_without_spaces(sample):
             self.options = replace(self.options, tokenizer="words")
         self._work = Preprocessor(self.options)
-        for batch, encoded in self._work.encode_all(chain([first], running), threads=self._threads):
+        everything = chain(held, running, others)
+        for batch, encoded in self._work.encode_all(everything, threads=self._threads, sample=sample):
             self._batches.append(encoded)
             yield batch
 
@@ -113,14 +135,13 @@ class CutWords:
         return replace(done, phrases=wide.phrase_table, report=found.report)
 
 
-_SAMPLE_DOCS, _SAMPLE_CHARS = 300, 500
 _UNSPACED_SHARE = 0.3
 
 
-def writes_without_spaces(texts: pa.Array) -> bool:
-    """Tell whether three in ten characters of the first texts are of Chinese, Japanese, Thai and other scripts without spaces."""
-    sample = "".join("".join((text.as_py() or "")[:_SAMPLE_CHARS].split()) for text in texts[:_SAMPLE_DOCS])
-    return len(UNSPACED.findall(sample)) > _UNSPACED_SHARE * len(sample)
+def writes_without_spaces(texts: Sequence[str]) -> bool:
+    """Tell whether three in ten characters of texts are of Chinese, Japanese, Thai and other scripts without spaces."""
+    signs = "".join("".join(text.split()) for text in texts)
+    return len(UNSPACED.findall(signs)) > _UNSPACED_SHARE * len(signs)
 
 
 def _applied(found: Finished, batches: Sequence[EncodedBatch]) -> Iterator[EncodedBatch]:
@@ -144,7 +165,7 @@ def _counted(batches: Iterable[EncodedBatch], terms: Sequence[str], places: IntA
     return Counted(whole, names)
 
 
-def _some(batches: Sequence[EncodedBatch], rows: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Iterator[EncodedBatch]:
+def _some(batches: Sequence[EncodedBatch], rows: BoolArray) -> Iterator[EncodedBatch]:
     """Yield the batches with the documents of some rows only."""
     start = 0
     for batch in batches:

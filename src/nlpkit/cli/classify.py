@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import typer
@@ -60,6 +61,13 @@ def classify_cli(
         raise UsageError("options on lexica belong to --lexicon; add it: vader, afinn, liu or a file")
     if given and data != DataFlags():
         raise UsageError(f"{given[0]} does not train; leave --test, --split, --cv, --groups, --predict and --twins out")
+    if given and not predicts:
+        if replace(model, zero_shot=None) != ModelFlags() or weights != WeightFlags():
+            raise UsageError(f"{given[0]} does not train; leave options on models and weights out")
+        if say.explain or (lexicon.lexicon is None and tokens != ClassifyTextFlags()):
+            raise UsageError(
+                f"{given[0]}: there are no words that are weighed; leave options on words, and --explain, out"
+            )
     if predicts:
         _predict(inputs, run_directory, model, say, gate, tokens, weights, encoder, out, read, run)
     elif given:
@@ -83,8 +91,7 @@ def _predict(
     read: ReadFlags,
     run: RunFlags,
 ) -> None:
-    from dataclasses import replace
-
+    from nlpkit.cli import console
     from nlpkit.cli.preprocess import dry_run
     from nlpkit.io.atomic import check_target
 
@@ -102,7 +109,9 @@ def _predict(
         check_target(Path(str(target)), force=out.force)
     from nlpkit.cli.classify_predict import predict
 
-    predict(inputs, target, directory, say, encoder, read, run, force=out.force)
+    told = predict(inputs, target, directory, say, encoder, read, run, force=out.force)
+    if run.json and target != "-":
+        console.emit_json(told)
 
 
 def _without_training(
@@ -118,8 +127,6 @@ def _without_training(
     run: RunFlags,
 ) -> None:
     """Predict by lexicon or by names of labels, and show scores when the documents have labels."""
-    from dataclasses import replace
-
     from nlpkit.cli import console
     from nlpkit.cli.evaluate_gates import check_gates, read_bounds, tell, write_junit
     from nlpkit.cli.evaluate_show import show

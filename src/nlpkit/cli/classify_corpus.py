@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -102,7 +103,8 @@ def read_labelled_documents(
         for stream, name in zip(streams, names, strict=False):
             if "label" not in stream.schema.names:
                 raise missing_column(name, read.label_col, stream.schema.names, "--label-col")
-        for column, option in ((_column(data.split), "--split"), (data.groups, "--groups")):
+        split = None if data.split is None else _column(data.split)
+        for column, option in ((split, "--split"), (data.groups, "--groups")):
             if column is not None and column not in streams[0].schema.names:
                 raise missing_column(names[0], column, streams[0].schema.names, option)
         made_by = _embedded_by(streams)
@@ -111,7 +113,7 @@ def read_labelled_documents(
         tables = []
         if words and not there:
             cut = CutWords(tokens.options(), adapt=tokens.adapts, threads=threads)
-            tables = _cut(streams, cut)
+            tables = _cut(streams, cut, data.split)
         else:
             tables = [stream.read_all() for stream in streams]
         for table, stream, name in zip(tables, streams, names, strict=False):
@@ -136,34 +138,35 @@ def read_labelled_documents(
     )  # fmt: skip
 
 
-def _cut(streams: Sequence[DocumentStream], cut: CutWords) -> list[pa.Table]:
+def _cut(streams: Sequence[DocumentStream], cut: CutWords, split: str | None) -> list[pa.Table]:
     """Read the streams as one, cutting texts on the way; a table of each."""
-    sizes: list[int] = []
 
-    def batches() -> Iterator[pa.RecordBatch]:
-        for stream in streams:
-            rows = 0
-            for batch in stream:
-                rows += batch.num_rows
-                yield batch
-            sizes.append(rows)
+    def learn(batch: pa.RecordBatch) -> BoolArray:
+        assert split is not None
+        return np.asarray(_split_parts(batch.column(_column(split)).to_pylist(), split) == 0)
 
+    sizes = [0] * len(streams)
+
+    def counted(number: int) -> Iterator[pa.RecordBatch]:
+        for batch in streams[number]:
+            sizes[number] += batch.num_rows
+            yield batch
+
+    first, *others = (ahead(counted(number)) for number in range(len(streams)))
     found: list[pa.RecordBatch] = []
     with console.progress("words", None) as update:
         rows = 0
-        for batch in cut.cut(ahead(batches())):
+        for batch in cut.cut(first, chain.from_iterable(others), learn=None if split is None else learn):
             found.append(batch)
             rows += batch.num_rows
             update(rows)
-    tables, at, i = [], 0, 0
+    tables, start = [], 0
     for stream, size in zip(streams, sizes, strict=True):
-        own = []
-        while at < size:
-            own.append(found[i])
-            at += found[i].num_rows
-            i += 1
+        own: list[pa.RecordBatch] = []
+        while sum(batch.num_rows for batch in own) < size:
+            own.append(found[start])
+            start += 1
         tables.append(pa.Table.from_batches(own, stream.schema))
-        at = 0
     return tables
 
 
@@ -175,7 +178,7 @@ def _have_tokens(streams: Sequence[DocumentStream], names: Sequence[str], tokens
             "cut both alike with nlpkit preprocess, or give both as texts"
         )
     if there[0] and tokens != ClassifyTextFlags():
-        refuse_token_options(tokens.options(), names[0])
+        refuse_token_options(tokens.options(), names[0], ClassifyTextFlags().options())
     return there[0]
 
 
@@ -211,6 +214,12 @@ def _joined(tables: Sequence[pa.Table]) -> pa.Table:
             f"{tables[1].schema.field('label').type} in the test documents; write them alike"
         )
     common = [n for n in first.column_names if n in second.column_names]
+    apart = [n for n in common if first.schema.field(n).type != second.schema.field(n).type]
+    if "embedding" in apart:
+        raise ColumnError("training and test documents have embeddings of different types; embed both with one model")
+    if apart:
+        console.warn(f"columns of other types in the test documents are left out: {', '.join(apart)}")
+        common = [n for n in common if n not in apart]
     return pa.concat_tables([first.select(common), second.select(common)])
 
 
@@ -239,8 +248,8 @@ def _set(values: Sequence[Any]) -> list[str]:
     return list(dict.fromkeys(t for v in values if (t := as_label(v)) is not None))
 
 
-def _column(split: str | None) -> str | None:
-    return None if split is None else split.partition("=")[0]
+def _column(split: str) -> str:
+    return split.partition("=")[0]
 
 
 def _parts(table: pa.Table, first: int, own: Sequence[Any], data: DataFlags) -> tuple[IntArray, int]:
@@ -255,13 +264,9 @@ def _parts(table: pa.Table, first: int, own: Sequence[Any], data: DataFlags) -> 
     if data.split is None:
         part[labelled] = 0
         return part, data.cv or DEFAULT_FOLDS
-    name, equals, value = data.split.partition("=")
+    name = _column(data.split)
     values = [as_label(v) for v in table.column(name).to_pylist()]
-    if equals:
-        part[:] = [1 if v == value else 0 for v in values]
-    else:
-        known = {**dict.fromkeys(TRAIN_NAMES, 0), **dict.fromkeys(TEST_NAMES, 1)}
-        part[:] = [known.get((v or "").lower(), UNUSED) for v in values]
+    part = _split_parts(values, data.split)
     for number, what in ((0, "train"), (1, "test")):
         if not (part == number).any():
             found = sorted({v for v in values if v is not None})
@@ -271,6 +276,16 @@ def _parts(table: pa.Table, first: int, own: Sequence[Any], data: DataFlags) -> 
                 f"rows of one value are the test with --split {name}=VALUE"
             )
     return part, 0
+
+
+def _split_parts(values: Sequence[Any], split: str) -> IntArray:
+    """Return the part of each document by its value in the column of --split."""
+    _, equals, value = split.partition("=")
+    texts = [as_label(v) for v in values]
+    if equals:
+        return np.array([1 if t == value else 0 for t in texts], np.int32)
+    known = {**dict.fromkeys(TRAIN_NAMES, 0), **dict.fromkeys(TEST_NAMES, 1)}
+    return np.array([known.get((t or "").lower(), UNUSED) for t in texts], np.int32)
 
 
 def _encode(own: list[Any], part: IntArray, n_folds: int) -> Labels:
@@ -285,6 +300,9 @@ def _folds(part: IntArray, labels: Labels, n_folds: int, table: pa.Table, data: 
     together = None
     if data.groups is not None:
         column = table.column(data.groups).combine_chunks()
+        if column.null_count:
+            missing = console.counted(column.null_count, "document")
+            console.warn(f"{missing} without a value in '{data.groups}': together they are one group")
         codes = pc.dictionary_encode(column, null_encoding="encode")
         codes = codes.chunk(0) if isinstance(codes, pa.ChunkedArray) else codes
         together = codes.indices.to_numpy(zero_copy_only=False)[rows].astype(np.int32)

@@ -19,6 +19,7 @@ from nlpkit.cli.classify_recipes import bounded, recipe_of
 from nlpkit.cli.classify_scores import Scores, score_predictions, unseen_labels
 from nlpkit.cli.classify_show import Page, show_candidates, show_errors, show_scores, show_terms
 from nlpkit.cli.classify_tables import (
+    OWN,
     class_terms_table,
     classes_table,
     confusion_table,
@@ -31,12 +32,13 @@ from nlpkit.cli.evaluate_result import Evaluation
 from nlpkit.cli.pipeline import warn_dropped
 from nlpkit.cli.preprocess import dry_run, found_parameters, say_tokens, token_parameters
 from nlpkit.cli.run_embeddings import embeddings_of
-from nlpkit.errors import UsageError
+from nlpkit.errors import InputError, UsageError
 from nlpkit.io.artifacts import footer_block
 from nlpkit.io.atomic import check_target
 from nlpkit.io.classifier_files import classifier_tables
 from nlpkit.io.footers import step_parameters, steps_of
-from nlpkit.io.runs import RunTables, manifest_of, stopwatch, write_run
+from nlpkit.io.runs import RunTables, add_output, manifest_of, stopwatch, write_run
+from nlpkit.io.sources import missing_path
 from nlpkit.metrics.score import Uncertainty
 
 if TYPE_CHECKING:
@@ -84,6 +86,9 @@ def fit(
     check_target(target, force=out.force, directory=True)
     if gate.markdown and run.json:
         raise UsageError("--markdown and --json both write to stdout; metrics.json in the run has the scores")
+    for path, option in ((data.test, "--test"), (data.predict, "--predict")):
+        if path is not None and not path.exists():
+            raise InputError(f"{option} {missing_path(path)}")
     if run.dry_run:
         dry_run(inputs, read, embeds=recipe.space is None)
         return
@@ -94,6 +99,9 @@ def fit(
             inputs, data, tokens, read, words=recipe.space is not None, seed=run.seed, threads=threads
         )
     _say_documents(documents, data)
+    for name in OWN:
+        if name in documents.table.column_names:
+            console.warn(f"the column '{name}' of the input is not kept: the run has its own")
     with stopwatch(seconds, "features"):
         encoder_info = _add_material(documents, recipe, model, encoder, threads)
     with stopwatch(seconds, "near-duplicates"):
@@ -135,7 +143,8 @@ def fit(
         write_junit(gate.junit, gates, suite="nlpkit classify")
     try:
         if run.json:
-            console.emit_json({"run": str(target), **report})
+            more = {} if data.predict is None else _predict_more(data.predict, target, read, run, say, encoder)
+            console.emit_json({"run": str(target), **report, **more})
         else:
             page = Page(markdown=gate.markdown)
             if trained.candidates:
@@ -152,7 +161,7 @@ def fit(
     console.note(
         f"wrote {target}/ in {sum(seconds.values()):.1f} s; next: nlpkit classify NEW.jsonl --model {target} -o predictions.parquet"
     )
-    if data.predict is not None:
+    if data.predict is not None and not run.json:
         _predict_more(data.predict, target, read, run, say, encoder)
     tell(gates)
 
@@ -245,11 +254,17 @@ def _tables(
         found = twins_table(documents, twins)
         if found.num_rows:
             tables["twins"] = found
-            same = sum(a == b for a, b in zip(found["label"].to_pylist(), found["twin_label"].to_pylist(), strict=True))
+            pairs = zip(found["label"].to_pylist(), found["twin_label"].to_pylist(), strict=True)
+            known = [_alike(a, b) for a, b in pairs if a is not None]
+            unknown = f", {found.num_rows - len(known):,} without one" if len(known) < found.num_rows else ""
             notes.append(
                 f"{console.counted(found.num_rows, 'test document')} of {len(tested):,} are near-duplicates of a training document "
-                f"({same:,} with the same label); see twins.parquet"
+                f"({sum(known):,} with the same label{unknown}); see twins.parquet"
             )
+            if twins.n_unsure:
+                notes.append(
+                    f"{console.counted(twins.n_unsure, 'document')} like too many others to be compared with all: more may be twins"
+                )
     if not trained.fitted.classifier.model.converged:
         notes.append(
             f"{trained.recipe.name} stopped before it had converged; the features may be of very different size, or --cost large"
@@ -266,13 +281,20 @@ def _tables(
     return tables, notes
 
 
+def _alike(a: Any, b: Any) -> bool:
+    return set(a) == set(b) if isinstance(a, list) and isinstance(b, list) else bool(a == b)
+
+
 def _say_documents(documents: LabelledDocuments, data: DataFlags) -> None:
     labels, own = documents.labels, documents.own
-    missing = sum(v is None for v in own)
-    if missing:
-        console.note(
-            f"{console.counted(missing, 'document')} without a label: predicted, and neither trained on nor scored"
-        )
+    without = np.fromiter((v is None for v in own), bool, len(own))
+    predicted = without if documents.n_folds else without & (documents.part == 1)
+    if predicted.any():
+        n = console.counted(int(predicted.sum()), "document")
+        console.note(f"{n} without a label: predicted, and neither trained on nor scored")
+    left = int((without & ~predicted & (documents.part == 0)).sum())
+    if left:
+        console.note(f"{console.counted(left, 'training document')} without a label: left out")
     unused = int(((documents.part < 0) & np.array([v is not None for v in own])).sum())
     if unused:
         console.note(f"{console.counted(unused, 'document')} are neither train nor test in '{data.split}'")
@@ -347,7 +369,10 @@ def _title(documents: LabelledDocuments, trained: Trained) -> str:
 
 def _predict_more(
     path: Path, target: Path, read: ReadFlags, run: RunFlags, say: TellFlags, encoder: EncoderFlags
-) -> None:
+) -> dict[str, Any]:
     from nlpkit.cli.classify_predict import predict
 
-    predict([str(path)], str(target / "predictions.parquet"), target, say, encoder, read, run, force=True)
+    name = "predictions.parquet"
+    found = predict([str(path)], str(target / name), target, say, encoder, read, run, force=True)
+    add_output(target, [name, "predictions.dropped.parquet"])
+    return {"predicted": found}

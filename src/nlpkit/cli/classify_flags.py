@@ -160,8 +160,8 @@ class ModelFlags:
         ):
             if value not in known:
                 raise UsageError(f"{option} {value}: there are {', '.join(known)}")
-        if not 0 <= self.alpha < float("inf"):
-            raise UsageError(f"--alpha {self.alpha:g}: a number of 0 or more is needed")
+        if not 0 < self.alpha < float("inf"):
+            raise UsageError(f"--alpha {self.alpha:g}: a number above 0 is needed")
         if not 0 < self.cost < float("inf"):
             raise UsageError(f"--cost {self.cost:g}: a number above 0 is needed")
 

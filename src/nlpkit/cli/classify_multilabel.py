@@ -30,7 +30,7 @@ def multilabel_result(
 def all_labels(documents: LabelledDocuments, rows: LongArray) -> tuple[tuple[str, ...], BoolArray]:
     """Return the labels of training and test documents, and which each of some rows has (n, J')."""
     known = documents.labels.names
-    more = sorted({v for d in rows for v in documents.own[d] or () if v not in known})
+    more = sorted({v for d in rows for v in documents.own[d] or ()} - set(known))
     names = (*known, *more)
     code = {name: j for j, name in enumerate(names)}
     true = np.zeros((len(rows), len(names)), bool)

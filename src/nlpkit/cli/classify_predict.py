@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from nlpkit.cli.sbert_embed import EncoderFlags
 
 BATCH = 4096
+COLUMNS = ("prediction", "prediction_prob")
 
 
 def predict(
@@ -47,8 +48,8 @@ def predict(
     run: RunFlags,
     *,
     force: bool,
-) -> None:
-    """Give documents the classes of a run; without a target only explain.
+) -> dict[str, Any]:
+    """Give documents the classes of a run; without a target only explain. Returns what --json tells of it.
 
     Raises:
         InputError, SchemaError, ColumnError, MissingError: the run or the documents cannot be used.
@@ -60,6 +61,9 @@ def predict(
         options = replace(options, label_col="label")  # new documents need no label
     with open_documents(inputs, options) as stream, ExitStack() as stack:
         work = _Work(classifier, config, model, stream, encoder, run)
+        for name in COLUMNS:
+            if target is not None and name in stream.schema.names:
+                console.warn(f"the column '{name}' of the input is replaced")
         explainer = Explainer(classifier, say.explain or [], work.source)
         beside = target or "-"
         spool = stack.enter_context(spool_beside(beside))
@@ -88,17 +92,16 @@ def predict(
             dropped = write_dropped(target, stream.dropped, block)
     warn_dropped(stream, dropped)
     work.say(model)
+    told = {"output": target, **work.counts, "predictions": work.sizes, **explainer.plain()}
     if target == "-":
         explainer.show(to_stderr=True)
-        return
-    if target is not None:
+    elif target is not None:
         console.note(
             f"wrote {target}" + ("; next: nlpkit evaluate " + target if "label" in stream.schema.names else "")
         )
-    if run.json:
-        console.emit_json({"output": target, **work.counts, "predictions": work.sizes, **explainer.plain()})
-    else:
+    if not run.json and target != "-":
         explainer.show()
+    return told
 
 
 class _Work:
@@ -179,7 +182,7 @@ class _Work:
         """Say how many documents there were, and how many words the model does not know."""
         n = self.counts
         line = f"predictions for {console.counted(n['documents'], 'document')} by {model}"
-        if self.source is None:
+        if self.source is None and n["tokens"]:
             share = n["unknown_tokens"] / max(n["tokens"], 1)
             line += f": {share:.0%} of {console.counted(n['tokens'], 'token')} are not among its words"
         if n["without_known_words"]:

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from nlpkit.cli import console
 from nlpkit.cli.classify_scores import NO_TWINS, Scores
+from nlpkit.cli.evaluate_predictions import short
 from nlpkit.cli.evaluate_result import TargetResult
 from nlpkit.cli.evaluate_show import interval_of, number
 from nlpkit.io.score_files import markdown_table
@@ -87,7 +88,7 @@ def show_terms(page: Page, terms: pa.Table | None) -> None:
         own = words.setdefault(row["class"], [])
         if len(own) < SHOWN_TERMS:
             own.append(row["term"])
-    rows = [[name, " | ".join(own)] for name, own in list(words.items())[:SHOWN_CLASSES]]
+    rows = [[short(name), " | ".join(own)] for name, own in list(words.items())[:SHOWN_CLASSES]]
     page.table("Most telling words", ["class", "words"], rows)
 
 
@@ -109,4 +110,4 @@ def show_errors(page: Page, errors: pa.Table) -> None:
 
 def shown(label: Any) -> str:
     """Return a label, or a set of them, for a table."""
-    return ", ".join(label) if isinstance(label, list) else str(label)
+    return short(", ".join(label) if isinstance(label, list) else str(label))

@@ -15,7 +15,8 @@ from nlpkit.cli.evaluate_result import TargetResult
 from nlpkit.text.twins import Twins
 from nlpkit.types import BoolArray, FloatArray, LongArray
 
-NOT_CARRIED = ("id", "text", "tokens", "embedding", "label", "prediction", "prediction_prob", "probabilities", "fold")
+OWN = ("prediction", "prediction_prob", "probabilities", "fold")
+NOT_CARRIED = ("id", "text", "tokens", "embedding", "label", *OWN)
 TEXT_CHARS = 300
 CLASS_TERMS_SCHEMA = pa.schema(
     [("class", pa.string()), ("rank", pa.int32()), ("term", pa.string()), ("weight", pa.float64()), ("df", pa.int64())]
@@ -95,11 +96,22 @@ def classes_table(result: TargetResult, documents: LabelledDocuments) -> pa.Tabl
         assert values is not None
         columns[column] = pa.array(values)
     if "confusion" in result.facts:
-        counts = np.array(result.facts["confusion"]["counts"])
+        counts = confusion_counts(result.facts["confusion"])
         labels, predicted = counts.sum(axis=1), counts.sum(axis=0)[: len(names)]
     else:
         labels, predicted = (np.array(result.facts[name]) for name in ("labels", "predicted"))
     return pa.table({**columns, "labels": pa.array(labels), "predicted": pa.array(predicted)})
+
+
+def confusion_counts(told: dict[str, Any]) -> Any:
+    """Return a confusion matrix (J, J or J + 1) as `evaluate_predictions` tells it."""
+    if "counts" in told:
+        return np.array(told["counts"])
+    cells = np.array(told["cells"])
+    J = len(told["columns"]) - int("(none)" in told["columns"])
+    counts = np.zeros((J, len(told["columns"])), np.int64)
+    counts[cells[:, 0], cells[:, 1]] = cells[:, 2]
+    return counts
 
 
 def confusion_table(result: TargetResult) -> pa.Table | None:
@@ -107,7 +119,7 @@ def confusion_table(result: TargetResult) -> pa.Table | None:
     found = result.facts.get("confusion")
     if found is None:
         return None
-    counts = np.array(found["counts"])
+    counts = confusion_counts(found)
     rows, columns = np.nonzero(counts)
     order = np.argsort(-counts[rows, columns], kind="stable")
     names, heads = list(result.units), [None if c == "(none)" else c for c in found["columns"]]

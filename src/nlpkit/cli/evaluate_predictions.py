@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy import sparse
 
 from nlpkit.cli import console
 from nlpkit.cli.evaluate_labels import Cells, Labelled, cells_of, note_unlabelled
@@ -14,9 +15,8 @@ from nlpkit.cli.evaluate_result import TargetResult
 from nlpkit.metrics import calibration, classification
 from nlpkit.metrics.bootstrap import Statistic
 from nlpkit.metrics.classification import Report
-from nlpkit.metrics.partitions import weighted_contingency
 from nlpkit.metrics.score import METRICS, Score, Uncertainty, in_group, metric_of, statistic_score
-from nlpkit.types import FloatArray
+from nlpkit.types import FloatArray, LongArray
 
 if TYPE_CHECKING:
     from nlpkit.metrics.multilabel import MultilabelReport
@@ -25,6 +25,8 @@ CLASSIFICATION = in_group("classification")
 CALIBRATION = in_group("calibration")
 SHOWN_CLASSES = 30
 SHOWN_MATRIX = 12
+SHOWN_CHARS = 40
+LARGE_MATRIX = 200  # classes; of more, a confusion matrix is told by its cells
 
 
 def classification_statistic(data: Labelled, cells: Cells, name: str, beta: float) -> Statistic:
@@ -32,9 +34,16 @@ def classification_statistic(data: Labelled, cells: Cells, name: str, beta: floa
     J = len(data.class_names)
     found = np.where(cells.found < 0, np.int32(J), cells.found)
 
+    # hits, labels and predictions of each class: a table of J · J cells a draw would not fit for many classes
+    U, units = len(found), np.arange(len(found))
+    right = np.flatnonzero(cells.true == found)
+    places = np.concatenate([cells.true[right], J + cells.true, 2 * J + found])
+    rows = np.concatenate([right, units, units])
+    sums = sparse.csr_array((np.ones(len(rows)), (rows, places)), shape=(U, 3 * J + 1))
+
     def statistic(weights: FloatArray) -> FloatArray:
-        table = weighted_contingency(weights, cells.true, found, shape=(J, J + 1))
-        return classification.averages(table, beta=beta)[name]
+        drawn = np.asarray(weights @ sums, np.float64)
+        return classification.averages_of_sums(drawn[:, :J], drawn[:, J : 2 * J], drawn[:, 2 * J :], beta=beta)[name]
 
     return statistic
 
@@ -70,16 +79,25 @@ def add_classification(
         )
     add_class_table(result, data.class_names, found, "class", "classes")
     heads = (*data.class_names, *(["(none)"] if confusion.shape[1] > J else []))
-    result.facts["confusion"] = {"rows": "label", "columns": list(heads), "counts": confusion.tolist()}
+    result.facts["confusion"] = _told(confusion, heads)
     if J <= SHOWN_MATRIX:
         result.tables["Confusion: label in rows, prediction in columns"] = (
-            ("", *heads), [[c, *(f"{v:,}" for v in row)] for c, row in zip(data.class_names, confusion, strict=True)],
+            ("", *map(short, heads)), [[short(c), *(f"{v:,}" for v in row)] for c, row in zip(data.class_names, confusion, strict=True)],
         )  # fmt: skip
     note_never(result, found, "classes")
     if found.n_unpredicted:
         without = console.counted(found.n_unpredicted, "document")
         result.notes.append(f"{without} without a prediction, which counts as wrong")
     note_unlabelled(result, data)
+
+
+def _told(confusion: LongArray, heads: Sequence[str]) -> dict[str, Any]:
+    """Return a confusion matrix as values that go into JSON: row by row, or only the cells that are not 0: row, column, documents."""
+    told: dict[str, Any] = {"rows": "label", "columns": list(heads)}
+    if len(confusion) <= LARGE_MATRIX:
+        return told | {"counts": confusion.tolist()}
+    rows, columns = np.nonzero(confusion)
+    return told | {"cells": np.stack([rows, columns, confusion[rows, columns]], axis=1).tolist()}
 
 
 def class_values(found: Report | MultilabelReport) -> dict[str, FloatArray]:
@@ -95,18 +113,24 @@ def add_class_table(
     J = len(names)
     result.unit, result.units, result.unit_texts = "class", list(names), [""] * J
     numbers = zip(names, found.precision, found.recall, found.f_beta, found.support, found.predicted, strict=True)
-    rows = [[c, f"{p:.3f}", f"{r:.3f}", f"{f:.3f}", f"{s:,}", f"{q:,}"] for c, p, r, f, s, q in numbers]
+    rows = [[short(c), f"{p:.3f}", f"{r:.3f}", f"{f:.3f}", f"{s:,}", f"{q:,}"] for c, p, r, f, s, q in numbers]
     order = np.argsort(-found.support, kind="stable")[:SHOWN_CLASSES]
-    title = several.capitalize() if J <= SHOWN_CLASSES else f"The {SHOWN_CLASSES} largest of {J} {several}"
+    title = several.capitalize() if J <= SHOWN_CLASSES else f"The {SHOWN_CLASSES} largest of {J:,} {several}"
     columns = (one, "precision", "recall", f"F{found.beta:g}", "labels", "predictions")
     result.tables[title] = (columns, [rows[i] for i in order])
+
+
+def short(label: str) -> str:
+    """Return a label on one line of a table: 40 characters at most."""
+    line = " ".join(label.split())
+    return line if len(line) <= SHOWN_CHARS else line[: SHOWN_CHARS - 1].rstrip() + "…"
 
 
 def note_never(result: TargetResult, found: Report | MultilabelReport, several: str) -> None:
     """Say which classes are never predicted or never a label, and when there are predictions but no class is both."""
     for title, never in (("never predicted", found.never_predicted), ("never a label", found.never_true)):
         if never:
-            shown = ", ".join(never[:10]) + (" …" if len(never) > 10 else "")
+            shown = ", ".join(map(short, never[:10])) + (" …" if len(never) > 10 else "")
             result.notes.append(f"{several} that are {title}: {shown}; 0/0 counts as 0")
     if found.predicted.any() and not ((found.support > 0) & (found.predicted > 0)).any():
         result.notes.append("no prediction is one of the labels: are they spelt the same (1 and 1.0 are two classes)?")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -149,10 +149,10 @@ def _with_tokens(schema: pa.Schema) -> pa.Schema:
     return schema.append(field) if at < 0 else schema.set(at, field)
 
 
-def changed_token_options(options: PreprocessOptions) -> list[str]:
-    """Return the token options that are not the default, as flags; the language may be given."""
+def changed_token_options(options: PreprocessOptions, usual: PreprocessOptions | None = None) -> list[str]:
+    """Return the token options that are not the usual ones of a command, as flags; the language may be given."""
     names = {"extra_stop_words": "stop_words", "stop_patterns": "stop_words", "pattern": "token_pattern"}
-    plain, said = PreprocessOptions(language=options.language), set()
+    plain, said = replace(usual or PreprocessOptions(), language=options.language), set()
     for field in fields(options):
         if getattr(options, field.name) != getattr(plain, field.name):
             said.add(f"--{names.get(field.name, field.name).replace('_', '-')}")
@@ -161,13 +161,13 @@ def changed_token_options(options: PreprocessOptions) -> list[str]:
     return sorted(said)
 
 
-def refuse_token_options(options: PreprocessOptions, where: str) -> None:
+def refuse_token_options(options: PreprocessOptions, where: str, usual: PreprocessOptions | None = None) -> None:
     """Refuse options that would change nothing, since the documents have tokens already.
 
     Raises:
         UsageError: an option is not the default.
     """
-    said = changed_token_options(options)
+    said = changed_token_options(options, usual)
     if said:
         raise UsageError(
             f"{', '.join(said)}: the documents of {where} have tokens already, which this would not "

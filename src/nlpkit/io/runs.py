@@ -17,7 +17,7 @@ import pyarrow as pa
 from nlpkit import __version__
 from nlpkit.errors import InputError, SchemaError
 from nlpkit.io.artifacts import dropped_table, read_table, write_table
-from nlpkit.io.atomic import MANIFEST, atomic_directory
+from nlpkit.io.atomic import MANIFEST, atomic_directory, atomic_file
 from nlpkit.io.corpora import DroppedRow, InputInfo
 from nlpkit.io.footers import SCHEMA_VERSION
 from nlpkit.plain import to_json
@@ -124,14 +124,11 @@ def open_run(path: Path, kinds: Sequence[str] | None = None) -> Run:
     Raises:
         InputError: it is not a run directory; SchemaError: another kind of model or a newer schema.
     """
+    make = f"nlpkit {kinds[0]} CORPUS -o {path}" if kinds else f"nlpkit bertopic CORPUS -o {path}, or nlpkit lda-gibbs"
     if not path.exists():
-        raise InputError(
-            f"run directory {path} does not exist; make one with: nlpkit bertopic CORPUS -o {path}, or nlpkit lda-gibbs"
-        )
+        raise InputError(f"run directory {path} does not exist; make one with: {make}")
     if not (path / MANIFEST).is_file():
-        raise InputError(
-            f"{path} is not a run directory (no {MANIFEST}); make one with: nlpkit bertopic CORPUS -o {path}, or nlpkit lda-gibbs"
-        )
+        raise InputError(f"{path} is not a run directory (no {MANIFEST}); make one with: {make}")
     manifest = _read_json(path / MANIFEST)
     version = manifest.get("schema_version")
     missing = [k for k in _KEYS if k not in manifest]
@@ -145,6 +142,14 @@ def open_run(path: Path, kinds: Sequence[str] | None = None) -> Run:
     if kinds and manifest.get("kind") not in kinds:
         raise SchemaError(f"{path} is a run of kind '{manifest.get('kind')}', one of {', '.join(kinds)} was needed")
     return Run(path, manifest)
+
+
+def add_output(path: Path, names: Sequence[str]) -> None:
+    """List files that were put into a run after it was written in its manifest, so that the run can be replaced."""
+    manifest = _read_json(path / MANIFEST)
+    manifest["outputs"] |= {name: sha256_of(path / name) for name in names if (path / name).exists()}
+    with atomic_file(path / MANIFEST, force=True) as part:
+        _write_json(part, manifest)
 
 
 def manifest_of(

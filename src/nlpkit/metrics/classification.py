@@ -123,8 +123,23 @@ def averages(confusion: ArrayLike, *, beta: float = 1.0) -> dict[str, FloatArray
         InputError: a matrix without documents.
     """
     counts = _counts(confusion)
+    return averages_of_sums(_hits(counts), _support(counts), np.asarray(counts.sum(axis=-2)), beta=beta)
+
+
+def averages_of_sums(
+    hits: FloatArray, support: FloatArray, columns: FloatArray, *, beta: float = 1.0
+) -> dict[str, FloatArray]:
+    """Return the scores of `averages` from what they need of a confusion matrix: of many classes its cells are too many.
+
+    Args:
+        hits: (..., J) its diagonal. support: (..., J) its row sums. columns: (..., J) or (..., J+1) its column sums.
+        beta: above 1 recall weighs more.
+
+    Raises:
+        UsageError: beta is not above 0; InputError: no documents.
+    """
     beta = _checked(beta)
-    hits, support, predicted = _hits(counts), _support(counts), _predicted(counts)
+    predicted = columns[..., : support.shape[-1]]
     N, hit = support.sum(axis=-1), hits.sum(axis=-1)
     if not (N > 0).all():
         raise InputError("no document has a true class; name the column of labels")
@@ -132,7 +147,9 @@ def averages(confusion: ArrayLike, *, beta: float = 1.0) -> dict[str, FloatArray
     found = ((support > 0) | (predicted > 0)).astype(np.float64)
     names = ("precision", "recall", f"f{beta:g}")
     by_chance = (support * predicted).sum(axis=-1)
-    apart = _ratio(hit * N - by_chance, np.sqrt((N**2 - (support**2).sum(axis=-1)) * _spread(counts, N)))
+    apart = _ratio(
+        hit * N - by_chance, np.sqrt((N**2 - (support**2).sum(axis=-1)) * (N**2 - (columns**2).sum(axis=-1)))
+    )
     result = {"accuracy": hit / N, "balanced_accuracy": _mean(by_class[1], (support > 0).astype(np.float64))}
     result |= {f"macro_{name}": _mean(score, found) for name, score in zip(names, by_class, strict=True)}
     result |= {f"weighted_{name}": _mean(score, support) for name, score in zip(names, by_class, strict=True)}
@@ -231,11 +248,6 @@ def _support(counts: FloatArray) -> FloatArray:
 
 def _predicted(counts: FloatArray) -> FloatArray:
     return np.asarray(counts.sum(axis=-2)[..., : counts.shape[-2]])
-
-
-def _spread(counts: FloatArray, N: FloatArray) -> FloatArray:
-    """Return N² - Σ p² over all columns, no prediction being a value of its own."""
-    return np.asarray(N**2 - (counts.sum(axis=-2) ** 2).sum(axis=-1))
 
 
 def _scores(

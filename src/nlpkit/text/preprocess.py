@@ -7,7 +7,7 @@ The caller keeps the encoded batches between the passes (in memory, or spooled t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -116,12 +116,12 @@ class Preprocessor:
         self._spacy: SpacyTokens | None = None
 
     def encode_all(
-        self, batches: TextBatches, *, threads: int = 1, column: str = "text"
+        self, batches: TextBatches, *, threads: int = 1, column: str = "text", sample: Sequence[str] | None = None
     ) -> Iterator[tuple[pa.RecordBatch, EncodedBatch]]:
         """Yield each batch with its texts as ids of the growing vocabulary, stop words included.
 
-        The language is that of the first texts of the corpus, however it is cut into batches; `threads` cut texts at a
-        time, and the ids do not depend on how many.
+        The language is that of the first texts of the corpus, however it is cut into batches, or of the sample where there is one;
+        `threads` cut texts at a time, and the ids do not depend on how many.
 
         Raises:
             MissingError: a package or model that the options need is not installed.
@@ -131,22 +131,21 @@ class Preprocessor:
             prepare_detection()
         running = iter(batches)
         first: list[pa.RecordBatch] = []
-        sample: list[str] = []
-        for batch in running:
+        looked_at = [] if sample is None else list(sample)
+        for batch in running if sample is None else ():
             first.append(batch)
-            texts = (t[:SAMPLE_CHARS] for text in batch.column(column) if (t := text.as_py()))
-            sample.extend(islice(texts, SAMPLE_DOCS - len(sample)))
-            if len(sample) >= SAMPLE_DOCS or not detects:
+            looked_at.extend(first_texts(batch.column(column), SAMPLE_DOCS - len(looked_at)))
+            if len(looked_at) >= SAMPLE_DOCS or not detects:
                 break
         everything = chain(first, running)
         if self.options.spacy is not None:
-            self._start(sample)
+            self._start(looked_at)
             yield from self._with_spacy(everything, column)
             return
         cleaner = self.options.cleaner
         with ThreadPoolExecutor(1, thread_name_prefix="nlpkit-language") as pool:
             # the language is looked for while texts are cut, which does not depend on it
-            started = pool.submit(self._start, sample)
+            started = pool.submit(self._start, looked_at)
             if cleaner is not None and cleaner.emoji == "words":
                 started.result()  # but the names of emoji do
             cut = self._cutter()
@@ -314,6 +313,11 @@ class Preprocessor:
         assert self.options.phrases is not None
         connectors = frozenset(terms[i] for i in np.flatnonzero(stopped).tolist())
         return find_phrases(again, terms, self.options.phrases, cf=cf, connectors=connectors)
+
+
+def first_texts(texts: pa.Array, n: int) -> list[str]:
+    """Return the beginnings of the first n texts that are not empty: by those a language is told."""
+    return list(islice((t[:SAMPLE_CHARS] for text in texts if (t := text.as_py())), n))
 
 
 def _through(stages: list[Stage], batch: EncodedBatch) -> EncodedBatch:
