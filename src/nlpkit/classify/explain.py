@@ -52,12 +52,16 @@ def pushes(classifier: Classifier, place: int) -> FloatArray:
 def class_terms(classifier: Classifier, n: int) -> list[tuple[IntArray, FloatArray]]:
     """Return the n features that speak most for each class of the training documents, best first, with their weights.
 
-    Only those above 0; ties by name.
+    Only those above 0; ties by name. Of multinomial Naive Bayes the order is that of P(v | c) · w_v, what a word of the class adds
+    on average: log-ratios alone are highest for words that hardly ever occur.
     """
     best = []
     for place in range(len(classifier.present)):
-        weights = pushes(classifier, place)
-        order = np.lexsort((np.arange(len(weights)), -weights))[:n]
+        weights = key = pushes(classifier, place)
+        if classifier.model.kind == "nb" and not classifier.multiple:
+            assert isinstance(classifier.model, LinearModel)
+            key = weights * np.exp(classifier.model.coef[:, place])
+        order = np.lexsort((np.arange(len(weights)), -key))[:n]
         order = order[weights[order] > 0]
         best.append((order.astype(np.int32), weights[order]))
     return best
