@@ -28,6 +28,8 @@ bench: $(DEV)
 	$(BIN)/python tests/benchmarks/bench_bertopic.py
 	$(BIN)/python tests/benchmarks/bench_text.py
 	$(BIN)/python tests/benchmarks/bench_lda.py
+	$(BIN)/python tests/benchmarks/bench_classify.py
+	$(BIN)/python tests/benchmarks/bench_classify.py --speed
 	$(BIN)/python tests/benchmarks/bench_coherence.py
 	$(BIN)/python tests/benchmarks/bench_ratings.py
 

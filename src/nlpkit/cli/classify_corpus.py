@@ -102,6 +102,8 @@ def read_labelled_documents(
     try:
         for stream, name in zip(streams, names, strict=False):
             if "label" not in stream.schema.names:
+                if not stream.has_documents():
+                    raise no_documents(stream, [name])
                 raise missing_column(name, read.label_col, stream.schema.names, "--label-col")
         split = None if data.split is None else _column(data.split)
         for column, option in ((split, "--split"), (data.groups, "--groups")):
