@@ -30,7 +30,7 @@ def classify_cli(
     read: ReadFlags,
     run: RunFlags,
 ) -> None:
-    """Train a classifier and score it on what it has not seen, or predict.
+    """Train, score and apply classifiers; sentiment.
 
     Labels are those of --label-col (several a document: a column of lists, or --label-sep). Scores are those of --test,
     --split or cross-validation: words, weights, phrases, selection and calibration are learned from training documents
