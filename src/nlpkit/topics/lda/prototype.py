@@ -22,6 +22,7 @@ from nlpkit.kernels.linkage import complete_linkage
 from nlpkit.topics.lda.similarity import Measure, jaccard
 from nlpkit.types import NO_TOPIC, CsrMatrix, FloatArray, IntArray, LongArray
 
+TURN = 0.5  # seconds after which the caller looks up
 SWEEPS_AT_ONCE = 10  # between two looks at whether somebody still wants the result
 
 
@@ -242,9 +243,12 @@ def replicate(
         return sampler.topic_term(), sampler.log_likelihood()
 
     with ThreadPoolExecutor(threads, thread_name_prefix="nlpkit") as pool:
-        futures = [pool.submit(one, each) for each in seeds]
         try:
-            wait(futures, return_when=FIRST_EXCEPTION)
+            futures = [pool.submit(one, each) for each in seeds]
+            running, failed = set(futures), False
+            while running and not failed:  # a signal that comes just before a wait without end is not heard
+                ended, running = wait(running, timeout=TURN, return_when=FIRST_EXCEPTION)
+                failed = any(future.exception() is not None for future in ended)
         finally:  # all are done, or one failed, or the caller was interrupted: then nobody wants the others
             stop.set()
             pool.shutdown(wait=False, cancel_futures=True)
