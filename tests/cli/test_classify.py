@@ -13,7 +13,7 @@ import pytest
 from nlpkit.classify.fit import KINDS
 from nlpkit.cli.classify_flags import MODELS
 from nlpkit.io.artifacts import read_footer
-from tests.cli.conftest import NEWS, run_cli, write_jsonl
+from tests.cli.conftest import NEWS, planted_rows, run_cli, write_embedded, write_jsonl
 
 SPORT = ["the team won the match", "a goal in the last minute", "the coach praised the team", "fans cheered the goal"]
 SPACE = [
@@ -507,6 +507,25 @@ def test_auto_with_pairs_of_words_predicts_with_them(tmp_path: Path) -> None:
     run_cli("classify", "test.jsonl", "--model", "run", "-q", "-o", "p.parquet")
     assert pq.read_table("p.parquet").column("prediction").to_pylist() == [row["label"] for row in found[80:]]
     assert "80 training documents" in done.out
+
+
+def test_auto_compares_embeddings_that_are_there(planted: Path) -> None:
+    run_cli("classify", planted, "--model", "auto", "--cv", "2", "--budget", "1000", "-q", "-o", "run")
+    names = [c["name"] for c in json.loads(Path("run/metrics.json").read_text())["candidates"]]
+    assert "nb" in names
+    assert "centroid on embeddings" in names
+
+
+def test_auto_that_chose_embeddings_predicts_with_them(tmp_path: Path) -> None:
+    found = [{**row, "text": f"the same words {i % 3}"} for i, row in enumerate(planted_rows())]
+    write_embedded(tmp_path / "e.parquet", found)
+    run_cli(
+        "classify", "e.parquet", "--model", "auto", "--cv", "2", "--budget", "1000", "--twins", "0", "-q", "-o", "run"
+    )
+    report = json.loads(Path("run/metrics.json").read_text())
+    assert "on embeddings" in next(c["name"] for c in report["candidates"] if c["chosen"])
+    run_cli("classify", "e.parquet", "--model", "run", "-q", "-o", "p.parquet")
+    assert pq.read_table("p.parquet").column("prediction").to_pylist() == [row["label"] for row in found]
 
 
 def test_auto_keeps_to_its_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

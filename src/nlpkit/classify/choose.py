@@ -35,9 +35,8 @@ def try_candidate(
     material: Material, labels: Labels, train: LongArray, recipe: Recipe, *, seed: int, threads: int
 ) -> Tried:
     """Return the scores of a candidate by cross-validation in three folds of the training documents, and nothing else."""
-    if (
-        material.words is not None and recipe.space is not None
-    ):  # once for all folds, and so no part of what folds will take
+    # counted once for all folds, and so no part of what folds will take
+    if material.words is not None and recipe.space is not None:
         material.words.counted(train, ngrams=recipe.ngrams, least=recipe.least)
     start = time.perf_counter()
     folds = stratified_folds(labels.strata(train), min(INNER_FOLDS, len(train)), seed=seed)

@@ -103,7 +103,9 @@ def fit(
         if name in documents.table.column_names:
             console.warn(f"the column '{name}' of the input is not kept: the run has its own")
     with stopwatch(seconds, "features"):
-        encoder_info = _add_material(documents, recipe, model, encoder, threads)
+        # the comparison has models on embeddings, too, where the documents bring them
+        embeds = recipe.space is None or (auto and "embedding" in documents.table.column_names)
+        encoder_info = _add_material(documents, model, encoder, threads, embeds=embeds)
     with stopwatch(seconds, "near-duplicates"):
         twins = _twins(documents, data.twins)
     with stopwatch(seconds, "fit"):
@@ -112,13 +114,15 @@ def fit(
         has_twin = None if twins is None else np.asarray(twins.twin >= 0)
         scores = score_predictions(documents, trained.predicted, has_twin, how)
     token_info = _token_info(documents, trained)
-    parameters = _parameters(data, trained, documents, token_info, encoder_info, weights)
+    sees_words = trained.fitted.classifier.features.space is not None
+    encoder_info = None if sees_words else encoder_info
+    parameters = _parameters(data, trained, documents, token_info, encoder_info)
     tables, notes = _tables(documents, trained, scores, twins, say)
     block = footer_block(
         "run", command="classify", parameters=parameters, seed=run.seed, inputs=documents.inputs, steps=steps_of(documents.blocks)
     )  # fmt: skip
     model_tables, config = classifier_tables(trained.fitted.classifier, tokens=token_info, encoder=encoder_info)
-    if recipe.space is None:
+    if not sees_words:
         config["dim"] = int(documents.material.embeddings.shape[1])  # type: ignore[union-attr]
     results = [scores.model, scores.majority, *([scores.apart] if scores.apart is not None else [])]
     gates = check_gates(Evaluation([scores.model]), bounds, gate, [])
@@ -197,9 +201,9 @@ def _fill(predicted: Predicted, rows: Any, found: Predicted) -> None:
 
 
 def _add_material(
-    documents: LabelledDocuments, recipe: Recipe, model: ModelFlags, encoder: EncoderFlags, threads: int
+    documents: LabelledDocuments, model: ModelFlags, encoder: EncoderFlags, threads: int, *, embeds: bool
 ) -> dict[str, Any] | None:
-    """Make the hand-made features and embeddings that the recipe wants; return what made the embeddings."""
+    """Make the hand-made features and embeddings that are wanted; return what made the embeddings."""
     info: dict[str, Any] | None = None
     material = documents.material
     if model.hand_features is not None:
@@ -212,7 +216,7 @@ def _add_material(
         places = [list(HAND_FEATURES).index(name) for name in names]
         values = hand_features(documents.table.column("text").combine_chunks())[:, places]
         material = replace(material, hand_names=names, hand=values)
-    if recipe.space is None:
+    if embeds:
         vectors, info = embeddings_of(documents.table, documents.made_by, encoder, threads)
         material = replace(material, embeddings=vectors)
     documents.material = material
@@ -261,10 +265,10 @@ def _tables(
                 f"{console.counted(found.num_rows, 'test document')} of {len(tested):,} are near-duplicates of a training document "
                 f"({sum(known):,} with the same label{unknown}); see twins.parquet"
             )
-            if twins.n_unsure:
-                notes.append(
-                    f"{console.counted(twins.n_unsure, 'document')} like too many others to be compared with all: more may be twins"
-                )
+        if twins.n_unsure:
+            notes.append(
+                f"{console.counted(twins.n_unsure, 'document')} like too many others to be compared with all: more may be twins"
+            )
     if not trained.fitted.classifier.model.converged:
         notes.append(
             f"{trained.recipe.name} stopped before it had converged; the features may be of very different size, or --cost large"
@@ -332,7 +336,6 @@ def _parameters(
     documents: LabelledDocuments,
     tokens: dict[str, Any] | None,
     encoder: dict[str, Any] | None,
-    weights: WeightFlags,
 ) -> dict[str, Any]:
     from dataclasses import asdict
 

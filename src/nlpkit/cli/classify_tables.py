@@ -186,8 +186,6 @@ def _margin(decision: FloatArray) -> FloatArray:
 def twins_table(documents: LabelledDocuments, twins: Twins) -> pa.Table:
     """Return the test documents with a near-duplicate among the training documents: the most similar one, and both labels."""
     rows = np.flatnonzero(twins.twin >= 0)
-    if not documents.n_folds:
-        rows = rows[documents.part[rows] == 1]
     ids, kind = documents.table.column("id"), pa.list_(pa.string()) if documents.labels.multiple else pa.string()
     other = twins.twin[rows]
     return pa.table(
