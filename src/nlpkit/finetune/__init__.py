@@ -1,0 +1,1 @@
+"""Fine-tuning of transformer encoders: methods, training, few-shot learning, sentence encoders."""
