@@ -1,0 +1,302 @@
+"""How a batch is run: in parts, on CPU threads or a GPU, with the same bytes for any number of threads.
+
+On a CPU the rows of a batch are sorted by length and cut into parts; each part is padded to its own longest row and run, forward
+and back, by one thread that computes alone (torch's own threads split sums by their number, and would change last digits). The
+gradients of the parts are added in the order of the parts. Dropout draws from a generator that is made of the seed, the step and
+the part, so the threads do not share one. On a GPU a part is as large as memory allows: one that does not fit is halved.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+from torch.overrides import TorchFunctionMode
+
+from nlpkit.embed.hardware import free_gpu_memory, is_out_of_memory
+from nlpkit.errors import OutOfMemoryError
+from nlpkit.types import IntArray, LongArray
+
+logger = logging.getLogger("nlpkit.finetune")
+
+DTYPES = {"fp32": None, "bf16": torch.bfloat16, "fp16": torch.float16}
+CPU_PARTS, CPU_PART_TOKENS = 8, 128  # at most so many parts, of at least so many tokens
+GPU_PART_TOKENS = 16384
+RUN_TOKENS = {"cpu": 2048, "cuda": 32768, "mps": 8192}
+_FIRST_SCALE = 2.0**16  # of losses in fp16, as torch's GradScaler starts
+
+
+class Separate(Protocol):
+    """A loss that is a weighted mean over the rows of a batch, so each part has its share."""
+
+    lengths: IntArray  # (n,) tokens of each example
+
+    def weight(self, rows: LongArray) -> float:
+        """Return the weight of some rows, which the sum of their losses is divided by."""
+
+    def loss(self, rows: LongArray) -> Tensor:
+        """Return the weighted sum of the losses of some rows. Called in several threads at once."""
+
+
+class Joint(Protocol):
+    """A loss that sees the whole batch at once: the vectors of its units, such as the different texts of pairs."""
+
+    unit_lengths: IntArray  # (U,) tokens of each unit
+
+    def units(self, rows: LongArray) -> LongArray:
+        """Return the units (u,) that some rows are made of, each once."""
+
+    def encode(self, units: LongArray) -> Tensor:
+        """Return the vectors of units, (u, E). Called in several threads at once."""
+
+    def joint_loss(self, vectors: Tensor, units: LongArray, rows: LongArray) -> Tensor:
+        """Return the loss of rows whose units have the vectors (u, E)."""
+
+
+class OwnDropout(TorchFunctionMode):  # type: ignore[misc]
+    """Within it, dropout of this thread draws from `generator`; also that of attention."""
+
+    def __init__(self, generator: torch.Generator) -> None:
+        super().__init__()
+        self._generator = generator
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if func is functional.dropout:
+            return self._dropout(*args, **kwargs)
+        if func is functional.scaled_dot_product_attention and kwargs.get("dropout_p", 0.0) > 0:
+            return self._attention(*args, **kwargs)
+        return func(*args, **kwargs)
+
+    def _dropout(self, input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+        if not training or p == 0.0:
+            return input
+        kept = torch.rand(input.shape, generator=self._generator, device=input.device) >= p
+        return input * kept.to(input.dtype) / (1.0 - p)
+
+    def _attention(
+        self, query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, **more: Any
+    ) -> Tensor:
+        scale = more.get("scale")
+        scores = query @ key.transpose(-1, -2) * (query.shape[-1] ** -0.5 if scale is None else scale)
+        if attn_mask is not None:
+            bars = attn_mask.dtype == torch.bool
+            scores = scores.masked_fill(~attn_mask, float("-inf")) if bars else scores + attn_mask
+        weights = torch.softmax(scores, dim=-1, dtype=torch.float32).to(query.dtype)
+        return self._dropout(weights, more["dropout_p"]) @ value
+
+
+class Engine:
+    """Runs losses and networks on a device; the numbers do not depend on `threads`."""
+
+    def __init__(self, device: torch.device, precision: str, *, threads: int) -> None:
+        self.device, self.precision, self.threads = device, precision, threads
+        self._dtype = DTYPES[precision]
+        self._cpu = device.type == "cpu"
+        self._scale = _FIRST_SCALE if precision == "fp16" else 1.0
+        self._good_steps = 0
+        self.part_tokens = GPU_PART_TOKENS  # of a GPU; halved when memory runs out
+        self.halvings = 0
+        self._pool: ThreadPoolExecutor | None = None
+
+    def __enter__(self) -> Engine:
+        self._torch_threads = torch.get_num_threads()
+        if self._cpu:
+            torch.set_num_threads(1)
+            if self.threads > 1:
+                self._pool = ThreadPoolExecutor(self.threads, "finetune", torch.set_num_threads, (1,))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+            self._pool = None
+        torch.set_num_threads(self._torch_threads)
+
+    def separate(
+        self, objective: Separate, rows: LongArray, parameters: Mapping[str, Tensor], *, seed: Sequence[int]
+    ) -> float:
+        """Set `.grad` of the parameters to the gradient of the loss of a batch, and return the loss.
+
+        Args:
+            rows: (B,) examples of the batch. seed: what dropout draws from, such as (seed, step).
+
+        Raises:
+            OutOfMemoryError: not even one row fits.
+        """
+        weight = max(objective.weight(rows), 1e-12)
+        own = list(parameters.values())
+
+        def work(part: LongArray, number: int) -> tuple[float, list[Tensor | None]]:
+            with self._within((*seed, number)):
+                loss = objective.loss(part) / weight
+                if not loss.requires_grad:  # nothing of these rows has a label
+                    return float(loss), [None] * len(own)
+                found = torch.autograd.grad(loss * self._scale, own, allow_unused=True)
+            return float(loss.detach()), list(found)
+
+        total = 0.0
+        _forget(own)
+        for loss, gradients in self._each(work, self._cut(objective.lengths[rows], rows), objective.lengths):
+            total += loss
+            _add(own, gradients)
+        return total
+
+    def joint(
+        self, objective: Joint, rows: LongArray, parameters: Mapping[str, Tensor], *, seed: Sequence[int]
+    ) -> float:
+        """Set `.grad` of the parameters as `separate` does, for a loss over the whole batch.
+
+        The parts are run forward, the loss and its gradient by the vectors follow, then the parts are run back with it.
+        """
+        units = objective.units(rows)
+        own = list(parameters.values())
+        parts = self._cut(objective.unit_lengths[units], np.arange(len(units)))
+
+        def forward(part: LongArray, number: int) -> Tensor:
+            with self._within((*seed, number)):
+                return objective.encode(units[part])
+
+        try:
+            outputs = list(self._map(forward, parts))
+            order = np.argsort(np.concatenate(parts))
+            leaf = torch.cat([o.detach() for o in outputs])[torch.from_numpy(order).to(self.device)].requires_grad_()
+            with self._within((*seed, len(parts))):
+                loss = objective.joint_loss(leaf, units, rows)
+                by_vectors, *by_head = torch.autograd.grad(loss * self._scale, [leaf, *own], allow_unused=True)
+
+            def back(part: LongArray, number: int) -> list[Tensor | None]:
+                share = by_vectors[torch.from_numpy(part).to(self.device)].to(outputs[number].dtype)
+                return list(torch.autograd.grad(outputs[number], own, share, allow_unused=True))
+
+            _forget(own)
+            _add(own, by_head)
+            for gradients in self._map(back, parts):
+                _add(own, gradients)
+        except (MemoryError, RuntimeError) as error:
+            raise self._no_memory(error, len(rows)) from None
+        return float(loss.detach())
+
+    def unscale(self, parameters: Mapping[str, Tensor]) -> bool:
+        """Undo the scale of losses in fp16; False when the gradients have overflown, and the step is to be left out."""
+        if self._scale == 1.0 and self.precision != "fp16":
+            return True
+        own = [p.grad for p in parameters.values() if p.grad is not None]
+        for gradient in own:
+            gradient.div_(self._scale)
+        fine = all(bool(torch.isfinite(g).all()) for g in own)
+        self._good_steps = self._good_steps + 1 if fine else 0
+        if not fine:
+            self._scale /= 2
+        elif self._good_steps == 2000:
+            self._scale, self._good_steps = self._scale * 2, 0
+        return fine
+
+    def run(self, work: Callable[[LongArray], Any], lengths: IntArray) -> Iterator[tuple[LongArray, Any]]:
+        """Yield (rows, work(rows)) over all rows, without gradients; parts are a function of the lengths (n,) alone."""
+        from nlpkit.embed.batching import plan_batches
+
+        plans = plan_batches(lengths, RUN_TOKENS.get(self.device.type, RUN_TOKENS["cpu"]), pad=True)
+        todo = [batch.rows for batch in plans]
+
+        def quiet(part: LongArray, number: int) -> tuple[LongArray, Any]:
+            with torch.no_grad(), self._cast():
+                return part, work(part)
+
+        yield from self._each(quiet, todo, lengths)
+
+    def _cut(self, lengths: IntArray, rows: LongArray) -> list[LongArray]:
+        """Return the rows in parts, longest first, of about as many tokens each."""
+        order = np.argsort(-lengths, kind="stable")
+        ends = np.cumsum(lengths[order])
+        total = int(ends[-1])
+        most = min(CPU_PARTS, max(1, total // CPU_PART_TOKENS)) if self._cpu else -(-total // self.part_tokens)
+        which = np.minimum((ends - lengths[order]) * most // max(total, 1), most - 1)
+        return [rows[order[which == i]] for i in range(most) if (which == i).any()]
+
+    def _each(
+        self, work: Callable[[LongArray, int], Any], parts: Sequence[LongArray], lengths: IntArray
+    ) -> Generator[Any]:
+        """Yield what `work` returns of each part, in order; a part that memory is too small for is halved."""
+        if self._cpu:
+            try:
+                yield from self._map(work, parts)
+            except (MemoryError, RuntimeError) as error:
+                raise self._no_memory(error, max(map(len, parts))) from None
+            return
+        todo, number = list(parts[::-1]), 0
+        while todo:
+            part = todo.pop()
+            try:
+                found = work(part, number)
+            except (MemoryError, RuntimeError) as error:
+                if not is_out_of_memory(error) or len(part) == 1:
+                    raise self._no_memory(error, len(part)) from None
+            else:
+                number += 1
+                yield found
+                continue
+            # not within except: the traceback holds on to the memory
+            free_gpu_memory(str(self.device))
+            self.halvings += 1
+            self.part_tokens = max(1, int(lengths[part].sum()) // 2)
+            logger.warning("no memory on %s for %d rows at once: halving them", self.device, len(part))
+            half = len(part) // 2
+            todo += [part[half:], part[:half]]
+
+    def _map(self, work: Callable[[LongArray, int], Any], parts: Sequence[LongArray]) -> Generator[Any]:
+        if self._pool is None or len(parts) < 2:
+            yield from (work(part, number) for number, part in enumerate(parts))
+            return
+        futures: list[Future[Any]] = [self._pool.submit(work, part, number) for number, part in enumerate(parts)]
+        try:
+            for future in futures:
+                yield future.result()
+        finally:
+            for future in futures:
+                future.cancel()
+
+    @contextmanager
+    def _within(self, seed: Sequence[int]) -> Iterator[None]:
+        state = int(np.random.SeedSequence([int(s) for s in seed]).generate_state(1, np.uint64)[0] >> np.uint64(1))
+        generator = torch.Generator(self.device)
+        generator.manual_seed(state)
+        with OwnDropout(generator), self._cast():
+            yield
+
+    def _cast(self) -> torch.autocast:
+        kind = self.device.type
+        return torch.autocast(kind, self._dtype or torch.bfloat16, enabled=self._dtype is not None)
+
+    def _no_memory(self, error: BaseException, rows: int) -> BaseException:
+        if not is_out_of_memory(error):
+            return error
+        return OutOfMemoryError(
+            f"no memory on {self.device} to train with {rows} rows at once; lower --batch-size or --max-tokens, or take a smaller model"
+        )
+
+
+def _forget(parameters: Sequence[Tensor]) -> None:
+    for parameter in parameters:
+        parameter.grad = None
+
+
+def _add(parameters: Sequence[Tensor], gradients: Sequence[Tensor | None]) -> None:
+    for parameter, gradient in zip(parameters, gradients, strict=True):
+        if gradient is None:
+            continue
+        if gradient.is_sparse:  # rows of an embedding
+            if parameter.grad is None:
+                parameter.grad = torch.zeros_like(parameter)
+            parameter.grad.add_(gradient.coalesce())
+        elif parameter.grad is None:
+            parameter.grad = gradient.detach().clone() if gradient._base is not None else gradient.detach()
+        else:
+            parameter.grad.add_(gradient)
