@@ -1,0 +1,240 @@
+"""Where the parts of a transformer encoder are: one table of names for the eight kinds of models that adapters go into.
+
+A layer is attention (projections of query, key and value, then a dense layer) and a feed-forward network (FFN: up, down).
+BERT and its kin normalise after each residual sum (post-norm), ModernBERT before each part (pre-norm).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from nlpkit.errors import UsageError
+
+Fused = Literal["", "blocks", "heads"]
+PARTS = ("q", "k", "v", "o", "up", "down")
+
+
+@dataclass(frozen=True)
+class Layer:
+    """The full module names of one layer's parts.
+
+    query, key, value   linear projections; the same name thrice where one matrix makes all three
+    attention           the module that computes softmax(QKᵀ)V
+    attention_out       the last module of the attention before the residual sum (a dropout or the dense layer)
+    attention_dense, ffn_up, ffn_down   linear layers
+    attention_norm, ffn_norm            LayerNorm after the residual sum; None in a pre-norm model
+    ffn                 the module that sees x, the input of the FFN: as its second argument where `Architecture.ffn_takes_residual`
+    ffn_out             the last module of the FFN before the residual sum
+    whole               the layer itself
+    """
+
+    whole: str
+    attention: str
+    query: str
+    key: str
+    value: str
+    attention_dense: str
+    attention_out: str
+    attention_norm: str | None
+    ffn: str
+    ffn_up: str
+    ffn_down: str
+    ffn_out: str
+    ffn_norm: str | None
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """What a model is made of.
+
+    model_type          as in its config.json
+    encoder             name of the encoder inside the model, with a final dot; "" when the model is a bare encoder
+    hidden_size, heads  d and the number of attention heads
+    layers              one record per layer
+    head                names of the parameters after the encoder, a pooler before the classifier among them
+    head_modules        the modules they are in: names from the root of the model
+    fused               how one matrix holds q, k and v: "blocks" [q | k | v], "heads" [q₁ k₁ v₁ | q₂ k₂ v₂ | …], "" when apart
+    attention           "interface": calls transformers' attention functions; "softmax": has its own
+    ffn_takes_residual  see Layer.ffn
+    targets             of each of PARTS, the name inside a layer
+    layer_list          name of the list of layers inside the encoder
+    """
+
+    model_type: str
+    encoder: str
+    hidden_size: int
+    heads: int
+    layers: tuple[Layer, ...]
+    head: tuple[str, ...]
+    head_modules: tuple[str, ...]
+    fused: Fused
+    attention: Literal["interface", "softmax"]
+    ffn_takes_residual: bool
+    targets: dict[str, str]
+    layer_list: str
+
+
+@dataclass(frozen=True)
+class _Family:
+    layer_list: str
+    attention: str
+    qkv: tuple[str, str, str]
+    attention_dense: str
+    attention_out: str
+    attention_norm: str | None
+    ffn: str
+    ffn_up: str
+    ffn_down: str
+    ffn_out: str
+    ffn_norm: str | None
+    fused: Fused = ""
+    kind: Literal["interface", "softmax"] = "interface"
+    ffn_takes_residual: bool = True
+
+
+def _bert_like(
+    q: str, k: str, v: str, fused: Fused = "", kind: Literal["interface", "softmax"] = "interface"
+) -> _Family:
+    return _Family(
+        layer_list="encoder.layer",
+        attention="attention.self",
+        qkv=(f"attention.self.{q}", f"attention.self.{k}", f"attention.self.{v}"),
+        attention_dense="attention.output.dense",
+        attention_out="attention.output.dropout",
+        attention_norm="attention.output.LayerNorm",
+        ffn="output",
+        ffn_up="intermediate.dense",
+        ffn_down="output.dense",
+        ffn_out="output.dropout",
+        ffn_norm="output.LayerNorm",
+        fused=fused,
+        kind=kind,
+    )
+
+
+_FAMILIES = {
+    "bert": _bert_like("query", "key", "value"),
+    "roberta": _bert_like("query", "key", "value"),
+    "xlm-roberta": _bert_like("query", "key", "value"),
+    "distilbert": _Family(
+        layer_list="transformer.layer",
+        attention="attention",
+        qkv=("attention.q_lin", "attention.k_lin", "attention.v_lin"),
+        attention_dense="attention.out_lin",
+        attention_out="attention.out_lin",
+        attention_norm="sa_layer_norm",
+        ffn="ffn",
+        ffn_up="ffn.lin1",
+        ffn_down="ffn.lin2",
+        ffn_out="ffn.dropout",
+        ffn_norm="output_layer_norm",
+        ffn_takes_residual=False,
+    ),
+    "deberta": _bert_like("in_proj", "in_proj", "in_proj", fused="heads", kind="softmax"),
+    "deberta-v2": _bert_like("query_proj", "key_proj", "value_proj", kind="softmax"),
+    "mpnet": _Family(
+        layer_list="encoder.layer",
+        attention="attention.attn",
+        qkv=("attention.attn.q", "attention.attn.k", "attention.attn.v"),
+        attention_dense="attention.attn.o",
+        attention_out="attention.dropout",
+        attention_norm="attention.LayerNorm",
+        ffn="output",
+        ffn_up="intermediate.dense",
+        ffn_down="output.dense",
+        ffn_out="output.dropout",
+        ffn_norm="output.LayerNorm",
+        kind="softmax",
+    ),
+    "modernbert": _Family(
+        layer_list="layers",
+        attention="attn",
+        qkv=("attn.Wqkv", "attn.Wqkv", "attn.Wqkv"),
+        attention_dense="attn.Wo",
+        attention_out="attn.out_drop",
+        attention_norm=None,
+        ffn="mlp",
+        ffn_up="mlp.Wi",
+        ffn_down="mlp.Wo",
+        ffn_out="mlp.Wo",
+        ffn_norm=None,
+        fused="blocks",
+        ffn_takes_residual=False,
+    ),
+}
+MODEL_TYPES = tuple(_FAMILIES)
+
+
+def describe(model: Any) -> Architecture:
+    """Return where the parts of a transformers encoder are, with or without a head.
+
+    Raises UsageError for a kind of model that is not one of MODEL_TYPES.
+    """
+    config = getattr(model, "config", None)
+    model_type = str(getattr(config, "model_type", type(model).__name__))
+    family = _FAMILIES.get(model_type)
+    if family is None:
+        raise UsageError(
+            f"adapters go into encoders of type {', '.join(MODEL_TYPES)}; the base is of type '{model_type}'. "
+            "Choose another --base, or --method full or head"
+        )
+    inner = str(model.base_model_prefix)
+    encoder = f"{inner}." if hasattr(model, inner) else ""
+    body = model.get_submodule(inner) if encoder else model
+    count = len(body.get_submodule(family.layer_list))
+    layers = tuple(_layer(f"{encoder}{family.layer_list}.{index}", family) for index in range(count))
+    head = _head_parameters(model, encoder)
+    return Architecture(
+        model_type=model_type,
+        encoder=encoder,
+        hidden_size=int(config.hidden_size),  # type: ignore[union-attr]
+        heads=int(config.num_attention_heads),  # type: ignore[union-attr]
+        layers=layers,
+        head=head,
+        head_modules=_head_modules(head, encoder),
+        fused=family.fused,
+        attention=family.kind,
+        ffn_takes_residual=family.ffn_takes_residual,
+        targets=dict(
+            zip(PARTS, (*family.qkv, family.attention_dense, family.ffn_up, family.ffn_down), strict=True),
+        ),
+        layer_list=family.layer_list,
+    )
+
+
+def _layer(name: str, family: _Family) -> Layer:
+    q, k, v = family.qkv
+    norms = [None if norm is None else f"{name}.{norm}" for norm in (family.attention_norm, family.ffn_norm)]
+    return Layer(
+        whole=name,
+        attention=f"{name}.{family.attention}",
+        query=f"{name}.{q}",
+        key=f"{name}.{k}",
+        value=f"{name}.{v}",
+        attention_dense=f"{name}.{family.attention_dense}",
+        attention_out=f"{name}.{family.attention_out}",
+        attention_norm=norms[0],
+        ffn=f"{name}.{family.ffn}",
+        ffn_up=f"{name}.{family.ffn_up}",
+        ffn_down=f"{name}.{family.ffn_down}",
+        ffn_out=f"{name}.{family.ffn_out}",
+        ffn_norm=norms[1],
+    )
+
+
+def _head_parameters(model: Any, encoder: str) -> tuple[str, ...]:
+    if not encoder:
+        return ()
+    names = [name for name, _ in model.named_parameters()]
+    return tuple(name for name in names if not name.startswith(encoder) or name.startswith(f"{encoder}pooler."))
+
+
+def _head_modules(names: tuple[str, ...], encoder: str) -> tuple[str, ...]:
+    """Return the outermost modules of the head: `classifier`, and `bert.pooler` rather than `bert`."""
+    depth = encoder.count(".")
+    modules = [
+        ".".join(name.split(".")[: depth + 1]) if encoder and name.startswith(encoder) else name.split(".")[0]
+        for name in names
+    ]
+    return tuple(dict.fromkeys(modules))
