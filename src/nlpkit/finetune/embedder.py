@@ -1,0 +1,152 @@
+"""A sentence-transformers model that can be trained: texts tokenised once, forward over any of them, saved as it was read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from nlpkit.embed import bert
+from nlpkit.embed.engines import NO_LIMIT, checked_max_tokens, quiet, refuse_random_weights
+from nlpkit.embed.layout import read_layout
+from nlpkit.embed.tokens import TokenIds, plain, special_ids
+from nlpkit.errors import MissingError, UsageError, missing_extra
+from nlpkit.types import Float32Array, IntArray, LongArray
+
+
+def load_embedder(path: Path, *, max_tokens: int | None, device: torch.device) -> Embedder:
+    """Load the model in a folder that `find_model` has checked: of sentence-transformers, or of transformers (mean pooling).
+
+    Args:
+        max_tokens: tokens of a text that the model sees, special ones included; None = as the folder says.
+
+    Raises:
+        MissingError: files that do not make a model. UsageError: a model of other things than subwords (word vectors, pictures),
+            or a `max_tokens` that it cannot take.
+    """
+    try:
+        # transformers draws the weights of a pooler that is not in the files: always the same ones
+        with quiet() as said, torch.random.fork_rng(devices=[]):
+            torch.manual_seed(0)
+            from sentence_transformers import SentenceTransformer
+
+            model = SentenceTransformer(str(path), device=str(device), trust_remote_code=False, local_files_only=True)
+    except ImportError as error:
+        if error.name == "sentence_transformers":
+            raise missing_extra("finetune", "neural") from None
+        raise MissingError(f"the model in {path} needs a package that is not installed: {error}") from None
+    except MemoryError:
+        raise
+    except Exception as error:  # every module of every release fails in its own way
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+        raise MissingError(f"sentence-transformers cannot load the model in {path}: {lines[0]}") from None
+    refuse_random_weights(path, said)
+    return Embedder(model, path, max_tokens)
+
+
+class Embedder:
+    """The model: `read` makes texts of it, `parameters` are trained by name, `save` writes the folder.
+
+    dim: E. max_tokens: of a text. model: the SentenceTransformer, in evaluation mode until `train(True)`.
+    """
+
+    def __init__(self, model: Any, path: Path, max_tokens: int | None) -> None:
+        from tokenizers import Tokenizer
+
+        first = model[0]
+        own = getattr(getattr(first, "tokenizer", None), "backend_tokenizer", None)
+        if type(first).__name__ != "Transformer" or not isinstance(own, Tokenizer):
+            raise UsageError(
+                f"the model in {path} starts with {type(first).__name__}; training needs a transformer with a fast tokenizer"
+            )
+        self.model, self.device = model.float().eval(), model.device
+        self._tokenizer = plain(Tokenizer.from_str(own.to_str()))
+        self._pad = int(first.tokenizer.pad_token_id or 0)
+        self._lower = bool(getattr(first, "do_lower_case", False))
+        specials = sum(map(len, special_ids(self._tokenizer)))
+        layout = read_layout(path)
+        if layout is not None and bert.supports(layout.config):
+            limit = bert.max_positions(layout.config)
+            self.max_tokens = checked_max_tokens(max_tokens, layout.max_tokens, limit, specials)
+        else:
+            longest = int(min(model.max_seq_length or NO_LIMIT, NO_LIMIT))
+            self.max_tokens = checked_max_tokens(max_tokens, None, longest, specials)
+        if self.max_tokens < NO_LIMIT:
+            model.max_seq_length = self.max_tokens
+        words = first.model.get_input_embeddings()
+        if isinstance(words, torch.nn.Embedding) and self.device.type == "cpu":
+            words.sparse = True  # the gradient of a batch has its few words, not the whole vocabulary
+        self._prompt = (model.prompts or {}).get(model.default_prompt_name or "", "")
+        self._names, self.dim = self._reached()
+
+    def parameters(self) -> dict[str, Tensor]:
+        """Return what the vectors depend on, by the names of the SentenceTransformer; poolers that nobody reads are left out."""
+        return {name: p for name, p in self.model.named_parameters() if name in self._names}
+
+    def train(self, on: bool) -> None:
+        """Switch dropout on or off."""
+        self.model.train(on)
+
+    def read(self, texts: Sequence[str]) -> EmbedderTexts:
+        """Tokenise texts, cut to `max_tokens`."""
+        lowered = [text.lower() for text in texts] if self._lower else texts
+        prompted = [self._prompt + text for text in lowered] if self._prompt else lowered
+        return EmbedderTexts(self, TokenIds(self._tokenizer, prompted, self.max_tokens))
+
+    def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
+        """Return vectors (u, E) of token ids (u, T) whose padding, at the end, has mask 0. Safe in several threads."""
+        found: Tensor = self.model({"input_ids": ids, "attention_mask": mask})["sentence_embedding"]
+        return found
+
+    def pad(self, tokens: TokenIds, rows: LongArray) -> tuple[Tensor, Tensor]:
+        """Return ids and mask (u, T) of some texts, T the longest of them."""
+        lengths = tokens.lengths[rows]
+        width = int(lengths.max())
+        ids = tokens.lay_out(rows, np.full(len(rows), width)).reshape(len(rows), width)
+        seen = np.arange(width) < lengths[:, None]
+        ids[~seen] = self._pad
+        return torch.from_numpy(ids).to(self.device), torch.from_numpy(seen.astype(np.int64)).to(self.device)
+
+    def save(self, folder: Path) -> None:
+        """Write a folder of sentence-transformers: safetensors and JSON, no model card."""
+        with quiet():
+            self.model.save(str(folder), create_model_card=False, safe_serialization=True)
+
+    def _reached(self) -> tuple[frozenset[str], int]:
+        """Return the names of the parameters that vectors depend on, and E."""
+        own = {name: p for name, p in self.model.named_parameters() if p.requires_grad}
+        ids, mask = self.pad(TokenIds(self._tokenizer, ["a"], self.max_tokens), np.zeros(1, np.int64))
+        with torch.enable_grad():
+            vectors = self.forward(ids, mask)
+            found = torch.autograd.grad(vectors.sum(), list(own.values()), allow_unused=True)
+        return frozenset(n for n, g in zip(own, found, strict=True) if g is not None), vectors.shape[1]
+
+
+class EmbedderTexts:
+    """Texts as token ids in one flat array.
+
+    lengths (U,) int32: tokens that the model sees; cut (U,): how many it does not see.
+    """
+
+    def __init__(self, embedder: Embedder, tokens: TokenIds) -> None:
+        self._embedder, self._tokens = embedder, tokens
+        self.lengths: IntArray = tokens.lengths.astype(np.int32)
+        self.cut: LongArray = tokens.cut
+
+    def encode(self, rows: LongArray) -> Tensor:
+        """Return the vectors (u, E) of some texts, in that order, padded to their longest. Safe in several threads."""
+        return self._embedder.forward(*self._embedder.pad(self._tokens, rows))
+
+
+def embed_all(embedder: Embedder, texts: EmbedderTexts, engine: Any) -> Float32Array:
+    """Return the vectors of all texts (U, E) float32, as an `engine.Engine` runs them, without dropout."""
+    embedder.train(False)
+    out = np.empty((len(texts.lengths), embedder.dim), np.float32)
+    if len(out):
+        for rows, vectors in engine.run(texts.encode, texts.lengths):
+            out[rows] = vectors.float().cpu().numpy()
+    return out
