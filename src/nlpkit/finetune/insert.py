@@ -27,9 +27,9 @@ from nlpkit.finetune.prefix import Attached, Prefix, check_prefix
 if TYPE_CHECKING:
     from torch import Generator, Tensor
 
-_BOTTLENECK = {"r": None, "reduction": 16, "activation": "relu", "scaling": 1.0, "init": "bert"}
-_PHM = {"r": None, "reduction": 32, "activation": "gelu", "scaling": 1.0, "n": 4}
-_PARALLEL = {"r": None, "reduction": 2, "activation": "relu", "scaling": 4.0, "init": "mam"}
+_BOTTLENECK = {"r": 0, "reduction": 16, "activation": "relu", "scaling": 1.0, "init": "bert"}
+_PHM = {"r": 0, "reduction": 32, "activation": "gelu", "scaling": 1.0, "n": 4}
+_PARALLEL = {"r": 0, "reduction": 2, "activation": "relu", "scaling": 4.0, "init": "mam"}
 DEFAULTS: dict[str, dict[str, Any]] = {
     "pfeiffer": _BOTTLENECK,
     "houlsby": {**_BOTTLENECK, "activation": "swish"},
@@ -123,7 +123,7 @@ class Inserted:
 def insert(model: Any, method: str, options: Mapping[str, Any] | None = None, *, generator: Generator) -> Inserted:
     """Freeze a transformers encoder but for its head, put the adapters of a method into it and return them.
 
-    method     a key of DEFAULTS; options override its defaults. The bottleneck is r, or d / reduction when r is None
+    method     a key of DEFAULTS; options override its defaults. The bottleneck is r, or d / reduction when r is 0
     generator  on the CPU; the adapters' first values depend on it alone
 
     Raises UsageError for an unknown method or option, a value that cannot be, a kind of model adapters do not go into,
@@ -167,8 +167,9 @@ def resolve(method: str, options: Mapping[str, Any]) -> dict[str, Any]:
         if name not in known:
             raise UsageError(f"{method} has no option '{name}' (known: {', '.join(known)})")
         if name in _WHOLE:
-            good = isinstance(value, int) and not isinstance(value, bool) and value > 0
-            _need(good or (name == "r" and value is None), method, name, value, "a whole number above 0")
+            least = 0 if name == "r" else 1
+            good = isinstance(value, int) and not isinstance(value, bool) and value >= least
+            _need(good, method, name, value, f"a whole number of {least} or more")
         elif name == "activation":
             _need(value in ACTIVATIONS, method, name, value, f"one of {', '.join(ACTIVATIONS)}")
         elif name == "init":
@@ -176,7 +177,7 @@ def resolve(method: str, options: Mapping[str, Any]) -> dict[str, Any]:
         else:
             good = isinstance(value, int | float) and not isinstance(value, bool) and value > 0
             _need(good, method, name, value, "a number above 0")
-    if options.get("r") is not None and "reduction" in options:
+    if options.get("r") and options.get("reduction", known["reduction"]) != known["reduction"]:
         raise UsageError(f"{method}: give r or reduction, not both; r is the bottleneck's size, reduction is d / r")
     return {**known, **options}
 
@@ -236,7 +237,7 @@ def _build(method: str, options: Mapping[str, Any], architecture: Architecture, 
 
 def _size(d: int, options: Mapping[str, Any]) -> int:
     """Return the bottleneck's size r; from a reduction it is at least 1, and for PHM a multiple of n."""
-    if options["r"] is not None:
+    if options["r"]:
         return int(options["r"])
-    n = options.get("n", 1)
-    return max(int(d // options["reduction"]) // n * n, n)
+    n = int(options.get("n", 1))
+    return max(d // int(options["reduction"]) // n * n, n)

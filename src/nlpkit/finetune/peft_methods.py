@@ -1,0 +1,180 @@
+"""LoRA, DoRA, (IA)³, prefix and prompt tuning through the peft library, so that other tools load what is saved.
+
+peft knows a few kinds of models by name; here the places are told to it for all of architectures.MODEL_TYPES, and the
+head, a pooler before the classifier among it, is trained and saved with the rest (`modules_to_save`).
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from nlpkit.errors import UsageError
+from nlpkit.finetune.architectures import PARTS, Architecture, describe
+
+if TYPE_CHECKING:
+    from torch import nn
+
+_LORA = {"r": 8, "alpha": 16.0, "dropout": 0.0, "targets": "q+v"}
+DEFAULTS: dict[str, dict[str, Any]] = {
+    "lora": _LORA,
+    "dora": _LORA,
+    "ia3": {"targets": "k+v+down"},
+    "prefix": {"length": 30},
+    "prompt": {"length": 20, "init": "vocab"},
+}
+PREFIX_TYPES = ("bert", "roberta", "xlm-roberta")
+PROMPT_INITS = ("vocab", "random")
+
+
+def apply_peft(model: Any, name: str, options: Mapping[str, Any] | None = None, *, seed: int) -> Any:
+    """Return a peft model of a transformers encoder, with or without a head, in which only `trained_parameters` train.
+
+    name     lora (Hu et al. 2022), dora (Liu et al. 2024), ia3 (Liu et al. 2022), prefix (Li & Liang 2021), prompt
+             (Lester et al. 2021)
+    options  of DEFAULTS. targets: which of q, k, v, o (attention) and up, down (FFN), joined by +. A model in which one
+             matrix makes q, k and v (DeBERTa, ModernBERT) has all three adapted for any of them
+    seed     of the first values of what is added; the global generators are left as they were
+
+    Raises UsageError for an unknown method or option, a value that cannot be, or a model the method does not work for.
+    """
+    import torch
+    from peft import get_peft_model
+
+    chosen = resolve(name, options or {})
+    architecture = describe(model)
+    check(model, name, architecture)
+    config = _config(model, name, chosen, architecture)
+    with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.random.default_generator.manual_seed(seed)
+        return get_peft_model(model, config)
+
+
+def check(model: Any, name: str, architecture: Architecture | None = None) -> None:
+    """Raise UsageError when peft's version of a method does not work for this kind of model."""
+    architecture = architecture or describe(model)
+    if name == "prefix" and architecture.model_type not in PREFIX_TYPES:
+        raise UsageError(
+            f"peft's prefix tuning works for {', '.join(PREFIX_TYPES)}; the base is of type '{architecture.model_type}'. "
+            "Choose --method mam or unipelt, which have a prefix of our own, or lora"
+        )
+
+
+def resolve(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return all options of a method, defaults filled in. Raises UsageError for one that is unknown or cannot be."""
+    if name not in DEFAULTS:
+        raise UsageError(f"there is no peft method '{name}' (known: {', '.join(DEFAULTS)})")
+    known = DEFAULTS[name]
+    for key, value in options.items():
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if key not in known:
+            raise UsageError(f"{name} has no option '{key}' (known: {', '.join(known)})")
+        if key in ("r", "length"):
+            _need(number and value == int(value) and value >= 1, name, key, value, "a whole number of 1 or more")
+        elif key == "alpha":
+            _need(number and value > 0, name, key, value, "a number above 0")
+        elif key == "dropout":
+            _need(number and 0 <= value < 1, name, key, value, "at least 0 and below 1")
+        elif key == "init":
+            _need(value in PROMPT_INITS, name, key, value, f"one of {', '.join(PROMPT_INITS)}")
+        else:
+            good = bool(split_targets(value)) and set(split_targets(value)) <= set(PARTS)
+            _need(good, name, key, value, f"some of {', '.join(PARTS)} joined by +")
+    return {**known, **options}
+
+
+def split_targets(targets: Any) -> list[str]:
+    """Return the parts of a string such as `q+v`."""
+    return [part for part in re.split(r"[+,\s]+", targets.lower()) if part] if isinstance(targets, str) else []
+
+
+def trained_parameters(model: nn.Module) -> dict[str, Any]:
+    """Return the parameters of a peft model that are trained, by name."""
+    return {name: p for name, p in model.named_parameters() if p.requires_grad}
+
+
+def merge(model: Any) -> Any:
+    """Return the transformers model with LoRA, DoRA or (IA)³ added into its weights, W ← W + s A B (Hu et al. 2022, §4.1).
+
+    The peft model cannot be used afterwards. Raises UsageError for prefix and prompt tuning, which have no such weights.
+    """
+    if model.active_peft_config.is_prompt_learning:
+        raise UsageError("only lora, dora and ia3 can be merged into the base; leave --merge out")
+    _unwrap_heads(model)
+    return model.merge_and_unload()
+
+
+def _unwrap_heads(model: Any) -> None:
+    """Put the trained head where peft's wrapper is: merging (IA)³, peft 0.21 fails on a head of several layers."""
+    from peft.utils.other import ModulesToSaveWrapper
+
+    for name, module in list(model.named_modules()):
+        if isinstance(module, ModulesToSaveWrapper):
+            parent, _, leaf = name.rpartition(".")
+            setattr(model.get_submodule(parent), leaf, module.modules_to_save[module.active_adapters[0]])
+
+
+def virtual_tokens(model: Any) -> int:
+    """Return how many tokens a method puts before the text: outputs per token have as many more rows.
+
+    The text must leave them room among the model's positions.
+    """
+    config = model.active_peft_config
+    return int(config.num_virtual_tokens) if type(config).__name__ == "PromptTuningConfig" else 0
+
+
+def _need(good: bool, method: str, name: str, value: Any, needed: str) -> None:
+    if not good:
+        raise UsageError(f"{method}: {name} must be {needed}; it is {value!r}")
+
+
+def _task_type(model: Any) -> str:
+    kinds = {"ForSequenceClassification": "SEQ_CLS", "ForTokenClassification": "TOKEN_CLS"}
+    return next((task for end, task in kinds.items() if type(model).__name__.endswith(end)), "FEATURE_EXTRACTION")
+
+
+def _pattern(architecture: Architecture, parts: list[str]) -> str:
+    """Return the regular expression of the full names of some parts in all layers."""
+    inside = sorted({architecture.targets[part] for part in parts})
+    names = "|".join(re.escape(name) for name in inside)
+    return rf"(?:.*\.)?{re.escape(architecture.layer_list)}\.\d+\.(?:{names})"
+
+
+def _config(model: Any, name: str, options: Mapping[str, Any], architecture: Architecture) -> Any:
+    import peft
+
+    shared: dict[str, Any] = {
+        "task_type": _task_type(model),
+        "modules_to_save": list(architecture.head_modules) or None,
+    }
+    if name in ("lora", "dora"):
+        return peft.LoraConfig(
+            r=int(options["r"]),
+            lora_alpha=options["alpha"],
+            lora_dropout=options["dropout"],
+            target_modules=_pattern(architecture, split_targets(options["targets"])),
+            use_dora=name == "dora",
+            **shared,
+        )
+    if name == "ia3":
+        parts = split_targets(options["targets"])
+        inner = [part for part in parts if part in ("up", "down")]
+        return peft.IA3Config(
+            target_modules=_pattern(architecture, parts),
+            feedforward_modules=_pattern(architecture, inner) if inner else [],
+            **shared,
+        )
+    sizes: dict[str, Any] = {
+        "num_virtual_tokens": int(options["length"]),
+        "token_dim": architecture.hidden_size,
+        "num_layers": len(architecture.layers),
+        "num_attention_heads": architecture.heads,
+        "num_transformer_submodules": 1,
+    }
+    if name == "prefix":
+        return peft.PrefixTuningConfig(encoder_hidden_size=architecture.hidden_size, **sizes, **shared)
+    init = "SAMPLE_VOCAB" if options["init"] == "vocab" else "RANDOM"
+    return peft.PromptTuningConfig(prompt_tuning_init=init, **sizes, **shared)
