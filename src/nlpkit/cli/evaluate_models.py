@@ -31,7 +31,7 @@ from nlpkit.metrics.score import METRICS, Score, Uncertainty
 
 DEFAULT = ("npmi", "c_v", "diversity", "inverted_rbo", "exclusivity", "perplexity_in_sample", "log_likelihood")
 DEFAULT_LABELLED = ("ami", "purity", "inverse_purity")
-NOT_OF_TOPICS = ("classification", "multilabel", "correlation", "calibration", "people")
+NOT_OF_TOPICS = ("classification", "multilabel", "correlation", "regression", "spans", "calibration", "people")
 
 
 def evaluate_models(

@@ -25,6 +25,7 @@ from nlpkit.errors import OutOfMemoryError
 from nlpkit.types import IntArray, LongArray
 
 logger = logging.getLogger("nlpkit.finetune")
+Lengths = IntArray | LongArray
 
 DTYPES = {"fp32": None, "bf16": torch.bfloat16, "fp16": torch.float16}
 CPU_PARTS, CPU_PART_TOKENS = 8, 128  # at most so many parts, of at least so many tokens
@@ -36,7 +37,7 @@ _FIRST_SCALE = 2.0**16  # of losses in fp16, as torch's GradScaler starts
 class Separate(Protocol):
     """A loss that is a weighted mean over the rows of a batch, so each part has its share."""
 
-    lengths: IntArray  # (n,) tokens of each example
+    lengths: Lengths  # (n,) tokens of each example
 
     def weight(self, rows: LongArray) -> float:
         """Return the weight of some rows, which the sum of their losses is divided by."""
@@ -48,7 +49,7 @@ class Separate(Protocol):
 class Joint(Protocol):
     """A loss that sees the whole batch at once: the vectors of its units, such as the different texts of pairs."""
 
-    unit_lengths: IntArray  # (U,) tokens of each unit
+    unit_lengths: Lengths  # (U,) tokens of each unit
 
     def units(self, rows: LongArray) -> LongArray:
         """Return the units (u,) that some rows are made of, each once."""
@@ -199,7 +200,7 @@ class Engine:
             self._scale, self._good_steps = self._scale * 2, 0
         return fine
 
-    def run(self, work: Callable[[LongArray], Any], lengths: IntArray) -> Iterator[tuple[LongArray, Any]]:
+    def run(self, work: Callable[[LongArray], Any], lengths: Lengths) -> Iterator[tuple[LongArray, Any]]:
         """Yield (rows, work(rows)) over all rows, without gradients; parts are a function of the lengths (n,) alone."""
         from nlpkit.embed.batching import plan_batches
 
@@ -212,17 +213,18 @@ class Engine:
 
         yield from self._each(quiet, todo, lengths)
 
-    def _cut(self, lengths: IntArray, rows: LongArray) -> list[LongArray]:
+    def _cut(self, lengths: Lengths, rows: LongArray) -> list[LongArray]:
         """Return the rows in parts, longest first, of about as many tokens each."""
         order = np.argsort(-lengths, kind="stable")
         ends = np.cumsum(lengths[order])
         total = int(ends[-1])
         most = min(CPU_PARTS, max(1, total // CPU_PART_TOKENS)) if self._cpu else -(-total // self.part_tokens)
-        which = np.minimum((ends - lengths[order]) * most // max(total, 1), most - 1)
+        starts = ends - np.asarray(lengths[order], np.int64)
+        which = np.minimum(starts * most // max(total, 1), most - 1)
         return [rows[order[which == i]] for i in range(most) if (which == i).any()]
 
     def _each(
-        self, work: Callable[[LongArray, int], Any], parts: Sequence[LongArray], lengths: IntArray
+        self, work: Callable[[LongArray, int], Any], parts: Sequence[LongArray], lengths: Lengths
     ) -> Generator[Any]:
         """Yield what `work` returns of each part, in order; a part that memory is too small for is halved."""
         if self._cpu:

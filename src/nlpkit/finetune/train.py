@@ -14,8 +14,8 @@ import torch
 from torch import Tensor
 
 from nlpkit.errors import OutOfMemoryError
-from nlpkit.finetune.engine import Engine
-from nlpkit.types import IntArray, LongArray
+from nlpkit.finetune.engine import Engine, Lengths
+from nlpkit.types import LongArray
 
 logger = logging.getLogger("nlpkit.finetune")
 
@@ -59,7 +59,7 @@ class Objective(Protocol):
 
     n: int  # examples of an epoch
     joint: bool
-    lengths: IntArray  # (n,) tokens of each example; batches hold examples of like length where `by_length`
+    lengths: Lengths  # (n,) tokens of each example; batches hold examples of like length where `by_length`
     by_length: bool
 
     def parameters(self) -> dict[str, Tensor]:

@@ -258,6 +258,18 @@ METRICS: dict[str, Metric] = {
         ("spearman", "high", "Spearman's rho of score and label"),
     ),
     **_metrics(
+        "regression",
+        ("rmse", "low", "root of the mean squared error"),
+        ("mae", "low", "mean absolute error"),
+        ("r2", "high", "1 − squared error against that of the mean"),
+    ),
+    **_metrics(
+        "spans",
+        ("span_f1", "high", "F of spans of BIO labels that are found exactly (Tjong Kim Sang & De Meulder 2003)"),
+        ("span_precision", "high", "share of predicted spans that are right"),
+        ("span_recall", "high", "share of true spans that are found"),
+    ),
+    **_metrics(
         "calibration",
         ("ece", "low", "expected calibration error, bins of equal width (Guo et al. 2017)"),
         ("brier", "low", "mean squared error of the probability of the prediction (Brier 1950)"),

@@ -1,0 +1,344 @@
+"""The documents of `nlpkit finetune`: read, labels of four kinds encoded, roles given out; bad labels refused before training."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from nlpkit.classify.classifier import Material
+from nlpkit.classify.labels import Labels, encode_sets, encode_single, stratified_folds
+from nlpkit.cli import console
+from nlpkit.cli.classify_corpus import UNUSED, LabelledDocuments, joined, label_values
+from nlpkit.cli.finetune_flags import TuneDataFlags
+from nlpkit.cli.pipeline import no_documents
+from nlpkit.errors import ColumnError, InputError, UsageError, missing_column
+from nlpkit.io.corpora import open_documents
+from nlpkit.io.plain_tables import as_label
+from nlpkit.types import BoolArray, FloatArray, IntArray, LongArray
+
+if TYPE_CHECKING:
+    from nlpkit.cli.options import ReadFlags
+
+TRAIN, TEST, DEV = 0, 1, 2
+_ROLES = {"train": TRAIN, "training": TRAIN, "test": TEST, "testing": TEST, "eval": TEST, "dev": DEV, "valid": DEV,
+          "validation": DEV, "val": DEV}  # fmt: skip
+_KINDS = {"classes": "single", "labels": "multi", "regression": "regression", "words": "tokens"}
+
+
+@dataclass(slots=True)
+class TuneDocuments(LabelledDocuments):
+    """Documents with labels and roles: part 0 training, 1 test, 2 dev, or the fold; -1: none of these.
+
+    kind: "single", "multi", "regression" or "tokens". Of a regression `values` (D,), NaN for none; of words `words` and `tags`
+    (D,) lists, and `tag_names`. Of these two `labels` has one class, for documents that have a label at all.
+    second (D,): the other text of pairs; context: texts before and after each document.
+    """
+
+    kind: str
+    values: FloatArray | None
+    words: list[list[str]] | None
+    tags: list[list[str] | None] | None
+    tag_names: tuple[str, ...]
+    second: list[str] | None
+    context: tuple[list[str], list[str]] | None
+
+    @property
+    def texts(self) -> list[str]:
+        """The texts (D,), '' for none."""
+        return [t or "" for t in self.table.column("text").to_pylist()]
+
+    @property
+    def empty(self) -> BoolArray:
+        """Documents (D,) without a word."""
+        if self.words is not None:
+            return np.array([not own for own in self.words])
+        return np.array([not (t or "").strip() for t in self.table.column("text").to_pylist()])
+
+    @property
+    def dev(self) -> LongArray:
+        """Rows that tell when to stop."""
+        known = self.labels.known if self.labels.multiple or self.kind != "single" else self.labels.codes >= 0  # type: ignore[operator]
+        return np.flatnonzero((self.part == DEV) & known) if not self.n_folds else np.zeros(0, np.int64)
+
+
+def read_tuning_documents(inputs: Sequence[str], data: TuneDataFlags, read: ReadFlags, *, seed: int) -> TuneDocuments:
+    """Return the documents with their labels and roles.
+
+    Raises:
+        ColumnError, InputError, UsageError: no labels, a column that is not there, labels or roles that cannot be used.
+    """
+    options = read.read_options()
+    named = [(list(inputs), options, TRAIN)]
+    for path, number in ((data.dev, DEV), (data.test, TEST)):
+        if path is not None:
+            named.append(([str(path)], replace(options, limit=None), number))
+    streams = [open_documents(names, own) for names, own, _ in named]
+    tables = []
+    try:
+        for stream, (names, _, _) in zip(streams, named, strict=True):
+            _check_columns(stream, names, data, read)
+            tables.append(stream.read_all())
+            if not tables[-1].num_rows:
+                raise no_documents(stream, names)
+    finally:
+        for stream in streams:
+            stream.close()
+    table = tables[0]
+    for other in tables[1:]:
+        table = joined([table, other])
+    role: IntArray = np.concatenate(
+        [np.full(t.num_rows, r, np.int32) for t, (_, _, r) in zip(tables, named, strict=True)]
+    )
+    kind, own, words, tags, values = _labels(table, data)
+    known = np.array([v is not None for v in own], bool)
+    part, n_folds = _parts(table, role, known, data)
+    labels = _encode(kind, own, known, (part == TRAIN) & known)
+    documents = TuneDocuments(
+        table, own, labels, part, n_folds, [i for s in streams for i in s.inputs], [d for s in streams for d in s.dropped],
+        [b for s in streams for b in s.blocks], Material(table.num_rows, None), None, kind, values, words, tags,
+        _tag_names(tags, part == TRAIN), _second(table, data), _context(table, data),
+    )  # fmt: skip
+    _leave_empty_out(documents)
+    _deal(documents, data, seed)
+    _check_labels(documents, data)
+    return documents
+
+
+def with_shots(documents: TuneDocuments, shots: int | None, *, seed: int) -> TuneDocuments:
+    """Return the documents with `shots` training documents of each class; what is left over is the test, unless there is one.
+
+    Of several labels each gets as many documents as there are, those of rarer labels first; a document counts for all it has.
+    """
+    if shots is None:
+        return documents
+    if documents.kind not in ("single", "multi"):
+        raise UsageError("--shots counts documents of classes; of numbers and of words there are none: use --limit")
+    rng = np.random.default_rng([seed, 7])
+    train = np.flatnonzero((documents.part == TRAIN) & documents.usable)
+    order = train[rng.permutation(len(train))]
+    chosen: set[int] = set()
+    labels = documents.labels
+    for j in np.argsort(labels.sizes(train), kind="stable").tolist():
+        has = labels.codes == j if labels.sets is None else labels.sets[:, j]
+        own = order[np.asarray(has)[order]].tolist()
+        taken = sum(d in chosen for d in own)
+        chosen.update([d for d in own if d not in chosen][: max(0, shots - taken)])
+    part = documents.part.copy()
+    rest = np.array(sorted(set(train.tolist()) - chosen), np.int64)
+    part[rest] = UNUSED if (part == TEST).any() else TEST
+    return replace(documents, part=part)
+
+
+def _check_columns(stream: Any, names: Sequence[str], data: TuneDataFlags, read: ReadFlags) -> None:
+    have, shown = stream.schema.names, ", ".join(names)
+    if "label" not in have:
+        if not stream.has_documents():
+            raise no_documents(stream, names)
+        raise missing_column(shown, read.label_col, have, "--label-col")
+    for column, option in ((data.split, "--split"), (data.pair_col, "--pair-col"), (data.context_by, "--context-by")):
+        if column is not None and column not in have:
+            raise missing_column(shown, column, have, option)
+
+
+def _labels(table: pa.Table, data: TuneDataFlags) -> tuple[str, list[Any], Any, Any, FloatArray | None]:
+    """Return the kind of the task, what each document is labelled with, and of words and numbers the encoded form."""
+    column = table.column("label")
+    lists = pa.types.is_list(column.type) or pa.types.is_large_list(column.type)
+    kind = _KINDS.get(data.task)
+    if kind is None:
+        kind = "single"
+        if lists:
+            kind = "tokens" if data.words_col in table.column_names and data.label_sep is None else "multi"
+        elif data.label_sep is not None:
+            kind = "multi"
+        elif pa.types.is_floating(column.type):
+            found = np.array([v for v in column.to_pylist() if v is not None])
+            kind = "regression" if len(found) and (found != np.round(found)).any() else "single"
+    if kind == "tokens":
+        words, tags = _words(table, data, lists)
+        return kind, tags, words, tags, None
+    if kind == "regression":
+        values = _numbers(column)
+        return kind, [None if np.isnan(v) else v for v in values], None, None, values
+    own = label_values(column, data.label_sep)
+    if kind == "single" and any(isinstance(v, list) for v in own):
+        raise UsageError("--task classes needs one label a document, the column has lists; see --task labels")
+    if kind == "multi" and not any(isinstance(v, list) for v in own):
+        own = [None if v is None else [v] for v in own]
+    return kind, own, None, None, None
+
+
+def _numbers(column: pa.ChunkedArray) -> FloatArray:
+    found = np.full(len(column), np.nan)
+    for d, value in enumerate(column.to_pylist()):
+        if value is None or (isinstance(value, str) and not value.strip()):
+            continue
+        try:
+            found[d] = float(value)
+        except (TypeError, ValueError):
+            raise InputError(
+                f"row {d + 1}: the label '{value}' is no number; --task regression needs numbers"
+            ) from None
+        if not np.isfinite(found[d]):
+            raise InputError(f"row {d + 1}: the label is {value}; --task regression needs finite numbers")
+    return found
+
+
+def _words(table: pa.Table, data: TuneDataFlags, lists: bool) -> tuple[list[list[str]], list[list[str] | None]]:
+    if data.words_col in table.column_names:
+        given = table.column(data.words_col).to_pylist()
+        if any(v is not None and not isinstance(v, list) for v in given):
+            raise ColumnError(
+                f"column '{data.words_col}' has to hold lists of words; name another one with --words-col"
+            )
+        words = [[str(w) for w in own or ()] for own in given]
+    else:
+        words = [(t or "").split() for t in table.column("text").to_pylist()]
+    tags: list[list[str] | None] = []
+    for d, own in enumerate(table.column("label").to_pylist()):
+        if own is not None and not lists:
+            own = str(own).split()
+        tags.append(None if own is None else [as_label(v) or "O" for v in own])
+        if own is not None and len(own) != len(words[d]):
+            raise InputError(
+                f"document {table.column('id')[d].as_py()} has {console.counted(len(words[d]), 'word')} and "
+                f"{console.counted(len(own), 'label')}; --task words needs one label for each word"
+            )
+    return words, tags
+
+
+def _tag_names(tags: Sequence[list[str] | None] | None, learn: BoolArray) -> tuple[str, ...]:
+    if tags is None:
+        return ()
+    return tuple(sorted({t for own, yes in zip(tags, learn.tolist(), strict=True) if yes and own for t in own}))
+
+
+def _encode(kind: str, own: list[Any], known: BoolArray, learn: BoolArray) -> Labels:
+    if kind == "single":
+        return encode_single(own, learn)
+    if kind == "multi":
+        return encode_sets(own, learn)
+    if not learn.any():
+        raise InputError("no training document has a label; name the column with --label-col")
+    return Labels(("value",), known, np.where(known, 0, -1).astype(np.int32))
+
+
+def _parts(table: pa.Table, role: IntArray, known: BoolArray, data: TuneDataFlags) -> tuple[IntArray, int]:
+    part = role.copy()
+    if data.split is not None:
+        values = [as_label(v) for v in table.column(data.split).to_pylist()]
+        part = np.array([_ROLES.get((v or "").lower(), UNUSED) for v in values], np.int32)
+        for number, what in ((TRAIN, "train"), (TEST, "test")):
+            if not (part == number).any():
+                found = ", ".join(sorted({v for v in values if v is not None})[:10])
+                raise UsageError(f"--split {data.split}: no row is {what} (values found: {found or 'none'})")
+    part[(part == TRAIN) & ~known] = UNUSED
+    return part, data.cv or 0
+
+
+def _second(table: pa.Table, data: TuneDataFlags) -> list[str] | None:
+    if data.pair_col is None:
+        return None
+    return ["" if v is None else str(v) for v in table.column(data.pair_col).to_pylist()]
+
+
+def _context(table: pa.Table, data: TuneDataFlags) -> tuple[list[str], list[str]] | None:
+    """Return the texts before and after each document, in the order of the input."""
+    if not data.context:
+        return None
+    texts = [t or "" for t in table.column("text").to_pylist()]
+    groups = [None] * len(texts) if data.context_by is None else table.column(data.context_by).to_pylist()
+    return neighbours(texts, groups, data.context)
+
+
+def neighbours(texts: Sequence[str], groups: Sequence[Any], n: int) -> tuple[list[str], list[str]]:
+    """Return the n texts before, and after, each text that are in one row with it in its group, joined by spaces."""
+    before, after = [], []
+    start = 0
+    for d in range(len(texts)):
+        if d and groups[d] != groups[d - 1]:
+            start = d
+        before.append(" ".join(texts[max(start, d - n) : d]))
+        end = d + 1
+        while end < len(texts) and end - d <= n and groups[end] == groups[d]:
+            end += 1
+        after.append(" ".join(texts[d + 1 : end]))
+    return before, after
+
+
+def _leave_empty_out(documents: TuneDocuments) -> None:
+    left = documents.empty & (documents.part == TRAIN)
+    if left.any():
+        documents.part = np.where(left, UNUSED, documents.part).astype(np.int32)
+        console.warn(f"{console.counted(int(left.sum()), 'training document')} without a word: left out")
+        if not (documents.part == TRAIN).any():
+            raise InputError("no training document with a label has a word; see --text-col")
+
+
+def _deal(documents: TuneDocuments, data: TuneDataFlags, seed: int) -> None:
+    """Deal training documents into folds, or hold out a share of them as the test."""
+    rows = np.flatnonzero((documents.part == TRAIN) & documents.usable)
+    strata = documents.labels.strata(rows)
+    if documents.kind in ("single", "multi") and (data.cv or not ((documents.part == TEST).any() or data.shots)):
+        _refuse_lonely(documents, rows)
+    if data.cv:
+        part = np.full(len(documents.part), UNUSED, np.int32)
+        part[rows] = stratified_folds(strata, data.cv, seed=seed)
+        documents.part = part
+    elif not (documents.part == TEST).any() and not data.shots:
+        n = max(2, round(1 / data.holdout)) if data.holdout <= 0.5 else 0
+        if len(rows) < 2:
+            raise InputError(f"{console.counted(len(rows), 'document')} with a label: too few to train and test on")
+        rng = np.random.default_rng([seed, 5])
+        if n and abs(1 / n - data.holdout) < 1e-9:
+            held = stratified_folds(strata, min(n, len(rows)), seed=seed) == 0
+        else:
+            order = rng.permutation(len(rows))
+            in_turn = order[np.argsort(strata[order], kind="stable")]
+            held = np.zeros(len(rows), bool)
+            place = (np.arange(len(rows)) + 0.5) * data.holdout
+            held[in_turn[np.floor(place) != np.floor(place - data.holdout)]] = True
+        documents.part[rows[held]] = TEST
+
+
+def _refuse_lonely(documents: TuneDocuments, rows: LongArray) -> None:
+    sizes = documents.labels.sizes(rows)
+    lonely = [name for name, n in zip(documents.labels.names, sizes.tolist(), strict=True) if n == 1]
+    if lonely:
+        named = ", ".join(f"'{name}'" for name in lonely[:5]) + (" …" if len(lonely) > 5 else "")
+        one = "label" if len(lonely) == 1 else "labels"
+        raise InputError(
+            f"{one} {named} {'has' if len(lonely) == 1 else 'have'} one document, which cannot be in training and test; "
+            "add documents, take the label out, or give the test with --test"
+        )
+
+
+def _check_labels(documents: TuneDocuments, data: TuneDataFlags) -> None:
+    """Raise InputError for labels of dev that training does not have, and for words whose labels are all alike."""
+    where = f"--dev {data.dev}" if data.dev is not None else f"the dev documents of --split {data.split}"
+    dev = np.flatnonzero(documents.part == (DEV if not documents.n_folds else -2))
+    names = set(documents.tag_names if documents.kind == "tokens" else documents.labels.names)
+    unseen: Counter[str] = Counter()
+    if documents.kind != "regression":
+        for d in dev:
+            own = documents.own[d]
+            unseen.update(v for v in (own if isinstance(own, list) else [own]) if v is not None and v not in names)
+    if unseen:
+        named = ", ".join(f"'{v}' ({n:,})" for v, n in unseen.most_common(5))
+        raise InputError(
+            f"{where}: labels that no training document has: {named}; spell them alike, or add such documents to training"
+        )
+    if len(dev) and not len(documents.dev):
+        raise InputError(f"{where}: no document has a label")
+    if documents.kind == "tokens" and len(documents.tag_names) < 2:
+        raise InputError(f"all words have the label '{''.join(documents.tag_names)}'; two labels are needed")
+    if documents.kind == "regression":
+        assert documents.values is not None
+        learn = documents.values[documents.learn]
+        if np.ptp(learn) == 0:
+            raise InputError(f"all training documents have the value {learn[0]:g}; there is nothing to learn")

@@ -1,0 +1,224 @@
+"""Texts, pairs, texts with their neighbours and words, as the token ids a network reads: cut, counted, laid end to end."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from nlpkit.embed.encoder import encodable
+from nlpkit.errors import UsageError
+from nlpkit.types import IntArray, LongArray
+
+_CHUNK = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The special tokens a tokenizer puts around one text and between two, such as [CLS] a [SEP] b [SEP]."""
+
+    before: tuple[int, ...]
+    between: tuple[int, ...]
+    after: tuple[int, ...]
+    pad: int
+    typed: bool  # the network has types of tokens, and of a pair the second text has type 1
+
+    @property
+    def single(self) -> int:
+        """Special tokens around one text."""
+        return len(self.before) + len(self.after)
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """Token ids of n examples, end to end.
+
+    flat, types: (Σ lengths,) int32; types is None where the network has none
+    starts (n + 1,), lengths (n,) int64: special tokens included
+    counts, cut (n,) int64: tokens before the cut, without special ones, and how many of them the cut took
+    words: of each example the word (index) of every token, -1 for special ones; None where examples are not words
+    """
+
+    flat: IntArray
+    types: IntArray | None
+    starts: LongArray
+    lengths: LongArray
+    counts: LongArray
+    cut: LongArray
+    frame: Frame
+    words: tuple[IntArray, ...] | None = None
+
+    def batch(self, rows: LongArray, device: torch.device) -> dict[str, Tensor]:
+        """Return what the network takes for some rows (B,), each padded to the longest of them (T): int64 (B, T)."""
+        lengths = self.lengths[rows]
+        width = int(lengths.max(initial=1))
+        at = np.arange(width)[None, :]
+        seen = at < lengths[:, None]
+        places = np.where(seen, self.starts[rows][:, None] + at, 0)
+        ids = np.where(seen, self.flat[places], self.frame.pad).astype(np.int64)
+        found = {"input_ids": ids, "attention_mask": seen.astype(np.int64)}
+        if self.types is not None:
+            found["token_type_ids"] = np.where(seen, self.types[places], 0).astype(np.int64)
+        return {name: torch.from_numpy(values).to(device) for name, values in found.items()}
+
+
+def frame_of(tokenizer: Any, *, typed: bool) -> Frame:
+    """Return the special tokens of a transformers tokenizer.
+
+    Args:
+        typed: whether the network has embeddings for the second type of tokens.
+    """
+    backend = tokenizer.backend_tokenizer
+    backend.no_truncation()
+    backend.no_padding()
+    one = backend.encode("a")
+    inside = [i for i, special in enumerate(one.special_tokens_mask) if not special]
+    first, last = (inside[0], inside[-1] + 1) if inside else (len(one.ids), len(one.ids))
+    before, after = one.ids[:first], one.ids[last:]
+    two = backend.encode("a", "a")
+    n = last - first
+    between = two.ids[first + n : len(two.ids) - n - len(after)]
+    pad = tokenizer.pad_token_id
+    typed = typed and 1 in two.type_ids
+    return Frame(tuple(before), tuple(between), tuple(after), 0 if pad is None else int(pad), typed)
+
+
+def encode(
+    tokenizer: Any, frame: Frame, texts: Sequence[str], seconds: Sequence[str] | None = None, *, max_tokens: int
+) -> Inputs:
+    """Return texts (n,), or pairs of texts, as inputs of at most `max_tokens` tokens.
+
+    Of a pair the longer text is cut until both fit.
+    """
+    others: Iterable[list[int]] = ([] for _ in texts) if seconds is None else _ids(tokenizer, seconds)
+    room = max_tokens - frame.single - (len(frame.between) if seconds is not None else 0)
+    _check_room(room, max_tokens)
+
+    def rows() -> Iterator[tuple[list[int], list[int] | None, int, int]]:
+        for a, b in zip(_ids(tokenizer, texts), others, strict=True):
+            keep_a, keep_b = _share(len(a), len(b), room)
+            yield (
+                a[:keep_a],
+                (None if seconds is None else b[:keep_b]),
+                len(a) + len(b),
+                len(a) + len(b) - keep_a - keep_b,
+            )
+
+    return _lay_out(rows(), frame)
+
+
+def encode_context(
+    tokenizer: Any, frame: Frame, texts: Sequence[str], before: Sequence[str], after: Sequence[str], *, max_tokens: int
+) -> Inputs:
+    """Return `[target] <sep> [before] <sep> [after]` of each text as inputs (lecture L4855; Rieger et al. 2024, §4).
+
+    The target is cut last: what it leaves goes to both sides alike, of which the text nearest to the target is kept. Of networks
+    with types, the context has the second.
+    """
+    gaps = 2 * len(frame.between)
+    room = max_tokens - frame.single - gaps
+    _check_room(room, max_tokens)
+
+    def rows() -> Iterator[tuple[list[int], list[int] | None, int, int]]:
+        for own, left, right in zip(
+            _ids(tokenizer, texts), _ids(tokenizer, before), _ids(tokenizer, after), strict=True
+        ):
+            keep = min(len(own), room)
+            keep_l, keep_r = _share(len(left), len(right), room - keep)
+            context = [*left[len(left) - keep_l :], *frame.between, *right[:keep_r]]
+            n = len(own) + len(left) + len(right)
+            yield own[:keep], context, n, n - keep - keep_l - keep_r
+
+    return _lay_out(rows(), frame)
+
+
+def encode_words(tokenizer: Any, frame: Frame, texts: Sequence[Sequence[str]], *, max_tokens: int) -> Inputs:
+    """Return texts that are lists of words as inputs; `words` tells of each token which word it belongs to.
+
+    Words beyond the window have no token; so have words that the tokenizer makes nothing of.
+    """
+    backend = tokenizer.backend_tokenizer
+    room = max_tokens - frame.single
+    _check_room(room, max_tokens)
+    words: list[IntArray] = []
+
+    def rows() -> Iterator[tuple[list[int], list[int] | None, int, int]]:
+        for start in range(0, len(texts), _CHUNK):
+            chunk = [[encodable(word) for word in own] for own in texts[start : start + _CHUNK]]
+            for found in backend.encode_batch(chunk, is_pretokenized=True, add_special_tokens=False):
+                own = np.array([-1 if w is None else w for w in found.word_ids], np.int32)[:room]
+                edge = np.full(len(frame.before), -1, np.int32), np.full(len(frame.after), -1, np.int32)
+                words.append(np.concatenate([edge[0], own, edge[1]]).astype(np.int32))
+                yield found.ids[:room], None, len(found.ids), max(0, len(found.ids) - room)
+
+    inputs = _lay_out(rows(), frame)
+    return Inputs(
+        inputs.flat, inputs.types, inputs.starts, inputs.lengths, inputs.counts, inputs.cut, frame, tuple(words)
+    )
+
+
+def first_tokens(words: IntArray) -> LongArray:
+    """Return the places of tokens (T,) that are the first of their word."""
+    first = np.ones(len(words), bool)
+    first[1:] = words[1:] != words[:-1]
+    return np.flatnonzero(first & (words >= 0))
+
+
+def _check_room(room: int, max_tokens: int) -> None:
+    if room < 1:
+        raise UsageError(f"--max-tokens {max_tokens} has no room for a text beside the special tokens; take more")
+
+
+def _share(a: int, b: int, room: int) -> tuple[int, int]:
+    """Return how many tokens two texts keep: the longer one is cut first, then both alike."""
+    over = a + b - room
+    if over <= 0:
+        return a, b
+    if a - over >= b:
+        return a - over, b
+    if b - over >= a:
+        return a, b - over
+    return room - room // 2, room // 2
+
+
+def _ids(tokenizer: Any, texts: Sequence[str]) -> Iterator[list[int]]:
+    backend = tokenizer.backend_tokenizer
+    for start in range(0, len(texts), _CHUNK):
+        chunk = [encodable(text) for text in texts[start : start + _CHUNK]]
+        for found in backend.encode_batch_fast(chunk, add_special_tokens=False):
+            yield found.ids
+
+
+def _lay_out(rows: Iterable[tuple[list[int], list[int] | None, int, int]], frame: Frame) -> Inputs:
+    flat, types = array("i"), array("i")
+    lengths, counts, cuts = [], [], []
+    for first, second, count, cut in rows:
+        whole = [*frame.before, *first]
+        if second is not None:
+            whole += frame.between
+        n_first = len(whole)
+        whole += [*(second or []), *frame.after]
+        if not whole:  # a text without a token, of a tokenizer without special ones
+            whole, n_first = [frame.pad], 1
+        if second is None:
+            n_first = len(whole)
+        flat.extend(whole)
+        types.extend([0] * n_first + [1] * (len(whole) - n_first))
+        lengths.append(len(whole))
+        counts.append(count)
+        cuts.append(cut)
+    sizes = np.array(lengths, np.int64)
+    return Inputs(
+        np.frombuffer(flat, np.intc) if flat else np.zeros(0, np.int32),
+        (np.frombuffer(types, np.intc) if types else np.zeros(0, np.int32)) if frame.typed else None,
+        np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        sizes,
+        np.array(counts, np.int64),
+        np.array(cuts, np.int64),
+        frame,
+    )

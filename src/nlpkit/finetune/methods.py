@@ -1,0 +1,168 @@
+"""The methods of fine-tuning by name, and their spelling with options: `lora(r=8,alpha=16)`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any, Literal
+
+from nlpkit.errors import UsageError
+
+Family = Literal["full", "head", "peft", "adapter", "setfit"]
+Value = int | float | str | bool
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A method as such: its family, what it does in a line, and the rates of learning that suit it."""
+
+    family: Family
+    summary: str
+    rate: float
+    head_rate: float | None = None  # None: as `rate`
+
+
+KINDS: dict[str, Kind] = {
+    "full": Kind("full", "all parameters (Devlin et al. 2019)", 5e-5),
+    "head": Kind("head", "the body stays as it is, the head learns from its output", 2e-3),
+    "lora": Kind("peft", "low-rank updates of query and value (Hu et al. 2022)", 1e-3, 5e-4),
+    "dora": Kind("peft", "LoRA of directions, and magnitudes (Liu et al. 2024)", 1e-3, 5e-4),
+    "ia3": Kind("peft", "factors of keys, values and the inner layer (Liu et al. 2022)", 5e-3, 5e-4),
+    "prefix": Kind("peft", "vectors before the keys and values of every layer (Li & Liang 2021)", 1e-2, 5e-4),
+    "prompt": Kind("peft", "vectors before the text (Lester et al. 2021)", 3e-2, 5e-4),
+    "pfeiffer": Kind("adapter", "a bottleneck after the feed-forward layer (Pfeiffer et al. 2021)", 1e-3, 5e-4),
+    "houlsby": Kind("adapter", "bottlenecks after attention and feed-forward layer (Houlsby et al. 2019)", 1e-3, 5e-4),
+    "parallel": Kind("adapter", "a bottleneck beside the feed-forward layer (He et al. 2022)", 5e-4, 5e-4),
+    "compacter": Kind("adapter", "bottlenecks of Kronecker products (Mahabadi et al. 2021)", 3e-3, 5e-4),
+    "compacter++": Kind("adapter", "the same, after the feed-forward layer only", 3e-3, 5e-4),
+    "mam": Kind("adapter", "prefix and parallel bottleneck: mix-and-match (He et al. 2022)", 5e-4, 5e-4),
+    "unipelt": Kind("adapter", "prefix, LoRA and bottleneck behind gates (Mao et al. 2022)", 5e-4, 5e-4),
+    "setfit": Kind("setfit", "a sentence encoder by pairs, then a classifier (Tunstall et al. 2022)", 2e-5, 1e-2),
+}
+# Named, so that the place is seen; they come in a later release.
+LATER: dict[str, str] = {
+    "pet": "pattern-exploiting training (Schick & Schütze 2021)",
+    "ipet": "the same in generations",
+    "petapter": "PET's head on PEFT modules (Rieger et al. 2024)",
+    "tfew": "(IA)³ with three losses (Liu et al. 2022)",
+    "adasent": "adapted sentence encoders for SetFit (Huang et al. 2023)",
+    "dpo": "direct preference optimisation (Rafailov et al. 2023)",
+    "qlora": "LoRA on a body of 4 bits (Dettmers et al. 2023)",
+}
+ALIASES = {
+    "adapter": "pfeiffer",
+    "bottleneck": "pfeiffer",
+    "(ia)3": "ia3",
+    "prefix-tuning": "prefix",
+    "prompt-tuning": "prompt",
+}
+_SPELLING = re.compile(r"\s*(?P<name>[^\s(),=]+)\s*(?:\((?P<options>[^()]*)\))?\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A method with all its options in force."""
+
+    name: str
+    options: Mapping[str, Value]
+
+    @property
+    def kind(self) -> Kind:
+        """What the method is."""
+        return KINDS[self.name]
+
+    @property
+    def spelling(self) -> str:
+        """The method with the options that differ from its defaults, as `parse_method` reads it."""
+        usual = defaults(self.name)
+        own = [f"{key}={_spell(value)}" for key, value in self.options.items() if value != usual[key]]
+        return f"{self.name}({','.join(own)})" if own else self.name
+
+
+def defaults(name: str) -> Mapping[str, Value]:
+    """Return the options of a method with their defaults."""
+    family = KINDS[name].family
+    if family == "peft":
+        from nlpkit.finetune import peft_methods
+
+        return peft_methods.DEFAULTS[name]
+    if family == "adapter":
+        from nlpkit.finetune import insert
+
+        return insert.DEFAULTS[name]
+    if family == "setfit":
+        from nlpkit.finetune import setfit
+
+        return setfit.DEFAULTS[name]
+    return {}
+
+
+def parse_method(text: str) -> Method:
+    """Return the method that is spelled like `lora` or `lora(r=8,alpha=16)`.
+
+    Raises:
+        UsageError: no such method or option, or a value of another type.
+    """
+    found = _SPELLING.fullmatch(text)
+    if found is None:
+        raise UsageError(f"--method {text}: a name was needed, with options in brackets, such as lora(r=8,alpha=16)")
+    name = found["name"].lower()
+    name = ALIASES.get(name, name)
+    if name in LATER:
+        raise UsageError(f"--method {name}: {LATER[name]} comes in a later release; there are {', '.join(KINDS)}")
+    if name not in KINDS:
+        near = get_close_matches(name, [*KINDS, *LATER], n=1)
+        raise UsageError(
+            f"--method {name} is not known{f' (did you mean {near[0]}?)' if near else ''}; there are {', '.join(KINDS)}"
+        )
+    usual = dict(defaults(name))
+    for item in (found["options"] or "").split(","):
+        if not item.strip():
+            continue
+        key, equals, value = (part.strip() for part in item.partition("="))
+        if not equals or key not in usual:
+            known = ", ".join(f"{k}={_spell(v)}" for k, v in usual.items()) or "none"
+            raise UsageError(f"--method {text}: '{item.strip()}' is no option of {name} (its options: {known})")
+        usual[key] = _value(value, usual[key], f"--method {text}: {key}")
+    return Method(name, usual)
+
+
+def parse_methods(text: str) -> list[Method]:
+    """Return the methods of a list such as `full,lora(r=4),setfit`, or every one for `all`."""
+    if text.strip() == "all":
+        return [parse_method(name) for name in KINDS]
+    found = [parse_method(part) for part in re.split(r",(?![^()]*\))", text) if part.strip()]
+    if not found:
+        raise UsageError(f"--method '{text}': a name was needed; there are {', '.join(KINDS)}, and all")
+    spelled = [method.spelling for method in found]
+    twice = next((s for s in spelled if spelled.count(s) > 1), None)
+    if twice is not None:
+        raise UsageError(f"--method: {twice} is there twice")
+    return found
+
+
+def _spell(value: Value) -> str:
+    return str(value).lower() if isinstance(value, bool) else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _value(text: str, like: Any, what: str) -> Value:
+    """Return a value of the type of `like`."""
+    if isinstance(like, bool):
+        if text.lower() in ("true", "false"):
+            return text.lower() == "true"
+        raise UsageError(f"{what} is {text}, needed true or false")
+    if isinstance(like, str):
+        return text
+    try:
+        number = float(text)
+    except ValueError:
+        raise UsageError(f"{what} is {text}, a number was needed such as {like}") from None
+    if number != number or abs(number) == float("inf") or number < 0:
+        raise UsageError(f"{what} is {text}, a number of 0 or more was needed")
+    if isinstance(like, int):
+        if number != int(number):
+            raise UsageError(f"{what} is {text}, a whole number was needed")
+        return int(number)
+    return number

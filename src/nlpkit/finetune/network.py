@@ -1,0 +1,306 @@
+"""A transformer with a head for a task, and what a method lets train of it."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from nlpkit.embed.engines import quiet
+from nlpkit.errors import MissingError, UsageError, missing_extra
+from nlpkit.finetune.architectures import Architecture, describe
+from nlpkit.finetune.engine import Engine
+from nlpkit.finetune.inputs import Frame, Inputs, first_tokens, frame_of
+from nlpkit.finetune.methods import Method
+from nlpkit.finetune.tasks import Targets, Task
+from nlpkit.types import FloatArray, LongArray
+
+_PROBLEMS = {"single": "single_label_classification", "multi": "multi_label_classification", "regression": "regression"}
+_SPARSE_ROWS = 4096  # embeddings of at least so many tokens have sparse gradients
+
+
+@dataclass(slots=True)
+class Network:
+    """A transformers model for a task. model: as it is run; trained: the parameters that a method trains, by name."""
+
+    model: Any
+    tokenizer: Any
+    frame: Frame
+    task: Task
+    method: Method
+    max_tokens: int
+    heads: frozenset[str]  # names of the trained parameters that belong to the head
+    trained: dict[str, Tensor]
+    inserted: Any = None  # adapters of our own
+    n_parameters: int = 0
+
+    @property
+    def n_trained(self) -> int:
+        """Numbers that are trained."""
+        return sum(p.numel() for p in self.trained.values())
+
+    def mode(self, train: bool) -> None:
+        """Put the network into training, or out of it; of `head` the body stays out of it."""
+        self.model.train(train)
+        if train and self.method.name == "head":
+            self.model.eval()
+            for name, module in self.model.named_modules():
+                if any(p in self.heads for p in (f"{name}.weight", f"{name}.bias")):
+                    module.train()
+
+    def logits(self, inputs: Inputs, rows: LongArray) -> Tensor:
+        """Return the outputs (B, J) of some rows, or of their tokens (B, T, J)."""
+        batch = inputs.batch(rows, next(iter(self.trained.values())).device)
+        found: Tensor = self.model(**batch).logits
+        return found
+
+
+@dataclass(slots=True)
+class ClassifierObjective:
+    """What trains a network on labelled examples; see `engine.Separate` and `train.Objective`.
+
+    rows (n,): the examples among the inputs.
+    """
+
+    network: Network
+    inputs: Inputs
+    targets: Targets
+    rows: LongArray
+    joint: bool = False
+    by_length: bool = True
+    lengths: LongArray = field(init=False)
+    n: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.n = len(self.rows)
+        self.lengths = self.inputs.lengths[self.rows]
+
+    def parameters(self) -> dict[str, Tensor]:
+        """Return what is trained, by name."""
+        return self.network.trained
+
+    def head(self) -> set[str]:
+        """Return the names of the head's parameters."""
+        return set(self.network.heads)
+
+    def mode(self, train: bool) -> None:
+        """Put the network into training, or out of it."""
+        self.network.mode(train)
+
+    def begin(self, epoch: int, seed: int) -> None:
+        """Nothing changes from epoch to epoch."""
+
+    def weight(self, rows: LongArray) -> float:
+        """Return the sum of the weights of some examples."""
+        return self.targets.weight(self.rows[rows])
+
+    def loss(self, rows: LongArray) -> Tensor:
+        """Return the weighted sum of the losses of some examples."""
+        own = self.rows[rows]
+        return self.targets.loss(self.network.logits(self.inputs, own), own)
+
+
+def predict(network: Network, inputs: Inputs, rows: LongArray, engine: Engine) -> Any:
+    """Return the outputs of some rows in their order: (n, J) float64; of words one array (n_words, J) per row, NaN for cut words."""
+    network.mode(False)
+    lengths = inputs.lengths[rows]
+    J = network.task.n_outputs
+    if network.task.kind != "tokens":
+        out: FloatArray = np.zeros((len(rows), J))
+        for part, logits in engine.run(lambda own: network.logits(inputs, rows[own]).float().cpu().numpy(), lengths):
+            out[part] = logits
+        return out
+    assert inputs.words is not None
+    found: list[FloatArray] = [np.zeros((0, J))] * len(rows)
+    for part, logits in engine.run(lambda own: network.logits(inputs, rows[own]).float().cpu().numpy(), lengths):
+        for place, own in zip(part.tolist(), logits, strict=True):
+            words = inputs.words[int(rows[place])]
+            first = first_tokens(words)
+            values = np.full((int(words.max(initial=-1)) + 1, J), np.nan)
+            values[words[first]] = own[first]
+            found[place] = values
+    return found
+
+
+def load_network(
+    folder: Path, task: Task, method: Method, *, seed: int, device: torch.device, max_tokens: int | None = None
+) -> Network:
+    """Return a base model with a new head for a task, ready for a method to train it.
+
+    Args:
+        folder: a transformers folder, or one of sentence-transformers, whose transformer is taken.
+        seed: of the weights that are new.
+        max_tokens: special ones included; None: as the folder says, at most 512.
+
+    Raises:
+        MissingError: the folder is no model transformers can load; UsageError: the method does not fit the model.
+    """
+    place = transformer_folder(folder)
+    with seeded(seed):
+        model = _load(place, task)
+    model.to(device)
+    return dress(
+        model, load_tokenizer(place), task, method, seed=seed, max_tokens=_window(folder, place, model, max_tokens)
+    )
+
+
+def dress(model: Any, tokenizer: Any, task: Task, method: Method, *, seed: int, max_tokens: int) -> Network:
+    """Return the network of a loaded model: frozen and added to as the method says."""
+    architecture = describe(model)
+    inserted = None
+    n_parameters = sum(p.numel() for p in model.parameters())
+    heads = set(architecture.head)
+    device = next(model.parameters()).device
+    family = method.kind.family
+    if family == "head":
+        for name, parameter in model.named_parameters():
+            parameter.requires_grad_(name in heads)
+    elif family == "peft":
+        from nlpkit.finetune.peft_methods import apply_peft
+
+        model = apply_peft(model, method.name, method.options, seed=seed)
+    elif family == "adapter":
+        from nlpkit.finetune.insert import insert
+
+        generator = torch.Generator()
+        generator.manual_seed(seed)
+        inserted = insert(model, method.name, method.options, generator=generator)
+    elif family == "full":
+        _sparse_embeddings(model)
+    else:
+        raise UsageError(f"{method.name} trains a sentence encoder, no network with a head")
+    model.to(device)
+    if inserted is not None:
+        trained = dict(inserted.parameters())
+    else:
+        trained = {n: p for n, p in model.named_parameters() if p.requires_grad and not _unused(n, architecture)}
+    own_heads = frozenset(n for n in trained if any(_is_head(n, h) for h in heads))
+    typed = int(getattr(model.config, "type_vocab_size", 0) or 0) > 1
+    frame = frame_of(tokenizer, typed=typed)
+    return Network(model, tokenizer, frame, task, method, max_tokens, own_heads, trained, inserted, n_parameters)
+
+
+def _is_head(name: str, head: str) -> bool:
+    """Whether a trained parameter is one of the head's, under the names peft gives: ….classifier.modules_to_save.default.weight."""
+    plain = name.replace("modules_to_save.default.", "").replace("original_module.", "")
+    return plain == head or plain.endswith(f".{head}")
+
+
+def _unused(name: str, architecture: Architecture) -> bool:
+    return "original_module" in name
+
+
+def _sparse_embeddings(model: Any) -> None:
+    words = model.get_input_embeddings()
+    if isinstance(words, torch.nn.Embedding) and words.num_embeddings >= _SPARSE_ROWS:
+        words.sparse = True
+
+
+def transformer_folder(folder: Path) -> Path:
+    """Return where the transformer of a model folder lies: of sentence-transformers, its first module."""
+    modules = folder / "modules.json"
+    if not modules.is_file():
+        return folder
+    listed = json.loads(modules.read_text(encoding="utf-8"))
+    if not listed or not str(listed[0].get("type", "")).endswith("Transformer"):
+        raise MissingError(f"{folder}: its first module is no transformer, so there is nothing to fine-tune")
+    return folder / str(listed[0].get("path", ""))
+
+
+def _window(folder: Path, place: Path, model: Any, wanted: int | None) -> int:
+    """Return the tokens of a text the network sees. Raises UsageError when it cannot see as many."""
+    positions = int(getattr(model.config, "max_position_embeddings", 0) or 0) or 512
+    if model.config.model_type in ("roberta", "xlm-roberta", "camembert", "mpnet"):
+        positions -= 2  # places of padding come first
+    if wanted is not None:
+        if wanted > positions:
+            raise UsageError(f"--max-tokens {wanted}: this model takes up to {positions} tokens of a text")
+        return wanted
+    own = place / "sentence_bert_config.json"
+    usual = json.loads(own.read_text(encoding="utf-8")).get("max_seq_length") if own.is_file() else None
+    return min(int(usual or 512), positions)
+
+
+def load_tokenizer(place: Path) -> Any:
+    """Return the fast tokenizer of a model folder. Raises MissingError when there is none."""
+    from transformers import AutoTokenizer
+
+    with quiet():
+        try:
+            found = AutoTokenizer.from_pretrained(str(place), local_files_only=True, add_prefix_space=_prefixed(place))
+        except Exception as error:  # every tokenizer fails in its own way
+            raise MissingError(f"{place} has no tokenizer that can be read: {_first_line(error)}") from None
+    if not getattr(found, "is_fast", False):
+        raise MissingError(f"the tokenizer in {place} is not a fast one (tokenizer.json); convert it first")
+    return found
+
+
+def _prefixed(place: Path) -> bool | None:
+    """Whether words are to be read with a space before them: byte-level tokenizers, which RoBERTa and its kin have."""
+    file = place / "tokenizer.json"
+    if not file.is_file():
+        return None
+    kind = json.loads(file.read_text(encoding="utf-8")).get("pre_tokenizer") or {}
+    parts = [kind, *kind.get("pretokenizers", [])]
+    return True if any(part.get("type") == "ByteLevel" for part in parts) else None
+
+
+def _load(place: Path, task: Task) -> Any:
+    if any(importlib.util.find_spec(module) is None for module in ("torch", "transformers", "peft")):
+        raise missing_extra("finetune", "neural")
+    from transformers import AutoModelForSequenceClassification, AutoModelForTokenClassification
+
+    kind: Any = AutoModelForTokenClassification if task.kind == "tokens" else AutoModelForSequenceClassification
+    names = list(task.names) or ["value"]
+    with quiet():
+        try:
+            model, info = kind.from_pretrained(
+                str(place),
+                num_labels=len(names),
+                id2label=dict(enumerate(names)),
+                label2id={name: i for i, name in enumerate(names)},
+                **({} if task.kind == "tokens" else {"problem_type": _PROBLEMS[task.kind]}),
+                dtype=torch.float32,
+                local_files_only=True,
+                trust_remote_code=False,
+                use_safetensors=True,
+                ignore_mismatched_sizes=True,
+                output_loading_info=True,
+            )
+        except Exception as error:  # every model fails in its own way
+            raise MissingError(f"transformers cannot load the model in {place}: {_first_line(error)}") from None
+    head = set(describe(model).head)
+    made_up = sorted(name for name in _keys(info.get("missing_keys")) if name not in head)
+    if made_up:
+        raise MissingError(f"the weights in {place} do not fit its config.json: missing '{made_up[0]}'")
+    return model
+
+
+def _keys(found: Any) -> list[str]:
+    return [str(key) for key in found or ()]
+
+
+def _first_line(error: BaseException) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__
+
+
+@contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """Let what draws from torch's own generator draw from this seed, and leave the generator as it was."""
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(seed)
+        yield
+
+
+def state_of(network: Network) -> Mapping[str, Tensor]:
+    """Return the trained parameters, detached, by name."""
+    return {name: p.detach() for name, p in network.trained.items()}
