@@ -1,0 +1,169 @@
+"""Classifiers on embeddings: a logistic regression, or a linear layer that is trained by steps, alone or with its encoder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from nlpkit.classify.labels import Labels
+from nlpkit.classify.logistic import fit_label_logistic, fit_logistic
+from nlpkit.classify.model import LinearModel
+from nlpkit.errors import InputError
+from nlpkit.finetune.embedder import Embedder, EmbedderTexts, embed_all
+from nlpkit.finetune.engine import Engine
+from nlpkit.finetune.train import Plan, train
+from nlpkit.types import Float32Array, FloatArray, IntArray, LongArray
+
+_NEVER = -1e4  # log-odds of a class that no document has
+
+
+def linear_head(coef: Any, intercept: Any, *, multiple: bool) -> LinearModel:
+    """Return the linear model of coef (E, J) and intercept (J,)."""
+    coef, intercept = np.ascontiguousarray(coef, np.float64), np.ascontiguousarray(intercept, np.float64)
+    return LinearModel("logreg", coef, intercept, "sigmoid" if multiple else "softmax", multi_label=multiple)
+
+
+def fit_head(
+    embeddings: Float32Array, labels: Labels, rows: LongArray, *, C: float = 1.0, balanced: bool = False
+) -> LinearModel:
+    """Return the logistic regression on embeddings (n, E) of the documents `rows`: the optimum of scikit-learn's with this C.
+
+    For sets of labels one regression a label. A class that none of the documents has gets log-odds of -10,000, a label that all
+    have of 10,000.
+
+    Args:
+        balanced: documents weigh n / (J · documents of their class), as scikit-learn's class_weight="balanced".
+    """
+    X, sizes = np.asarray(embeddings, np.float64), labels.sizes(rows)
+    coef, intercept = np.zeros((X.shape[1], len(labels.names))), np.full(len(labels.names), _NEVER)
+    weights = _class_weights(labels, rows, balanced)
+    if labels.multiple:
+        Y = np.asarray(labels.of(rows), bool)
+        some = np.flatnonzero((sizes > 0) & (sizes < len(rows)))
+        intercept[sizes == len(rows)] = -_NEVER
+        if len(some):
+            s = np.where(Y[:, some], weights[some], 1.0) if balanced else None
+            found = fit_label_logistic(X, Y[:, some], C=C, weights=s)
+            coef[:, some], intercept[some] = found.coef, found.intercept
+        return linear_head(coef, intercept, multiple=True)
+    y = np.asarray(labels.of(rows), np.int32)
+    some = np.flatnonzero(sizes)
+    if len(some) < 2:
+        raise InputError("all training documents have the same label; a classifier needs documents of two classes")
+    found = fit_logistic(
+        X, np.searchsorted(some, y).astype(np.int32), len(some), C=C, weights=weights[y] if balanced else None
+    )
+    coef[:, some], intercept[some] = found.coef, found.intercept
+    return linear_head(coef, intercept, multiple=False)
+
+
+def fit_differentiable(
+    embedder: Embedder,
+    read: EmbedderTexts,
+    unit: LongArray,
+    labels: Labels,
+    rows: LongArray,
+    *,
+    plan: Plan,
+    own: Mapping[str, Any],
+    engine: Engine,
+    seed: int,
+) -> LinearModel:
+    """Return a linear layer trained by AdamW, started as in setfit: Glorot & Bengio 2010, eq. 16, biases of 0.01."""
+    J, whole, device = len(labels.names), bool(own["end_to_end"]), embedder.device
+    limit = (6 / (J + embedder.dim)) ** 0.5
+    start = np.random.default_rng([seed, 23]).uniform(-limit, limit, (J, embedder.dim))
+    weight = torch.from_numpy(start.astype(np.float32)).to(device).requires_grad_()
+    bias = torch.full((J,), 1e-2, device=device, requires_grad=True)
+    y = np.asarray(labels.of(rows))
+    targets = torch.from_numpy(y.astype(np.float32 if labels.multiple else np.int64))
+    weights = torch.from_numpy(_class_weights(labels, rows, bool(own["balanced"])).astype(np.float32))
+    source: Tensor | EmbedderTexts = read
+    if not whole:
+        source = torch.from_numpy(embed_all(embedder, read, engine)).to(device)
+    objective = HeadObjective(source, unit, targets, weight, bias, weights, embedder if whole else None)
+    schedule = replace(
+        plan,
+        epochs=int(own["head_epochs"]),
+        batch=int(own["head_batch"]),
+        rate=float(own["body_rate"]),
+        head_rate=float(own["head_rate"]),
+        max_steps=None,
+    )
+    train(objective, engine, schedule, seed=seed)
+    with torch.no_grad():
+        return linear_head(weight.T.cpu().numpy(), bias.cpu().numpy(), multiple=labels.multiple)
+
+
+class HeadObjective:
+    """A linear layer on embeddings: cross-entropy, or for sets of labels binary cross-entropy, alone or with its encoder."""
+
+    joint = False
+    by_length = False
+
+    def __init__(
+        self,
+        source: Tensor | EmbedderTexts,
+        unit: LongArray,
+        targets: Tensor,
+        weight: Tensor,
+        bias: Tensor,
+        class_weights: Tensor,
+        embedder: Embedder | None,
+    ) -> None:
+        """source: embeddings (U, E) that stay, or texts (U,) of the `embedder` that is trained as well. unit (n,): see above."""
+        self._source, self._unit, self._targets = source, unit, targets
+        self._weight, self._bias, self._class_weights, self._embedder = weight, bias, class_weights, embedder
+        self.n = len(unit)
+        self.lengths: IntArray | LongArray = (
+            np.ones(self.n, np.int32) if isinstance(source, Tensor) else np.asarray(source.lengths[unit], np.int32)
+        )
+
+    def parameters(self) -> dict[str, Tensor]:
+        """Return those of the head, and of the encoder where it is trained."""
+        own = {} if self._embedder is None else self._embedder.parameters()
+        return {**own, "head.weight": self._weight, "head.bias": self._bias}
+
+    def head(self) -> set[str]:
+        """Return the names of the head's."""
+        return {"head.weight", "head.bias"}
+
+    def mode(self, train: bool) -> None:
+        """Switch dropout of the encoder."""
+        if self._embedder is not None:
+            self._embedder.train(train)
+
+    def begin(self, epoch: int, seed: int) -> None:
+        """Nothing is drawn."""
+
+    def weight(self, rows: LongArray) -> float:
+        """Return the sum of the weights of some documents; of sets of labels, their number of labels."""
+        own = self._targets[torch.from_numpy(rows)]
+        return float(own.numel() if own.ndim == 2 else self._class_weights[own].sum())
+
+    def loss(self, rows: LongArray) -> Tensor:
+        """Return the sum of the losses of some documents."""
+        source, units, device = self._source, self._unit[rows], self._weight.device
+        vectors = source[torch.from_numpy(units).to(device)] if isinstance(source, Tensor) else source.encode(units)
+        scores = functional.linear(vectors, self._weight, self._bias).float()
+        targets = self._targets[torch.from_numpy(rows)].to(device)
+        weights = self._class_weights.to(device)
+        if targets.ndim == 1:
+            return functional.cross_entropy(scores, targets, weight=weights, reduction="sum")
+        return functional.binary_cross_entropy_with_logits(scores, targets, pos_weight=weights, reduction="sum")
+
+
+def _class_weights(labels: Labels, rows: LongArray, balanced: bool) -> FloatArray:
+    """Return the weight of a document of each class (J,), or of a label's documents against the others'."""
+    sizes = labels.sizes(rows).astype(np.float64)
+    if not balanced:
+        return np.ones(len(sizes))
+    if labels.multiple:
+        return (len(rows) - sizes) / np.maximum(sizes, 1)
+    return len(rows) / (np.count_nonzero(sizes) * np.maximum(sizes, 1))

@@ -1,0 +1,249 @@
+"""SetFit: a sentence encoder is trained on pairs of documents, then a classifier on its embeddings (Tunstall et al. 2022, §3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from nlpkit.classify.labels import Labels
+from nlpkit.classify.model import LinearModel, by_link
+from nlpkit.errors import InputError, SchemaError, UsageError
+from nlpkit.finetune.embedder import Embedder, EmbedderTexts, embed_all
+from nlpkit.finetune.engine import Engine
+from nlpkit.finetune.heads import fit_differentiable, fit_head, linear_head
+from nlpkit.finetune.pairs import Pairs, PairSampler
+from nlpkit.finetune.train import Outcome, Plan, Point, State, train
+from nlpkit.types import Float32Array, FloatArray, IntArray, LongArray
+
+# R: pairs of either kind for each document; max_pairs: of an epoch; C: of the logistic head, its inverse penalty; head_…: of the
+# differentiable one; end_to_end: the differentiable head is trained with the body, whose rate is then body_rate
+DEFAULTS: dict[str, dict[str, int | float | str | bool]] = {
+    "setfit": {
+        "R": 20,
+        "epochs": 1,
+        "max_pairs": 40_000,
+        "head": "logistic",
+        "C": 1.0,
+        "balanced": False,
+        "head_epochs": 16,
+        "head_batch": 2,
+        "head_rate": 1e-2,
+        "end_to_end": False,
+        "body_rate": 1e-5,
+    }
+}
+HEADS = ("logistic", "differentiable")
+
+
+@dataclass(frozen=True)
+class SetFitModel:
+    """The classifier on embeddings. names (J,): of the columns; linear: scores (D, J), softmax, or log-odds with several labels.
+
+    normalize: embeddings get length 1 before; head: which of `HEADS`; counts: pairs of an epoch, classes with a single document
+    (`alone`) and documents with pairs of one kind only (`one_sided`).
+    """
+
+    names: tuple[str, ...]
+    linear: LinearModel
+    normalize: bool = False
+    head: str = "logistic"
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def multiple(self) -> bool:
+        """Whether a document may have several labels."""
+        return self.linear.multi_label
+
+    def decision(self, embeddings: Float32Array, names: Sequence[str] | None = None) -> FloatArray:
+        """Return logits (D, J) of embeddings (D, E), columns in the order of `names`; None = of `self.names`.
+
+        Raises:
+            InputError: a name that is no class of the model.
+        """
+        X = np.asarray(embeddings, np.float64)
+        if self.normalize:
+            X = X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-12)
+        scores = self.linear.decision(X)
+        if names is None:
+            return scores
+        column = {name: j for j, name in enumerate(self.names)}
+        unknown = next((name for name in names if name not in column), None)
+        if unknown is not None:
+            raise InputError(f"'{unknown}' is no class of this model (its classes: {', '.join(self.names[:20])})")
+        return np.ascontiguousarray(scores[:, [column[name] for name in names]])
+
+    def probabilities(self, embeddings: Float32Array, names: Sequence[str] | None = None) -> FloatArray:
+        """Return probabilities (D, J) of all classes or, with `names`, the columns of these."""
+        whole = by_link(self.decision(embeddings), self.linear.link)
+        if names is None:
+            return whole
+        self.decision(embeddings[:0], names)
+        return np.ascontiguousarray(whole[:, [self.names.index(name) for name in names]])
+
+    def predict(self, embeddings: Float32Array) -> list[str] | list[tuple[str, ...]]:
+        """Return the class of each document, or its labels, by name: of the largest logit, or of those above 0."""
+        scores = self.decision(embeddings)
+        if self.multiple:
+            return [tuple(self.names[j] for j in np.flatnonzero(row > 0)) for row in scores]
+        return [self.names[j] for j in scores.argmax(axis=1).tolist()]
+
+    def config(self) -> dict[str, Any]:
+        """Return plain values that with `arrays` make the model again."""
+        return {
+            "names": list(self.names),
+            "normalize": self.normalize,
+            "multiple": self.multiple,
+            "head": self.head,
+            "counts": dict(self.counts),
+        }
+
+    def arrays(self) -> dict[str, Any]:
+        """Return coef (E, J) and intercept (J,) float64."""
+        return self.linear.arrays()
+
+    @classmethod
+    def restored(cls, config: Mapping[str, Any], arrays: Mapping[str, Any]) -> SetFitModel:
+        """Return the model that `config` and `arrays` came from.
+
+        Raises:
+            SchemaError: a value or an array is missing or does not fit.
+        """
+        try:
+            names, several = tuple(map(str, config["names"])), bool(config["multiple"])
+            linear = linear_head(arrays["coef"], arrays["intercept"], multiple=several)
+            own = cls(names, linear, bool(config["normalize"]), str(config["head"]), dict(config["counts"]))
+        except KeyError as missing:
+            raise SchemaError(f"a setfit model needs {missing}, which is not there; train it again") from None
+        if linear.coef.ndim != 2 or linear.coef.shape[1] != len(names) or linear.intercept.shape != (len(names),):
+            raise SchemaError(
+                f"a setfit model has {len(names)} classes, its coef has shape {linear.coef.shape}; train it again"
+            )
+        return own
+
+
+class SetFitObjective:
+    """Cosine similarity of pairs: the mean of (cos(u, v) - s)², s = 1 for documents of a class, 0 for those of different ones.
+
+    Tunstall et al. 2022, §3.1; Reimers & Gurevych 2019, §3. A text that is in several pairs of a batch is encoded once, so it has
+    one draw of dropout in all of them, where setfit 1.2.0 encodes it for each.
+    """
+
+    joint = True
+    by_length = False
+
+    def __init__(self, embedder: Embedder, texts: EmbedderTexts, unit: LongArray, sampler: PairSampler) -> None:
+        """texts: the different texts (U,); unit (n,): the text of each document of the sampler."""
+        self._embedder, self._texts, self._unit, self._sampler = embedder, texts, unit, sampler
+        self.n = sampler.n_pairs
+        self.lengths: IntArray | LongArray = np.ones(self.n, np.int32)
+        self.unit_lengths: IntArray | LongArray = texts.lengths
+        self._pairs: Pairs | None = None
+
+    def parameters(self) -> dict[str, Tensor]:
+        """Return the parameters of the encoder."""
+        return self._embedder.parameters()
+
+    def head(self) -> set[str]:
+        """Return nothing: there is no head yet."""
+        return set()
+
+    def mode(self, train: bool) -> None:
+        """Switch dropout."""
+        self._embedder.train(train)
+
+    def begin(self, epoch: int, seed: int) -> None:
+        """Draw the pairs of the epoch; the sampler has a seed of its own."""
+        self._pairs = self._sampler.draw(epoch)
+
+    def units(self, rows: LongArray) -> LongArray:
+        """Return the different texts of some pairs."""
+        first, second, _ = self._of(rows)
+        return np.unique(np.concatenate([first, second]))
+
+    def encode(self, units: LongArray) -> Tensor:
+        """Return the vectors of texts (u, E)."""
+        return self._texts.encode(units)
+
+    def joint_loss(self, vectors: Tensor, units: LongArray, rows: LongArray) -> Tensor:
+        """Return the loss of some pairs."""
+        first, second, similar = self._of(rows)
+        u, v = (vectors[torch.from_numpy(np.searchsorted(units, own)).to(vectors.device)] for own in (first, second))
+        wanted = torch.from_numpy(similar).to(vectors.device)
+        return functional.mse_loss(functional.cosine_similarity(u.float(), v.float()), wanted)
+
+    def _of(self, rows: LongArray) -> tuple[LongArray, LongArray, Float32Array]:
+        assert self._pairs is not None
+        own = self._pairs
+        return self._unit[own.first[rows]], self._unit[own.second[rows]], own.similar[rows]
+
+
+def train_setfit(
+    embedder: Embedder,
+    texts: Sequence[str],
+    labels: Labels,
+    rows: LongArray,
+    *,
+    plan: Plan,
+    options: Mapping[str, Any],
+    engine: Engine,
+    seed: int,
+    state: State | None = None,
+    save: Callable[[State], None] = lambda state: None,
+    told: Callable[[int, int, Point | None], None] = lambda step, steps, point: None,
+) -> tuple[SetFitModel, Outcome]:
+    """Train the encoder on pairs of the documents `rows`, in place, then a classifier on what it makes of them.
+
+    Args:
+        texts: (D,) of all documents. rows: (n,) those to learn from, each with a known label.
+        plan: batch (of pairs), rate, warm-up and so on; its epochs are those of the options.
+        options: of `DEFAULTS`; what is not there is as there.
+        state, save, told: as for `train`, of the pairs; the head is made in one go.
+
+    Raises:
+        UsageError: an option that cannot be. InputError: no two documents that differ in their labels.
+    """
+    own = {**DEFAULTS["setfit"], **options}
+    _check(own)
+    rows = np.asarray(rows, np.int64)
+    read, unit = _distinct(embedder, [texts[row] for row in rows.tolist()])
+    sampler = PairSampler(labels, rows, R=int(own["R"]), most=int(own["max_pairs"]) or None, seed=seed)
+    counts = {"pairs": sampler.n_pairs, "alone": sampler.n_alone, "one_sided": sampler.n_one_sided}
+    outcome = Outcome(0, 0, (), 0.0, False, plan.batch)
+    if own["epochs"]:
+        plan = replace(plan, epochs=int(own["epochs"]))
+        objective = SetFitObjective(embedder, read, unit, sampler)
+        outcome = train(objective, engine, plan, seed=seed, state=state, save=save, told=told)
+    embedder.train(False)
+    balanced = bool(own["balanced"])
+    if own["head"] == "logistic":
+        linear = fit_head(embed_all(embedder, read, engine)[unit], labels, rows, C=float(own["C"]), balanced=balanced)
+    else:
+        linear = fit_differentiable(embedder, read, unit, labels, rows, plan=plan, own=own, engine=engine, seed=seed)
+    return SetFitModel(labels.names, linear, head=str(own["head"]), counts=counts), outcome
+
+
+def _distinct(embedder: Embedder, texts: Sequence[str]) -> tuple[EmbedderTexts, LongArray]:
+    """Return the different texts (U,) tokenised, and which of them each text (n,) is."""
+    number: dict[str, int] = {}
+    unit = np.array([number.setdefault(text, len(number)) for text in texts], np.int64)
+    return embedder.read(list(number)), unit
+
+
+def _check(own: Mapping[str, Any]) -> None:
+    unknown = next((name for name in own if name not in DEFAULTS["setfit"]), None)
+    if unknown is not None:
+        raise UsageError(f"setfit has no option '{unknown}' (it has: {', '.join(DEFAULTS['setfit'])})")
+    if own["head"] not in HEADS:
+        raise UsageError(f"setfit(head={own['head']}): the head was to be one of {', '.join(HEADS)}")
+    for name, least in {"R": 1, "epochs": 0, "max_pairs": 0, "head_epochs": 1, "head_batch": 1}.items():
+        if own[name] < least:
+            raise UsageError(f"setfit({name}={own[name]}): {name} was to be at least {least}")
+    for name in ("C", "head_rate", "body_rate"):
+        if not own[name] > 0:
+            raise UsageError(f"setfit({name}={own[name]}): {name} was to be above 0")
