@@ -143,6 +143,7 @@ def _register() -> None:
         classify,
         ctfidf,
         evaluate,
+        finetune,
         info,
         kwic,
         lda_gibbs,
@@ -154,7 +155,7 @@ def _register() -> None:
     )
 
     for module in (
-        bertopic, lda_gibbs, preprocess, sbert_embed, tfidf, ctfidf, classify, evaluate, stats, kwic, similar_words, info,
+        bertopic, lda_gibbs, preprocess, sbert_embed, tfidf, ctfidf, classify, finetune, evaluate, stats, kwic, similar_words, info,
     ):  # fmt: skip
         module.register(app)
 

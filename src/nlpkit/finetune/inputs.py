@@ -169,6 +169,14 @@ def first_tokens(words: IntArray) -> LongArray:
     return np.flatnonzero(first & (words >= 0))
 
 
+def spread(words: IntArray, y: Sequence[int], ignored: int) -> LongArray:
+    """Return targets of tokens (T,) from those of words: a word's is that of its first token, the others are `ignored`."""
+    found = np.full(len(words), ignored, np.int64)
+    first = first_tokens(words)
+    found[first] = np.asarray(y, np.int64)[words[first]]
+    return found
+
+
 def _check_room(room: int, max_tokens: int) -> None:
     if room < 1:
         raise UsageError(f"--max-tokens {max_tokens} has no room for a text beside the special tokens; take more")

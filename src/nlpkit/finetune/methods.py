@@ -87,15 +87,15 @@ def defaults(name: str) -> Mapping[str, Value]:
     if family == "peft":
         from nlpkit.finetune import peft_methods
 
-        return peft_methods.DEFAULTS[name]
+        return dict(peft_methods.DEFAULTS[name])
     if family == "adapter":
         from nlpkit.finetune import insert
 
-        return insert.DEFAULTS[name]
+        return dict(insert.DEFAULTS[name])
     if family == "setfit":
         from nlpkit.finetune import setfit
 
-        return setfit.DEFAULTS[name]
+        return dict(setfit.DEFAULTS[name])
     return {}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import resource
+import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -47,7 +48,8 @@ REPRESENTATIVE_CHARS = 300
 class RunTables:
     """The tables of a run, by file stem (documents, topics, topic_terms, doc_topics, vocab), and of model/ below it.
 
-    reports: further JSON files by stem, such as metrics.
+    reports: further JSON files by stem, such as metrics. texts: further text files by name. model_folder: a folder whose content
+    goes into model/, such as the files of a transformer.
     """
 
     tables: Mapping[str, pa.Table]
@@ -55,6 +57,8 @@ class RunTables:
     model_config: Mapping[str, Any]
     dropped: Sequence[DroppedRow] = ()
     reports: Mapping[str, Any] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
+    model_folder: Path | None = None
 
 
 def write_run(path: Path, run: RunTables, block: dict[str, Any], manifest: dict[str, Any], *, force: bool) -> None:
@@ -76,12 +80,16 @@ def write_run(path: Path, run: RunTables, block: dict[str, Any], manifest: dict[
         if run.dropped:
             write_table(part / "dropped.parquet", dropped_table(run.dropped), {**block, "kind": "dropped"})
         model = part / "model"
-        model.mkdir()
+        if run.model_folder is not None:
+            shutil.copytree(run.model_folder, model)
+        model.mkdir(exist_ok=True)
         for name, table in run.model_tables.items():
             write_table(model / f"{name}.parquet", table, {**block, "kind": f"model/{name}"})
         _write_json(model / "config.json", run.model_config)
         for name, report in run.reports.items():
             _write_json(part / f"{name}.json", report)
+        for name, text in run.texts.items():
+            (part / name).write_text(text, encoding="utf-8")
         outputs = {str(f.relative_to(part)): sha256_of(f) for f in sorted(part.rglob("*")) if f.is_file()}
         head = {"schema_version": SCHEMA_VERSION, "nlpkit_version": __version__}
         _write_json(part / MANIFEST, {**head, **manifest, "outputs": outputs})

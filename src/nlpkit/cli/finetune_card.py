@@ -1,0 +1,106 @@
+"""The model card: what a model was trained on, how, how good it is, and how other programs load it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from nlpkit import __version__
+from nlpkit.cli.classify_scores import Scores
+from nlpkit.cli.evaluate_show import number
+from nlpkit.cli.finetune_corpus import TuneDocuments
+from nlpkit.io.score_files import markdown_table
+
+_LIBRARIES = {
+    "transformers": "transformers",
+    "merged": "transformers",
+    "peft": "peft",
+    "adapter": "nlpkit",
+    "setfit": "sentence-transformers",
+}
+_LOAD = {
+    "transformers": "from transformers import Auto{kind}, AutoTokenizer\nmodel = Auto{kind}.from_pretrained(\"{folder}\")\n"
+    "tokenizer = AutoTokenizer.from_pretrained(\"{folder}\")",
+    "peft": "from transformers import Auto{kind}\nfrom peft import PeftModel\n"
+    "base = Auto{kind}.from_pretrained(\"{base}\", num_labels={n})\nmodel = PeftModel.from_pretrained(base, \"{folder}\")",
+    "setfit": "from sentence_transformers import SentenceTransformer\nencoder = SentenceTransformer(\"{folder}\")  # head.safetensors: "
+    "the classifier on its embeddings",
+}  # fmt: skip
+_PACKAGES = ("torch", "transformers", "peft", "sentence-transformers", "tokenizers")
+
+
+def write_cards(model: Path, scores: Scores, parameters: Mapping[str, Any], documents: TuneDocuments) -> None:
+    """Write README.md into every folder of a model."""
+    for folder in sorted(p for p in model.iterdir() if p.is_dir()):
+        (folder / "README.md").write_text(card(folder.name, scores, parameters, documents), encoding="utf-8")
+
+
+def card(name: str, scores: Scores, parameters: Mapping[str, Any], documents: TuneDocuments) -> str:
+    """Return the model card of a folder in Markdown, with the head that hubs read."""
+    facts = parameters["training"]
+    kind = documents.kind
+    base = parameters["base"]
+    form = "transformers" if name == "merged" else name
+    head = {
+        "library_name": _LIBRARIES[name],
+        "base_model": base,
+        "pipeline_tag": "token-classification" if kind == "tokens" else "text-classification",
+        "tags": ["nlpkit", facts["method"]],
+    }
+    lines = ["---", *(f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in head.items()), "---", ""]
+    lines += [f"# {base}, fine-tuned: {facts['method']}", ""]
+    classes = [str(c) for c in parameters["classes"]]
+    what = {
+        "single": f"Gives a text one of {len(classes)} classes",
+        "multi": f"Gives a text any of {len(classes)} labels",
+        "regression": "Gives a text a number",
+        "tokens": f"Gives each word of a text one of {len(classes)} labels",
+    }[kind]
+    lines.append(
+        f"{what}{'' if kind == 'regression' else ': ' + ', '.join(classes[:30]) + (' …' if len(classes) > 30 else '')}."
+    )
+    lines += ["", "## Data", ""]
+    for info in documents.inputs:
+        lines.append(f"- `{Path(info.path).name}`: {info.rows:,} rows, sha256 `{info.sha256[:16]}…`")
+    tested = "cross-validation" if documents.n_folds else "test documents that training has not seen"
+    lines += [
+        f"- {facts['training_documents']:,} documents to learn from; scores are from {tested}",
+        "",
+        "## Scores",
+        "",
+    ]
+    rows = [[n, "–" if s.value is None else number(s.value), _value(scores, n)] for n, s in scores.model.scores.items()]
+    lines += [markdown_table(["metric", "score", scores.majority.name], rows, right=["score"]), "", "## Training", ""]
+    lines += [
+        f"- {facts['trained_parameters']:,} of {facts['parameters']:,} parameters trained",
+        f"- {facts['steps']:,} steps of {facts['batch_size']} documents, AdamW, rate {facts['lr']:g}, seed {facts['seed']}",
+        f"- {facts['seconds']:.1f} s on {parameters['device']} ({parameters['precision']})",
+        f"- nlpkit {__version__}, " + ", ".join(f"{p} {v}" for p in _PACKAGES if (v := _version(p))),
+        "",
+        "## Use",
+        "",
+    ]
+    place = "RUN/model/merged" if name == "merged" else "RUN"
+    lines += ["```sh", f"nlpkit finetune NEW.jsonl --model {place} -o predictions.parquet", "```"]
+    if form in _LOAD:
+        auto = "ModelForTokenClassification" if kind == "tokens" else "ModelForSequenceClassification"
+        code = _LOAD[form].format(
+            kind=auto, folder=f"RUN/model/{name}", base=base, n=max(1, len(classes) if kind != "regression" else 1)
+        )
+        lines += ["", "```python", code, "```"]
+    return "\n".join(lines) + "\n"
+
+
+def _value(scores: Scores, name: str) -> str:
+    own = scores.majority.scores.get(name)
+    return "" if own is None or own.value is None else number(own.value)
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""

@@ -1,0 +1,362 @@
+"""`nlpkit finetune TRAIN`: read, train, score what was not seen, write the run with its model, show."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nlpkit import __version__
+from nlpkit.cli import console
+from nlpkit.cli.classify_scores import unseen_labels
+from nlpkit.cli.classify_show import Page, show_errors, show_scores
+from nlpkit.cli.evaluate_gates import check_gates, read_bounds, tell, write_junit
+from nlpkit.cli.evaluate_result import Evaluation
+from nlpkit.cli.finetune_card import write_cards
+from nlpkit.cli.finetune_cells import FINAL, Bench, Cell, Done, guesses_of
+from nlpkit.cli.finetune_compare import compare, comparison_table, summary, write_comparison
+from nlpkit.cli.finetune_corpus import DEV, TEST, TuneDocuments, read_tuning_documents, with_shots
+from nlpkit.cli.finetune_flags import FEW, TrainFlags, TuneDataFlags, TuneModelFlags, TuneTellFlags
+from nlpkit.cli.finetune_scores import score_guesses
+from nlpkit.cli.finetune_show import curve_lines, show_comparison, show_curve, show_seeds
+from nlpkit.cli.finetune_tables import run_tables, twins_of
+from nlpkit.cli.pipeline import warn_dropped
+from nlpkit.cli.preprocess import dry_run
+from nlpkit.embed.hardware import choose_device, choose_precision
+from nlpkit.embed.models import find_model, weights_fingerprint
+from nlpkit.errors import InputError, UsageError
+from nlpkit.finetune.engine import Engine
+from nlpkit.finetune.fit import Learning
+from nlpkit.finetune.methods import Method, parse_method
+from nlpkit.io.artifacts import footer_block
+from nlpkit.io.atomic import check_target
+from nlpkit.io.finetune_checkpoints import Checkpoint
+from nlpkit.io.footers import steps_of
+from nlpkit.io.runs import RunTables, manifest_of, stopwatch, write_run
+from nlpkit.io.sources import missing_path
+from nlpkit.metrics.score import Uncertainty
+
+if TYPE_CHECKING:
+    from nlpkit.cli.evaluate_flags import GateFlags
+    from nlpkit.cli.options import OutputFlags, ReadFlags, RunFlags
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What was asked for, of all groups of options."""
+
+    inputs: list[str]
+    data: TuneDataFlags
+    model: TuneModelFlags
+    train: TrainFlags
+    say: TuneTellFlags
+    gate: GateFlags
+    out: OutputFlags
+    read: ReadFlags
+    run: RunFlags
+
+
+def fit(asked: Asked) -> None:
+    """Train, score and write a run. Raises what its steps raise, QualityGateError when a gate fails."""
+    data, model, run = asked.data, asked.model, asked.run
+    for flags in (data, model, asked.train):
+        flags.check()
+    how = Uncertainty(asked.say.level(), run.seed)
+    bounds = read_bounds(asked.gate, [])
+    methods, sizes = model.methods(), data.sizes()
+    target = asked.out.run_target(asked.inputs, "finetune")
+    check_target(target, force=asked.out.force, directory=True)
+    if asked.gate.markdown and run.json:
+        raise UsageError("--markdown and --json both write to stdout; metrics.json in the run has the scores")
+    compares = len(sizes) > 1 or (methods is not None and len(methods) > 1)
+    _check_extras(model, methods, compares=compares)
+    for path, option in ((data.test, "--test"), (data.dev, "--dev")):
+        if path is not None and not path.exists():
+            raise InputError(f"{option} {missing_path(path)}")
+    if run.dry_run:
+        dry_run(asked.inputs, asked.read, embeds=True)
+        return
+    seconds: dict[str, float] = {}
+    with stopwatch(seconds, "read"):
+        documents = read_tuning_documents(asked.inputs, data, asked.read, seed=run.seed)
+    files = find_model(model.base, offline=asked.train.offline)
+    methods = methods or [_auto(documents, sizes[0])]
+    _refuse_setfit(documents, methods, compares=compares)
+    seeds = [run.seed + i for i in range(asked.train.seeds)]
+    shown = with_shots(documents, sizes[0], seed=run.seed)
+    _say_documents(shown, data)
+    device = choose_device(asked.train.device)
+    precision = _precision(asked.train.precision, device)
+    learning = _learning(asked.train)
+    parameters = {
+        "task": documents.kind,
+        "base": files.name,
+        "base_sha256": weights_fingerprint(files.path),
+        "methods": [m.spelling for m in methods],
+        "shots": sizes,
+        "seeds": seeds,
+        "classes": list(documents.tag_names if documents.kind == "tokens" else documents.labels.names),
+        "learning": {n: getattr(learning, n) for n in Learning.__dataclass_fields__},
+        "precision": precision,
+        "device": device.type,
+        **_data_parameters(data),
+    }
+    identity = {**parameters, "inputs": [i.sha256 for i in documents.inputs], "merge": model.merge}
+    checkpoint = Checkpoint(target, identity, resume=asked.train.resume)
+    if asked.train.resume and not checkpoint.found:
+        console.note(f"there is no checkpoint {checkpoint.path}; starting anew")
+    columns = {
+        "pair": data.pair_col,
+        "context": data.context,
+        "context_by": data.context_by,
+        "words": data.words_col,
+        "task": documents.kind,
+    }
+    threads = run.n_threads()
+    with Engine(device, precision, threads=threads) as engine:
+        bench = Bench(files, learning, engine, checkpoint, columns, model.merge, model.export)
+        try:
+            with stopwatch(seconds, "train"):
+                if compares:
+                    found = compare(bench, documents, methods, sizes, seeds)
+                else:
+                    done, by_seed = _train(bench, documents, methods[0], sizes[0], seeds)
+        except KeyboardInterrupt:
+            if checkpoint.path.exists():
+                console.note(
+                    f"the training is saved in {checkpoint.path}; the same command with --resume goes on with it"
+                )
+            raise
+    manifest_more: dict[str, Any] = {
+        "seed": run.seed,
+        "threads": threads,
+        "inputs": documents.inputs,
+        "seconds": seconds,
+    }
+    block = footer_block(
+        "run", command="finetune", parameters=parameters, seed=run.seed, inputs=documents.inputs, steps=steps_of(documents.blocks)
+    )  # fmt: skip
+    if compares:
+        report = {"nlpkit_version": __version__, "seed": run.seed, "comparison": summary(found)}
+        manifest = manifest_of("finetune-comparison", parameters=parameters, results={}, **manifest_more)
+        write_comparison(target, found, documents, block, manifest, report, force=asked.out.force)
+        checkpoint.remove()
+        if run.json:
+            console.emit_json({"run": str(target), **report})
+        else:
+            show_comparison(Page(markdown=asked.gate.markdown), comparison_table(found), documents.kind)
+        console.note(f"wrote {target}/ in {sum(seconds.values()):.1f} s")
+        return
+    documents = with_shots(documents, sizes[0], seed=run.seed)
+    with stopwatch(seconds, "scores"):
+        twins = twins_of(documents, data.twins)
+        guesses = guesses_of(documents, done)
+        scores = score_guesses(documents, guesses, None if twins is None else np.asarray(twins.twin >= 0), how)
+        spread = _spread(bench, documents, by_seed, methods[0], sizes[0])
+    tables, notes = run_tables(documents, guesses, scores, twins, say=asked.say)
+    results = [scores.model, scores.majority, *([scores.apart] if scores.apart is not None else [])]
+    gates = check_gates(Evaluation([scores.model]), bounds, asked.gate, [])
+    report = {
+        "nlpkit_version": __version__,
+        "seed": run.seed,
+        **Evaluation(results).plain(),
+        "training": done[-1].facts,
+    }
+    if len(seeds) > 1:
+        report["seeds"] = spread
+    if gates:
+        report |= {"gates": [g.plain() for g in gates], "passed": all(g.passed for g in gates)}
+    parameters |= {"training": done[-1].facts}
+    manifest = manifest_of(
+        "finetune", parameters=parameters, results={n: s.value for n, s in scores.model.scores.items()}, **manifest_more
+    )  # fmt: skip
+    write_cards(checkpoint.model, scores, parameters, documents)
+    every = [one for own in by_seed.values() for one in own]
+    write_run(
+        target,
+        RunTables(
+            tables, {}, {"kind": "finetune", "format": _format(checkpoint.model)}, documents.dropped, {"metrics": report},
+            {"curve.jsonl": curve_lines(every)}, checkpoint.model,
+        ),
+        block, manifest, force=asked.out.force,
+    )  # fmt: skip
+    checkpoint.remove()
+    warn_dropped(documents, target / "dropped.parquet")
+    if asked.gate.junit is not None:
+        write_junit(asked.gate.junit, gates, suite="nlpkit finetune")
+    try:
+        if run.json:
+            console.emit_json({"run": str(target), **report})
+        else:
+            page = Page(markdown=asked.gate.markdown)
+            show_scores(page, scores, _title(documents, done))
+            if len(seeds) > 1:
+                show_seeds(page, spread)
+            if "errors" in tables and documents.kind in ("single", "multi"):
+                show_errors(page, tables["errors"])
+            show_curve(done[-1].curve)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        tell(gates)
+        raise
+    for note in [*scores.model.notes, *notes, *_training_notes(done[-1].facts)]:
+        console.note(note)
+    console.note(
+        f"wrote {target}/ in {sum(seconds.values()):.1f} s; next: nlpkit finetune NEW.jsonl --model {target} -o predictions.parquet"
+    )
+    tell(gates)
+
+
+def _train(
+    bench: Bench, documents: TuneDocuments, method: Method, shots: int | None, seeds: list[int]
+) -> tuple[list[Done], dict[int, list[Done]]]:
+    """Return the trainings of the first seed, the one whose model is kept last, and those of every seed."""
+    found: dict[int, list[Done]] = {}
+    for number, seed in enumerate(seeds):
+        own = with_shots(documents, shots, seed=seed)
+        if not documents.n_folds:
+            found[seed] = [bench.run(Cell(method, shots, seed), own, keep=number == 0)]
+            continue
+        found[seed] = [bench.run(Cell(method, shots, seed, fold), own, keep=False) for fold in range(documents.n_folds)]
+        if number == 0:
+            found[seed].append(bench.run(Cell(method, shots, seed, FINAL), own, keep=True))
+    return found[seeds[0]], found
+
+
+def _spread(
+    bench: Bench, documents: TuneDocuments, by_seed: dict[int, list[Done]], method: Method, shots: int | None
+) -> dict[str, Any]:
+    """Return the scores of each seed, their mean and standard deviation (n - 1)."""
+    rows = []
+    for seed, done in by_seed.items():
+        own = with_shots(documents, shots, seed=seed) if seed != min(by_seed) else documents
+        scores = score_guesses(own, guesses_of(own, done), None, Uncertainty(None, seed))
+        rows.append({"seed": seed, **{n: s.value for n, s in scores.model.scores.items() if s.value is not None}})
+    names = [n for n in rows[0] if n != "seed" and all(n in r for r in rows)]
+    values = {n: np.array([r[n] for r in rows]) for n in names}
+    return {
+        "runs": rows,
+        "mean": {n: float(v.mean()) for n, v in values.items()},
+        "sd": {n: float(v.std(ddof=1)) if len(v) > 1 else 0.0 for n, v in values.items()},
+    }
+
+
+def _auto(documents: TuneDocuments, shots: int | None) -> Method:
+    """Return setfit for few documents of classes, else full fine-tuning, and say so."""
+    plain = documents.second is None and documents.context is None
+    J = max(1, len(documents.labels.names))
+    train, _ = documents.rounds[0]
+    each = shots if shots is not None else len(train) / J
+    name = "setfit" if documents.kind in ("single", "multi") and plain and each < FEW else "full"
+    why = (
+        f"{each:.0f} training documents a class" if documents.kind in ("single", "multi") else f"task {documents.kind}"
+    )
+    console.note(f"--method auto: {name} ({why})")
+    return parse_method(name)
+
+
+def _check_extras(model: TuneModelFlags, methods: list[Method] | None, *, compares: bool) -> None:
+    if compares and (model.merge or model.export is not None):
+        raise UsageError(
+            "a comparison keeps no model; leave --merge and --export out, or take one --method and one --shots"
+        )
+    if model.merge and not (methods and methods[0].name in ("lora", "dora")):
+        raise UsageError("--merge adds the updates of lora or dora to the weights; it goes with --method lora or dora")
+    if model.export is not None:
+        if methods is not None and methods[0].name != "setfit":
+            raise UsageError(
+                "--export writes a folder for the setfit library; what other methods leave in model/ loads as it is"
+            )
+        check_target(model.export, force=False, directory=True)
+
+
+def _refuse_setfit(documents: TuneDocuments, methods: list[Method], *, compares: bool) -> None:
+    fits = documents.kind in ("single", "multi") and documents.second is None and documents.context is None
+    if fits or not any(m.name == "setfit" for m in methods):
+        return
+    message = "setfit learns classes from one text a document, not numbers, words, pairs or context"
+    if not compares:
+        raise UsageError(f"{message}; take another --method")
+    console.note(f"{message}: left out")
+    methods[:] = [m for m in methods if m.name != "setfit"]
+
+
+def _precision(name: str, device: Any) -> str:
+    """Return the precision of products; on a CPU `auto` trains in fp32."""
+    if name == "auto" and device.type == "cpu":
+        return "fp32"
+    return choose_precision(name, device)
+
+
+def _learning(flags: TrainFlags) -> Learning:
+    return Learning(
+        flags.epochs, flags.max_steps, flags.batch_size, flags.lr, flags.warmup, flags.weight_decay, flags.patience,
+        flags.class_weight == "balanced", flags.max_tokens,
+    )  # fmt: skip
+
+
+def _data_parameters(data: TuneDataFlags) -> dict[str, Any]:
+    found = {n: getattr(data, n) for n in TuneDataFlags.__dataclass_fields__ if n not in ("shots", "task")}
+    return {n: str(v) if isinstance(v, Path) else v for n, v in found.items()}
+
+
+def _format(folder: Path) -> str:
+    return next(p.name for p in sorted(folder.iterdir()) if p.is_dir() and p.name != "merged")
+
+
+def _title(documents: TuneDocuments, done: list[Done]) -> str:
+    facts = done[-1].facts
+    n = console.counted(facts["training_documents"], "training document")
+    where = f"cross-validation in {documents.n_folds} folds" if documents.n_folds else "on test documents"
+    return f"{facts['method']} ({facts['trained_parameters']:,} of {facts['parameters']:,} parameters, {n}), {where}"
+
+
+def _say_documents(documents: TuneDocuments, data: TuneDataFlags) -> None:
+    part, known = documents.part, documents.labels.known
+    if documents.n_folds:
+        said = f"{console.counted(int((part >= 0).sum()), 'document')} in {documents.n_folds} folds"
+    else:
+        train, test = documents.rounds[0]
+        dev = f", {len(documents.dev):,} dev" if (part == DEV).any() else ""
+        said = f"{console.counted(len(train), 'training document')}{dev}, {len(test):,} test"
+    console.note(said)
+    left = int(((part < 0) & ~known).sum())
+    if left:
+        console.note(f"{console.counted(left, 'document')} without a label: left out")
+    if documents.kind in ("single", "multi"):
+        unseen = unseen_labels(documents)
+        if unseen:
+            named = ", ".join(f"'{name}' ({n:,})" for name, n in list(unseen.items())[:5])
+            more = " …" if len(unseen) > 5 else ""
+            console.warn(f"labels of test documents that no training document has: {named}{more}; always wrong")
+        asked = data.sizes()[0]
+        if asked is not None:
+            sizes = documents.labels.sizes(documents.learn)
+            few = [f"'{n}' ({k})" for n, k in zip(documents.labels.names, sizes.tolist(), strict=True) if k < asked]
+            if few:
+                console.warn(
+                    f"classes with fewer than {asked} documents: {', '.join(few[:5])}{' …' if len(few) > 5 else ''}"
+                )
+    empty = documents.empty & (part == TEST)
+    if empty.any() and not documents.n_folds:
+        console.note(f"{console.counted(int(empty.sum()), 'test document')} without a word: predicted like any other")
+
+
+def _training_notes(facts: dict[str, Any]) -> list[str]:
+    notes = []
+    if facts["documents_cut"]:
+        notes.append(
+            f"{console.counted(facts['documents_cut'], 'document')} are longer than the window of the model: "
+            f"{facts['tokens_unseen']:.1%} of all tokens are not seen; see --max-tokens, or cut them with nlpkit preprocess --unit"
+        )
+    if facts["stopped_early"]:
+        notes.append(f"stopped early: the best score on dev documents was that of step {facts['best_step']:,}")
+    alone = facts.get("setfit", {}).get("alone", 0)
+    if alone:
+        notes.append(
+            f"{console.counted(alone, 'class', 'classes')} with one training document, whose similar pair is with itself"
+        )
+    return notes

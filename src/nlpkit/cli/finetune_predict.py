@@ -1,0 +1,215 @@
+"""`nlpkit finetune NEW --model run/`: predictions for new documents; of a run, or of a folder another program wrote."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from nlpkit.cli import console
+from nlpkit.cli.finetune_corpus import neighbours
+from nlpkit.cli.finetune_flags import TrainFlags, TuneDataFlags, TuneModelFlags
+from nlpkit.cli.finetune_scores import Guesses, put
+from nlpkit.cli.finetune_tables import guess_columns
+from nlpkit.cli.pipeline import no_documents, steps, warn_dropped
+from nlpkit.cli.preprocess import dry_run
+from nlpkit.embed.hardware import choose_device, choose_precision
+from nlpkit.errors import ColumnError, InputError, UsageError, missing_column
+from nlpkit.finetune.engine import Engine
+from nlpkit.finetune.fit import Reading
+from nlpkit.finetune.network import Network, predict
+from nlpkit.finetune.tasks import Task
+from nlpkit.io.artifacts import document_sink, footer_block, write_dropped
+from nlpkit.io.atomic import MANIFEST, check_target
+from nlpkit.io.corpora import open_documents
+from nlpkit.io.finetune_files import TunedConfig, foreign_task, load_foreign, load_tuned_network, read_config
+from nlpkit.io.runs import open_run
+
+if TYPE_CHECKING:
+    from nlpkit.cli.finetune_fit import Asked
+
+
+@dataclass(slots=True)
+class Predictor:
+    """A model that predicts. columns: what it reads beside the text; name: what the footer of the table says."""
+
+    task: Task
+    columns: dict[str, Any]
+    network: Network | None = None
+    embedder: Any = None
+    setfit: Any = None
+
+    def outputs(self, reading: Reading, engine: Engine) -> tuple[Any, int]:
+        """Return the outputs of all documents, and how many were longer than the window."""
+        if self.network is None:
+            from nlpkit.finetune.embedder import embed_all
+
+            read = self.embedder.read(reading.texts)
+            return self.setfit.decision(embed_all(self.embedder, read, engine)), int((read.cut > 0).sum())
+        inputs = reading.inputs(self.network)
+        found = predict(self.network, inputs, np.arange(len(reading.texts)), engine)
+        return found, int((inputs.cut > 0).sum())
+
+
+def predict_new(asked: Asked) -> None:
+    """Give documents the predictions of a model. Raises InputError, MissingError, ColumnError, UsageError."""
+    model, run, out = asked.model, asked.run, asked.out
+    assert model.model is not None
+    if replace(model, model=None, base=TuneModelFlags().base) != TuneModelFlags() or asked.data != TuneDataFlags():
+        raise UsageError("--model predicts; leave options on methods, labels and parts out")
+    plain = TrainFlags(device=asked.train.device, precision=asked.train.precision, offline=asked.train.offline)
+    if asked.train != plain:
+        raise UsageError("--model predicts as it was trained; leave options on training out")
+    if run.dry_run:
+        dry_run(asked.inputs, asked.read, embeds=True)
+        return
+    target = out.target("predictions.parquet")
+    if target != "-":
+        check_target(Path(target), force=out.force)
+    device = choose_device(asked.train.device)
+    precision = asked.train.precision
+    precision = "fp32" if precision == "auto" and device.type == "cpu" else choose_precision(precision, device)
+    base = None if model.base == TuneModelFlags().base else model.base
+    options = asked.read.read_options()
+    if asked.read.label_col != "label":
+        options = replace(options, label_col="label")  # new documents need no label
+    with open_documents(asked.inputs, options) as stream:
+        predictor = load_predictor(model.model, base=base, device=device, offline=asked.train.offline)
+        table = stream.read_all()
+        if not table.num_rows:
+            raise no_documents(stream, asked.inputs)
+        for name in ("prediction", "prediction_prob"):
+            if name in table.column_names:
+                console.warn(f"the column '{name}' of the input is replaced")
+        with Engine(device, precision, threads=run.n_threads()) as engine:
+            outputs, cut = predictor.outputs(reading_of(table, predictor.columns, ", ".join(asked.inputs)), engine)
+        columns = columns_of(predictor.task, outputs, probabilities=asked.say.probabilities)
+        for name, column in columns.items():
+            at = table.column_names.index(name) if name in table.column_names else -1
+            table = table.append_column(name, column) if at < 0 else table.set_column(at, name, column)
+        parameters = {"model": str(model.model), "task": predictor.task.kind, "classes": list(predictor.task.names)}
+        block = footer_block(
+            "documents", command="finetune", parameters=parameters, seed=run.seed, inputs=stream.inputs, steps=steps(stream)
+        )  # fmt: skip
+        with document_sink(target, table.schema, block, force=out.force) as sink:
+            for batch in table.to_batches(max_chunksize=4096):
+                sink.write(batch)
+        dropped = write_dropped(target, stream.dropped, block)
+    warn_dropped(stream, dropped)
+    console.note(f"predictions for {console.counted(table.num_rows, 'document')} by {model.model}")
+    if cut:
+        console.note(
+            f"{console.counted(cut, 'document')} are longer than the window of the model: their end is not seen"
+        )
+    told = {"output": target, "documents": table.num_rows, "documents_cut": cut, "predictions": _sizes(table)}
+    if run.json:
+        console.emit_json(told)
+    elif target != "-":
+        more = f"; next: nlpkit evaluate {target}" if "label" in table.column_names else ""
+        console.note(f"wrote {target}{more}")
+
+
+def load_predictor(folder: Path, *, base: str | None, device: Any, offline: bool) -> Predictor:
+    """Return the model of a run or of a folder: nlpkit's own, of transformers, peft or setfit.
+
+    Raises:
+        InputError: it is none of these; MissingError: the model it was trained on is not there.
+    """
+    if (folder / MANIFEST).is_file():
+        run = open_run(folder, ["finetune"])
+        folder = run.path / "model" / str(run.model_config("format")["format"])
+    if not folder.is_dir():
+        raise InputError(f"there is no model {folder}; train one: nlpkit finetune TRAIN.jsonl -o {folder}")
+    config = read_config(folder)
+    if config is not None and config.format == "setfit":
+        return _own_setfit(folder, config, device)
+    if config is not None:
+        network = load_tuned_network(folder, config, base=base, device=device, offline=offline)
+        return Predictor(config.task, dict(config.columns), network)
+    if (folder / "config_setfit.json").is_file():
+        return _foreign_setfit(folder, device)
+    form, task = foreign_task(folder)
+    network = load_foreign(folder, form, task, base=base, device=device, offline=offline)
+    return Predictor(task, {}, network)
+
+
+def _own_setfit(folder: Path, config: TunedConfig, device: Any) -> Predictor:
+    from safetensors.numpy import load_file
+
+    from nlpkit.finetune.embedder import load_embedder
+    from nlpkit.finetune.setfit import SetFitModel
+
+    embedder = load_embedder(folder, max_tokens=config.max_tokens, device=device)
+    try:
+        model = SetFitModel.restored(config.columns["setfit"], load_file(folder / "head.safetensors"))
+    except (OSError, KeyError) as error:
+        raise InputError(f"{folder} is damaged ({error}); train the model again") from None
+    return Predictor(config.task, {}, None, embedder, model)
+
+
+def _foreign_setfit(folder: Path, device: Any) -> Predictor:
+    from nlpkit.finetune.embedder import load_embedder
+    from nlpkit.io.setfit_files import read_setfit_folder
+
+    model = read_setfit_folder(folder)
+    embedder = load_embedder(folder, max_tokens=None, device=device)
+    return Predictor(Task("multi" if model.multiple else "single", model.names), {}, None, embedder, model)
+
+
+def reading_of(table: pa.Table, columns: dict[str, Any], name: str) -> Reading:
+    """Return what the model reads of a table. Raises ColumnError when a column it was trained with is not there."""
+    texts = [t or "" for t in table.column("text").to_pylist()]
+    second = words = context = None
+    for key, option in (("pair", "--pair-col"), ("context_by", "--context-by")):
+        column = columns.get(key)
+        if column is not None and column not in table.column_names:
+            raise missing_column(name, column, table.column_names, option)
+    if columns.get("pair") is not None:
+        second = ["" if v is None else str(v) for v in table.column(columns["pair"]).to_pylist()]
+    elif columns.get("context"):
+        by = columns.get("context_by")
+        groups = [None] * len(texts) if by is None else table.column(by).to_pylist()
+        context = neighbours(texts, groups, int(columns["context"]))
+    if columns.get("task") == "tokens":
+        own = columns.get("words", "words")
+        words = [text.split() for text in texts]
+        if own in table.column_names:
+            given = table.column(own).to_pylist()
+            if any(v is not None and not isinstance(v, list) for v in given):
+                raise ColumnError(f"column '{own}' has to hold lists of words")
+            words = [[str(w) for w in v or ()] for v in given]
+    return Reading(texts, second, context, words)
+
+
+def columns_of(task: Task, outputs: Any, *, probabilities: bool) -> dict[str, pa.Array]:
+    """Return the columns of predictions of outputs (n, J), or of words one array per document."""
+    n = len(outputs)
+    rows = np.arange(n)
+    if task.kind == "regression":
+        guesses = Guesses(values=np.full(n, np.nan))
+    elif task.kind == "tokens":
+        guesses = Guesses(tags=[None] * n, tag_probs=[None] * n)
+    else:
+        from nlpkit.classify.classifier import Predicted
+
+        J = len(task.names)
+        multiple = task.kind == "multi"
+        sets = np.zeros((n, J), bool) if multiple else None
+        codes = None if multiple else np.full(n, -1, np.int32)
+        guesses = Guesses(Predicted(np.full((n, J), np.nan), np.full((n, J), np.nan), codes, sets))
+    put(guesses, task, rows, outputs)
+    return guess_columns(task, guesses, rows, probabilities=probabilities)
+
+
+def _sizes(table: pa.Table) -> dict[str, int]:
+    found: dict[str, int] = {}
+    if pa.types.is_floating(table.schema.field("prediction").type):
+        return found
+    for value in table.column("prediction").to_pylist():
+        for label in value if isinstance(value, list) else [value]:
+            if label is not None:
+                found[label] = found.get(label, 0) + 1
+    return dict(sorted(found.items(), key=lambda item: -item[1]))

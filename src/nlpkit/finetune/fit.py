@@ -1,0 +1,216 @@
+"""One training from base model to outputs: a network with a head, or SetFit; what it took and how large it is."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nlpkit.classify.labels import Labels
+from nlpkit.errors import UsageError
+from nlpkit.finetune.engine import Engine
+from nlpkit.finetune.inputs import Inputs, encode, encode_context, encode_words, spread
+from nlpkit.finetune.methods import Method
+from nlpkit.finetune.network import ClassifierObjective, Network, load_network, predict
+from nlpkit.finetune.setfit import SetFitModel, train_setfit
+from nlpkit.finetune.tasks import IGNORED, Targets, Task, balanced
+from nlpkit.finetune.train import Outcome, Plan, Point, State, train
+from nlpkit.types import LongArray
+
+LEAST_STEPS, MOST_EPOCHS, EPOCHS = 200, 50, 3
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What is read of D documents: texts, and beside them the second of pairs, the texts before and after, or lists of words."""
+
+    texts: Sequence[str]
+    second: Sequence[str] | None = None
+    context: tuple[Sequence[str], Sequence[str]] | None = None
+    words: Sequence[Sequence[str]] | None = None
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is one text a document, and nothing else."""
+        return self.second is None and self.context is None and self.words is None
+
+    def inputs(self, network: Network) -> Inputs:
+        """Return the token ids of all documents."""
+        tokenizer, frame, most = network.tokenizer, network.frame, network.max_tokens
+        if self.words is not None:
+            return encode_words(tokenizer, frame, self.words, max_tokens=most)
+        if self.context is not None:
+            return encode_context(tokenizer, frame, self.texts, *self.context, max_tokens=most)
+        return encode(tokenizer, frame, self.texts, self.second, max_tokens=most)
+
+
+@dataclass(frozen=True, slots=True)
+class Learning:
+    """How a training goes: what is None comes from the method. class_balance: classes weigh alike."""
+
+    epochs: int | None = None
+    max_steps: int | None = None
+    batch: int = 16
+    rate: float | None = None
+    warmup: float = 0.1
+    weight_decay: float = 0.01
+    patience: int = 3
+    class_balance: bool = False
+    max_tokens: int | None = None
+
+    def plan(self, method: Method, n: int) -> Plan:
+        """Return the plan for n training documents: 3 epochs, more (at most 50) where these are fewer than 200 steps.
+
+        Fine-tuning on few documents needs more steps than usual (Mosbach et al. 2021, §6; Zhang et al. 2021).
+        """
+        steps = max(1, math.ceil(n / self.batch))
+        epochs = self.epochs or min(MOST_EPOCHS, max(EPOCHS, math.ceil(LEAST_STEPS / steps)))
+        kind = method.kind
+        head_rate = kind.head_rate if self.rate is None else None
+        return Plan(
+            epochs=epochs, batch=self.batch, rate=self.rate or kind.rate, head_rate=head_rate, warmup=self.warmup,
+            weight_decay=self.weight_decay, patience=self.patience, max_steps=self.max_steps,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """What is told and kept while training goes on."""
+
+    state: State | None = None
+    save: Callable[[State], None] = lambda state: None
+    told: Callable[[int, int, Point | None], None] = lambda step, steps, point: None
+
+
+@dataclass(slots=True)
+class Trained:
+    """A training that is done. outputs: of the rows that were to be predicted, as `network.predict` gives them; logits of SetFit.
+
+    cut: documents of all that were longer than the window, and the share of their tokens that was not seen.
+    """
+
+    outputs: Any
+    outcome: Outcome
+    plan: Plan
+    seconds: float
+    predict_seconds: float
+    n_trained: int
+    n_parameters: int
+    cut: tuple[int, float]
+    network: Network | None = None
+    embedder: Any = None
+    model: SetFitModel | None = None
+
+
+def fit_network(
+    folder: Path,
+    method: Method,
+    task: Task,
+    reading: Reading,
+    y: Any,
+    *,
+    train_rows: LongArray,
+    dev_rows: LongArray,
+    predict_rows: LongArray,
+    learning: Learning,
+    engine: Engine,
+    seed: int,
+    score: Callable[[LongArray, Any], float] | None = None,
+    watch: Watch | None = None,
+) -> Trained:
+    """Return a network trained on some documents, and its outputs for others.
+
+    Args:
+        folder: of the base model. y: targets of all documents, as `tasks.Targets` has them; those of other rows are not looked at.
+        score: (dev rows, outputs) → the score that early stopping looks at, higher is better.
+
+    Raises:
+        MissingError, UsageError, OutOfMemoryError: see `load_network` and `train`.
+    """
+    watch = watch or Watch()
+    network = load_network(folder, task, method, seed=seed, device=engine.device, max_tokens=learning.max_tokens)
+    inputs = reading.inputs(network)
+    if inputs.words is not None:
+        y = [
+            spread(words, own, IGNORED) if len(own) else words * 0 + IGNORED
+            for words, own in zip(inputs.words, y, strict=True)
+        ]
+    weights = None
+    if learning.class_balance and task.kind != "regression":
+        weights = balanced(_sizes(task, y, train_rows), len(train_rows), positive=task.kind == "multi")
+    objective = ClassifierObjective(network, inputs, Targets(task, y, weights), train_rows)
+    plan = learning.plan(method, len(train_rows))
+
+    def dev_score() -> Mapping[str, float]:
+        assert score is not None
+        outputs = predict(network, inputs, dev_rows, engine)
+        return {"score": score(dev_rows, outputs)}
+
+    start = time.perf_counter()
+    outcome = train(
+        objective, engine, plan, seed=seed, score=dev_score if len(dev_rows) and score is not None else None, better="score",
+        state=watch.state, save=watch.save, told=watch.told,
+    )  # fmt: skip
+    seconds = time.perf_counter() - start
+    outputs = predict(network, inputs, predict_rows, engine)
+    spent = time.perf_counter() - start - seconds
+    cut = int((inputs.cut > 0).sum()), float(inputs.cut.sum() / max(1, inputs.counts.sum()))
+    return Trained(
+        outputs, outcome, plan, seconds, spent, network.n_trained, network.n_parameters, cut, network=network
+    )
+
+
+def fit_setfit(
+    folder: Path,
+    method: Method,
+    labels: Labels,
+    reading: Reading,
+    *,
+    train_rows: LongArray,
+    predict_rows: LongArray,
+    learning: Learning,
+    engine: Engine,
+    seed: int,
+    watch: Watch | None = None,
+) -> Trained:
+    """Return a sentence encoder with a classifier trained on some documents, and logits for others. Raises as `train_setfit`."""
+    from nlpkit.finetune.embedder import embed_all, load_embedder
+
+    if not reading.plain:
+        raise UsageError("setfit reads one text a document; for pairs, context and words take another --method")
+    watch = watch or Watch()
+    embedder = load_embedder(folder, max_tokens=learning.max_tokens, device=engine.device)
+    plan = replace(learning.plan(method, len(train_rows)), max_steps=learning.max_steps)
+    options: dict[str, Any] = dict(method.options)
+    if learning.class_balance:
+        options["balanced"] = True
+    if learning.epochs is not None:
+        options["epochs"] = learning.epochs
+    start = time.perf_counter()
+    model, outcome = train_setfit(
+        embedder, reading.texts, labels, train_rows, plan=plan, options=options, engine=engine, seed=seed,
+        state=watch.state, save=watch.save, told=watch.told,
+    )  # fmt: skip
+    seconds = time.perf_counter() - start
+    read = embedder.read([reading.texts[d] for d in predict_rows.tolist()])
+    outputs = model.decision(embed_all(embedder, read, engine))
+    spent = time.perf_counter() - start - seconds
+    n_trained = sum(p.numel() for p in embedder.parameters().values()) + sum(a.size for a in model.arrays().values())
+    n_all = sum(p.numel() for p in embedder.model.parameters())
+    cut = int((read.cut > 0).sum()), float(read.cut.sum() / max(1, int(read.lengths.sum()) + int(read.cut.sum())))
+    return Trained(outputs, outcome, plan, seconds, spent, n_trained, n_all, cut, embedder=embedder, model=model)
+
+
+def _sizes(task: Task, y: Any, rows: LongArray) -> LongArray:
+    J = len(task.names)
+    if task.kind == "multi":
+        return np.asarray(y[rows].sum(axis=0), np.int64)
+    if task.kind == "tokens":
+        own = np.concatenate([y[row] for row in rows.tolist()])
+        return np.bincount(own[own >= 0], minlength=J).astype(np.int64)
+    return np.bincount(y[rows], minlength=J).astype(np.int64)

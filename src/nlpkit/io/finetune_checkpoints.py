@@ -1,0 +1,137 @@
+"""What fine-tuning leaves beside its run until it is whole: finished trainings, and the one under way, to go on from."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nlpkit.errors import InputError
+from nlpkit.finetune.train import Point, State
+from nlpkit.plain import to_json
+
+IDENTITY, STATE, FACTS = "identity.json", "state.safetensors", "state.json"
+_PARTS = ("values", "moments", "best")
+
+
+class Checkpoint:
+    """A folder `<run>.checkpoint` beside a run. It is removed when the run is written.
+
+    model: where the model of the run lies meanwhile.
+    """
+
+    def __init__(self, target: Path, identity: Mapping[str, Any], *, resume: bool) -> None:
+        """Open the folder; without `resume` what lies there is removed.
+
+        Raises:
+            InputError: it is of other documents or options, or damaged.
+        """
+        self.path = target.with_name(f"{target.name}.checkpoint")
+        self.model = self.path / "model"
+        mine = json.loads(to_json(dict(identity)))
+        if self.path.exists() and not resume:
+            self._clear()
+        self.found = self.path.exists()
+        if self.found:
+            theirs = _read(self.path / IDENTITY)
+            changed = [key for key in mine if theirs.get(key) != mine[key]]
+            if changed:
+                raise InputError(
+                    f"checkpoint {self.path} is of another training: {changed[0].replace('_', ' ')} was "
+                    f"{theirs.get(changed[0])}, now {mine[changed[0]]}; give the same input and options, or leave --resume out"
+                )
+        self._identity = mine
+
+    def finished(self, key: str) -> tuple[dict[str, Any], dict[str, np.ndarray]] | None:
+        """Return facts and arrays of a training that is done, None when it is not."""
+        facts = self.path / f"{key}.json"
+        if not self.found or not facts.exists():
+            return None
+        try:
+            with np.load(self.path / f"{key}.npz", allow_pickle=False) as arrays:
+                return _read(facts), {name: arrays[name] for name in arrays.files}
+        except (OSError, ValueError) as error:
+            raise InputError(f"checkpoint {self.path} is damaged ({error}); leave --resume out") from None
+
+    def finish(self, key: str, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
+        """Keep what a training came to; the state of one under way is removed."""
+        self._make()
+        np.savez(self.path / f"{key}.npz", **arrays)  # type: ignore[arg-type]
+        _write(self.path / f"{key}.json", facts)
+        for name in (STATE, FACTS):
+            (self.path / name).unlink(missing_ok=True)
+
+    def save(self, key: str, state: State) -> None:
+        """Keep the state of a training under way; the one before stays until this one is whole."""
+        from safetensors.torch import save_file
+
+        self._make()
+        tensors = {
+            f"{part}/{name}": tensor.detach().clone().contiguous().cpu()
+            for part in _PARTS
+            for name, tensor in getattr(state, part).items()
+        }
+        new = self.path / f"{STATE}.part"
+        save_file(tensors, new)
+        facts = {k: v for k, v in asdict_plain(state).items() if k not in _PARTS}
+        new.replace(self.path / STATE)
+        _write(self.path / FACTS, {"key": key, **facts})
+
+    def state(self, key: str) -> State | None:
+        """Return the state of a training under way, None when there is none."""
+        if not self.found or not (self.path / FACTS).exists():
+            return None
+        from safetensors.torch import load_file
+
+        facts = _read(self.path / FACTS)
+        if facts.pop("key", None) != key:
+            return None
+        try:
+            tensors = load_file(self.path / STATE)
+            curve = [Point(**point) for point in facts.pop("curve")]
+            parts = {p: {n[len(p) + 1 :]: t for n, t in tensors.items() if n.startswith(f"{p}/")} for p in _PARTS}
+            return State(**facts, curve=curve, **parts)  # type: ignore[arg-type]
+        except Exception as error:  # safetensors has an error of its own
+            raise InputError(f"checkpoint {self.path} is damaged ({error}); leave --resume out") from None
+
+    def remove(self) -> None:
+        """Remove the folder: the run is written."""
+        if self.path.exists():
+            shutil.rmtree(self.path, ignore_errors=True)
+
+    def _make(self) -> None:
+        if not self.path.exists():
+            self.path.mkdir(parents=True)
+        if not (self.path / IDENTITY).exists():
+            _write(self.path / IDENTITY, self._identity)
+
+    def _clear(self) -> None:
+        if not (self.path / IDENTITY).exists() and any(self.path.iterdir()):
+            raise InputError(f"{self.path} is no checkpoint of nlpkit, and in its place; move it away")
+        shutil.rmtree(self.path)
+
+
+def asdict_plain(state: State) -> dict[str, Any]:
+    """Return the fields of a state without copying its tensors."""
+    found = {name: getattr(state, name) for name in State.__dataclass_fields__}
+    found["curve"] = [asdict(point) for point in state.curve]
+    return found
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"checkpoint {path.parent} is damaged ({error}); leave --resume out") from None
+    return found if isinstance(found, dict) else {}
+
+
+def _write(path: Path, value: Mapping[str, Any]) -> None:
+    part = path.with_name(f"{path.name}.part")
+    part.write_text(to_json(dict(value), indent=2) + "\n", encoding="utf-8")
+    part.replace(path)

@@ -1,0 +1,251 @@
+"""Fine-tuned models as folders: in the formats of transformers, peft and sentence-transformers, adapters of our own beside them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from nlpkit.embed.engines import quiet
+from nlpkit.embed.models import ModelFiles, find_model, weights_fingerprint
+from nlpkit.errors import InputError, MissingError, UsageError
+from nlpkit.finetune.methods import parse_method
+from nlpkit.finetune.network import Network, load_network, state_of
+from nlpkit.finetune.tasks import Task
+from nlpkit.plain import to_json
+
+NLPKIT = "nlpkit.json"
+ADAPTER = "adapter.safetensors"
+FORMATS = {"full": "transformers", "head": "adapter", "peft": "peft", "adapter": "adapter", "setfit": "setfit"}
+
+
+@dataclass(frozen=True, slots=True)
+class TunedConfig:
+    """What a model folder of nlpkit says of itself, in nlpkit.json.
+
+    base, base_sha256: the model it was trained from, and its weights. columns: what it reads beside the text.
+    """
+
+    format: str
+    task: Task
+    method: str
+    base: str
+    base_sha256: str
+    max_tokens: int
+    columns: Mapping[str, Any]
+    nlpkit_version: str
+
+    def plain(self) -> dict[str, Any]:
+        """Return it as values that go into JSON."""
+        return {"kind": "finetune", **asdict(self)}
+
+
+def save_network(network: Network, folder: Path, config: TunedConfig) -> None:
+    """Write a network as a folder other programs load: transformers, peft, or of our own adapters safetensors and JSON."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with quiet():
+        if config.format == "transformers":
+            network.model.save_pretrained(str(folder), safe_serialization=True)
+            network.tokenizer.save_pretrained(str(folder))
+        elif config.format == "peft":
+            for own in network.model.peft_config.values():
+                own.base_model_name_or_path = config.base
+            network.model.save_pretrained(str(folder), safe_serialization=True)
+        else:
+            from safetensors.torch import save_file
+
+            state = network.inserted.state() if network.inserted is not None else state_of(network)
+            save_file({name: t.detach().clone().contiguous().cpu() for name, t in state.items()}, folder / ADAPTER)
+    write_config(folder, config)
+
+
+def save_merged(network: Network, folder: Path, config: TunedConfig) -> None:
+    """Write a transformers folder of a LoRA or DoRA model with its updates added to the weights; the network is used up."""
+    from nlpkit.finetune.peft_methods import merge
+
+    with quiet():
+        merged = merge(network.model)
+        merged.save_pretrained(str(folder), safe_serialization=True)
+        network.tokenizer.save_pretrained(str(folder))
+    write_config(folder, TunedConfig(**{**_fields(config), "format": "transformers", "method": "full"}))
+
+
+def _fields(config: TunedConfig) -> dict[str, Any]:
+    return {name: getattr(config, name) for name in TunedConfig.__dataclass_fields__}
+
+
+def write_config(folder: Path, config: TunedConfig) -> None:
+    """Write nlpkit.json into a model folder."""
+    (folder / NLPKIT).write_text(to_json(config.plain(), indent=2) + "\n", encoding="utf-8")
+
+
+def model_bytes(folder: Path) -> int:
+    """Return the size of the weights of a model folder in bytes."""
+    return sum(f.stat().st_size for f in folder.rglob("*.safetensors"))
+
+
+def read_config(folder: Path) -> TunedConfig | None:
+    """Return what nlpkit.json says, None when there is none. Raises InputError when it is damaged."""
+    file = folder / NLPKIT
+    if not file.is_file():
+        return None
+    try:
+        own = json.loads(file.read_text(encoding="utf-8"))
+        task = Task(own["task"]["kind"], tuple(own["task"]["names"]), own["task"]["mean"], own["task"]["scale"])
+        return TunedConfig(
+            own["format"], task, own["method"], own["base"], own["base_sha256"], own["max_tokens"], own["columns"], own["nlpkit_version"]
+        )  # fmt: skip
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{file} is damaged ({type(error).__name__}: {error}); train the model again") from None
+
+
+def find_base(config: TunedConfig, *, base: str | None, offline: bool) -> ModelFiles:
+    """Return the model that an adapter was trained on. Raises MissingError when it is nowhere, or another than then."""
+    try:
+        files = find_model(base or config.base, offline=offline)
+    except MissingError as error:
+        raise MissingError(f"the model it was trained on: {error}; name it with --base") from None
+    found = weights_fingerprint(files.path)
+    if config.base_sha256 and found != config.base_sha256:
+        raise MissingError(
+            f"{files.name} has weights {found[:12]}…, the model was trained on {config.base} with {config.base_sha256[:12]}…; "
+            "name that one with --base"
+        )
+    return files
+
+
+def load_tuned_network(
+    folder: Path, config: TunedConfig, *, base: str | None, device: torch.device, offline: bool
+) -> Network:
+    """Return a network that nlpkit has written.
+
+    Raises:
+        InputError: the folder is damaged; MissingError: its base is not there.
+    """
+    method = parse_method(config.method)
+    if config.format == "transformers":
+        return load_network(
+            folder, config.task, parse_method("full"), seed=0, device=device, max_tokens=config.max_tokens
+        )
+    files = find_base(config, base=base, offline=offline)
+    if config.format == "peft":
+        return load_peft(
+            folder, files.path, config.task, device=device, max_tokens=config.max_tokens, method=config.method
+        )
+    network = load_network(files.path, config.task, method, seed=0, device=device, max_tokens=config.max_tokens)
+    from safetensors.torch import load_file
+
+    try:
+        state = load_file(folder / ADAPTER, device=str(device))
+        if network.inserted is not None:
+            network.inserted.load(state)
+        else:
+            with torch.no_grad():
+                for name, parameter in network.trained.items():
+                    parameter.copy_(state[name])
+    except Exception as error:  # safetensors has an error of its own
+        raise InputError(f"{folder / ADAPTER} is damaged or missing ({error}); train the model again") from None
+    return network
+
+
+def load_peft(
+    folder: Path, base: Path, task: Task, *, device: torch.device, max_tokens: int | None, method: str = "lora"
+) -> Network:
+    """Return the network of a peft folder on its base."""
+    from peft import PeftModel
+
+    plain = load_network(base, task, parse_method("full"), seed=0, device=device, max_tokens=max_tokens)
+    with quiet():
+        try:
+            model = PeftModel.from_pretrained(plain.model, str(folder), is_trainable=False)
+        except Exception as error:  # every version fails in its own way
+            raise InputError(f"peft cannot load {folder}: {str(error).strip().splitlines()[0]}") from None
+    model.to(device).eval()
+    trained = dict(model.named_parameters())
+    return Network(
+        model, plain.tokenizer, plain.frame, task, parse_method(method), plain.max_tokens, frozenset(), trained, None, plain.n_parameters
+    )  # fmt: skip
+
+
+def foreign_task(folder: Path, labels: Sequence[str] | None = None) -> tuple[str, Task]:
+    """Return format and task of a folder that another program wrote: transformers with a head, or peft.
+
+    Args:
+        labels: names of the classes, where the folder has none.
+
+    Raises:
+        InputError: it is none of these, or has no classes to predict.
+    """
+    if (folder / "adapter_config.json").is_file():
+        own = _json(folder / "adapter_config.json")
+        kind = {"SEQ_CLS": "single", "TOKEN_CLS": "tokens"}.get(str(own.get("task_type")))
+        if kind is None:
+            raise InputError(
+                f"{folder} is a peft model of task {own.get('task_type')}; SEQ_CLS or TOKEN_CLS was needed"
+            )
+        n = _peft_outputs(folder)
+        names = tuple(labels) if labels else tuple(f"LABEL_{j}" for j in range(n))
+        if len(names) != n:
+            raise UsageError(f"--labels names {len(names)} classes, the model in {folder} has {n}")
+        return "peft", Task(kind, names)  # type: ignore[arg-type]
+    if (folder / "config.json").is_file():
+        own = _json(folder / "config.json")
+        made = " ".join(own.get("architectures") or ())
+        names = tuple(str(v) for _, v in sorted((own.get("id2label") or {}).items(), key=lambda item: int(item[0])))
+        if labels:
+            if len(labels) != len(names):
+                raise UsageError(f"--labels names {len(labels)} classes, the model in {folder} has {len(names)}")
+            names = tuple(labels)
+        if "ForTokenClassification" in made:
+            return "transformers", Task("tokens", names)
+        if "ForSequenceClassification" in made:
+            problem = own.get("problem_type")
+            if problem == "regression" or (problem is None and len(names) == 1):
+                return "transformers", Task("regression")
+            return "transformers", Task("multi" if problem == "multi_label_classification" else "single", names)
+        raise InputError(
+            f"{folder} holds {made or 'a model'} without a head that predicts; give it as --base, and train one"
+        )
+    raise InputError(f"{folder} is no fine-tuned model: neither a run, nor a folder of transformers, peft or setfit")
+
+
+def _peft_outputs(folder: Path) -> int:
+    from safetensors import safe_open
+
+    file = folder / "adapter_model.safetensors"
+    if not file.is_file():
+        raise InputError(f"{folder} has no adapter_model.safetensors; nlpkit opens no pickles")
+    with safe_open(str(file), framework="pt") as tensors:
+        for name in ("classifier.weight", "out_proj.weight", "score.weight"):
+            own = [key for key in tensors.keys() if key.endswith(name)]  # noqa: SIM118
+            if own:
+                return int(tensors.get_slice(own[0]).get_shape()[0])
+    raise InputError(f"{file} has no classifier; a peft model of a task was needed")
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise InputError(f"{path} is not JSON: {error}") from None
+    return found if isinstance(found, dict) else {}
+
+
+def load_foreign(
+    folder: Path, form: str, task: Task, *, base: str | None, device: torch.device, offline: bool
+) -> Network:
+    """Return the network of a folder that transformers or peft wrote. Raises MissingError when the base of peft is not there."""
+    if form == "transformers":
+        return load_network(folder, task, parse_method("full"), seed=0, device=device)
+    name = base or str(_json(folder / "adapter_config.json").get("base_model_name_or_path") or "")
+    if not name:
+        raise MissingError(f"{folder} does not say which model it was trained on; name it with --base")
+    try:
+        files = find_model(name, offline=offline)
+    except MissingError as error:
+        raise MissingError(f"the model it was trained on: {error}; name it with --base") from None
+    return load_peft(folder, files.path, task, device=device, max_tokens=None)
