@@ -23,7 +23,7 @@ def softmax_loss(u: Tensor, v: Tensor, weight: Tensor, labels: Tensor) -> Tensor
 
     Reimers & Gurevych 2019, §3, classification objective. sentence-transformers' SoftmaxLoss has a bias besides.
     """
-    return functional.cross_entropy(functional.linear(softmax_features(u, v), weight.to(u.dtype)).float(), labels)
+    return functional.cross_entropy(functional.linear(softmax_features(u.float(), v.float()), weight).float(), labels)
 
 
 def triplet_loss(a: Tensor, p: Tensor, n: Tensor, *, margin: float = 1.0) -> Tensor:
@@ -32,6 +32,7 @@ def triplet_loss(a: Tensor, p: Tensor, n: Tensor, *, margin: float = 1.0) -> Ten
     Reimers & Gurevych 2019, §3, triplet objective: Euclidean, margin 1. (sentence-transformers' margin is 5.) A distance of 0 has
     the gradient 0; taken as the root of a sum of squares it would have none.
     """
+    a, p, n = a.float(), p.float(), n.float()
     near, far = torch.linalg.vector_norm(a - p, dim=-1), torch.linalg.vector_norm(a - n, dim=-1)
     return functional.relu(near - far + margin).mean()
 

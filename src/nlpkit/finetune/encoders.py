@@ -1,0 +1,328 @@
+"""Sentence encoders trained on pairs and triplets: classes of pairs, triplets, ranks among a batch, scores of pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, get_args
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from nlpkit.errors import InputError, UsageError
+from nlpkit.finetune.embedder import Embedder, EmbedderTexts, embed_all
+from nlpkit.finetune.engine import Engine
+from nlpkit.finetune.methods import Value
+from nlpkit.finetune.sentence_losses import (
+    cosine_loss,
+    mnrl_loss,
+    not_negatives,
+    softmax_features,
+    softmax_loss,
+    triplet_loss,
+)
+from nlpkit.finetune.train import Outcome, Plan, Point, State, train
+from nlpkit.types import Float32Array, IntArray, LongArray
+
+EncoderName = Literal["sbert-softmax", "triplet", "mnrl", "cosine"]
+NAMES: tuple[str, ...] = get_args(EncoderName)
+OPTIONS: dict[str, dict[str, Value]] = {
+    "mlm": {"share": 0.15, "head_steps": 200, "head_rate": 1e-3},
+    "sbert-softmax": {"head_rate": 1e-3},
+    "triplet": {"margin": 1.0},
+    "mnrl": {"scale": 20.0},
+    "cosine": {},
+}
+PLANS: dict[str, Plan] = {  # where the user says nothing
+    "mlm": Plan(epochs=3, batch=32, rate=1e-4, warmup=0.06),
+    "sbert-softmax": Plan(epochs=1, batch=16, rate=2e-5),
+    "triplet": Plan(epochs=1, batch=16, rate=2e-5),
+    "mnrl": Plan(epochs=1, batch=32, rate=2e-5),
+    "cosine": Plan(epochs=1, batch=16, rate=2e-5),
+}
+BETTER = {"sbert-softmax": "accuracy", "triplet": "accuracy", "mnrl": "recall@1", "cosine": "spearman"}
+MOST_CANDIDATES = 10_000  # of recall@1
+HEAD = "softmax.weight"
+
+
+@dataclass(frozen=True, slots=True)
+class EncoderData:
+    """Pairs (a, b), or triplets (a, b, c): anchor, positive, hard negative.
+
+    labels: of each pair its class, for sbert-softmax; scores (n,): 0 … 1, for cosine.
+    """
+
+    texts_a: Sequence[str]
+    texts_b: Sequence[str]
+    texts_c: Sequence[str] | None = None
+    labels: Sequence[str] | None = None
+    scores: Float32Array | None = None
+
+    def __len__(self) -> int:
+        return len(self.texts_a)
+
+
+@dataclass(slots=True)
+class PairObjective:
+    """What trains an embedder on pairs or triplets; see `engine.Joint` and `train.Objective`.
+
+    A text is a unit: of a batch each distinct text is encoded once, with one draw of dropout, which gives the same loss but for
+    dropout (SBERT encodes it as often as it is there).
+
+    texts: the distinct texts; columns (n, 2 or 3): which of them a row has; targets (n,): classes, scores, or None;
+    weight: W (J, 3E) of sbert-softmax, or None.
+    """
+
+    name: str
+    embedder: Embedder
+    texts: EmbedderTexts
+    columns: LongArray
+    targets: Tensor | None
+    options: Mapping[str, Value]
+    weight: Tensor | None = None
+    joint: bool = True
+    by_length: bool = False  # so that the rows of a batch, each other's negatives, are drawn at random
+    n: int = field(init=False)
+    lengths: LongArray = field(init=False)
+    unit_lengths: IntArray = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.n, self.unit_lengths = len(self.columns), self.texts.lengths
+        self.lengths = self.unit_lengths[self.columns].sum(axis=1).astype(np.int64)
+
+    def parameters(self) -> dict[str, Tensor]:
+        """Return what is trained, by name."""
+        own = self.embedder.parameters()
+        return own if self.weight is None else {**own, HEAD: self.weight}
+
+    def head(self) -> set[str]:
+        """Return the name of W."""
+        return set() if self.weight is None else {HEAD}
+
+    def mode(self, train: bool) -> None:
+        """Put the embedder into training, or out of it."""
+        self.embedder.train(train)
+
+    def begin(self, epoch: int, seed: int) -> None:
+        """Nothing changes from epoch to epoch but the order."""
+
+    def units(self, rows: LongArray) -> LongArray:
+        """Return the texts of some rows, each once."""
+        return np.unique(self.columns[rows])
+
+    def encode(self, units: LongArray) -> Tensor:
+        """Return the vectors (u, E) of some texts."""
+        return self.texts.encode(units)
+
+    def joint_loss(self, vectors: Tensor, units: LongArray, rows: LongArray) -> Tensor:
+        """Return the loss of rows whose texts have the vectors (u, E)."""
+        own = self.columns[rows]
+        place = torch.from_numpy(np.searchsorted(units, own)).to(vectors.device)
+        a, b = vectors[place[:, 0]], vectors[place[:, 1]]
+        c = vectors[place[:, 2]] if own.shape[1] > 2 else None
+        wanted = None if self.targets is None else self.targets[torch.from_numpy(rows)].to(vectors.device)
+        if self.name == "cosine":
+            assert wanted is not None
+            return cosine_loss(a, b, wanted)
+        if self.name == "sbert-softmax":
+            assert wanted is not None
+            assert self.weight is not None
+            return softmax_loss(a, b, self.weight, wanted)
+        if self.name == "triplet":
+            assert c is not None
+            return triplet_loss(a, b, c, margin=float(self.options["margin"]))
+        skip = not_negatives(*place.T)
+        return mnrl_loss(a, b, c, scale=float(self.options["scale"]), skip=skip)
+
+
+@dataclass(frozen=True, slots=True)
+class EncoderOutcome:
+    """What training came to. weight: W (J, 3E) of sbert-softmax and its classes, which the encoder itself does without.
+
+    before, after: scores on the held-out data; before is None when training went on from a state, and of sbert-softmax, where W is
+    not trained yet.
+    """
+
+    training: Outcome
+    n_texts: int
+    weight: Tensor | None = None
+    names: tuple[str, ...] = ()
+    before: Mapping[str, float] | None = None
+    after: Mapping[str, float] | None = None
+
+
+def train_encoder(
+    embedder: Embedder,
+    data: EncoderData,
+    objective: str,
+    *,
+    options: Mapping[str, Value] | None = None,
+    dev: EncoderData | None = None,
+    plan: Plan | None = None,
+    engine: Engine,
+    seed: int,
+    state: State | None = None,
+    save: Callable[[State], None] = lambda state: None,
+    told: Callable[[int, int, Point | None], None] = lambda step, steps, point: None,
+) -> EncoderOutcome:
+    """Train an embedder on pairs or triplets, in place.
+
+    Args:
+        objective: of NAMES. options: of OPTIONS[objective], None: the defaults. plan: None: PLANS[objective].
+        dev: held-out data, on which training ends early: Spearman's rho of the cosine and the score; the share of triplets with
+            ‖a - p‖ < ‖a - n‖; accuracy; or recall@1 of the positive among all positives (the first 10,000).
+        state, save, told: as of `train`.
+
+    Raises:
+        InputError: columns that the objective needs are missing, hold no two classes, or scores outside of 0 … 1; a class in `dev`
+            that is not in the data. UsageError: no such objective. OutOfMemoryError: not even one row fits.
+    """
+    if objective not in NAMES:
+        raise UsageError(f"--objective {objective} is not known; there are {', '.join(NAMES)}, mlm")
+    options = {**OPTIONS[objective], **(options or {})}
+    plan = plan or PLANS[objective]
+    check(data, objective, "the training data")
+    names = tuple(sorted(set(data.labels or ()))) if objective == "sbert-softmax" else ()
+    if dev is not None:
+        check(dev, objective, "--dev")
+        unknown = sorted(set(dev.labels or ()) - set(names)) if names else []
+        if unknown:
+            raise InputError(
+                f"--dev has the class '{unknown[0]}', which the training data have not ({', '.join(names)})"
+            )
+    distinct, columns = _distinct(data, objective)
+    weight = None
+    if names:
+        generator = torch.Generator().manual_seed(seed)
+        weight = torch.nn.init.normal_(torch.empty(len(names), 3 * embedder.dim), std=0.02, generator=generator)
+        weight = weight.to(embedder.device).requires_grad_()
+        if plan.head_rate is None:
+            plan = replace(plan, head_rate=float(options["head_rate"]))
+    own = PairObjective(
+        objective, embedder, embedder.read(distinct), columns, _targets(data, objective, names), options, weight
+    )
+    score = None if dev is None else Scorer(embedder, dev, objective, names, weight, engine)
+    before = score() if score is not None and state is None and weight is None else None
+    found = train(
+        own,
+        engine,
+        plan,
+        seed=seed,
+        score=score,
+        better=BETTER[objective],
+        state=state,
+        save=save,
+        told=told,
+    )
+    after = None if score is None else score()
+    head = None if weight is None else weight.detach()
+    return EncoderOutcome(found, len(distinct), head, names, before, after)
+
+
+class Scorer:
+    """Scores of an embedder on held-out pairs or triplets, which are tokenised once; called, it gives them by name."""
+
+    def __init__(
+        self,
+        embedder: Embedder,
+        data: EncoderData,
+        objective: str,
+        names: tuple[str, ...],
+        weight: Tensor | None,
+        engine: Engine,
+    ) -> None:
+        if objective == "mnrl":
+            data = EncoderData(data.texts_a[:MOST_CANDIDATES], data.texts_b[:MOST_CANDIDATES])
+        distinct, self._columns = _distinct(data, objective)
+        self._embedder, self._texts, self._engine = embedder, embedder.read(distinct), engine
+        self._objective, self._weight, self._targets = objective, weight, _targets(data, objective, names)
+
+    def __call__(self) -> dict[str, float]:
+        vectors = torch.from_numpy(embed_all(self._embedder, self._texts, self._engine))
+        columns = torch.from_numpy(self._columns)
+        a, b = vectors[columns[:, 0]], vectors[columns[:, 1]]
+        if self._objective == "cosine":
+            assert self._targets is not None
+            return {"spearman": spearman(torch.cosine_similarity(a, b).numpy(), self._targets.numpy())}
+        if self._objective == "triplet":
+            c = vectors[columns[:, 2]]
+            near, far = torch.linalg.vector_norm(a - b, dim=1), torch.linalg.vector_norm(a - c, dim=1)
+            return {"accuracy": float((near < far).double().mean())}
+        if self._objective == "sbert-softmax":
+            assert self._weight is not None
+            guesses = (softmax_features(a, b) @ self._weight.detach().cpu().T).argmax(dim=1)
+            return {"accuracy": float((guesses == self._targets).double().mean())}
+        return {"recall@1": recall_at_1(vectors, columns[:, 0], columns[:, 1])}
+
+
+def recall_at_1(vectors: Tensor, anchors: Tensor, positives: Tensor) -> float:
+    """Return the share of anchors whose nearest candidate by cosine is a positive of theirs; all positives are candidates.
+
+    Args:
+        vectors: (U, E) of the texts. anchors, positives: (n,) texts of each pair.
+    """
+    unit = torch.nn.functional.normalize(vectors, dim=1)
+    candidates = positives.unique()
+    pairs = set(zip(anchors.tolist(), positives.tolist(), strict=True))
+    right = 0
+    for part in anchors.split(1024):
+        scores = unit[part] @ unit[candidates].T
+        scores[part[:, None] == candidates[None, :]] = -2.0  # an anchor is no answer to itself
+        best = candidates[scores.argmax(dim=1)]
+        right += sum(pair in pairs for pair in zip(part.tolist(), best.tolist(), strict=True))
+    return right / len(anchors)
+
+
+def spearman(x: Float32Array, y: Float32Array) -> float:
+    """Return the correlation of the ranks of x and y (n,), ties sharing their mean rank; 0 where one of them is constant."""
+    from scipy.stats import rankdata
+
+    ranks = [rankdata(values) for values in (x, y)]
+    if any(np.ptp(own) == 0 for own in ranks):
+        return 0.0
+    return float(np.corrcoef(*ranks)[0, 1])
+
+
+def check(data: EncoderData, objective: str, where: str) -> None:
+    """Raise InputError when data lack what an objective needs; `where` names them in the message."""
+    columns = [data.texts_a, data.texts_b] + ([data.texts_c] if data.texts_c is not None else [])
+    if not len(data) or len({len(column) for column in columns}) > 1:
+        sizes = ", ".join(str(len(column)) for column in columns)
+        raise InputError(f"{where}: as many texts in each column were needed, at least one; there are {sizes}")
+    if objective == "triplet" and data.texts_c is None:
+        raise InputError(
+            f"{where}: triplet needs an anchor, a positive and a negative text; there are only two columns"
+        )
+    if objective == "sbert-softmax":
+        if data.labels is None or len(data.labels) != len(data):
+            raise InputError(f"{where}: sbert-softmax needs a class for each pair; name its column with --label-col")
+        if where != "--dev" and len(set(data.labels)) < 2:
+            raise InputError(f"{where}: sbert-softmax needs two classes or more, found only '{data.labels[0]}'")
+    if objective == "cosine":
+        if data.scores is None or len(data.scores) != len(data):
+            raise InputError(f"{where}: cosine needs a score for each pair; name its column with --label-col")
+        wrong = np.flatnonzero(~((data.scores >= 0) & (data.scores <= 1)))
+        if len(wrong):
+            raise InputError(f"{where}: scores from 0 to 1 were needed, row {wrong[0] + 1} has {data.scores[wrong[0]]}")
+    if objective == "mnrl" and data.texts_c is None and where != "--dev" and len(set(data.texts_b)) < 2:
+        raise InputError(f"{where}: mnrl needs two different positives or more, each the other's negative")
+
+
+def _distinct(data: EncoderData, objective: str) -> tuple[list[str], LongArray]:
+    """Return the distinct texts (U,), and which of them each row has (n, 2 or 3)."""
+    columns = [data.texts_a, data.texts_b]
+    if data.texts_c is not None and objective in ("triplet", "mnrl"):
+        columns.append(data.texts_c)
+    numbers: dict[str, int] = {}
+    found = [[numbers.setdefault(text, len(numbers)) for text in column] for column in columns]
+    return list(numbers), np.array(found, np.int64).T.copy()
+
+
+def _targets(data: EncoderData, objective: str, names: tuple[str, ...]) -> Any:
+    if objective == "cosine":
+        return torch.from_numpy(np.asarray(data.scores, np.float32))
+    if objective == "sbert-softmax":
+        numbers = {name: i for i, name in enumerate(names)}
+        return torch.tensor([numbers[label] for label in data.labels or ()])
+    return None
