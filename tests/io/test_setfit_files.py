@@ -193,7 +193,7 @@ def test_damaged_files_and_unknown_heads(tmp_path: Path) -> None:
         read_setfit_head(tmp_path)
     joblib.dump(head, tmp_path / HEAD)
     (tmp_path / CONFIG).write_text(json.dumps({"labels": ["only one"]}), encoding="utf-8")
-    with pytest.raises(InputError, match="no fitted head"):
+    with pytest.raises(InputError, match=r"no label for class 1 of model_head\.pkl \(it has 1\)"):
         read_setfit_head(tmp_path)
     (tmp_path / CONFIG).write_text("{", encoding="utf-8")
     with pytest.raises(InputError, match="is not JSON"):

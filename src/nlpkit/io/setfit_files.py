@@ -111,7 +111,13 @@ def _name(value: Any, labels: list[Any] | None) -> str:
     """Return the label of a class: itself, if it is a string, else that of its number in the config."""
     if isinstance(value, str):
         return str(value)
-    return str(value) if labels is None else str(labels[int(value)])
+    if labels is None:
+        return str(value)
+    if not 0 <= int(value) < len(labels):
+        raise InputError(
+            f"{CONFIG} has no label for class {int(value)} of {HEAD} (it has {len(labels)}); save the model again"
+        )
+    return str(labels[int(value)])
 
 
 # what a pickle would make
@@ -240,9 +246,11 @@ def _tensor(own: Any) -> Any:
     storage, offset, size, stride = own.args[:4]
     # torch's own reader of weights runs nothing either
     flat = torch.load(io.BytesIO(storage.args[0]), map_location="cpu", weights_only=True)
-    whole = torch.tensor([], dtype=flat.dtype).set_(
-        getattr(flat, "_untyped_storage", flat), int(offset), tuple(size), tuple(stride)
-    )
+    numbers = flat._untyped_storage
+    last = int(offset) + sum((int(n) - 1) * int(step) for n, step in zip(size, stride, strict=True))
+    if last >= numbers.nbytes() // flat.dtype.itemsize:
+        raise ValueError("a tensor is larger than its numbers")
+    whole = torch.tensor([], dtype=flat.dtype).set_(numbers, int(offset), tuple(size), tuple(stride))
     return whole.numpy().copy()
 
 
