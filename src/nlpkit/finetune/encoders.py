@@ -215,7 +215,7 @@ def train_encoder(
         save=save,
         told=told,
     )
-    after = None if score is None else score()
+    after = None if score is None else next((p.dev for p in found.curve if p.step == found.best_step), None)
     head = None if weight is None else weight.detach()
     return EncoderOutcome(found, len(distinct), head, names, before, after)
 

@@ -92,4 +92,5 @@ def train_mlm(
 
     objective = MlmObjective(network, windows, share)
     whole = train(objective, engine, plan, seed=seed, score=scored, better="loss", state=state, save=save, told=told_on)
-    return MlmOutcome(head, whole, len(windows.lengths), empty, before, after_head, measured())
+    after = next((p.dev.get("perplexity") for p in whole.curve if p.step == whole.best_step), None)
+    return MlmOutcome(head, whole, len(windows.lengths), empty, before, after_head, after)
