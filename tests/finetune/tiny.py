@@ -1,0 +1,103 @@
+"""A tiny random BERT as a folder on disk, with a WordPiece tokenizer of given words; also as a sentence-transformers folder."""
+
+from __future__ import annotations
+
+import json
+import string
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+
+
+def tiny_bert(
+    folder: Path,
+    *,
+    words: Sequence[str],
+    seed: int = 0,
+    hidden: int = 32,
+    layers: int = 2,
+    max_positions: int = 64,
+    architecture: str = "BertModel",
+) -> Path:
+    """Write config.json, model.safetensors, tokenizer.json and tokenizer_config.json, and return the folder.
+
+    Each of the words is a token; others are spelled letter by letter, so every ASCII text can be read. Text is lower-cased. The
+    weights are a function of the seed, and large enough that the vectors of texts of different words differ.
+
+    Args:
+        architecture: a class of transformers; such as BertForSequenceClassification, for a folder with a head.
+    """
+    from safetensors.torch import save_file
+    from transformers import BertConfig
+
+    folder.mkdir(parents=True, exist_ok=True)
+    vocab = _vocab(words)
+    config = BertConfig(
+        vocab_size=len(vocab), hidden_size=hidden, num_hidden_layers=layers, num_attention_heads=4,
+        intermediate_size=2 * hidden, max_position_embeddings=max_positions, pad_token_id=0,
+    )  # fmt: skip
+    config.architectures = [architecture]
+    config.save_pretrained(str(folder))
+    save_file(_weights(config, architecture, seed), folder / "model.safetensors", metadata={"format": "pt"})
+    _write_tokenizer(folder, vocab, max_positions)
+    return folder
+
+
+def tiny_sentence_model(
+    folder: Path, *, words: Sequence[str], seed: int = 0, hidden: int = 32, layers: int = 2, max_positions: int = 64
+) -> Path:
+    """Write the same model as a sentence-transformers folder with mean pooling, and return the folder."""
+    tiny_bert(folder, words=words, seed=seed, hidden=hidden, layers=layers, max_positions=max_positions)
+    kinds = (("", "Transformer"), ("1_Pooling", "Pooling"))
+    modules = [
+        {"idx": i, "name": str(i), "path": path, "type": f"sentence_transformers.models.{kind}"}
+        for i, (path, kind) in enumerate(kinds)
+    ]
+    _write_json(folder / "modules.json", modules)
+    _write_json(folder / "sentence_bert_config.json", {"max_seq_length": max_positions, "do_lower_case": False})
+    _write_json(
+        folder / "1_Pooling" / "config.json", {"word_embedding_dimension": hidden, "pooling_mode_mean_tokens": True}
+    )
+    return folder
+
+
+def _vocab(words: Sequence[str]) -> list[str]:
+    letters = [*string.ascii_lowercase, *string.digits]
+    every = [*SPECIAL, *words, *letters, *(f"##{letter}" for letter in letters), *string.punctuation]
+    return list(dict.fromkeys(word if word in SPECIAL else word.lower() for word in every))
+
+
+def _weights(config: Any, architecture: str, seed: int) -> dict[str, torch.Tensor]:
+    import transformers
+
+    with torch.random.fork_rng():
+        model = getattr(transformers, architecture)(config)
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for name, values in sorted(model.named_parameters()):
+            if values.dim() > 1:
+                values.normal_(0.0, 0.2, generator=generator)
+            else:
+                values.fill_(1.0 if name.endswith("LayerNorm.weight") else 0.0)
+        model.get_input_embeddings().weight[config.pad_token_id] = 0.0
+    return {name: values.detach().clone() for name, values in model.named_parameters()}
+
+
+def _write_tokenizer(folder: Path, vocab: Sequence[str], max_positions: int) -> None:
+    from tokenizers import BertWordPieceTokenizer
+
+    tokenizer = BertWordPieceTokenizer({word: i for i, word in enumerate(vocab)}, lowercase=True)
+    tokenizer.add_special_tokens(list(SPECIAL))
+    tokenizer.save(str(folder / "tokenizer.json"))
+    named = {f"{word.strip('[]').lower()}_token": word for word in SPECIAL}
+    own = {"tokenizer_class": "BertTokenizer", "do_lower_case": True, "model_max_length": max_positions}
+    _write_json(folder / "tokenizer_config.json", {**own, **named})
+
+
+def _write_json(path: Path, content: Any) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
