@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from nlpkit import __version__
 from nlpkit.cli.classify_scores import Scores
 from nlpkit.cli.evaluate_show import number
 from nlpkit.cli.finetune_corpus import TuneDocuments
+from nlpkit.io.corpora import InputInfo
 from nlpkit.io.score_files import markdown_table
 
 _LIBRARIES = {
@@ -91,6 +92,39 @@ def card(name: str, scores: Scores, parameters: Mapping[str, Any], documents: Tu
             kind=auto, folder=f"RUN/model/{name}", base=base, n=max(1, len(classes) if kind != "regression" else 1)
         )
         lines += ["", "```python", code, "```"]
+    return "\n".join(lines) + "\n"
+
+
+def encoder_card(
+    name: str, objective: str, parameters: Mapping[str, Any], report: Mapping[str, Any], inputs: Sequence[InputInfo]
+) -> str:
+    """Return the model card of an encoder in Markdown."""
+    base, facts = parameters["base"], report["training"]
+    masked = name == "transformers"
+    head = {
+        "library_name": "transformers" if masked else "sentence-transformers",
+        "base_model": base,
+        "pipeline_tag": "fill-mask" if masked else "sentence-similarity",
+        "tags": ["nlpkit", objective],
+    }
+    lines = ["---", *(f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in head.items()), "---", ""]
+    lines += [f"# {base}, trained on: {objective}", "", "## Data", ""]
+    lines += [f"- `{Path(i.path).name}`: {i.rows:,} rows, sha256 `{i.sha256[:16]}…`" for i in inputs]
+    lines += ["", "## Scores", ""]
+    before, after = report["before"] or {}, report["after"] or {}
+    rows = [[n, "–" if n not in before else number(before[n]), number(v)] for n, v in after.items()]
+    lines += [markdown_table(["test rows", "before", "after"], rows, right=["before", "after"]), "", "## Training", ""]
+    lines += [
+        f"- {objective} {dict(parameters['options'])}, {facts['steps']:,} steps of {facts['batch_size']}, rate {facts['lr']:g}, "
+        f"seed {report['seed']}",
+        f"- {facts['seconds']:.1f} s on {parameters['device']} ({parameters['precision']})",
+        f"- nlpkit {__version__}, " + ", ".join(f"{p} {v}" for p in _PACKAGES if (v := _version(p))),
+        "", "## Use", "", "```sh",
+    ]  # fmt: skip
+    if masked:
+        lines += ["nlpkit finetune MORE.jsonl --objective mlm --base RUN/model/transformers -o more/", "```"]
+    else:
+        lines += ["nlpkit sbert-embed NEW.jsonl --model RUN -o embedded.parquet", "```"]
     return "\n".join(lines) + "\n"
 
 

@@ -127,6 +127,7 @@ class Bench:
             if family == "setfit":
                 save_setfit(trained, folder, config)
                 if keep and self.export is not None:
+                    assert trained.model is not None
                     from nlpkit.io.setfit_files import write_setfit_folder
 
                     write_setfit_folder(self.export, trained.embedder, trained.model)

@@ -232,13 +232,19 @@ def _parts(table: pa.Table, role: IntArray, known: BoolArray, data: TuneDataFlag
     part = role.copy()
     if data.split is not None:
         values = [as_label(v) for v in table.column(data.split).to_pylist()]
-        part = np.array([_ROLES.get((v or "").lower(), UNUSED) for v in values], np.int32)
-        for number, what in ((TRAIN, "train"), (TEST, "test")):
-            if not (part == number).any():
-                found = ", ".join(sorted({v for v in values if v is not None})[:10])
-                raise UsageError(f"--split {data.split}: no row is {what} (values found: {found or 'none'})")
+        part = role_of(values, data.split)
     part[(part == TRAIN) & ~known] = UNUSED
     return part, data.cv or 0
+
+
+def role_of(values: Sequence[str | None], column: str) -> IntArray:
+    """Return the part of each row by its value in the column of --split. Raises UsageError when none is train, or none test."""
+    part = np.array([_ROLES.get((v or "").lower(), UNUSED) for v in values], np.int32)
+    for number, what in ((TRAIN, "train"), (TEST, "test")):
+        if not (part == number).any():
+            found = ", ".join(sorted({v for v in values if v is not None})[:10])
+            raise UsageError(f"--split {column}: no row is {what} (values found: {found or 'none'})")
+    return part
 
 
 def _second(table: pa.Table, data: TuneDataFlags) -> list[str] | None:

@@ -50,7 +50,14 @@ class TuneDataFlags:
         str, typer.Option(help="classes, labels (several a document), regression, words; auto: by the labels.")
     ] = "auto"
     pair_col: Annotated[
-        str | None, typer.Option(metavar="COL", help="A second text: sentence pairs.", show_default=False)
+        str | None,
+        typer.Option(
+            metavar="COL", help="A second text: sentence pairs; for encoders the text alike.", show_default=False
+        ),
+    ] = None
+    negative_col: Annotated[
+        str | None,
+        typer.Option(metavar="COL", help="--objective triplet, mnrl: a text unlike the first.", show_default=False),
     ] = None
     words_col: Annotated[str, typer.Option(metavar="COL", help="Lists of words, each with a label.")] = "words"
     context: Annotated[

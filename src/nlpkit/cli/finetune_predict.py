@@ -27,6 +27,7 @@ from nlpkit.io.atomic import MANIFEST, check_target
 from nlpkit.io.corpora import open_documents
 from nlpkit.io.finetune_files import TunedConfig, foreign_task, load_foreign, load_tuned_network, read_config
 from nlpkit.io.runs import open_run
+from nlpkit.io.setfit_files import is_setfit_folder
 
 if TYPE_CHECKING:
     from nlpkit.cli.finetune_fit import Asked
@@ -129,7 +130,7 @@ def load_predictor(folder: Path, *, base: str | None, device: Any, offline: bool
     if config is not None:
         network = load_tuned_network(folder, config, base=base, device=device, offline=offline)
         return Predictor(config.task, dict(config.columns), network)
-    if (folder / "config_setfit.json").is_file():
+    if is_setfit_folder(folder):
         return _foreign_setfit(folder, device)
     form, task = foreign_task(folder)
     network = load_foreign(folder, form, task, base=base, device=device, offline=offline)
@@ -152,9 +153,9 @@ def _own_setfit(folder: Path, config: TunedConfig, device: Any) -> Predictor:
 
 def _foreign_setfit(folder: Path, device: Any) -> Predictor:
     from nlpkit.finetune.embedder import load_embedder
-    from nlpkit.io.setfit_files import read_setfit_folder
+    from nlpkit.io.setfit_files import read_setfit_head
 
-    model = read_setfit_folder(folder)
+    model = read_setfit_head(folder)
     embedder = load_embedder(folder, max_tokens=None, device=device)
     return Predictor(Task("multi" if model.multiple else "single", model.names), {}, None, embedder, model)
 

@@ -150,6 +150,9 @@ def _as_folder(name: str) -> Path | None:
     path = Path(name).expanduser()
     explicit = path.is_absolute() or name.startswith((".", "~")) or name.endswith("/") or name.count("/") > 1
     if path.is_dir():
+        trained = path / "model" / "sentence-transformers"  # the run of nlpkit finetune
+        if (trained / "modules.json").is_file() and (path / "manifest.json").is_file():
+            return trained
         return path if explicit or any((path / file).is_file() for file in ("modules.json", "config.json")) else None
     if explicit:
         found = "is a file" if path.is_file() else "does not exist"

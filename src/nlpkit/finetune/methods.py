@@ -117,16 +117,37 @@ def parse_method(text: str) -> Method:
         raise UsageError(
             f"--method {name} is not known{f' (did you mean {near[0]}?)' if near else ''}; there are {', '.join(KINDS)}"
         )
-    usual = dict(defaults(name))
-    for item in (found["options"] or "").split(","):
+    return Method(name, _options(found["options"], defaults(name), f"--method {text}", name))
+
+
+def parse_options(text: str, tables: Mapping[str, Mapping[str, Value]], option: str) -> tuple[str, dict[str, Value]]:
+    """Return the name in front and all options of what is spelled like `triplet(margin=1)`.
+
+    Args:
+        tables: the options of each name with their defaults. option: what the user typed it behind, for messages.
+
+    Raises:
+        UsageError: no such name or option, or a value of another type.
+    """
+    found = _SPELLING.fullmatch(text)
+    name = "" if found is None else found["name"].lower()
+    if found is None or name not in tables:
+        raise UsageError(f"{option} {text}: there are {', '.join(tables)}, with options in brackets")
+    return name, _options(found["options"], tables[name], f"{option} {text}", name)
+
+
+def _options(text: str | None, usual: Mapping[str, Value], what: str, name: str) -> dict[str, Value]:
+    """Return the options in brackets over the defaults."""
+    own = dict(usual)
+    for item in (text or "").split(","):
         if not item.strip():
             continue
         key, equals, value = (part.strip() for part in item.partition("="))
-        if not equals or key not in usual:
+        if not equals or key not in own:
             known = ", ".join(f"{k}={_spell(v)}" for k, v in usual.items()) or "none"
-            raise UsageError(f"--method {text}: '{item.strip()}' is no option of {name} (its options: {known})")
-        usual[key] = _value(value, usual[key], f"--method {text}: {key}")
-    return Method(name, usual)
+            raise UsageError(f"{what}: '{item.strip()}' is no option of {name} (its options: {known})")
+        own[key] = _value(value, usual[key], f"{what}: {key}")
+    return own
 
 
 def parse_methods(text: str) -> list[Method]:

@@ -147,9 +147,8 @@ def load_network(
     with seeded(seed):
         model = _load(place, task)
     model.to(device)
-    return dress(
-        model, load_tokenizer(place), task, method, seed=seed, max_tokens=_window(folder, place, model, max_tokens)
-    )
+    tokenizer = load_tokenizer(place, words=task.kind == "tokens")
+    return dress(model, tokenizer, task, method, seed=seed, max_tokens=_window(folder, place, model, max_tokens))
 
 
 def dress(model: Any, tokenizer: Any, task: Task, method: Method, *, seed: int, max_tokens: int) -> Network:
@@ -229,13 +228,18 @@ def _window(folder: Path, place: Path, model: Any, wanted: int | None) -> int:
     return min(int(usual or 512), positions)
 
 
-def load_tokenizer(place: Path) -> Any:
-    """Return the fast tokenizer of a model folder. Raises MissingError when there is none."""
+def load_tokenizer(place: Path, *, words: bool) -> Any:
+    """Return the fast tokenizer of a model folder. Raises MissingError when there is none.
+
+    Args:
+        words: texts are lists of words, which tokenizers of bytes have to read with a space before each.
+    """
     from transformers import AutoTokenizer
 
+    prefix = {"add_prefix_space": True} if words and _prefixed(place) else {}
     with quiet():
         try:
-            found = AutoTokenizer.from_pretrained(str(place), local_files_only=True, add_prefix_space=_prefixed(place))
+            found = AutoTokenizer.from_pretrained(str(place), local_files_only=True, **prefix)
         except Exception as error:  # every tokenizer fails in its own way
             raise MissingError(f"{place} has no tokenizer that can be read: {_first_line(error)}") from None
     if not getattr(found, "is_fast", False):
@@ -243,14 +247,14 @@ def load_tokenizer(place: Path) -> Any:
     return found
 
 
-def _prefixed(place: Path) -> bool | None:
-    """Whether words are to be read with a space before them: byte-level tokenizers, which RoBERTa and its kin have."""
+def _prefixed(place: Path) -> bool:
+    """Whether a tokenizer is one of bytes, which RoBERTa and its kin have."""
     file = place / "tokenizer.json"
     if not file.is_file():
-        return None
+        return False
     kind = json.loads(file.read_text(encoding="utf-8")).get("pre_tokenizer") or {}
     parts = [kind, *kind.get("pretokenizers", [])]
-    return True if any(part.get("type") == "ByteLevel" for part in parts) else None
+    return any(part.get("type") == "ByteLevel" for part in parts)
 
 
 def _load(place: Path, task: Task) -> Any:

@@ -1,0 +1,254 @@
+"""`nlpkit finetune --objective`: an encoder is trained on, by masked words or by pairs, and scored before and after."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nlpkit import __version__
+from nlpkit.cli import console
+from nlpkit.cli.classify_show import Page
+from nlpkit.cli.evaluate_flags import GateFlags
+from nlpkit.cli.finetune_corpus import DEV, TEST, TRAIN
+from nlpkit.cli.finetune_flags import TuneModelFlags
+from nlpkit.cli.finetune_pairs import Material, pair_data, read_material, score_bounds
+from nlpkit.cli.finetune_show import curve_lines, show_curve
+from nlpkit.cli.pipeline import warn_dropped
+from nlpkit.cli.preprocess import dry_run
+from nlpkit.embed.hardware import choose_device, choose_precision
+from nlpkit.embed.models import ModelFiles, find_model, weights_fingerprint
+from nlpkit.errors import UsageError
+from nlpkit.finetune.encoders import OPTIONS, PLANS, Scorer, train_encoder
+from nlpkit.finetune.engine import Engine
+from nlpkit.finetune.methods import Value, parse_options
+from nlpkit.finetune.train import Outcome, Plan, Point
+from nlpkit.io.artifacts import footer_block
+from nlpkit.io.atomic import check_target
+from nlpkit.io.finetune_checkpoints import Checkpoint
+from nlpkit.io.footers import steps_of
+from nlpkit.io.runs import RunTables, manifest_of, stopwatch, write_run
+
+if TYPE_CHECKING:
+    from nlpkit.cli.finetune_fit import Asked
+
+KEY = "encoder"
+BETTER = {"perplexity": "lower", "spearman": "higher", "accuracy": "higher", "recall@1": "higher"}
+
+
+@dataclass(slots=True)
+class Found:
+    """What training came to: scores on test before and after, what was said of it, and the curve."""
+
+    before: Mapping[str, float] | None
+    after: Mapping[str, float] | None
+    facts: dict[str, Any]
+    curve: list[Point]
+    notes: list[str]
+
+
+def fit_encoder(asked: Asked) -> None:
+    """Train an encoder and write its run. Raises what its steps raise."""
+    data, model, run = asked.data, asked.model, asked.run
+    for flags in (data, model, asked.train):
+        flags.check()
+    name, options = parse_options(str(model.objective), OPTIONS, "--objective")
+    _check(asked, name)
+    target = asked.out.run_target(asked.inputs, "encoder")
+    check_target(target, force=asked.out.force, directory=True)
+    if run.dry_run:
+        dry_run(asked.inputs, asked.read, embeds=True)
+        return
+    seconds: dict[str, float] = {}
+    with stopwatch(seconds, "read"):
+        material = read_material(asked, name)
+    files = find_model(model.base, offline=asked.train.offline)
+    device = choose_device(asked.train.device)
+    precision = asked.train.precision
+    precision = "fp32" if precision == "auto" and device.type == "cpu" else choose_precision(precision, device)
+    plan = _plan(asked, name)
+    sizes = {part: len(material.rows(part)) for part in (TRAIN, DEV, TEST)}
+    dev = f", {sizes[DEV]:,} dev" if sizes[DEV] else ""
+    console.note(f"{name}: {sizes[TRAIN]:,} training rows{dev}, {sizes[TEST]:,} test")
+    parameters = {
+        "objective": name, "options": options, "base": files.name, "base_sha256": weights_fingerprint(files.path),
+        "plan": {n: getattr(plan, n) for n in Plan.__dataclass_fields__}, "precision": precision, "device": device.type,
+        "max_tokens": asked.train.max_tokens, "pair": data.pair_col, "negative": data.negative_col, "holdout": data.holdout,
+        "split": data.split,
+    }  # fmt: skip
+    identity = {**parameters, "seed": run.seed, "inputs": [i.sha256 for i in material.inputs]}
+    checkpoint = Checkpoint(target, identity, resume=asked.train.resume)
+    with Engine(device, precision, threads=run.n_threads()) as engine, stopwatch(seconds, "train"):
+        try:
+            work = _mlm if name == "mlm" else _pairs
+            found = work(asked, name, options, material, files, plan, engine, checkpoint)
+        except KeyboardInterrupt:
+            if checkpoint.path.exists():
+                console.note(
+                    f"the training is saved in {checkpoint.path}; the same command with --resume goes on with it"
+                )
+            raise
+    report = {
+        "nlpkit_version": __version__, "seed": run.seed, "objective": name, "test_rows": sizes[TEST], "before": found.before,
+        "after": found.after, "training": found.facts,
+    }  # fmt: skip
+    _cards(checkpoint.model, name, parameters, report, material)
+    block = footer_block(
+        "run", command="finetune", parameters=parameters, seed=run.seed, inputs=material.inputs, steps=steps_of(material.blocks)
+    )  # fmt: skip
+    manifest = manifest_of(
+        "finetune-encoder", parameters={**parameters, "training": found.facts}, seed=run.seed, threads=run.n_threads(),
+        inputs=material.inputs, seconds=seconds, results=dict(found.after or {}),
+    )  # fmt: skip
+    texts = {"curve.jsonl": curve_lines([], points=found.curve, facts={"objective": name, "seed": run.seed})}
+    config = {"kind": "finetune-encoder", "format": "sentence-transformers"}
+    write_run(
+        target, RunTables({}, {}, config, material.dropped, {"metrics": report}, texts, checkpoint.model), block, manifest,
+        force=asked.out.force,
+    )  # fmt: skip
+    checkpoint.remove()
+    warn_dropped(material, target / "dropped.parquet")
+    if run.json:
+        console.emit_json({"run": str(target), **report})
+    else:
+        _show(name, found, sizes[TEST])
+        sys.stdout.flush()
+    for note in found.notes:
+        console.note(note)
+    console.note(
+        f"wrote {target}/ in {sum(seconds.values()):.1f} s; next: nlpkit sbert-embed NEW.jsonl --model {target} -o embedded.parquet"
+    )
+
+
+def _check(asked: Asked, name: str) -> None:
+    data, model = asked.data, asked.model
+    if model.method != TuneModelFlags().method or model.merge or model.export is not None:
+        raise UsageError("--objective trains the encoder itself; leave --method, --merge and --export out")
+    unfit = {"--cv": data.cv, "--shots": data.shots, "--context": data.context or None, "--label-sep": data.label_sep}
+    given = [option for option, value in unfit.items() if value is not None]
+    if given or asked.train.seeds > 1:
+        raise UsageError(f"--objective has no {(given or ['--seeds'])[0]}; leave it out")
+    if asked.gate != GateFlags():
+        raise UsageError("gates are for predictions; --objective has scores before and after in metrics.json")
+    if name == "mlm":
+        return
+    if data.pair_col is None:
+        raise UsageError(f"--objective {name} learns from pairs; name the column of the second text: --pair-col COL")
+    if name == "triplet" and data.negative_col is None:
+        raise UsageError("--objective triplet needs the column of the text unlike the first: --negative-col COL")
+    if data.negative_col is not None and name not in ("triplet", "mnrl"):
+        raise UsageError(f"--objective {name} has no negatives; leave --negative-col out")
+
+
+def _plan(asked: Asked, name: str) -> Plan:
+    own, flags = PLANS[name], asked.train
+    plain = type(flags)()
+    plan = replace(own, warmup=flags.warmup if flags.warmup != plain.warmup else own.warmup, max_steps=flags.max_steps,
+                   weight_decay=flags.weight_decay, patience=flags.patience)  # fmt: skip
+    plan = plan if flags.epochs is None else replace(plan, epochs=flags.epochs)
+    plan = plan if flags.lr is None else replace(plan, rate=flags.lr)
+    return plan if flags.batch_size == plain.batch_size else replace(plan, batch=flags.batch_size)
+
+
+def _pairs(
+    asked: Asked, name: str, options: dict[str, Value], material: Material, files: ModelFiles, plan: Plan, engine: Engine,
+    checkpoint: Checkpoint,
+) -> Found:  # fmt: skip
+    from nlpkit.finetune.embedder import load_embedder
+
+    bounds = score_bounds(name, material)
+    data, test = (pair_data(asked, name, material, material.rows(part), bounds) for part in (TRAIN, TEST))
+    rows = material.rows(DEV)
+    dev = pair_data(asked, name, material, rows, bounds) if len(rows) else None
+    embedder = load_embedder(files.path, max_tokens=asked.train.max_tokens, device=engine.device)
+    before = None if name == "sbert-softmax" else Scorer(embedder, test, name, (), None, engine)()
+    with console.progress(name, 100, percent=True) as update:
+        found = train_encoder(
+            embedder, data, name, options=options, dev=dev, plan=plan, engine=engine, seed=asked.run.seed,
+            state=checkpoint.state(KEY), save=lambda own: checkpoint.save(KEY, own), told=_teller(name, update),
+        )  # fmt: skip
+    after = Scorer(embedder, test, name, found.names, found.weight, engine)()
+    embedder.save(checkpoint.model / "sentence-transformers")
+    n_trained = sum(p.numel() for p in embedder.parameters().values())
+    facts = {**_facts(found.training, plan, n_trained), "distinct_texts": found.n_texts}
+    if name == "cosine":
+        facts["scores"] = {"low": bounds[0], "high": bounds[1]}
+    return Found(before, after, facts, list(found.training.curve), [])
+
+
+def _mlm(
+    asked: Asked, name: str, options: dict[str, Value], material: Material, files: ModelFiles, plan: Plan, engine: Engine,
+    checkpoint: Checkpoint,
+) -> Found:  # fmt: skip
+    from nlpkit.finetune.mlm import cut_windows, load_mlm, perplexity
+    from nlpkit.finetune.mlm_training import train_mlm
+
+    network = load_mlm(files.path, device=engine.device, seed=asked.run.seed, max_tokens=asked.train.max_tokens)
+    if network.head_is_new:
+        console.note(
+            f"{files.name} has no head that guesses words: one is made from its word embeddings and trained first, "
+            f"{options['head_steps']} steps"
+        )
+    texts = {part: material.texts("text", material.rows(part)) for part in (TRAIN, DEV, TEST)}
+    windows = cut_windows(network, texts[TEST])[0]
+    share, seed = float(options["share"]), asked.run.seed
+    before = perplexity(network, windows, engine, seed=seed, share=share)
+    with console.progress(name, 100, percent=True) as update:
+        found = train_mlm(
+            network, texts[TRAIN], plan=plan, options={k: float(v) for k, v in options.items()}, engine=engine, seed=seed,
+            dev=texts[DEV] or None, state=checkpoint.state(KEY), save=lambda own: checkpoint.save(KEY, own),
+            told=_teller(name, update),
+        )  # fmt: skip
+    after = perplexity(network, windows, engine, seed=seed, share=share)
+    checkpoint.model.mkdir(parents=True, exist_ok=True)
+    network.save(checkpoint.model / "transformers")
+    network.save_encoder(files.path, checkpoint.model / "sentence-transformers")
+    facts = _facts(found.whole, plan, sum(p.numel() for p in network.trained.values()))
+    facts |= {"windows": found.windows, "head_is_new": network.head_is_new}
+    if found.head is not None:
+        facts |= {"head_steps": found.head.steps, "head_seconds": round(found.head.seconds, 3)}
+    curve = [*(found.head.curve if found.head is not None else ()), *found.whole.curve]
+    return Found({"perplexity": before}, {"perplexity": after}, facts, list(curve), [])
+
+
+def _teller(name: str, update: Any) -> Any:
+    def told(step: int, steps: int, point: Point | None) -> None:
+        update(100 * step // max(1, steps), None if point is None else f"{name}, loss {point.loss:.3f}")
+
+    return told
+
+
+def _facts(outcome: Outcome, plan: Plan, n_trained: int) -> dict[str, Any]:
+    return {
+        "trained_parameters": n_trained,
+        "steps": outcome.steps,
+        "best_step": outcome.best_step,
+        "stopped_early": outcome.stopped_early,
+        "batch_size": outcome.batch,
+        "epochs": plan.epochs,
+        "lr": plan.rate,
+        "seconds": round(outcome.seconds, 3),
+    }
+
+
+def _show(name: str, found: Found, n: int) -> None:
+    rows = []
+    for metric, value in (found.after or {}).items():
+        before = None if found.before is None else found.before.get(metric)
+        rows.append(
+            [f"{metric} ({BETTER[metric]} is better)", "–" if before is None else f"{before:,.4f}", f"{value:,.4f}"]
+        )
+    Page(markdown=False).table(f"{name}, on {n:,} test rows", ["score", "before", "after"], rows, ["before", "after"])
+    show_curve(found.curve)
+
+
+def _cards(
+    model: Path, name: str, parameters: Mapping[str, Any], report: Mapping[str, Any], material: Material
+) -> None:
+    from nlpkit.cli.finetune_card import encoder_card
+
+    for folder in sorted(p for p in model.iterdir() if p.is_dir()):
+        text = encoder_card(folder.name, name, parameters, report, material.inputs)
+        (folder / "README.md").write_text(text, encoding="utf-8")

@@ -1,0 +1,147 @@
+"""The rows that an encoder is trained on: texts, pairs or triplets, with labels or scores, and their parts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from nlpkit.cli import console
+from nlpkit.cli.classify_corpus import joined
+from nlpkit.cli.finetune_corpus import DEV, TEST, TRAIN, role_of
+from nlpkit.cli.pipeline import no_documents
+from nlpkit.errors import InputError, missing_column
+from nlpkit.finetune.encoders import EncoderData
+from nlpkit.io.corpora import DroppedRow, InputInfo, open_documents
+from nlpkit.io.plain_tables import as_label
+from nlpkit.types import IntArray, LongArray
+
+if TYPE_CHECKING:
+    from nlpkit.cli.finetune_fit import Asked
+
+
+@dataclass(slots=True)
+class Material:
+    """Rows of all inputs, with their parts."""
+
+    table: pa.Table
+    part: IntArray
+    inputs: list[InputInfo]
+    dropped: list[DroppedRow]
+    blocks: list[dict[str, Any] | None]
+
+    def rows(self, part: int) -> LongArray:
+        """Return the rows of a part."""
+        return np.flatnonzero(self.part == part)
+
+    def texts(self, column: str, rows: LongArray) -> list[str]:
+        """Return a column as texts, '' for none."""
+        return ["" if v is None else str(v) for v in self.table.column(column).take(pa.array(rows)).to_pylist()]
+
+
+def read_material(asked: Asked, name: str) -> Material:
+    """Return the rows of all inputs. Raises ColumnError, InputError for what cannot be learned from."""
+    data, read = asked.data, asked.read
+    options = read.read_options()
+    named = [(list(asked.inputs), options, TRAIN)]
+    named += [
+        ([str(p)], replace(options, limit=None), r) for p, r in ((data.dev, DEV), (data.test, TEST)) if p is not None
+    ]
+    wanted = {"--pair-col": data.pair_col, "--negative-col": data.negative_col, "--split": data.split}
+    streams = [open_documents(names, own) for names, own, _ in named]
+    tables = []
+    try:
+        for stream, (names, _, _) in zip(streams, named, strict=True):
+            have = stream.schema.names
+            labels = "label" if name in ("sbert-softmax", "cosine") else None
+            for option, column in wanted.items():
+                if column is not None and column not in have:
+                    raise missing_column(", ".join(names), column, have, option)
+            if labels is not None and labels not in have:
+                raise missing_column(", ".join(names), read.label_col, have, "--label-col")
+            tables.append(stream.read_all())
+            if not tables[-1].num_rows:
+                raise no_documents(stream, names)
+    finally:
+        for stream in streams:
+            stream.close()
+    table = tables[0]
+    for other in tables[1:]:
+        table = (
+            joined([table, other])
+            if "label" in table.column_names
+            else pa.concat_tables([table, other], promote_options="default")
+        )
+    part: IntArray = np.concatenate(
+        [np.full(t.num_rows, r, np.int32) for t, (_, _, r) in zip(tables, named, strict=True)]
+    )
+    if data.split is not None:
+        part = role_of([as_label(v) for v in table.column(data.split).to_pylist()], data.split)
+    columns = ["text"] + [c for c in (data.pair_col, data.negative_col) if c is not None]
+    empty = np.zeros(table.num_rows, bool)
+    for column in columns:
+        empty |= np.array([not str(v or "").strip() for v in table.column(column).to_pylist()])
+    if empty.any():
+        console.warn(f"{console.counted(int(empty.sum()), 'row')} with an empty text: left out")
+        part = np.where(empty, -1, part).astype(np.int32)
+    if not (part == TEST).any():
+        rows = np.flatnonzero(part == TRAIN)
+        order = np.random.default_rng([asked.run.seed, 5]).permutation(rows)
+        part[order[: max(1, round(data.holdout * len(rows)))]] = TEST
+    if not (part == TRAIN).any():
+        raise InputError("there is no row to learn from; see --text-col and --split")
+    return Material(
+        table, part, [i for s in streams for i in s.inputs], [d for s in streams for d in s.dropped], [b for s in streams for b in s.blocks]
+    )  # fmt: skip
+
+
+def pair_data(asked: Asked, name: str, material: Material, rows: LongArray, bounds: tuple[float, float]) -> EncoderData:
+    data = asked.data
+    assert data.pair_col is not None
+    negatives = None if data.negative_col is None else material.texts(data.negative_col, rows)
+    labels, scores = None, None
+    if name == "sbert-softmax":
+        labels = [_label(v, material, d) for d, v in _values(material, rows)]
+    if name == "cosine":
+        low, high = bounds
+        own = np.array([_score(v, material, d) for d, v in _values(material, rows)])
+        scores = np.clip((own - low) / (high - low), 0.0, 1.0).astype(np.float32)
+    return EncoderData(material.texts("text", rows), material.texts(data.pair_col, rows), negatives, labels, scores)
+
+
+def _values(material: Material, rows: LongArray) -> list[tuple[int, Any]]:
+    return list(zip(rows.tolist(), material.table.column("label").take(pa.array(rows)).to_pylist(), strict=True))
+
+
+def _label(value: Any, material: Material, row: int) -> str:
+    text = as_label(value)
+    if text is None:
+        raise InputError(
+            f"row {material.table.column('id')[row].as_py()} has no label; --objective sbert-softmax needs one of each pair"
+        )
+    return text
+
+
+def _score(value: Any, material: Material, row: int) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = float("nan")
+    if not np.isfinite(number):
+        raise InputError(
+            f"row {material.table.column('id')[row].as_py()} has the score '{value}'; --objective cosine needs a number of each pair"
+        )
+    return number
+
+
+def score_bounds(name: str, material: Material) -> tuple[float, float]:
+    """Return the lowest and highest score of the training pairs, which become 0 and 1."""
+    if name != "cosine":
+        return 0.0, 1.0
+    own = np.array([_score(v, material, d) for d, v in _values(material, material.rows(TRAIN))])
+    low, high = float(own.min()), float(own.max())
+    if low == high:
+        raise InputError(f"all training pairs have the score {low:g}; there is nothing to learn")
+    return low, high
