@@ -87,10 +87,16 @@ class OwnDropout(TorchFunctionMode):  # type: ignore[misc]
     ) -> Tensor:
         scale = more.get("scale")
         scores = query @ key.transpose(-1, -2) * (query.shape[-1] ** -0.5 if scale is None else scale)
+        barred = None
         if attn_mask is not None:
             bars = attn_mask.dtype == torch.bool
-            scores = scores.masked_fill(~attn_mask, float("-inf")) if bars else scores + attn_mask
+            barred = ~attn_mask if bars else attn_mask == float("-inf")
+            scores = (scores if bars else scores + attn_mask).masked_fill(barred, torch.finfo(scores.dtype).min)
         weights = torch.softmax(scores, dim=-1, dtype=torch.float32).to(query.dtype)
+        if (
+            barred is not None
+        ):  # a place that sees nothing, such as padding far from the text, gets zeros, as torch gives
+            weights = weights.masked_fill(barred, 0.0)
         return self._dropout(weights, more["dropout_p"]) @ value
 
 
