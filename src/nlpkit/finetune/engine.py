@@ -297,6 +297,7 @@ def _forget(parameters: Sequence[Tensor]) -> None:
 
 
 def _add(parameters: Sequence[Tensor], gradients: Sequence[Tensor | None]) -> None:
+    kept: set[int] = set()
     for parameter, gradient in zip(parameters, gradients, strict=True):
         if gradient is None:
             continue
@@ -305,6 +306,10 @@ def _add(parameters: Sequence[Tensor], gradients: Sequence[Tensor | None]) -> No
                 parameter.grad = torch.zeros_like(parameter)
             parameter.grad.add_(gradient.coalesce())
         elif parameter.grad is None:
-            parameter.grad = gradient.detach().clone() if gradient._base is not None else gradient.detach()
+            shared = (
+                gradient._base is not None or gradient.data_ptr() in kept
+            )  # of p + q, autograd gives one tensor twice
+            parameter.grad = gradient.detach().clone() if shared else gradient.detach()
+            kept.add(gradient.data_ptr())
         else:
             parameter.grad.add_(gradient)
