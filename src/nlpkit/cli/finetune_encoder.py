@@ -145,8 +145,9 @@ def _check(asked: Asked, name: str) -> None:
 def _plan(asked: Asked, name: str) -> Plan:
     own, flags = PLANS[name], asked.train
     plain = type(flags)()
-    plan = replace(own, warmup=flags.warmup if flags.warmup != plain.warmup else own.warmup, max_steps=flags.max_steps,
-                   weight_decay=flags.weight_decay, patience=flags.patience)  # fmt: skip
+    decay = own.weight_decay if flags.weight_decay is None else flags.weight_decay
+    warmup = flags.warmup if flags.warmup != plain.warmup else own.warmup
+    plan = replace(own, warmup=warmup, max_steps=flags.max_steps, weight_decay=decay, patience=flags.patience)
     plan = plan if flags.epochs is None else replace(plan, epochs=flags.epochs)
     plan = plan if flags.lr is None else replace(plan, rate=flags.lr)
     return plan if flags.batch_size == plain.batch_size else replace(plan, batch=flags.batch_size)

@@ -192,7 +192,9 @@ class TrainFlags:
         float | None, typer.Option("--lr", help="Rate of learning; default: that of the method.", show_default=False)
     ] = None
     warmup: Annotated[float, typer.Option(help="Share of the steps in which the rate grows.")] = 0.1
-    weight_decay: Annotated[float, typer.Option(help="Of AdamW.")] = 0.01
+    weight_decay: Annotated[
+        float | None, typer.Option(help="Of AdamW; default: 0.01, of setfit 0.", show_default=False)
+    ] = None
     patience: Annotated[
         int, typer.Option(min=0, help="With --dev: end after so many scores without a gain; 0: never.")
     ] = 3
@@ -223,7 +225,7 @@ class TrainFlags:
             raise UsageError(f"--lr {self.lr:g}: a number above 0, such as 5e-5, is needed")
         if not 0 <= self.warmup <= 1:
             raise UsageError(f"--warmup {self.warmup:g}: a share from 0 to 1 is needed")
-        if not 0 <= self.weight_decay < 1:
+        if self.weight_decay is not None and not 0 <= self.weight_decay < 1:
             raise UsageError(f"--weight-decay {self.weight_decay:g}: a number from 0 to 1 is needed")
 
 

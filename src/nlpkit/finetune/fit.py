@@ -23,6 +23,7 @@ from nlpkit.finetune.train import Outcome, Plan, Point, State, train
 from nlpkit.types import LongArray
 
 LEAST_STEPS, MOST_EPOCHS, EPOCHS = 200, 50, 3
+WEIGHT_DECAY = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ class Learning:
     batch: int = 16
     rate: float | None = None
     warmup: float = 0.1
-    weight_decay: float = 0.01
+    weight_decay: float | None = None
     patience: int = 3
     class_balance: bool = False
     max_tokens: int | None = None
@@ -71,10 +72,11 @@ class Learning:
         steps = max(1, math.ceil(n / self.batch))
         epochs = self.epochs or min(MOST_EPOCHS, max(EPOCHS, math.ceil(LEAST_STEPS / steps)))
         kind = method.kind
+        decay = (0.0 if kind.family == "setfit" else WEIGHT_DECAY) if self.weight_decay is None else self.weight_decay
         head_rate = kind.head_rate if self.rate is None else None
         return Plan(
             epochs=epochs, batch=self.batch, rate=self.rate or kind.rate, head_rate=head_rate, warmup=self.warmup,
-            weight_decay=self.weight_decay, patience=self.patience, max_steps=self.max_steps,
+            weight_decay=decay, patience=self.patience, max_steps=self.max_steps,
         )  # fmt: skip
 
 

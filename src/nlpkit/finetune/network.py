@@ -41,6 +41,7 @@ class Network:
     trained: dict[str, Tensor]
     inserted: Any = None  # adapters of our own
     n_parameters: int = 0
+    n_virtual: int = 0  # vectors that stand before the tokens of a text
 
     @property
     def n_trained(self) -> int:
@@ -60,7 +61,7 @@ class Network:
         """Return the outputs (B, J) of some rows, or of their tokens (B, T, J)."""
         batch = inputs.batch(rows, next(iter(self.trained.values())).device)
         found: Tensor = self.model(**batch).logits
-        return found
+        return found[:, self.n_virtual :] if self.task.kind == "tokens" and self.n_virtual else found
 
 
 @dataclass(slots=True)
@@ -154,7 +155,7 @@ def load_network(
 def dress(model: Any, tokenizer: Any, task: Task, method: Method, *, seed: int, max_tokens: int) -> Network:
     """Return the network of a loaded model: frozen and added to as the method says."""
     architecture = describe(model)
-    inserted = None
+    inserted, n_virtual = None, 0
     n_parameters = sum(p.numel() for p in model.parameters())
     heads = set(architecture.head)
     device = next(model.parameters()).device
@@ -166,6 +167,7 @@ def dress(model: Any, tokenizer: Any, task: Task, method: Method, *, seed: int, 
         from nlpkit.finetune.peft_methods import apply_peft
 
         model = apply_peft(model, method.name, method.options, seed=seed)
+        max_tokens, n_virtual = beside_virtual(model, max_tokens)
     elif family == "adapter":
         from nlpkit.finetune.insert import insert
 
@@ -184,7 +186,33 @@ def dress(model: Any, tokenizer: Any, task: Task, method: Method, *, seed: int, 
     own_heads = frozenset(n for n in trained if any(_is_head(n, h) for h in heads))
     typed = int(getattr(model.config, "type_vocab_size", 0) or 0) > 1
     frame = frame_of(tokenizer, typed=typed)
-    return Network(model, tokenizer, frame, task, method, max_tokens, own_heads, trained, inserted, n_parameters)
+    return Network(
+        model, tokenizer, frame, task, method, max_tokens, own_heads, trained, inserted, n_parameters, n_virtual
+    )
+
+
+def beside_virtual(model: Any, max_tokens: int) -> tuple[int, int]:
+    """Return the tokens of a text that fit beside the vectors a peft method puts before it, and how many of these are in the output.
+
+    Those of prefix tuning take positions, too: peft counts the tokens of a text from the end of the prefix.
+    """
+    from nlpkit.finetune.peft_methods import virtual_tokens
+
+    taken = sum(int(getattr(c, "num_virtual_tokens", 0) or 0) for c in model.peft_config.values())
+    room = _positions(model.config) - taken
+    if room < 8:
+        raise UsageError(
+            f"{taken} vectors before the text leave {max(room, 0)} tokens of the model's window; take fewer"
+        )
+    return min(max_tokens, room), virtual_tokens(model)
+
+
+def _positions(config: Any) -> int:
+    """Return the tokens of a text a model has positions for."""
+    found = int(getattr(config, "max_position_embeddings", 0) or 0) or 512
+    return (
+        found - 2 if config.model_type in ("roberta", "xlm-roberta", "mpnet") else found
+    )  # places of padding come first
 
 
 def _is_head(name: str, head: str) -> bool:
@@ -216,9 +244,7 @@ def transformer_folder(folder: Path) -> Path:
 
 def _window(folder: Path, place: Path, model: Any, wanted: int | None) -> int:
     """Return the tokens of a text the network sees. Raises UsageError when it cannot see as many."""
-    positions = int(getattr(model.config, "max_position_embeddings", 0) or 0) or 512
-    if model.config.model_type in ("roberta", "xlm-roberta", "camembert", "mpnet"):
-        positions -= 2  # places of padding come first
+    positions = _positions(model.config)
     if wanted is not None:
         if wanted > positions:
             raise UsageError(f"--max-tokens {wanted}: this model takes up to {positions} tokens of a text")

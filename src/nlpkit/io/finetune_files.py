@@ -14,7 +14,7 @@ from nlpkit.embed.engines import quiet
 from nlpkit.embed.models import ModelFiles, find_model, weights_fingerprint
 from nlpkit.errors import InputError, MissingError, UsageError
 from nlpkit.finetune.methods import parse_method
-from nlpkit.finetune.network import Network, load_network, state_of
+from nlpkit.finetune.network import Network, beside_virtual, load_network, state_of
 from nlpkit.finetune.tasks import Task
 from nlpkit.plain import to_json
 
@@ -165,9 +165,10 @@ def load_peft(
         except Exception as error:  # every version fails in its own way
             raise InputError(f"peft cannot load {folder}: {str(error).strip().splitlines()[0]}") from None
     model.to(device).eval()
+    most, n_virtual = beside_virtual(model, plain.max_tokens)
     trained = dict(model.named_parameters())
     return Network(
-        model, plain.tokenizer, plain.frame, task, parse_method(method), plain.max_tokens, frozenset(), trained, None, plain.n_parameters
+        model, plain.tokenizer, plain.frame, task, parse_method(method), most, frozenset(), trained, None, plain.n_parameters, n_virtual
     )  # fmt: skip
 
 
