@@ -138,7 +138,8 @@ def train(
     Args:
         score: scores on held-out documents, by name; `better` names the one that early stopping looks at ("loss": lower is better,
             all others: higher).
-        save: called with the state at least every `save_every` seconds of training, and before an interruption is passed on.
+        save: called with the state at least every `save_every` seconds of training, and before an interruption is passed on,
+            unless that came in the middle of an update.
         told: called after each step with its number, the number of all, and a point of the curve where there is one.
 
     Raises:
@@ -154,47 +155,54 @@ def train(
     steps = plan.steps(objective.n)
     per_epoch = max(1, math.ceil(objective.n / plan.batch))
     every = max(1, round(per_epoch / plan.scores_per_epoch))
-    stopped, saved = False, time.perf_counter()
+    stopped = score is not None and _waited(own, plan.patience)
     clock = time.perf_counter() - own.seconds
+    saved = time.perf_counter()
     order: list[LongArray] = []
     epoch = -1
+    whole = True  # the state is not in the middle of a change
     objective.mode(True)
+
+    def due() -> bool:
+        return own.step % every == 0 or own.step == steps
+
     try:
-        while own.step < steps and not stopped:
-            if own.step // per_epoch != epoch:
-                epoch = own.step // per_epoch
-                objective.begin(epoch, seed)
-                order = batches(objective, plan.batch, seed=seed, epoch=epoch)
-            rate = _set_rate(optimizer, plan.factor(own.step, steps))
-            rows = order[own.step % per_epoch]
-            while True:
-                try:
-                    call = engine.joint if objective.joint else engine.separate
-                    own.losses.append(call(objective, rows, parameters, seed=(seed, _DROPOUT, own.step)))
-                    break
-                except OutOfMemoryError:
-                    if len(rows) < 2 or not objective.joint:
-                        raise
-                    logger.warning("no memory for a batch of %d: going on with its first half", len(rows))
-                    rows = rows[: len(rows) // 2]
-            if engine.unscale(parameters):
-                _clip(parameters, plan.clip)
-                optimizer.step()
-            own.step += 1
-            point = None
-            if own.step % every == 0 or own.step == steps:
+        owed = own.step > 0 and due() and own.step != (own.curve[-1].step if own.curve else 0)  # cut off in its score
+        while (owed or own.step < steps) and not stopped:
+            rate = _set_rate(optimizer, plan.factor(own.step - owed, steps))
+            if not owed:
+                if own.step // per_epoch != epoch:
+                    epoch = own.step // per_epoch
+                    objective.begin(epoch, seed)
+                    order = batches(objective, plan.batch, seed=seed, epoch=epoch)
+                draws = (seed, _DROPOUT, own.step)
+                loss = _run(objective, engine, order[own.step % per_epoch], parameters, seed=draws)
+                whole = False
+                if engine.unscale(parameters):
+                    _clip(parameters, plan.clip)
+                    optimizer.step()
+                own.losses.append(loss)
+                own.step += 1
+                whole = True
+            owed, point = False, None
+            if due():
                 found = {} if score is None else _scored(objective, score)
+                whole = False
                 own.seconds = time.perf_counter() - clock
                 point = Point(own.step, own.step / per_epoch, float(np.mean(own.losses)), rate, own.seconds, found)
                 own.curve.append(point)
                 own.losses = []
-                stopped = score is not None and _no_gain(own, found[better], better, parameters, plan.patience)
+                if score is not None:
+                    _note(own, found[better], better, parameters)
+                    stopped = _waited(own, plan.patience)
+                whole = True
             told(own.step, steps, point)
             if time.perf_counter() - saved > save_every:
                 save(_snapshot(own, parameters, optimizer, time.perf_counter() - clock))
                 saved = time.perf_counter()
     except KeyboardInterrupt:
-        save(_snapshot(own, parameters, optimizer, time.perf_counter() - clock))
+        if whole:
+            save(_snapshot(own, parameters, optimizer, time.perf_counter() - clock))
         raise
     finally:
         objective.mode(False)
@@ -206,6 +214,21 @@ def train(
     return Outcome(
         own.step, best, tuple(own.curve), time.perf_counter() - clock, stopped and own.step < steps, plan.batch
     )
+
+
+def _run(
+    objective: Any, engine: Engine, rows: LongArray, parameters: Mapping[str, Tensor], *, seed: tuple[int, ...]
+) -> float:
+    """Set the gradients and return the loss of a batch; a joint one that memory is too small for is halved."""
+    while True:
+        try:
+            call = engine.joint if objective.joint else engine.separate
+            return call(objective, rows, parameters, seed=seed)
+        except OutOfMemoryError:
+            if len(rows) < 2 or not objective.joint:
+                raise
+            logger.warning("no memory for a batch of %d: going on with its first half", len(rows))
+            rows = rows[: len(rows) // 2]
 
 
 def batches(objective: Objective, size: int, *, seed: int, epoch: int) -> list[LongArray]:
@@ -267,14 +290,18 @@ def _scored(objective: Objective, score: Callable[[], Mapping[str, float]]) -> d
     return found
 
 
-def _no_gain(own: State, value: float, better: str, parameters: Mapping[str, Tensor], patience: int) -> bool:
-    """Note the score; True when it has not grown for too long."""
+def _note(own: State, value: float, better: str, parameters: Mapping[str, Tensor]) -> None:
+    """Note a score, and keep the parameters when it is the best so far; NaN is no gain."""
     gain = value if better != "loss" else -value
-    if own.best_score is None or gain > own.best_score:
+    if gain == gain and (own.best_score is None or gain > own.best_score):
         own.best_score, own.best_step, own.waited = gain, own.step, 0
         own.best = {name: p.detach().clone() for name, p in parameters.items()}
-        return False
-    own.waited += 1
+    else:
+        own.waited += 1
+
+
+def _waited(own: State, patience: int) -> bool:
+    """Whether the score has not grown for too long."""
     return bool(patience) and own.waited >= patience
 
 
