@@ -210,8 +210,10 @@ def _mlm(
     facts |= {"windows": found.windows, "head_is_new": network.head_is_new}
     if found.head is not None:
         facts |= {"head_steps": found.head.steps, "head_seconds": round(found.head.seconds, 3)}
-    curve = [*(found.head.curve if found.head is not None else ()), *found.whole.curve]
-    return Found({"perplexity": before}, {"perplexity": after}, facts, list(curve), [])
+    first = [] if found.head is None else list(found.head.curve)
+    done = 0 if found.head is None else found.head.steps
+    curve = first + [replace(point, step=point.step + done) for point in found.whole.curve]
+    return Found({"perplexity": before}, {"perplexity": after}, facts, curve, [])
 
 
 def _teller(name: str, update: Any) -> Any:

@@ -59,7 +59,9 @@ def predict_new(asked: Asked) -> None:
     """Give documents the predictions of a model. Raises InputError, MissingError, ColumnError, UsageError."""
     model, run, out = asked.model, asked.run, asked.out
     assert model.model is not None
-    if replace(model, model=None, base=TuneModelFlags().base) != TuneModelFlags() or asked.data != TuneDataFlags():
+    usual, data = TuneDataFlags(), asked.data
+    columns = replace(usual, pair_col=data.pair_col, words_col=data.words_col, context_by=data.context_by)
+    if replace(model, model=None, base=TuneModelFlags().base) != TuneModelFlags() or data != columns:
         raise UsageError("--model predicts; leave options on methods, labels and parts out")
     plain = TrainFlags(device=asked.train.device, precision=asked.train.precision, offline=asked.train.offline)
     if asked.train != plain:
@@ -79,6 +81,9 @@ def predict_new(asked: Asked) -> None:
         options = replace(options, label_col="label")  # new documents need no label
     with open_documents(asked.inputs, options) as stream:
         predictor = load_predictor(model.model, base=base, device=device, offline=asked.train.offline)
+        named = {"pair": data.pair_col, "context_by": data.context_by}
+        named["words"] = data.words_col if data.words_col != usual.words_col else None
+        predictor.columns |= {key: column for key, column in named.items() if column is not None}
         table = stream.read_all()
         if not table.num_rows:
             raise no_documents(stream, asked.inputs)
@@ -87,8 +92,8 @@ def predict_new(asked: Asked) -> None:
                 console.warn(f"the column '{name}' of the input is replaced")
         with Engine(device, precision, threads=run.n_threads()) as engine:
             outputs, cut = predictor.outputs(reading_of(table, predictor.columns, ", ".join(asked.inputs)), engine)
-        columns = columns_of(predictor.task, outputs, probabilities=asked.say.probabilities)
-        for name, column in columns.items():
+        found = columns_of(predictor.task, outputs, probabilities=asked.say.probabilities)
+        for name, column in found.items():
             at = table.column_names.index(name) if name in table.column_names else -1
             table = table.append_column(name, column) if at < 0 else table.set_column(at, name, column)
         parameters = {"model": str(model.model), "task": predictor.task.kind, "classes": list(predictor.task.names)}
