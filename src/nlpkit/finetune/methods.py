@@ -165,7 +165,11 @@ def parse_methods(text: str) -> list[Method]:
 
 
 def _spell(value: Value) -> str:
-    return str(value).lower() if isinstance(value, bool) else f"{value:g}" if isinstance(value, float) else str(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and float(f"{value:g}") == value:
+        return f"{value:g}"
+    return str(value)
 
 
 def _value(text: str, like: Any, what: str) -> Value:
