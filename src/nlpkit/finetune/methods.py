@@ -58,7 +58,7 @@ ALIASES = {
     "prefix-tuning": "prefix",
     "prompt-tuning": "prompt",
 }
-_SPELLING = re.compile(r"\s*(?P<name>[^\s(),=]+)\s*(?:\((?P<options>[^()]*)\))?\s*")
+_SPELLING = re.compile(r"\s*(?P<name>(?:\(ia\))?[^\s(),=]+)\s*(?:\((?P<options>[^()]*)\))?\s*", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
