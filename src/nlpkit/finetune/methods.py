@@ -139,6 +139,7 @@ def parse_options(text: str, tables: Mapping[str, Mapping[str, Value]], option: 
 def _options(text: str | None, usual: Mapping[str, Value], what: str, name: str) -> dict[str, Value]:
     """Return the options in brackets over the defaults."""
     own = dict(usual)
+    given: set[str] = set()
     for item in (text or "").split(","):
         if not item.strip():
             continue
@@ -146,6 +147,9 @@ def _options(text: str | None, usual: Mapping[str, Value], what: str, name: str)
         if not equals or key not in own:
             known = ", ".join(f"{k}={_spell(v)}" for k, v in usual.items()) or "none"
             raise UsageError(f"{what}: '{item.strip()}' is no option of {name} (its options: {known})")
+        if key in given:
+            raise UsageError(f"{what}: {key} is there twice")
+        given.add(key)
         own[key] = _value(value, usual[key], f"{what}: {key}")
     return own
 

@@ -1,0 +1,122 @@
+"""Methods by name: how they are spelled, and what is said of those that are not known."""
+
+from __future__ import annotations
+
+import pytest
+
+from nlpkit.errors import UsageError
+from nlpkit.finetune.methods import KINDS, LATER, Method, defaults, parse_method, parse_methods
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_bare_name_has_the_defaults_and_is_its_own_spelling(name: str) -> None:
+    method = parse_method(name)
+    assert method == Method(name, dict(defaults(name)))
+    assert method.spelling == name
+    assert method.kind is KINDS[name]
+    assert parse_method(f"  {name.upper()}( ) ") == method
+
+
+@pytest.mark.parametrize(
+    ("text", "spelling"),
+    [
+        ("lora(r=4,alpha=32)", "lora(r=4,alpha=32)"),
+        (" lora ( alpha = 32.0 , r=4, )", "lora(r=4,alpha=32)"),
+        ("lora(r=8)", "lora"),
+        ("dora(targets=q+k+v+o)", "dora(targets=q+k+v+o)"),
+        ("lora(dropout=0.1)", "lora(dropout=0.1)"),
+        ("lora(dropout=0.1234567891)", "lora(dropout=0.1234567891)"),
+        ("lora(alpha=1e-7)", "lora(alpha=1e-07)"),
+        ("lora(alpha=12345678.5)", "lora(alpha=12345678.5)"),
+        ("setfit(balanced=TRUE,R=5)", "setfit(R=5,balanced=true)"),
+        ("setfit(head=differentiable)", "setfit(head=differentiable)"),
+        ("compacter++(n=2)", "compacter++(n=2)"),
+        ("unipelt(lora_r=4)", "unipelt(lora_r=4)"),
+        ("prefix(length=5.0)", "prefix(length=5)"),
+    ],
+)
+def test_the_spelling_is_read_as_the_same_method(text: str, spelling: str) -> None:
+    method = parse_method(text)
+    assert method.spelling == spelling
+    assert parse_method(spelling) == method
+
+
+def test_options_have_the_type_of_their_default() -> None:
+    options = parse_method("lora(r=4,alpha=2)").options
+    assert (options["r"], options["alpha"]) == (4, 2.0)
+    assert (type(options["r"]), type(options["alpha"])) == (int, float)
+    assert parse_method("setfit(balanced=false)").options["balanced"] is False
+
+
+@pytest.mark.parametrize(
+    ("alias", "name"),
+    [
+        ("adapter", "pfeiffer"),
+        ("bottleneck", "pfeiffer"),
+        ("(ia)3", "ia3"),
+        ("(IA)3", "ia3"),
+        ("prefix-tuning", "prefix"),
+        ("prompt-tuning", "prompt"),
+    ],
+)
+def test_aliases(alias: str, name: str) -> None:
+    assert parse_method(alias).spelling == name
+
+
+def test_an_alias_with_options() -> None:
+    assert parse_method("(ia)3(targets=k+v)").spelling == "ia3(targets=k+v)"
+    assert [m.name for m in parse_methods("(ia)3,lora,prompt-tuning(length=3)")] == ["ia3", "lora", "prompt"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("lroa", r"--method lroa is not known \(did you mean lora\?\); there are full, head, lora"),
+        ("xyz", r"--method xyz is not known; there are full"),
+        ("lora(rank=8)", r"'rank=8' is no option of lora \(its options: r=8, alpha=16, dropout=0, targets=q\+v\)"),
+        ("lora(8)", "'8' is no option of lora"),
+        ("full(r=8)", r"'r=8' is no option of full \(its options: none\)"),
+        ("lora(r=many)", r"--method lora\(r=many\): r is many, a number was needed such as 8"),
+        ("lora(r=8.5)", "r is 8.5, a whole number was needed"),
+        ("lora(r=-1)", "r is -1, a number of 0 or more was needed"),
+        ("lora(alpha=nan)", "alpha is nan, a number of 0 or more"),
+        ("lora(alpha=inf)", "alpha is inf, a number of 0 or more"),
+        ("setfit(balanced=1)", "balanced is 1, needed true or false"),
+        ("lora(r=8,r=4)", "r is there twice"),
+        ("lora(r=8", r"a name was needed, with options in brackets, such as lora\(r=8,alpha=16\)"),
+        ("lora(r=8))", "a name was needed"),
+        ("(r=8)", "a name was needed"),
+        ("", "a name was needed"),
+    ],
+)
+def test_what_cannot_be_read(text: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        parse_method(text)
+
+
+@pytest.mark.parametrize("name", LATER)
+def test_methods_of_a_later_release_are_named(name: str) -> None:
+    with pytest.raises(UsageError, match=f"--method {name}: .* comes in a later release; there are full, head, lora"):
+        parse_method(name.upper())
+
+
+def test_lists() -> None:
+    found = parse_methods("full, lora(r=4,alpha=8) ,setfit(R=5,head=logistic),")
+    assert [m.spelling for m in found] == ["full", "lora(r=4,alpha=8)", "setfit(R=5)"]
+    assert [m.name for m in parse_methods(" all ")] == list(KINDS)
+    assert [m.spelling for m in parse_methods("lora,lora(r=4)")] == ["lora", "lora(r=4)"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "a name was needed; there are full"),
+        (" , ", "a name was needed"),
+        ("lora(r=8),lora", "--method: lora is there twice"),
+        ("adapter,pfeiffer", "--method: pfeiffer is there twice"),
+        ("lora,all", "--method all is not known"),
+    ],
+)
+def test_lists_that_cannot_be_read(text: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        parse_methods(text)
