@@ -99,7 +99,10 @@ def probabilities(task: Task, decision: FloatArray) -> FloatArray:
     """Return the probabilities (n, J) of logits (n, J): softmax of one class, sigmoids of several."""
     z = decision.astype(np.float64)
     if task.kind == "multi":
-        return 1.0 / (1.0 + np.exp(-z))
+        from scipy.special import expit
+
+        several: FloatArray = expit(z)
+        return several
     z = np.exp(z - z.max(axis=-1, keepdims=True))
     found: FloatArray = z / z.sum(axis=-1, keepdims=True)
     return found
