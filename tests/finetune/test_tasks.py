@@ -118,7 +118,7 @@ def test_balanced_weights_are_those_of_scikit_learn() -> None:
     found = balanced(np.bincount(y), len(y))
     np.testing.assert_allclose(found.numpy(), expected, rtol=1e-6)
     assert found.dtype == torch.float32
-    assert [float((found[j] * n)) for j, n in enumerate((10, 5, 25))] == pytest.approx(
+    assert [float(found[j] * n) for j, n in enumerate((10, 5, 25))] == pytest.approx(
         [40 / 3] * 3
     )  # classes weigh alike
 
