@@ -362,7 +362,7 @@ def test_an_interruption_while_dev_documents_are_scored_loses_no_score() -> None
 
     def interrupted() -> Mapping[str, float]:
         calls.append(1)
-        if len(calls) == 3:
+        if len(calls) == 4:
             raise KeyboardInterrupt
         return line.score()
 
