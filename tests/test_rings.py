@@ -13,12 +13,12 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "nlpkit"
-CORE = ("text", "weighting", "topics", "embed", "classify", "metrics", "kernels", "report")
+CORE = ("text", "weighting", "topics", "embed", "classify", "finetune", "metrics", "kernels", "report")
 MODULES = sorted(PACKAGE.rglob("*.py"))
 CORE_MODULES = [path for path in MODULES if path.relative_to(PACKAGE).parts[0] in CORE]
 HEAVY = (
     "torch", "sklearn", "numba", "polars", "pyarrow", "numpy", "pandas", "transformers", "scipy", "hdbscan", "umap",
-    "sentence_transformers", "tokenizers", "safetensors", "py3langid", "stopwordsiso", "matplotlib", "plotly", "wordcloud",
+    "sentence_transformers", "tokenizers", "safetensors", "peft", "py3langid", "stopwordsiso", "matplotlib", "plotly", "wordcloud",
 )  # fmt: skip
 
 

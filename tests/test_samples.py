@@ -62,3 +62,11 @@ def test_hard_cases_are_hard() -> None:
     assert any("<p" in t and "&amp;" in t for t in texts)
     for script in ("图", "の", "ا", "न", "ต", "м", "ν", "ג", "강"):
         assert any(script in t for t in texts), script
+
+
+def test_questions_are_short_and_balanced() -> None:
+    found = rows("questions.jsonl")
+    assert all(list(row) == ["id", "label", "text"] for row in found)
+    assert len({row["text"] for row in found}) == len({row["id"] for row in found}) == len(found)
+    assert set(Counter(row["label"] for row in found).values()) == {18}
+    assert max(len(row["text"].split()) for row in found) <= 15

@@ -38,6 +38,7 @@ COMMANDS = (
     "tfidf",
     "ctfidf",
     "classify",
+    "finetune",
     "evaluate",
     "stats",
     "kwic",

@@ -32,8 +32,8 @@ def finetune_cli(
 
     \b
     Examples:
-      nlpkit finetune data/samples/news.jsonl --shots 8 -o tuned/
-      nlpkit finetune data/samples/news.jsonl --method 'lora(r=4)' --epochs 2 -o lora/
+      nlpkit finetune data/samples/questions.jsonl --shots 8 -o tuned/
+      nlpkit finetune data/samples/questions.jsonl --method "head,lora(r=4)" --max-steps 9 -o both/
       nlpkit finetune data/samples/hard.jsonl --model tuned/ -o predictions.parquet
     """
     from nlpkit.cli.finetune_fit import Asked, fit
