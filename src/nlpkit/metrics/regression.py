@@ -9,6 +9,8 @@ import numpy as np
 from nlpkit.metrics.bootstrap import Statistic
 from nlpkit.types import FloatArray
 
+_ZERO = 1e-15  # variances of values from -1 to 1 up to here are rounding
+
 
 def statistics(true: FloatArray, found: FloatArray) -> Mapping[str, Statistic]:
     """Return scores of weighted documents by name, each weights (B, n) → (B,).
@@ -19,15 +21,27 @@ def statistics(true: FloatArray, found: FloatArray) -> Mapping[str, Statistic]:
     Args:
         true, found: (n,).
     """
+    true, found = np.asarray(true, np.float64), np.asarray(found, np.float64)
     error = found - true
-    a, b = _ranks(true), _ranks(found)
+    y, scale = _centred(true)
+    z, _ = _centred(found)
+    a, b = _centred(_ranks(true))[0], _centred(_ranks(found))[0]
     return {
         "rmse": lambda w: np.sqrt(_mean(w, error**2)),
         "mae": lambda w: _mean(w, np.abs(error)),
-        "r2": lambda w: 1.0 - _over(_mean(w, error**2), _mean(w, true**2) - _mean(w, true) ** 2),
-        "pearson": lambda w: _pearson(w, true, found),
+        "r2": lambda w: 1.0 - _over(_mean(w, (error / scale) ** 2), _variance(w, y)),
+        "pearson": lambda w: _pearson(w, y, z),
         "spearman": lambda w: _pearson(w, a, b),
     }
+
+
+def _centred(values: FloatArray) -> tuple[FloatArray, float]:
+    """Return the values about their mean, from -1 to 1, and their unit: so that large and tiny ones lose no digits."""
+    if not len(values) or np.ptp(values) == 0:
+        return np.zeros(len(values)), 1.0
+    found: FloatArray = values - values.mean()
+    unit = float(np.abs(found).max())
+    return found / unit, unit
 
 
 def _mean(weights: FloatArray, values: FloatArray) -> FloatArray:
@@ -35,15 +49,19 @@ def _mean(weights: FloatArray, values: FloatArray) -> FloatArray:
     return found
 
 
+def _variance(weights: FloatArray, values: FloatArray) -> FloatArray:
+    found: FloatArray = _mean(weights, values * values) - _mean(weights, values) ** 2
+    return found
+
+
 def _pearson(weights: FloatArray, a: FloatArray, b: FloatArray) -> FloatArray:
-    a, b = a - a.mean(), b - b.mean()
-    va = _mean(weights, a * a) - _mean(weights, a) ** 2
-    vb = _mean(weights, b * b) - _mean(weights, b) ** 2
-    return _over(_mean(weights, a * b) - _mean(weights, a) * _mean(weights, b), np.sqrt(np.maximum(va * vb, 0.0)))
+    both = _mean(weights, a * b) - _mean(weights, a) * _mean(weights, b)
+    va, vb = _variance(weights, a), _variance(weights, b)
+    return np.where((va > _ZERO) & (vb > _ZERO), _over(both, np.sqrt(np.maximum(va * vb, 0.0))), np.nan)
 
 
 def _over(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
-    fine = denominator > 1e-15
+    fine = denominator > _ZERO
     return np.where(fine, numerator / np.where(fine, denominator, 1.0), np.nan)
 
 
