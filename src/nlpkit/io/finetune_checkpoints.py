@@ -55,7 +55,7 @@ class Checkpoint:
         try:
             with np.load(self.path / f"{key}.npz", allow_pickle=False) as arrays:
                 return _read(facts), {name: arrays[name] for name in arrays.files}
-        except (OSError, ValueError) as error:
+        except Exception as error:  # of OSError, ValueError, EOFError, BadZipFile, zlib.error
             raise InputError(f"checkpoint {self.path} is damaged ({error}); leave --resume out") from None
 
     def finish(self, key: str, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
