@@ -210,6 +210,19 @@ def test_same_bytes_for_any_number_of_threads_and_others_for_another_seed() -> N
     assert found[0] == found[1] != found[2]
 
 
+def test_dropout_draws_from_seed_and_step() -> None:
+    class Listening(Engine):
+        def separate(self, *args: Any, seed: Any) -> float:
+            seen.append(tuple(seed))
+            return super().separate(*args, seed=seed)
+
+    seen: list[tuple[int, ...]] = []
+    for seed in (0, 1):
+        with Listening(CPU, "fp32", threads=1) as engine:
+            train(Line(), engine, PLAN, seed=seed)
+    assert len(set(seen)) == len(seen) == 40
+
+
 def test_max_steps_ends_training_and_the_rate_falls_to_it() -> None:
     line, rates = Line(), []
     plan = Plan(epochs=4, batch=8, rate=1.0, warmup=0.0, max_steps=7, scores_per_epoch=5)

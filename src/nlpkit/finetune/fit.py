@@ -73,9 +73,8 @@ class Learning:
         epochs = self.epochs or min(MOST_EPOCHS, max(EPOCHS, math.ceil(LEAST_STEPS / steps)))
         kind = method.kind
         decay = (0.0 if kind.family == "setfit" else WEIGHT_DECAY) if self.weight_decay is None else self.weight_decay
-        head_rate = kind.head_rate if self.rate is None else None
         return Plan(
-            epochs=epochs, batch=self.batch, rate=self.rate or kind.rate, head_rate=head_rate, warmup=self.warmup,
+            epochs=epochs, batch=self.batch, rate=self.rate or kind.rate, head_rate=kind.head_rate, warmup=self.warmup,
             weight_decay=decay, patience=self.patience, max_steps=self.max_steps,
         )  # fmt: skip
 

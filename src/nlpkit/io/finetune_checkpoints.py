@@ -15,7 +15,7 @@ from nlpkit.errors import InputError
 from nlpkit.finetune.train import Point, State
 from nlpkit.plain import to_json
 
-IDENTITY, STATE, FACTS = "identity.json", "state.safetensors", "state.json"
+IDENTITY, STATE = "identity.json", "state.safetensors"
 _PARTS = ("values", "moments", "best")
 
 
@@ -63,11 +63,10 @@ class Checkpoint:
         self._make()
         np.savez(self.path / f"{key}.npz", **arrays)  # type: ignore[arg-type]
         _write(self.path / f"{key}.json", facts)
-        for name in (STATE, FACTS):
-            (self.path / name).unlink(missing_ok=True)
+        (self.path / STATE).unlink(missing_ok=True)
 
     def save(self, key: str, state: State) -> None:
-        """Keep the state of a training under way; the one before stays until this one is whole."""
+        """Keep the state of a training under way, in one file; the one before stays until this one is whole."""
         from safetensors.torch import save_file
 
         self._make()
@@ -76,23 +75,23 @@ class Checkpoint:
             for part in _PARTS
             for name, tensor in getattr(state, part).items()
         }
-        new = self.path / f"{STATE}.part"
-        save_file(tensors, new)
         facts = {k: v for k, v in asdict_plain(state).items() if k not in _PARTS}
+        new = self.path / f"{STATE}.part"
+        save_file(tensors, new, metadata={"state": json.dumps({"key": key, **facts}, default=float)})
         new.replace(self.path / STATE)
-        _write(self.path / FACTS, {"key": key, **facts})
 
     def state(self, key: str) -> State | None:
         """Return the state of a training under way, None when there is none."""
-        if not self.found or not (self.path / FACTS).exists():
+        if not self.found or not (self.path / STATE).exists():
             return None
-        from safetensors.torch import load_file
+        from safetensors import safe_open
 
-        facts = _read(self.path / FACTS)
-        if facts.pop("key", None) != key:
-            return None
         try:
-            tensors = load_file(self.path / STATE)
+            with safe_open(self.path / STATE, framework="pt") as file:
+                facts = json.loads(file.metadata()["state"])
+                if facts.pop("key") != key:
+                    return None
+                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
             curve = [Point(**point) for point in facts.pop("curve")]
             parts = {p: {n[len(p) + 1 :]: t for n, t in tensors.items() if n.startswith(f"{p}/")} for p in _PARTS}
             return State(**facts, curve=curve, **parts)  # type: ignore[arg-type]

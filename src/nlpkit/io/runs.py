@@ -81,7 +81,7 @@ def write_run(path: Path, run: RunTables, block: dict[str, Any], manifest: dict[
             write_table(part / "dropped.parquet", dropped_table(run.dropped), {**block, "kind": "dropped"})
         model = part / "model"
         if run.model_folder is not None:
-            shutil.copytree(run.model_folder, model)
+            shutil.copytree(run.model_folder, model, copy_function=shutil.copyfile)  # with the usual permissions
         model.mkdir(exist_ok=True)
         for name, table in run.model_tables.items():
             write_table(model / f"{name}.parquet", table, {**block, "kind": f"model/{name}"})
