@@ -53,7 +53,7 @@ class Checkpoint:
         if not self.found or not facts.exists():
             return None
         try:
-            with np.load(self.path / f"{key}.npz", allow_pickle=False) as arrays:
+            with (self.path / f"{key}.npz").open("rb") as file, np.load(file, allow_pickle=False) as arrays:
                 return _read(facts), {name: arrays[name] for name in arrays.files}
         except Exception as error:  # of OSError, ValueError, EOFError, BadZipFile, zlib.error
             raise InputError(f"checkpoint {self.path} is damaged ({error}); leave --resume out") from None
