@@ -262,25 +262,29 @@ def load_tokenizer(place: Path, *, words: bool) -> Any:
     """
     from transformers import AutoTokenizer
 
-    prefix = {"add_prefix_space": True} if words and _prefixed(place) else {}
     with quiet():
         try:
-            found = AutoTokenizer.from_pretrained(str(place), local_files_only=True, **prefix)
+            found = AutoTokenizer.from_pretrained(str(place), local_files_only=True)
         except Exception as error:  # every tokenizer fails in its own way
             raise MissingError(f"{place} has no tokenizer that can be read: {_first_line(error)}") from None
     if not getattr(found, "is_fast", False):
         raise MissingError(f"the tokenizer in {place} is not a fast one (tokenizer.json); convert it first")
+    if words:
+        _set_prefix(found)
     return found
 
 
-def _prefixed(place: Path) -> bool:
-    """Whether a tokenizer is one of bytes, which RoBERTa and its kin have."""
-    file = place / "tokenizer.json"
-    if not file.is_file():
-        return False
-    kind = json.loads(file.read_text(encoding="utf-8")).get("pre_tokenizer") or {}
-    parts = [kind, *kind.get("pretokenizers", [])]
-    return any(part.get("type") == "ByteLevel" for part in parts)
+def _set_prefix(tokenizer: Any) -> None:
+    """Let a tokenizer of bytes, which RoBERTa and its kin have, read a space before each word.
+
+    The option add_prefix_space of from_pretrained is heard by some classes only: not by that of ModernBERT.
+    """
+    from tokenizers import pre_tokenizers
+
+    kind: Any = tokenizer.backend_tokenizer.pre_tokenizer
+    for part in kind if isinstance(kind, pre_tokenizers.Sequence) else [kind]:
+        if isinstance(part, pre_tokenizers.ByteLevel):
+            part.add_prefix_space = True
 
 
 def _load(place: Path, task: Task) -> Any:
