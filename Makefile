@@ -30,6 +30,7 @@ bench: $(DEV)
 	$(BIN)/python tests/benchmarks/bench_lda.py
 	$(BIN)/python tests/benchmarks/bench_classify.py
 	$(BIN)/python tests/benchmarks/bench_classify.py --speed
+	$(BIN)/python tests/benchmarks/bench_finetune.py --data trec --shots 8 --peers
 	$(BIN)/python tests/benchmarks/bench_coherence.py
 	$(BIN)/python tests/benchmarks/bench_ratings.py
 

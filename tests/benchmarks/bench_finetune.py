@@ -1,0 +1,303 @@
+"""`nlpkit finetune` beside setfit, transformers' Trainer and peft: accuracy over seeds, parameters, seconds, size, memory.
+
+Both sides learn from the same documents (those `--shots` draws for each seed) with the same steps, rate, warm-up and batch, and are
+scored on the same test documents. MiniLM on the CPU, one thread each unless --threads says otherwise; every training is a process of
+its own.
+
+    python tests/benchmarks/bench_finetune.py --data trec sst2 --shots 8 64 --seeds 5 --peers
+    python tests/benchmarks/bench_finetune.py --data ag_news --shots 8 --methods setfit --seeds 5 --peers
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import os
+import random
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
+SOURCES = {  # files, and the value of `split` that is the test where one file holds both
+    "ag_news": ("ag_news_train_sub.jsonl.gz", "ag_news_test.jsonl"),
+    "sst2": ("sst2.jsonl", None),
+    "trec": ("trec.jsonl", None),
+    "banking77": ("banking77.jsonl", None),
+}
+METHODS = (
+    "full", "head", "lora", "dora", "ia3", "prefix", "prompt", "pfeiffer", "houlsby", "parallel", "compacter", "compacter++", "mam",
+    "unipelt", "setfit",
+)  # fmt: skip
+PEERS = {"full": "transformers Trainer", "lora": "peft + Trainer", "ia3": "peft + Trainer", "setfit": "setfit"}
+
+
+def lines(name: str) -> list[dict[str, Any]]:
+    path = next(DATA.rglob(name))
+    data = path.read_bytes()
+    text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode()
+    return [json.loads(line) for line in text.split("\n") if line]
+
+
+def write(name: str, folder: Path, most: int) -> tuple[Path, Path]:
+    """Write training and test documents; the test is a random part of at most `most` documents, the same in every run."""
+    train_file, test_file = SOURCES[name]
+    rows = lines(train_file)
+    test = lines(test_file) if test_file else [r for r in rows if r["split"] == "test"]
+    train = rows if test_file else [r for r in rows if r["split"] == "train"]
+    test = random.Random(0).sample(test, min(most, len(test)))
+    found = []
+    for part, own in (("train", train), ("test", test)):
+        path = folder / f"{name}.{part}.jsonl"
+        with path.open("w", encoding="utf-8") as file:
+            for i, row in enumerate(own):
+                file.write(json.dumps({"id": f"{part}{i}", "label": str(row["label"]), "text": row["text"]}) + "\n")
+        found.append(path)
+    return found[0], found[1]
+
+
+def ours(train: Path, test: Path, method: str, shots: str, seed: int, args: argparse.Namespace) -> dict[str, Any]:
+    """Run nlpkit as a user would, for one seed."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [
+            "nlpkit", "finetune", str(train), "--test", str(test), "--method", method, "--shots", shots, "--seed", str(seed), "--threads",
+            str(args.threads), "--json", "-q", "--offline", "--ci", "0", "--twins", "0", "-o", f"{folder}/run",
+        ]  # fmt: skip
+        command[0] = str(Path(sys.executable).with_name("nlpkit"))
+        command += ["--max-steps", str(args.max_steps)] if args.max_steps else []
+        start = time.perf_counter()
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise SystemExit(f"{' '.join(command)}\n{done.stderr}")
+        found = json.loads(done.stdout)
+        manifest = json.loads(Path(folder, "run", "manifest.json").read_text(encoding="utf-8"))
+        facts = found["training"]
+        return {
+            "accuracy": found["targets"][0]["metrics"]["accuracy"]["value"], "seconds": facts["seconds"],
+            "whole": time.perf_counter() - start, "trained": facts["trained_parameters"], "bytes": facts["bytes"],
+            "steps": facts["steps"], "mb": manifest["peak_memory_mb"],
+        }  # fmt: skip
+
+
+def documents(
+    train: Path, test: Path, shots: str, seed: int
+) -> tuple[list[str], list[int], list[str], list[int], tuple[str, ...]]:
+    """Return the texts and classes that nlpkit learns from with this seed, and those of the test."""
+    from nlpkit.cli.finetune_corpus import read_tuning_documents, with_shots
+    from nlpkit.cli.finetune_flags import TuneDataFlags
+    from nlpkit.cli.options import ReadFlags
+
+    read = read_tuning_documents([str(train)], TuneDataFlags(test=test, shots=shots), ReadFlags(), seed=seed)
+    own = with_shots(read, None if shots == "all" else int(shots), seed=seed)
+    a, b = own.rounds[0]
+    texts, codes = own.texts, own.labels.codes
+    assert codes is not None
+    return [texts[d] for d in a], codes[a].tolist(), [texts[d] for d in b], codes[b].tolist(), own.labels.names
+
+
+def peer(method: str, train: Path, test: Path, shots: str, seed: int, args: argparse.Namespace) -> dict[str, Any]:
+    """Run the peer of a method in a process of its own."""
+    command = [
+        sys.executable, __file__, "--one-peer", method, str(train), str(test), shots, str(seed), str(args.threads), str(args.max_steps or 0)
+    ]  # fmt: skip
+    start = time.perf_counter()
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, env={**os.environ, "HF_HUB_OFFLINE": "1"}
+    )
+    if done.returncode:
+        raise SystemExit(f"{' '.join(command)}\n{done.stderr[-3000:]}")
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return {**found, "whole": time.perf_counter() - start}
+
+
+def one_peer(method: str, train: str, test: str, shots: str, seed: str, threads: str, max_steps: str) -> None:
+    """Train one peer and print what it came to."""
+    import numpy as np
+    import torch
+
+    torch.set_num_threads(int(threads))
+    texts, y, test_texts, test_y, names = documents(Path(train), Path(test), shots, int(seed))
+    run = run_setfit if method == "setfit" else run_trainer
+    found, seconds = run(method, texts, y, test_texts, names, int(seed), int(max_steps))
+    accuracy = float((np.asarray(found) == np.asarray(test_y)).mean())
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(json.dumps({"accuracy": accuracy, "seconds": seconds, "mb": round(memory)}))
+
+
+def minilm() -> str:
+    from nlpkit.embed.models import find_model
+
+    return str(find_model("minilm", offline=True).path)
+
+
+def run_setfit(
+    method: str, texts: list[str], y: list[int], test: list[str], names: Sequence[str], seed: int, max_steps: int
+) -> tuple[Any, float]:
+    """setfit as its documentation has it: R = 20 pairs, batches of 16, one epoch."""
+    from datasets import Dataset
+    from setfit import SetFitModel, Trainer, TrainingArguments
+
+    model = SetFitModel.from_pretrained(minilm())
+    more = {"max_steps": max_steps} if max_steps else {}
+    with tempfile.TemporaryDirectory() as folder:
+        args = TrainingArguments(
+            output_dir=folder, batch_size=16, num_epochs=1, num_iterations=20, seed=seed, report_to="none", save_strategy="no",
+            show_progress_bar=False, **more,
+        )  # fmt: skip
+        trainer = Trainer(model=model, args=args, train_dataset=Dataset.from_dict({"text": texts, "label": y}))
+        start = time.perf_counter()
+        trainer.train()
+        seconds = time.perf_counter() - start
+    return model.predict(test, as_numpy=True), seconds
+
+
+def run_trainer(
+    method: str, texts: list[str], y: list[int], test: list[str], names: Sequence[str], seed: int, max_steps: int
+) -> tuple[Any, float]:
+    """transformers' Trainer with the steps, rates and window of nlpkit; of peft the same adapters."""
+    import torch
+    from transformers import (
+        AutoModelForSequenceClassification,
+        AutoTokenizer,
+        DataCollatorWithPadding,
+        Trainer,
+        TrainingArguments,
+        set_seed,
+    )
+
+    from nlpkit.finetune.fit import Learning
+    from nlpkit.finetune.methods import parse_method
+
+    set_seed(seed)
+    kind = parse_method(method)
+    plan = Learning().plan(kind, len(texts))
+    tokenizer = AutoTokenizer.from_pretrained(minilm())
+    model = AutoModelForSequenceClassification.from_pretrained(minilm(), num_labels=len(names))
+    if method != "full":
+        from peft import IA3Config, LoraConfig, get_peft_model
+
+        head = ["pooler", "classifier"]
+        config: Any = LoraConfig(task_type="SEQ_CLS", r=8, lora_alpha=16, modules_to_save=head)
+        if method == "ia3":
+            config = IA3Config(
+                task_type="SEQ_CLS", modules_to_save=head, target_modules=r".*(self\.key|self\.value|[0-9]+\.output\.dense)",
+                feedforward_modules=r".*[0-9]+\.output\.dense",
+            )  # fmt: skip
+        model = get_peft_model(model, config)
+    rows = [
+        {**tokenizer(t, truncation=True, max_length=256), "labels": label} for t, label in zip(texts, y, strict=True)
+    ]
+    head_names = [n for n, p in model.named_parameters() if p.requires_grad and ("pooler" in n or "classifier" in n)]
+    rate = plan.head_rate or plan.rate
+    groups = [
+        {
+            "params": [p for n, p in model.named_parameters() if p.requires_grad and n not in head_names],
+            "lr": plan.rate,
+        },
+        {"params": [p for n, p in model.named_parameters() if n in head_names], "lr": rate},
+    ]
+    optimizer = torch.optim.AdamW(groups, lr=plan.rate, weight_decay=0.01)
+    steps = plan.steps(len(texts))
+    steps = min(steps, max_steps) if max_steps else steps
+    from transformers import get_linear_schedule_with_warmup
+
+    schedule = get_linear_schedule_with_warmup(optimizer, max(1, round(0.1 * steps)), steps)
+    with tempfile.TemporaryDirectory() as folder:
+        args = TrainingArguments(
+            output_dir=folder, per_device_train_batch_size=16, max_steps=steps, seed=seed, report_to=[], save_strategy="no",
+            logging_strategy="no", disable_tqdm=True, use_cpu=True,
+        )  # fmt: skip
+        trainer = Trainer(
+            model=model,
+            args=args,
+            train_dataset=rows,
+            data_collator=DataCollatorWithPadding(tokenizer),
+            optimizers=(optimizer, schedule),
+        )
+        start = time.perf_counter()
+        trainer.train()
+        seconds = time.perf_counter() - start
+    model.eval()
+    found = []
+    with torch.no_grad():
+        for i in range(0, len(test), 32):
+            batch = tokenizer(test[i : i + 32], truncation=True, max_length=256, padding=True, return_tensors="pt")
+            found += model(**batch).logits.argmax(-1).tolist()
+    return found, seconds
+
+
+def pm(values: Sequence[float], digits: int = 3) -> str:
+    import statistics
+
+    mean = statistics.mean(values)
+    return f"{mean:.{digits}f}" + (f" ± {statistics.stdev(values):.{digits}f}" if len(values) > 1 else "")
+
+
+def main() -> None:
+    if "--one-peer" in sys.argv:
+        one_peer(*sys.argv[2:])
+        return
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", nargs="+", default=["trec"], choices=list(SOURCES))
+    parser.add_argument("--shots", nargs="+", default=["8"])
+    parser.add_argument("--methods", nargs="+", default=list(METHODS))
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--first-seed", type=int, default=42)
+    parser.add_argument("--test", type=int, default=500, help="most test documents")
+    parser.add_argument("--max-steps", type=int, default=0)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--peers", action="store_true")
+    parser.add_argument("--json", type=Path, help="append every training as a line")
+    args = parser.parse_args()
+    if not DATA.exists():
+        raise SystemExit(f"{DATA} is not there; it holds the corpora")
+    print(
+        "| data | shots | method | nlpkit accuracy | seconds | parameters | MB | peer | accuracy | seconds | peak MB |"
+    )
+    print("|---|--:|---|--:|--:|--:|--:|---|--:|--:|--:|")
+    with tempfile.TemporaryDirectory() as scratch:
+        for name in args.data:
+            train, test = write(name, Path(scratch), args.test)
+            for shots in args.shots:
+                for method in args.methods:
+                    rows, theirs = [], []
+                    for seed in range(args.first_seed, args.first_seed + args.seeds):
+                        rows.append(ours(train, test, method, shots, seed, args))
+                        if args.peers and method in PEERS:
+                            theirs.append(peer(method, train, test, shots, seed, args))
+                        if args.json:
+                            told = {"data": name, "shots": shots, "method": method, "seed": seed, "ours": rows[-1]}
+                            told |= {"peer": theirs[-1]} if theirs else {}
+                            with args.json.open("a", encoding="utf-8") as file:
+                                file.write(json.dumps(told) + "\n")
+                    cells = [
+                        name,
+                        shots,
+                        method,
+                        pm([r["accuracy"] for r in rows]),
+                        pm([r["seconds"] for r in rows], 1),
+                    ]
+                    cells += [
+                        f"{rows[0]['trained']:,}",
+                        f"{rows[0]['bytes'] / 1e6:.2f}",
+                        PEERS.get(method, "") if theirs else "",
+                    ]
+                    cells += (
+                        [pm([r["accuracy"] for r in theirs]), pm([r["seconds"] for r in theirs], 1)]
+                        if theirs
+                        else ["", ""]
+                    )
+                    cells.append(
+                        f"{max(r['mb'] for r in rows)}" + (f" / {max(r['mb'] for r in theirs)}" if theirs else "")
+                    )
+                    print("| " + " | ".join(cells) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
