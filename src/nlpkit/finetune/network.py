@@ -282,7 +282,8 @@ def _set_prefix(tokenizer: Any) -> None:
     from tokenizers import pre_tokenizers
 
     kind: Any = tokenizer.backend_tokenizer.pre_tokenizer
-    for part in kind if isinstance(kind, pre_tokenizers.Sequence) else [kind]:
+    parts: Any = kind if isinstance(kind, pre_tokenizers.Sequence) else [kind]
+    for part in parts:
         if isinstance(part, pre_tokenizers.ByteLevel):
             part.add_prefix_space = True
 

@@ -167,7 +167,7 @@ def train(
         return own.step % every == 0 or own.step == steps
 
     try:
-        owed = own.step > 0 and due() and own.step != (own.curve[-1].step if own.curve else 0)  # cut off in its score
+        owed = bool(own.losses) and due()  # cut off while it was scored
         while (owed or own.step < steps) and not stopped:
             rate = _set_rate(optimizer, plan.factor(own.step - owed, steps))
             if not owed:
