@@ -7,8 +7,19 @@ from collections.abc import Sequence
 from nlpkit.cli.evaluate_clusters import CLUSTERING, add_clustering
 from nlpkit.cli.evaluate_compare import compare_labelled, compare_sets
 from nlpkit.cli.evaluate_flags import MetricFlags, TargetFlags
-from nlpkit.cli.evaluate_labels import labelled_of, read_table
+from nlpkit.cli.evaluate_labels import Columns, labelled_of, read_table
 from nlpkit.cli.evaluate_multilabel import POSSIBLE, SCORES, add_multilabel, hold_sets, label_sets, note_sets
+from nlpkit.cli.evaluate_numbers import (
+    REGRESSION,
+    SPANS,
+    WORDS,
+    add_numbers,
+    add_words,
+    hold_numbers,
+    hold_words,
+    numbers_of,
+    words_of,
+)
 from nlpkit.cli.evaluate_predictions import CALIBRATION, CLASSIFICATION, add_calibration, add_classification
 from nlpkit.cli.evaluate_result import Evaluation, TargetResult
 from nlpkit.cli.evaluate_separation import add_table_separation
@@ -48,6 +59,8 @@ def evaluate_tables(
     """
     predictions = tables[0].kind == "predictions"
     columns = [read_table(table, target, read) for table in tables]
+    if predictions and (hold_numbers(columns) or hold_words(columns)):
+        return _numbers_or_words(tables, columns, wanted, asked, metric, how, read)
     if hold_sets(columns):
         names = _chosen(POSSIBLE, SCORES, wanted, asked, metric, "sets of labels and predictions")
         sets = [label_sets(own) for own in columns]
@@ -79,6 +92,31 @@ def evaluate_tables(
                 add_table_separation(result, table, target.topic_col, apart, how)
         results.append(result)
     return Evaluation(results, compare_labelled(data, results, how, beta=metric.beta))
+
+
+def _numbers_or_words(
+    tables: Sequence[TableTarget],
+    columns: Sequence[Columns],
+    wanted: Sequence[str],
+    asked: bool,
+    metric: MetricFlags,
+    how: Uncertainty,
+    read: ReadFlags,
+) -> Evaluation:
+    """Score tables of predicted numbers, or of labels of words."""
+    numbers = hold_numbers(columns)
+    possible = REGRESSION if numbers else (*WORDS, *SPANS)
+    names = _chosen(possible, possible, wanted, asked, metric, "numbers" if numbers else "labels of words")
+    results = []
+    for table, own in zip(tables, columns, strict=True):
+        what = "numbers" if numbers else "labels of words"
+        result = TargetResult(table.name, f"{what} against '{read.label_col}'")
+        if numbers:
+            add_numbers(result, *numbers_of(own), how, names)
+        else:
+            add_words(result, *words_of(own), how, names)
+        results.append(result)
+    return Evaluation(results, [])
 
 
 def _chosen(

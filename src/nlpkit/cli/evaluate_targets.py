@@ -18,7 +18,7 @@ from nlpkit.io.topic_files import FORMATS, read_topic_file
 from nlpkit.metrics.stability import common_term_ids
 from nlpkit.types import FloatArray, IntArray
 
-CLASSIFIER = "classify"  # kind of the run directory of a classifier
+CLASSIFIERS = ("classify", "finetune")  # kinds of run directories with predictions
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ def _open(
         raise UsageError("a target is read more than once and cannot be stdin; write it to a file first")
     if wanted == "run" or (wanted == "auto" and path.is_dir()):
         run = open_run(path)
-        if run.manifest["kind"] == CLASSIFIER:
+        if run.manifest["kind"] in CLASSIFIERS:
             return _of_classifier(run, name, flags, label_col, topics_first)
         return _of_run(run, name)
     if not path.exists():

@@ -9,20 +9,14 @@ import numpy as np
 
 from nlpkit.classify.classifier import Predicted
 from nlpkit.cli.classify_scores import MAJORITY, MODEL, Scores, score_predictions
-from nlpkit.cli.evaluate_labels import Labelled
-from nlpkit.cli.evaluate_predictions import add_classification
+from nlpkit.cli.evaluate_numbers import add_numbers, add_words
 from nlpkit.cli.evaluate_result import TargetResult
 from nlpkit.cli.finetune_corpus import TuneDocuments
 from nlpkit.errors import InputError
 from nlpkit.finetune.tasks import Task, probabilities
-from nlpkit.metrics import regression, spans
-from nlpkit.metrics.classification import encode_labels
-from nlpkit.metrics.score import METRICS, Uncertainty, statistic_score
+from nlpkit.metrics.score import Uncertainty
 from nlpkit.types import BoolArray, FloatArray, LongArray
 
-REGRESSION = ("rmse", "mae", "r2", "pearson", "spearman")
-WORDS = ("accuracy", "macro_f1", "weighted_f1")
-SPANS = ("span_f1", "span_precision", "span_recall")
 MAIN = {"single": "accuracy", "multi": "micro_f1", "regression": "spearman", "tokens": "macro_f1"}
 
 
@@ -109,35 +103,18 @@ def score_guesses(documents: TuneDocuments, guesses: Guesses, has_twin: BoolArra
 
 def _numbers(name: str, true: FloatArray, found: FloatArray, how: Uncertainty) -> TargetResult:
     result = TargetResult(name, "numbers against 'label'")
-    known = np.isfinite(found)
-    own = regression.statistics(true[known], found[known])
-    counts = np.ones(int(known.sum()), np.int64)
-    for metric in REGRESSION:
-        why = "predictions or labels are all alike"
-        result.add(statistic_score(METRICS[metric], own[metric], counts, how, over="documents", why=why))
+    add_numbers(result, true, found, how)
     return result
 
 
 def _words(
     name: str, documents: TuneDocuments, tags: list[list[str | None] | None], rows: LongArray, how: Uncertainty
 ) -> TargetResult:
-    """Return the scores of words; one that the model did not see, beyond its window, counts as wrong."""
     assert documents.tags is not None
     true = [list(documents.tags[d] or ()) for d in rows.tolist()]
     found = [list(tags[d] or [None] * len(own)) for d, own in zip(rows.tolist(), true, strict=True)]
     result = TargetResult(name, "labels of words against 'label'")
-    flat_true = [t for own in true for t in own]
-    flat_found = [t for own in found for t in own]
-    classes, a, b = encode_labels(flat_true, flat_found)
-    data = Labelled(None, a, b, classes, classes, None, 0)
-    add_classification(result, data, WORDS, how, beta=1.0)
-    if spans.are_bio([c for c in classes if c is not None]):
-        counts = spans.span_counts(true, [[t or "O" for t in own] for own in found])
-        for metric in SPANS:
-            statistic = spans.statistic(counts, metric)
-            result.add(
-                statistic_score(METRICS[metric], statistic, np.ones(len(counts), np.int64), how, over="documents")
-            )
+    add_words(result, true, found, how)
     return result
 
 

@@ -1,0 +1,95 @@
+"""Scores of predicted numbers, and of predicted labels of words, against true ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from nlpkit.cli.evaluate_labels import Columns, Labelled
+from nlpkit.cli.evaluate_predictions import add_classification
+from nlpkit.cli.evaluate_result import TargetResult
+from nlpkit.metrics import regression, spans
+from nlpkit.metrics.classification import encode_labels
+from nlpkit.metrics.score import METRICS, Uncertainty, statistic_score
+from nlpkit.types import FloatArray
+
+REGRESSION = ("rmse", "mae", "r2", "pearson", "spearman")
+WORDS = ("accuracy", "macro_f1", "weighted_f1")
+SPANS = ("span_f1", "span_precision", "span_recall")
+
+
+def hold_numbers(columns: Sequence[Columns]) -> bool:
+    """Whether all predictions are numbers, some of them with fractions: no classes."""
+    given = [[v for v in own.found if v is not None] for own in columns]
+    return all(
+        own and all(isinstance(v, float) for v in own) and any(v != round(v) for v in own if np.isfinite(v))
+        for own in given
+    )
+
+
+def hold_words(columns: Sequence[Columns]) -> bool:
+    """Whether labels and predictions are lists that go word by word: as long as each other, with labels that come twice."""
+    twice = False
+    for own in columns:
+        for true, found in zip(own.labels, own.found, strict=True):
+            if true is None or found is None:
+                continue
+            if not isinstance(true, list) or not isinstance(found, list) or len(true) != len(found):
+                return False
+            twice = twice or len(set(true)) < len(true)
+    return twice
+
+
+def numbers_of(columns: Columns) -> tuple[FloatArray, FloatArray]:
+    """Return true and predicted numbers of the documents that have both."""
+    pairs = [(_number(a), _number(b)) for a, b in zip(columns.labels, columns.found, strict=True)]
+    found = np.array([p for p in pairs if np.isfinite(p).all()], np.float64).reshape(-1, 2)
+    return found[:, 0], found[:, 1]
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return float("nan")
+
+
+def words_of(columns: Columns) -> tuple[list[list[str]], list[list[str | None]]]:
+    """Return labels and predictions of the words of documents that have labels; without a prediction: none."""
+    rows = [(list(a), b) for a, b in zip(columns.labels, columns.found, strict=True) if a is not None]
+    return [[str(t) for t in a] for a, _ in rows], [list(b) if b is not None else [None] * len(a) for a, b in rows]
+
+
+def add_numbers(
+    result: TargetResult, true: FloatArray, found: FloatArray, how: Uncertainty, names: Sequence[str] = REGRESSION
+) -> None:
+    """Add scores of numbers (n,) to a result; documents without a prediction (NaN) are left out."""
+    known = np.isfinite(found) & np.isfinite(true)
+    own = regression.statistics(true[known], found[known])
+    counts = np.ones(int(known.sum()), np.int64)
+    why = "predictions or labels are all alike"
+    for name in names:
+        result.add(statistic_score(METRICS[name], own[name], counts, how, over="documents", why=why))
+    if not known.all():
+        result.notes.append(f"{int((~known).sum()):,} documents without a label or a prediction, left out")
+
+
+def add_words(
+    result: TargetResult, true: Sequence[Sequence[str]], found: Sequence[Sequence[str | None]], how: Uncertainty,
+    names: Sequence[str] = (*WORDS, *SPANS),
+) -> None:  # fmt: skip
+    """Add scores of the labels of words, and of the spans that BIO labels mark. A word without a prediction counts as wrong."""
+    classes, a, b = encode_labels([t for own in true for t in own], [t for own in found for t in own])
+    data = Labelled(None, a, b, classes, classes, None, 0)
+    add_classification(result, data, [n for n in names if n not in SPANS], how, beta=1.0)
+    for name, score in result.scores.items():
+        result.scores[name] = replace(score, over="words", parameters={"words": len(a), "classes": len(classes)})
+    if not spans.are_bio([c for c in classes if c is not None]):
+        return
+    counts = spans.span_counts(true, [[t or "O" for t in own] for own in found])
+    for name in (n for n in names if n in SPANS):
+        statistic = spans.statistic(counts, name)
+        result.add(statistic_score(METRICS[name], statistic, np.ones(len(counts), np.int64), how, over="documents"))
