@@ -316,6 +316,9 @@ def _load(place: Path, task: Task) -> Any:
     made_up = sorted(name for name in _keys(info.get("missing_keys")) if name not in head)
     if made_up:
         raise MissingError(f"the weights in {place} do not fit its config.json: missing '{made_up[0]}'")
+    odd = sorted(str(key[0]) for key in info.get("mismatched_keys") or () if key[0] not in head)
+    if odd:
+        raise MissingError(f"the weights in {place} do not fit its config.json: '{odd[0]}' has other sizes")
     return model
 
 
