@@ -19,6 +19,7 @@ from nlpkit.types import LongArray
 
 logger = logging.getLogger("nlpkit.finetune")
 
+POINTS = 20  # of a learning curve at least, where there are as many steps
 _SHUFFLE, _DROPOUT = 11, 13  # so that no two draws of one seed are the same
 
 
@@ -155,6 +156,7 @@ def train(
     steps = plan.steps(objective.n)
     per_epoch = max(1, math.ceil(objective.n / plan.batch))
     every = max(1, round(per_epoch / plan.scores_per_epoch))
+    tick = max(1, steps // POINTS)
     stopped = score is not None and _waited(own, plan.patience)
     clock = time.perf_counter() - own.seconds
     saved = time.perf_counter()
@@ -163,8 +165,11 @@ def train(
     whole = True  # the state is not in the middle of a change
     objective.mode(True)
 
+    def scored() -> bool:
+        return score is not None and (own.step % every == 0 or own.step == steps)
+
     def due() -> bool:
-        return own.step % every == 0 or own.step == steps
+        return scored() or own.step % tick == 0 or own.step == steps
 
     try:
         owed = bool(own.losses) and due()  # cut off while it was scored
@@ -186,13 +191,13 @@ def train(
                 whole = True
             owed, point = False, None
             if due():
-                found = {} if score is None else _scored(objective, score)
+                found = _scored(objective, score) if score is not None and scored() else {}
                 whole = False
                 own.seconds = time.perf_counter() - clock
                 point = Point(own.step, own.step / per_epoch, float(np.mean(own.losses)), rate, own.seconds, found)
                 own.curve.append(point)
                 own.losses = []
-                if score is not None:
+                if found:
                     _note(own, found[better], better, parameters)
                     stopped = _waited(own, plan.patience)
                 whole = True
