@@ -267,6 +267,8 @@ def load_tokenizer(place: Path, *, words: bool) -> Any:
             found = AutoTokenizer.from_pretrained(str(place), local_files_only=True)
         except Exception as error:  # every tokenizer fails in its own way
             raise MissingError(f"{place} has no tokenizer that can be read: {_first_line(error)}") from None
+    if not any((place / name).is_file() for name in {*found.vocab_files_names.values(), "tokenizer.json"}):
+        raise MissingError(f"{place} has no tokenizer: neither tokenizer.json nor a vocabulary is there")
     if not getattr(found, "is_fast", False):
         raise MissingError(f"the tokenizer in {place} is not a fast one (tokenizer.json); convert it first")
     if words:

@@ -1,0 +1,291 @@
+"""Whole trainings on a tiny BERT: what each task and method learns, the same bytes twice, and going on."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+from tests.finetune.eight import one_thread  # noqa: F401
+from tests.finetune.tiny import tiny_bert
+
+from nlpkit.errors import UsageError
+from nlpkit.finetune.engine import Engine
+from nlpkit.finetune.fit import Learning, Reading, Trained, Watch, fit_network
+from nlpkit.finetune.methods import parse_method
+from nlpkit.finetune.tasks import IGNORED, Task
+from nlpkit.finetune.train import Plan, State
+
+CPU = torch.device("cpu")
+GOOD, BAD = ("good", "great", "fine", "nice"), ("bad", "awful", "poor", "dull")
+REST = ("the", "a", "film", "book", "was", "is", "very", "so", "it", "this")
+SENTIMENT = Task("single", ("bad", "good"))
+TRAIN, TEST, NONE = np.arange(100), np.arange(100, 160), np.arange(0)
+
+
+def reviews(n: int = 160, seed: int = 0) -> tuple[list[str], Any]:
+    """Return texts of 3 to 5 words of their class and two others, in any order, and their classes (n,)."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, n)
+    texts = []
+    for code in y:
+        words = [*rng.choice((BAD, GOOD)[code], rng.integers(3, 6)), *rng.choice(REST, 2)]
+        rng.shuffle(words)
+        texts.append(" ".join(words))
+    return texts, y.astype(np.int64)
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_bert(tmp_path_factory.mktemp("fit") / "bert", words=[*GOOD, *BAD, *REST])
+
+
+def fit(
+    base: Path, method: str, task: Task = SENTIMENT, reading: Reading | None = None, y: Any = None, *,
+    rate: float | None = 2e-3, steps: int = 60, threads: int = 1, seed: int = 0, dev: Any = NONE, predict: Any = TEST,
+    train: Any = TRAIN, score: Any = None, watch: Watch | None = None, **learning: Any,
+) -> Trained:  # fmt: skip
+    if reading is None:
+        texts, y = reviews()
+        reading = Reading(texts)
+    with Engine(CPU, "fp32", threads=threads) as engine:
+        return fit_network(
+            base, parse_method(method), task, reading, y, train_rows=train, dev_rows=dev, predict_rows=predict,
+            learning=Learning(rate=rate, max_steps=steps, epochs=20, **learning), engine=engine, seed=seed, score=score,
+            watch=watch,
+        )  # fmt: skip
+
+
+def trained_bytes(found: Trained) -> dict[str, bytes]:
+    assert found.network is not None
+    return {name: p.detach().numpy().tobytes() for name, p in found.network.trained.items()}
+
+
+@pytest.mark.parametrize(
+    ("method", "rate", "steps"),
+    [("full", 2e-3, 60), ("head", 2e-2, 100), ("lora", 2e-2, 60), ("pfeiffer(r=16)", 2e-2, 100)],
+)
+def test_a_toy_problem_is_learnt(base: Path, method: str, rate: float, steps: int) -> None:
+    _, y = reviews()
+    found = fit(base, method, rate=rate, steps=steps)
+    assert found.outputs.shape == (60, 2)
+    assert (found.outputs.argmax(axis=1) == y[TEST]).mean() > 0.9
+    before = fit(base, method, rate=1e-9, steps=1)
+    assert (before.outputs.argmax(axis=1) == y[TEST]).mean() < 0.8
+    assert found.outcome.steps == steps
+    assert 0 < found.n_trained <= found.n_parameters
+    assert (found.n_trained == found.n_parameters) == (method == "full")
+
+
+@pytest.mark.parametrize("method", ["head", "lora", "pfeiffer(r=16)"])
+def test_the_body_stays_as_it_is(base: Path, method: str) -> None:
+    network = fit(base, method, rate=2e-2, steps=3).network
+    assert network is not None
+    own = {
+        name.replace("base_model.model.", "").replace("base_layer.", "").replace("bert.", "", 1): p
+        for name, p in network.model.named_parameters()
+    }
+    body = {name: t for name, t in load_file(base / "model.safetensors").items() if not name.startswith("pooler")}
+    assert len(body) > 30
+    for name, tensor in body.items():
+        assert own[name].detach().numpy().tobytes() == tensor.numpy().tobytes(), name
+    start = fit(base, method, rate=1e-12, steps=1)
+    assert trained_bytes(start).keys() == network.trained.keys()
+    head = network.heads
+    assert any("classifier" in name for name in head)
+    assert any("pooler" in name for name in head)
+    assert (set(network.trained) == head) == (method == "head")
+
+
+@pytest.mark.parametrize("method", ["full", "head", "lora(dropout=0.1)", "pfeiffer(r=16)"])
+def test_same_bytes_for_any_number_of_threads_and_others_for_another_seed(base: Path, method: str) -> None:
+    texts, y = reviews()
+    long = Reading([" ".join([text] * 6) for text in texts])  # so that a batch is cut into parts
+    first, again, threads, other = (
+        fit(base, method, SENTIMENT, long, y, steps=4, threads=t, seed=s) for t, s in ((1, 0), (1, 0), (2, 0), (1, 1))
+    )
+    assert trained_bytes(first) == trained_bytes(again) == trained_bytes(threads)
+    assert first.outputs.tobytes() == again.outputs.tobytes() == threads.outputs.tobytes()
+    assert trained_bytes(first) != trained_bytes(other)
+
+
+@pytest.mark.parametrize("method", ["full", "lora(dropout=0.1)", "pfeiffer(r=16)"])
+def test_a_training_cut_off_goes_on_to_the_same_bytes(base: Path, method: str) -> None:
+    saved: list[State] = []
+
+    def stop(step: int, steps: int, point: Any) -> None:
+        if step == 9:
+            raise KeyboardInterrupt
+
+    whole = fit(base, method, steps=16)
+    with pytest.raises(KeyboardInterrupt):
+        fit(base, method, steps=16, watch=Watch(save=lambda s: saved.append(copy.deepcopy(s)), told=stop))
+    on = fit(base, method, steps=16, watch=Watch(state=saved[-1]))
+    assert trained_bytes(on) == trained_bytes(whole)
+    assert on.outputs.tobytes() == whole.outputs.tobytes()
+
+
+def test_the_best_score_on_dev_documents_is_kept(base: Path) -> None:
+    _, y = reviews()
+    seen: list[float] = []
+
+    def score(rows: Any, outputs: Any) -> float:
+        assert rows.tolist() == list(range(100, 130))
+        seen.append(float((outputs.argmax(axis=1) == y[rows]).mean()))
+        return seen[-1]
+
+    found = fit(base, "full", dev=np.arange(100, 130), predict=np.arange(100, 130), score=score, patience=2)
+    best = float((found.outputs.argmax(axis=1) == y[100:130]).mean())
+    assert best == max(seen) > 0.9
+    assert found.outcome.stopped_early
+    assert found.outcome.best_step == 7 * (1 + int(np.argmax(seen)))
+
+
+def test_pairs(base: Path) -> None:
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 160)  # whether the second text is a bad one; the first tells nothing
+    first = [" ".join(rng.choice(GOOD + BAD, 2)) for _ in y]
+    second = [" ".join(rng.choice((GOOD, BAD)[code], 4)) for code in y]
+    found = fit(base, "full", SENTIMENT, Reading(first, second=second), y)
+    assert (found.outputs.argmax(axis=1) == y[TEST]).mean() > 0.9
+
+
+def test_context(base: Path) -> None:
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 160)
+    texts = [" ".join(rng.choice(REST, 3)) for _ in y]
+    before = [" ".join(rng.choice((GOOD, BAD)[code], 3)) for code in y]
+    after = [" ".join(rng.choice((GOOD, BAD)[code], 3)) for code in y]
+    found = fit(base, "full", SENTIMENT, Reading(texts, context=(before, after)), y)
+    assert (found.outputs.argmax(axis=1) == y[TEST]).mean() > 0.9
+
+
+def test_several_labels(base: Path) -> None:
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, (160, 2))
+    texts = [" ".join(rng.permutation([*rng.choice((REST, GOOD)[a], 3), *rng.choice((REST, BAD)[b], 3)])) for a, b in y]
+    task = Task("multi", ("good", "bad"))
+    found = fit(base, "full", task, Reading(texts), y.astype(np.float32), steps=100, class_balance=True)
+    assert ((found.outputs > 0) == y[TEST]).mean() > 0.9
+
+
+def test_numbers(base: Path) -> None:
+    rng = np.random.default_rng(0)
+    n_good = rng.integers(0, 5, 160)
+    texts = [" ".join(rng.permutation([*rng.choice(GOOD, n), *rng.choice(BAD, 4 - n)])) for n in n_good]
+    values = 1000.0 + 50.0 * n_good
+    mean, scale = float(values[TRAIN].mean()), float(values[TRAIN].std())
+    task = Task("regression", (), mean, scale)
+    y = ((values - mean) / scale).astype(np.float32)
+    found = fit(base, "full", task, Reading(texts), y, steps=100)
+    assert found.outputs.shape == (60, 1)
+    told = found.outputs[:, 0] * scale + mean  # as cli/finetune_scores does: outputs are of the scaled values
+    assert np.corrcoef(told, values[TEST])[0, 1] > 0.9
+    assert np.abs(told - values[TEST]).mean() < 25
+
+
+def tagged(n: int = 160) -> tuple[list[list[str]], list[Any]]:
+    """Return words and their classes: good ones 1, bad ones 2, others 0; some words are of several tokens."""
+    rng = np.random.default_rng(0)
+    code = {**dict.fromkeys(GOOD, 1), **dict.fromkeys(BAD, 2)}
+    words = [[str(w) for w in rng.choice([*GOOD, *BAD, *REST, "xyz"], rng.integers(2, 9))] for _ in range(n)]
+    return words, [np.array([code.get(w, 0) for w in own], np.int64) for own in words]
+
+
+TAGS = Task("tokens", ("O", "B-GOOD", "B-BAD"))
+
+
+@pytest.mark.parametrize(
+    ("method", "steps", "least"),
+    [("full", 80, 0.95), ("lora", 3, 0.0), ("pfeiffer(r=16)", 3, 0.0), ("prompt(length=4)", 3, 0.0)],
+)
+def test_words(base: Path, method: str, steps: int, least: float) -> None:
+    words, y = tagged()
+    words[3], y[3] = [], np.zeros(0, np.int64)  # a text without a word
+    y[5] = np.full(len(y[5]), IGNORED)  # one without a label
+    predict = np.array([150, 3, 101, *range(110, 140)])
+    reading = Reading([" ".join(own) for own in words], words=words)
+    found = fit(base, method, TAGS, reading, y, rate=5e-3, steps=steps, predict=predict, class_balance=True)
+    assert [out.shape for out in found.outputs] == [(len(words[row]), 3) for row in predict]
+    told = np.concatenate([out.argmax(axis=1) for out in found.outputs])
+    true = np.concatenate([y[row] for row in predict])
+    assert (told == true).mean() > least
+
+
+def test_words_beyond_the_window_have_no_outputs(base: Path) -> None:
+    words, y = tagged(20)
+    words[0], y[0] = ["good", "xyz", "bad", "the"], np.array([1, 0, 2, 0])
+    reading = Reading([" ".join(own) for own in words], words=words)
+    found = fit(base, "head", TAGS, reading, y, steps=1, train=np.arange(20), predict=np.arange(2), max_tokens=5)
+    out = found.outputs[0]  # [CLS] good x ##y [SEP]
+    assert np.isfinite(out[:2]).all()
+    assert len(out) == 2 or np.isnan(out[2:]).all()
+    assert found.cut[0] >= 1
+
+
+def test_predictions_are_in_the_order_asked_for_and_do_not_depend_on_neighbours(base: Path) -> None:
+    together = fit(base, "full", steps=5)
+    backwards = fit(base, "full", steps=5, predict=TEST[::-1].copy())
+    np.testing.assert_allclose(together.outputs[::-1], backwards.outputs, atol=1e-5)
+    alone = fit(base, "full", steps=5, predict=TEST[7:8])
+    np.testing.assert_allclose(alone.outputs[0], together.outputs[7], atol=1e-5)
+    assert fit(base, "full", steps=1, predict=NONE).outputs.shape == (0, 2)
+
+
+def test_classes_weigh_alike_when_asked_to(base: Path) -> None:
+    rng = np.random.default_rng(0)
+    y = (np.arange(160) % 10 == 0).astype(np.int64)  # one of ten, and the texts tell nothing
+    reading = Reading([" ".join(rng.choice(REST, 4)) for _ in y])
+    shares = []
+    for balance in (False, True):
+        found = fit(base, "head", SENTIMENT, reading, y, rate=5e-3, steps=40, class_balance=balance)
+        e = np.exp(found.outputs - found.outputs.max(axis=1, keepdims=True))
+        shares.append(float((e[:, 1] / e.sum(axis=1)).mean()))
+    assert shares[0] < 0.25
+    assert 0.35 < shares[1] < 0.65
+
+
+def test_labels_of_other_rows_are_not_looked_at(base: Path) -> None:
+    texts, y = reviews()
+    changed = y.copy()
+    changed[TEST] = 0
+    a, b = (fit(base, "full", SENTIMENT, Reading(texts), own, steps=4) for own in (y, changed))
+    assert a.outputs.tobytes() == b.outputs.tobytes()
+
+
+def test_texts_longer_than_the_window_are_counted(base: Path) -> None:
+    texts, y = reviews()
+    texts[0] = "good " * 100
+    total = sum(len(text.split()) for text in texts)
+    found = fit(base, "head", SENTIMENT, Reading(texts), y, steps=1)
+    assert found.cut == (1, pytest.approx(38 / total))  # 64 tokens, two of them special
+    with pytest.raises(UsageError, match="--max-tokens 65: this model takes up to 64 tokens"):
+        fit(base, "head", max_tokens=65)
+
+
+@pytest.mark.parametrize(("n", "epochs"), [(16, 50), (100, 29), (1000, 4), (5000, 3)])
+def test_few_documents_are_seen_more_often(n: int, epochs: int) -> None:
+    assert Learning().plan(parse_method("full"), n).epochs == epochs
+
+
+def test_the_plan_is_what_was_asked_for_and_else_the_methods() -> None:
+    plan = Learning().plan(parse_method("lora"), 100)
+    assert (plan.rate, plan.head_rate) == (1e-3, 5e-4)
+    asked = Learning(epochs=2, batch=4, rate=0.5, warmup=0.3, weight_decay=0.2, patience=7, max_steps=9)
+    plan = asked.plan(parse_method("full"), 100)
+    assert plan == Plan(
+        epochs=2, batch=4, rate=0.5, head_rate=None, warmup=0.3, weight_decay=0.2, patience=7, max_steps=9
+    )
+
+
+def test_readings(base: Path) -> None:
+    texts: Sequence[str] = ["good"]
+    assert Reading(texts).plain
+    assert not Reading(texts, second=texts).plain
+    assert not Reading(texts, context=(texts, texts)).plain
+    assert not Reading(texts, words=[["good"]]).plain
