@@ -132,7 +132,14 @@ def predict(network: Network, inputs: Inputs, rows: LongArray, engine: Engine) -
 
 
 def load_network(
-    folder: Path, task: Task, method: Method, *, seed: int, device: torch.device, max_tokens: int | None = None
+    folder: Path,
+    task: Task,
+    method: Method,
+    *,
+    seed: int,
+    device: torch.device,
+    max_tokens: int | None = None,
+    whole: bool = False,
 ) -> Network:
     """Return a base model with a new head for a task, ready for a method to train it.
 
@@ -140,13 +147,14 @@ def load_network(
         folder: a transformers folder, or one of sentence-transformers, whose transformer is taken.
         seed: of the weights that are new.
         max_tokens: special ones included; None: as the folder says, at most 512.
+        whole: the folder must have the head, too.
 
     Raises:
         MissingError: the folder is no model transformers can load; UsageError: the method does not fit the model.
     """
     place = transformer_folder(folder)
     with seeded(seed):
-        model = _load(place, task)
+        model = _load(place, task, whole=whole)
     model.to(device)
     tokenizer = load_tokenizer(place, words=task.kind == "tokens")
     return dress(model, tokenizer, task, method, seed=seed, max_tokens=_window(folder, place, model, max_tokens))
@@ -290,7 +298,7 @@ def _set_prefix(tokenizer: Any) -> None:
             part.add_prefix_space = True
 
 
-def _load(place: Path, task: Task) -> Any:
+def _load(place: Path, task: Task, *, whole: bool) -> Any:
     if any(importlib.util.find_spec(module) is None for module in ("torch", "transformers", "peft")):
         raise missing_extra("finetune", "neural")
     from transformers import AutoModelForSequenceClassification, AutoModelForTokenClassification
@@ -314,7 +322,7 @@ def _load(place: Path, task: Task) -> Any:
             )
         except Exception as error:  # every model fails in its own way
             raise MissingError(f"transformers cannot load the model in {place}: {_first_line(error)}") from None
-    head = set(describe(model).head)
+    head = set() if whole else set(describe(model).head)
     made_up = sorted(name for name in _keys(info.get("missing_keys")) if name not in head)
     if made_up:
         raise MissingError(f"the weights in {place} do not fit its config.json: missing '{made_up[0]}'")

@@ -128,9 +128,18 @@ def load_tuned_network(
     """
     method = parse_method(config.method)
     if config.format == "transformers":
-        return load_network(
-            folder, config.task, parse_method("full"), seed=0, device=device, max_tokens=config.max_tokens
-        )
+        try:
+            return load_network(
+                folder,
+                config.task,
+                parse_method("full"),
+                seed=0,
+                device=device,
+                max_tokens=config.max_tokens,
+                whole=True,
+            )
+        except MissingError as error:
+            raise InputError(f"the model in {folder} is damaged ({error}); train it again") from None
     files = find_base(config, base=base, offline=offline)
     if config.format == "peft":
         return load_peft(
@@ -241,7 +250,7 @@ def load_foreign(
 ) -> Network:
     """Return the network of a folder that transformers or peft wrote. Raises MissingError when the base of peft is not there."""
     if form == "transformers":
-        return load_network(folder, task, parse_method("full"), seed=0, device=device)
+        return load_network(folder, task, parse_method("full"), seed=0, device=device, whole=True)
     name = base or str(_json(folder / "adapter_config.json").get("base_model_name_or_path") or "")
     if not name:
         raise MissingError(f"{folder} does not say which model it was trained on; name it with --base")
