@@ -155,6 +155,8 @@ def load_tuned_network(
         else:
             with torch.no_grad():
                 for name, parameter in network.trained.items():
+                    if parameter.shape != state[name].shape:
+                        raise ValueError(f"{name} has other sizes")
                     parameter.copy_(state[name])
     except Exception as error:  # safetensors has an error of its own
         raise InputError(f"{folder / ADAPTER} is damaged or missing ({error}); train the model again") from None
