@@ -231,11 +231,15 @@ def _peft_outputs(folder: Path) -> int:
     file = folder / "adapter_model.safetensors"
     if not file.is_file():
         raise InputError(f"{folder} has no adapter_model.safetensors; nlpkit opens no pickles")
-    with safe_open(str(file), framework="pt") as tensors:
-        for name in ("classifier.weight", "out_proj.weight", "score.weight"):
-            own = [key for key in tensors.keys() if key.endswith(name)]  # noqa: SIM118
-            if own:
-                return int(tensors.get_slice(own[0]).get_shape()[0])
+    try:
+        with safe_open(str(file), framework="pt") as tensors:
+            sizes = {key: int(tensors.get_slice(key).get_shape()[0]) for key in tensors.keys()}  # noqa: SIM118
+    except Exception as error:  # safetensors has an error of its own
+        raise InputError(f"{file} cannot be read ({error})") from None
+    for name in ("classifier.weight", "out_proj.weight", "score.weight"):
+        own = [n for key, n in sizes.items() if key.endswith(name)]
+        if own:
+            return own[0]
     raise InputError(f"{file} has no classifier; a peft model of a task was needed")
 
 

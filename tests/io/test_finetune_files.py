@@ -1,0 +1,291 @@
+"""Fine-tuned models as folders: the same outputs after loading, in other programs too, and what is said of damaged ones."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from tests.finetune.eight import one_thread  # noqa: F401
+from tests.finetune.tiny import tiny_bert
+
+from nlpkit.embed.engines import quiet
+from nlpkit.embed.models import weights_fingerprint
+from nlpkit.errors import InputError, MissingError, UsageError
+from nlpkit.finetune.engine import Engine
+from nlpkit.finetune.inputs import encode, encode_words
+from nlpkit.finetune.methods import KINDS, parse_method
+from nlpkit.finetune.network import Network, load_network, predict
+from nlpkit.finetune.tasks import Task
+from nlpkit.io.finetune_files import (
+    ADAPTER,
+    FORMATS,
+    NLPKIT,
+    TunedConfig,
+    find_base,
+    foreign_task,
+    load_foreign,
+    load_tuned_network,
+    model_bytes,
+    read_config,
+    save_merged,
+    save_network,
+    write_config,
+)
+
+CPU = torch.device("cpu")
+WORDS = ("cat", "dog", "sat", "ran", "the")
+TEXTS = ["the cat sat", "dog ran", "", "xyz the the dog"]
+SINGLE, TAGS = Task("single", ("a", "b", "c")), Task("tokens", ("O", "B-X"))
+METHODS = [name for name in KINDS if name != "setfit"]
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_bert(tmp_path_factory.mktemp("files") / "bert", words=WORDS)
+
+
+def tuned(base: Path, method: str, task: Task = SINGLE) -> tuple[Network, TunedConfig]:
+    """Return a network whose trained parameters are not those it began with, and what is to be written of it."""
+    spelled = {"prefix": "prefix(length=4)", "prompt": "prompt(length=4)"}.get(method, method)
+    own = parse_method(spelled)
+    network = load_network(base, task, own, seed=3, device=CPU)
+    generator = torch.Generator().manual_seed(5)
+    with torch.no_grad():
+        for parameter in network.trained.values():
+            parameter.add_(torch.randn(parameter.shape, generator=generator) * 0.1)
+    config = TunedConfig(
+        FORMATS[own.kind.family], task, own.spelling, str(base), weights_fingerprint(base), network.max_tokens, {}, "0"
+    )
+    return network, config
+
+
+def outputs(network: Network) -> Any:
+    with Engine(CPU, "fp32", threads=1) as engine:
+        if network.task.kind == "tokens":
+            inputs = encode_words(network.tokenizer, network.frame, [text.split() for text in TEXTS], max_tokens=20)
+            return np.concatenate(predict(network, inputs, np.arange(4), engine))
+        inputs = encode(network.tokenizer, network.frame, TEXTS, max_tokens=20)
+        return predict(network, inputs, np.arange(4), engine)
+
+
+def reload(folder: Path, **more: Any) -> Network:
+    config = read_config(folder)
+    assert config is not None
+    return load_tuned_network(folder, config, device=CPU, offline=True, **{"base": None, **more})
+
+
+@pytest.mark.parametrize("task", [SINGLE, TAGS], ids=["single", "tokens"])
+@pytest.mark.parametrize("method", METHODS)
+def test_what_is_written_gives_the_same_outputs(base: Path, tmp_path: Path, method: str, task: Task) -> None:
+    network, config = tuned(base, method, task)
+    expected = outputs(network)
+    untrained = outputs(load_network(base, task, network.method, seed=3, device=CPU))
+    assert np.abs(expected - untrained).max() > 1e-3
+    save_network(network, tmp_path / "model", config)
+    found = reload(tmp_path / "model")
+    np.testing.assert_allclose(outputs(found), expected, atol=1e-6)
+    assert found.max_tokens == network.max_tokens
+    assert found.task == task
+    size = sum(p.numel() for p in network.trained.values()) * 4
+    assert size * 0.9 < model_bytes(tmp_path / "model") < size * 1.3 + 20_000
+    assert not [f for f in (tmp_path / "model").rglob("*") if f.suffix in (".bin", ".pkl", ".pt")]
+
+
+@pytest.mark.parametrize(
+    "task",
+    [SINGLE, Task("multi", ("x", "y")), Task("regression", (), 1000.5, 0.25), TAGS],
+    ids=lambda task: task.kind,
+)
+def test_configurations_come_back(tmp_path: Path, task: Task) -> None:
+    config = TunedConfig("adapter", task, "lora(r=4)", "minilm", "ab", 128, {"text": "body", "context": 1}, "0.1")
+    write_config(tmp_path, config)
+    assert read_config(tmp_path) == config
+    assert read_config(tmp_path / "nowhere") is None
+
+
+def test_a_transformers_folder_loads_in_transformers(base: Path, tmp_path: Path) -> None:
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    network, config = tuned(base, "full")
+    save_network(network, tmp_path / "model", config)
+    with quiet():
+        model = AutoModelForSequenceClassification.from_pretrained(str(tmp_path / "model")).eval()
+        tokenizer = AutoTokenizer.from_pretrained(str(tmp_path / "model"))
+    with torch.no_grad():
+        logits = model(**tokenizer(TEXTS, padding=True, return_tensors="pt")).logits
+    np.testing.assert_allclose(logits.numpy(), outputs(network), atol=1e-5)
+    assert model.config.id2label == {0: "a", 1: "b", 2: "c"}
+
+
+@pytest.mark.parametrize("method", ["lora", "ia3", "prompt"])
+def test_a_peft_folder_loads_in_peft(base: Path, tmp_path: Path, method: str) -> None:
+    from peft import PeftModel
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    network, config = tuned(base, method)
+    save_network(network, tmp_path / "model", config)
+    with quiet(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        plain = AutoModelForSequenceClassification.from_pretrained(str(base), num_labels=3)
+        model = PeftModel.from_pretrained(plain, str(tmp_path / "model")).eval()
+        tokenizer = AutoTokenizer.from_pretrained(str(base))
+    with torch.no_grad():
+        logits = model(**tokenizer(TEXTS, padding=True, return_tensors="pt")).logits
+    np.testing.assert_allclose(logits.numpy(), outputs(network), atol=1e-5)
+    own = json.loads((tmp_path / "model" / "adapter_config.json").read_text())
+    assert own["base_model_name_or_path"] == str(base)
+
+
+@pytest.mark.parametrize("method", ["lora", "dora"])
+def test_merged_gives_the_same_outputs_without_the_base(base: Path, tmp_path: Path, method: str) -> None:
+    own = tmp_path / "base"
+    shutil.copytree(base, own)
+    network, config = tuned(own, method)
+    expected = outputs(network)
+    save_merged(network, tmp_path / "merged", config)
+    shutil.rmtree(own)
+    found = reload(tmp_path / "merged")
+    np.testing.assert_allclose(outputs(found), expected, atol=1e-5)
+    assert found.n_parameters == sum(p.numel() for p in found.model.parameters())
+    names = set(load_file(tmp_path / "merged" / "model.safetensors"))
+    assert not any("lora" in name for name in names)
+
+
+def save(base: Path, folder: Path, method: str, task: Task = SINGLE) -> Path:
+    network, config = tuned(base, method, task)
+    save_network(network, folder, config)
+    return folder
+
+
+def _cut(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:-100])
+
+
+def _drop(file: Path) -> None:
+    weights = load_file(file)
+    name = next(name for name in sorted(weights) if "classifier" in name and name.endswith("weight"))
+    del weights[name]
+    save_file(weights, file, metadata={"format": "pt"})
+
+
+def _widen(file: Path) -> None:
+    weights = load_file(file)
+    name = next(name for name in sorted(weights) if "classifier" in name and name.endswith("weight"))
+    weights[name] = torch.zeros(1, weights[name].shape[1])
+    save_file(weights, file, metadata={"format": "pt"})
+
+
+@pytest.mark.parametrize("damage", [_cut, _drop, _widen, Path.unlink])
+@pytest.mark.parametrize(
+    ("method", "name"),
+    [
+        ("full", "model.safetensors"),
+        ("head", ADAPTER),
+        ("lora", "adapter_model.safetensors"),
+        ("pfeiffer", ADAPTER),
+    ],
+)
+def test_damaged_weights_are_an_error(
+    base: Path, tmp_path: Path, method: str, name: str, damage: Callable[[Path], None]
+) -> None:
+    folder = save(base, tmp_path / "model", method)
+    damage(folder / name)
+    with pytest.raises(InputError, match=r"model"):
+        reload(folder)
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", "null", '{"format": "adapter"}', '{"task": {"kind": "single"}}'])
+def test_a_damaged_configuration_is_an_error(tmp_path: Path, content: str) -> None:
+    (tmp_path / NLPKIT).write_text(content)
+    with pytest.raises(InputError, match=rf"{NLPKIT} is damaged .*; train the model again"):
+        read_config(tmp_path)
+
+
+@pytest.mark.parametrize("method", ["head", "lora", "pfeiffer"])
+def test_a_base_with_other_weights_is_refused(base: Path, tmp_path: Path, method: str) -> None:
+    folder = save(base, tmp_path / "model", method)
+    other = tiny_bert(tmp_path / "other", words=WORDS, seed=1)
+    with pytest.raises(
+        MissingError, match=r"other has weights \w{12}…, the model was trained on .* name that one with"
+    ):
+        reload(folder, base=str(other))
+    moved = tmp_path / "moved"
+    shutil.copytree(base, moved)
+    np.testing.assert_allclose(outputs(reload(folder, base=str(moved))), outputs(reload(folder)), atol=0)
+
+
+def test_a_base_that_is_nowhere(base: Path, tmp_path: Path) -> None:
+    _, config = tuned(base, "head")
+    gone = replace(config, base=str(tmp_path / "gone"))
+    with pytest.raises(MissingError, match=r"the model it was trained on: .*; name it with --base"):
+        find_base(gone, base=None, offline=True)
+    assert find_base(gone, base=str(base), offline=True).path == base.resolve()
+
+
+@pytest.mark.parametrize(
+    ("task", "method"), [(SINGLE, "full"), (TAGS, "full"), (SINGLE, "lora"), (TAGS, "lora"), (SINGLE, "prompt")]
+)
+def test_folders_of_other_programs(base: Path, tmp_path: Path, task: Task, method: str) -> None:
+    network, config = tuned(base, method, task)
+    folder = tmp_path / "model"
+    save_network(network, folder, config)
+    (folder / NLPKIT).unlink()
+    form, found = foreign_task(folder)
+    assert form == ("transformers" if method == "full" else "peft")
+    assert found.kind == task.kind
+    if method == "full":
+        assert found == task
+    else:
+        assert found.names == tuple(f"LABEL_{j}" for j in range(len(task.names)))
+        assert foreign_task(folder, list(task.names)) == (form, task)
+    loaded = load_foreign(folder, form, found, base=None, device=CPU, offline=True)
+    np.testing.assert_allclose(outputs(loaded), outputs(network), atol=1e-6)
+    with pytest.raises(UsageError, match=rf"--labels names 5 classes, the model in .* has {len(task.names)}"):
+        foreign_task(folder, list("abcde"))
+
+
+@pytest.mark.parametrize("task", [Task("multi", ("x", "y")), Task("regression")], ids=lambda task: task.kind)
+def test_other_tasks_of_transformers_are_told_by_their_problem(base: Path, tmp_path: Path, task: Task) -> None:
+    save(base, tmp_path / "model", "full", task)
+    assert foreign_task(tmp_path / "model") == ("transformers", task)
+
+
+def test_many_classes_come_back_in_the_order_of_their_numbers(base: Path, tmp_path: Path) -> None:
+    task = Task("single", tuple(f"c{j}" for j in range(12)))
+    save(base, tmp_path / "model", "full", task)
+    assert foreign_task(tmp_path / "model")[1].names == task.names
+
+
+def test_folders_that_predict_nothing(base: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="holds BertModel without a head that predicts; give it as --base"):
+        foreign_task(base)
+    with pytest.raises(InputError, match="is no fine-tuned model: neither a run, nor a folder of"):
+        foreign_task(tmp_path)
+    folder = tmp_path / "peft"
+    folder.mkdir()
+    (folder / "adapter_config.json").write_text("{")
+    with pytest.raises(InputError, match="is not JSON"):
+        foreign_task(folder)
+    (folder / "adapter_config.json").write_text('{"task_type": "CAUSAL_LM"}')
+    with pytest.raises(InputError, match="is a peft model of task CAUSAL_LM; SEQ_CLS or TOKEN_CLS was needed"):
+        foreign_task(folder)
+    (folder / "adapter_config.json").write_text('{"task_type": "SEQ_CLS"}')
+    with pytest.raises(InputError, match=r"has no adapter_model.safetensors; nlpkit opens no pickles"):
+        foreign_task(folder)
+    (folder / "adapter_model.safetensors").write_bytes(b"not at all")
+    with pytest.raises(InputError, match=r"adapter_model.safetensors cannot be read"):
+        foreign_task(folder)
+    save_file({"lora_A.weight": torch.zeros(2, 2)}, folder / "adapter_model.safetensors")
+    with pytest.raises(InputError, match="has no classifier; a peft model of a task was needed"):
+        foreign_task(folder)
+    with pytest.raises(MissingError, match="does not say which model it was trained on; name it with --base"):
+        load_foreign(folder, "peft", SINGLE, base=None, device=CPU, offline=True)
