@@ -78,6 +78,7 @@ class Bench:
     columns: dict[str, Any]
     merge: bool = False
     export: Path | None = None
+    said_cut: bool = False
 
     def run(self, cell: Cell, documents: TuneDocuments, *, keep: bool) -> Done:
         """Train one cell, or take it from the checkpoint; with `keep` its model is left in the checkpoint's folder."""
@@ -100,7 +101,7 @@ class Bench:
                 dev = "" if point is None or not point.dev else f", dev {next(iter(point.dev.values())):.3f}"
                 update(100 * step // steps, f"{cell.title}{loss}{dev}" if point is not None else None)
 
-            watch = Watch(state, lambda own: self.checkpoint.save(cell.key, own), told)
+            watch = Watch(state, lambda own: self.checkpoint.save(cell.key, own), told, self._say_cut)
             more: dict[str, Any] = {"learning": self.learning, "engine": self.engine, "seed": cell.seed, "watch": watch}
             if cell.method.kind.family == "setfit":
                 trained = fit_setfit(
@@ -117,6 +118,15 @@ class Bench:
         curve = list(trained.outcome.curve)
         self.checkpoint.finish(cell.key, {**facts, "curve": [asdict(p) for p in curve]}, {"rows": rows, **packed})
         return Done(cell, facts, rows, trained.outputs, curve)
+
+    def _say_cut(self, documents: int, share: float) -> None:
+        """Say once, before training starts, what the model does not see."""
+        if documents and not self.said_cut:
+            self.said_cut = True
+            console.warn(
+                f"{console.counted(documents, 'document')} longer than the window of the model: {share:.1%} of all tokens are not "
+                "seen; see --max-tokens, or cut them with nlpkit preprocess --unit"
+            )
 
     def _save(self, cell: Cell, trained: Trained, task: Task, *, keep: bool) -> int:
         """Write the model, for good or to see how large it is; return the bytes of its weights."""

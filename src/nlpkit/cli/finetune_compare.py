@@ -69,8 +69,7 @@ def compare(
                 shown = "–" if value is None else f"{value:.3f}"
                 console.note(f"{done[0].cell.title}: {told} {shown} in {rows[-1]['seconds']:.1f} s")
             plain = {n: s.value for n, s in score_guesses_of_majority(own).items()}
-            if shots == sizes[-1] or shots is None or own.n_folds == 0:
-                rows.append({"method": "majority", "shots": shots, "seed": seed, **plain})
+            rows.append({"method": "majority", "shots": shots, "seed": seed, **plain})
     if not any(row["method"] != "majority" for row in rows):
         raise UsageError(f"none of the methods fits the base model: {next(iter(refused.values()), 'none was given')}")
     return rows

@@ -86,6 +86,8 @@ def fit(asked: Asked) -> None:
     methods = methods or [_auto(documents, sizes[0])]
     _refuse_setfit(documents, methods, compares=compares)
     seeds = [run.seed + i for i in range(asked.train.seeds)]
+    if any(m.name == "setfit" for m in methods) and (documents.part == DEV).any():
+        console.note("setfit does not stop early: its dev documents are not looked at")
     shown = with_shots(documents, sizes[0], seed=run.seed)
     _say_documents(shown, data)
     device = choose_device(asked.train.device)
@@ -347,11 +349,6 @@ def _say_documents(documents: TuneDocuments, data: TuneDataFlags) -> None:
 
 def _training_notes(facts: dict[str, Any]) -> list[str]:
     notes = []
-    if facts["documents_cut"]:
-        notes.append(
-            f"{console.counted(facts['documents_cut'], 'document')} are longer than the window of the model: "
-            f"{facts['tokens_unseen']:.1%} of all tokens are not seen; see --max-tokens, or cut them with nlpkit preprocess --unit"
-        )
     if facts["stopped_early"]:
         notes.append(f"stopped early: the best score on dev documents was that of step {facts['best_step']:,}")
     alone = facts.get("setfit", {}).get("alone", 0)

@@ -86,6 +86,7 @@ class Watch:
     state: State | None = None
     save: Callable[[State], None] = lambda state: None
     told: Callable[[int, int, Point | None], None] = lambda step, steps, point: None
+    cut: Callable[[int, float], None] = lambda documents, share: None  # see Trained.cut; before training starts
 
 
 @dataclass(slots=True)
@@ -136,6 +137,8 @@ def fit_network(
     watch = watch or Watch()
     network = load_network(folder, task, method, seed=seed, device=engine.device, max_tokens=learning.max_tokens)
     inputs = reading.inputs(network)
+    cut = int((inputs.cut > 0).sum()), float(inputs.cut.sum() / max(1, inputs.counts.sum()))
+    watch.cut(*cut)
     if inputs.words is not None:
         y = [
             spread(words, own, IGNORED) if len(own) else words * 0 + IGNORED
@@ -160,7 +163,6 @@ def fit_network(
     seconds = time.perf_counter() - start
     outputs = predict(network, inputs, predict_rows, engine)
     spent = time.perf_counter() - start - seconds
-    cut = int((inputs.cut > 0).sum()), float(inputs.cut.sum() / max(1, inputs.counts.sum()))
     return Trained(
         outputs, outcome, plan, seconds, spent, network.n_trained, network.n_parameters, cut, network=network
     )
@@ -192,6 +194,9 @@ def fit_setfit(
         options["balanced"] = True
     if learning.epochs is not None:
         options["epochs"] = learning.epochs
+    whole = embedder.read(reading.texts)
+    cut = int((whole.cut > 0).sum()), float(whole.cut.sum() / max(1, int(whole.lengths.sum()) + int(whole.cut.sum())))
+    watch.cut(*cut)
     start = time.perf_counter()
     model, outcome = train_setfit(
         embedder, reading.texts, labels, train_rows, plan=plan, options=options, engine=engine, seed=seed,
@@ -203,7 +208,6 @@ def fit_setfit(
     spent = time.perf_counter() - start - seconds
     n_trained = sum(p.numel() for p in embedder.parameters().values()) + sum(a.size for a in model.arrays().values())
     n_all = sum(p.numel() for p in embedder.model.parameters())
-    cut = int((read.cut > 0).sum()), float(read.cut.sum() / max(1, int(read.lengths.sum()) + int(read.cut.sum())))
     return Trained(outputs, outcome, plan, seconds, spent, n_trained, n_all, cut, embedder=embedder, model=model)
 
 
