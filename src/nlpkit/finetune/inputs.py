@@ -52,6 +52,7 @@ class Inputs:
     cut: LongArray
     frame: Frame
     words: tuple[IntArray, ...] | None = None
+    n_words: LongArray | None = None  # (n,) words of each example, also those the cut took
 
     def batch(self, rows: LongArray, device: torch.device) -> dict[str, Tensor]:
         """Return what the network takes for some rows (B,), each padded to the longest of them (T): int64 (B, T)."""
@@ -158,7 +159,15 @@ def encode_words(tokenizer: Any, frame: Frame, texts: Sequence[Sequence[str]], *
 
     inputs = _lay_out(rows(), frame)
     return Inputs(
-        inputs.flat, inputs.types, inputs.starts, inputs.lengths, inputs.counts, inputs.cut, frame, tuple(words)
+        inputs.flat,
+        inputs.types,
+        inputs.starts,
+        inputs.lengths,
+        inputs.counts,
+        inputs.cut,
+        frame,
+        tuple(words),
+        np.array([len(own) for own in texts], np.int64),
     )
 
 

@@ -120,12 +120,13 @@ def predict(network: Network, inputs: Inputs, rows: LongArray, engine: Engine) -
             out[part] = logits
         return out
     assert inputs.words is not None
+    assert inputs.n_words is not None
     found: list[FloatArray] = [np.zeros((0, J))] * len(rows)
     for part, logits in engine.run(lambda own: network.logits(inputs, rows[own]).float().cpu().numpy(), lengths):
         for place, own in zip(part.tolist(), logits, strict=True):
             words = inputs.words[int(rows[place])]
             first = first_tokens(words)
-            values = np.full((int(words.max(initial=-1)) + 1, J), np.nan)
+            values = np.full((int(inputs.n_words[rows[place]]), J), np.nan)
             values[words[first]] = own[first]
             found[place] = values
     return found
