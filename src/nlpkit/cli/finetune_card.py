@@ -78,7 +78,7 @@ def card(name: str, scores: Scores, parameters: Mapping[str, Any], documents: Tu
     lines += [
         f"- {facts['trained_parameters']:,} of {facts['parameters']:,} parameters trained",
         f"- {facts['steps']:,} steps of {facts['batch_size']} documents, AdamW, rate {facts['lr']:g}, seed {facts['seed']}",
-        f"- {facts['seconds']:.1f} s on {parameters['device']} ({parameters['precision']})",
+        f"- on {parameters['device']} ({parameters['precision']})",
         f"- nlpkit {__version__}, " + ", ".join(f"{p} {v}" for p in _PACKAGES if (v := _version(p))),
         "",
         "## Use",
@@ -117,7 +117,7 @@ def encoder_card(
     lines += [
         f"- {objective} {dict(parameters['options'])}, {facts['steps']:,} steps of {facts['batch_size']}, rate {facts['lr']:g}, "
         f"seed {report['seed']}",
-        f"- {facts['seconds']:.1f} s on {parameters['device']} ({parameters['precision']})",
+        f"- on {parameters['device']} ({parameters['precision']})",
         f"- nlpkit {__version__}, " + ", ".join(f"{p} {v}" for p in _PACKAGES if (v := _version(p))),
         "", "## Use", "", "```sh",
     ]  # fmt: skip

@@ -171,7 +171,10 @@ def fit(asked: Asked) -> None:
         report["seeds"] = spread
     if gates:
         report |= {"gates": [g.plain() for g in gates], "passed": all(g.passed for g in gates)}
-    parameters |= {"training": done[-1].facts}
+    parameters = {
+        **parameters,
+        "training": done[-1].facts,
+    }  # the footers have no seconds: the same training, the same bytes
     manifest = manifest_of(
         "finetune", parameters=parameters, results={n: s.value for n, s in scores.model.scores.items()}, **manifest_more
     )  # fmt: skip
