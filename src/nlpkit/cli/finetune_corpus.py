@@ -140,7 +140,9 @@ def _check_columns(stream: Any, names: Sequence[str], data: TuneDataFlags, read:
         if not stream.has_documents():
             raise no_documents(stream, names)
         raise missing_column(shown, read.label_col, have, "--label-col")
-    for column, option in ((data.split, "--split"), (data.pair_col, "--pair-col"), (data.context_by, "--context-by")):
+    words = None if data.words_col == TuneDataFlags().words_col else data.words_col
+    wanted = {"--split": data.split, "--pair-col": data.pair_col, "--context-by": data.context_by, "--words-col": words}
+    for option, column in wanted.items():
         if column is not None and column not in have:
             raise missing_column(shown, column, have, option)
 

@@ -182,6 +182,8 @@ def reading_of(table: pa.Table, columns: dict[str, Any], name: str) -> Reading:
     if columns.get("task") == "tokens":
         own = columns.get("words", "words")
         words = [text.split() for text in texts]
+        if own != TuneDataFlags().words_col and own not in table.column_names:
+            raise missing_column(name, own, table.column_names, "--words-col")
         if own in table.column_names:
             given = table.column(own).to_pylist()
             if any(v is not None and not isinstance(v, list) for v in given):
