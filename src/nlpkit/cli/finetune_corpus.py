@@ -96,6 +96,11 @@ def read_tuning_documents(inputs: Sequence[str], data: TuneDataFlags, read: Read
     )
     kind, own, words, tags, values = _labels(table, data)
     known = np.array([v is not None for v in own], bool)
+    learn = role == TRAIN
+    if not known[learn].any():
+        raise InputError(
+            f"none of {console.counted(int(learn.sum()), 'document')} has a label; name the column with --label-col"
+        )
     part, n_folds = _parts(table, role, known, data)
     labels = _encode(kind, own, known, (part == TRAIN) & known)
     documents = TuneDocuments(
@@ -106,6 +111,8 @@ def read_tuning_documents(inputs: Sequence[str], data: TuneDataFlags, read: Read
     _leave_empty_out(documents)
     _deal(documents, data, seed)
     _check_labels(documents, data)
+    for shots in data.sizes():
+        _check_parts(with_shots(documents, shots, seed=seed), shots, data)
     return documents
 
 
@@ -312,6 +319,26 @@ def _deal(documents: TuneDocuments, data: TuneDataFlags, seed: int) -> None:
             place = (np.arange(len(rows)) + 0.5) * data.holdout
             held[in_turn[np.floor(place) != np.floor(place - data.holdout)]] = True
         documents.part[rows[held]] = TEST
+
+
+def _check_parts(documents: TuneDocuments, shots: int | None, data: TuneDataFlags) -> None:
+    """Raise InputError where nothing is left to learn from, to test on, or where no test document has a label."""
+    for train, test in documents.rounds:
+        if not len(train):
+            raise InputError(
+                f"no document is left to learn from, {len(test):,} are the test; take a smaller --holdout, or name it with --test"
+            )
+        if any(documents.own[d] is not None for d in test.tolist()):
+            continue
+        if shots is not None and not len(test):
+            raise InputError(
+                f"--shots {shots} leaves no document to test on: no class has more; take fewer, or name the test with --test"
+            )
+        where = f"--test {data.test}" if data.test is not None else "the test"
+        raise InputError(
+            f"{where}: none of {console.counted(len(test), 'document')} has a label, so nothing can be scored; "
+            "name the column with --label-col"
+        )
 
 
 def _refuse_lonely(documents: TuneDocuments, rows: LongArray) -> None:
