@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from nlpkit import __version__
 from nlpkit.cli import console
 from nlpkit.cli.classify_scores import unseen_labels
 from nlpkit.cli.classify_show import Page, show_errors, show_scores
+from nlpkit.cli.evaluate_flags import GateFlags
 from nlpkit.cli.evaluate_gates import check_gates, read_bounds, tell, write_junit
 from nlpkit.cli.evaluate_result import Evaluation
 from nlpkit.cli.finetune_card import write_cards
@@ -40,7 +41,6 @@ from nlpkit.io.sources import missing_path
 from nlpkit.metrics.score import Uncertainty
 
 if TYPE_CHECKING:
-    from nlpkit.cli.evaluate_flags import GateFlags
     from nlpkit.cli.options import OutputFlags, ReadFlags, RunFlags
 
 
@@ -73,6 +73,8 @@ def fit(asked: Asked) -> None:
         raise UsageError("--markdown and --json both write to stdout; metrics.json in the run has the scores")
     compares = len(sizes) > 1 or (methods is not None and len(methods) > 1)
     _check_extras(model, methods, compares=compares)
+    if compares:
+        _refuse_gates(asked)
     for path, option in ((data.test, "--test"), (data.dev, "--dev")):
         if path is not None and not path.exists():
             raise InputError(f"{option} {missing_path(path)}")
@@ -276,6 +278,18 @@ def _check_extras(model: TuneModelFlags, methods: list[Method] | None, *, compar
                 "--export writes a folder for the setfit library; what other methods leave in model/ loads as it is"
             )
         check_target(model.export, force=False, directory=True)
+
+
+def _refuse_gates(asked: Asked) -> None:
+    """Raise UsageError for options on the scores and predictions of one model, of which a comparison has several."""
+    if replace(asked.gate, markdown=False) != GateFlags():
+        raise UsageError(
+            "gates and --junit are for one model; a comparison has several, so take one --method and one --shots"
+        )
+    if asked.say.probabilities:
+        raise UsageError(
+            "a comparison keeps no predictions; leave --probabilities out, or take one --method and one --shots"
+        )
 
 
 def _refuse_setfit(documents: TuneDocuments, methods: list[Method], *, compares: bool) -> None:
