@@ -67,7 +67,7 @@ def compare(
                 told = MAIN[own.kind]
                 value = values.get(told)
                 shown = "–" if value is None else f"{value:.3f}"
-                console.note(f"{done[0].cell.title}: {told} {shown} in {rows[-1]['seconds']:.1f} s")
+                console.note(f"{Cell(method, shots, seed).title}: {told} {shown} in {rows[-1]['seconds']:.1f} s")
             plain = {n: s.value for n, s in score_guesses_of_majority(own).items()}
             rows.append({"method": "majority", "shots": shots, "seed": seed, **plain})
     if not any(row["method"] != "majority" for row in rows):
