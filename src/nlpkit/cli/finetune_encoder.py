@@ -20,7 +20,7 @@ from nlpkit.cli.pipeline import warn_dropped
 from nlpkit.cli.preprocess import dry_run
 from nlpkit.embed.hardware import choose_device, choose_precision
 from nlpkit.embed.models import ModelFiles, find_model, weights_fingerprint
-from nlpkit.errors import UsageError
+from nlpkit.errors import InputError, UsageError
 from nlpkit.finetune.encoders import OPTIONS, PLANS, Scorer, train_encoder
 from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.methods import Value, parse_options
@@ -30,6 +30,7 @@ from nlpkit.io.atomic import check_target
 from nlpkit.io.finetune_checkpoints import Checkpoint
 from nlpkit.io.footers import steps_of
 from nlpkit.io.runs import RunTables, manifest_of, stopwatch, write_run
+from nlpkit.io.sources import missing_path
 
 if TYPE_CHECKING:
     from nlpkit.cli.finetune_fit import Asked
@@ -55,9 +56,12 @@ def fit_encoder(asked: Asked) -> None:
     for flags in (data, model, asked.train):
         flags.check()
     name, options = parse_options(str(model.objective), OPTIONS, "--objective")
-    _check(asked, name)
+    _check(asked, name, options)
     target = asked.out.run_target(asked.inputs, "encoder")
     check_target(target, force=asked.out.force, directory=True)
+    for path, option in ((data.test, "--test"), (data.dev, "--dev")):
+        if path is not None and not path.exists():
+            raise InputError(f"{option} {missing_path(path)}")
     if run.dry_run:
         dry_run(asked.inputs, asked.read, embeds=True)
         return
@@ -122,7 +126,7 @@ def fit_encoder(asked: Asked) -> None:
     )
 
 
-def _check(asked: Asked, name: str) -> None:
+def _check(asked: Asked, name: str, options: Mapping[str, Value]) -> None:
     data, model = asked.data, asked.model
     if model.method != TuneModelFlags().method or model.merge or model.export is not None:
         raise UsageError("--objective trains the encoder itself; leave --method, --merge and --export out")
@@ -133,6 +137,11 @@ def _check(asked: Asked, name: str) -> None:
     if asked.gate != GateFlags():
         raise UsageError("gates are for predictions; --objective has scores before and after in metrics.json")
     if name == "mlm":
+        share = float(options["share"])
+        if not 0 < share < 1:
+            raise UsageError(f"--objective mlm(share={share:g}): a share of the tokens between 0 and 1 is needed")
+        if data.pair_col is not None or data.negative_col is not None:
+            raise UsageError("--objective mlm reads the text alone; leave --pair-col and --negative-col out")
         return
     if data.pair_col is None:
         raise UsageError(f"--objective {name} learns from pairs; name the column of the second text: --pair-col COL")
