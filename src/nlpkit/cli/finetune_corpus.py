@@ -299,13 +299,15 @@ def _deal(documents: TuneDocuments, data: TuneDataFlags, seed: int) -> None:
     """Deal training documents into folds, or hold out a share of them as the test."""
     rows = np.flatnonzero((documents.part == TRAIN) & documents.usable)
     strata = documents.labels.strata(rows)
-    if documents.kind in ("single", "multi") and (data.cv or not ((documents.part == TEST).any() or data.shots)):
+    sizes = data.sizes()
+    rest = len(sizes) == 1 and sizes[0] is not None  # what a single --shots leaves over is the test; several share one
+    if documents.kind in ("single", "multi") and (data.cv or not ((documents.part == TEST).any() or rest)):
         _refuse_lonely(documents, rows)
     if data.cv:
         part = np.full(len(documents.part), UNUSED, np.int32)
         part[rows] = stratified_folds(strata, data.cv, seed=seed)
         documents.part = part
-    elif not (documents.part == TEST).any() and not data.shots:
+    elif not (documents.part == TEST).any() and not rest:
         n = max(2, round(1 / data.holdout)) if data.holdout <= 0.5 else 0
         if len(rows) < 2:
             raise InputError(f"{console.counted(len(rows), 'document')} with a label: too few to train and test on")

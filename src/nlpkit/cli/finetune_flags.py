@@ -43,7 +43,9 @@ class TuneDataFlags:
     shots: Annotated[
         str | None,
         typer.Option(
-            metavar="N,…", help="Learn from N documents of each class; 8,64,all compares.", show_default=False
+            metavar="N,…",
+            help="Learn from N documents of each class; 8,64,all compares, on one test.",
+            show_default=False,
         ),
     ] = None
     task: Annotated[
