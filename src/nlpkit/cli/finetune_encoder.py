@@ -252,9 +252,8 @@ def _show(name: str, found: Found, n: int) -> None:
         rows.append(
             [f"{metric} ({BETTER[metric]} is better)", "–" if before is None else f"{before:,.4f}", f"{value:,.4f}"]
         )
-    page = Page(markdown=False)
-    page.table(f"{name}, on {n:,} test rows", ["score", "before", "after"], rows, ["before", "after"])
-    show_curve(page, found.curve)
+    Page(markdown=False).table(f"{name}, on {n:,} test rows", ["score", "before", "after"], rows, ["before", "after"])
+    show_curve(found.curve)
 
 
 def _cards(

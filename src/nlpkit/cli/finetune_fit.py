@@ -204,7 +204,7 @@ def fit(asked: Asked) -> None:
                 show_seeds(page, spread)
             if "errors" in tables and documents.kind in ("single", "multi"):
                 show_errors(page, tables["errors"])
-            show_curve(page, done[-1].curve)
+            show_curve(done[-1].curve, markdown=asked.gate.markdown)
         sys.stdout.flush()
     except BrokenPipeError:
         tell(gates)

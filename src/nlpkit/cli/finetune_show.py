@@ -71,17 +71,17 @@ def _pm(mean: float | None, sd: float | None) -> str:
     return f"{mean:.3f}" if sd is None else f"{mean:.3f} ± {sd:.3f}"
 
 
-def show_curve(page: Page, curve: Sequence[Point]) -> None:
+def show_curve(curve: Sequence[Point], *, markdown: bool = False) -> None:
     """Print the loss of training over the steps as a chart of text, and below it the score on dev documents."""
     if len(curve) < 2:
         return
-    if page.markdown:
+    if markdown:
         console.out("```text")
     console.out(chart([p.loss for p in curve], [p.step for p in curve], "loss of training"))
     dev = [next(iter(p.dev.values())) for p in curve if p.dev]
     if len(dev) > 1:
         console.out(f"dev  {spark(dev)}  {dev[0]:.3f} → {dev[-1]:.3f}, best {max(dev):.3f}")
-    if page.markdown:
+    if markdown:
         console.out("```")
 
 
