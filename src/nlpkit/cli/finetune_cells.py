@@ -15,6 +15,7 @@ from nlpkit import __version__
 from nlpkit.cli import console
 from nlpkit.cli.finetune_corpus import TuneDocuments
 from nlpkit.cli.finetune_scores import Guesses, nothing_yet, put
+from nlpkit.cli.finetune_stop import between_steps
 from nlpkit.embed.models import ModelFiles, weights_fingerprint
 from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.fit import Learning, Reading, Trained, Watch, fit_network, fit_setfit
@@ -94,12 +95,13 @@ class Bench:
         state = self.checkpoint.state(cell.key)
         if state is not None:
             console.note(f"{cell.title}: going on after step {state.step:,}")
-        with console.progress(cell.title, 100, percent=True) as update:
+        with console.progress(cell.title, 100, percent=True) as update, between_steps() as stop:
 
             def told(step: int, steps: int, point: Point | None) -> None:
                 loss = "" if point is None else f", loss {point.loss:.3f}"
                 dev = "" if point is None or not point.dev else f", dev {next(iter(point.dev.values())):.3f}"
                 update(100 * step // steps, f"{cell.title}{loss}{dev}" if point is not None else None)
+                stop.step(step, steps)
 
             watch = Watch(state, lambda own: self.checkpoint.save(cell.key, own), told, self._say_cut)
             more: dict[str, Any] = {"learning": self.learning, "engine": self.engine, "seed": cell.seed, "watch": watch}

@@ -16,6 +16,7 @@ from nlpkit.cli.finetune_corpus import DEV, TEST, TRAIN
 from nlpkit.cli.finetune_flags import TuneModelFlags
 from nlpkit.cli.finetune_pairs import Material, pair_data, read_material, score_bounds
 from nlpkit.cli.finetune_show import curve_lines, show_curve
+from nlpkit.cli.finetune_stop import Stop, between_steps
 from nlpkit.cli.pipeline import warn_dropped
 from nlpkit.cli.preprocess import dry_run
 from nlpkit.embed.hardware import choose_device, choose_precision
@@ -174,10 +175,10 @@ def _pairs(
     dev = pair_data(asked, name, material, rows, bounds) if len(rows) else None
     embedder = load_embedder(files.path, max_tokens=asked.train.max_tokens, device=engine.device)
     before = None if name == "sbert-softmax" else Scorer(embedder, test, name, (), None, engine)()
-    with console.progress(name, 100, percent=True) as update:
+    with console.progress(name, 100, percent=True) as update, between_steps() as stop:
         found = train_encoder(
             embedder, data, name, options=options, dev=dev, plan=plan, engine=engine, seed=asked.run.seed,
-            state=checkpoint.state(KEY), save=lambda own: checkpoint.save(KEY, own), told=_teller(name, update),
+            state=checkpoint.state(KEY), save=lambda own: checkpoint.save(KEY, own), told=_teller(name, update, stop),
         )  # fmt: skip
     after = Scorer(embedder, test, name, found.names, found.weight, engine)()
     embedder.save(checkpoint.model / "sentence-transformers")
@@ -205,11 +206,11 @@ def _mlm(
     windows = cut_windows(network, texts[TEST])[0]
     share, seed = float(options["share"]), asked.run.seed
     before = perplexity(network, windows, engine, seed=seed, share=share)
-    with console.progress(name, 100, percent=True) as update:
+    with console.progress(name, 100, percent=True) as update, between_steps() as stop:
         found = train_mlm(
             network, texts[TRAIN], plan=plan, options={k: float(v) for k, v in options.items()}, engine=engine, seed=seed,
             dev=texts[DEV] or None, state=checkpoint.state(KEY), save=lambda own: checkpoint.save(KEY, own),
-            told=_teller(name, update),
+            told=_teller(name, update, stop),
         )  # fmt: skip
     after = perplexity(network, windows, engine, seed=seed, share=share)
     checkpoint.model.mkdir(parents=True, exist_ok=True)
@@ -225,9 +226,10 @@ def _mlm(
     return Found({"perplexity": before}, {"perplexity": after}, facts, curve, [])
 
 
-def _teller(name: str, update: Any) -> Any:
+def _teller(name: str, update: Any, stop: Stop) -> Any:
     def told(step: int, steps: int, point: Point | None) -> None:
         update(100 * step // max(1, steps), None if point is None else f"{name}, loss {point.loss:.3f}")
+        stop.step(step, steps)
 
     return told
 
