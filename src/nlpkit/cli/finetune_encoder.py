@@ -85,6 +85,8 @@ def fit_encoder(asked: Asked) -> None:
     }  # fmt: skip
     identity = {**parameters, "seed": run.seed, "inputs": [i.sha256 for i in material.inputs]}
     checkpoint = Checkpoint(target, identity, resume=asked.train.resume)
+    if asked.train.resume and not checkpoint.found:
+        console.note(f"there is no checkpoint {checkpoint.path}; starting anew")
     with Engine(device, precision, threads=run.n_threads()) as engine, stopwatch(seconds, "train"):
         try:
             work = _mlm if name == "mlm" else _pairs

@@ -39,11 +39,12 @@ class Checkpoint:
         self.found = self.path.exists()
         if self.found:
             theirs = _read(self.path / IDENTITY)
-            changed = [key for key in mine if theirs.get(key) != mine[key]]
-            if changed:
+            changed = _changed(theirs, mine)
+            if changed is not None:
+                name, was, now = changed
                 raise InputError(
-                    f"checkpoint {self.path} is of another training: {changed[0].replace('_', ' ')} was "
-                    f"{theirs.get(changed[0])}, now {mine[changed[0]]}; give the same input and options, or leave --resume out"
+                    f"checkpoint {self.path} is of another training: {name.replace('_', ' ')} was {was}, now {now}; "
+                    "give the same input and options, or leave --resume out"
                 )
         self._identity = mine
 
@@ -120,6 +121,16 @@ def asdict_plain(state: State) -> dict[str, Any]:
     found = {name: getattr(state, name) for name in State.__dataclass_fields__}
     found["curve"] = [asdict(point) for point in state.curve]
     return found
+
+
+def _changed(was: Mapping[str, Any], now: Mapping[str, Any]) -> tuple[str, Any, Any] | None:
+    """Return the name of the first value that is another, what it was and what it is; of a table the value in it."""
+    for name, value in now.items():
+        before = was.get(name)
+        if before != value:
+            inner = isinstance(before, dict) and isinstance(value, dict)
+            return (_changed(before, value) if inner else None) or (name, before, value)
+    return None
 
 
 def _read(path: Path) -> dict[str, Any]:
