@@ -128,8 +128,8 @@ def _changed(was: Mapping[str, Any], now: Mapping[str, Any]) -> tuple[str, Any, 
     for name, value in now.items():
         before = was.get(name)
         if before != value:
-            inner = isinstance(before, dict) and isinstance(value, dict)
-            return (_changed(before, value) if inner else None) or (name, before, value)
+            inner = _changed(before, value) if isinstance(before, dict) and isinstance(value, dict) else None
+            return inner or (name, before, value)
     return None
 
 
