@@ -139,7 +139,7 @@ def load_predictor(folder: Path, *, base: str | None, device: Any, offline: bool
         return _foreign_setfit(folder, device)
     form, task = foreign_task(folder)
     network = load_foreign(folder, form, task, base=base, device=device, offline=offline)
-    return Predictor(task, {}, network)
+    return Predictor(task, {"task": task.kind}, network)
 
 
 def _own_setfit(folder: Path, config: TunedConfig, device: Any) -> Predictor:
