@@ -32,7 +32,7 @@ def finetune_cli(
 
     \b
     Examples:
-      nlpkit finetune data/samples/questions.jsonl --shots 8 -o tuned/
+      nlpkit finetune data/samples/questions.jsonl --shots 4 -o tuned/
       nlpkit finetune data/samples/questions.jsonl --method "head,lora(r=4)" --max-steps 9 -o both/
       nlpkit finetune data/samples/hard.jsonl --model tuned/ -o predictions.parquet
     """
