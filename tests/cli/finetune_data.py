@@ -1,0 +1,63 @@
+"""What the tests of `nlpkit finetune` learn from: three classes that words tell apart, pairs, and a tiny model on disk."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from tests.cli.conftest import Done, run_cli
+from tests.finetune.tiny import tiny_sentence_model
+
+SPORT = ["the team won the match", "a goal in the match", "the coach and the team", "fans of a goal"]
+SPACE = ["the probe in orbit", "a telescope and a planet", "the rocket in orbit", "stars and a planet"]
+POLITICS = ["the vote in parliament", "a minister and a vote", "parliament passed the law", "the minister and a law"]
+TEXTS = {"sport": SPORT, "space": SPACE, "politics": POLITICS}
+VOCABULARY = sorted({word for own in TEXTS.values() for text in own for word in text.split()})
+
+
+def rows(times: int = 3, **more: Any) -> list[dict[str, Any]]:
+    """12 · `times` documents of three classes."""
+    return [
+        {"id": f"{name}{i}{j}", "text": f"{text} {i}{j}", "label": name, **more}
+        for i in range(times)
+        for name, own in TEXTS.items()
+        for j, text in enumerate(own)
+    ]
+
+
+def pair_rows(n: int = 24) -> list[dict[str, Any]]:
+    """Pairs of which every second is alike, with a negative and a score."""
+    return [
+        {
+            "id": f"p{i}", "text": SPORT[i % 4], "other": (SPORT if i % 2 else SPACE)[(i // 2) % 4], "negative": POLITICS[i % 4],
+            "label": ["different", "same"][i % 2], "score": [0.5, 4.0][i % 2] + 0.1 * (i % 3),
+        }
+        for i in range(n)
+    ]  # fmt: skip
+
+
+def base_model(folder: Path) -> Path:
+    """A tiny random sentence model that has the words of the documents."""
+    return tiny_sentence_model(folder, words=VOCABULARY)
+
+
+def tune(*words: Any, base: Path, steps: int | None = 4, method: str | None = "full", code: int = 0) -> Done:
+    """Run `nlpkit finetune` on one thread; by default a few steps of full fine-tuning."""
+    own: list[Any] = ["finetune", *words, "--base", base, "--threads", "1"]
+    own += [] if steps is None else ["--max-steps", steps]
+    own += [] if method is None else ["--method", method]
+    return run_cli(*own, code=code)
+
+
+def refused(*words: Any, code: int, **how: Any) -> str:
+    """Run it, and return the one line of its error."""
+    return tune(*words, code=code, **how).error()
+
+
+def chances(path: Path | str) -> np.ndarray:
+    """The probabilities (D, J) in a table of predictions, classes in order of their names."""
+    found = [dict(own) for own in pq.ParquetFile(path).read().column("probabilities").to_pylist()]
+    return np.array([[own[name] for name in sorted(own)] for own in found])
