@@ -1,0 +1,371 @@
+"""nlpkit finetune: methods, shots and seeds side by side; trainings that are stopped and go on."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nlpkit.cli.finetune_stop import Stop, between_steps
+from tests.cli.conftest import files, nlpkit_process, read, run_cli, write_jsonl
+from tests.cli.finetune_data import base_model, rows, tune
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return base_model(tmp_path_factory.mktemp("compare") / "tiny")
+
+
+@pytest.fixture(autouse=True)
+def _table(tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "train.jsonl", rows())
+    write_jsonl(tmp_path / "test.jsonl", [{**row, "id": "t" + row["id"]} for row in rows(1)])
+
+
+def compared(*words: Any, base: Path, method: str = "full", **how: Any) -> list[dict[str, Any]]:
+    tune("train.jsonl", *words, "-q", "-f", "-o", "run", base=base, method=method, **how)
+    found: list[dict[str, Any]] = read("run/comparison.parquet").to_pylist()
+    return found
+
+
+def report() -> Any:
+    return json.loads(Path("run/metrics.json").read_text())
+
+
+# ---------------------------------------------------------------- methods side by side
+
+
+def test_methods_shots_and_seeds_in_one_table(base: Path) -> None:
+    more = ["--shots", "2,all", "--seeds", "2", "--test", "test.jsonl"]
+    done = tune("train.jsonl", *more, "-o", "run", base=base, method="full,lora(r=2),setfit(R=1)")
+    table = read("run/comparison.parquet").to_pylist()
+    cells = {(row["method"], row["shots"], row["seed"]) for row in table}
+    assert len(cells) == len(table)
+    assert cells == {
+        (m, shots, seed)
+        for m in ("full", "lora(r=2)", "setfit(R=1)", "majority")
+        for shots in (2, None)
+        for seed in (42, 43)
+    }
+    own = [row for row in table if row["method"] != "majority"]
+    assert {row["training_documents"] for row in own if row["shots"] == 2} == {6}
+    assert {row["training_documents"] for row in own if row["shots"] is None} == {36}
+    assert all(row["seconds"] > 0 and row["bytes"] > 0 for row in own)
+    sizes = {row["method"]: row["trained_parameters"] for row in own}
+    assert sizes["lora(r=2)"] < sizes["full"]
+    for row in table:
+        if row["method"] == "majority":
+            assert row["accuracy"] == pytest.approx(1 / 3)
+    # metrics.json has the means and deviations of that table
+    means = {(one["method"], one["shots"]): one for one in report()["comparison"]}
+    for key, one in means.items():
+        values = [row["accuracy"] for row in table if (row["method"], row["shots"]) == key]
+        assert one["runs"] == 2
+        assert one["mean"]["accuracy"] == pytest.approx(np.mean(values))
+        assert one["sd"]["accuracy"] == pytest.approx(np.std(values, ddof=1))
+    curve = [json.loads(line) for line in Path("run/curve.jsonl").read_text().splitlines()]
+    assert {(p["method"], p["shots"], p["seed"]) for p in curve} == {key for key in cells if key[0] != "majority"}
+    assert "Methods on test documents, 2 seeds" in done.out
+    assert "±" in done.out
+    assert not Path("run.checkpoint").exists()
+    assert (
+        "finetune-comparison" in run_cli("finetune", "test.jsonl", "--model", "run", "-o", "p.parquet", code=3).error()
+    )
+
+
+def test_a_row_is_what_the_method_alone_comes_to(base: Path) -> None:
+    table = compared("--shots", "2", "--seeds", "2", base=base, method="head,setfit(R=1)")
+    tune("train.jsonl", "--shots", "2", "--seed", "43", "-q", "-f", "-o", "alone", base=base, method="setfit(R=1)")
+    alone = json.loads(Path("alone/metrics.json").read_text())["targets"][0]["metrics"]
+    row = next(r for r in table if r["method"] == "setfit(R=1)" and r["seed"] == 43)
+    for name, score in alone.items():
+        assert row[name] == pytest.approx(score["value"], abs=1e-9)
+
+
+def test_sizes_share_one_test_that_is_held_out(base: Path) -> None:
+    done = tune("train.jsonl", "--shots", "2,all", "-o", "run", base=base)
+    assert "6 training documents, 8 test" in done.err
+    table = read("run/comparison.parquet").to_pylist()
+    assert [row["training_documents"] for row in table if row["method"] == "full"] == [6, 28]
+    majority = {row["accuracy"] for row in table if row["method"] == "majority"}
+    assert majority <= {0.25, 0.375}
+
+
+def test_by_cross_validation_each_document_is_tested_once(base: Path) -> None:
+    done = tune("train.jsonl", "--cv", "2", "--json", "-o", "run", base=base, method="full,head")
+    assert "full, seed 42: accuracy" in done.err
+    one = done.json()
+    assert [c["method"] for c in one["comparison"]] == ["full", "majority", "head"] or {c["method"] for c in one["comparison"]} == {
+        "full", "majority", "head"
+    }  # fmt: skip
+    tune("train.jsonl", "--cv", "2", "-q", "-o", "alone", base=base)
+    alone = json.loads(Path("alone/metrics.json").read_text())["targets"][0]["metrics"]["accuracy"]
+    assert alone["n"] == 36
+    row = next(r for r in read("run/comparison.parquet").to_pylist() if r["method"] == "full")
+    assert row["accuracy"] == pytest.approx(alone["value"])
+
+
+def test_methods_that_do_not_fit_are_left_out(base: Path) -> None:
+    done = tune("train.jsonl", "-o", "run", base=base, method="full,compacter(n=5),lora(r=0)")
+    assert "warning: compacter(n=5) is left out" in done.err
+    assert "warning: lora(r=0) is left out" in done.err
+    assert {row["method"] for row in read("run/comparison.parquet").to_pylist()} == {"full", "majority"}
+    error = tune("train.jsonl", "-o", "none", base=base, method="compacter(n=5),lora(r=0)", code=2).error()
+    assert "none of the methods fits" in error
+    write_jsonl(Path("numbers.jsonl"), [{**row, "label": i / 7} for i, row in enumerate(rows())])
+    done = tune("numbers.jsonl", "-o", "numbers", base=base, method="full,setfit")
+    assert "left out" in done.err
+    assert {row["method"] for row in read("numbers/comparison.parquet").to_pylist()} == {"full", "majority"}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--fail-under", "accuracy=0.9"], "gates"),
+        (["--junit", "j.xml"], "gates"),
+        (["--merge"], "--merge"),
+        (["--export", "x"], "--export"),
+        (["--probabilities"], "--probabilities"),
+        (["--method", "full,foo"], "'foo'|foo is not known"),
+        (["--shots", "2,2"], "twice"),
+    ],
+)
+def test_what_a_comparison_has_no_place_for(words: list[str], said: str, base: Path, tmp_path: Path) -> None:
+    error = run_cli(
+        "finetune", "train.jsonl", "--base", base, "--method", "full,head", *words, "-o", "run", code=2
+    ).error()
+    assert any(part in error for part in said.split("|"))
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["test.jsonl", "train.jsonl"]
+
+
+def test_seeds_of_one_method(base: Path) -> None:
+    done = tune("train.jsonl", "--seeds", "3", "-o", "run", base=base)
+    spread = report()["seeds"]
+    assert [row["seed"] for row in spread["runs"]] == [42, 43, 44]
+    values = [row["accuracy"] for row in spread["runs"]]
+    assert spread["mean"]["accuracy"] == pytest.approx(np.mean(values))
+    assert spread["sd"]["accuracy"] == pytest.approx(np.std(values, ddof=1))
+    assert "mean ± sd" in done.out
+    kept = files(Path("run/model/transformers"))["model.safetensors"]
+    assert report()["targets"][0]["metrics"]["accuracy"]["value"] == pytest.approx(values[0])
+    tune("train.jsonl", "-q", "-f", "-o", "run", base=base)
+    assert files(Path("run/model/transformers"))["model.safetensors"] == kept  # the model of the first seed
+
+
+# ---------------------------------------------------------------- stopped, and gone on
+
+
+def without_clocks(run: str) -> dict[str, bytes]:
+    return {n: b for n, b in files(Path(run)).items() if n not in ("manifest.json", "metrics.json", "curve.jsonl")}
+
+
+def stop_at(step: int, monkeypatch: pytest.MonkeyPatch, *, cell: int = 0) -> None:
+    """Let Ctrl-C come in the middle of the update of a step of a training, by the signal itself."""
+    import torch
+
+    usual = torch.optim.AdamW.step
+    seen: list[int] = []
+    trainings: list[int] = []
+
+    def told(self: Any, *args: Any, **more: Any) -> Any:
+        if id(self) not in trainings:
+            trainings.append(id(self))
+            seen.clear()
+        seen.append(1)
+        if len(trainings) == cell + 1 and len(seen) == step:
+            os.kill(os.getpid(), signal.SIGINT)
+        return usual(self, *args, **more)
+
+    monkeypatch.setattr(torch.optim.AdamW, "step", told)
+
+
+@pytest.mark.parametrize("method", ["full", "pfeiffer(r=4)", "lora(r=2)", "setfit(R=2)"])
+def test_ctrl_c_in_an_update_then_resume_gives_the_same_bytes(
+    method: str, base: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    more = ["--dev", "test.jsonl"] if method != "setfit(R=2)" else []
+    tune("train.jsonl", *more, "-q", "-o", "whole", base=base, method=method, steps=9)
+    with monkeypatch.context() as patch:
+        stop_at(5, patch)
+        done = tune("train.jsonl", *more, "-o", "run", base=base, method=method, steps=9, code=130)
+    assert "the same command with --resume" in done.err
+    assert "Traceback" not in done.err
+    assert not Path("run").exists()
+    assert {p.suffix for p in Path("run.checkpoint").iterdir()} <= {".json", ".safetensors"}
+    done = tune("train.jsonl", *more, "--resume", "-o", "run", base=base, method=method, steps=9)
+    assert "going on after step 5" in done.err
+    assert without_clocks("run") == without_clocks("whole")
+    lines = [Path(f"{run}/curve.jsonl").read_text().splitlines() for run in ("run", "whole")]
+    points = [[(p["step"], p["loss"], p["dev"]) for p in map(json.loads, own)] for own in lines]
+    assert points[0] == points[1]
+    assert not Path("run.checkpoint").exists()
+
+
+def test_ctrl_c_of_an_encoder(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    more = ["--objective", "mlm(head_steps=5)", "--epochs", "10"]
+    tune("train.jsonl", *more, "-q", "-o", "whole", base=base, method=None, steps=6)
+    for cell, step in ((0, 3), (1, 4)):  # in the training of the head, then in that of the whole
+        with monkeypatch.context() as patch:
+            stop_at(step, patch, cell=cell)
+            done = tune("train.jsonl", *more, "-f", "-o", "run", base=base, method=None, steps=6, code=130)
+        assert "--resume" in done.err
+        tune("train.jsonl", *more, "--resume", "-q", "-f", "-o", "run", base=base, method=None, steps=6)
+        assert files(Path("run/model")) == files(Path("whole/model"))
+
+
+def test_a_comparison_goes_on_with_the_training_it_was_stopped_in(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        stop_at(2, patch, cell=1)
+        tune("train.jsonl", "-o", "run", base=base, method="full,head,lora(r=2)", code=130)
+    done = tune("train.jsonl", "--resume", "-o", "run", base=base, method="full,head,lora(r=2)")
+    assert "full, seed 42: taken from the checkpoint" in done.err
+    assert "head, seed 42: going on after step 2" in done.err
+    found = read("run/comparison.parquet").to_pylist()
+    again = compared(base=base, method="full,head,lora(r=2)")
+    clocks = ("seconds", "predict_seconds")
+    assert [{k: v for k, v in row.items() if k not in clocks} for row in found] == [
+        {k: v for k, v in row.items() if k not in clocks} for row in again
+    ]
+
+
+def test_resume_with_other_options_or_without_a_checkpoint(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    done = tune("train.jsonl", "--resume", "-o", "run", base=base)
+    assert "there is no checkpoint run.checkpoint; starting anew" in done.err
+    with monkeypatch.context() as patch:
+        stop_at(2, patch)
+        tune("train.jsonl", "-f", "-o", "run", base=base, steps=6, code=130)
+    assert Path("run/manifest.json").exists()  # the run of before
+    error = tune("train.jsonl", "--resume", "-f", "-o", "run", base=base, steps=7, code=3).error()
+    assert "max steps was 6, now 7" in error
+    assert "leave --resume out" in error
+    assert "inputs" in tune("test.jsonl", "--resume", "-f", "-o", "run", base=base, steps=6, code=3).error()
+    state = Path("run.checkpoint/state.safetensors")
+    whole = state.read_bytes()
+    state.write_bytes(whole[:100])
+    assert "damaged" in tune("train.jsonl", "--resume", "-f", "-o", "run", base=base, steps=6, code=3).error()
+    state.write_bytes(whole)
+    assert "going on after step 2" in tune("train.jsonl", "--resume", "-f", "-o", "run", base=base, steps=6).err
+    # without --resume what was left is not looked at
+    with monkeypatch.context() as patch:
+        stop_at(2, patch)
+        tune("train.jsonl", "-f", "-o", "run", base=base, steps=6, code=130)
+    assert "going on" not in tune("train.jsonl", "-f", "-o", "run", base=base, steps=6).err
+    Path("other.checkpoint").mkdir()
+    Path("other.checkpoint/mine.txt").write_text("mine")
+    assert "no checkpoint of nlpkit" in tune("train.jsonl", "-o", "other", base=base, code=3).error()
+    assert Path("other.checkpoint/mine.txt").exists()
+
+
+def test_what_fails_after_the_training_leaves_it_in_the_checkpoint(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*args: Any, **more: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("nlpkit.cli.finetune_fit.write_run", full)
+        done = tune("train.jsonl", "-o", "run", base=base, code=3)
+    assert "No space left" in done.err
+    done = tune("train.jsonl", "--resume", "-o", "run", base=base)
+    assert "taken from the checkpoint" in done.err
+    assert read("run/documents.parquet").num_rows == 8
+
+
+def test_ctrl_c_in_a_process_of_its_own(base: Path, tmp_path: Path) -> None:
+    words = ["finetune", "train.jsonl", "--base", base, "--method", "full", "--max-steps", "2000", "--epochs", "2000"]
+    process = nlpkit_process([*words, "--threads", "1", "--progress", "-o", "run"], tmp_path)
+    _wait_for(process, b"loss")
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert out == b""
+    assert b"the same command with --resume" in err
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["run.checkpoint", "test.jsonl", "train.jsonl"]
+
+
+def _wait_for(process: subprocess.Popen[bytes], text: bytes) -> None:
+    assert process.stderr is not None
+    seen, end = b"", time.monotonic() + 60
+    while text not in seen and time.monotonic() < end:
+        if select.select([process.stderr], [], [], 0.2)[0]:
+            found = os.read(process.stderr.fileno(), 4096)
+            if not found:
+                break
+            seen += found
+    assert text in seen, seen
+
+
+# ---------------------------------------------------------------- the signal
+
+
+def test_a_stop_waits_for_the_step_and_a_second_one_does_not() -> None:
+    def early(stop: Stop) -> None:
+        os.kill(os.getpid(), signal.SIGINT)  # nothing is trained yet
+        time.sleep(5)
+        stop.step(1, 3)
+
+    with pytest.raises(KeyboardInterrupt), between_steps() as stop:
+        early(stop)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    done: list[str] = []
+
+    def work(stop: Stop, twice: bool) -> None:
+        stop.step(1, 3)
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.01)
+        done.append("whole")
+        if twice:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(5)
+            done.append("late")
+        stop.step(2, 3)
+        done.append("late")
+
+    for twice in (False, True):
+        done.clear()
+        with pytest.raises(KeyboardInterrupt), between_steps() as stop:
+            work(stop, twice)
+        assert done == ["whole"]
+
+    def ended(stop: Stop) -> None:
+        stop.step(1, 3)
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.01)
+        done.append("ended")  # by early stopping: what was pressed is not forgotten
+
+    done.clear()
+    with pytest.raises(KeyboardInterrupt), between_steps() as stop:
+        ended(stop)
+    assert done == ["ended"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_handler_of_others_and_threads_are_left_alone() -> None:
+    mine: Callable[..., None] = lambda *_: None  # noqa: E731
+    usual = signal.signal(signal.SIGINT, mine)
+    try:
+        with between_steps():
+            assert signal.getsignal(signal.SIGINT) is mine
+    finally:
+        signal.signal(signal.SIGINT, usual)
+    failed: list[BaseException] = []
+
+    def enter() -> None:
+        try:
+            with between_steps() as stop:
+                stop.step(1, 1)
+        except BaseException as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=enter)
+    thread.start()
+    thread.join()
+    assert not failed
