@@ -287,6 +287,8 @@ def test_setfit_in_setfit_and_sentence_transformers(several: bool, base: Path, t
     predict("theirs", "--probabilities")
     np.testing.assert_allclose(ours, chances("p.parquet"), atol=1e-5)
     assert not list(Path("run").rglob("*.pkl"))
+    error = tune("new.jsonl", "--export", "theirs", "-f", "-o", "run", base=base, method="setfit(R=1)", code=2).error()
+    assert "--export theirs exists" in error
 
 
 def test_words_in_transformers(base: Path, tmp_path: Path) -> None:

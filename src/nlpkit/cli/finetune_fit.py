@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from nlpkit import __version__
 from nlpkit.cli import console
 from nlpkit.cli.classify_scores import unseen_labels
-from nlpkit.cli.classify_show import Page, show_errors, show_scores
 from nlpkit.cli.evaluate_flags import GateFlags
-from nlpkit.cli.evaluate_gates import check_gates, read_bounds, tell, write_junit
-from nlpkit.cli.evaluate_result import Evaluation
-from nlpkit.cli.finetune_card import write_cards
-from nlpkit.cli.finetune_cells import FINAL, Bench, Cell, Done, guesses_of
-from nlpkit.cli.finetune_compare import compare, comparison_table, summary, write_comparison
+from nlpkit.cli.evaluate_gates import read_bounds
+from nlpkit.cli.finetune_cells import FINAL, Bench, Cell, Done
+from nlpkit.cli.finetune_compare import compare
 from nlpkit.cli.finetune_corpus import DEV, TEST, TuneDocuments, read_tuning_documents, with_shots
 from nlpkit.cli.finetune_flags import FEW, TrainFlags, TuneDataFlags, TuneModelFlags, TuneTellFlags
-from nlpkit.cli.finetune_scores import score_guesses
-from nlpkit.cli.finetune_show import curve_lines, show_comparison, show_curve, show_seeds
-from nlpkit.cli.finetune_tables import run_tables, twins_of
-from nlpkit.cli.pipeline import warn_dropped
+from nlpkit.cli.finetune_run import Work, write_compared, write_trained
 from nlpkit.cli.preprocess import dry_run
 from nlpkit.embed.hardware import choose_device, choose_precision
 from nlpkit.embed.models import find_model, weights_fingerprint
@@ -32,11 +22,9 @@ from nlpkit.errors import InputError, UsageError
 from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.fit import Learning
 from nlpkit.finetune.methods import Method, parse_method
-from nlpkit.io.artifacts import footer_block
 from nlpkit.io.atomic import check_target
 from nlpkit.io.finetune_checkpoints import Checkpoint
-from nlpkit.io.footers import steps_of
-from nlpkit.io.runs import RunTables, manifest_of, stopwatch, write_run
+from nlpkit.io.runs import stopwatch
 from nlpkit.io.sources import missing_path
 from nlpkit.metrics.score import Uncertainty
 
@@ -120,107 +108,31 @@ def fit(asked: Asked) -> None:
         "task": documents.kind,
     }
     threads = run.n_threads()
+    work = Work(asked, target, documents, parameters, checkpoint, seconds)
     with Engine(device, precision, threads=threads) as engine:
         bench = Bench(files, learning, engine, checkpoint, columns, model.merge, model.export)
         try:
             with stopwatch(seconds, "train"):
                 if compares:
-                    found = compare(bench, documents, methods, sizes, seeds)
+                    rows = compare(bench, documents, methods, sizes, seeds)
                 else:
-                    done, by_seed = _train(bench, documents, methods[0], sizes[0], seeds)
+                    by_seed = _train(bench, documents, methods[0], sizes[0], seeds)
         except KeyboardInterrupt:
             if checkpoint.path.exists():
                 console.note(
                     f"the training is saved in {checkpoint.path}; the same command with --resume goes on with it"
                 )
             raise
-    manifest_more: dict[str, Any] = {
-        "seed": run.seed,
-        "threads": threads,
-        "inputs": documents.inputs,
-        "seconds": seconds,
-    }
-    block = footer_block(
-        "run", command="finetune", parameters=parameters, seed=run.seed, inputs=documents.inputs, steps=steps_of(documents.blocks)
-    )  # fmt: skip
     if compares:
-        report = {"nlpkit_version": __version__, "seed": run.seed, "comparison": summary(found)}
-        manifest = manifest_of("finetune-comparison", parameters=parameters, results={}, **manifest_more)
-        write_comparison(target, found, documents, block, manifest, report, force=asked.out.force)
-        checkpoint.remove()
-        if run.json:
-            console.emit_json({"run": str(target), **report})
-        else:
-            show_comparison(Page(markdown=asked.gate.markdown), comparison_table(found), documents.kind)
-        console.note(f"wrote {target}/ in {sum(seconds.values()):.1f} s")
-        return
-    documents = with_shots(documents, sizes[0], seed=run.seed)
-    with stopwatch(seconds, "scores"):
-        twins = twins_of(documents, data.twins)
-        guesses = guesses_of(documents, done)
-        scores = score_guesses(documents, guesses, None if twins is None else np.asarray(twins.twin >= 0), how)
-        spread = _spread(bench, documents, by_seed, methods[0], sizes[0])
-    tables, notes = run_tables(documents, guesses, scores, twins, say=asked.say)
-    results = [scores.model, scores.majority, *([scores.apart] if scores.apart is not None else [])]
-    gates = check_gates(Evaluation([scores.model]), bounds, asked.gate, [])
-    report = {
-        "nlpkit_version": __version__,
-        "seed": run.seed,
-        **Evaluation(results).plain(),
-        "training": done[-1].facts,
-    }
-    if len(seeds) > 1:
-        report["seeds"] = spread
-    if gates:
-        report |= {"gates": [g.plain() for g in gates], "passed": all(g.passed for g in gates)}
-    parameters = {
-        **parameters,
-        "training": done[-1].facts,
-    }  # the footers have no seconds: the same training, the same bytes
-    manifest = manifest_of(
-        "finetune", parameters=parameters, results={n: s.value for n, s in scores.model.scores.items()}, **manifest_more
-    )  # fmt: skip
-    write_cards(checkpoint.model, scores, parameters, documents)
-    every = [one for own in by_seed.values() for one in own]
-    write_run(
-        target,
-        RunTables(
-            tables, {}, {"kind": "finetune", "format": _format(checkpoint.model)}, documents.dropped, {"metrics": report},
-            {"curve.jsonl": curve_lines(every)}, checkpoint.model,
-        ),
-        block, manifest, force=asked.out.force,
-    )  # fmt: skip
-    checkpoint.remove()
-    warn_dropped(documents, target / "dropped.parquet")
-    if asked.gate.junit is not None:
-        write_junit(asked.gate.junit, gates, suite="nlpkit finetune")
-    try:
-        if run.json:
-            console.emit_json({"run": str(target), **report})
-        else:
-            page = Page(markdown=asked.gate.markdown)
-            show_scores(page, scores, _title(documents, done))
-            if len(seeds) > 1:
-                show_seeds(page, spread)
-            if "errors" in tables and documents.kind in ("single", "multi"):
-                show_errors(page, tables["errors"])
-            show_curve(done[-1].curve, markdown=asked.gate.markdown)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        tell(gates)
-        raise
-    for note in [*scores.model.notes, *notes, *_training_notes(done[-1].facts)]:
-        console.note(note)
-    console.note(
-        f"wrote {target}/ in {sum(seconds.values()):.1f} s; next: nlpkit finetune NEW.jsonl --model {target} -o predictions.parquet"
-    )
-    tell(gates)
+        write_compared(work, rows)
+    else:
+        write_trained(work, by_seed, bounds, how)
 
 
 def _train(
     bench: Bench, documents: TuneDocuments, method: Method, shots: int | None, seeds: list[int]
-) -> tuple[list[Done], dict[int, list[Done]]]:
-    """Return the trainings of the first seed, the one whose model is kept last, and those of every seed."""
+) -> dict[int, list[Done]]:
+    """Return the trainings of every seed; the model of the last one of the first seed is kept."""
     found: dict[int, list[Done]] = {}
     for number, seed in enumerate(seeds):
         own = with_shots(documents, shots, seed=seed)
@@ -230,25 +142,7 @@ def _train(
         found[seed] = [bench.run(Cell(method, shots, seed, fold), own, keep=False) for fold in range(documents.n_folds)]
         if number == 0:
             found[seed].append(bench.run(Cell(method, shots, seed, FINAL), own, keep=True))
-    return found[seeds[0]], found
-
-
-def _spread(
-    bench: Bench, documents: TuneDocuments, by_seed: dict[int, list[Done]], method: Method, shots: int | None
-) -> dict[str, Any]:
-    """Return the scores of each seed, their mean and standard deviation (n - 1)."""
-    rows = []
-    for seed, done in by_seed.items():
-        own = with_shots(documents, shots, seed=seed) if seed != min(by_seed) else documents
-        scores = score_guesses(own, guesses_of(own, done), None, Uncertainty(None, seed))
-        rows.append({"seed": seed, **{n: s.value for n, s in scores.model.scores.items() if s.value is not None}})
-    names = [n for n in rows[0] if n != "seed" and all(n in r for r in rows)]
-    values = {n: np.array([r[n] for r in rows]) for n in names}
-    return {
-        "runs": rows,
-        "mean": {n: float(v.mean()) for n, v in values.items()},
-        "sd": {n: float(v.std(ddof=1)) if len(v) > 1 else 0.0 for n, v in values.items()},
-    }
+    return found
 
 
 def _auto(documents: TuneDocuments, shots: int | None) -> Method:
@@ -277,7 +171,10 @@ def _check_extras(model: TuneModelFlags, methods: list[Method] | None, *, compar
             raise UsageError(
                 "--export writes a folder for the setfit library; what other methods leave in model/ loads as it is"
             )
-        check_target(model.export, force=False, directory=True)
+        if model.export.exists():
+            raise UsageError(
+                f"--export {model.export} exists; --force is for -o only: move it away, or name another folder"
+            )
 
 
 def _refuse_gates(asked: Asked) -> None:
@@ -322,17 +219,6 @@ def _data_parameters(data: TuneDataFlags) -> dict[str, Any]:
     return {n: str(v) if isinstance(v, Path) else v for n, v in found.items()}
 
 
-def _format(folder: Path) -> str:
-    return next(p.name for p in sorted(folder.iterdir()) if p.is_dir() and p.name != "merged")
-
-
-def _title(documents: TuneDocuments, done: list[Done]) -> str:
-    facts = done[-1].facts
-    n = console.counted(facts["training_documents"], "training document")
-    where = f"cross-validation in {documents.n_folds} folds" if documents.n_folds else "on test documents"
-    return f"{facts['method']} ({facts['trained_parameters']:,} of {facts['parameters']:,} parameters, {n}), {where}"
-
-
 def _say_documents(documents: TuneDocuments, data: TuneDataFlags) -> None:
     part, known = documents.part, documents.labels.known
     if documents.n_folds:
@@ -362,15 +248,3 @@ def _say_documents(documents: TuneDocuments, data: TuneDataFlags) -> None:
     empty = documents.empty & (part == TEST)
     if empty.any() and not documents.n_folds:
         console.note(f"{console.counted(int(empty.sum()), 'test document')} without a word: predicted like any other")
-
-
-def _training_notes(facts: dict[str, Any]) -> list[str]:
-    notes = []
-    if facts["stopped_early"]:
-        notes.append(f"stopped early: the best score on dev documents was that of step {facts['best_step']:,}")
-    alone = facts.get("setfit", {}).get("alone", 0)
-    if alone:
-        notes.append(
-            f"{console.counted(alone, 'class', 'classes')} with one training document, whose similar pair is with itself"
-        )
-    return notes
