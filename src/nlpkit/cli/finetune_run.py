@@ -1,0 +1,188 @@
+"""What `nlpkit finetune TRAIN` leaves: scores, tables, curves, cards and the model as a run, told on the screen."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nlpkit import __version__
+from nlpkit.cli import console
+from nlpkit.cli.classify_scores import Scores
+from nlpkit.cli.classify_show import Page, show_errors, show_scores
+from nlpkit.cli.evaluate_gates import Bound, Gate, check_gates, tell, write_junit
+from nlpkit.cli.evaluate_result import Evaluation
+from nlpkit.cli.finetune_card import write_cards
+from nlpkit.cli.finetune_cells import Done, guesses_of
+from nlpkit.cli.finetune_compare import comparison_table, summary, write_comparison
+from nlpkit.cli.finetune_corpus import TuneDocuments, with_shots
+from nlpkit.cli.finetune_scores import score_guesses
+from nlpkit.cli.finetune_show import curve_lines, show_comparison, show_curve, show_seeds
+from nlpkit.cli.finetune_tables import run_tables, twins_of
+from nlpkit.cli.pipeline import warn_dropped
+from nlpkit.io.artifacts import footer_block
+from nlpkit.io.finetune_checkpoints import Checkpoint
+from nlpkit.io.footers import steps_of
+from nlpkit.io.runs import RunTables, manifest_of, stopwatch, write_run
+from nlpkit.metrics.score import Uncertainty
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from nlpkit.cli.finetune_fit import Asked
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What was asked for and is known before training. seconds: of each stage, filled on the way."""
+
+    asked: Asked
+    target: Path
+    documents: TuneDocuments
+    parameters: Mapping[str, Any]
+    checkpoint: Checkpoint
+    seconds: dict[str, float]
+
+    def block(self) -> dict[str, Any]:
+        """Return the footer of the tables; it has no seconds: the same training, the same bytes."""
+        documents, seed = self.documents, self.asked.run.seed
+        steps = steps_of(documents.blocks)
+        return footer_block(
+            "run", command="finetune", parameters=dict(self.parameters), seed=seed, inputs=documents.inputs, steps=steps
+        )
+
+    def manifest(self, kind: str, parameters: Mapping[str, Any], results: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the manifest of the run."""
+        run = self.asked.run
+        return manifest_of(
+            kind, parameters=parameters, results=results, seed=run.seed, threads=run.n_threads(), inputs=self.documents.inputs,
+            seconds=self.seconds,
+        )  # fmt: skip
+
+
+def write_compared(work: Work, rows: list[dict[str, Any]]) -> None:
+    """Write and show the run of a comparison."""
+    run, target = work.asked.run, work.target
+    report = {"nlpkit_version": __version__, "seed": run.seed, "comparison": summary(rows)}
+    manifest = work.manifest("finetune-comparison", work.parameters, {})
+    write_comparison(target, rows, work.documents, work.block(), manifest, report, force=work.asked.out.force)
+    work.checkpoint.remove()
+    if run.json:
+        console.emit_json({"run": str(target), **report})
+    else:
+        show_comparison(Page(markdown=work.asked.gate.markdown), comparison_table(rows), work.documents.kind)
+    console.note(f"wrote {target}/ in {sum(work.seconds.values()):.1f} s")
+
+
+def write_trained(work: Work, by_seed: dict[int, list[Done]], bounds: Sequence[Bound], how: Uncertainty) -> None:
+    """Score the trainings of each seed, write the run with the model of the first one, show it. Raises QualityGateError."""
+    asked, target = work.asked, work.target
+    first = min(by_seed)
+    done, shots = by_seed[first], asked.data.sizes()[0]
+    documents = with_shots(work.documents, shots, seed=first)
+    with stopwatch(work.seconds, "scores"):
+        twins = twins_of(documents, asked.data.twins)
+        guesses = guesses_of(documents, done)
+        scores = score_guesses(documents, guesses, None if twins is None else np.asarray(twins.twin >= 0), how)
+        spread = _spread(work.documents, by_seed, shots) if len(by_seed) > 1 else None
+    tables, notes = run_tables(documents, guesses, scores, twins, say=asked.say)
+    gates = check_gates(Evaluation([scores.model]), bounds, asked.gate, [])
+    report = _report(asked.run.seed, scores, done[-1].facts, spread, gates)
+    parameters = {**work.parameters, "training": done[-1].facts}
+    results = {name: score.value for name, score in scores.model.scores.items()}
+    model = work.checkpoint.model
+    write_cards(model, scores, parameters, documents)
+    curves = {"curve.jsonl": curve_lines([one for own in by_seed.values() for one in own])}
+    config = {"kind": "finetune", "format": _format(model)}
+    write_run(
+        target, RunTables(tables, {}, config, documents.dropped, {"metrics": report}, curves, model), work.block(),
+        work.manifest("finetune", parameters, results), force=asked.out.force,
+    )  # fmt: skip
+    work.checkpoint.remove()
+    warn_dropped(documents, target / "dropped.parquet")
+    if asked.gate.junit is not None:
+        write_junit(asked.gate.junit, gates, suite="nlpkit finetune")
+    try:
+        if asked.run.json:
+            console.emit_json({"run": str(target), **report})
+        else:
+            _show(asked, documents, done, scores, spread, tables)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        tell(gates)
+        raise
+    for note in [*scores.model.notes, *notes, *_training_notes(done[-1].facts)]:
+        console.note(note)
+    console.note(
+        f"wrote {target}/ in {sum(work.seconds.values()):.1f} s; "
+        f"next: nlpkit finetune NEW.jsonl --model {target} -o predictions.parquet"
+    )
+    tell(gates)
+
+
+def _report(
+    seed: int, scores: Scores, facts: Mapping[str, Any], spread: Mapping[str, Any] | None, gates: Sequence[Gate]
+) -> dict[str, Any]:
+    results = [scores.model, scores.majority, *([scores.apart] if scores.apart is not None else [])]
+    report = {"nlpkit_version": __version__, "seed": seed, **Evaluation(results).plain(), "training": dict(facts)}
+    if spread is not None:
+        report["seeds"] = spread
+    if gates:
+        report |= {"gates": [g.plain() for g in gates], "passed": all(g.passed for g in gates)}
+    return report
+
+
+def _show(
+    asked: Asked, documents: TuneDocuments, done: list[Done], scores: Scores, spread: Mapping[str, Any] | None,
+    tables: Mapping[str, pa.Table],
+) -> None:  # fmt: skip
+    page = Page(markdown=asked.gate.markdown)
+    show_scores(page, scores, _title(documents, done))
+    if spread is not None:
+        show_seeds(page, spread)
+    if "errors" in tables and documents.kind in ("single", "multi"):
+        show_errors(page, tables["errors"])
+    show_curve(done[-1].curve, markdown=asked.gate.markdown)
+
+
+def _spread(documents: TuneDocuments, by_seed: dict[int, list[Done]], shots: int | None) -> dict[str, Any]:
+    """Return the scores of each seed, their mean and standard deviation (n - 1)."""
+    rows = []
+    for seed, done in by_seed.items():
+        own = with_shots(documents, shots, seed=seed)
+        scores = score_guesses(own, guesses_of(own, done), None, Uncertainty(None, seed))
+        rows.append({"seed": seed, **{n: s.value for n, s in scores.model.scores.items() if s.value is not None}})
+    names = [n for n in rows[0] if n != "seed" and all(n in r for r in rows)]
+    values = {n: np.array([r[n] for r in rows]) for n in names}
+    return {
+        "runs": rows,
+        "mean": {n: float(v.mean()) for n, v in values.items()},
+        "sd": {n: float(v.std(ddof=1)) if len(v) > 1 else 0.0 for n, v in values.items()},
+    }
+
+
+def _format(folder: Path) -> str:
+    return next(p.name for p in sorted(folder.iterdir()) if p.is_dir() and p.name != "merged")
+
+
+def _title(documents: TuneDocuments, done: list[Done]) -> str:
+    facts = done[-1].facts
+    n = console.counted(facts["training_documents"], "training document")
+    where = f"cross-validation in {documents.n_folds} folds" if documents.n_folds else "on test documents"
+    return f"{facts['method']} ({facts['trained_parameters']:,} of {facts['parameters']:,} parameters, {n}), {where}"
+
+
+def _training_notes(facts: dict[str, Any]) -> list[str]:
+    notes = []
+    if facts["stopped_early"]:
+        notes.append(f"stopped early: the best score on dev documents was that of step {facts['best_step']:,}")
+    alone = facts.get("setfit", {}).get("alone", 0)
+    if alone:
+        notes.append(
+            f"{console.counted(alone, 'class', 'classes')} with one training document, whose similar pair is with itself"
+        )
+    return notes
