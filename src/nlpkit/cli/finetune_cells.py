@@ -78,7 +78,6 @@ class Bench:
     checkpoint: Checkpoint
     columns: dict[str, Any]
     merge: bool = False
-    export: Path | None = None
     said_cut: bool = False
 
     def run(self, cell: Cell, documents: TuneDocuments, *, keep: bool) -> Done:
@@ -138,11 +137,6 @@ class Bench:
             folder = (self.checkpoint.model if keep else Path(scratch)) / config.format
             if family == "setfit":
                 save_setfit(trained, folder, config)
-                if keep and self.export is not None:
-                    assert trained.model is not None
-                    from nlpkit.io.setfit_files import write_setfit_folder
-
-                    write_setfit_folder(self.export, trained.embedder, trained.model)
                 return model_bytes(folder)
             assert trained.network is not None
             save_network(trained.network, folder, config)
@@ -155,9 +149,14 @@ class Bench:
         """Return what is written into the model folder."""
         holder = trained.network or trained.embedder
         return TunedConfig(
-            FORMATS[method.kind.family], task, method.spelling, self.files.name, weights_fingerprint(self.files.path),
+            FORMATS[method.kind.family], task, method.spelling, base_name(self.files), weights_fingerprint(self.files.path),
             int(holder.max_tokens), self.columns, __version__,
         )  # fmt: skip
+
+
+def base_name(files: ModelFiles) -> str:
+    """Return how a model is found again: its name, or of a folder the whole path."""
+    return str(files.path) if files.origin == "path" else files.name
 
 
 def save_setfit(trained: Trained, folder: Path, config: TunedConfig) -> None:

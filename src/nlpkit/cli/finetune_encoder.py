@@ -12,6 +12,7 @@ from nlpkit import __version__
 from nlpkit.cli import console
 from nlpkit.cli.classify_show import Page
 from nlpkit.cli.evaluate_flags import GateFlags
+from nlpkit.cli.finetune_cells import base_name
 from nlpkit.cli.finetune_corpus import DEV, TEST, TRAIN
 from nlpkit.cli.finetune_flags import TuneModelFlags
 from nlpkit.cli.finetune_pairs import Material, pair_data, read_material, score_bounds
@@ -78,7 +79,7 @@ def fit_encoder(asked: Asked) -> None:
     dev = f", {sizes[DEV]:,} dev" if sizes[DEV] else ""
     console.note(f"{name}: {sizes[TRAIN]:,} training rows{dev}, {sizes[TEST]:,} test")
     parameters = {
-        "objective": name, "options": options, "base": files.name, "base_sha256": weights_fingerprint(files.path),
+        "objective": name, "options": options, "base": base_name(files), "base_sha256": weights_fingerprint(files.path),
         "plan": {n: getattr(plan, n) for n in Plan.__dataclass_fields__}, "precision": precision, "device": device.type,
         "max_tokens": asked.train.max_tokens, "pair": data.pair_col, "negative": data.negative_col, "holdout": data.holdout,
         "split": data.split,
@@ -120,7 +121,7 @@ def fit_encoder(asked: Asked) -> None:
     if run.json:
         console.emit_json({"run": str(target), **report})
     else:
-        _show(name, found, sizes[TEST])
+        _show(name, found, sizes[TEST], markdown=asked.gate.markdown)
         sys.stdout.flush()
     for note in found.notes:
         console.note(note)
@@ -137,7 +138,7 @@ def _check(asked: Asked, name: str, options: Mapping[str, Value]) -> None:
     given = [option for option, value in unfit.items() if value is not None]
     if given or asked.train.seeds > 1:
         raise UsageError(f"--objective has no {(given or ['--seeds'])[0]}; leave it out")
-    if asked.gate != GateFlags():
+    if replace(asked.gate, markdown=False) != GateFlags():
         raise UsageError("gates are for predictions; --objective has scores before and after in metrics.json")
     if name == "mlm":
         share = float(options["share"])
@@ -249,15 +250,17 @@ def _facts(outcome: Outcome, plan: Plan, n_trained: int) -> dict[str, Any]:
     }
 
 
-def _show(name: str, found: Found, n: int) -> None:
+def _show(name: str, found: Found, n: int, *, markdown: bool) -> None:
     rows = []
     for metric, value in (found.after or {}).items():
         before = None if found.before is None else found.before.get(metric)
         rows.append(
             [f"{metric} ({BETTER[metric]} is better)", "–" if before is None else f"{before:,.4f}", f"{value:,.4f}"]
         )
-    Page(markdown=False).table(f"{name}, on {n:,} test rows", ["score", "before", "after"], rows, ["before", "after"])
-    show_curve(found.curve)
+    Page(markdown=markdown).table(
+        f"{name}, on {n:,} test rows", ["score", "before", "after"], rows, ["before", "after"]
+    )
+    show_curve(found.curve, markdown=markdown)
 
 
 def _cards(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,8 +10,12 @@ from typing import TYPE_CHECKING, Any
 from nlpkit.cli import console
 from nlpkit.cli.classify_scores import unseen_labels
 from nlpkit.cli.evaluate_flags import GateFlags
-from nlpkit.cli.evaluate_gates import read_bounds
-from nlpkit.cli.finetune_cells import FINAL, Bench, Cell, Done
+from nlpkit.cli.evaluate_gates import Bound, read_bounds
+from nlpkit.cli.evaluate_multilabel import SCORES
+from nlpkit.cli.evaluate_numbers import REGRESSION, SPANS, WORDS
+from nlpkit.cli.evaluate_predictions import CALIBRATION
+from nlpkit.cli.evaluate_tables import DEFAULT_CLASSIFICATION
+from nlpkit.cli.finetune_cells import FINAL, Bench, Cell, Done, base_name
 from nlpkit.cli.finetune_compare import compare
 from nlpkit.cli.finetune_corpus import DEV, TEST, TuneDocuments, read_tuning_documents, with_shots
 from nlpkit.cli.finetune_flags import FEW, TrainFlags, TuneDataFlags, TuneModelFlags, TuneTellFlags
@@ -75,6 +80,7 @@ def fit(asked: Asked) -> None:
     files = find_model(model.base, offline=asked.train.offline)
     methods = methods or [_auto(documents, sizes[0])]
     _refuse_setfit(documents, methods, compares=compares)
+    _check_bounds(bounds, documents)
     seeds = [run.seed + i for i in range(asked.train.seeds)]
     if any(m.name == "setfit" for m in methods) and (documents.part == DEV).any():
         console.note("setfit does not stop early: its dev documents are not looked at")
@@ -85,7 +91,7 @@ def fit(asked: Asked) -> None:
     learning = _learning(asked.train)
     parameters = {
         "task": documents.kind,
-        "base": files.name,
+        "base": base_name(files),
         "base_sha256": weights_fingerprint(files.path),
         "methods": [m.spelling for m in methods],
         "shots": sizes,
@@ -110,7 +116,7 @@ def fit(asked: Asked) -> None:
     threads = run.n_threads()
     work = Work(asked, target, documents, parameters, checkpoint, seconds)
     with Engine(device, precision, threads=threads) as engine:
-        bench = Bench(files, learning, engine, checkpoint, columns, model.merge, model.export)
+        bench = Bench(files, learning, engine, checkpoint, columns, model.merge)
         try:
             with stopwatch(seconds, "train"):
                 if compares:
@@ -143,6 +149,16 @@ def _train(
         if number == 0:
             found[seed].append(bench.run(Cell(method, shots, seed, FINAL), own, keep=True))
     return found
+
+
+def _check_bounds(bounds: Sequence[Bound], documents: TuneDocuments) -> None:
+    """Raise UsageError for a gate on a score that this task does not have, before training."""
+    possible = {
+        "single": (*DEFAULT_CLASSIFICATION, *CALIBRATION), "multi": SCORES, "regression": REGRESSION, "tokens": (*WORDS, *SPANS)
+    }[documents.kind]  # fmt: skip
+    for bound in bounds:
+        if bound.metric and bound.metric not in possible:
+            raise UsageError(f"a gate on {bound.metric}: there are {', '.join(possible)}")
 
 
 def _auto(documents: TuneDocuments, shots: int | None) -> Method:

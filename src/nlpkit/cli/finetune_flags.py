@@ -149,6 +149,14 @@ class TuneModelFlags:
             "unipelt, setfit; lora(r=8,alpha=16); several or all are compared. auto: setfit for few documents, else full.",
         ),
     ] = "auto"
+    labels: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME,…",
+            help="--model of peft, whose folder has no names: those of its classes.",
+            show_default=False,
+        ),
+    ] = None
     objective: Annotated[
         str | None,
         typer.Option(

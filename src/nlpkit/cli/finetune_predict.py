@@ -61,7 +61,7 @@ def predict_new(asked: Asked) -> None:
     assert model.model is not None
     usual, data = TuneDataFlags(), asked.data
     columns = replace(usual, pair_col=data.pair_col, words_col=data.words_col, context_by=data.context_by)
-    if replace(model, model=None, base=TuneModelFlags().base) != TuneModelFlags() or data != columns:
+    if replace(model, model=None, labels=None, base=TuneModelFlags().base) != TuneModelFlags() or data != columns:
         raise UsageError("--model predicts; leave options on methods, labels and parts out")
     plain = TrainFlags(device=asked.train.device, precision=asked.train.precision, offline=asked.train.offline)
     if asked.train != plain:
@@ -80,7 +80,8 @@ def predict_new(asked: Asked) -> None:
     if asked.read.label_col != "label":
         options = replace(options, label_col="label")  # new documents need no label
     with open_documents(asked.inputs, options) as stream:
-        predictor = load_predictor(model.model, base=base, device=device, offline=asked.train.offline)
+        labels = None if model.labels is None else [name.strip() for name in model.labels.split(",")]
+        predictor = load_predictor(model.model, base=base, device=device, offline=asked.train.offline, labels=labels)
         named = {"pair": data.pair_col, "context_by": data.context_by}
         named["words"] = data.words_col if data.words_col != usual.words_col else None
         predictor.columns |= {key: column for key, column in named.items() if column is not None}
@@ -118,7 +119,9 @@ def predict_new(asked: Asked) -> None:
         console.note(f"wrote {target}{more}")
 
 
-def load_predictor(folder: Path, *, base: str | None, device: Any, offline: bool) -> Predictor:
+def load_predictor(
+    folder: Path, *, base: str | None, device: Any, offline: bool, labels: list[str] | None = None
+) -> Predictor:
     """Return the model of a run or of a folder: nlpkit's own, of transformers, peft or setfit.
 
     Raises:
@@ -137,7 +140,7 @@ def load_predictor(folder: Path, *, base: str | None, device: Any, offline: bool
         return Predictor(config.task, dict(config.columns), network)
     if is_setfit_folder(folder):
         return _foreign_setfit(folder, device)
-    form, task = foreign_task(folder)
+    form, task = foreign_task(folder, labels)
     network = load_foreign(folder, form, task, base=base, device=device, offline=offline)
     return Predictor(task, {"task": task.kind}, network)
 

@@ -25,6 +25,7 @@ from nlpkit.cli.finetune_show import curve_lines, show_comparison, show_curve, s
 from nlpkit.cli.finetune_tables import run_tables, twins_of
 from nlpkit.cli.pipeline import warn_dropped
 from nlpkit.io.artifacts import footer_block
+from nlpkit.io.atomic import atomic_directory
 from nlpkit.io.finetune_checkpoints import Checkpoint
 from nlpkit.io.footers import steps_of
 from nlpkit.io.runs import RunTables, manifest_of, stopwatch, write_run
@@ -102,6 +103,8 @@ def write_trained(work: Work, by_seed: dict[int, list[Done]], bounds: Sequence[B
         target, RunTables(tables, {}, config, documents.dropped, {"metrics": report}, curves, model), work.block(),
         work.manifest("finetune", parameters, results), force=asked.out.force,
     )  # fmt: skip
+    if asked.model.export is not None:
+        _export(model / "setfit", asked.model.export)
     work.checkpoint.remove()
     warn_dropped(documents, target / "dropped.parquet")
     if asked.gate.junit is not None:
@@ -122,6 +125,19 @@ def write_trained(work: Work, by_seed: dict[int, list[Done]], bounds: Sequence[B
         f"next: nlpkit finetune NEW.jsonl --model {target} -o predictions.parquet"
     )
     tell(gates)
+
+
+def _export(folder: Path, target: Path) -> None:
+    """Write a trained SetFit model for the setfit library; it appears whole or not at all."""
+    from torch import device
+
+    from nlpkit.cli.finetune_predict import load_predictor
+    from nlpkit.io.setfit_files import write_setfit_folder
+
+    found = load_predictor(folder, base=None, device=device("cpu"), offline=True)
+    with atomic_directory(target) as part:
+        write_setfit_folder(part, found.embedder, found.setfit)
+    console.note(f"wrote {target}/ for the setfit library; its model_head.pkl is a pickle")
 
 
 def _report(
