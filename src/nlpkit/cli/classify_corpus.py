@@ -105,7 +105,7 @@ def read_labelled_documents(
                 if not stream.has_documents():
                     raise no_documents(stream, [name])
                 raise missing_column(name, read.label_col, stream.schema.names, "--label-col")
-        split = None if data.split is None else split_column(data.split)
+        split = None if data.split is None else _column(data.split)
         for column, option in ((split, "--split"), (data.groups, "--groups")):
             if column is not None and column not in streams[0].schema.names:
                 raise missing_column(names[0], column, streams[0].schema.names, option)
@@ -127,10 +127,10 @@ def read_labelled_documents(
     table = joined(tables)
     first = tables[0].num_rows
     own = label_values(table.column("label"), data.label_sep)
-    part, n_folds = parts_of(table, first, own, data)
-    labels = encode_labels(own, part, n_folds)
+    part, n_folds = _parts(table, first, own, data)
+    labels = _encode(own, part, n_folds)
     if n_folds:
-        part = deal_folds(part, labels, n_folds, table, data, seed)
+        part = _folds(part, labels, n_folds, table, data, seed)
     given = None
     if words and there:
         given = GivenWords(token_table(table.column("tokens")), threads=threads)
@@ -145,7 +145,7 @@ def _cut(streams: Sequence[DocumentStream], cut: CutWords, split: str | None) ->
 
     def learn(batch: pa.RecordBatch) -> BoolArray:
         assert split is not None
-        return np.asarray(split_parts(batch.column(split_column(split)).to_pylist(), split) == 0)
+        return np.asarray(_split_parts(batch.column(_column(split)).to_pylist(), split) == 0)
 
     sizes = [0] * len(streams)
 
@@ -250,11 +250,11 @@ def _set(values: Sequence[Any]) -> list[str]:
     return list(dict.fromkeys(t for v in values if (t := as_label(v)) is not None))
 
 
-def split_column(split: str) -> str:
+def _column(split: str) -> str:
     return split.partition("=")[0]
 
 
-def parts_of(table: pa.Table, first: int, own: Sequence[Any], data: DataFlags) -> tuple[IntArray, int]:
+def _parts(table: pa.Table, first: int, own: Sequence[Any], data: DataFlags) -> tuple[IntArray, int]:
     """Return the part of each document and the number of folds, 0 with a test set; in folds all with a label are 0 for now."""
     D = table.num_rows
     part = np.full(D, UNUSED, np.int32)
@@ -266,9 +266,9 @@ def parts_of(table: pa.Table, first: int, own: Sequence[Any], data: DataFlags) -
     if data.split is None:
         part[labelled] = 0
         return part, data.cv or DEFAULT_FOLDS
-    name = split_column(data.split)
+    name = _column(data.split)
     values = [as_label(v) for v in table.column(name).to_pylist()]
-    part = split_parts(values, data.split)
+    part = _split_parts(values, data.split)
     for number, what in ((0, "train"), (1, "test")):
         if not (part == number).any():
             found = sorted({v for v in values if v is not None})
@@ -280,7 +280,7 @@ def parts_of(table: pa.Table, first: int, own: Sequence[Any], data: DataFlags) -
     return part, 0
 
 
-def split_parts(values: Sequence[Any], split: str) -> IntArray:
+def _split_parts(values: Sequence[Any], split: str) -> IntArray:
     """Return the part of each document by its value in the column of --split."""
     _, equals, value = split.partition("=")
     texts = [as_label(v) for v in values]
@@ -290,14 +290,14 @@ def split_parts(values: Sequence[Any], split: str) -> IntArray:
     return np.array([known.get((t or "").lower(), UNUSED) for t in texts], np.int32)
 
 
-def encode_labels(own: list[Any], part: IntArray, n_folds: int) -> Labels:
+def _encode(own: list[Any], part: IntArray, n_folds: int) -> Labels:
     learn = np.asarray(part == 0)
     if any(isinstance(v, list) for v in own):
         return encode_sets(own, learn)
     return encode_single(own, learn)
 
 
-def deal_folds(part: IntArray, labels: Labels, n_folds: int, table: pa.Table, data: DataFlags, seed: int) -> IntArray:
+def _folds(part: IntArray, labels: Labels, n_folds: int, table: pa.Table, data: DataFlags, seed: int) -> IntArray:
     rows = np.flatnonzero(part == 0)
     together = None
     if data.groups is not None:

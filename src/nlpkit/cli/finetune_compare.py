@@ -41,6 +41,7 @@ def compare(
     for shots in sizes:
         for seed in seeds:
             own = with_shots(documents, shots, seed=seed)
+            majority: dict[str, Any] = {}
             for method in methods:
                 if method.spelling in refused:
                     continue
@@ -54,6 +55,7 @@ def compare(
                 scores = score_guesses(own, guesses_of(own, done), None, Uncertainty(None, seed))
                 facts = done[-1].facts
                 values = {n: s.value for n, s in scores.model.scores.items()}
+                majority = {n: s.value for n, s in scores.majority.scores.items()}
                 rows.append(
                     {
                         "method": method.spelling, "shots": shots, "seed": seed, **values,
@@ -68,23 +70,11 @@ def compare(
                 value = values.get(told)
                 shown = "–" if value is None else f"{value:.3f}"
                 console.note(f"{Cell(method, shots, seed).title}: {told} {shown} in {rows[-1]['seconds']:.1f} s")
-            plain = {n: s.value for n, s in score_guesses_of_majority(own).items()}
-            rows.append({"method": "majority", "shots": shots, "seed": seed, **plain})
+            if majority:
+                rows.append({"method": "majority", "shots": shots, "seed": seed, **majority})
     if not any(row["method"] != "majority" for row in rows):
         raise UsageError(f"none of the methods fits the base model: {next(iter(refused.values()), 'none was given')}")
     return rows
-
-
-def score_guesses_of_majority(documents: TuneDocuments) -> Mapping[str, Any]:
-    """Return the scores of a guess that knows no text."""
-    from nlpkit.cli.finetune_scores import nothing_yet
-
-    empty = nothing_yet(documents)
-    if empty.predicted is not None and empty.predicted.codes is not None:
-        empty.predicted.codes[:] = 0
-    if empty.values is not None:
-        empty.values[:] = 0.0
-    return score_guesses(documents, empty, None, Uncertainty(None, 0)).majority.scores
 
 
 def summary(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

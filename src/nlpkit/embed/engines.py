@@ -130,23 +130,7 @@ class FallbackEngine:
     pads = True
 
     def __init__(self, path: Path, *, device: torch.device, precision: str, max_tokens: int | None) -> None:
-        try:
-            with quiet() as said:
-                from sentence_transformers import SentenceTransformer
-
-                model = SentenceTransformer(
-                    str(path), device=str(device), trust_remote_code=False, local_files_only=True
-                )
-        except ImportError as error:
-            if error.name == "sentence_transformers":
-                raise missing_extra("sbert-embed", "neural") from None
-            raise MissingError(f"the model in {path} needs a package that is not installed: {error}") from None
-        except MemoryError:
-            raise
-        except Exception as error:  # every module of every release fails in its own way
-            lines = str(error).strip().splitlines() or [type(error).__name__]
-            raise MissingError(f"sentence-transformers cannot load the model in {path}: {lines[0]}") from None
-        refuse_random_weights(path, said)
+        model = load_sentence_transformer(path, device, command="sbert-embed")
         if len(model) > 1 and type(model[-1]).__name__ == "Normalize":
             del model[len(model) - 1]  # the encoder normalises, if it is asked to
         plain_transformer = type(model[0]).__name__ == "Transformer"
@@ -191,6 +175,32 @@ class FallbackTexts:
 
     def embed(self, batch: Batch) -> FloatArray:
         return self._engine.run([self._texts[row] for row in batch.rows.tolist()])
+
+
+def load_sentence_transformer(path: Path, device: torch.device, *, command: str) -> Any:
+    """Return the SentenceTransformer of a folder. Raises MissingError for files that do not make a model.
+
+    Args:
+        command: for the message when sentence-transformers is not installed.
+    """
+    try:
+        # transformers draws the weights of a pooler that is not in the files: always the same ones
+        with quiet() as said, torch.random.fork_rng(devices=[]):
+            torch.manual_seed(0)
+            from sentence_transformers import SentenceTransformer
+
+            model = SentenceTransformer(str(path), device=str(device), trust_remote_code=False, local_files_only=True)
+    except ImportError as error:
+        if error.name == "sentence_transformers":
+            raise missing_extra(command, "neural") from None
+        raise MissingError(f"the model in {path} needs a package that is not installed: {error}") from None
+    except MemoryError:
+        raise
+    except Exception as error:  # every module of every release fails in its own way
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+        raise MissingError(f"sentence-transformers cannot load the model in {path}: {lines[0]}") from None
+    refuse_random_weights(path, said)
+    return model
 
 
 def checked_max_tokens(wanted: int | None, usual: int | None, limit: int, specials: int) -> int:

@@ -11,10 +11,10 @@ import torch
 from torch import Tensor
 
 from nlpkit.embed import bert
-from nlpkit.embed.engines import NO_LIMIT, checked_max_tokens, quiet, refuse_random_weights
+from nlpkit.embed.engines import NO_LIMIT, checked_max_tokens, load_sentence_transformer, quiet
 from nlpkit.embed.layout import read_layout
 from nlpkit.embed.tokens import TokenIds, plain, special_ids
-from nlpkit.errors import MissingError, UsageError, missing_extra
+from nlpkit.errors import UsageError
 from nlpkit.types import Float32Array, IntArray, LongArray
 
 
@@ -28,23 +28,7 @@ def load_embedder(path: Path, *, max_tokens: int | None, device: torch.device) -
         MissingError: files that do not make a model. UsageError: a model of other things than subwords (word vectors, pictures),
             or a `max_tokens` that it cannot take.
     """
-    try:
-        # transformers draws the weights of a pooler that is not in the files: always the same ones
-        with quiet() as said, torch.random.fork_rng(devices=[]):
-            torch.manual_seed(0)
-            from sentence_transformers import SentenceTransformer
-
-            model = SentenceTransformer(str(path), device=str(device), trust_remote_code=False, local_files_only=True)
-    except ImportError as error:
-        if error.name == "sentence_transformers":
-            raise missing_extra("finetune", "neural") from None
-        raise MissingError(f"the model in {path} needs a package that is not installed: {error}") from None
-    except MemoryError:
-        raise
-    except Exception as error:  # every module of every release fails in its own way
-        lines = str(error).strip().splitlines() or [type(error).__name__]
-        raise MissingError(f"sentence-transformers cannot load the model in {path}: {lines[0]}") from None
-    refuse_random_weights(path, said)
+    model = load_sentence_transformer(path, device, command="finetune")
     return Embedder(model, path, max_tokens)
 
 

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from nlpkit.embed.engines import quiet
 from nlpkit.errors import MissingError, UsageError, missing_extra
-from nlpkit.finetune.architectures import Architecture, describe
+from nlpkit.finetune.architectures import describe
 from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.inputs import Frame, Inputs, first_tokens, frame_of
 from nlpkit.finetune.methods import Method
@@ -191,7 +191,7 @@ def dress(model: Any, tokenizer: Any, task: Task, method: Method, *, seed: int, 
     if inserted is not None:
         trained = dict(inserted.parameters())
     else:
-        trained = {n: p for n, p in model.named_parameters() if p.requires_grad and not _unused(n, architecture)}
+        trained = {n: p for n, p in model.named_parameters() if p.requires_grad and "original_module" not in n}
     own_heads = frozenset(n for n in trained if any(_is_head(n, h) for h in heads))
     typed = int(getattr(model.config, "type_vocab_size", 0) or 0) > 1
     frame = frame_of(tokenizer, typed=typed)
@@ -228,10 +228,6 @@ def _is_head(name: str, head: str) -> bool:
     """Whether a trained parameter is one of the head's, under the names peft gives: ….classifier.modules_to_save.default.weight."""
     plain = name.replace("modules_to_save.default.", "").replace("original_module.", "")
     return plain == head or plain.endswith(f".{head}")
-
-
-def _unused(name: str, architecture: Architecture) -> bool:
-    return "original_module" in name
 
 
 def _sparse_embeddings(model: Any) -> None:
