@@ -107,8 +107,7 @@ class Engine:
         self.device, self.precision, self.threads = device, precision, threads
         self._dtype = DTYPES[precision]
         self._cpu = device.type == "cpu"
-        self._scale = _FIRST_SCALE if precision == "fp16" else 1.0
-        self._good_steps = 0
+        self.start()
         self.part_tokens = GPU_PART_TOKENS  # of a GPU; halved when memory runs out
         self.halvings = 0
         self._pool: ThreadPoolExecutor | None = None
@@ -190,6 +189,15 @@ class Engine:
         except (MemoryError, RuntimeError) as error:
             raise self._no_memory(error, len(rows)) from None
         return float(loss.detach())
+
+    @property
+    def scaling(self) -> tuple[float, int]:
+        """The factor of losses in fp16, and the steps since it was last changed; 1 in other precisions."""
+        return self._scale, self._good_steps
+
+    def start(self, scaling: tuple[float, int] | None = None) -> None:
+        """Begin a training, as if there had been none before; or go on with the `scaling` of one that was cut off."""
+        self._scale, self._good_steps = scaling or (_FIRST_SCALE if self.precision == "fp16" else 1.0, 0)
 
     def unscale(self, parameters: Mapping[str, Tensor]) -> bool:
         """Undo the scale of losses in fp16; False when the gradients have overflown, and the step is to be left out."""

@@ -98,6 +98,7 @@ class State:
     values: dict[str, Tensor] = field(default_factory=dict)
     moments: dict[str, Tensor] = field(default_factory=dict)  # <name>.exp_avg, <name>.exp_avg_sq
     updates: int = 0  # of AdamW, fewer than steps where fp16 overflowed
+    scaling: tuple[float, int] = (1.0, 0)  # see `Engine.scaling`
     best: dict[str, Tensor] = field(default_factory=dict)
     best_score: float | None = None
     best_step: int = 0
@@ -151,6 +152,7 @@ def train(
     own.batch = own.batch or plan.batch
     plan = replace(plan, batch=own.batch)
     optimizer = _optimizer(objective, parameters, plan)
+    engine.start(None if state is None else own.scaling)
     if state is not None:
         _restore(own, parameters, optimizer)
     steps = plan.steps(objective.n)
@@ -186,6 +188,7 @@ def train(
                 if engine.unscale(parameters):
                     _clip(parameters, plan.clip)
                     optimizer.step()
+                own.scaling = engine.scaling
                 own.losses.append(loss)
                 own.step += 1
                 whole = True
@@ -239,15 +242,17 @@ def _run(
 def batches(objective: Objective, size: int, *, seed: int, epoch: int) -> list[LongArray]:
     """Return the batches of an epoch: examples in random order; where lengths matter, those of like length together.
 
-    For like lengths the random order is cut into runs of 50 batches that are sorted by length, then the batches are shuffled.
+    For like lengths the random order is cut into at least four runs, of at most 50 batches, that are sorted by length; then the
+    batches are shuffled. Longer runs would put the same examples together in every epoch.
     """
     rng = np.random.default_rng([seed, _SHUFFLE, epoch])
     order = rng.permutation(objective.n)
-    if not objective.by_length:
+    run_size = size * max(1, min(50, objective.n // (4 * size)))
+    if not objective.by_length or run_size == size:
         return [order[i : i + size] for i in range(0, len(order), size)]
     found: list[LongArray] = []
-    for start in range(0, len(order), 50 * size):
-        run = order[start : start + 50 * size]
+    for start in range(0, len(order), run_size):
+        run = order[start : start + run_size]
         run = run[np.argsort(-objective.lengths[run], kind="stable")]
         found += [run[i : i + size] for i in range(0, len(run), size)]
     return [found[i] for i in rng.permutation(len(found))]

@@ -95,6 +95,7 @@ class Checkpoint:
                 tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
             curve = [Point(**point) for point in facts.pop("curve")]
             parts = {p: {n[len(p) + 1 :]: t for n, t in tensors.items() if n.startswith(f"{p}/")} for p in _PARTS}
+            facts["scaling"] = tuple(facts["scaling"])
             return State(**facts, curve=curve, **parts)  # type: ignore[arg-type]
         except Exception as error:  # safetensors has an error of its own
             raise InputError(f"checkpoint {self.path} is damaged ({error}); leave --resume out") from None
