@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlpkit.metrics.spans import are_bio, span_counts, spans_of, statistic
+from nlpkit.metrics.classification import averages, confusion_matrix
+from nlpkit.metrics.score import METRICS, Uncertainty, statistic_score
+from nlpkit.metrics.spans import are_bio, span_counts, spans_of, statistic, word_statistic
 from tests.strategies import repeatable
 
 
@@ -82,3 +84,29 @@ def test_nothing_to_find_is_zero() -> None:
     assert span_counts([], []).shape == (0, 3)
     with pytest.raises(ValueError, match="zip"):
         span_counts([["O"]], [])
+
+
+def test_scores_of_words_are_those_of_the_texts_drawn() -> None:
+    rng = np.random.default_rng(2)
+    texts = np.repeat(np.arange(20), rng.integers(0, 9, 20))
+    true = rng.integers(0, 3, len(texts)).astype(np.int32)
+    found = rng.integers(-1, 3, len(texts)).astype(np.int32)
+    weights = rng.integers(1, 4, (5, 20)).astype(float)
+    for name in ("accuracy", "macro_f1", "weighted_f1"):
+        got = word_statistic(texts, true, found, 20, 3, name)(weights)
+        for value, own in zip(got, weights.astype(int), strict=True):
+            drawn = np.repeat(np.arange(len(texts)), own[texts])
+            assert value == pytest.approx(averages(confusion_matrix(true[drawn], found[drawn], 3))[name], abs=1e-12)
+
+
+def test_intervals_of_words_are_as_wide_as_the_texts_differ() -> None:
+    """Ten texts of 100 words, all right or all wrong, are ten observations: the interval of p = .5 is about ± .31, not ± .03."""
+    texts = np.repeat(np.arange(10), 100)
+    true = np.zeros(1000, np.int32)
+    found = (texts % 2).astype(np.int32)
+    own = word_statistic(texts, true, found, 10, 2, "accuracy")
+    score = statistic_score(METRICS["accuracy"], own, np.ones(10), Uncertainty(0.95, 1), over="documents")
+    assert score.value == 0.5
+    assert score.interval is not None
+    assert score.interval.low < 0.3
+    assert score.interval.high > 0.7

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -81,15 +80,25 @@ def add_words(
     result: TargetResult, true: Sequence[Sequence[str]], found: Sequence[Sequence[str | None]], how: Uncertainty,
     names: Sequence[str] = (*WORDS, *SPANS),
 ) -> None:  # fmt: skip
-    """Add scores of the labels of words, and of the spans that BIO labels mark. A word without a prediction counts as wrong."""
+    """Add scores of the labels of words, and of the spans that BIO labels mark; their intervals draw texts.
+
+    A word without a prediction counts as wrong.
+    """
     classes, a, b = encode_labels([t for own in true for t in own], [t for own in found for t in own])
     data = Labelled(None, a, b, classes, classes, None, 0)
-    add_classification(result, data, [n for n in names if n not in SPANS], how, beta=1.0)
-    for name, score in result.scores.items():
-        result.scores[name] = replace(score, over="words", parameters={"words": len(a), "classes": len(classes)})
+    n = len(true)
+    texts = np.repeat(np.arange(n), [len(own) for own in true])
+    once = np.ones(n, np.int64)
+    add_classification(result, data, [m for m in names if m not in SPANS], Uncertainty(None, how.seed), beta=1.0)
+    for name, plain in list(result.scores.items()):
+        statistic = spans.word_statistic(texts, a, b, n, len(classes), name)
+        given = {"words": len(a), "classes": len(classes)}
+        result.scores[name] = statistic_score(
+            METRICS[name], statistic, once, how, over="documents", parameters=given, values=plain.values
+        )
     if not spans.are_bio([c for c in classes if c is not None]):
         return
     counts = spans.span_counts(true, [[t or "O" for t in own] for own in found])
-    for name in (n for n in names if n in SPANS):
+    for name in (m for m in names if m in SPANS):
         statistic = spans.statistic(counts, name)
-        result.add(statistic_score(METRICS[name], statistic, np.ones(len(counts), np.int64), how, over="documents"))
+        result.add(statistic_score(METRICS[name], statistic, once, how, over="documents"))

@@ -1,13 +1,15 @@
-"""Spans of words: what BIO labels mark, and how many of them are found."""
+"""Labels of words, counted text by text, and spans: what BIO labels mark, and how many of them are found."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nlpkit.metrics.bootstrap import Statistic
-from nlpkit.types import FloatArray, LongArray
+from nlpkit.metrics.classification import averages_of_sums
+from nlpkit.types import FloatArray, IntArray, LongArray
 
 Span = tuple[str, int, int]
 
@@ -52,3 +54,30 @@ def statistic(counts: LongArray, name: str) -> Statistic:
         return np.where(over > 0, both / np.where(over > 0, over, 1.0), 0.0)
 
     return found
+
+
+def word_statistic(
+    texts: LongArray, true: IntArray, found: IntArray, n_texts: int, n_classes: int, name: str
+) -> Statistic:
+    """Return a score of `classification.averages` over the words of weighted texts: weights (B, n) → (B,).
+
+    Words of a text are not drawn apart: they have their subject and their writer in common (Cameron et al. 2008, on clusters).
+
+    Args:
+        texts, true, found: (W,) of each word its text, and the codes of its label and its prediction, -1 for none.
+    """
+    from scipy.sparse import csr_array
+
+    def table(codes: IntArray, kept: NDArray[np.bool_]) -> csr_array:
+        ones = np.ones(int(kept.sum()))
+        return csr_array((ones, (texts[kept], codes[kept])), shape=(n_texts, n_classes))
+
+    given = true >= 0
+    hits, support = table(true, given & (true == found)), table(true, given)
+    told = table(found, given & (found >= 0))
+
+    def of(weights: FloatArray) -> FloatArray:
+        sums = [np.asarray((own.T @ weights.T).T) for own in (hits, support, told)]
+        return np.asarray(averages_of_sums(*sums)[name], np.float64)
+
+    return of
