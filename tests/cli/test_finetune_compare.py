@@ -116,12 +116,16 @@ def test_by_cross_validation_each_document_is_tested_once(base: Path) -> None:
 
 
 def test_methods_that_do_not_fit_are_left_out(base: Path) -> None:
-    done = tune("train.jsonl", "-o", "run", base=base, method="full,compacter(n=5),lora(r=0)")
+    done = tune("train.jsonl", "-o", "run", base=base, method="full,compacter(n=5),lora(r=999)")
     assert "warning: compacter(n=5) is left out" in done.err
-    assert "warning: lora(r=0) is left out" in done.err
+    assert "warning: lora(r=999) is left out" in done.err
     assert {row["method"] for row in read("run/comparison.parquet").to_pylist()} == {"full", "majority"}
-    error = tune("train.jsonl", "-o", "none", base=base, method="compacter(n=5),lora(r=0)", code=2).error()
+    error = tune("train.jsonl", "-o", "none", base=base, method="compacter(n=5),lora(r=999)", code=2).error()
     assert "none of the methods fits" in error
+    assert (
+        "r must be a whole number of 1 or more"
+        in tune("train.jsonl", "-o", "none", base=base, method="full,lora(r=0)", code=2).error()
+    )
     write_jsonl(Path("numbers.jsonl"), [{**row, "label": i / 7} for i, row in enumerate(rows())])
     done = tune("numbers.jsonl", "-o", "numbers", base=base, method="full,setfit")
     assert "left out" in done.err
@@ -199,6 +203,7 @@ def test_ctrl_c_in_an_update_then_resume_gives_the_same_bytes(
         stop_at(5, patch)
         done = tune("train.jsonl", *more, "-o", "run", base=base, method=method, steps=9, code=130)
     assert "the same command with --resume" in done.err
+    assert "nothing was written" not in done.err
     assert "Traceback" not in done.err
     assert not Path("run").exists()
     assert {p.suffix for p in Path("run.checkpoint").iterdir()} <= {".json", ".safetensors"}
@@ -219,7 +224,8 @@ def test_ctrl_c_of_an_encoder(base: Path, monkeypatch: pytest.MonkeyPatch) -> No
             stop_at(step, patch, cell=cell)
             done = tune("train.jsonl", *more, "-f", "-o", "run", base=base, method=None, steps=6, code=130)
         assert "--resume" in done.err
-        tune("train.jsonl", *more, "--resume", "-q", "-f", "-o", "run", base=base, method=None, steps=6)
+        done = tune("train.jsonl", *more, "--resume", "-f", "-o", "run", base=base, method=None, steps=6)
+        assert f"mlm: going on after step {step}" in done.err
         assert files(Path("run/model")) == files(Path("whole/model"))
 
 

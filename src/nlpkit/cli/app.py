@@ -42,8 +42,8 @@ class NlpkitGroup(TyperGroup):
         except BrokenPipeError:
             _let_go_of_pipes()
             raise typer.Exit(0) from None
-        except KeyboardInterrupt:
-            self._fail("interrupted; nothing was written", EXIT_INTERRUPTED)
+        except KeyboardInterrupt as stopped:
+            self._fail(str(stopped) or "interrupted; nothing was written", EXIT_INTERRUPTED)
         except MemoryError as error:
             lines = str(error).splitlines()
             self._fail(

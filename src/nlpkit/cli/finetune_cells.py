@@ -15,7 +15,7 @@ from nlpkit import __version__
 from nlpkit.cli import console
 from nlpkit.cli.finetune_corpus import TuneDocuments
 from nlpkit.cli.finetune_scores import Guesses, nothing_yet, put
-from nlpkit.cli.finetune_stop import between_steps
+from nlpkit.cli.finetune_stop import between_steps, state_to_go_on_from
 from nlpkit.embed.models import ModelFiles, weights_fingerprint
 from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.fit import Learning, Reading, Trained, Watch, fit_network, fit_setfit
@@ -91,9 +91,7 @@ class Bench:
         train_rows, dev_rows, rows = roles(documents, cell)
         task, y = task_of(documents, train_rows)
         reading = Reading(documents.texts, documents.second, documents.context, documents.words)
-        state = self.checkpoint.state(cell.key)
-        if state is not None:
-            console.note(f"{cell.title}: going on after step {state.step:,}")
+        state = state_to_go_on_from(self.checkpoint, cell.key, cell.title)
         with console.progress(cell.title, 100, percent=True) as update, between_steps() as stop:
 
             def told(step: int, steps: int, point: Point | None) -> None:

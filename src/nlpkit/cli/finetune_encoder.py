@@ -17,10 +17,9 @@ from nlpkit.cli.finetune_corpus import DEV, TEST, TRAIN
 from nlpkit.cli.finetune_flags import TuneModelFlags
 from nlpkit.cli.finetune_pairs import Material, pair_data, read_material, score_bounds
 from nlpkit.cli.finetune_show import curve_lines, show_curve
-from nlpkit.cli.finetune_stop import Stop, between_steps
+from nlpkit.cli.finetune_stop import Stop, between_steps, saying_what_is_saved, state_to_go_on_from
 from nlpkit.cli.pipeline import warn_dropped
 from nlpkit.cli.preprocess import dry_run
-from nlpkit.embed.hardware import choose_device, choose_precision
 from nlpkit.embed.models import ModelFiles, find_model, weights_fingerprint
 from nlpkit.errors import InputError, UsageError
 from nlpkit.finetune.encoders import OPTIONS, PLANS, Scorer, train_encoder
@@ -67,17 +66,15 @@ def fit_encoder(asked: Asked) -> None:
     if run.dry_run:
         dry_run(asked.inputs, asked.read, embeds=True)
         return
+    device, precision = asked.train.hardware()
     seconds: dict[str, float] = {}
     with stopwatch(seconds, "read"):
         material = read_material(asked, name)
     files = find_model(model.base, offline=asked.train.offline)
-    device = choose_device(asked.train.device)
-    precision = asked.train.precision
-    precision = "fp32" if precision == "auto" and device.type == "cpu" else choose_precision(precision, device)
     plan = _plan(asked, name)
     sizes = {part: len(material.rows(part)) for part in (TRAIN, DEV, TEST)}
     dev = f", {sizes[DEV]:,} dev" if sizes[DEV] else ""
-    console.note(f"{name}: {sizes[TRAIN]:,} training rows{dev}, {sizes[TEST]:,} test")
+    console.note(f"{name}: {console.counted(sizes[TRAIN], 'training row')}{dev}, {sizes[TEST]:,} test")
     parameters = {
         "objective": name, "options": options, "base": base_name(files), "base_sha256": weights_fingerprint(files.path),
         "plan": {n: getattr(plan, n) for n in Plan.__dataclass_fields__}, "precision": precision, "device": device.type,
@@ -88,16 +85,10 @@ def fit_encoder(asked: Asked) -> None:
     checkpoint = Checkpoint(target, identity, resume=asked.train.resume)
     if asked.train.resume and not checkpoint.found:
         console.note(f"there is no checkpoint {checkpoint.path}; starting anew")
-    with Engine(device, precision, threads=run.n_threads()) as engine, stopwatch(seconds, "train"):
-        try:
-            work = _mlm if name == "mlm" else _pairs
+    with Engine(device, precision, threads=run.n_threads()) as engine:
+        work = _mlm if name == "mlm" else _pairs
+        with saying_what_is_saved(checkpoint), stopwatch(seconds, "train"):
             found = work(asked, name, options, material, files, plan, engine, checkpoint)
-        except KeyboardInterrupt:
-            if checkpoint.path.exists():
-                console.note(
-                    f"the training is saved in {checkpoint.path}; the same command with --resume goes on with it"
-                )
-            raise
     report = {
         "nlpkit_version": __version__, "seed": run.seed, "objective": name, "test_rows": sizes[TEST], "before": found.before,
         "after": found.after, "training": found.facts,
@@ -181,7 +172,7 @@ def _pairs(
     with console.progress(name, 100, percent=True) as update, between_steps() as stop:
         found = train_encoder(
             embedder, data, name, options=options, dev=dev, plan=plan, engine=engine, seed=asked.run.seed,
-            state=checkpoint.state(KEY), save=lambda own: checkpoint.save(KEY, own), told=_teller(name, update, stop),
+            state=state_to_go_on_from(checkpoint, KEY, name), save=lambda own: checkpoint.save(KEY, own), told=_teller(name, update, stop),
         )  # fmt: skip
     after = Scorer(embedder, test, name, found.names, found.weight, engine)()
     embedder.save(checkpoint.model / "sentence-transformers")
@@ -212,7 +203,7 @@ def _mlm(
     with console.progress(name, 100, percent=True) as update, between_steps() as stop:
         found = train_mlm(
             network, texts[TRAIN], plan=plan, options={k: float(v) for k, v in options.items()}, engine=engine, seed=seed,
-            dev=texts[DEV] or None, state=checkpoint.state(KEY), save=lambda own: checkpoint.save(KEY, own),
+            dev=texts[DEV] or None, state=state_to_go_on_from(checkpoint, KEY, name), save=lambda own: checkpoint.save(KEY, own),
             told=_teller(name, update, stop),
         )  # fmt: skip
     after = perplexity(network, windows, engine, seed=seed, share=share)

@@ -20,8 +20,8 @@ from nlpkit.cli.finetune_compare import compare
 from nlpkit.cli.finetune_corpus import DEV, TEST, TuneDocuments, read_tuning_documents, with_shots
 from nlpkit.cli.finetune_flags import FEW, TrainFlags, TuneDataFlags, TuneModelFlags, TuneTellFlags
 from nlpkit.cli.finetune_run import Work, write_compared, write_trained
+from nlpkit.cli.finetune_stop import saying_what_is_saved
 from nlpkit.cli.preprocess import dry_run
-from nlpkit.embed.hardware import choose_device, choose_precision
 from nlpkit.embed.models import find_model, weights_fingerprint
 from nlpkit.errors import InputError, UsageError
 from nlpkit.finetune.engine import Engine
@@ -74,6 +74,7 @@ def fit(asked: Asked) -> None:
     if run.dry_run:
         dry_run(asked.inputs, asked.read, embeds=True)
         return
+    device, precision = asked.train.hardware()
     seconds: dict[str, float] = {}
     with stopwatch(seconds, "read"):
         documents = read_tuning_documents(asked.inputs, data, asked.read, seed=run.seed)
@@ -86,8 +87,6 @@ def fit(asked: Asked) -> None:
         console.note("setfit does not stop early: its dev documents are not looked at")
     shown = with_shots(documents, sizes[0], seed=run.seed)
     _say_documents(shown, data)
-    device = choose_device(asked.train.device)
-    precision = _precision(asked.train.precision, device)
     learning = _learning(asked.train)
     parameters = {
         "task": documents.kind,
@@ -117,18 +116,11 @@ def fit(asked: Asked) -> None:
     work = Work(asked, target, documents, parameters, checkpoint, seconds)
     with Engine(device, precision, threads=threads) as engine:
         bench = Bench(files, learning, engine, checkpoint, columns, model.merge)
-        try:
-            with stopwatch(seconds, "train"):
-                if compares:
-                    rows = compare(bench, documents, methods, sizes, seeds)
-                else:
-                    by_seed = _train(bench, documents, methods[0], sizes[0], seeds)
-        except KeyboardInterrupt:
-            if checkpoint.path.exists():
-                console.note(
-                    f"the training is saved in {checkpoint.path}; the same command with --resume goes on with it"
-                )
-            raise
+        with saying_what_is_saved(checkpoint), stopwatch(seconds, "train"):
+            if compares:
+                rows = compare(bench, documents, methods, sizes, seeds)
+            else:
+                by_seed = _train(bench, documents, methods[0], sizes[0], seeds)
     if compares:
         write_compared(work, rows)
     else:
@@ -214,13 +206,6 @@ def _refuse_setfit(documents: TuneDocuments, methods: list[Method], *, compares:
         raise UsageError(f"{message}; take another --method")
     console.note(f"{message}: left out")
     methods[:] = [m for m in methods if m.name != "setfit"]
-
-
-def _precision(name: str, device: Any) -> str:
-    """Return the precision of products; on a CPU `auto` trains in fp32."""
-    if name == "auto" and device.type == "cpu":
-        return "fp32"
-    return choose_precision(name, device)
 
 
 def _learning(flags: TrainFlags) -> Learning:

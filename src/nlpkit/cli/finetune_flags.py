@@ -11,6 +11,8 @@ import typer
 from nlpkit.errors import UsageError
 
 if TYPE_CHECKING:
+    import torch
+
     from nlpkit.finetune.methods import Method
 
 TASKS = ("auto", "classes", "labels", "regression", "words")
@@ -49,7 +51,10 @@ class TuneDataFlags:
         ),
     ] = None
     task: Annotated[
-        str, typer.Option(help="classes, labels (several a document), regression, words; auto: by the labels.")
+        str,
+        typer.Option(
+            help="classes, labels (several a document), regression, words (of --words-col, else of the text between spaces); auto: by the labels."
+        ),
     ] = "auto"
     pair_col: Annotated[
         str | None,
@@ -146,7 +151,8 @@ class TuneModelFlags:
         typer.Option(
             metavar="NAME(…),…",
             help="full, head, lora, dora, ia3, prefix, prompt, pfeiffer, houlsby, parallel, compacter, compacter++, mam, "
-            "unipelt, setfit; lora(r=8,alpha=16); several or all are compared. auto: setfit for few documents, else full.",
+            "unipelt, setfit; with options, listed in README: lora(r=8,alpha=16). Several, or all, are compared. auto: setfit for few "
+            "documents, else full.",
         ),
     ] = "auto"
     labels: Annotated[
@@ -194,7 +200,10 @@ class TrainFlags:
     """How it is trained."""
 
     epochs: Annotated[
-        int | None, typer.Option(min=1, help="Default: 3, more where that is under 200 steps.", show_default=False)
+        int | None,
+        typer.Option(
+            min=1, help="Default: 3, more where that is under 200 steps; of --objective 1.", show_default=False
+        ),
     ] = None
     max_steps: Annotated[int | None, typer.Option(min=1, help="End after so many steps.", show_default=False)] = None
     batch_size: Annotated[int, typer.Option(min=1, help="Documents of a step.")] = 16
@@ -237,6 +246,15 @@ class TrainFlags:
             raise UsageError(f"--warmup {self.warmup:g}: a share from 0 to 1 is needed")
         if self.weight_decay is not None and not 0 <= self.weight_decay < 1:
             raise UsageError(f"--weight-decay {self.weight_decay:g}: a number from 0 to 1 is needed")
+
+    def hardware(self) -> tuple[torch.device, str]:
+        """Return the device and the precision of products there; on a CPU `auto` is fp32. Raises UsageError for one that is not there."""
+        from nlpkit.embed.hardware import choose_device, choose_precision
+
+        device = choose_device(self.device)
+        if self.precision == "auto" and device.type == "cpu":
+            return device, "fp32"
+        return device, choose_precision(self.precision, device)
 
 
 @dataclass(frozen=True, slots=True)

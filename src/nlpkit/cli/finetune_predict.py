@@ -16,7 +16,6 @@ from nlpkit.cli.finetune_scores import Guesses, put
 from nlpkit.cli.finetune_tables import guess_columns
 from nlpkit.cli.pipeline import no_documents, steps, warn_dropped
 from nlpkit.cli.preprocess import dry_run
-from nlpkit.embed.hardware import choose_device, choose_precision
 from nlpkit.errors import ColumnError, InputError, UsageError, missing_column
 from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.fit import Reading
@@ -72,9 +71,7 @@ def predict_new(asked: Asked) -> None:
     target = out.target("predictions.parquet")
     if target != "-":
         check_target(Path(target), force=out.force)
-    device = choose_device(asked.train.device)
-    precision = asked.train.precision
-    precision = "fp32" if precision == "auto" and device.type == "cpu" else choose_precision(precision, device)
+    device, precision = asked.train.hardware()
     base = None if model.base == TuneModelFlags().base else model.base
     options = asked.read.read_options()
     if asked.read.label_col != "label":

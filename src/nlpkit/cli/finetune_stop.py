@@ -1,4 +1,4 @@
-"""Ctrl-C while a model is trained: held back to the end of the step, so that a whole state is there to be saved."""
+"""Ctrl-C while a model is trained: held back to the end of the step, so that a whole state is there to be saved, and told."""
 
 from __future__ import annotations
 
@@ -6,7 +6,13 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from nlpkit.cli import console
+
+if TYPE_CHECKING:
+    from nlpkit.finetune.train import State
+    from nlpkit.io.finetune_checkpoints import Checkpoint
 
 
 class Stop:
@@ -46,3 +52,24 @@ def between_steps() -> Iterator[Stop]:
         signal.signal(signal.SIGINT, usual)
     if stop.pressed:
         raise KeyboardInterrupt
+
+
+@contextmanager
+def saying_what_is_saved(checkpoint: Checkpoint) -> Iterator[None]:
+    """Let Ctrl-C say where the training lies, and how it goes on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if not checkpoint.path.exists():
+            raise
+        raise KeyboardInterrupt(
+            f"interrupted; the training is saved in {checkpoint.path}: the same command with --resume goes on with it"
+        ) from None
+
+
+def state_to_go_on_from(checkpoint: Checkpoint, key: str, title: str) -> State | None:
+    """Return the state of a training that was cut off, and say so; None when there is none."""
+    state = checkpoint.state(key)
+    if state is not None:
+        console.note(f"{title}: going on after step {state.step:,}")
+    return state

@@ -98,6 +98,12 @@ def full_name(name: str) -> str:
     return known.get(name.lower(), f"sentence-transformers/{name}")
 
 
+def _is_known(name: str) -> bool:
+    return name.lower() in SHORT_NAMES or any(
+        name.lower() in (m.lower(), m.split("/")[1].lower()) for m in KNOWN_MODELS
+    )
+
+
 def folder_problem(folder: Path) -> str | None:
     """Return what keeps a folder from being a model nlpkit can open, or None.
 
@@ -146,15 +152,17 @@ def _sha256(path: Path, _size: int, _mtime_ns: int) -> str:
 
 
 def _as_folder(name: str) -> Path | None:
-    """Return `name` as a folder, or None when it is a hub name. A bare name is a folder only if a model is in it."""
+    """Return `name` as a folder, or None when it is a hub name. A folder without a model may bear the name of one."""
     path = Path(name).expanduser()
     explicit = path.is_absolute() or name.startswith((".", "~")) or name.endswith("/") or name.count("/") > 1
     if path.is_dir():
         trained = path / "model" / "sentence-transformers"  # the run of nlpkit finetune
         if (trained / "modules.json").is_file() and (path / "manifest.json").is_file():
             return trained
-        return path if explicit or any((path / file).is_file() for file in ("modules.json", "config.json")) else None
-    if explicit:
+        # a folder may have the name of a model; one that has no model's name is meant
+        meant = explicit or any((path / file).is_file() for file in ("modules.json", "config.json"))
+        return path if meant or not ("/" in name or _is_known(name)) else None
+    if explicit or (path.is_file() and not _is_known(name)):
         found = "is a file" if path.is_file() else "does not exist"
         raise MissingError(
             f"model folder {name} {found}; give a folder with modules.json or config.json, or a hub name"

@@ -133,6 +133,11 @@ def insert(model: Any, method: str, options: Mapping[str, Any] | None = None, *,
     architecture = describe(model)
     if hasattr(model, _ROOT):
         raise UsageError("this model has adapters already; remove() them first")
+    d = architecture.hidden_size
+    positions = int(getattr(model.config, "max_position_embeddings", 0) or 512)
+    for name, most in {"r": 4 * d, "n": d, "lora_r": d, "prefix_length": positions}.items():
+        value = chosen.get(name, 0)
+        _need(value <= most, method, name, value, f"at most {most} for this base")
     if "prefix_length" in chosen:
         check_prefix(model, architecture)
     root = _build(method, chosen, architecture, generator)

@@ -117,7 +117,26 @@ def parse_method(text: str) -> Method:
         raise UsageError(
             f"--method {name} is not known{f' (did you mean {near[0]}?)' if near else ''}; there are {', '.join(KINDS)}"
         )
-    return Method(name, _options(found["options"], defaults(name), f"--method {text}", name))
+    options = _options(found["options"], defaults(name), f"--method {text}", name)
+    _check(name, options)
+    return Method(name, options)
+
+
+def _check(name: str, options: Mapping[str, Value]) -> None:
+    """Raise UsageError for the value of an option that no model could take."""
+    family = KINDS[name].family
+    if family == "peft":
+        from nlpkit.finetune import peft_methods
+
+        peft_methods.resolve(name, options)
+    elif family == "adapter":
+        from nlpkit.finetune import insert
+
+        insert.resolve(name, options)
+    elif family == "setfit":
+        from nlpkit.finetune import setfit
+
+        setfit.check_options(options)
 
 
 def parse_options(text: str, tables: Mapping[str, Mapping[str, Value]], option: str) -> tuple[str, dict[str, Value]]:

@@ -46,6 +46,10 @@ def apply_peft(model: Any, name: str, options: Mapping[str, Any] | None = None, 
     chosen = resolve(name, options or {})
     architecture = describe(model)
     check(model, name, architecture)
+    widest = {"r": architecture.hidden_size, "length": int(getattr(model.config, "max_position_embeddings", 0) or 512)}
+    for key, most in widest.items():
+        value = chosen.get(key, 0)
+        _need(value <= most, name, key, value, f"at most {most} for this base")
     config = _config(model, name, chosen, architecture)
     with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
         warnings.simplefilter("ignore")

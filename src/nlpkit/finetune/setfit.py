@@ -209,7 +209,7 @@ def train_setfit(
         UsageError: an option that cannot be. InputError: no two documents that differ in their labels.
     """
     own = {**DEFAULTS["setfit"], **options}
-    _check(own)
+    check_options(own)
     rows = np.asarray(rows, np.int64)
     read, unit = _distinct(embedder, [texts[row] for row in rows.tolist()])
     sampler = PairSampler(labels, rows, R=int(own["R"]), most=int(own["max_pairs"]) or None, seed=seed)
@@ -235,7 +235,8 @@ def _distinct(embedder: Embedder, texts: Sequence[str]) -> tuple[EmbedderTexts, 
     return embedder.read(list(number)), unit
 
 
-def _check(own: Mapping[str, Any]) -> None:
+def check_options(own: Mapping[str, Any]) -> None:
+    """Raise UsageError when all options together are not such as `train_setfit` takes."""
     unknown = next((name for name in own if name not in DEFAULTS["setfit"]), None)
     if unknown is not None:
         raise UsageError(f"setfit has no option '{unknown}' (it has: {', '.join(DEFAULTS['setfit'])})")
