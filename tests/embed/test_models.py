@@ -52,6 +52,18 @@ def test_a_relative_path_needs_a_model_in_it(
         find_model("./nowhere", offline=True)
 
 
+def test_a_file_or_folder_that_is_no_model_is_not_looked_for_on_the_hub(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, empty_cache: Path
+) -> None:
+    (tmp_path / "corpus").mkdir()
+    (tmp_path / "corpus.jsonl").write_text("{}")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(MissingError, match="model folder corpus is no model: it has neither"):
+        find_model("corpus")
+    with pytest.raises(MissingError, match=r"model folder corpus\.jsonl is a file"):
+        find_model("corpus.jsonl")
+
+
 def test_short_names() -> None:
     assert full_name("minilm") == full_name("all-MiniLM-L6-v2") == full_name("all-minilm-l6-v2") == DEFAULT_MODEL
     assert full_name("LaBSE") == "sentence-transformers/LaBSE"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from nlpkit.errors import UsageError
@@ -120,3 +123,20 @@ def test_lists() -> None:
 def test_lists_that_cannot_be_read(text: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         parse_methods(text)
+
+
+README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", [name for name in KINDS if defaults(name)])
+def test_the_table_of_options_in_readme_has_the_defaults(name: str) -> None:
+    table = README.split("| method | options and their defaults |")[1].split("\n\n")[0]
+    (cells,) = re.findall(rf"^\| (?:`\S+`, )?`{re.escape(name)}`(?:, `\S+`)? \| (.*) \|$", table, flags=re.MULTILINE)
+    listed = ",".join(own for own in re.findall(r"`([^`]+)`", cells) if "=" in own)
+    told = dict(item.split("=") for item in listed.split(","))
+    like = re.search(r"then as `(\w+)`", cells)
+    rest = dict(defaults(like[1])) if like else {}
+    written = ",".join(f"{key}={value}" for key, value in told.items())
+    assert dict(parse_method(f"{name}({written})").options) == dict(defaults(name))
+    assert {**rest, **dict.fromkeys(told)}.keys() == dict(defaults(name)).keys()
+    assert all(defaults(name)[key] == value for key, value in rest.items())

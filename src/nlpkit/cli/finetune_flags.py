@@ -53,7 +53,7 @@ class TuneDataFlags:
     task: Annotated[
         str,
         typer.Option(
-            help="classes, labels (several a document), regression, words (of --words-col, else of the text between spaces); auto: by the labels."
+            help="classes, labels (several a document), regression, words (of --words-col, else between spaces); auto: by the labels."
         ),
     ] = "auto"
     pair_col: Annotated[

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,10 +25,12 @@ from nlpkit.finetune.network import Network, predict
 from nlpkit.finetune.tasks import Task
 from nlpkit.io.artifacts import document_sink, footer_block, write_dropped
 from nlpkit.io.atomic import MANIFEST, check_target
-from nlpkit.io.corpora import open_documents
+from nlpkit.io.corpora import DocumentStream, open_documents
+from nlpkit.io.documents import add_column
 from nlpkit.io.finetune_files import TunedConfig, foreign_task, load_foreign, load_tuned_network, read_config
 from nlpkit.io.runs import open_run
 from nlpkit.io.setfit_files import is_setfit_folder
+from nlpkit.io.spool import spool_beside
 
 if TYPE_CHECKING:
     from nlpkit.cli.finetune_fit import Asked
@@ -76,44 +80,84 @@ def predict_new(asked: Asked) -> None:
     options = asked.read.read_options()
     if asked.read.label_col != "label":
         options = replace(options, label_col="label")  # new documents need no label
-    with open_documents(asked.inputs, options) as stream:
+    with open_documents(asked.inputs, options) as stream, spool_beside(target) as spool:
         labels = None if model.labels is None else [name.strip() for name in model.labels.split(",")]
         predictor = load_predictor(model.model, base=base, device=device, offline=asked.train.offline, labels=labels)
         named = {"pair": data.pair_col, "context_by": data.context_by}
         named["words"] = data.words_col if data.words_col != usual.words_col else None
         predictor.columns |= {key: column for key, column in named.items() if column is not None}
-        table = stream.read_all()
-        if not table.num_rows:
-            raise no_documents(stream, asked.inputs)
         for name in ("prediction", "prediction_prob"):
-            if name in table.column_names:
+            if name in stream.schema.names:
                 console.warn(f"the column '{name}' of the input is replaced")
-        with Engine(device, precision, threads=run.n_threads()) as engine:
-            outputs, cut = predictor.outputs(reading_of(table, predictor.columns, ", ".join(asked.inputs)), engine)
-        found = columns_of(predictor.task, outputs, probabilities=asked.say.probabilities)
-        for name, column in found.items():
-            at = table.column_names.index(name) if name in table.column_names else -1
-            table = table.append_column(name, column) if at < 0 else table.set_column(at, name, column)
+        counts, schema = Counts(), stream.schema
+        with (
+            Engine(device, precision, threads=run.n_threads()) as engine,
+            console.progress("predictions", None) as update,
+        ):
+            for batch in pieces(stream, predictor.columns):
+                reading = reading_of(batch, predictor.columns, ", ".join(asked.inputs))
+                outputs, cut = predictor.outputs(reading, engine)
+                found = columns_of(predictor.task, outputs, probabilities=asked.say.probabilities)
+                counts.add(found["prediction"], cut)
+                for name, column in found.items():
+                    batch = add_column(batch, name, column)
+                schema = batch.schema
+                spool.write(batch)
+                update(counts.documents)
+        if not counts.documents:
+            raise no_documents(stream, asked.inputs)
         parameters = {"model": str(model.model), "task": predictor.task.kind, "classes": list(predictor.task.names)}
         block = footer_block(
             "documents", command="finetune", parameters=parameters, seed=run.seed, inputs=stream.inputs, steps=steps(stream)
         )  # fmt: skip
-        with document_sink(target, table.schema, block, force=out.force) as sink:
-            for batch in table.to_batches(max_chunksize=4096):
+        with document_sink(target, schema, block, force=out.force) as sink:
+            for batch in spool:
                 sink.write(batch)
         dropped = write_dropped(target, stream.dropped, block)
     warn_dropped(stream, dropped)
-    console.note(f"predictions for {console.counted(table.num_rows, 'document')} by {model.model}")
-    if cut:
+    console.note(f"predictions for {console.counted(counts.documents, 'document')} by {model.model}")
+    if counts.cut:
         console.note(
-            f"{console.counted(cut, 'document')} are longer than the window of the model: their end is not seen"
+            f"{console.counted(counts.cut, 'document')} longer than the window of the model: the end is not seen"
         )
-    told = {"output": target, "documents": table.num_rows, "documents_cut": cut, "predictions": _sizes(table)}
+    told = {
+        "output": target, "documents": counts.documents, "documents_cut": counts.cut, "predictions": counts.most_frequent_first()
+    }  # fmt: skip
     if run.json:
         console.emit_json(told)
     elif target != "-":
-        more = f"; next: nlpkit evaluate {target}" if "label" in table.column_names else ""
+        more = f"; next: nlpkit evaluate {target}" if "label" in schema.names else ""
         console.note(f"wrote {target}{more}")
+
+
+@dataclass(slots=True)
+class Counts:
+    """What predicting came to. cut: documents longer than the window; labels: how often each was given, of numbers none."""
+
+    documents: int = 0
+    cut: int = 0
+    labels: Counter[str] = field(default_factory=Counter)
+
+    def add(self, predictions: pa.Array, cut: int) -> None:
+        """Count one more batch."""
+        self.documents += len(predictions)
+        self.cut += cut
+        if pa.types.is_floating(predictions.type):
+            return
+        for value in predictions.to_pylist():
+            self.labels.update(label for label in (value if isinstance(value, list) else [value]) if label is not None)
+
+    def most_frequent_first(self) -> dict[str, int]:
+        """Return the labels with their numbers."""
+        return dict(self.labels.most_common())
+
+
+def pieces(stream: DocumentStream, columns: dict[str, Any]) -> Iterator[pa.RecordBatch]:
+    """Yield the documents batch by batch; at once where the model reads the texts before and after each."""
+    if not columns.get("context"):
+        yield from stream
+        return
+    yield from stream.read_all().combine_chunks().to_batches()
 
 
 def load_predictor(
@@ -165,14 +209,14 @@ def _foreign_setfit(folder: Path, device: Any) -> Predictor:
     return Predictor(Task("multi" if model.multiple else "single", model.names), {}, None, embedder, model)
 
 
-def reading_of(table: pa.Table, columns: dict[str, Any], name: str) -> Reading:
-    """Return what the model reads of a table. Raises ColumnError when a column it was trained with is not there."""
+def reading_of(table: pa.RecordBatch, columns: dict[str, Any], name: str) -> Reading:
+    """Return what the model reads of a batch. Raises ColumnError when a column it was trained with is not there."""
     texts = [t or "" for t in table.column("text").to_pylist()]
     second = words = context = None
     for key, option in (("pair", "--pair-col"), ("context_by", "--context-by")):
         column = columns.get(key)
-        if column is not None and column not in table.column_names:
-            raise missing_column(name, column, table.column_names, option)
+        if column is not None and column not in table.schema.names:
+            raise missing_column(name, column, table.schema.names, option)
     if columns.get("pair") is not None:
         second = ["" if v is None else str(v) for v in table.column(columns["pair"]).to_pylist()]
     elif columns.get("context"):
@@ -182,9 +226,9 @@ def reading_of(table: pa.Table, columns: dict[str, Any], name: str) -> Reading:
     if columns.get("task") == "tokens":
         own = columns.get("words", "words")
         words = [text.split() for text in texts]
-        if own != TuneDataFlags().words_col and own not in table.column_names:
-            raise missing_column(name, own, table.column_names, "--words-col")
-        if own in table.column_names:
+        if own != TuneDataFlags().words_col and own not in table.schema.names:
+            raise missing_column(name, own, table.schema.names, "--words-col")
+        if own in table.schema.names:
             given = table.column(own).to_pylist()
             if any(v is not None and not isinstance(v, list) for v in given):
                 raise ColumnError(f"column '{own}' has to hold lists of words")
@@ -210,14 +254,3 @@ def columns_of(task: Task, outputs: Any, *, probabilities: bool) -> dict[str, pa
         guesses = Guesses(Predicted(np.full((n, J), np.nan), np.full((n, J), np.nan), codes, sets))
     put(guesses, task, rows, outputs)
     return guess_columns(task, guesses, rows, probabilities=probabilities)
-
-
-def _sizes(table: pa.Table) -> dict[str, int]:
-    found: dict[str, int] = {}
-    if pa.types.is_floating(table.schema.field("prediction").type):
-        return found
-    for value in table.column("prediction").to_pylist():
-        for label in value if isinstance(value, list) else [value]:
-            if label is not None:
-                found[label] = found.get(label, 0) + 1
-    return dict(sorted(found.items(), key=lambda item: -item[1]))
