@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 from nlpkit.finetune.methods import KINDS
+from nlpkit.io.corpora import DocumentStream, ReadOptions, open_documents
 from tests.cli.conftest import files, footer, needs_minilm, read, run_cli, run_shell, write_jsonl
 from tests.cli.finetune_data import SPORT, TEXTS, VOCABULARY, base_model, chances, pair_rows, refused, rows, tune
 from tests.finetune.tiny import tiny_bert
@@ -220,7 +222,32 @@ def test_words(base: Path) -> None:
     assert read("p.parquet").column("prediction").to_pylist() == [first]
 
 
-def test_pairs_and_context(base: Path) -> None:
+def in_batches(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let new documents come n at a time."""
+
+    def few(inputs: list[str], options: ReadOptions) -> DocumentStream:
+        return open_documents(inputs, replace(options, batch_rows=n))
+
+    monkeypatch.setattr("nlpkit.cli.finetune_predict.open_documents", few)
+
+
+def test_new_documents_are_predicted_batch_by_batch(trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = [{**row, "prediction": "old", "more": [i]} for i, row in enumerate(rows(2))]
+    done = predict(trained, own, "--json")
+    assert "the column 'prediction' of the input is replaced" in done.err
+    whole, told = read("p.parquet"), done.json()
+    in_batches(5, monkeypatch)
+    assert predict(trained, own, "--json").json() == told
+    again = read("p.parquet")
+    assert again.schema == whole.schema
+    for name in ("id", "text", "more", "prediction"):
+        assert again.column(name).to_pylist() == whole.column(name).to_pylist()
+    probs = [table.column("prediction_prob").to_numpy() for table in (whole, again)]
+    assert probs[1] == pytest.approx(probs[0], abs=1e-5)
+    assert sum(told["predictions"].values()) == told["documents"] == len(own)
+
+
+def test_pairs_and_context(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fit(pair_rows(), "--pair-col", "other", "-q", base=base)
     error = predict("run", rows(1), code=3).error()
     assert "no column 'other'" in error
@@ -234,6 +261,10 @@ def test_pairs_and_context(base: Path) -> None:
     predict("run", changed, "--probabilities")
     moved = np.flatnonzero(np.abs(chances("p.parquet") - before).max(axis=1) > 1e-6).tolist()
     assert moved == [6, 7]  # the next speech begins with 8
+    whole = chances("p.parquet")
+    in_batches(3, monkeypatch)
+    predict("run", changed, "--probabilities")
+    assert np.array_equal(chances("p.parquet"), whole)  # neighbours are not lost between batches
     assert "--context-by" in predict("run", rows(1), code=3).error()
 
 
