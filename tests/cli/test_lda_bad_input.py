@@ -287,7 +287,10 @@ def test_a_chain_that_was_ended_goes_on_to_the_same_bytes(sent: signal.Signals, 
     assert out == b""
     if sent == signal.SIGINT:
         assert b"Traceback" not in err
-        assert b"the chain is saved in run.checkpoint.npz; the same command with --resume goes on with it" in err
+        assert (
+            b"interrupted; the chain is saved in run.checkpoint.npz: the same command with --resume goes on with it"
+            in err
+        )
         assert names() == ["run.checkpoint.npz", "x.jsonl"]
     assert not Path("run").exists()
     before = checkpoint.read_bytes()
@@ -320,7 +323,10 @@ def interrupt_in_sweep(sweep: int, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_interrupt_leaves_a_checkpoint(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     interrupt_in_sweep(17, monkeypatch)
     done = run_cli("lda-gibbs", corpus, *CHAIN, "-o", "run", code=130)
-    assert "the chain is saved in run.checkpoint.npz; the same command with --resume goes on with it" in done.err
+    assert (
+        "interrupted; the chain is saved in run.checkpoint.npz: the same command with --resume goes on with it"
+        in done.err
+    )
     assert (done.out, names()) == ("", ["run.checkpoint.npz", "x.jsonl"])
     again = run_cli("lda-gibbs", corpus, *CHAIN, "--resume", "-o", "run")
     assert "going on from run.checkpoint.npz after 17 sweeps" in again.err

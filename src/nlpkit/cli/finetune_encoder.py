@@ -17,8 +17,8 @@ from nlpkit.cli.finetune_corpus import DEV, TEST, TRAIN
 from nlpkit.cli.finetune_flags import TuneModelFlags
 from nlpkit.cli.finetune_pairs import Material, pair_data, read_material, score_bounds
 from nlpkit.cli.finetune_show import curve_lines, show_curve
-from nlpkit.cli.finetune_stop import Stop, between_steps, saying_what_is_saved, state_to_go_on_from
-from nlpkit.cli.pipeline import warn_dropped
+from nlpkit.cli.finetune_stop import Stop, between_steps, state_to_go_on_from
+from nlpkit.cli.pipeline import saying_what_is_saved, warn_dropped
 from nlpkit.cli.preprocess import dry_run
 from nlpkit.embed.models import ModelFiles, find_model, weights_fingerprint
 from nlpkit.errors import InputError, UsageError
@@ -87,7 +87,7 @@ def fit_encoder(asked: Asked) -> None:
         console.note(f"there is no checkpoint {checkpoint.path}; starting anew")
     with Engine(device, precision, threads=run.n_threads()) as engine:
         work = _mlm if name == "mlm" else _pairs
-        with saying_what_is_saved(checkpoint), stopwatch(seconds, "train"):
+        with saying_what_is_saved("training", checkpoint.path), stopwatch(seconds, "train"):
             found = work(asked, name, options, material, files, plan, engine, checkpoint)
     report = {
         "nlpkit_version": __version__, "seed": run.seed, "objective": name, "test_rows": sizes[TEST], "before": found.before,

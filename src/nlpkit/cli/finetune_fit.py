@@ -20,7 +20,7 @@ from nlpkit.cli.finetune_compare import compare
 from nlpkit.cli.finetune_corpus import DEV, TEST, TuneDocuments, read_tuning_documents, with_shots
 from nlpkit.cli.finetune_flags import FEW, TrainFlags, TuneDataFlags, TuneModelFlags, TuneTellFlags
 from nlpkit.cli.finetune_run import Work, write_compared, write_trained
-from nlpkit.cli.finetune_stop import saying_what_is_saved
+from nlpkit.cli.pipeline import saying_what_is_saved
 from nlpkit.cli.preprocess import dry_run
 from nlpkit.embed.models import find_model, weights_fingerprint
 from nlpkit.errors import InputError, UsageError
@@ -116,7 +116,7 @@ def fit(asked: Asked) -> None:
     work = Work(asked, target, documents, parameters, checkpoint, seconds)
     with Engine(device, precision, threads=threads) as engine:
         bench = Bench(files, learning, engine, checkpoint, columns, model.merge)
-        with saying_what_is_saved(checkpoint), stopwatch(seconds, "train"):
+        with saying_what_is_saved("training", checkpoint.path), stopwatch(seconds, "train"):
             if compares:
                 rows = compare(bench, documents, methods, sizes, seeds)
             else:

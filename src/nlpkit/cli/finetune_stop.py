@@ -54,19 +54,6 @@ def between_steps() -> Iterator[Stop]:
         raise KeyboardInterrupt
 
 
-@contextmanager
-def saying_what_is_saved(checkpoint: Checkpoint) -> Iterator[None]:
-    """Let Ctrl-C say where the training lies, and how it goes on."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        if not checkpoint.path.exists():
-            raise
-        raise KeyboardInterrupt(
-            f"interrupted; the training is saved in {checkpoint.path}: the same command with --resume goes on with it"
-        ) from None
-
-
 def state_to_go_on_from(checkpoint: Checkpoint, key: str, title: str) -> State | None:
     """Return the state of a training that was cut off, and say so; None when there is none."""
     state = checkpoint.state(key)

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from nlpkit.cli import console
 from nlpkit.cli.counted import CountedCorpus, counted
-from nlpkit.cli.pipeline import steps
+from nlpkit.cli.pipeline import saying_what_is_saved, steps
 from nlpkit.cli.preprocess import found_parameters, say_tokens, token_parameters
 from nlpkit.errors import InputError, UsageError
 from nlpkit.io.checkpoints import checkpoint_path, read_checkpoint, write_checkpoint
@@ -270,7 +270,7 @@ def run_chain(work: Work, options: LdaOptions) -> LdaFit:
                 last[:] = [point]
             update(sweep, f"sweeps (log p {last[0].log_likelihood:.4f} a token)" if last else "sweeps")
 
-        try:
+        with saying_what_is_saved("chain", path):
             return fit_lda(
                 work.corpus.tokens,
                 options,
@@ -281,7 +281,3 @@ def run_chain(work: Work, options: LdaOptions) -> LdaFit:
                 save_every=work.chain.checkpoint_every,
                 progress=step,
             )
-        except KeyboardInterrupt:
-            if path.exists():
-                console.note(f"the chain is saved in {path}; the same command with --resume goes on with it")
-            raise

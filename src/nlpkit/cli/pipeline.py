@@ -28,6 +28,19 @@ if TYPE_CHECKING:
 CODES = "\0codes"  # no column of a user is called like that
 
 
+@contextmanager
+def saying_what_is_saved(what: str, path: Path) -> Iterator[None]:
+    """Let Ctrl-C say where the unfinished work lies, if it was saved at all, and how it goes on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if not path.exists():
+            raise
+        raise KeyboardInterrupt(
+            f"interrupted; the {what} is saved in {path}: the same command with --resume goes on with it"
+        ) from None
+
+
 class Documents(Protocol):
     """What a stream of documents is to the steps here."""
 
