@@ -14,9 +14,10 @@ import numpy as np
 from nlpkit.classify.labels import Labels
 from nlpkit.errors import UsageError
 from nlpkit.finetune.engine import Engine
+from nlpkit.finetune.frozen import objective_of
 from nlpkit.finetune.inputs import Inputs, encode, encode_context, encode_words, spread
 from nlpkit.finetune.methods import Method
-from nlpkit.finetune.network import ClassifierObjective, Network, load_network, predict
+from nlpkit.finetune.network import Network, load_network, predict
 from nlpkit.finetune.setfit import SetFitModel, train_setfit
 from nlpkit.finetune.tasks import IGNORED, Targets, Task, balanced
 from nlpkit.finetune.train import Outcome, Plan, Point, State, train
@@ -147,7 +148,6 @@ def fit_network(
     weights = None
     if learning.class_balance and task.kind != "regression":
         weights = balanced(_sizes(task, y, train_rows), len(train_rows), positive=task.kind == "multi")
-    objective = ClassifierObjective(network, inputs, Targets(task, y, weights), train_rows)
     plan = learning.plan(method, len(train_rows))
 
     def dev_score() -> Mapping[str, float]:
@@ -156,6 +156,7 @@ def fit_network(
         return {"score": score(dev_rows, outputs)}
 
     start = time.perf_counter()
+    objective = objective_of(network, inputs, Targets(task, y, weights), train_rows, engine)
     outcome = train(
         objective, engine, plan, seed=seed, score=dev_score if len(dev_rows) and score is not None else None, better="score",
         state=watch.state, save=watch.save, told=watch.told,
