@@ -84,6 +84,8 @@ def add_words(
 
     A word without a prediction counts as wrong.
     """
+    with_words = [i for i, own in enumerate(true) if own]  # a draw of texts without words would have no score
+    true, found = [true[i] for i in with_words], [found[i] for i in with_words]
     classes, a, b = encode_labels([t for own in true for t in own], [t for own in found for t in own])
     data = Labelled(None, a, b, classes, classes, None, 0)
     n = len(true)

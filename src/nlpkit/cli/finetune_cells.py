@@ -20,7 +20,7 @@ from nlpkit.embed.models import ModelFiles, weights_fingerprint
 from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.fit import Learning, Reading, Trained, Watch, fit_network, fit_setfit
 from nlpkit.finetune.methods import Method
-from nlpkit.finetune.tasks import IGNORED, Task, probabilities
+from nlpkit.finetune.tasks import IGNORED, Task
 from nlpkit.finetune.train import Point
 from nlpkit.io.finetune_checkpoints import Checkpoint
 from nlpkit.io.finetune_files import FORMATS, TunedConfig, model_bytes, save_merged, save_network, write_config
@@ -224,8 +224,9 @@ def dev_score(documents: TuneDocuments, task: Task, rows: LongArray, outputs: An
     hits = n = 0
     for row, logits in zip(rows.tolist(), outputs, strict=True):
         true = documents.tags[row] or []
-        best = [task.names[j] for j in probabilities(task, np.nan_to_num(logits)).argmax(axis=1)] if len(logits) else []
-        hits += sum(a == b for a, b in zip(true, best, strict=False))
+        seen = np.isfinite(logits).all(axis=1)  # the window ends before the others
+        best: Any = np.where(seen, np.nan_to_num(logits).argmax(axis=1), -1) if len(logits) else []
+        hits += sum(j >= 0 and a == task.names[j] for a, j in zip(true, best, strict=False))
         n += len(true)
     return hits / max(1, n)
 

@@ -195,7 +195,7 @@ def _own_setfit(folder: Path, config: TunedConfig, device: Any) -> Predictor:
     embedder = load_embedder(folder, max_tokens=config.max_tokens, device=device)
     try:
         model = SetFitModel.restored(config.columns["setfit"], load_file(folder / "head.safetensors"))
-    except (OSError, KeyError) as error:
+    except Exception as error:  # safetensors has an error of its own
         raise InputError(f"{folder} is damaged ({error}); train the model again") from None
     return Predictor(config.task, {}, None, embedder, model)
 

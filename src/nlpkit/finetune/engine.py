@@ -110,6 +110,7 @@ class Engine:
         self.start()
         self.part_tokens = GPU_PART_TOKENS  # of a GPU; halved when memory runs out
         self.halvings = 0
+        self.joint_rows: int | None = None  # of a joint batch at once, where memory is too small for all
         self._pool: ThreadPoolExecutor | None = None
 
     def __enter__(self) -> Engine:
@@ -262,7 +263,7 @@ class Engine:
             # not within except: the traceback holds on to the memory
             free_gpu_memory(str(self.device))
             self.halvings += 1
-            self.part_tokens = max(1, int(lengths[part].sum()) // 2)
+            self.part_tokens = max(1, min(self.part_tokens, int(lengths[part].sum()) // 2))
             logger.warning("no memory on %s for %d rows at once: halving them", self.device, len(part))
             half = len(part) // 2
             todo += [part[half:], part[:half]]

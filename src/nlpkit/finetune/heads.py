@@ -165,5 +165,5 @@ def _class_weights(labels: Labels, rows: LongArray, balanced: bool) -> FloatArra
     if not balanced:
         return np.ones(len(sizes))
     if labels.multiple:
-        return (len(rows) - sizes) / np.maximum(sizes, 1)
+        return np.where(sizes < len(rows), (len(rows) - sizes) / np.maximum(sizes, 1), 1.0)
     return len(rows) / (np.count_nonzero(sizes) * np.maximum(sizes, 1))

@@ -42,6 +42,7 @@ class Network:
     inserted: Any = None  # adapters of our own
     n_parameters: int = 0
     n_virtual: int = 0  # vectors that stand before the tokens of a text
+    made_up: frozenset[str] = frozenset()  # names of the head's parameters that its folder did not have
 
     @property
     def n_trained(self) -> int:
@@ -155,10 +156,18 @@ def load_network(
     """
     place = transformer_folder(folder)
     with seeded(seed):
-        model = _load(place, task, whole=whole)
+        model, made_up = _load(place, task, whole=whole)
     model.to(device)
     tokenizer = load_tokenizer(place, words=task.kind == "tokens")
-    return dress(model, tokenizer, task, method, seed=seed, max_tokens=_window(folder, place, model, max_tokens))
+    window = _window(folder, place, model, max_tokens)
+    network = dress(model, tokenizer, task, method, seed=seed, max_tokens=window)
+    if max_tokens is not None and network.max_tokens < max_tokens:
+        raise UsageError(
+            f"--max-tokens {max_tokens}: beside the vectors of {method.spelling} this model takes up to "
+            f"{network.max_tokens} tokens of a text"
+        )
+    network.made_up = made_up
+    return network
 
 
 def dress(model: Any, tokenizer: Any, task: Task, method: Method, *, seed: int, max_tokens: int) -> Network:
@@ -295,7 +304,8 @@ def _set_prefix(tokenizer: Any) -> None:
             part.add_prefix_space = True
 
 
-def _load(place: Path, task: Task, *, whole: bool) -> Any:
+def _load(place: Path, task: Task, *, whole: bool) -> tuple[Any, frozenset[str]]:
+    """Return a model for a task, and the names of the parameters its folder did not have."""
     if any(importlib.util.find_spec(module) is None for module in ("torch", "transformers", "peft")):
         raise missing_extra("finetune", "neural")
     from transformers import AutoModelForSequenceClassification, AutoModelForTokenClassification
@@ -320,13 +330,15 @@ def _load(place: Path, task: Task, *, whole: bool) -> Any:
         except Exception as error:  # every model fails in its own way
             raise MissingError(f"transformers cannot load the model in {place}: {_first_line(error)}") from None
     head = set() if whole else set(describe(model).head)
-    made_up = sorted(name for name in _keys(info.get("missing_keys")) if name not in head)
-    if made_up:
-        raise MissingError(f"the weights in {place} do not fit its config.json: missing '{made_up[0]}'")
+    missing = _keys(info.get("missing_keys"))
+    lost = sorted(name for name in missing if name not in head)
+    if lost:
+        raise MissingError(f"the weights in {place} do not fit its config.json: missing '{lost[0]}'")
     odd = sorted(str(key[0]) for key in info.get("mismatched_keys") or () if key[0] not in head)
     if odd:
         raise MissingError(f"the weights in {place} do not fit its config.json: '{odd[0]}' has other sizes")
-    return model
+    others = [str(key[0]) for key in info.get("mismatched_keys") or ()]  # a head of another number of classes
+    return model, frozenset([*missing, *others])
 
 
 def _keys(found: Any) -> list[str]:

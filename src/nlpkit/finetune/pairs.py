@@ -164,16 +164,22 @@ class _Many:
 def _has_stranger(sets: BoolArray) -> BoolArray:
     """Return whether there is a document that shares no label, for each document of sets (n, J), (n,).
 
-    Most find one among 256 documents from all over; the others are compared with all, once for each set of labels that occurs.
+    Most find one among 256 documents from all over; the others are compared with each set of labels that occurs.
     """
     probe = sets[np.linspace(0, len(sets) - 1, min(len(sets), 256)).astype(np.int64)].astype(np.float32)
     _, firsts, which = np.unique(np.packbits(sets, axis=1), axis=0, return_index=True, return_inverse=True)
-    found = np.zeros(len(firsts), np.bool_)
-    for start in range(0, len(firsts), 4096):
-        own = sets[firsts[start : start + 4096]].astype(np.float32)
-        found[start : start + 4096] = (own @ probe.T == 0).any(axis=1)
-    for p in np.flatnonzero(~found).tolist():
-        found[p] = not sets[:, np.flatnonzero(sets[firsts[p]])].any(axis=1).all()
+    distinct = sets[firsts].astype(np.float32)
+    found = np.zeros(len(distinct), np.bool_)
+    for start in range(0, len(distinct), 4096):
+        found[start : start + 4096] = (distinct[start : start + 4096] @ probe.T == 0).any(axis=1)
+    left = np.flatnonzero(~found)
+    for start in range(0, len(left), 4096):
+        own = left[start : start + 4096]
+        for other in range(0, len(distinct), 4096):
+            found[own] |= (distinct[own] @ distinct[other : other + 4096].T == 0).any(axis=1)
+            own = own[~found[own]]
+            if not len(own):
+                break
     return np.asarray(found[which.reshape(-1)], np.bool_)
 
 

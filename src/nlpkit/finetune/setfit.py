@@ -248,3 +248,13 @@ def check_options(own: Mapping[str, Any]) -> None:
     for name in ("C", "head_rate", "body_rate"):
         if not own[name] > 0:
             raise UsageError(f"setfit({name}={own[name]}): {name} was to be above 0")
+    if own["head"] == "differentiable":
+        unread = {"C": "head=logistic"}
+    else:
+        of_head = ("head_epochs", "head_batch", "head_rate", "end_to_end", "body_rate")
+        unread = dict.fromkeys(of_head, "head=differentiable")
+    if own["head"] == "differentiable" and not own["end_to_end"]:
+        unread["body_rate"] = "end_to_end=true"
+    for name, needed in unread.items():
+        if own[name] != DEFAULTS["setfit"][name]:
+            raise UsageError(f"setfit({name}={own[name]}): {name} is for {needed}; add it, or leave {name} out")

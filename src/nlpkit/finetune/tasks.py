@@ -88,11 +88,11 @@ class Targets:
 def balanced(sizes: LongArray, n: int, *, positive: bool = False) -> Tensor:
     """Return weights of classes (J,) float32: n / (J n_j); with `positive` (n - n_j) / n_j, for each class against the others.
 
-    Raises nothing for an empty class: its weight is that of a class of one example.
+    Raises nothing for an empty class: its weight is that of a class of one example; a class that all examples have weighs 1.
     """
     own = np.maximum(sizes, 1)
-    weights = (n - own) / own if positive else n / (len(own) * own)
-    return torch.from_numpy(np.maximum(weights, 1e-6).astype(np.float32))
+    weights = np.where(own < n, (n - own) / own, 1.0) if positive else n / (len(own) * own)
+    return torch.from_numpy(weights.astype(np.float32))
 
 
 def probabilities(task: Task, decision: FloatArray) -> FloatArray:

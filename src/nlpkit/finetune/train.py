@@ -153,6 +153,7 @@ def train(
     plan = replace(plan, batch=own.batch)
     optimizer = _optimizer(objective, parameters, plan)
     engine.start(None if state is None else own.scaling)
+    own.scaling = engine.scaling
     if state is not None:
         _restore(own, parameters, optimizer)
     steps = plan.steps(objective.n)
@@ -227,16 +228,43 @@ def train(
 def _run(
     objective: Any, engine: Engine, rows: LongArray, parameters: Mapping[str, Tensor], *, seed: tuple[int, ...]
 ) -> float:
-    """Set the gradients and return the loss of a batch; a joint one that memory is too small for is halved."""
+    """Set the gradients and return the loss of a batch; a joint one that memory is too small for is run in halves from then on."""
+    if not objective.joint:
+        return engine.separate(objective, rows, parameters, seed=seed)
     while True:
+        most = min(engine.joint_rows or len(rows), len(rows))
         try:
-            call = engine.joint if objective.joint else engine.separate
-            return call(objective, rows, parameters, seed=seed)
+            return _in_pieces(objective, engine, rows, most, parameters, seed=seed)
         except OutOfMemoryError:
-            if len(rows) < 2 or not objective.joint:
+            if most < 2:
                 raise
-            logger.warning("no memory for a batch of %d: going on with its first half", len(rows))
-            rows = rows[: len(rows) // 2]
+            engine.joint_rows = most // 2
+            logger.warning("no memory for a batch of %d: running it %d at a time from here on", most, most // 2)
+
+
+def _in_pieces(
+    objective: Any,
+    engine: Engine,
+    rows: LongArray,
+    most: int,
+    parameters: Mapping[str, Tensor],
+    *,
+    seed: tuple[int, ...],
+) -> float:
+    """Set the gradients and return the loss of a batch as the mean over pieces of it; of mnrl each has its own negatives alone."""
+    if most == len(rows):
+        return engine.joint(objective, rows, parameters, seed=seed)
+    loss, sums = 0.0, dict.fromkeys(parameters, torch.tensor(0.0))
+    for start in range(0, len(rows), most):
+        piece = rows[start : start + most]
+        share = len(piece) / len(rows)
+        loss += share * engine.joint(objective, piece, parameters, seed=(*seed, start))
+        for name, parameter in parameters.items():
+            if parameter.grad is not None:
+                sums[name] = sums[name].to(parameter.device) + share * parameter.grad
+    for name, parameter in parameters.items():
+        parameter.grad = sums[name] if sums[name].shape == parameter.shape else None
+    return loss
 
 
 def batches(objective: Objective, size: int, *, seed: int, epoch: int) -> list[LongArray]:

@@ -54,7 +54,8 @@ def save_network(network: Network, folder: Path, config: TunedConfig) -> None:
         elif config.format == "peft":
             for own in network.model.peft_config.values():
                 own.base_model_name_or_path = config.base
-            network.model.save_pretrained(str(folder), safe_serialization=True)
+            # "auto" would ask the hub whether the vocabulary has grown
+            network.model.save_pretrained(str(folder), safe_serialization=True, save_embedding_layers=False)
         else:
             from safetensors.torch import save_file
 
@@ -166,15 +167,25 @@ def load_tuned_network(
 def load_peft(
     folder: Path, base: Path, task: Task, *, device: torch.device, max_tokens: int | None, method: str = "lora"
 ) -> Network:
-    """Return the network of a peft folder on its base."""
-    from peft import PeftModel
+    """Return the network of a peft folder on its base. Raises InputError when weights are missing."""
+    from peft import PeftModel, get_peft_model_state_dict
 
+    theirs = _tensor_sizes(folder / "adapter_model.safetensors").keys()
     plain = load_network(base, task, parse_method("full"), seed=0, device=device, max_tokens=max_tokens)
     with quiet():
         try:
             model = PeftModel.from_pretrained(plain.model, str(folder), is_trainable=False)
         except Exception as error:  # every version fails in its own way
             raise InputError(f"peft cannot load {folder}: {str(error).strip().splitlines()[0]}") from None
+        mine = get_peft_model_state_dict(model, save_embedding_layers=False).keys()
+    lost = sorted(mine - theirs)
+    if lost:
+        raise InputError(f"{folder} has no weights for {lost[0]} ({len(lost)} of {len(mine)} are missing)")
+    lost = sorted(name for name in plain.made_up if not any(key.endswith(f".{name}") for key in theirs))
+    if lost:
+        raise InputError(
+            f"{folder} has no weights for {lost[0]}, nor has its base: they were not saved with it (modules_to_save)"
+        )
     model.to(device).eval()
     most, n_virtual = beside_virtual(model, plain.max_tokens)
     trained = dict(model.named_parameters())
@@ -200,6 +211,8 @@ def foreign_task(folder: Path, labels: Sequence[str] | None = None) -> tuple[str
                 f"{folder} is a peft model of task {own.get('task_type')}; SEQ_CLS or TOKEN_CLS was needed"
             )
         n = _peft_outputs(folder)
+        if n == 1 and kind == "single" and not labels:
+            return "peft", Task("regression")
         names = tuple(labels) if labels else tuple(f"LABEL_{j}" for j in range(n))
         if len(names) != n:
             raise UsageError(f"--labels names {len(names)} classes, the model in {folder} has {n}")
@@ -207,7 +220,7 @@ def foreign_task(folder: Path, labels: Sequence[str] | None = None) -> tuple[str
     if (folder / "config.json").is_file():
         own = _json(folder / "config.json")
         made = " ".join(own.get("architectures") or ())
-        names = tuple(str(v) for _, v in sorted((own.get("id2label") or {}).items(), key=lambda item: int(item[0])))
+        names = _class_names(own)
         if labels:
             if len(labels) != len(names):
                 raise UsageError(f"--labels names {len(labels)} classes, the model in {folder} has {len(names)}")
@@ -225,22 +238,35 @@ def foreign_task(folder: Path, labels: Sequence[str] | None = None) -> tuple[str
     raise InputError(f"{folder} is no fine-tuned model: neither a run, nor a folder of transformers, peft or setfit")
 
 
-def _peft_outputs(folder: Path) -> int:
-    from safetensors import safe_open
+def _class_names(config: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the names of a config.json of transformers, which leaves out those it makes up itself: LABEL_0, LABEL_1."""
+    named = config.get("id2label")
+    if not named:
+        return tuple(f"LABEL_{j}" for j in range(int(config.get("num_labels") or 2)))
+    return tuple(str(v) for _, v in sorted(named.items(), key=lambda item: int(item[0])))
 
+
+def _peft_outputs(folder: Path) -> int:
     file = folder / "adapter_model.safetensors"
-    if not file.is_file():
-        raise InputError(f"{folder} has no adapter_model.safetensors; nlpkit opens no pickles")
-    try:
-        with safe_open(str(file), framework="pt") as tensors:
-            sizes = {key: int(tensors.get_slice(key).get_shape()[0]) for key in tensors.keys()}  # noqa: SIM118
-    except Exception as error:  # safetensors has an error of its own
-        raise InputError(f"{file} cannot be read ({error})") from None
+    sizes = _tensor_sizes(file)
     for name in ("classifier.weight", "out_proj.weight", "score.weight"):
         own = [n for key, n in sizes.items() if key.endswith(name)]
         if own:
             return own[0]
     raise InputError(f"{file} has no classifier; a peft model of a task was needed")
+
+
+def _tensor_sizes(file: Path) -> dict[str, int]:
+    """Return the tensors of a file with the length of their first axis."""
+    from safetensors import safe_open
+
+    if not file.is_file():
+        raise InputError(f"{file.parent} has no {file.name}; nlpkit opens no pickles")
+    try:
+        with safe_open(str(file), framework="pt") as tensors:
+            return {key: int(tensors.get_slice(key).get_shape()[0]) for key in tensors.keys()}  # noqa: SIM118
+    except Exception as error:  # safetensors has an error of its own
+        raise InputError(f"{file} cannot be read ({error})") from None
 
 
 def _json(path: Path) -> dict[str, Any]:

@@ -70,7 +70,9 @@ def read_setfit_head(path: Path) -> SetFitModel:
         names = tuple(_name(c, labels) for c in (range(len(intercept)) if classes is None else classes))
         if len(set(names)) != len(names) or coef.shape[1:] != intercept.shape or len(names) != len(intercept):
             raise InputError(f"{path / HEAD} and {CONFIG} do not fit: {len(names)} labels, coef_ of shape {coef.shape}")
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+    except (InputError, MemoryError):
+        raise
+    except Exception as error:  # damaged bytes fail in many ways, torch's own among them
         raise InputError(
             f"{path / HEAD} holds no fitted head ({type(error).__name__}: {error}); save it again"
         ) from None

@@ -64,17 +64,18 @@ def word_statistic(
     Words of a text are not drawn apart: they have their subject and their writer in common (Cameron et al. 2008, on clusters).
 
     Args:
-        texts, true, found: (W,) of each word its text, and the codes of its label and its prediction, -1 for none.
+        texts, true, found: (W,) of each word its text, and the codes of its label and its prediction, -1 for none. Every text has
+            a word with a label.
     """
     from scipy.sparse import csr_array
 
-    def table(codes: IntArray, kept: NDArray[np.bool_]) -> csr_array:
+    def table(codes: IntArray, kept: NDArray[np.bool_], width: int) -> csr_array:
         ones = np.ones(int(kept.sum()))
-        return csr_array((ones, (texts[kept], codes[kept])), shape=(n_texts, n_classes))
+        return csr_array((ones, (texts[kept], codes[kept])), shape=(n_texts, width))
 
     given = true >= 0
-    hits, support = table(true, given & (true == found)), table(true, given)
-    told = table(found, given & (found >= 0))
+    hits, support = table(true, given & (true == found), n_classes), table(true, given, n_classes)
+    told = table(np.where(found < 0, n_classes, found), given, n_classes + 1)
 
     def of(weights: FloatArray) -> FloatArray:
         sums = [np.asarray((own.T @ weights.T).T) for own in (hits, support, told)]
