@@ -210,7 +210,8 @@ def _refuse_setfit(documents: TuneDocuments, methods: list[Method], *, compares:
 
 def _learning(flags: TrainFlags) -> Learning:
     return Learning(
-        flags.epochs, flags.max_steps, flags.batch_size, flags.lr, flags.warmup, flags.weight_decay, flags.patience,
+        flags.epochs, flags.max_steps, flags.batch_size or Learning.batch, flags.lr,
+        Learning.warmup if flags.warmup is None else flags.warmup, flags.weight_decay, flags.patience,
         flags.class_weight == "balanced", flags.max_tokens,
     )  # fmt: skip
 

@@ -113,6 +113,8 @@ class TuneDataFlags:
             raise UsageError("--context and --pair-col each bring a second text; keep one")
         if self.context_by is not None and not self.context:
             raise UsageError("--context-by says where the context of --context ends; add --context 1")
+        if given and self.holdout != TuneDataFlags.holdout:
+            raise UsageError(f"{given[0]} says what the model is scored on; leave --holdout out")
         self.sizes()
 
     def sizes(self) -> list[int | None]:
@@ -202,15 +204,23 @@ class TrainFlags:
     epochs: Annotated[
         int | None,
         typer.Option(
-            min=1, help="Default: 3, more where that is under 200 steps; of --objective 1.", show_default=False
+            min=1, help="Default: 3, more where that is under 200 steps; of --objective 1, of mlm 3.", show_default=False
         ),
     ] = None
     max_steps: Annotated[int | None, typer.Option(min=1, help="End after so many steps.", show_default=False)] = None
-    batch_size: Annotated[int, typer.Option(min=1, help="Documents of a step.")] = 16
+    batch_size: Annotated[
+        int | None,
+        typer.Option(min=1, help="Documents of a step; default: 16, of mlm and mnrl 32.", show_default=False),
+    ] = None
     lr: Annotated[
         float | None, typer.Option("--lr", help="Rate of learning; default: that of the method.", show_default=False)
     ] = None
-    warmup: Annotated[float, typer.Option(help="Share of the steps in which the rate grows.")] = 0.1
+    warmup: Annotated[
+        float | None,
+        typer.Option(
+            help="Share of the steps in which the rate grows; default: 0.1, of mlm 0.06.", show_default=False
+        ),
+    ] = None
     weight_decay: Annotated[
         float | None, typer.Option(help="Of AdamW; default: 0.01, of setfit 0.", show_default=False)
     ] = None
@@ -242,7 +252,7 @@ class TrainFlags:
             raise UsageError(f"--precision {self.precision}: there are auto, fp32, bf16, fp16")
         if self.lr is not None and not 0 < self.lr < 10:
             raise UsageError(f"--lr {self.lr:g}: a number above 0, such as 5e-5, is needed")
-        if not 0 <= self.warmup <= 1:
+        if self.warmup is not None and not 0 <= self.warmup <= 1:
             raise UsageError(f"--warmup {self.warmup:g}: a share from 0 to 1 is needed")
         if self.weight_decay is not None and not 0 <= self.weight_decay < 1:
             raise UsageError(f"--weight-decay {self.weight_decay:g}: a number from 0 to 1 is needed")
