@@ -156,7 +156,7 @@ def errors_table(documents: LabelledDocuments, rows: LongArray, found: Predicted
         wrong = [set(documents.own[d] or ()) != set(p) for d, p in zip(rows, predicted, strict=True)]
     else:
         assert own.codes is not None
-        predicted = [names[c] for c in own.codes]
+        predicted = [names[c] if c >= 0 else None for c in own.codes]
         wrong = [documents.own[d] != p for d, p in zip(rows, predicted, strict=True)]
     sure = own.confidence if own.confidence is not None else _margin(own.decision)
     at = np.flatnonzero(wrong)

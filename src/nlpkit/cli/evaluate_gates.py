@@ -130,6 +130,12 @@ def _metric(option: str, name: str) -> str:
     return metric.name
 
 
+def check_baseline(flags: GateFlags) -> None:
+    """Raise InputError when the file of --baseline holds no scores: before long work, and not after it."""
+    if flags.baseline is not None:
+        _read_baseline(flags.baseline)
+
+
 def check_gates(evaluation: Evaluation, bounds: Sequence[Bound], flags: GateFlags, asked: Sequence[str]) -> list[Gate]:
     """Return what became of each bound, of the options and of the baseline.
 

@@ -43,9 +43,9 @@ def hold_words(columns: Sequence[Columns]) -> bool:
 
 
 def numbers_of(columns: Columns) -> tuple[FloatArray, FloatArray]:
-    """Return true and predicted numbers of the documents that have both."""
+    """Return true and predicted numbers of the documents, NaN for none."""
     pairs = [(_number(a), _number(b)) for a, b in zip(columns.labels, columns.found, strict=True)]
-    found = np.array([p for p in pairs if np.isfinite(p).all()], np.float64).reshape(-1, 2)
+    found = np.array(pairs, np.float64).reshape(-1, 2)
     return found[:, 0], found[:, 1]
 
 
@@ -72,8 +72,9 @@ def add_numbers(
     why = "predictions or labels are all alike"
     for name in names:
         result.add(statistic_score(METRICS[name], own[name], counts, how, over="documents", why=why))
-    if not known.all():
-        result.notes.append(f"{int((~known).sum()):,} documents without a label or a prediction, left out")
+    for what, missing in (("label", ~np.isfinite(true)), ("prediction", np.isfinite(true) & ~np.isfinite(found))):
+        if missing.any():
+            result.notes.append(f"{int(missing.sum()):,} documents without a {what}: left out of the scores")
 
 
 def add_words(

@@ -33,13 +33,21 @@ _LOAD = {
 _PACKAGES = ("torch", "transformers", "peft", "sentence-transformers", "tokenizers")
 
 
-def write_cards(model: Path, scores: Scores, parameters: Mapping[str, Any], documents: TuneDocuments) -> None:
-    """Write README.md into every folder of a model."""
+def write_cards(
+    model: Path,
+    scores: Scores,
+    parameters: Mapping[str, Any],
+    documents: TuneDocuments,
+    spread: Mapping[str, Any] | None,
+) -> None:
+    """Write README.md into every folder of a model. spread: means and deviations over the seeds, None for one."""
     for folder in sorted(p for p in model.iterdir() if p.is_dir()):
-        (folder / "README.md").write_text(card(folder.name, scores, parameters, documents), encoding="utf-8")
+        (folder / "README.md").write_text(card(folder.name, scores, parameters, documents, spread), encoding="utf-8")
 
 
-def card(name: str, scores: Scores, parameters: Mapping[str, Any], documents: TuneDocuments) -> str:
+def card(
+    name: str, scores: Scores, parameters: Mapping[str, Any], documents: TuneDocuments, spread: Mapping[str, Any] | None
+) -> str:
     """Return the model card of a folder in Markdown, with the head that hubs read."""
     facts = parameters["training"]
     kind = documents.kind
@@ -66,15 +74,14 @@ def card(name: str, scores: Scores, parameters: Mapping[str, Any], documents: Tu
     lines += ["", "## Data", ""]
     for info in documents.inputs:
         lines.append(f"- `{Path(info.path).name}`: {info.rows:,} rows, sha256 `{info.sha256[:16]}…`")
-    tested = "cross-validation" if documents.n_folds else "test documents that training has not seen"
+    tested = "cross-validation" if documents.n_folds else "test documents that were not learned from"
     lines += [
         f"- {facts['training_documents']:,} documents to learn from; scores are from {tested}",
         "",
         "## Scores",
         "",
     ]
-    rows = [[n, "–" if s.value is None else number(s.value), _value(scores, n)] for n, s in scores.model.scores.items()]
-    lines += [markdown_table(["metric", "score", scores.majority.name], rows, right=["score"]), "", "## Training", ""]
+    lines += [_scores(scores, spread), "", "## Training", ""]
     lines += [
         f"- {facts['trained_parameters']:,} of {facts['parameters']:,} parameters trained",
         f"- {facts['steps']:,} steps of {facts['batch_size']} documents, AdamW, rate {facts['lr']:g}, seed {facts['seed']}",
@@ -128,9 +135,23 @@ def encoder_card(
     return "\n".join(lines) + "\n"
 
 
-def _value(scores: Scores, name: str) -> str:
-    own = scores.majority.scores.get(name)
-    return "" if own is None or own.value is None else number(own.value)
+def _scores(scores: Scores, spread: Mapping[str, Any] | None) -> str:
+    """Return the table of scores; with columns for documents that have no twin in training, and for all seeds, where there are."""
+    columns = {"score": scores.model, scores.majority.name: scores.majority}
+    if scores.apart is not None:
+        columns[scores.apart.name] = scores.apart
+    rows = []
+    for name in scores.model.scores:
+        own = [name]
+        for result in columns.values():
+            score = result.scores.get(name)
+            own.append("" if score is None else "–" if score.value is None else number(score.value))
+        if spread is not None:
+            given = name in spread["mean"]
+            own.append(f"{spread['mean'][name]:.4f} ± {spread['sd'][name]:.4f}" if given else "")
+        rows.append(own)
+    heads = ["metric", *columns, *([f"{len(spread['runs'])} seeds"] if spread is not None else [])]
+    return markdown_table(heads, rows, right=["score"])
 
 
 def _version(package: str) -> str:

@@ -17,6 +17,7 @@ from nlpkit.cli.finetune_corpus import TuneDocuments
 from nlpkit.cli.finetune_scores import Guesses, nothing_yet, put
 from nlpkit.cli.finetune_stop import between_steps, state_to_go_on_from
 from nlpkit.embed.models import ModelFiles, weights_fingerprint
+from nlpkit.errors import InputError
 from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.fit import Learning, Reading, Trained, Watch, fit_network, fit_setfit
 from nlpkit.finetune.methods import Method
@@ -82,13 +83,15 @@ class Bench:
 
     def run(self, cell: Cell, documents: TuneDocuments, *, keep: bool) -> Done:
         """Train one cell, or take it from the checkpoint; with `keep` its model is left in the checkpoint's folder."""
+        train_rows, dev_rows, rows = roles(documents, cell)
         found = self.checkpoint.finished(cell.key)
         if found is not None:
             facts, arrays = found
+            if not np.array_equal(arrays["rows"], rows):
+                raise InputError(f"checkpoint {self.checkpoint.path} is of other documents; leave --resume out")
             console.note(f"{cell.title}: taken from the checkpoint")
             curve = [Point(**p) for p in facts.pop("curve")]
             return Done(cell, facts, arrays["rows"], _unpacked(arrays), curve)
-        train_rows, dev_rows, rows = roles(documents, cell)
         task, y = task_of(documents, train_rows)
         reading = Reading(documents.texts, documents.second, documents.context, documents.words)
         state = state_to_go_on_from(self.checkpoint, cell.key, cell.title)
@@ -235,7 +238,7 @@ def _facts(cell: Cell, trained: Trained, n_train: int, n_dev: int) -> dict[str, 
     plan, outcome = trained.plan, trained.outcome
     return {
         "method": cell.method.spelling,
-        "options": dict(cell.method.options),
+        "options": dict(trained.options),
         "shots": cell.shots,
         "seed": cell.seed,
         "fold": cell.fold,

@@ -88,13 +88,14 @@ def read_tuning_documents(inputs: Sequence[str], data: TuneDataFlags, read: Read
     finally:
         for stream in streams:
             stream.close()
+    kind = _kind(tables[0], data)
     table = tables[0]
     for other in tables[1:]:
         table = joined([table, other])
     role: IntArray = np.concatenate(
         [np.full(t.num_rows, r, np.int32) for t, (_, _, r) in zip(tables, named, strict=True)]
     )
-    kind, own, words, tags, values = _labels(table, data)
+    own, words, tags, values = _labels(table, kind, data)
     known = np.array([v is not None for v in own], bool)
     learn = role == TRAIN
     if not known[learn].any():
@@ -154,32 +155,47 @@ def _check_columns(stream: Any, names: Sequence[str], data: TuneDataFlags, read:
             raise missing_column(shown, column, have, option)
 
 
-def _labels(table: pa.Table, data: TuneDataFlags) -> tuple[str, list[Any], Any, Any, FloatArray | None]:
-    """Return the kind of the task, what each document is labelled with, and of words and numbers the encoded form."""
+def _kind(table: pa.Table, data: TuneDataFlags) -> str:
+    """Return the kind of the task, by the labels of the training documents. Raises UsageError where these say too little."""
+    if data.task != "auto":
+        return _KINDS[data.task]
     column = table.column("label")
-    lists = pa.types.is_list(column.type) or pa.types.is_large_list(column.type)
-    kind = _KINDS.get(data.task)
-    if kind is None:
-        kind = "single"
-        if lists:
-            kind = "tokens" if data.words_col in table.column_names and data.label_sep is None else "multi"
-        elif data.label_sep is not None:
-            kind = "multi"
-        elif pa.types.is_floating(column.type):
-            found = np.array([v for v in column.to_pylist() if v is not None])
-            kind = "regression" if len(found) and (found != np.round(found)).any() else "single"
+    if _are_lists(column):
+        if data.words_col in table.column_names and data.label_sep is None:
+            return "tokens"
+        if any(own is not None and len(set(own)) < len(own) for own in column.to_pylist()):
+            raise UsageError(
+                "a list of labels has one of them twice: for labels of words give --task words, and --words-col with the column "
+                "of the words; for several labels a document --task labels"
+            )
+        return "multi"
+    if data.label_sep is not None:
+        return "multi"
+    if pa.types.is_floating(column.type):
+        found = np.array([v for v in column.to_pylist() if v is not None])
+        return "regression" if len(found) and (found != np.round(found)).any() else "single"
+    return "single"
+
+
+def _are_lists(column: pa.ChunkedArray) -> bool:
+    return bool(pa.types.is_list(column.type) or pa.types.is_large_list(column.type))
+
+
+def _labels(table: pa.Table, kind: str, data: TuneDataFlags) -> tuple[list[Any], Any, Any, FloatArray | None]:
+    """Return what each document is labelled with, and of words and numbers the encoded form."""
+    column = table.column("label")
     if kind == "tokens":
-        words, tags = _words(table, data, lists)
-        return kind, tags, words, tags, None
+        words, tags = _words(table, data, _are_lists(column))
+        return tags, words, tags, None
     if kind == "regression":
         values = _numbers(column)
-        return kind, [None if np.isnan(v) else v for v in values], None, None, values
+        return [None if np.isnan(v) else v for v in values], None, None, values
     own = label_values(column, data.label_sep)
     if kind == "single" and any(isinstance(v, list) for v in own):
         raise UsageError("--task classes needs one label a document, the column has lists; see --task labels")
     if kind == "multi" and not any(isinstance(v, list) for v in own):
         own = [None if v is None else [v] for v in own]
-    return kind, own, None, None, None
+    return own, None, None, None
 
 
 def _numbers(column: pa.ChunkedArray) -> FloatArray:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nlpkit.cli import console
 from nlpkit.cli.classify_scores import unseen_labels
 from nlpkit.cli.evaluate_flags import GateFlags
-from nlpkit.cli.evaluate_gates import Bound, read_bounds
+from nlpkit.cli.evaluate_gates import Bound, check_baseline, read_bounds
 from nlpkit.cli.evaluate_multilabel import SCORES
 from nlpkit.cli.evaluate_numbers import REGRESSION, SPANS, WORDS
 from nlpkit.cli.evaluate_predictions import CALIBRATION
@@ -20,6 +20,7 @@ from nlpkit.cli.finetune_compare import compare
 from nlpkit.cli.finetune_corpus import DEV, TEST, TuneDocuments, read_tuning_documents, with_shots
 from nlpkit.cli.finetune_flags import FEW, TrainFlags, TuneDataFlags, TuneModelFlags, TuneTellFlags
 from nlpkit.cli.finetune_run import Work, write_compared, write_trained
+from nlpkit.cli.finetune_tables import say_twins
 from nlpkit.cli.pipeline import saying_what_is_saved
 from nlpkit.cli.preprocess import dry_run
 from nlpkit.embed.models import find_model, weights_fingerprint
@@ -32,6 +33,7 @@ from nlpkit.io.finetune_checkpoints import Checkpoint
 from nlpkit.io.runs import stopwatch
 from nlpkit.io.sources import missing_path
 from nlpkit.metrics.score import Uncertainty
+from nlpkit.metrics.spans import are_bio
 
 if TYPE_CHECKING:
     from nlpkit.cli.options import OutputFlags, ReadFlags, RunFlags
@@ -64,6 +66,11 @@ def fit(asked: Asked) -> None:
     check_target(target, force=asked.out.force, directory=True)
     if asked.gate.markdown and run.json:
         raise UsageError("--markdown and --json both write to stdout; metrics.json in the run has the scores")
+    if data.negative_col is not None:
+        raise UsageError("--negative-col is for --objective triplet and mnrl; leave it out")
+    if model.labels is not None:
+        raise UsageError("--labels names the classes of a --model; to learn, see --label-col")
+    check_baseline(asked.gate)
     compares = len(sizes) > 1 or (methods is not None and len(methods) > 1)
     _check_extras(model, methods, compares=compares)
     if compares:
@@ -79,14 +86,18 @@ def fit(asked: Asked) -> None:
     with stopwatch(seconds, "read"):
         documents = read_tuning_documents(asked.inputs, data, asked.read, seed=run.seed)
     files = find_model(model.base, offline=asked.train.offline)
-    methods = methods or [_auto(documents, sizes[0])]
+    if methods is None:
+        methods = [_auto(documents, sizes[0])]
+        _check_extras(model, methods, compares=compares)
     _refuse_setfit(documents, methods, compares=compares)
     _check_bounds(bounds, documents)
+    _refuse_unfit(asked, documents)
     seeds = [run.seed + i for i in range(asked.train.seeds)]
     if any(m.name == "setfit" for m in methods) and (documents.part == DEV).any():
         console.note("setfit does not stop early: its dev documents are not looked at")
     shown = with_shots(documents, sizes[0], seed=run.seed)
-    _say_documents(shown, data)
+    _say_documents(shown)
+    _say_few([with_shots(documents, own, seed=run.seed) for own in sizes], sizes)
     learning = _learning(asked.train)
     parameters = {
         "task": documents.kind,
@@ -101,7 +112,9 @@ def fit(asked: Asked) -> None:
         "device": device.type,
         **_data_parameters(data),
     }
-    identity = {**parameters, "inputs": [i.sha256 for i in documents.inputs], "merge": model.merge}
+    identity = {
+        **parameters, "inputs": [i.sha256 for i in documents.inputs], "reading": asdict(asked.read), "merge": model.merge
+    }  # fmt: skip
     checkpoint = Checkpoint(target, identity, resume=asked.train.resume)
     if asked.train.resume and not checkpoint.found:
         console.note(f"there is no checkpoint {checkpoint.path}; starting anew")
@@ -122,6 +135,7 @@ def fit(asked: Asked) -> None:
             else:
                 by_seed = _train(bench, documents, methods[0], sizes[0], seeds)
     if compares:
+        say_twins(shown, data.twins)
         write_compared(work, rows)
     else:
         write_trained(work, by_seed, bounds, how)
@@ -146,11 +160,24 @@ def _train(
 def _check_bounds(bounds: Sequence[Bound], documents: TuneDocuments) -> None:
     """Raise UsageError for a gate on a score that this task does not have, before training."""
     possible = {
-        "single": (*DEFAULT_CLASSIFICATION, *CALIBRATION), "multi": SCORES, "regression": REGRESSION, "tokens": (*WORDS, *SPANS)
+        "single": (*DEFAULT_CLASSIFICATION, *CALIBRATION), "multi": SCORES, "regression": REGRESSION,
+        "tokens": (*WORDS, *(SPANS if are_bio(documents.tag_names) else ())),
     }[documents.kind]  # fmt: skip
     for bound in bounds:
         if bound.metric and bound.metric not in possible:
             raise UsageError(f"a gate on {bound.metric}: there are {', '.join(possible)}")
+
+
+def _refuse_unfit(asked: Asked, documents: TuneDocuments) -> None:
+    """Raise UsageError for options that this task has no use for."""
+    flags = {
+        "--class-weight": (asked.train.class_weight != "none", ("single", "multi", "tokens")),
+        "--label-sep": (asked.data.label_sep is not None, ("multi",)),
+        "--probabilities": (asked.say.probabilities, ("single", "multi")),
+    }
+    for option, (given, kinds) in flags.items():
+        if given and documents.kind not in kinds:
+            raise UsageError(f"{option} is not for {_task(documents)}; leave it out, or see --task")
 
 
 def _auto(documents: TuneDocuments, shots: int | None) -> Method:
@@ -209,9 +236,10 @@ def _refuse_setfit(documents: TuneDocuments, methods: list[Method], *, compares:
 
 
 def _learning(flags: TrainFlags) -> Learning:
+    usual = Learning()
     return Learning(
-        flags.epochs, flags.max_steps, flags.batch_size or Learning.batch, flags.lr,
-        Learning.warmup if flags.warmup is None else flags.warmup, flags.weight_decay, flags.patience,
+        flags.epochs, flags.max_steps, flags.batch_size or usual.batch, flags.lr,
+        usual.warmup if flags.warmup is None else flags.warmup, flags.weight_decay, flags.patience,
         flags.class_weight == "balanced", flags.max_tokens,
     )  # fmt: skip
 
@@ -221,7 +249,31 @@ def _data_parameters(data: TuneDataFlags) -> dict[str, Any]:
     return {n: str(v) if isinstance(v, Path) else v for n, v in found.items()}
 
 
-def _say_documents(documents: TuneDocuments, data: TuneDataFlags) -> None:
+def _say_few(drawn: Sequence[TuneDocuments], sizes: Sequence[int | None]) -> None:
+    """Warn of classes that have fewer documents than --shots asks for."""
+    for documents, asked in zip(drawn, sizes, strict=True):
+        if asked is None:
+            continue
+        own = documents.labels.sizes(documents.learn).tolist()
+        few = [f"'{n}' ({k})" for n, k in zip(documents.labels.names, own, strict=True) if k < asked]
+        if few:
+            console.warn(
+                f"classes with fewer than {asked} documents: {', '.join(few[:5])}{' …' if len(few) > 5 else ''}"
+            )
+
+
+def _task(documents: TuneDocuments) -> str:
+    """Return what the labels were taken for."""
+    names = documents.tag_names if documents.kind == "tokens" else documents.labels.names
+    return {
+        "single": console.counted(len(names), "class", "classes"),
+        "multi": f"several of {console.counted(len(names), 'label')} a document",
+        "regression": "numbers",
+        "tokens": f"{console.counted(len(names), 'label')} of words",
+    }[documents.kind]
+
+
+def _say_documents(documents: TuneDocuments) -> None:
     part, known = documents.part, documents.labels.known
     if documents.n_folds:
         said = f"{console.counted(int((part >= 0).sum()), 'document')} in {documents.n_folds} folds"
@@ -229,7 +281,7 @@ def _say_documents(documents: TuneDocuments, data: TuneDataFlags) -> None:
         train, test = documents.rounds[0]
         dev = f", {len(documents.dev):,} dev" if (part == DEV).any() else ""
         said = f"{console.counted(len(train), 'training document')}{dev}, {len(test):,} test"
-    console.note(said)
+    console.note(f"{said}; {_task(documents)}")
     left = int(((part < 0) & ~known).sum())
     if left:
         console.note(f"{console.counted(left, 'document')} without a label: left out")
@@ -239,14 +291,6 @@ def _say_documents(documents: TuneDocuments, data: TuneDataFlags) -> None:
             named = ", ".join(f"'{name}' ({n:,})" for name, n in list(unseen.items())[:5])
             more = " …" if len(unseen) > 5 else ""
             console.warn(f"labels of test documents that no training document has: {named}{more}; always wrong")
-        asked = data.sizes()[0]
-        if asked is not None:
-            sizes = documents.labels.sizes(documents.learn)
-            few = [f"'{n}' ({k})" for n, k in zip(documents.labels.names, sizes.tolist(), strict=True) if k < asked]
-            if few:
-                console.warn(
-                    f"classes with fewer than {asked} documents: {', '.join(few[:5])}{' …' if len(few) > 5 else ''}"
-                )
     empty = documents.empty & (part == TEST)
     if empty.any() and not documents.n_folds:
         console.note(f"{console.counted(int(empty.sum()), 'test document')} without a word: predicted like any other")

@@ -113,7 +113,7 @@ class TuneDataFlags:
             raise UsageError("--context and --pair-col each bring a second text; keep one")
         if self.context_by is not None and not self.context:
             raise UsageError("--context-by says where the context of --context ends; add --context 1")
-        if given and self.holdout != TuneDataFlags.holdout:
+        if given and self.holdout != TuneDataFlags().holdout:
             raise UsageError(f"{given[0]} says what the model is scored on; leave --holdout out")
         self.sizes()
 
@@ -204,7 +204,9 @@ class TrainFlags:
     epochs: Annotated[
         int | None,
         typer.Option(
-            min=1, help="Default: 3, more where that is under 200 steps; of --objective 1, of mlm 3.", show_default=False
+            min=1,
+            help="Default: 3, more where that is under 200 steps; of --objective 1, of mlm 3.",
+            show_default=False,
         ),
     ] = None
     max_steps: Annotated[int | None, typer.Option(min=1, help="End after so many steps.", show_default=False)] = None
@@ -217,9 +219,7 @@ class TrainFlags:
     ] = None
     warmup: Annotated[
         float | None,
-        typer.Option(
-            help="Share of the steps in which the rate grows; default: 0.1, of mlm 0.06.", show_default=False
-        ),
+        typer.Option(help="Share of the steps in which the rate grows; default: 0.1, of mlm 0.06.", show_default=False),
     ] = None
     weight_decay: Annotated[
         float | None, typer.Option(help="Of AdamW; default: 0.01, of setfit 0.", show_default=False)

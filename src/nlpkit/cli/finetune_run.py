@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from nlpkit.cli import console
 from nlpkit.cli.classify_scores import Scores
 from nlpkit.cli.classify_show import Page, show_errors, show_scores
 from nlpkit.cli.evaluate_gates import Bound, Gate, check_gates, tell, write_junit
-from nlpkit.cli.evaluate_result import Evaluation
+from nlpkit.cli.evaluate_result import Evaluation, TargetResult
 from nlpkit.cli.finetune_card import write_cards
 from nlpkit.cli.finetune_cells import Done, guesses_of
 from nlpkit.cli.finetune_compare import comparison_table, summary, write_comparison
@@ -24,6 +24,7 @@ from nlpkit.cli.finetune_scores import score_guesses
 from nlpkit.cli.finetune_show import curve_lines, show_comparison, show_curve, show_seeds
 from nlpkit.cli.finetune_tables import run_tables, twins_of
 from nlpkit.cli.pipeline import warn_dropped
+from nlpkit.errors import NlpkitError
 from nlpkit.io.artifacts import footer_block
 from nlpkit.io.atomic import atomic_directory
 from nlpkit.io.finetune_checkpoints import Checkpoint
@@ -72,6 +73,7 @@ def write_compared(work: Work, rows: list[dict[str, Any]]) -> None:
     manifest = work.manifest("finetune-comparison", work.parameters, {})
     write_comparison(target, rows, work.documents, work.block(), manifest, report, force=work.asked.out.force)
     work.checkpoint.remove()
+    warn_dropped(work.documents, target / "dropped.parquet")
     if run.json:
         console.emit_json({"run": str(target), **report})
     else:
@@ -91,12 +93,18 @@ def write_trained(work: Work, by_seed: dict[int, list[Done]], bounds: Sequence[B
         scores = score_guesses(documents, guesses, None if twins is None else np.asarray(twins.twin >= 0), how)
         spread = _spread(work.documents, by_seed, shots) if len(by_seed) > 1 else None
     tables, notes = run_tables(documents, guesses, scores, twins, say=asked.say)
-    gates = check_gates(Evaluation([scores.model]), bounds, asked.gate, [])
+    gates: list[Gate] = []
+    wanted = bool(bounds) or asked.gate.baseline is not None
+    problem: NlpkitError | None = None
+    try:
+        gates = check_gates(Evaluation([_gated(scores.model, spread, wanted=wanted)]), bounds, asked.gate, [])
+    except NlpkitError as error:  # the run is written all the same
+        problem = error
     report = _report(asked.run.seed, scores, done[-1].facts, spread, gates)
     parameters = {**work.parameters, "training": done[-1].facts}
     results = {name: score.value for name, score in scores.model.scores.items()}
     model = work.checkpoint.model
-    write_cards(model, scores, parameters, documents)
+    write_cards(model, scores, parameters, documents, spread)
     curves = {"curve.jsonl": curve_lines([one for own in by_seed.values() for one in own])}
     config = {"kind": "finetune", "format": _format(model)}
     write_run(
@@ -107,7 +115,7 @@ def write_trained(work: Work, by_seed: dict[int, list[Done]], bounds: Sequence[B
         _export(model / "setfit", asked.model.export)
     work.checkpoint.remove()
     warn_dropped(documents, target / "dropped.parquet")
-    if asked.gate.junit is not None:
+    if asked.gate.junit is not None and problem is None:
         write_junit(asked.gate.junit, gates, suite="nlpkit finetune")
     try:
         if asked.run.json:
@@ -124,7 +132,21 @@ def write_trained(work: Work, by_seed: dict[int, list[Done]], bounds: Sequence[B
         f"wrote {target}/ in {sum(work.seconds.values()):.1f} s; "
         f"next: nlpkit finetune NEW.jsonl --model {target} -o predictions.parquet"
     )
+    if problem is not None:
+        raise problem
     tell(gates)
+
+
+def _gated(result: TargetResult, spread: Mapping[str, Any] | None, *, wanted: bool) -> TargetResult:
+    """Return what gates look at: of several seeds the means."""
+    if spread is None or not wanted:
+        return result
+    scores = {
+        name: replace(score, value=spread["mean"].get(name, score.value), interval=None)
+        for name, score in result.scores.items()
+    }
+    console.note(f"gates look at the means of {len(spread['runs'])} seeds")
+    return replace(result, scores=scores)
 
 
 def _export(folder: Path, target: Path) -> None:

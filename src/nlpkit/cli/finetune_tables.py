@@ -39,6 +39,14 @@ def twins_of(documents: TuneDocuments, threshold: float) -> Twins | None:
     return Twins(np.where(documents.part == 1, found.twin, -1).astype(np.int32), found.similarity, found.n_unsure)
 
 
+def say_twins(documents: TuneDocuments, threshold: float) -> None:
+    """Say how many test documents are near-duplicates of training documents."""
+    twins = twins_of(documents, threshold)
+    n = 0 if twins is None else int((twins.twin >= 0).sum())
+    if n:
+        console.note(f"{console.counted(n, 'test document')} near-duplicates of a training document; see --twins")
+
+
 def run_tables(
     documents: TuneDocuments, guesses: Guesses, scores: Scores, twins: Twins | None, *, say: TuneTellFlags
 ) -> tuple[dict[str, pa.Table], list[str]]:

@@ -94,7 +94,8 @@ class Watch:
 class Trained:
     """A training that is done. outputs: of the rows that were to be predicted, as `network.predict` gives them; logits of SetFit.
 
-    cut: documents of all that were longer than the window, and the share of their tokens that was not seen.
+    options: of the method, in force. cut: documents of all that were longer than the window, and the share of their tokens that
+    was not seen.
     """
 
     outputs: Any
@@ -105,6 +106,7 @@ class Trained:
     n_trained: int
     n_parameters: int
     cut: tuple[int, float]
+    options: Mapping[str, Any]
     network: Network | None = None
     embedder: Any = None
     model: SetFitModel | None = None
@@ -165,7 +167,16 @@ def fit_network(
     outputs = predict(network, inputs, predict_rows, engine)
     spent = time.perf_counter() - start - seconds
     return Trained(
-        outputs, outcome, plan, seconds, spent, network.n_trained, network.n_parameters, cut, network=network
+        outputs,
+        outcome,
+        plan,
+        seconds,
+        spent,
+        network.n_trained,
+        network.n_parameters,
+        cut,
+        method.options,
+        network=network,
     )
 
 
@@ -195,6 +206,7 @@ def fit_setfit(
         options["balanced"] = True
     if learning.epochs is not None:
         options["epochs"] = learning.epochs
+    plan = replace(plan, epochs=int(options["epochs"]))
     whole = embedder.read(reading.texts)
     cut = int((whole.cut > 0).sum()), float(whole.cut.sum() / max(1, int(whole.lengths.sum()) + int(whole.cut.sum())))
     watch.cut(*cut)
@@ -209,7 +221,9 @@ def fit_setfit(
     spent = time.perf_counter() - start - seconds
     n_trained = sum(p.numel() for p in embedder.parameters().values()) + sum(a.size for a in model.arrays().values())
     n_all = sum(p.numel() for p in embedder.model.parameters())
-    return Trained(outputs, outcome, plan, seconds, spent, n_trained, n_all, cut, embedder=embedder, model=model)
+    return Trained(
+        outputs, outcome, plan, seconds, spent, n_trained, n_all, cut, options, embedder=embedder, model=model
+    )
 
 
 def _sizes(task: Task, y: Any, rows: LongArray) -> LongArray:
