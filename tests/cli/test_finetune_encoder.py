@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import warnings
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
+from nlpkit.cli.finetune_corpus import TEST
+from nlpkit.cli.finetune_pairs import Material, _hold_out
 from tests.cli.conftest import files, read, run_cli, write_jsonl
 from tests.cli.finetune_data import SPORT, base_model, pair_rows, refused, rows, tune
 
@@ -170,6 +174,14 @@ def test_parts_by_split_and_stopping_on_dev(base: Path, tmp_path: Path) -> None:
         (["mlm", "--cv", "2"], 2, "--cv"),
         (["mlm", "--shots", "2"], 2, "--shots"),
         (["mlm", "--seeds", "2"], 2, "--seeds"),
+        (["mlm", "--merge"], 2, "--merge"),
+        (["mlm", "--task", "classes"], 2, "which has no --task; leave it out"),
+        (["mlm", "--words-col", "w"], 2, "no --words-col;"),
+        (["mlm", "--twins", "0.8"], 2, "no --twins;"),
+        (["mlm", "--labels", "a,b"], 2, "no --labels;"),
+        (["mlm", "--class-weight", "balanced"], 2, "no --class-weight;"),
+        (["mlm", "--probabilities", "--ci", "0.9"], 2, "no --probabilities, --ci; leave them out"),
+        (["mlm", "--markdown", "--json"], 2, "--markdown and --json"),
         (["mlm", "--fail-under", "accuracy=0.5"], 2, "gates"),
         (["mnrl", "--pair-col", "othre"], 3, "did you mean 'other'"),
         (["triplet", *PAIRS, "--negative-col", "nix"], 3, "--negative-col"),
@@ -178,6 +190,7 @@ def test_parts_by_split_and_stopping_on_dev(base: Path, tmp_path: Path) -> None:
         (["mlm", "--dev", "nix.jsonl"], 3, "--dev nix.jsonl: no such file"),
         (["mlm", "--text-col", "nix"], 3, "--text-col"),
         (["mlm", "--split", "label"], 2, "no row is train"),
+        (["mlm", "--class-weight", "balanced", "--text-col", "nix"], 2, "--class-weight"),  # before anything is read
     ],
 )
 def test_what_is_refused(words: list[str], code: int, said: str, base: Path, tmp_path: Path) -> None:
@@ -198,3 +211,132 @@ def test_rows_that_cannot_be_used(base: Path, tmp_path: Path) -> None:
     write_jsonl(tmp_path / "alike.jsonl", [{**row, "label": 1.5} for row in pair_rows()])
     assert "score 1.5" in denied("alike.jsonl", "--objective", "cosine", *PAIRS, "-o", "no", base=base, code=3)
     assert not Path("no").exists()
+
+
+def by_classes(n: dict[str, int], prefix: str = "c") -> list[dict[str, Any]]:
+    """Pairs, n of each class."""
+    own = pair_rows(sum(n.values()))
+    names = [name for name, k in n.items() for _ in range(k)]
+    return [{**row, "id": prefix + row["id"], "label": name} for row, name in zip(own, names, strict=True)]
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(
+    ("sizes", "share", "held"),
+    [
+        ({"a": 20, "b": 10, "c": 1}, 0.2, {"a": 4, "b": 2}),
+        ({"a": 2, "b": 2, "c": 2}, 0.5, {"a": 1, "b": 1, "c": 1}),
+        ({"a": 3, "b": 3}, 0.9, {"a": 2, "b": 2}),
+        ({"a": 2, "b": 1}, 0.01, {"a": 1}),
+    ],
+)
+def test_of_every_class_a_share_is_held_out_and_a_row_is_learned_from(
+    seed: int, sizes: dict[str, int], share: float, held: dict[str, int]
+) -> None:
+    table = pa.Table.from_pylist(by_classes(sizes))
+    material = Material(table, np.zeros(table.num_rows, np.int32), [], [], [])
+    _hold_out(material, "sbert-softmax", share, seed=seed)
+    found = Counter(table.column("label").take(pa.array(material.rows(TEST))).to_pylist())
+    assert found == held
+    again = Material(table, np.zeros(table.num_rows, np.int32), [], [], [])
+    _hold_out(again, "sbert-softmax", share, seed=seed + 1)
+    assert table.num_rows < 10 or (again.part != material.part).any()
+
+
+def test_classes_that_training_does_not_have(base: Path, tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "rare.jsonl", by_classes({"a": 12, "b": 11, "c": 1}))
+    more = ["--objective", "sbert-softmax", *PAIRS]
+    done = train("rare.jsonl", *more, "--holdout", "0.9", "-o", "run", base=base)
+    assert report()["test_rows"] == 21
+    assert "warning" not in done.err
+    write_jsonl(tmp_path / "test.jsonl", by_classes({"d": 3, "a": 1}, "t"))
+    done = train("rare.jsonl", *more, "--test", "test.jsonl", "-o", "tested", base=base)
+    assert "warning: labels of test rows that no training row has: 'd' (3); always wrong" in done.err
+    assert report("tested")["after"]["accuracy"] in (0.0, 0.25)
+    said = denied("rare.jsonl", *more, "--dev", "test.jsonl", "-o", "no", base=base, code=3)
+    assert "--dev test.jsonl: labels that no training row has: 'd' (3)" in said
+    write_jsonl(tmp_path / "none.jsonl", [{**row, "label": None} for row in by_classes({"a": 2}, "t")])
+    assert "tp0 has no label" in denied("rare.jsonl", *more, "--test", "none.jsonl", "-o", "no", base=base, code=3)
+    write_jsonl(tmp_path / "one.jsonl", by_classes({"a": 1, "b": 1, "c": 1}))
+    assert "each of 3 labels has one row" in denied("one.jsonl", *more, "-o", "no", base=base, code=3)
+    assert not Path("no").exists()
+    assert not Path("no.checkpoint").exists()
+
+
+def test_files_that_differ_in_what_is_not_learned_from(base: Path, tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "pairs.jsonl", pair_rows())
+    plain = [{"id": f"t{i}", "text": row["text"], "other": i} for i, row in enumerate(pair_rows(6))]
+    write_jsonl(tmp_path / "test.jsonl", plain)  # without labels, and with numbers where training has texts
+    train("pairs.jsonl", "--objective", "mnrl", *PAIRS, "--test", "test.jsonl", "-q", "-o", "run", base=base)
+    assert report()["test_rows"] == 6
+    write_jsonl(tmp_path / "empty.jsonl", [{**row, "other": ""} for row in plain])
+    more = ["--objective", "mnrl", *PAIRS, "--test", "empty.jsonl", "-o", "no"]
+    said = tune("pairs.jsonl", *more, base=base, method=None, code=3).err
+    assert "error: --test empty.jsonl: no row has a text in text and other" in said
+
+
+@pytest.mark.parametrize(
+    ("objective", "usual"), [("mlm(head_steps=2)", (3, 32, 0.06)), ("mnrl", (1, 32, 0.1)), ("triplet", (1, 16, 0.1))]
+)
+def test_what_is_said_is_taken_also_where_it_is_the_default_of_another(
+    objective: str, usual: tuple[int, int, float], base: Path, tmp_path: Path
+) -> None:
+    write_jsonl(tmp_path / "pairs.jsonl", pair_rows())
+    columns = [] if objective[:3] == "mlm" else [*PAIRS, "--negative-col", "negative"]
+    more = ["pairs.jsonl", "--objective", objective, *columns, "-q", "-o"]
+    train(*more, "plain", base=base, steps=1)
+    said = ["said", "--batch-size", "16", "--warmup", "0.1", "--epochs", "3"]
+    train(*more, *said, base=base, steps=1)
+    found = [json.loads(Path(f"{run}/manifest.json").read_text())["parameters"]["plan"] for run in ("plain", "said")]
+    assert [(p["epochs"], p["batch"], p["warmup"]) for p in found] == [usual, (3, 16, 0.1)]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--text-col", "negative"], "text col was text, now negative"),
+        (["--limit", "12"], "limit was None, now 12"),
+        (["--encoding", "utf-8"], "encoding was"),
+        (["--test", "same.jsonl"], "test was"),
+    ],
+)
+def test_a_checkpoint_of_other_texts_is_not_gone_on_with(
+    words: list[str], said: str, base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_jsonl(tmp_path / "pairs.jsonl", pair_rows())
+    write_jsonl(tmp_path / "same.jsonl", pair_rows(6))
+    more = ["pairs.jsonl", "--objective", "mlm(head_steps=2)", "-o", "run"]
+    own = ["--dev", "same.jsonl"] if "--test" in words else []
+    with monkeypatch.context() as patch:
+        patch.setattr("nlpkit.cli.finetune_encoder.write_run", full)
+        train(*more, *own, base=base, code=3)
+    error = denied(*more, *words, "--resume", base=base, code=3)
+    assert said in error
+    assert "leave --resume out" in error
+
+
+def full(*args: Any, **more: Any) -> None:
+    raise OSError(28, "No space left on device")
+
+
+@pytest.mark.parametrize("objective", ["mlm(head_steps=2)", "mnrl"])
+def test_what_fails_after_the_training_leaves_it_in_the_checkpoint(
+    objective: str, base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_jsonl(tmp_path / "pairs.jsonl", pair_rows())
+    more = ["pairs.jsonl", "--objective", objective, *(PAIRS if objective == "mnrl" else [])]
+    train(*more, "-q", "-o", "whole", base=base)
+    for number, what in enumerate(("nlpkit.cli.finetune_encoder.write_run", "nlpkit.finetune.embedder.Embedder.save")):
+        with monkeypatch.context() as patch:
+            patch.setattr(what, full)
+            patch.setattr("nlpkit.finetune.mlm.MlmNetwork.save", full) if number else None
+            assert "No space left" in train(*more, "-f", "-o", "run", base=base, code=3).err
+        assert not list(tmp_path.glob(".nlpkit-*"))
+        done = train(*more, "--resume", "-f", "-o", "run", base=base)
+        assert ("taken from the checkpoint" in done.err) == (number == 0)
+        assert files(Path("run/model")).keys() == files(Path("whole/model")).keys()
+        weights = [{n: b for n, b in files(Path(r)).items() if n.endswith("safetensors")} for r in ("run", "whole")]
+        assert weights[0] == weights[1]
+        clocks = [{k: v for k, v in report(r).items() if k != "training"} for r in ("run", "whole")]
+        assert clocks[0] == clocks[1]
+        assert not Path("run.checkpoint").exists()

@@ -21,6 +21,7 @@ from nlpkit.finetune.encoders import (
     EncoderData,
     EncoderOutcome,
     PairObjective,
+    Scorer,
     _distinct,
     _targets,
     recall_at_1,
@@ -212,6 +213,7 @@ def test_every_objective_has_options_and_a_plan() -> None:
     assert set(OPTIONS) == set(PLANS) == {*NAMES, "mlm"}
     assert OPTIONS["triplet"]["margin"] == 1
     assert OPTIONS["mnrl"]["scale"] == 20
+    assert {name: plan.epochs for name, plan in PLANS.items()} == {"mlm": 3, **dict.fromkeys(NAMES, 1)}
 
 
 def test_recall_by_hand() -> None:
@@ -256,6 +258,16 @@ def test_a_class_that_is_only_held_out_and_an_unknown_objective(base: Path) -> N
         run("sbert-softmax", load(base), data, dev, Plan())
     with pytest.raises(UsageError, match="contrastive is not known; there are sbert-softmax"):
         run("contrastive", load(base), data, None, Plan())
+
+
+def test_a_test_class_that_training_lacks_counts_as_wrong(base: Path) -> None:
+    embedder = load(base)
+    a, b = ["a0 a1", "b0 b1", "c0 c1", "d0"], ["a2", "b2", "c2", "d2"]
+    weight = torch.zeros(2, 96)  # of all classes alike, so the first is the guess
+    with Engine(CPU, "fp32", threads=1) as engine:
+        for labels, accuracy in ((["x", "x", "z", "z"], 0.5), (["z"] * 4, 0.0)):
+            data = EncoderData(a, b, labels=labels)
+            assert Scorer(embedder, data, "sbert-softmax", ("x", "y"), weight, engine)() == {"accuracy": accuracy}
 
 
 def test_training_leaves_the_random_numbers_of_others_alone(base: Path) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,7 @@ from nlpkit.cli.classify_show import Page
 from nlpkit.cli.evaluate_flags import GateFlags
 from nlpkit.cli.finetune_cells import base_name
 from nlpkit.cli.finetune_corpus import DEV, TEST, TRAIN
-from nlpkit.cli.finetune_flags import TuneModelFlags
-from nlpkit.cli.finetune_pairs import Material, pair_data, read_material, score_bounds
+from nlpkit.cli.finetune_pairs import Material, check_classes, pair_data, read_material, score_bounds
 from nlpkit.cli.finetune_show import curve_lines, show_curve
 from nlpkit.cli.finetune_stop import Stop, between_steps, state_to_go_on_from
 from nlpkit.cli.pipeline import saying_what_is_saved, warn_dropped
@@ -38,17 +38,22 @@ if TYPE_CHECKING:
 
 KEY = "encoder"
 BETTER = {"perplexity": "lower", "spearman": "higher", "accuracy": "higher", "recall@1": "higher"}
+UNFIT = {  # options of predictions, which encoders do not make, by their group
+    "data": ("cv", "shots", "task", "words_col", "context", "label_sep", "twins"),
+    "model": ("method", "labels", "merge", "export"),
+    "train": ("class_weight", "seeds"),
+    "say": ("probabilities", "ci"),
+}
 
 
 @dataclass(slots=True)
 class Found:
-    """What training came to: scores on test before and after, what was said of it, and the curve."""
+    """What training came to: scores on test before and after, facts of it, and the curve."""
 
     before: Mapping[str, float] | None
     after: Mapping[str, float] | None
     facts: dict[str, Any]
     curve: list[Point]
-    notes: list[str]
 
 
 def fit_encoder(asked: Asked) -> None:
@@ -70,6 +75,8 @@ def fit_encoder(asked: Asked) -> None:
     seconds: dict[str, float] = {}
     with stopwatch(seconds, "read"):
         material = read_material(asked, name)
+    if name == "sbert-softmax":
+        check_classes(material, data)
     files = find_model(model.base, offline=asked.train.offline)
     plan = _plan(asked, name)
     sizes = {part: len(material.rows(part)) for part in (TRAIN, DEV, TEST)}
@@ -81,14 +88,28 @@ def fit_encoder(asked: Asked) -> None:
         "max_tokens": asked.train.max_tokens, "pair": data.pair_col, "negative": data.negative_col, "holdout": data.holdout,
         "split": data.split,
     }  # fmt: skip
-    identity = {**parameters, "seed": run.seed, "inputs": [i.sha256 for i in material.inputs]}
+    held_out = {"test": data.test, "dev": data.dev}
+    identity = {
+        **parameters, "seed": run.seed, "reading": asdict(asked.read),
+        **{part: None if path is None else str(path) for part, path in held_out.items()},
+        "inputs": [i.sha256 for i in material.inputs],
+    }  # fmt: skip
     checkpoint = Checkpoint(target, identity, resume=asked.train.resume)
     if asked.train.resume and not checkpoint.found:
         console.note(f"there is no checkpoint {checkpoint.path}; starting anew")
-    with Engine(device, precision, threads=run.n_threads()) as engine:
-        work = _mlm if name == "mlm" else _pairs
-        with saying_what_is_saved("training", checkpoint.path), stopwatch(seconds, "train"):
-            found = work(asked, name, options, material, files, plan, engine, checkpoint)
+    found = _taken(checkpoint, name)
+    if found is None:
+        with (
+            Engine(device, precision, threads=run.n_threads()) as engine,
+            saying_what_is_saved("training", checkpoint.path),
+            stopwatch(seconds, "train"),
+            tempfile.TemporaryDirectory(dir=target.parent, prefix=".nlpkit-model-") as scratch,
+        ):
+            work = _mlm if name == "mlm" else _pairs
+            model_folder = Path(scratch) / "model"
+            found = work(asked, name, options, material, files, plan, engine, checkpoint, model_folder)
+            checkpoint.finish(KEY, asdict(found), {})
+            model_folder.rename(checkpoint.model)
     report = {
         "nlpkit_version": __version__, "seed": run.seed, "objective": name, "test_rows": sizes[TEST], "before": found.before,
         "after": found.after, "training": found.facts,
@@ -114,21 +135,33 @@ def fit_encoder(asked: Asked) -> None:
     else:
         _show(name, found, sizes[TEST], markdown=asked.gate.markdown)
         sys.stdout.flush()
-    for note in found.notes:
-        console.note(note)
     console.note(
         f"wrote {target}/ in {sum(seconds.values()):.1f} s; next: nlpkit sbert-embed NEW.jsonl --model {target} -o embedded.parquet"
     )
 
 
+def _taken(checkpoint: Checkpoint, name: str) -> Found | None:
+    """Return a training that is done but for its run, None when there is none, or not its model."""
+    done = checkpoint.finished(KEY)
+    if done is None or not checkpoint.model.exists():
+        return None
+    console.note(f"{name}: taken from the checkpoint")
+    facts = done[0]
+    return Found(facts["before"], facts["after"], facts["facts"], [Point(**p) for p in facts["curve"]])
+
+
 def _check(asked: Asked, name: str, options: Mapping[str, Value]) -> None:
-    data, model = asked.data, asked.model
-    if model.method != TuneModelFlags().method or model.merge or model.export is not None:
-        raise UsageError("--objective trains the encoder itself; leave --method, --merge and --export out")
-    unfit = {"--cv": data.cv, "--shots": data.shots, "--context": data.context or None, "--label-sep": data.label_sep}
-    given = [option for option, value in unfit.items() if value is not None]
-    if given or asked.train.seeds > 1:
-        raise UsageError(f"--objective has no {(given or ['--seeds'])[0]}; leave it out")
+    data = asked.data
+    given = []
+    for group, fields in UNFIT.items():
+        flags = getattr(asked, group)
+        usual = type(flags)()
+        given += [f"--{f.replace('_', '-')}" for f in fields if getattr(flags, f) != getattr(usual, f)]
+    if given:
+        it = "it" if len(given) == 1 else "them"
+        raise UsageError(f"--objective trains the encoder itself, which has no {', '.join(given)}; leave {it} out")
+    if asked.gate.markdown and asked.run.json:
+        raise UsageError("--markdown and --json both write to stdout; metrics.json in the run has the scores")
     if replace(asked.gate, markdown=False) != GateFlags():
         raise UsageError("gates are for predictions; --objective has scores before and after in metrics.json")
     if name == "mlm":
@@ -147,19 +180,18 @@ def _check(asked: Asked, name: str, options: Mapping[str, Value]) -> None:
 
 
 def _plan(asked: Asked, name: str) -> Plan:
-    own, flags = PLANS[name], asked.train
-    plain = type(flags)()
-    decay = own.weight_decay if flags.weight_decay is None else flags.weight_decay
-    warmup = flags.warmup if flags.warmup != plain.warmup else own.warmup
-    plan = replace(own, warmup=warmup, max_steps=flags.max_steps, weight_decay=decay, patience=flags.patience)
-    plan = plan if flags.epochs is None else replace(plan, epochs=flags.epochs)
-    plan = plan if flags.lr is None else replace(plan, rate=flags.lr)
-    return plan if flags.batch_size == plain.batch_size else replace(plan, batch=flags.batch_size)
+    flags = asked.train
+    asked_for = {
+        "epochs": flags.epochs, "batch": flags.batch_size, "rate": flags.lr, "warmup": flags.warmup,
+        "weight_decay": flags.weight_decay,
+    }  # fmt: skip
+    given: dict[str, Any] = {n: value for n, value in asked_for.items() if value is not None}
+    return replace(PLANS[name], max_steps=flags.max_steps, patience=flags.patience, **given)
 
 
 def _pairs(
     asked: Asked, name: str, options: dict[str, Value], material: Material, files: ModelFiles, plan: Plan, engine: Engine,
-    checkpoint: Checkpoint,
+    checkpoint: Checkpoint, folder: Path,
 ) -> Found:  # fmt: skip
     from nlpkit.finetune.embedder import load_embedder
 
@@ -175,17 +207,17 @@ def _pairs(
             state=state_to_go_on_from(checkpoint, KEY, name), save=lambda own: checkpoint.save(KEY, own), told=_teller(name, update, stop),
         )  # fmt: skip
     after = Scorer(embedder, test, name, found.names, found.weight, engine)()
-    embedder.save(checkpoint.model / "sentence-transformers")
+    embedder.save(folder / "sentence-transformers")
     n_trained = sum(p.numel() for p in embedder.parameters().values())
     facts = {**_facts(found.training, plan, n_trained), "distinct_texts": found.n_texts}
     if name == "cosine":
         facts["scores"] = {"low": bounds[0], "high": bounds[1]}
-    return Found(before, after, facts, list(found.training.curve), [])
+    return Found(before, after, facts, list(found.training.curve))
 
 
 def _mlm(
     asked: Asked, name: str, options: dict[str, Value], material: Material, files: ModelFiles, plan: Plan, engine: Engine,
-    checkpoint: Checkpoint,
+    checkpoint: Checkpoint, folder: Path,
 ) -> Found:  # fmt: skip
     from nlpkit.finetune.mlm import cut_windows, load_mlm, perplexity
     from nlpkit.finetune.mlm_training import train_mlm
@@ -207,9 +239,9 @@ def _mlm(
             told=_teller(name, update, stop),
         )  # fmt: skip
     after = perplexity(network, windows, engine, seed=seed, share=share)
-    checkpoint.model.mkdir(parents=True, exist_ok=True)
-    network.save(checkpoint.model / "transformers")
-    network.save_encoder(files.path, checkpoint.model / "sentence-transformers")
+    folder.mkdir()
+    network.save(folder / "transformers")
+    network.save_encoder(files.path, folder / "sentence-transformers")
     facts = _facts(found.whole, plan, sum(p.numel() for p in network.trained.values()))
     facts |= {"windows": found.windows, "head_is_new": network.head_is_new}
     if found.head is not None:
@@ -217,7 +249,7 @@ def _mlm(
     first = [] if found.head is None else list(found.head.curve)
     done = 0 if found.head is None else found.head.steps
     curve = first + [replace(point, step=point.step + done) for point in found.whole.curve]
-    return Found({"perplexity": before}, {"perplexity": after}, facts, curve, [])
+    return Found({"perplexity": before}, {"perplexity": after}, facts, curve)
 
 
 def _teller(name: str, update: Any, stop: Stop) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ from nlpkit.types import IntArray, LongArray
 
 if TYPE_CHECKING:
     from nlpkit.cli.finetune_fit import Asked
+    from nlpkit.cli.finetune_flags import TuneDataFlags
 
 
 @dataclass(slots=True)
@@ -50,12 +52,13 @@ def read_material(asked: Asked, name: str) -> Material:
         ([str(p)], replace(options, limit=None), r) for p, r in ((data.dev, DEV), (data.test, TEST)) if p is not None
     ]
     wanted = {"--pair-col": data.pair_col, "--negative-col": data.negative_col, "--split": data.split}
+    labels = "label" if name in ("sbert-softmax", "cosine") else None
+    columns = ["text"] + [c for c in (data.pair_col, data.negative_col) if c is not None]
     streams = [open_documents(names, own) for names, own, _ in named]
     tables = []
     try:
         for stream, (names, _, _) in zip(streams, named, strict=True):
             have = stream.schema.names
-            labels = "label" if name in ("sbert-softmax", "cosine") else None
             for option, column in wanted.items():
                 if column is not None and column not in have:
                     raise missing_column(", ".join(names), column, have, option)
@@ -67,34 +70,91 @@ def read_material(asked: Asked, name: str) -> Material:
     finally:
         for stream in streams:
             stream.close()
-    table = tables[0]
-    for other in tables[1:]:
-        table = (
-            joined([table, other])
-            if "label" in table.column_names
-            else pa.concat_tables([table, other], promote_options="default")
-        )
+    others = [c for c in ("id", labels, data.split) if c is not None]
+    table = _below(tables, columns, others)
     part: IntArray = np.concatenate(
         [np.full(t.num_rows, r, np.int32) for t, (_, _, r) in zip(tables, named, strict=True)]
     )
     if data.split is not None:
         part = role_of([as_label(v) for v in table.column(data.split).to_pylist()], data.split)
-    columns = ["text"] + [c for c in (data.pair_col, data.negative_col) if c is not None]
     empty = np.zeros(table.num_rows, bool)
     for column in columns:
         empty |= np.array([not str(v or "").strip() for v in table.column(column).to_pylist()])
     if empty.any():
         console.warn(f"{console.counted(int(empty.sum()), 'row')} with an empty text: left out")
+        for number, where in _held_out_parts(data):
+            if (part == number).any() and empty[part == number].all():
+                raise InputError(f"{where}: no row has a text in {' and '.join(columns)}; nothing can be scored")
         part = np.where(empty, -1, part).astype(np.int32)
-    if not (part == TEST).any():
-        rows = np.flatnonzero(part == TRAIN)
-        order = np.random.default_rng([asked.run.seed, 5]).permutation(rows)
-        part[order[: max(1, round(data.holdout * len(rows)))]] = TEST
-    if not (part == TRAIN).any():
-        raise InputError("there is no row to learn from; see --text-col and --split")
-    return Material(
+    material = Material(
         table, part, [i for s in streams for i in s.inputs], [d for s in streams for d in s.dropped], [b for s in streams for b in s.blocks]
     )  # fmt: skip
+    if not (part == TEST).any():
+        _hold_out(material, name, data.holdout, seed=asked.run.seed)
+    if not (part == TRAIN).any():
+        raise InputError("there is no row to learn from; see --text-col and --split")
+    return material
+
+
+def _below(tables: list[pa.Table], texts: list[str], others: list[str]) -> pa.Table:
+    """Return the columns that are needed of all tables below each other, texts as such: files may differ in the rest, and in types."""
+    found = []
+    for table in tables:
+        own = table.select(list(dict.fromkeys([*others, *texts])))
+        for column in texts:
+            if own.schema.field(column).type != pa.string():
+                cells = [None if v is None else str(v) for v in own.column(column).to_pylist()]
+                own = own.set_column(own.column_names.index(column), column, pa.array(cells, pa.string()))
+        found.append(own)
+    whole = found[0]
+    for own in found[1:]:
+        whole = joined([whole, own]) if "label" in others else pa.concat_tables([whole, own], promote_options="default")
+    return whole
+
+
+def _held_out_parts(data: TuneDataFlags) -> list[tuple[int, str]]:
+    """Return test and dev with what the user named them by."""
+    return [
+        (number, f"{option} {path}" if path is not None else f"the {option[2:]} rows of --split {data.split}")
+        for number, option, path in ((TEST, "--test", data.test), (DEV, "--dev", data.dev))
+    ]
+
+
+def _hold_out(material: Material, name: str, share: float, *, seed: int) -> None:
+    """Make a random share of the training rows the test; of sbert-softmax of every class, which keeps one row or more to learn from."""
+    rows = material.rows(TRAIN)
+    n = max(1, round(share * len(rows)))
+    order = np.random.default_rng([seed, 5]).permutation(rows)
+    if name == "sbert-softmax" and len(rows) > 1:
+        codes = np.unique(_classes(material, order), return_inverse=True)[1]
+        sizes = np.bincount(codes)
+        place = np.empty(len(order), np.int64)  # of a row among those of its class
+        place[np.argsort(codes, kind="stable")] = np.concatenate([np.arange(size) for size in sizes])
+        in_class = (place + 0.5) / sizes[codes]
+        last = np.argsort(-in_class, kind="stable")  # the last share of every class, rounded
+        order = order[last[place[last] > 0]]
+        if not len(order):
+            raise InputError(
+                f"each of {len(rows):,} labels has one row, which cannot be in training and test; add rows, or give the test with --test"
+            )
+    material.part[order[:n]] = TEST
+
+
+def check_classes(material: Material, data: TuneDataFlags) -> None:
+    """Raise InputError for rows without a class and for classes of dev that training does not have; warn of those of the test."""
+    known = set(_classes(material, material.rows(TRAIN)))
+    for number, where in _held_out_parts(data):
+        unseen = Counter(label for label in _classes(material, material.rows(number)) if label not in known)
+        if not unseen:
+            continue
+        named = ", ".join(f"'{label}' ({n:,})" for label, n in unseen.most_common(5)) + (
+            " …" if len(unseen) > 5 else ""
+        )
+        if number == DEV:
+            raise InputError(
+                f"{where}: labels that no training row has: {named}; spell them alike, or add such rows to training"
+            )
+        console.warn(f"labels of test rows that no training row has: {named}; always wrong")
 
 
 def pair_data(asked: Asked, name: str, material: Material, rows: LongArray, bounds: tuple[float, float]) -> EncoderData:
@@ -103,7 +163,7 @@ def pair_data(asked: Asked, name: str, material: Material, rows: LongArray, boun
     negatives = None if data.negative_col is None else material.texts(data.negative_col, rows)
     labels, scores = None, None
     if name == "sbert-softmax":
-        labels = [_label(v, material, d) for d, v in _values(material, rows)]
+        labels = _classes(material, rows)
     if name == "cosine":
         low, high = bounds
         own = np.array([_score(v, material, d) for d, v in _values(material, rows)])
@@ -113,6 +173,10 @@ def pair_data(asked: Asked, name: str, material: Material, rows: LongArray, boun
 
 def _values(material: Material, rows: LongArray) -> list[tuple[int, Any]]:
     return list(zip(rows.tolist(), material.table.column("label").take(pa.array(rows)).to_pylist(), strict=True))
+
+
+def _classes(material: Material, rows: LongArray) -> list[str]:
+    return [_label(v, material, d) for d, v in _values(material, rows)]
 
 
 def _label(value: Any, material: Material, row: int) -> str:

@@ -221,7 +221,10 @@ def train_encoder(
 
 
 class Scorer:
-    """Scores of an embedder on held-out pairs or triplets, which are tokenised once; called, it gives them by name."""
+    """Scores of an embedder on held-out pairs or triplets, which are tokenised once; called, it gives them by name.
+
+    Pairs of a class that is not among `names` count as wrong.
+    """
 
     def __init__(
         self,
@@ -320,9 +323,10 @@ def _distinct(data: EncoderData, objective: str) -> tuple[list[str], LongArray]:
 
 
 def _targets(data: EncoderData, objective: str, names: tuple[str, ...]) -> Any:
+    """Return scores or the numbers of classes (n,), -1 for a class that is not among the names; None where there are none."""
     if objective == "cosine":
         return torch.from_numpy(np.asarray(data.scores, np.float32))
     if objective == "sbert-softmax":
         numbers = {name: i for i, name in enumerate(names)}
-        return torch.tensor([numbers[label] for label in data.labels or ()])
+        return torch.tensor([numbers.get(label, -1) for label in data.labels or ()])
     return None
