@@ -11,7 +11,7 @@ import pytest
 
 from nlpkit.classify.labels import Labels, encode_sets, encode_single
 from nlpkit.errors import InputError
-from nlpkit.finetune.pairs import PairSampler
+from nlpkit.finetune.pairs import PairSampler, _has_stranger
 
 
 def single(values: list[str]) -> Labels:
@@ -117,6 +117,28 @@ def test_a_document_that_shares_with_all_has_positive_pairs_only() -> None:
     pairs = PairSampler(labels, rows(labels), R=10).draw(0)
     assert (pairs.similar[pairs.first == 0] == 1).all()
     assert (pairs.similar[pairs.first == 1] == 0).sum() == 10
+
+
+@pytest.mark.parametrize("share", [0.05, 0.3, 0.6, 0.9])
+def test_who_shares_no_label_with_another(share: float) -> None:
+    rng = np.random.default_rng(4)
+    for n, J in [(2, 1), (3, 9), (20, 4), (60, 8), (700, 10)]:
+        sets = rng.random((n, J)) < share  # some are empty
+        expected = ~(sets[:, None] & sets).any(axis=2)
+        np.testing.assert_array_equal(_has_stranger(sets), expected.any(axis=1), err_msg=f"{n} {J}")
+
+
+def test_a_single_stranger_among_thousands_of_sets_is_found() -> None:
+    sets = np.random.default_rng(5).random((9000, 14)) < 0.5
+    sets[:, 13] = True
+    sets[1] = np.arange(14) < 3  # neither among the first 256 looked at, nor among the first 4,096 sets
+    assert len(np.unique(sets, axis=0)) > 5000
+    expected = ~sets[:, :3].any(axis=1)
+    expected[1] = True
+    np.testing.assert_array_equal(_has_stranger(sets), expected)
+    assert 800 < expected.sum() < 1500
+    sets[1, 13] = True
+    assert not _has_stranger(sets).any()
 
 
 def test_nothing_to_tell_apart() -> None:

@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nlpkit.cli.evaluate_numbers import add_words
+from nlpkit.cli.evaluate_result import TargetResult
 from nlpkit.metrics.classification import averages, confusion_matrix
 from nlpkit.metrics.score import METRICS, Uncertainty, statistic_score
 from nlpkit.metrics.spans import are_bio, span_counts, spans_of, statistic, word_statistic
@@ -92,7 +94,8 @@ def test_scores_of_words_are_those_of_the_texts_drawn() -> None:
     true = rng.integers(0, 3, len(texts)).astype(np.int32)
     found = rng.integers(-1, 3, len(texts)).astype(np.int32)
     weights = rng.integers(1, 4, (5, 20)).astype(float)
-    for name in ("accuracy", "macro_f1", "weighted_f1"):
+    assert (found < 0).sum() > 5  # words without a prediction are of a column of their own
+    for name in averages(np.eye(3)):
         got = word_statistic(texts, true, found, 20, 3, name)(weights)
         for value, own in zip(got, weights.astype(int), strict=True):
             drawn = np.repeat(np.arange(len(texts)), own[texts])
@@ -110,3 +113,16 @@ def test_intervals_of_words_are_as_wide_as_the_texts_differ() -> None:
     assert score.interval is not None
     assert score.interval.low < 0.3
     assert score.interval.high > 0.7
+
+
+def test_texts_without_words_have_no_part_in_a_score() -> None:
+    """One draw in ten of these is of empty texts alone; the scores and intervals are those of the other texts."""
+    true, found = [["B-X", "O"], ["O"], ["B-X", "I-X"]], [["B-X", "O"], ["B-X"], ["B-X", None]]
+    plain, padded = TargetResult("words", "table"), TargetResult("words", "table")
+    how = Uncertainty(0.95, 1)
+    add_words(plain, true, found, how)
+    add_words(padded, [*([[]] * 9), *true, []], [*([[]] * 9), *found, []], how)
+    assert padded.plain() == plain.plain()
+    assert padded.scores["accuracy"].value == 3 / 5
+    assert padded.scores["accuracy"].interval is not None
+    assert "span_f1" in padded.scores
