@@ -183,6 +183,44 @@ def test_a_folder_of_setfit(base: Path, tmp_path: Path) -> None:
     np.testing.assert_allclose(chances("p.parquet"), expected, atol=1e-5)
 
 
+def test_a_folder_of_setfit_without_labels_takes_those_given(base: Path, tmp_path: Path) -> None:
+    import joblib  # type: ignore[import-untyped, unused-ignore]
+    from sklearn.linear_model import LogisticRegression
+
+    from nlpkit.finetune.embedder import load_embedder
+
+    write_jsonl(tmp_path / "new.jsonl", rows(1))
+    folder = Path(shutil.copytree(base, tmp_path / "theirs"))
+    body = load_embedder(base, max_tokens=None, device=torch.device("cpu")).model
+    codes = [["sport", "space", "politics"].index(str(row["label"])) for row in rows(1)]
+    joblib.dump(
+        LogisticRegression(C=99).fit(body.encode(documents(), show_progress_bar=False), codes),
+        folder / "model_head.pkl",
+    )
+    (folder / "config_setfit.json").write_text('{"labels": null, "normalize_embeddings": false}')
+    assert predict(folder).column("prediction").to_pylist() == [str(c) for c in codes]
+    named = predict(folder, "--labels", "sport, space, politics").column("prediction").to_pylist()
+    assert named == [row["label"] for row in rows(1)]
+    assert "--labels names 2 classes" in predict(folder, "--labels", "a,b", code=2)
+    assert "says its task: classes; leave --task out" in predict(folder, "--task", "labels", code=2)
+
+
+def test_a_peft_folder_of_several_labels(base: Path, tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "new.jsonl", [{**row, "label": [row["label"], "all"]} for row in rows(2)])
+    tune("new.jsonl", "-q", "-o", "run", base=base, method="lora(r=2)")
+    ours = predict("run").column("prediction").to_pylist()
+    shutil.copytree("run/model/peft", "theirs")
+    Path("theirs/nlpkit.json").unlink()
+    done = run_cli("finetune", "new.jsonl", "--model", "theirs/", "-o", "one.parquet")
+    assert "task: classes (theirs/ of peft; --task labels if a document can have several)" in done.err
+    assert all(isinstance(v, str) for v in read("one.parquet").column("prediction").to_pylist())
+    words = ["--task", "labels", "--labels", "all,politics,space,sport"]
+    done = run_cli("finetune", "new.jsonl", "--model", "theirs", *words, "-o", "several.parquet")
+    assert "task: labels (theirs/ of peft)" in done.err
+    assert read("several.parquet").column("prediction").to_pylist() == ours
+    assert any(len(v) for v in ours)
+
+
 class Evil:
     """Runs a command when it is unpickled."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import warnings
 from collections.abc import Callable
@@ -14,7 +15,7 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from tests.finetune.eight import one_thread  # noqa: F401
+from tests.finetune.eight import build, one_thread  # noqa: F401
 from tests.finetune.tiny import tiny_bert
 
 from nlpkit.embed.engines import quiet
@@ -203,6 +204,68 @@ def test_damaged_weights_are_an_error(
         reload(folder)
 
 
+def test_a_peft_folder_without_one_of_its_weights_is_an_error(base: Path, tmp_path: Path) -> None:
+    folder = save(base, tmp_path / "model", "lora")
+    file = folder / "adapter_model.safetensors"
+    weights = load_file(file)
+    name = next(name for name in sorted(weights) if "lora_B" in name)
+    save_file({n: t for n, t in weights.items() if n != name}, file, metadata={"format": "pt"})
+    said = rf"model has no weights for {re.escape(name)} \(1 of {len(weights)} are missing\)"
+    with pytest.raises(InputError, match=said):
+        reload(folder)
+    with pytest.raises(InputError, match=said):
+        load_foreign(folder, "peft", SINGLE, base=None, device=CPU, offline=True)
+
+
+def test_a_peft_folder_without_a_part_of_the_head_is_an_error(base: Path, tmp_path: Path) -> None:
+    """peft knows a head by the name `classifier`, so of DeBERTa's it leaves out the pooler, unless it is told."""
+    import peft
+    from transformers import AutoModelForSequenceClassification
+
+    body = tmp_path / "deberta-v2"
+    build("deberta-v2", "", vocab_size=200).save_pretrained(str(body))
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        shutil.copy(base / name, body / name)
+    for saved in (None, ["pooler", "classifier"]):
+        with quiet(), warnings.catch_warnings(), torch.random.fork_rng():
+            warnings.simplefilter("ignore")
+            plain = AutoModelForSequenceClassification.from_pretrained(str(body), num_labels=3)
+            own = peft.LoraConfig(task_type="SEQ_CLS", r=2, target_modules=["query_proj"], modules_to_save=saved)
+            peft.get_peft_model(plain, own).save_pretrained(str(tmp_path / "theirs"))
+        _, task = foreign_task(tmp_path / "theirs")
+        assert task.names == ("LABEL_0", "LABEL_1", "LABEL_2")
+        if saved:
+            assert load_foreign(tmp_path / "theirs", "peft", task, base=None, device=CPU, offline=True).task == task
+            continue
+        with pytest.raises(InputError, match=r"theirs has no weights for pooler.dense.*\(modules_to_save\)"):
+            load_foreign(tmp_path / "theirs", "peft", task, base=None, device=CPU, offline=True)
+
+
+def test_the_hub_is_not_asked_for_a_folder_of_peft(base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import huggingface_hub
+    import peft.utils.other
+    import peft.utils.save_and_load
+
+    asked: list[Any] = []
+    for place, name in [
+        (peft.utils.save_and_load, "check_file_exists_on_hf_hub"),
+        (peft.utils.other, "file_exists"),
+        (huggingface_hub, "file_exists"),
+        (huggingface_hub, "hf_hub_download"),
+    ]:
+        monkeypatch.setattr(place, name, lambda *given, **more: asked.append(given))
+    network, config = tuned(base, "lora")
+    save_network(network, tmp_path / "model", replace(config, base="someone/a-model"))
+    loaded = reload(tmp_path / "model", base=str(base))
+    np.testing.assert_allclose(outputs(loaded), outputs(network), atol=1e-6)
+    assert asked == []
+    assert not any("embedding" in name for name in load_file(tmp_path / "model" / "adapter_model.safetensors"))
+    with quiet(), warnings.catch_warnings():  # the test itself can fail
+        warnings.simplefilter("ignore")
+        network.model.save_pretrained(str(tmp_path / "other"))
+    assert asked[0][0] == "someone/a-model"
+
+
 @pytest.mark.parametrize("content", ["", "{", "[]", "null", '{"format": "adapter"}', '{"task": {"kind": "single"}}'])
 def test_a_damaged_configuration_is_an_error(tmp_path: Path, content: str) -> None:
     (tmp_path / NLPKIT).write_text(content)
@@ -263,6 +326,53 @@ def test_many_classes_come_back_in_the_order_of_their_numbers(base: Path, tmp_pa
     task = Task("single", tuple(f"c{j}" for j in range(12)))
     save(base, tmp_path / "model", "full", task)
     assert foreign_task(tmp_path / "model")[1].names == task.names
+
+
+def test_two_classes_without_names_have_those_of_transformers(base: Path, tmp_path: Path) -> None:
+    task = Task("single", ("LABEL_0", "LABEL_1"))
+    folder = save(base, tmp_path / "model", "full", task)
+    (folder / NLPKIT).unlink()
+    own = json.loads((folder / "config.json").read_text())
+    own.pop("id2label", None), own.pop("label2id", None), own.pop("problem_type", None)
+    (folder / "config.json").write_text(json.dumps(own))
+    assert foreign_task(folder) == ("transformers", task)
+    assert foreign_task(folder, ["no", "yes"])[1].names == ("no", "yes")
+    loaded = load_foreign(folder, "transformers", task, base=None, device=CPU, offline=True)
+    assert outputs(loaded).shape == (4, 2)
+    (folder / "config.json").write_text(json.dumps({**own, "num_labels": 3}))
+    assert len(foreign_task(folder)[1].names) == 3
+
+
+def test_a_peft_folder_is_told_its_task(base: Path, tmp_path: Path) -> None:
+    three, tags = save(base, tmp_path / "three", "lora"), save(base, tmp_path / "tags", "lora", TAGS)
+    one = save(base, tmp_path / "one", "lora", Task("regression"))
+    assert foreign_task(one) == ("peft", Task("regression"))
+    assert foreign_task(one, kind="regression") == ("peft", Task("regression"))
+    assert foreign_task(one, ["spam"], "multi") == ("peft", Task("multi", ("spam",)))
+    assert foreign_task(three, list("xyz"), "multi") == ("peft", Task("multi", ("x", "y", "z")))
+    assert foreign_task(three, kind="multi")[1].names == ("LABEL_0", "LABEL_1", "LABEL_2")
+    assert foreign_task(three, kind="single") == foreign_task(three)
+    assert foreign_task(tags, kind="tokens") == foreign_task(tags)
+    for folder, labels, kind, said in [
+        (one, ["spam"], None, "has one output, a number without a name; leave --labels out, or add --task labels"),
+        (one, None, "single", "two outputs are needed, the model in .* has one; --task labels or regression"),
+        (three, None, "regression", "--task regression: one output is needed, the model in .* has 3"),
+        (three, None, "tokens", "of task SEQ_CLS: --task classes, labels or regression is needed, or none"),
+        (tags, None, "multi", "of task TOKEN_CLS: --task words is needed, or none"),
+    ]:
+        with pytest.raises(UsageError, match=said):
+            foreign_task(folder, labels, kind)  # type: ignore[arg-type]
+
+
+def test_a_folder_of_transformers_says_its_task(base: Path, tmp_path: Path) -> None:
+    folder = save(base, tmp_path / "model", "full")
+    with pytest.raises(
+        UsageError, match=r"the config.json of .*model says its task \(problem_type\); leave --task out"
+    ):
+        foreign_task(folder, kind="multi")
+    number = save(base, tmp_path / "number", "full", Task("regression"))
+    with pytest.raises(UsageError, match=r"number predicts a number, which has no classes; leave --labels out"):
+        foreign_task(number, ["a"])
 
 
 def test_folders_that_predict_nothing(base: Path, tmp_path: Path) -> None:

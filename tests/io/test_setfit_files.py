@@ -200,6 +200,45 @@ def test_damaged_files_and_unknown_heads(tmp_path: Path) -> None:
         read_setfit_head(tmp_path)
 
 
+@pytest.mark.parametrize("kind", ["logistic", "one-vs-rest", "differentiable"])
+def test_a_head_with_a_wrong_byte_is_an_error_or_another_head(tmp_path: Path, kind: str) -> None:
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.multiclass import OneVsRestClassifier
+
+    head: Any = LogisticRegression().fit(np.eye(4), [0, 1, 0, 1])
+    if kind == "one-vs-rest":
+        head = OneVsRestClassifier(LogisticRegression()).fit(np.eye(4), np.array([[0, 1], [1, 0], [1, 1], [0, 1]]))
+    if kind == "differentiable":
+        with their_library() as setfit:
+            head = setfit.SetFitHead(in_features=4, out_features=3, device="cpu")
+    joblib.dump(head, tmp_path / HEAD)
+    whole, n_refused = (tmp_path / HEAD).read_bytes(), 0
+    for i in range(0, len(whole), 7):
+        (tmp_path / HEAD).write_bytes(whole[:i] + bytes([whole[i] ^ 0xFF]) + whole[i + 1 :])
+        try:
+            read_setfit_head(tmp_path)
+        except InputError as error:  # nothing else
+            assert HEAD in str(error) or "setfit" in str(error)  # noqa: PT017
+            n_refused += 1
+    assert n_refused > len(whole) // 7 // 2
+
+
+def test_names_given_for_the_outputs(embedder: Embedder, tmp_path: Path) -> None:
+    from sklearn.linear_model import LogisticRegression
+
+    head = LogisticRegression().fit(vectors(embedder), [{"zoo": 0, "home": 2, "10": 5}[v] for v in VALUES])
+    joblib.dump(head, tmp_path / HEAD)
+    (tmp_path / CONFIG).write_text('{"labels": null}')
+    assert read_setfit_head(tmp_path).names == ("0", "2", "5")
+    model = read_setfit_head(tmp_path, ["zoo", "home", "10"])
+    assert model.names == ("zoo", "home", "10")
+    np.testing.assert_allclose(model.probabilities(vectors(embedder)), head.predict_proba(vectors(embedder)), atol=1e-6)
+    (tmp_path / CONFIG).write_text('{"labels": ["too few"]}')
+    assert read_setfit_head(tmp_path, ["a", "b", "c"]).names == ("a", "b", "c")
+    with pytest.raises(UsageError, match=r"--labels names 2 classes, the model in .* has 3"):
+        read_setfit_head(tmp_path, ["a", "b"])
+
+
 def test_a_reader_of_one_file_leaves_nothing_to_the_next(tmp_path: Path) -> None:
     """A pickle may set attributes of a class it names: here of the stand-in, which is of this file alone."""
     code = (

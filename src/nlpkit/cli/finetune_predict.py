@@ -12,8 +12,9 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit.cli import console
+from nlpkit.cli.evaluate_flags import GateFlags
 from nlpkit.cli.finetune_corpus import neighbours
-from nlpkit.cli.finetune_flags import TrainFlags, TuneDataFlags, TuneModelFlags
+from nlpkit.cli.finetune_flags import TASKS, TrainFlags, TuneDataFlags, TuneModelFlags, TuneTellFlags
 from nlpkit.cli.finetune_scores import Guesses, put
 from nlpkit.cli.finetune_tables import guess_columns
 from nlpkit.cli.pipeline import no_documents, steps, warn_dropped
@@ -22,7 +23,7 @@ from nlpkit.errors import ColumnError, InputError, UsageError, missing_column
 from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.fit import Reading
 from nlpkit.finetune.network import Network, predict
-from nlpkit.finetune.tasks import Task
+from nlpkit.finetune.tasks import Task, TaskKind
 from nlpkit.io.artifacts import document_sink, footer_block, write_dropped
 from nlpkit.io.atomic import MANIFEST, check_target
 from nlpkit.io.corpora import DocumentStream, open_documents
@@ -35,16 +36,22 @@ from nlpkit.io.spool import spool_beside
 if TYPE_CHECKING:
     from nlpkit.cli.finetune_fit import Asked
 
+KINDS: dict[str, TaskKind] = {"classes": "single", "labels": "multi", "regression": "regression", "words": "tokens"}
+SPELLED = {kind: spelled for spelled, kind in KINDS.items()}
+# what else the outputs of a peft folder can mean, which does not say
+OR_ELSE = {"single": "; --task labels if a document can have several", "regression": "; --task labels if it is a label"}
+
 
 @dataclass(slots=True)
 class Predictor:
-    """A model that predicts. columns: what it reads beside the text; name: what the footer of the table says."""
+    """A model that predicts. columns: what it reads beside the text; form: of another program's folder, that program."""
 
     task: Task
     columns: dict[str, Any]
     network: Network | None = None
     embedder: Any = None
     setfit: Any = None
+    form: str | None = None
 
     def outputs(self, reading: Reading, engine: Engine) -> tuple[Any, int]:
         """Return the outputs of all documents, and how many were longer than the window."""
@@ -60,15 +67,9 @@ class Predictor:
 
 def predict_new(asked: Asked) -> None:
     """Give documents the predictions of a model. Raises InputError, MissingError, ColumnError, UsageError."""
-    model, run, out = asked.model, asked.run, asked.out
+    model, data, run, out = asked.model, asked.data, asked.run, asked.out
     assert model.model is not None
-    usual, data = TuneDataFlags(), asked.data
-    columns = replace(usual, pair_col=data.pair_col, words_col=data.words_col, context_by=data.context_by)
-    if replace(model, model=None, labels=None, base=TuneModelFlags().base) != TuneModelFlags() or data != columns:
-        raise UsageError("--model predicts; leave options on methods, labels and parts out")
-    plain = TrainFlags(device=asked.train.device, precision=asked.train.precision, offline=asked.train.offline)
-    if asked.train != plain:
-        raise UsageError("--model predicts as it was trained; leave options on training out")
+    labels = _checked(asked)
     if run.dry_run:
         dry_run(asked.inputs, asked.read, embeds=True)
         return
@@ -81,10 +82,15 @@ def predict_new(asked: Asked) -> None:
     if asked.read.label_col != "label":
         options = replace(options, label_col="label")  # new documents need no label
     with open_documents(asked.inputs, options) as stream, spool_beside(target) as spool:
-        labels = None if model.labels is None else [name.strip() for name in model.labels.split(",")]
-        predictor = load_predictor(model.model, base=base, device=device, offline=asked.train.offline, labels=labels)
+        predictor = load_predictor(
+            model.model, base=base, device=device, offline=asked.train.offline, labels=labels, kind=KINDS.get(data.task)
+        )
+        if predictor.form is not None:
+            kind = predictor.task.kind
+            more = OR_ELSE.get(kind, "") if predictor.form == "peft" and data.task == "auto" else ""
+            console.note(f"task: {SPELLED[kind]} ({model.model}/ of {predictor.form}{more})")
         named = {"pair": data.pair_col, "context_by": data.context_by}
-        named["words"] = data.words_col if data.words_col != usual.words_col else None
+        named["words"] = data.words_col if data.words_col != TuneDataFlags().words_col else None
         predictor.columns |= {key: column for key, column in named.items() if column is not None}
         for name in ("prediction", "prediction_prob"):
             if name in stream.schema.names:
@@ -130,6 +136,32 @@ def predict_new(asked: Asked) -> None:
         console.note(f"wrote {target}{more}")
 
 
+def _checked(asked: Asked) -> list[str] | None:
+    """Return the names of --labels. Raises UsageError for options that predicting has no use for."""
+    model, data = asked.model, asked.data
+    columns = replace(
+        TuneDataFlags(), pair_col=data.pair_col, words_col=data.words_col, context_by=data.context_by, task=data.task
+    )
+    if replace(model, model=None, labels=None, base=TuneModelFlags().base) != TuneModelFlags() or data != columns:
+        raise UsageError("--model predicts; leave options on methods, labels and parts out")
+    plain = TrainFlags(device=asked.train.device, precision=asked.train.precision, offline=asked.train.offline)
+    if asked.train != plain:
+        raise UsageError("--model predicts as it was trained; leave options on training out")
+    table = "predictions.parquet" if asked.out.output in (None, "-") else asked.out.output
+    if asked.gate != GateFlags():
+        raise UsageError(f"gates are for scores: nlpkit evaluate {table} --fail-under …")
+    if asked.say.ci != TuneTellFlags().ci:
+        raise UsageError(f"--ci is for scores: nlpkit evaluate {table} --ci {asked.say.ci:g}")
+    if data.task not in TASKS:
+        raise UsageError(f"--task {data.task}: there are {', '.join(TASKS)}")
+    if model.labels is None:
+        return None
+    names = [name.strip() for name in model.labels.split(",")]
+    if "" in names or len(set(names)) < len(names):
+        raise UsageError(f"--labels {model.labels}: a name for each class is needed, each another, such as no,yes")
+    return names
+
+
 @dataclass(slots=True)
 class Counts:
     """What predicting came to. cut: documents longer than the window; labels: how often each was given, of numbers none."""
@@ -161,29 +193,43 @@ def pieces(stream: DocumentStream, columns: dict[str, Any]) -> Iterator[pa.Recor
 
 
 def load_predictor(
-    folder: Path, *, base: str | None, device: Any, offline: bool, labels: list[str] | None = None
-) -> Predictor:
+    folder: Path, *, base: str | None, device: Any, offline: bool, labels: list[str] | None = None, kind: TaskKind | None = None
+) -> Predictor:  # fmt: skip
     """Return the model of a run or of a folder: nlpkit's own, of transformers, peft or setfit.
 
+    Args:
+        labels: names of the classes, of another program's folder; kind: of a task, where a folder of peft does not say.
+
     Raises:
-        InputError: it is none of these; MissingError: the model it was trained on is not there.
+        InputError: it is none of these; MissingError: the model it was trained on is not there; UsageError: labels or kind do not
+            fit, or the folder has its own.
     """
+    given = folder
     if (folder / MANIFEST).is_file():
         run = open_run(folder, ["finetune"])
         folder = run.path / "model" / str(run.model_config("format")["format"])
     if not folder.is_dir():
         raise InputError(f"there is no model {folder}; train one: nlpkit finetune TRAIN.jsonl -o {folder}")
     config = read_config(folder)
-    if config is not None and config.format == "setfit":
-        return _own_setfit(folder, config, device)
     if config is not None:
+        _refuse_own(given, config.task, labels, kind)
+        if config.format == "setfit":
+            return _own_setfit(folder, config, device)
         network = load_tuned_network(folder, config, base=base, device=device, offline=offline)
         return Predictor(config.task, dict(config.columns), network)
     if is_setfit_folder(folder):
-        return _foreign_setfit(folder, device)
-    form, task = foreign_task(folder, labels)
+        return _foreign_setfit(folder, device, labels, kind)
+    form, task = foreign_task(folder, labels, kind)
     network = load_foreign(folder, form, task, base=base, device=device, offline=offline)
-    return Predictor(task, {"task": task.kind}, network)
+    return Predictor(task, {"task": task.kind}, network, form=form)
+
+
+def _refuse_own(folder: Path, task: Task, labels: list[str] | None, kind: TaskKind | None) -> None:
+    if labels is not None:
+        names = f": {', '.join(task.names[:10])}{', …' if len(task.names) > 10 else ''}" if task.names else ", a number"
+        raise UsageError(f"{folder} was trained by nlpkit and says what it predicts{names}; leave --labels out")
+    if kind is not None:
+        raise UsageError(f"{folder} was trained by nlpkit and says its task: {SPELLED[task.kind]}; leave --task out")
 
 
 def _own_setfit(folder: Path, config: TunedConfig, device: Any) -> Predictor:
@@ -200,13 +246,16 @@ def _own_setfit(folder: Path, config: TunedConfig, device: Any) -> Predictor:
     return Predictor(config.task, {}, None, embedder, model)
 
 
-def _foreign_setfit(folder: Path, device: Any) -> Predictor:
+def _foreign_setfit(folder: Path, device: Any, labels: list[str] | None, kind: TaskKind | None) -> Predictor:
     from nlpkit.finetune.embedder import load_embedder
     from nlpkit.io.setfit_files import read_setfit_head
 
-    model = read_setfit_head(folder)
+    model = read_setfit_head(folder, labels)
+    task = Task("multi" if model.multiple else "single", model.names)
+    if kind is not None:
+        raise UsageError(f"the head of {folder} says its task: {SPELLED[task.kind]}; leave --task out")
     embedder = load_embedder(folder, max_tokens=None, device=device)
-    return Predictor(Task("multi" if model.multiple else "single", model.names), {}, None, embedder, model)
+    return Predictor(task, {}, None, embedder, model, "setfit")
 
 
 def reading_of(table: pa.RecordBatch, columns: dict[str, Any], name: str) -> Reading:

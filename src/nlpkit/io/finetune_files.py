@@ -15,7 +15,7 @@ from nlpkit.embed.models import ModelFiles, find_model, weights_fingerprint
 from nlpkit.errors import InputError, MissingError, UsageError
 from nlpkit.finetune.methods import parse_method
 from nlpkit.finetune.network import Network, beside_virtual, load_network, state_of
-from nlpkit.finetune.tasks import Task
+from nlpkit.finetune.tasks import Task, TaskKind
 from nlpkit.plain import to_json
 
 NLPKIT = "nlpkit.json"
@@ -194,48 +194,71 @@ def load_peft(
     )  # fmt: skip
 
 
-def foreign_task(folder: Path, labels: Sequence[str] | None = None) -> tuple[str, Task]:
+def foreign_task(folder: Path, labels: Sequence[str] | None = None, kind: TaskKind | None = None) -> tuple[str, Task]:
     """Return format and task of a folder that another program wrote: transformers with a head, or peft.
 
     Args:
-        labels: names of the classes, where the folder has none.
+        labels: names of the classes, where the folder has none; kind: of the task, which a folder of peft does not say.
 
     Raises:
-        InputError: it is none of these, or has no classes to predict.
+        InputError: it is none of these, or has no classes to predict; UsageError: labels or kind do not fit.
     """
     if (folder / "adapter_config.json").is_file():
-        own = _json(folder / "adapter_config.json")
-        kind = {"SEQ_CLS": "single", "TOKEN_CLS": "tokens"}.get(str(own.get("task_type")))
-        if kind is None:
-            raise InputError(
-                f"{folder} is a peft model of task {own.get('task_type')}; SEQ_CLS or TOKEN_CLS was needed"
-            )
-        n = _peft_outputs(folder)
-        if n == 1 and kind == "single" and not labels:
-            return "peft", Task("regression")
-        names = tuple(labels) if labels else tuple(f"LABEL_{j}" for j in range(n))
-        if len(names) != n:
-            raise UsageError(f"--labels names {len(names)} classes, the model in {folder} has {n}")
-        return "peft", Task(kind, names)  # type: ignore[arg-type]
+        return "peft", _peft_task(folder, labels, kind)
     if (folder / "config.json").is_file():
-        own = _json(folder / "config.json")
-        made = " ".join(own.get("architectures") or ())
-        names = _class_names(own)
+        task = _transformers_task(folder, labels)
+        if kind is not None:
+            raise UsageError(f"the config.json of {folder} says its task (problem_type); leave --task out")
+        return "transformers", task
+    raise InputError(f"{folder} is no fine-tuned model: neither a run, nor a folder of transformers, peft or setfit")
+
+
+def _peft_task(folder: Path, labels: Sequence[str] | None, kind: TaskKind | None) -> Task:
+    told = _json(folder / "adapter_config.json").get("task_type")
+    if told not in ("SEQ_CLS", "TOKEN_CLS"):
+        raise InputError(f"{folder} is a peft model of task {told}; SEQ_CLS or TOKEN_CLS was needed")
+    n = _peft_outputs(folder)
+    if kind is None:
+        kind = "tokens" if told == "TOKEN_CLS" else "regression" if n == 1 else "single"
+    if (told == "TOKEN_CLS") != (kind == "tokens"):
+        needed = "words" if told == "TOKEN_CLS" else "classes, labels or regression"
+        raise UsageError(f"{folder} is a peft model of task {told}: --task {needed} is needed, or none")
+    if kind == "regression":
+        if n > 1:
+            raise UsageError(f"--task regression: one output is needed, the model in {folder} has {n}")
         if labels:
-            if len(labels) != len(names):
-                raise UsageError(f"--labels names {len(labels)} classes, the model in {folder} has {len(names)}")
-            names = tuple(labels)
-        if "ForTokenClassification" in made:
-            return "transformers", Task("tokens", names)
-        if "ForSequenceClassification" in made:
-            problem = own.get("problem_type")
-            if problem == "regression" or (problem is None and len(names) == 1):
-                return "transformers", Task("regression")
-            return "transformers", Task("multi" if problem == "multi_label_classification" else "single", names)
+            raise UsageError(
+                f"the model in {folder} has one output, a number without a name; leave --labels out, or add --task labels"
+            )
+        return Task("regression")
+    if kind == "single" and n == 1:
+        raise UsageError(
+            f"--task classes: two outputs are needed, the model in {folder} has one; --task labels or regression"
+        )
+    names = tuple(labels) if labels else tuple(f"LABEL_{j}" for j in range(n))
+    if len(names) != n:
+        raise UsageError(f"--labels names {len(names)} classes, the model in {folder} has {n}")
+    return Task(kind, names)
+
+
+def _transformers_task(folder: Path, labels: Sequence[str] | None) -> Task:
+    own = _json(folder / "config.json")
+    made, problem = " ".join(own.get("architectures") or ()), own.get("problem_type")
+    names = _class_names(own)
+    if not ("ForTokenClassification" in made or "ForSequenceClassification" in made):
         raise InputError(
             f"{folder} holds {made or 'a model'} without a head that predicts; give it as --base, and train one"
         )
-    raise InputError(f"{folder} is no fine-tuned model: neither a run, nor a folder of transformers, peft or setfit")
+    of_words = "ForTokenClassification" in made
+    if not of_words and (problem == "regression" or (problem is None and len(names) == 1)):
+        if labels:
+            raise UsageError(f"the model in {folder} predicts a number, which has no classes; leave --labels out")
+        return Task("regression")
+    if labels:
+        if len(labels) != len(names):
+            raise UsageError(f"--labels names {len(labels)} classes, the model in {folder} has {len(names)}")
+        names = tuple(labels)
+    return Task("tokens" if of_words else "multi" if problem == "multi_label_classification" else "single", names)
 
 
 def _class_names(config: Mapping[str, Any]) -> tuple[str, ...]:

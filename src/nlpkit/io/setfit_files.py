@@ -6,7 +6,7 @@ import io
 import json
 import pickle
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -49,14 +49,18 @@ def is_setfit_folder(path: Path) -> bool:
     return (path / HEAD).is_file()
 
 
-def read_setfit_head(path: Path) -> SetFitModel:
+def read_setfit_head(path: Path, names: Sequence[str] | None = None) -> SetFitModel:
     """Return the classifier of a setfit folder; its encoder is the sentence-transformers folder `path` itself.
 
     model_head.pkl is a pickle. It is read as a list of what it would make: the few classes it may name are empty stand-ins, so
     nothing in it can run. Heads: logistic regression, one-vs-rest or multi-output ones of it (several labels), SetFitHead.
 
+    Args:
+        names: of the outputs of the head, in their order, in place of those the folder has.
+
     Raises:
-        InputError: a file that is not there or is damaged, another class in the pickle, or a head that nlpkit does not have.
+        InputError: a file that is not there or is damaged, another class in the pickle, or a head that nlpkit does not have;
+        UsageError: other than a name for each output.
     """
     config = _read_config(path / CONFIG)
     try:
@@ -67,17 +71,20 @@ def read_setfit_head(path: Path) -> SetFitModel:
     labels = config.get("labels")
     try:
         coef, intercept, classes, several, kind = _head(root, path / HEAD)
-        names = tuple(_name(c, labels) for c in (range(len(intercept)) if classes is None else classes))
+        if names is not None and len(names) != len(intercept):
+            raise UsageError(f"--labels names {len(names)} classes, the model in {path} has {len(intercept)}")
+        if names is None:
+            names = [_name(c, labels) for c in (range(len(intercept)) if classes is None else classes)]
         if len(set(names)) != len(names) or coef.shape[1:] != intercept.shape or len(names) != len(intercept):
             raise InputError(f"{path / HEAD} and {CONFIG} do not fit: {len(names)} labels, coef_ of shape {coef.shape}")
-    except (InputError, MemoryError):
+    except (InputError, UsageError, MemoryError):
         raise
     except Exception as error:  # damaged bytes fail in many ways, torch's own among them
         raise InputError(
             f"{path / HEAD} holds no fitted head ({type(error).__name__}: {error}); save it again"
         ) from None
     return SetFitModel(
-        names, linear_head(coef, intercept, multiple=several), bool(config.get("normalize_embeddings")), kind
+        tuple(names), linear_head(coef, intercept, multiple=several), bool(config.get("normalize_embeddings")), kind
     )
 
 

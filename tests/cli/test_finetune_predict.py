@@ -1,0 +1,91 @@
+"""nlpkit finetune NEW --model: what predicting has no use for is refused, and a damaged model is told."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import read, run_cli, write_jsonl
+from tests.cli.finetune_data import base_model, rows, tune
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with new.jsonl, the runs full/ and setfit/, and theirs/: a model of transformers."""
+    folder = tmp_path_factory.mktemp("models")
+    base = base_model(folder / "tiny")
+    write_jsonl(folder / "new.jsonl", rows(2))
+    for method in ("full", "setfit(R=1)"):
+        tune(folder / "new.jsonl", "-q", "-o", folder / method.partition("(")[0], base=base, method=method)
+    shutil.copytree(folder / "full" / "model" / "transformers", folder / "theirs")
+    (folder / "theirs" / "nlpkit.json").unlink()
+    return folder
+
+
+def predict(folder: Path, model: str, *words: Any, code: int = 0) -> Any:
+    own = ("finetune", folder / "new.jsonl", "--model", folder / model)
+    done = run_cli(*own, *words, "--threads", "1", "-f", "-o", "p.parquet", code=code)
+    return read("p.parquet") if not code else done.error()
+
+
+@pytest.mark.parametrize("model", ["full", "full/model/transformers", "setfit"])
+def test_what_a_run_knows_itself_is_no_option(model: str, models: Path) -> None:
+    error = predict(models, model, "--labels", "a,b,c", code=2)
+    assert f"{model} was trained by nlpkit and says what it predicts: politics, space, sport" in error
+    assert "leave --labels out" in error
+    assert "says its task: classes; leave --task out" in predict(models, model, "--task", "labels", code=2)
+    assert predict(models, model, "--task", "auto").num_rows == 24
+
+
+def test_what_a_folder_of_transformers_knows_itself(models: Path) -> None:
+    assert "leave --task out" in predict(models, "theirs", "--task", "labels", code=2)
+    assert "there are auto, classes" in predict(models, "theirs", "--task", "label", code=2)
+    for names in ("a,b,a", "a,,b", ""):
+        assert "a name for each class" in predict(models, "theirs", "--labels", names, code=2)
+    assert "--labels names 2 classes" in predict(models, "theirs", "--labels", "a,b", code=2)
+    found = predict(models, "theirs", "--labels", "a, b, c", "--probabilities").column("probabilities")[0].as_py()
+    assert list(dict(found)) == ["a", "b", "c"]
+    words = ("finetune", models / "new.jsonl", "--model", models / "theirs", "-f", "-o", "p.parquet")
+    assert f"task: classes ({models / 'theirs'}/ of transformers)" in run_cli(*words).err
+    assert "task:" not in run_cli(*words, "-q").err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--fail-under", "accuracy=0.9"],
+        ["--fail-over", "ece=0.1"],
+        ["--junit", "j.xml"],
+        ["--baseline", "b.json", "--max-drop", "1%"],
+        ["--markdown"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_gates_are_for_scores(words: list[str], models: Path) -> None:
+    error = predict(models, "full", *words, code=2)
+    assert "gates are for scores: nlpkit evaluate p.parquet --fail-under" in error
+    assert not Path("p.parquet").exists()
+    assert not Path("j.xml").exists()
+    assert "gates are for scores" in predict(models, "full", *words, "--dry-run", code=2)
+
+
+def test_intervals_are_for_scores(models: Path) -> None:
+    assert "--ci is for scores: nlpkit evaluate p.parquet --ci 0.9" in predict(models, "full", "--ci", "0.9", code=2)
+    assert predict(models, "full", "--ci", "0.95").num_rows == 24
+
+
+def test_a_damaged_head_of_a_run_is_told(models: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(models / "setfit", tmp_path / "setfit"))
+    shutil.copy(models / "new.jsonl", tmp_path)
+    file = folder / "model" / "setfit" / "head.safetensors"
+    whole = file.read_bytes()
+    for at in (0, 7, 8, 12, 40):
+        file.write_bytes(whole[:at] + bytes([whole[at] ^ 0xFF]) + whole[at + 1 :])
+        assert "is damaged" in predict(tmp_path, "setfit", code=3)
+    file.write_bytes(whole[:-8])
+    assert "is damaged" in predict(tmp_path, "setfit", code=3)
+    file.write_bytes(whole)
+    assert predict(tmp_path, "setfit").num_rows == 24
