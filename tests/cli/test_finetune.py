@@ -607,3 +607,83 @@ def test_minilm_from_a_few_news(tmp_path: Path) -> None:
     write_jsonl(Path("train.jsonl"), own)
     run_cli("finetune", "train.jsonl", "--shots", "2", "--method", "setfit(R=1)", "--offline", "-q", "-o", "run")
     assert metrics()["accuracy"] == 1.0
+
+
+# ---------------------------------------------------------------- what would be found out late
+
+
+def scores_file(path: str, *targets: str) -> str:
+    own = [{"target": name, "metrics": {"accuracy": {"value": 0.5}}} for name in targets]
+    Path(path).write_text(json.dumps({"targets": own}))
+    return path
+
+
+def test_gates_that_cannot_be_checked_are_told_before_training_or_after_the_run_is_written(base: Path) -> None:
+    words = [{"id": str(i), "text": "", "words": ["the", "goal"], "label": ["A", "B"]} for i in range(9)]
+    assert "a gate on span_f1" in denied(words, "--fail-under", "span_f1=0.5", base=base, code=2)
+    Path("bad.json").write_text("{}")
+    assert "bad.json" in denied(rows(), "--baseline", "bad.json", base=base)
+    done = fit(rows(), "--baseline", scores_file("other.json", "a", "b"), base=base, code=3)
+    assert "has no target 'predictions'" in done.err.splitlines()[-1]
+    assert read("run/documents.parquet").num_rows == 8
+    assert Path("run/model/transformers").is_dir()
+    assert not Path("run.checkpoint").exists()
+
+
+def test_gates_look_at_the_mean_of_the_seeds(base: Path) -> None:
+    done = fit(rows(), "--seeds", "3", "--fail-under", "accuracy=0", base=base)
+    assert "gates look at the means of 3 seeds" in done.err
+    report = json.loads(Path("run/metrics.json").read_text())
+    assert len({row["accuracy"] for row in report["seeds"]["runs"]}) > 1
+    assert report["gates"][0]["value"] == report["seeds"]["mean"]["accuracy"]
+    card = Path("run/model/transformers/README.md").read_text()
+    assert f"{report['seeds']['mean']['accuracy']:.4f} ± {report['seeds']['sd']['accuracy']:.4f}" in card
+
+
+def test_what_auto_takes_is_looked_at_as_if_it_had_been_named(base: Path) -> None:
+    error = denied(pair_rows(), "--pair-col", "other", "--export", "out", base=base, code=2, method="auto")
+    assert "--export writes a folder for the setfit library" in error
+
+
+def test_numbers_without_fractions_in_the_test_are_numbers_still(base: Path) -> None:
+    lines = [f"{row['id']},{row['text']},{i % 5 + 0.5}" for i, row in enumerate(rows())]
+    Path("train.csv").write_text("\n".join(["id,text,label", *lines]))
+    Path("test.csv").write_text("\n".join(["id,text,label", *(f"t{i},the goal {i},{i}" for i in range(6))]))
+    done = tune("train.csv", "--test", "test.csv", "-o", "run", base=base)
+    assert "36 training documents, 6 test; numbers" in done.err
+    assert "spearman" in metrics("run")
+
+
+def test_labels_of_words_without_their_words_are_asked_about(base: Path) -> None:
+    own = [{"id": str(i), "text": "the goal the", "label": ["O", "B-X", "O"]} for i in range(9)]
+    assert "--task words" in denied(own, base=base, code=2)
+    assert "3 classes" in fit(rows(), base=base).err
+    assert "several of 3 labels a document" in fit([{**r, "label": [r["label"]]} for r in rows()], base=base).err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--task", "regression", "--class-weight", "balanced"], "--class-weight is not for numbers"),
+        (["--task", "regression", "--probabilities"], "--probabilities is not for numbers"),
+        (["--task", "regression", "--label-sep", ";"], "--label-sep is not for numbers"),
+        (["--negative-col", "text"], "--objective triplet"),
+        (["--labels", "a,b"], "--model"),
+        (["--holdout", "0.5", "--cv", "3"], "leave --holdout out"),
+    ],
+)
+def test_options_without_use_are_refused(words: list[str], said: str, base: Path) -> None:
+    assert said in denied([{**row, "label": str(i)} for i, row in enumerate(rows())], *words, base=base, code=2)
+
+
+def test_facts_of_setfit_are_those_in_force(base: Path) -> None:
+    fit(rows(2), "--epochs", "2", "--class-weight", "balanced", "-q", base=base, method="setfit(R=1)")
+    facts = json.loads(Path("run/metrics.json").read_text())["training"]
+    assert facts["epochs"] == facts["options"]["epochs"] == 2
+    assert facts["options"]["balanced"] is True
+
+
+def test_numbers_without_a_prediction_are_told() -> None:
+    own = [{"id": str(i), "text": "a", "label": i / 2, "prediction": None if i < 3 else i / 2 + 0.1} for i in range(10)]
+    done = run_cli("evaluate", write_jsonl(Path("p.jsonl"), own))
+    assert "3 documents without a prediction: left out of the scores" in done.out + done.err

@@ -255,6 +255,8 @@ def test_resume_with_other_options_or_without_a_checkpoint(base: Path, monkeypat
     assert "max steps was 6, now 7" in error
     assert "leave --resume out" in error
     assert "inputs" in tune("test.jsonl", "--resume", "-f", "-o", "run", base=base, steps=6, code=3).error()
+    error = tune("train.jsonl", "--resume", "--limit", "30", "-f", "-o", "run", base=base, steps=6, code=3).error()
+    assert "limit was None, now 30" in error
     state = Path("run.checkpoint/state.safetensors")
     whole = state.read_bytes()
     state.write_bytes(whole[:100])
@@ -375,3 +377,14 @@ def test_a_handler_of_others_and_threads_are_left_alone() -> None:
     thread.start()
     thread.join()
     assert not failed
+
+
+def test_a_comparison_warns_of_what_a_single_run_warns_of(base: Path) -> None:
+    own = [*rows(), {"id": "x", "text": None, "label": "sport"}]
+    write_jsonl(Path("some.jsonl"), own)
+    write_jsonl(Path("again.jsonl"), [{**row, "id": f"t{i}"} for i, row in enumerate(rows()[:6])])
+    done = tune("some.jsonl", "--test", "again.jsonl", "--shots", "2,20", "-o", "run", base=base, method="head")
+    assert "classes with fewer than 20 documents: 'politics' (12)" in done.err
+    assert "dropped.parquet" in done.err
+    done = tune("some.jsonl", "--test", "again.jsonl", "-f", "-o", "run", base=base, method="head,full")
+    assert "near-duplicates of a training document" in done.err

@@ -134,6 +134,7 @@ class Bench:
         """Write the model, for good or to see how large it is; return the bytes of its weights."""
         family = cell.method.kind.family
         config = self.config(cell.method, task, trained)
+        self.checkpoint.begin()
         with tempfile.TemporaryDirectory(dir=self.checkpoint.path.parent, prefix=".nlpkit-model-") as scratch:
             folder = (self.checkpoint.model if keep else Path(scratch)) / config.format
             if family == "setfit":

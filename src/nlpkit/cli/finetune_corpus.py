@@ -13,10 +13,11 @@ import pyarrow as pa
 from nlpkit.classify.classifier import Material
 from nlpkit.classify.labels import Labels, encode_sets, encode_single, stratified_folds
 from nlpkit.cli import console
-from nlpkit.cli.classify_corpus import UNUSED, LabelledDocuments, joined, label_values
+from nlpkit.cli.classify_corpus import UNUSED, LabelledDocuments, joined
 from nlpkit.cli.finetune_flags import TuneDataFlags
+from nlpkit.cli.finetune_labels import kind_of, labels_of, tag_names_of
 from nlpkit.cli.pipeline import no_documents
-from nlpkit.errors import ColumnError, InputError, UsageError, missing_column
+from nlpkit.errors import InputError, UsageError, missing_column
 from nlpkit.io.corpora import open_documents
 from nlpkit.io.plain_tables import as_label
 from nlpkit.types import BoolArray, FloatArray, IntArray, LongArray
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 TRAIN, TEST, DEV = 0, 1, 2
 _ROLES = {"train": TRAIN, "training": TRAIN, "test": TEST, "testing": TEST, "eval": TEST, "dev": DEV, "valid": DEV,
           "validation": DEV, "val": DEV}  # fmt: skip
-_KINDS = {"classes": "single", "labels": "multi", "regression": "regression", "words": "tokens"}
 
 
 @dataclass(slots=True)
@@ -88,14 +88,14 @@ def read_tuning_documents(inputs: Sequence[str], data: TuneDataFlags, read: Read
     finally:
         for stream in streams:
             stream.close()
-    kind = _kind(tables[0], data)
+    kind = kind_of(tables[0], data)
     table = tables[0]
     for other in tables[1:]:
         table = joined([table, other])
     role: IntArray = np.concatenate(
         [np.full(t.num_rows, r, np.int32) for t, (_, _, r) in zip(tables, named, strict=True)]
     )
-    own, words, tags, values = _labels(table, kind, data)
+    own, words, tags, values = labels_of(table, kind, data)
     known = np.array([v is not None for v in own], bool)
     learn = role == TRAIN
     if not known[learn].any():
@@ -107,7 +107,7 @@ def read_tuning_documents(inputs: Sequence[str], data: TuneDataFlags, read: Read
     documents = TuneDocuments(
         table, own, labels, part, n_folds, [i for s in streams for i in s.inputs], [d for s in streams for d in s.dropped],
         [b for s in streams for b in s.blocks], Material(table.num_rows, None), None, kind, values, words, tags,
-        _tag_names(tags, part == TRAIN), _second(table, data), _context(table, data),
+        tag_names_of(tags, part == TRAIN), _second(table, data), _context(table, data),
     )  # fmt: skip
     _leave_empty_out(documents)
     _deal(documents, data, seed)
@@ -153,94 +153,6 @@ def _check_columns(stream: Any, names: Sequence[str], data: TuneDataFlags, read:
     for option, column in wanted.items():
         if column is not None and column not in have:
             raise missing_column(shown, column, have, option)
-
-
-def _kind(table: pa.Table, data: TuneDataFlags) -> str:
-    """Return the kind of the task, by the labels of the training documents. Raises UsageError where these say too little."""
-    if data.task != "auto":
-        return _KINDS[data.task]
-    column = table.column("label")
-    if _are_lists(column):
-        if data.words_col in table.column_names and data.label_sep is None:
-            return "tokens"
-        if any(own is not None and len(set(own)) < len(own) for own in column.to_pylist()):
-            raise UsageError(
-                "a list of labels has one of them twice: for labels of words give --task words, and --words-col with the column "
-                "of the words; for several labels a document --task labels"
-            )
-        return "multi"
-    if data.label_sep is not None:
-        return "multi"
-    if pa.types.is_floating(column.type):
-        found = np.array([v for v in column.to_pylist() if v is not None])
-        return "regression" if len(found) and (found != np.round(found)).any() else "single"
-    return "single"
-
-
-def _are_lists(column: pa.ChunkedArray) -> bool:
-    return bool(pa.types.is_list(column.type) or pa.types.is_large_list(column.type))
-
-
-def _labels(table: pa.Table, kind: str, data: TuneDataFlags) -> tuple[list[Any], Any, Any, FloatArray | None]:
-    """Return what each document is labelled with, and of words and numbers the encoded form."""
-    column = table.column("label")
-    if kind == "tokens":
-        words, tags = _words(table, data, _are_lists(column))
-        return tags, words, tags, None
-    if kind == "regression":
-        values = _numbers(column)
-        return [None if np.isnan(v) else v for v in values], None, None, values
-    own = label_values(column, data.label_sep)
-    if kind == "single" and any(isinstance(v, list) for v in own):
-        raise UsageError("--task classes needs one label a document, the column has lists; see --task labels")
-    if kind == "multi" and not any(isinstance(v, list) for v in own):
-        own = [None if v is None else [v] for v in own]
-    return own, None, None, None
-
-
-def _numbers(column: pa.ChunkedArray) -> FloatArray:
-    found = np.full(len(column), np.nan)
-    for d, value in enumerate(column.to_pylist()):
-        if value is None or (isinstance(value, str) and not value.strip()):
-            continue
-        try:
-            found[d] = float(value)
-        except (TypeError, ValueError):
-            raise InputError(
-                f"row {d + 1}: the label '{value}' is no number; --task regression needs numbers"
-            ) from None
-        if not np.isfinite(found[d]):
-            raise InputError(f"row {d + 1}: the label is {value}; --task regression needs finite numbers")
-    return found
-
-
-def _words(table: pa.Table, data: TuneDataFlags, lists: bool) -> tuple[list[list[str]], list[list[str] | None]]:
-    if data.words_col in table.column_names:
-        given = table.column(data.words_col).to_pylist()
-        if any(v is not None and not isinstance(v, list) for v in given):
-            raise ColumnError(
-                f"column '{data.words_col}' has to hold lists of words; name another one with --words-col"
-            )
-        words = [[str(w) for w in own or ()] for own in given]
-    else:
-        words = [(t or "").split() for t in table.column("text").to_pylist()]
-    tags: list[list[str] | None] = []
-    for d, own in enumerate(table.column("label").to_pylist()):
-        if own is not None and not lists:
-            own = str(own).split()
-        tags.append(None if own is None else [as_label(v) or "O" for v in own])
-        if own is not None and len(own) != len(words[d]):
-            raise InputError(
-                f"document {table.column('id')[d].as_py()} has {console.counted(len(words[d]), 'word')} and "
-                f"{console.counted(len(own), 'label')}; --task words needs one label for each word"
-            )
-    return words, tags
-
-
-def _tag_names(tags: Sequence[list[str] | None] | None, learn: BoolArray) -> tuple[str, ...]:
-    if tags is None:
-        return ()
-    return tuple(sorted({t for own, yes in zip(tags, learn.tolist(), strict=True) if yes and own for t in own}))
 
 
 def _encode(kind: str, own: list[Any], known: BoolArray, learn: BoolArray) -> Labels:

@@ -61,7 +61,7 @@ class Checkpoint:
 
     def finish(self, key: str, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
         """Keep what a training came to; the state of one under way is removed."""
-        self._make()
+        self.begin()
         np.savez(self.path / f"{key}.npz", **arrays)  # type: ignore[arg-type]
         _write(self.path / f"{key}.json", facts)
         (self.path / STATE).unlink(missing_ok=True)
@@ -70,7 +70,7 @@ class Checkpoint:
         """Keep the state of a training under way, in one file; the one before stays until this one is whole."""
         from safetensors.torch import save_file
 
-        self._make()
+        self.begin()
         tensors = {
             f"{part}/{name}": tensor.detach().clone().contiguous().cpu()
             for part in _PARTS
@@ -105,7 +105,8 @@ class Checkpoint:
         if self.path.exists():
             shutil.rmtree(self.path, ignore_errors=True)
 
-    def _make(self) -> None:
+    def begin(self) -> None:
+        """Make the folder, and write into it what it belongs to."""
         if not self.path.exists():
             self.path.mkdir(parents=True)
         if not (self.path / IDENTITY).exists():

@@ -1,0 +1,112 @@
+"""What the labels of `nlpkit finetune` are: one class a document, several, a number, or one for each word."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from nlpkit.cli import console
+from nlpkit.cli.classify_corpus import label_values
+from nlpkit.cli.finetune_flags import TuneDataFlags
+from nlpkit.errors import ColumnError, InputError, UsageError
+from nlpkit.io.plain_tables import as_label
+from nlpkit.types import BoolArray, FloatArray
+
+KINDS = {"classes": "single", "labels": "multi", "regression": "regression", "words": "tokens"}
+
+
+def kind_of(table: pa.Table, data: TuneDataFlags) -> str:
+    """Return the kind of the task, by the labels of the training documents. Raises UsageError where these say too little."""
+    if data.task != "auto":
+        return KINDS[data.task]
+    column = table.column("label")
+    if _are_lists(column):
+        if data.words_col in table.column_names and data.label_sep is None:
+            return "tokens"
+        if any(own is not None and len(set(own)) < len(own) for own in column.to_pylist()):
+            raise UsageError(
+                "a list of labels has one of them twice: for labels of words give --task words, and --words-col with the column "
+                "of the words; for several labels a document --task labels"
+            )
+        return "multi"
+    if data.label_sep is not None:
+        return "multi"
+    return "regression" if _have_fractions(column) else "single"
+
+
+def _have_fractions(column: pa.ChunkedArray) -> bool:
+    """Whether labels are numbers and not all of them whole; in CSV they come as text."""
+    try:
+        found = np.array([float(v) for v in column.to_pylist() if v is not None and v != ""])
+    except (TypeError, ValueError):
+        return False
+    return bool(np.isfinite(found).all() and (found != np.round(found)).any())
+
+
+def _are_lists(column: pa.ChunkedArray) -> bool:
+    return bool(pa.types.is_list(column.type) or pa.types.is_large_list(column.type))
+
+
+def labels_of(table: pa.Table, kind: str, data: TuneDataFlags) -> tuple[list[Any], Any, Any, FloatArray | None]:
+    """Return what each document is labelled with, and of words and numbers the encoded form."""
+    column = table.column("label")
+    if kind == "tokens":
+        words, tags = _words(table, data, _are_lists(column))
+        return tags, words, tags, None
+    if kind == "regression":
+        values = _numbers(column)
+        return [None if np.isnan(v) else v for v in values], None, None, values
+    own = label_values(column, data.label_sep)
+    if kind == "single" and any(isinstance(v, list) for v in own):
+        raise UsageError("--task classes needs one label a document, the column has lists; see --task labels")
+    if kind == "multi" and not any(isinstance(v, list) for v in own):
+        own = [None if v is None else [v] for v in own]
+    return own, None, None, None
+
+
+def _numbers(column: pa.ChunkedArray) -> FloatArray:
+    found = np.full(len(column), np.nan)
+    for d, value in enumerate(column.to_pylist()):
+        if value is None or (isinstance(value, str) and not value.strip()):
+            continue
+        try:
+            found[d] = float(value)
+        except (TypeError, ValueError):
+            raise InputError(
+                f"row {d + 1}: the label '{value}' is no number; --task regression needs numbers"
+            ) from None
+        if not np.isfinite(found[d]):
+            raise InputError(f"row {d + 1}: the label is {value}; --task regression needs finite numbers")
+    return found
+
+
+def _words(table: pa.Table, data: TuneDataFlags, lists: bool) -> tuple[list[list[str]], list[list[str] | None]]:
+    if data.words_col in table.column_names:
+        given = table.column(data.words_col).to_pylist()
+        if any(v is not None and not isinstance(v, list) for v in given):
+            raise ColumnError(
+                f"column '{data.words_col}' has to hold lists of words; name another one with --words-col"
+            )
+        words = [[str(w) for w in own or ()] for own in given]
+    else:
+        words = [(t or "").split() for t in table.column("text").to_pylist()]
+    tags: list[list[str] | None] = []
+    for d, own in enumerate(table.column("label").to_pylist()):
+        if own is not None and not lists:
+            own = str(own).split()
+        tags.append(None if own is None else [as_label(v) or "O" for v in own])
+        if own is not None and len(own) != len(words[d]):
+            raise InputError(
+                f"document {table.column('id')[d].as_py()} has {console.counted(len(words[d]), 'word')} and "
+                f"{console.counted(len(own), 'label')}; --task words needs one label for each word"
+            )
+    return words, tags
+
+
+def tag_names_of(tags: Sequence[list[str] | None] | None, learn: BoolArray) -> tuple[str, ...]:
+    if tags is None:
+        return ()
+    return tuple(sorted({t for own, yes in zip(tags, learn.tolist(), strict=True) if yes and own for t in own}))
