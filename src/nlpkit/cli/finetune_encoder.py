@@ -70,6 +70,7 @@ def fit_encoder(asked: Asked) -> None:
             raise InputError(f"{option} {missing_path(path)}")
     if run.dry_run:
         dry_run(asked.inputs, asked.read, embeds=True)
+        console.note("that is to read and encode the texts once; the time of training depends on method and steps")
         return
     device, precision = asked.train.hardware()
     seconds: dict[str, float] = {}

@@ -53,7 +53,8 @@ class TuneDataFlags:
     task: Annotated[
         str,
         typer.Option(
-            help="classes, labels (several a document), regression, words (of --words-col, else between spaces); auto: by the labels."
+            help="classes, labels (several a document), regression, words (of --words-col, else between spaces); auto: by the labels. "
+            "With --model: of a peft folder."
         ),
     ] = "auto"
     pair_col: Annotated[
@@ -161,7 +162,7 @@ class TuneModelFlags:
         str | None,
         typer.Option(
             metavar="NAME,…",
-            help="--model of peft, whose folder has no names: those of its classes.",
+            help="--model of peft or setfit, whose folder may have no names: those of its classes, in order.",
             show_default=False,
         ),
     ] = None
