@@ -39,6 +39,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "mam": {"prefix_length": 30, **_PARALLEL},
     "unipelt": {"prefix_length": 10, **_BOTTLENECK, "lora_r": 8, "lora_alpha": 16.0},
 }
+MOST_PREFIX = 4096  # it takes no positions, but memory
 _WHOLE = ("r", "reduction", "n", "prefix_length", "lora_r")
 _ROOT = "nlpkit_adapters"
 
@@ -134,8 +135,7 @@ def insert(model: Any, method: str, options: Mapping[str, Any] | None = None, *,
     if hasattr(model, _ROOT):
         raise UsageError("this model has adapters already; remove() them first")
     d = architecture.hidden_size
-    positions = int(getattr(model.config, "max_position_embeddings", 0) or 512)
-    for name, most in {"r": 4 * d, "n": d, "lora_r": d, "prefix_length": positions}.items():
+    for name, most in {"r": 4 * d, "n": d, "lora_r": d, "prefix_length": MOST_PREFIX}.items():
         value = chosen.get(name, 0)
         _need(value <= most, method, name, value, f"at most {most} for this base")
     if "prefix_length" in chosen:
