@@ -370,6 +370,8 @@ def test_methods_that_are_none(method: str, said: str, base: Path) -> None:
         (["--holdout", "1"], 2, "--holdout"),
         (["--holdout", "0.999"], 3, "no document is left to learn from"),
         (["--lr", "0"], 2, "5e-5"),
+        (["--head-lr", "0"], 2, "1e-3"),
+        (["--head-lr", "0.1", "--method", "setfit"], 2, "head_rate"),
         (["--warmup", "2"], 2, "--warmup"),
         (["--max-tokens", "5000"], 2, "up to 64 tokens"),
         (["--precision", "fp16", "--device", "cpu"], 2, "fp16 needs cuda"),

@@ -275,11 +275,11 @@ def test_few_documents_are_seen_more_often(n: int, epochs: int) -> None:
 
 def test_the_plan_is_what_was_asked_for_and_else_the_methods() -> None:
     plan = Learning().plan(parse_method("lora"), 100)
-    assert (plan.rate, plan.head_rate) == (1e-3, 5e-4)
-    asked = Learning(epochs=2, batch=4, rate=0.5, warmup=0.3, weight_decay=0.2, patience=7, max_steps=9)
+    assert (plan.rate, plan.head_rate) == (1e-3, 2e-3)
+    asked = Learning(epochs=2, batch=4, rate=0.5, warmup=0.3, weight_decay=0.2, patience=7, max_steps=9, head_rate=0.7)
     plan = asked.plan(parse_method("full"), 100)
     assert plan == Plan(
-        epochs=2, batch=4, rate=0.5, head_rate=None, warmup=0.3, weight_decay=0.2, patience=7, max_steps=9
+        epochs=2, batch=4, rate=0.5, head_rate=0.7, warmup=0.3, weight_decay=0.2, patience=7, max_steps=9
     )
 
 

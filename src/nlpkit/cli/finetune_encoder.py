@@ -41,7 +41,7 @@ BETTER = {"perplexity": "lower", "spearman": "higher", "accuracy": "higher", "re
 UNFIT = {  # options of predictions, which encoders do not make, by their group
     "data": ("cv", "shots", "task", "words_col", "context", "label_sep", "twins"),
     "model": ("method", "labels", "merge", "export"),
-    "train": ("class_weight", "seeds"),
+    "train": ("class_weight", "seeds", "head_lr"),
     "say": ("probabilities", "ci"),
 }
 

@@ -91,6 +91,8 @@ def fit(asked: Asked) -> None:
         methods = [_auto(documents, sizes[0])]
         _check_extras(model, methods, compares=compares)
     _refuse_setfit(documents, methods, compares=compares)
+    if asked.train.head_lr is not None and [m.name for m in methods] == ["setfit"]:
+        raise UsageError("--head-lr is for networks; of setfit see setfit(head=differentiable,head_rate=0.01)")
     _check_bounds(bounds, documents)
     _refuse_unfit(asked, documents)
     seeds = [run.seed + i for i in range(asked.train.seeds)]
@@ -241,7 +243,7 @@ def _learning(flags: TrainFlags) -> Learning:
     return Learning(
         flags.epochs, flags.max_steps, flags.batch_size or usual.batch, flags.lr,
         usual.warmup if flags.warmup is None else flags.warmup, flags.weight_decay, flags.patience,
-        flags.class_weight == "balanced", flags.max_tokens,
+        flags.class_weight == "balanced", flags.max_tokens, flags.head_lr,
     )  # fmt: skip
 
 

@@ -218,6 +218,10 @@ class TrainFlags:
     lr: Annotated[
         float | None, typer.Option("--lr", help="Rate of learning; default: that of the method.", show_default=False)
     ] = None
+    head_lr: Annotated[
+        float | None,
+        typer.Option("--head-lr", help="That of the new head; default: 2e-3.", show_default=False),
+    ] = None
     warmup: Annotated[
         float | None,
         typer.Option(help="Share of the steps in which the rate grows; default: 0.1, of mlm 0.06.", show_default=False),
@@ -253,6 +257,8 @@ class TrainFlags:
             raise UsageError(f"--precision {self.precision}: there are auto, fp32, bf16, fp16")
         if self.lr is not None and not 0 < self.lr < 10:
             raise UsageError(f"--lr {self.lr:g}: a number above 0, such as 5e-5, is needed")
+        if self.head_lr is not None and not 0 < self.head_lr < 10:
+            raise UsageError(f"--head-lr {self.head_lr:g}: a number above 0, such as 1e-3, is needed")
         if self.warmup is not None and not 0 <= self.warmup <= 1:
             raise UsageError(f"--warmup {self.warmup:g}: a share from 0 to 1 is needed")
         if self.weight_decay is not None and not 0 <= self.weight_decay < 1:

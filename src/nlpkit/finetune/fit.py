@@ -64,6 +64,7 @@ class Learning:
     patience: int = 3
     class_balance: bool = False
     max_tokens: int | None = None
+    head_rate: float | None = None
 
     def plan(self, method: Method, n: int) -> Plan:
         """Return the plan for n training documents: 3 epochs, more (at most 50) where these are fewer than 200 steps.
@@ -75,7 +76,7 @@ class Learning:
         kind = method.kind
         decay = (0.0 if kind.family == "setfit" else WEIGHT_DECAY) if self.weight_decay is None else self.weight_decay
         return Plan(
-            epochs=epochs, batch=self.batch, rate=self.rate or kind.rate, head_rate=kind.head_rate, warmup=self.warmup,
+            epochs=epochs, batch=self.batch, rate=self.rate or kind.rate, head_rate=self.head_rate or kind.head_rate, warmup=self.warmup,
             weight_decay=decay, patience=self.patience, max_steps=self.max_steps,
         )  # fmt: skip
 
