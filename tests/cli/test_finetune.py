@@ -371,7 +371,6 @@ def test_methods_that_are_none(method: str, said: str, base: Path) -> None:
         (["--holdout", "0.999"], 3, "no document is left to learn from"),
         (["--lr", "0"], 2, "5e-5"),
         (["--head-lr", "0"], 2, "1e-3"),
-        (["--head-lr", "0.1", "--method", "setfit"], 2, "head_rate"),
         (["--warmup", "2"], 2, "--warmup"),
         (["--max-tokens", "5000"], 2, "up to 64 tokens"),
         (["--precision", "fp16", "--device", "cpu"], 2, "fp16 needs cuda"),
@@ -645,6 +644,9 @@ def test_gates_look_at_the_mean_of_the_seeds(base: Path) -> None:
 def test_what_auto_takes_is_looked_at_as_if_it_had_been_named(base: Path) -> None:
     error = denied(pair_rows(), "--pair-col", "other", "--export", "out", base=base, code=2, method="auto")
     assert "--export writes a folder for the setfit library" in error
+    assert "setfit(head=differentiable,head_rate=" in denied(
+        rows(), "--head-lr", "0.1", base=base, code=2, method="setfit"
+    )
 
 
 def test_numbers_without_fractions_in_the_test_are_numbers_still(base: Path) -> None:
