@@ -275,7 +275,12 @@ def test_few_documents_are_seen_more_often(n: int, epochs: int) -> None:
 
 def test_the_plan_is_what_was_asked_for_and_else_the_methods() -> None:
     plan = Learning().plan(parse_method("lora"), 100)
-    assert (plan.rate, plan.head_rate) == (1e-3, 2e-3)
+    assert (plan.rate, plan.head_rate) == (1e-3, 5e-4)
+    many = [
+        Learning(batch=16).plan(parse_method(name), 100, 17).head_rate for name in ("full", "lora", "head", "setfit")
+    ]
+    assert many == [2e-3, 2e-3, 2e-3, 1e-2]
+    assert Learning(batch=16).plan(parse_method("full"), 100, 16).head_rate is None
     asked = Learning(epochs=2, batch=4, rate=0.5, warmup=0.3, weight_decay=0.2, patience=7, max_steps=9, head_rate=0.7)
     plan = asked.plan(parse_method("full"), 100)
     assert plan == Plan(

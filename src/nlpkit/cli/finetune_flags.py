@@ -220,7 +220,11 @@ class TrainFlags:
     ] = None
     head_lr: Annotated[
         float | None,
-        typer.Option("--head-lr", help="That of the new head; default: 2e-3.", show_default=False),
+        typer.Option(
+            "--head-lr",
+            help="That of the new head; default: of the method, with more classes than a batch has documents 2e-3.",
+            show_default=False,
+        ),
     ] = None
     warmup: Annotated[
         float | None,

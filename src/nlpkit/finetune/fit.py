@@ -25,6 +25,7 @@ from nlpkit.types import LongArray
 
 LEAST_STEPS, MOST_EPOCHS, EPOCHS = 200, 50, 3
 WEIGHT_DECAY = 0.01
+MANY_CLASSES_RATE = 2e-3  # of the head
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,17 +67,22 @@ class Learning:
     max_tokens: int | None = None
     head_rate: float | None = None
 
-    def plan(self, method: Method, n: int) -> Plan:
+    def plan(self, method: Method, n: int, classes: int = 0) -> Plan:
         """Return the plan for n training documents: 3 epochs, more (at most 50) where these are fewer than 200 steps.
 
-        Fine-tuning on few documents needs more steps than usual (Mosbach et al. 2021, §6; Zhang et al. 2021).
+        Fine-tuning on few documents needs more steps than usual (Mosbach et al. 2021, §6; Zhang et al. 2021). With more classes
+        than a batch has documents, most classes are in few batches, and the head learns them too slowly at the usual rate.
+
+        Args:
+            classes: among which the head chooses for a document; 0: it chooses for words, or gives a number.
         """
         steps = max(1, math.ceil(n / self.batch))
         epochs = self.epochs or min(MOST_EPOCHS, max(EPOCHS, math.ceil(LEAST_STEPS / steps)))
         kind = method.kind
+        usual = MANY_CLASSES_RATE if classes > self.batch and kind.family != "setfit" else kind.head_rate
         decay = (0.0 if kind.family == "setfit" else WEIGHT_DECAY) if self.weight_decay is None else self.weight_decay
         return Plan(
-            epochs=epochs, batch=self.batch, rate=self.rate or kind.rate, head_rate=self.head_rate or kind.head_rate, warmup=self.warmup,
+            epochs=epochs, batch=self.batch, rate=self.rate or kind.rate, head_rate=self.head_rate or usual, warmup=self.warmup,
             weight_decay=decay, patience=self.patience, max_steps=self.max_steps,
         )  # fmt: skip
 
@@ -151,7 +157,7 @@ def fit_network(
     weights = None
     if learning.class_balance and task.kind != "regression":
         weights = balanced(_sizes(task, y, train_rows), len(train_rows), positive=task.kind == "multi")
-    plan = learning.plan(method, len(train_rows))
+    plan = learning.plan(method, len(train_rows), len(task.names) if task.kind in ("single", "multi") else 0)
 
     def dev_score() -> Mapping[str, float]:
         assert score is not None
