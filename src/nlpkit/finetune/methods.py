@@ -33,9 +33,7 @@ KINDS: dict[str, Kind] = {
     "prefix": Kind("peft", "vectors before the keys and values of every layer (Li & Liang 2021)", 1e-2, 5e-4),
     "prompt": Kind("peft", "vectors before the text (Lester et al. 2021)", 3e-2, 5e-4),
     "pfeiffer": Kind("adapter", "a bottleneck after the feed-forward layer (Pfeiffer et al. 2021)", 1e-3, 5e-4),
-    "houlsby": Kind(
-        "adapter", "bottlenecks after attention and feed-forward layer (Houlsby et al. 2019)", 1e-3, HEAD_RATE
-    ),
+    "houlsby": Kind("adapter", "bottlenecks after attention and feed-forward layer (Houlsby et al. 2019)", 1e-3, 5e-4),
     "parallel": Kind("adapter", "a bottleneck beside the feed-forward layer (He et al. 2022)", 5e-4, 5e-4),
     "compacter": Kind("adapter", "bottlenecks of Kronecker products (Mahabadi et al. 2021)", 3e-3, 5e-4),
     "compacter++": Kind("adapter", "the same, after the feed-forward layer only", 3e-3, 5e-4),
