@@ -12,10 +12,11 @@ from nlpkit.cli import console
 from nlpkit.cli.classify_corpus import label_values
 from nlpkit.cli.finetune_flags import TuneDataFlags
 from nlpkit.errors import ColumnError, InputError, UsageError
+from nlpkit.finetune.tasks import TaskKind
 from nlpkit.io.plain_tables import as_label
 from nlpkit.types import BoolArray, FloatArray
 
-KINDS = {"classes": "single", "labels": "multi", "regression": "regression", "words": "tokens"}
+KINDS: dict[str, TaskKind] = {"classes": "single", "labels": "multi", "regression": "regression", "words": "tokens"}
 
 
 def kind_of(table: pa.Table, data: TuneDataFlags) -> str:

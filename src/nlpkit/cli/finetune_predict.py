@@ -15,6 +15,7 @@ from nlpkit.cli import console
 from nlpkit.cli.evaluate_flags import GateFlags
 from nlpkit.cli.finetune_corpus import neighbours
 from nlpkit.cli.finetune_flags import TASKS, TrainFlags, TuneDataFlags, TuneModelFlags, TuneTellFlags
+from nlpkit.cli.finetune_labels import KINDS
 from nlpkit.cli.finetune_scores import Guesses, put
 from nlpkit.cli.finetune_tables import guess_columns
 from nlpkit.cli.pipeline import no_documents, steps, warn_dropped
@@ -36,7 +37,6 @@ from nlpkit.io.spool import spool_beside
 if TYPE_CHECKING:
     from nlpkit.cli.finetune_fit import Asked
 
-KINDS: dict[str, TaskKind] = {"classes": "single", "labels": "multi", "regression": "regression", "words": "tokens"}
 SPELLED = {kind: spelled for spelled, kind in KINDS.items()}
 # what else the outputs of a peft folder can mean, which does not say
 OR_ELSE = {"single": "; --task labels if a document can have several", "regression": "; --task labels if it is a label"}
