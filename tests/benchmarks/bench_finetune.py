@@ -176,7 +176,7 @@ def run_trainer(
 
     set_seed(seed)
     kind = parse_method(method)
-    plan = Learning().plan(kind, len(texts))
+    plan = Learning().plan(kind, len(texts), len(names))
     tokenizer = AutoTokenizer.from_pretrained(minilm())
     model = AutoModelForSequenceClassification.from_pretrained(minilm(), num_labels=len(names))
     if method != "full":
