@@ -83,10 +83,8 @@ def read_bounds(flags: GateFlags, asked: Sequence[str]) -> list[Bound]:
             bounds.append(Bound(metric, value, kind))
     if any(drop < 0 for _, drop, _ in _pairs("--max-drop", flags.max_drop, [])):
         raise UsageError(f"--max-drop {flags.max_drop}: how much worse a score may be, 0 or more")
-    if flags.baseline is not None and not flags.baseline.is_file():
-        raise InputError(
-            f"the baseline {flags.baseline} does not exist; make it with: nlpkit evaluate … -o {flags.baseline}"
-        )
+    if flags.baseline is not None:
+        _read_baseline(flags.baseline)  # before long work, and not after it
     if flags.max_drop is not None and flags.baseline is None:
         raise UsageError("--max-drop is against earlier scores; give them with --baseline metrics.json")
     return bounds
@@ -128,12 +126,6 @@ def _metric(option: str, name: str) -> str:
         hint = f"did you mean '{near[0]}'?" if near else f"known are {', '.join(METRICS)}"
         raise UsageError(f"{option}: '{name}' is no metric; {hint}")
     return metric.name
-
-
-def check_baseline(flags: GateFlags) -> None:
-    """Raise InputError when the file of --baseline holds no scores: before long work, and not after it."""
-    if flags.baseline is not None:
-        _read_baseline(flags.baseline)
 
 
 def check_gates(evaluation: Evaluation, bounds: Sequence[Bound], flags: GateFlags, asked: Sequence[str]) -> list[Gate]:

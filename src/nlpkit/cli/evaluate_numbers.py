@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from nlpkit.cli import console
 from nlpkit.cli.evaluate_labels import Columns, Labelled
 from nlpkit.cli.evaluate_predictions import add_classification
 from nlpkit.cli.evaluate_result import TargetResult
@@ -74,7 +75,9 @@ def add_numbers(
         result.add(statistic_score(METRICS[name], own[name], counts, how, over="documents", why=why))
     for what, missing in (("label", ~np.isfinite(true)), ("prediction", np.isfinite(true) & ~np.isfinite(found))):
         if missing.any():
-            result.notes.append(f"{int(missing.sum()):,} documents without a {what}: left out of the scores")
+            result.notes.append(
+                f"{console.counted(int(missing.sum()), 'document')} without a {what}: left out of the scores"
+            )
 
 
 def add_words(

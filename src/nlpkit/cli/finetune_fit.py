@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from nlpkit.cli import console
 from nlpkit.cli.classify_scores import unseen_labels
 from nlpkit.cli.evaluate_flags import GateFlags
-from nlpkit.cli.evaluate_gates import Bound, check_baseline, read_bounds
+from nlpkit.cli.evaluate_gates import Bound, read_bounds
 from nlpkit.cli.evaluate_multilabel import SCORES
 from nlpkit.cli.evaluate_numbers import REGRESSION, SPANS, WORDS
 from nlpkit.cli.evaluate_predictions import CALIBRATION
@@ -70,7 +70,6 @@ def fit(asked: Asked) -> None:
         raise UsageError("--negative-col is for --objective triplet and mnrl; leave it out")
     if model.labels is not None:
         raise UsageError("--labels names the classes of a --model; to learn, see --label-col")
-    check_baseline(asked.gate)
     compares = len(sizes) > 1 or (methods is not None and len(methods) > 1)
     _check_extras(model, methods, compares=compares)
     if compares:
@@ -138,7 +137,7 @@ def fit(asked: Asked) -> None:
             else:
                 by_seed = _train(bench, documents, methods[0], sizes[0], seeds)
     if compares:
-        say_twins(shown, data.twins)
+        say_twins(documents, data.twins)
         write_compared(work, rows)
     else:
         write_trained(work, by_seed, bounds, how)

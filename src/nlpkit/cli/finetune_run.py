@@ -94,10 +94,9 @@ def write_trained(work: Work, by_seed: dict[int, list[Done]], bounds: Sequence[B
         spread = _spread(work.documents, by_seed, shots) if len(by_seed) > 1 else None
     tables, notes = run_tables(documents, guesses, scores, twins, say=asked.say)
     gates: list[Gate] = []
-    wanted = bool(bounds) or asked.gate.baseline is not None
     problem: NlpkitError | None = None
     try:
-        gates = check_gates(Evaluation([_gated(scores.model, spread, wanted=wanted)]), bounds, asked.gate, [])
+        gates = check_gates(Evaluation([_means(scores.model, spread)]), bounds, asked.gate, [])
     except NlpkitError as error:  # the run is written all the same
         problem = error
     report = _report(asked.run.seed, scores, done[-1].facts, spread, gates)
@@ -124,8 +123,12 @@ def write_trained(work: Work, by_seed: dict[int, list[Done]], bounds: Sequence[B
             _show(asked, documents, done, scores, spread, tables)
         sys.stdout.flush()
     except BrokenPipeError:
+        if problem is not None:
+            raise problem from None
         tell(gates)
         raise
+    if gates and spread is not None:
+        console.note(f"gates look at the means of {len(spread['runs'])} seeds")
     for note in [*scores.model.notes, *notes, *_training_notes(done[-1].facts)]:
         console.note(note)
     console.note(
@@ -137,15 +140,14 @@ def write_trained(work: Work, by_seed: dict[int, list[Done]], bounds: Sequence[B
     tell(gates)
 
 
-def _gated(result: TargetResult, spread: Mapping[str, Any] | None, *, wanted: bool) -> TargetResult:
+def _means(result: TargetResult, spread: Mapping[str, Any] | None) -> TargetResult:
     """Return what gates look at: of several seeds the means."""
-    if spread is None or not wanted:
+    if spread is None:
         return result
     scores = {
         name: replace(score, value=spread["mean"].get(name, score.value), interval=None)
         for name, score in result.scores.items()
     }
-    console.note(f"gates look at the means of {len(spread['runs'])} seeds")
     return replace(result, scores=scores)
 
 

@@ -98,12 +98,6 @@ def full_name(name: str) -> str:
     return known.get(name.lower(), f"sentence-transformers/{name}")
 
 
-def _is_known(name: str) -> bool:
-    return name.lower() in SHORT_NAMES or any(
-        name.lower() in (m.lower(), m.split("/")[1].lower()) for m in KNOWN_MODELS
-    )
-
-
 def folder_problem(folder: Path) -> str | None:
     """Return what keeps a folder from being a model nlpkit can open, or None.
 
@@ -161,8 +155,8 @@ def _as_folder(name: str) -> Path | None:
             return trained
         # a folder may have the name of a model; one that has no model's name is meant
         meant = explicit or any((path / file).is_file() for file in ("modules.json", "config.json"))
-        return path if meant or not ("/" in name or _is_known(name)) else None
-    if explicit or (path.is_file() and not _is_known(name)):
+        return path if meant or not ("/" in name or full_name(name) in KNOWN_MODELS) else None
+    if explicit or (path.is_file() and full_name(name) not in KNOWN_MODELS):
         found = "is a file" if path.is_file() else "does not exist"
         raise MissingError(
             f"model folder {name} {found}; give a folder with modules.json or config.json, or a hub name"

@@ -254,16 +254,17 @@ def _in_pieces(
     """Set the gradients and return the loss of a batch as the mean over pieces of it; of mnrl each has its own negatives alone."""
     if most == len(rows):
         return engine.joint(objective, rows, parameters, seed=seed)
-    loss, sums = 0.0, dict.fromkeys(parameters, torch.tensor(0.0))
+    loss = 0.0
+    sums: dict[str, Tensor] = {}
     for start in range(0, len(rows), most):
         piece = rows[start : start + most]
         share = len(piece) / len(rows)
         loss += share * engine.joint(objective, piece, parameters, seed=(*seed, start))
         for name, parameter in parameters.items():
             if parameter.grad is not None:
-                sums[name] = sums[name].to(parameter.device) + share * parameter.grad
+                sums[name] = sums.get(name, 0) + share * parameter.grad
     for name, parameter in parameters.items():
-        parameter.grad = sums[name] if sums[name].shape == parameter.shape else None
+        parameter.grad = sums.get(name)
     return loss
 
 
