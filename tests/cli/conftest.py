@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -106,6 +108,16 @@ def run_shell(command: str, *, cwd: Path, code: int = 0, env: dict[str, str] | N
     done = Done(command, got.returncode, got.stdout.decode(), got.stderr.decode())
     assert done.code == code, done
     return done
+
+
+def run_line(line: str, folder: Path) -> Done:
+    """Run a line in a folder as a user would; in this process, which has loaded its libraries, where no shell is needed."""
+    words = shlex.split(line)
+    if words[0] != "nlpkit" or "|" in words:
+        return run_shell(line, cwd=folder)
+    console.use(console.Settings())
+    with contextlib.chdir(folder):
+        return run_cli(*words[1:])
 
 
 def nlpkit_process(words: Sequence[Any], cwd: Path, **how: Any) -> subprocess.Popen[bytes]:

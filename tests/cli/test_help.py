@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-import shlex
 from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import COMMANDS, ROOT, needs_hdbscan, needs_minilm, run_cli, run_shell
+from tests.cli.conftest import COMMANDS, ROOT, needs_hdbscan, needs_minilm, run_cli, run_line
 
 
 def examples(command: str) -> list[str]:
@@ -22,23 +21,14 @@ def examples(command: str) -> list[str]:
     return found
 
 
-def run_example(line: str, folder: Path) -> None:
-    """Run a line as a user would; in this process where no shell is needed."""
-    if "|" in line:
-        run_shell(line, cwd=folder)
-    else:
-        program, *words = shlex.split(line)
-        assert program == "nlpkit"
-        run_cli(*words)
-
-
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_help_has_three_examples_and_fits_a_terminal(command: str) -> None:
     out = run_cli(command, "--help").out
     assert run_cli(command, "-h").out == out
-    assert len(examples(command)) >= 3
-    assert all(line.startswith(f"nlpkit {command} ") for line in examples(command))
-    others = [line for line in out.splitlines() if line.strip() not in examples(command)]
+    printed = examples(command)
+    assert len(printed) >= 3
+    assert all(line.startswith(f"nlpkit {command} ") for line in printed)
+    others = [line for line in out.splitlines() if line.strip() not in printed]
     assert max(map(len, others)) <= 80
     assert max(map(len, out.splitlines())) <= 100
     for option in (
@@ -81,7 +71,7 @@ def folder(tmp_path: Path) -> Path:
 def test_examples_run_as_printed(command: str, folder: Path) -> None:
     for line in examples(command):
         output = re.search(r" -o (\S+)", line)
-        run_example(line, folder)
+        run_line(line, folder)
         if output and output[1] != "-":
             assert (folder / output[1]).exists()
 
@@ -91,7 +81,7 @@ def test_examples_run_as_printed(command: str, folder: Path) -> None:
 def test_examples_of_info_run_as_printed(folder: Path, news_run: Path) -> None:
     (folder / "run").symlink_to(news_run)
     for line in examples("info"):
-        run_example(line, folder)
+        run_line(line, folder)
 
 
 @needs_minilm
@@ -101,4 +91,4 @@ def test_examples_of_the_program_run_as_printed(folder: Path) -> None:
     lines = [line.strip() for line in run_cli("--help").out.splitlines() if line.startswith("    nlpkit ")]
     assert len(lines) == 4
     for line in lines:
-        run_example(line, folder)
+        run_line(line, folder)
