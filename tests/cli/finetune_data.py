@@ -34,6 +34,7 @@ def pair_rows(n: int = 24) -> list[dict[str, Any]]:
         {
             "id": f"p{i}", "text": SPORT[i % 4], "other": (SPORT if i % 2 else SPACE)[(i // 2) % 4], "negative": POLITICS[i % 4],
             "label": ["different", "same"][i % 2], "score": [0.5, 4.0][i % 2] + 0.1 * (i % 3),
+            "kinds": [["different", "same"][i % 2]],
         }
         for i in range(n)
     ]  # fmt: skip

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from nlpkit.finetune.methods import KINDS
@@ -222,6 +224,23 @@ def test_words(base: Path) -> None:
     assert read("p.parquet").column("prediction").to_pylist() == [first]
 
 
+@pytest.mark.parametrize("name", ["train.jsonl", "train.parquet"])
+def test_words_without_a_text(name: str, base: Path) -> None:
+    words = [text.split() for text in SPORT] * 4
+    own = [{"id": str(i), "tokens": w, "tags": ["X" if v == "the" else "O" for v in w]} for i, w in enumerate(words)]
+    table = write_jsonl(Path(name), own) if name.endswith("l") else Path(name)
+    pq.write_table(pa.Table.from_pylist(own), "train.parquet")
+    columns = ["--words-col", "tokens", "--label-col", "tags"]
+    assert "no column 'text'" in refused(table, "--label-col", "tags", "-o", "run", base=base, code=3)
+    tune(table, *columns, "-q", "-o", "run", base=base)
+    predict("run", [{"id": "a", "tokens": words[0]}, {"id": "b", "tokens": None}])
+    found = read("p.parquet")
+    assert found.column_names[:3] == ["id", "text", "tokens"]
+    assert found.column("text").to_pylist() == [SPORT[0]]
+    assert found.column("tokens").to_pylist() == [words[0]]
+    assert len(found.column("prediction").to_pylist()[0]) == len(words[0])
+
+
 def in_batches(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let new documents come n at a time."""
 
@@ -372,6 +391,7 @@ def test_methods_that_are_none(method: str, said: str, base: Path) -> None:
         (["--lr", "0"], 2, "5e-5"),
         (["--head-lr", "0"], 2, "1e-3"),
         (["--warmup", "2"], 2, "--warmup"),
+        (["--patience", "2"], 2, "--dev"),
         (["--max-tokens", "5000"], 2, "up to 64 tokens"),
         (["--precision", "fp16", "--device", "cpu"], 2, "fp16 needs cuda"),
         (["--device", "tpu"], 2, "not available"),
@@ -556,6 +576,7 @@ def test_prediction_is_refused(trained: Path, base: Path) -> None:
         (["--model", trained, "--shots", "2"], 2, "--model predicts"),
         (["--model", trained, "--epochs", "2"], 2, "--model predicts"),
         (["--model", trained, "--text-col", "body"], 3, "--text-col"),
+        (["--model", trained, "--base", base], 2, "needs no --base"),
     ):
         assert said in run_cli("finetune", "new.jsonl", *words, "-o", "p.parquet", code=code).error()
     assert "-o predictions.parquet" in run_cli("finetune", "new.jsonl", "--model", trained, "-q", code=2).error()

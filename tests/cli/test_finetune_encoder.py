@@ -189,6 +189,8 @@ def test_parts_by_split_and_stopping_on_dev(base: Path, tmp_path: Path) -> None:
         (["sbert-softmax", *PAIRS, "--label-col", "nix"], 3, "--label-col"),
         (["mlm", "--dev", "nix.jsonl"], 3, "--dev nix.jsonl: no such file"),
         (["mlm", "--text-col", "nix"], 3, "--text-col"),
+        (["mlm", "--patience", "2"], 2, "--dev"),
+        (["sbert-softmax", *PAIRS, "--label-col", "kinds"], 3, "has a list as its label"),
         (["mlm", "--split", "label"], 2, "no row is train"),
         (["mlm", "--class-weight", "balanced", "--text-col", "nix"], 2, "--class-weight"),  # before anything is read
     ],

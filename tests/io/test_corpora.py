@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -577,3 +578,27 @@ def test_reuters_columns() -> None:
     schema = open_documents([str(DATA / "reuters21578/reuters21578.jsonl.gz")]).schema
     assert schema.field("labels").type == pa.list_(pa.string())
     assert schema.field("date").type == pa.string()
+
+
+def test_words_are_the_text_where_there_is_none(tmp_path: Path) -> None:
+    rows = [{"id": "a", "w": ["to", "be", None]}, {"id": "b", "w": []}, {"id": "c", "w": None}]
+    for name, content in (("a.jsonl", jsonl(*rows).encode()), ("a.parquet", _parquet(rows, tmp_path))):
+        stream = opened(tmp_path / name, content, words_col="w")
+        table = stream.read_all()
+        assert table.column_names == ["id", "text", "w"]
+        assert table.column("text").to_pylist() == ["to be", ""]
+        assert table.column("w").to_pylist() == [["to", "be", None], []]
+        assert [(row.id, row.reason) for row in stream.dropped] == [("c", "text is null")]
+        both = opened(tmp_path / name, content, words_col="w", text_col="w").read_all()
+        assert both.equals(table)
+        with pytest.raises(ColumnError, match="no column 'text'"):
+            opened(tmp_path / name, content, words_col="v")
+        with pytest.raises(ColumnError, match="--label-col"):
+            opened(tmp_path / name, content, words_col="w", label_col="x")
+    with_text = opened(tmp_path / "b.jsonl", jsonl({"text": "given", "w": ["to"]}), words_col="w").read_all()
+    assert with_text.column("text").to_pylist() == ["given"]
+
+
+def _parquet(rows: list[dict[str, Any]], folder: Path) -> bytes:
+    pq.write_table(pa.Table.from_pylist(rows), folder / "plain.parquet")
+    return (folder / "plain.parquet").read_bytes()

@@ -72,7 +72,7 @@ def read_tuning_documents(inputs: Sequence[str], data: TuneDataFlags, read: Read
     Raises:
         ColumnError, InputError, UsageError: no labels, a column that is not there, labels or roles that cannot be used.
     """
-    options = read.read_options()
+    options = replace(read.read_options(), words_col=data.words_col)
     named = [(list(inputs), options, TRAIN)]
     for path, number in ((data.dev, DEV), (data.test, TEST)):
         if path is not None:

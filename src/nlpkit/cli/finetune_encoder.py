@@ -61,6 +61,7 @@ def fit_encoder(asked: Asked) -> None:
     data, model, run = asked.data, asked.model, asked.run
     for flags in (data, model, asked.train):
         flags.check()
+    asked.train.check_patience(dev=data.dev is not None or data.split is not None)
     name, options = parse_options(str(model.objective), OPTIONS, "--objective")
     _check(asked, name, options)
     target = asked.out.run_target(asked.inputs, "encoder")
@@ -81,6 +82,7 @@ def fit_encoder(asked: Asked) -> None:
     files = find_model(model.base, offline=asked.train.offline)
     plan = _plan(asked, name)
     sizes = {part: len(material.rows(part)) for part in (TRAIN, DEV, TEST)}
+    asked.train.check_patience(dev=sizes[DEV] > 0)
     dev = f", {sizes[DEV]:,} dev" if sizes[DEV] else ""
     console.note(f"{name}: {console.counted(sizes[TRAIN], 'training row')}{dev}, {sizes[TEST]:,} test")
     parameters = {

@@ -59,6 +59,7 @@ def fit(asked: Asked) -> None:
     data, model, run = asked.data, asked.model, asked.run
     for flags in (data, model, asked.train):
         flags.check()
+    asked.train.check_patience(dev=data.dev is not None or data.split is not None)
     how = Uncertainty(asked.say.level(), run.seed)
     bounds = read_bounds(asked.gate, [])
     methods, sizes = model.methods(), data.sizes()
@@ -94,6 +95,7 @@ def fit(asked: Asked) -> None:
         raise UsageError("--head-lr is for networks; of setfit see setfit(head=differentiable,head_rate=0.01)")
     _check_bounds(bounds, documents)
     _refuse_unfit(asked, documents)
+    asked.train.check_patience(dev=bool((documents.part == DEV).any()))
     seeds = [run.seed + i for i in range(asked.train.seeds)]
     if any(m.name == "setfit" for m in methods) and (documents.part == DEV).any():
         console.note("setfit does not stop early: its dev documents are not looked at")

@@ -67,7 +67,12 @@ class TuneDataFlags:
         str | None,
         typer.Option(metavar="COL", help="--objective triplet, mnrl: a text unlike the first.", show_default=False),
     ] = None
-    words_col: Annotated[str, typer.Option(metavar="COL", help="Lists of words, each with a label.")] = "words"
+    words_col: Annotated[
+        str,
+        typer.Option(
+            metavar="COL", help="Lists of words, each with a label; the text, where there is no column of it."
+        ),
+    ] = "words"
     context: Annotated[
         int,
         typer.Option(
@@ -267,6 +272,13 @@ class TrainFlags:
             raise UsageError(f"--warmup {self.warmup:g}: a share from 0 to 1 is needed")
         if self.weight_decay is not None and not 0 <= self.weight_decay < 1:
             raise UsageError(f"--weight-decay {self.weight_decay:g}: a number from 0 to 1 is needed")
+
+    def check_patience(self, *, dev: bool) -> None:
+        """Raise UsageError for a --patience without dev documents."""
+        if self.patience != TrainFlags().patience and not dev:
+            raise UsageError(
+                "--patience ends training by its scores on dev documents; give them with --dev, or leave it out"
+            )
 
     def hardware(self) -> tuple[torch.device, str]:
         """Return the device and the precision of products there; on a CPU `auto` is fp32. Raises UsageError for one that is not there."""

@@ -180,6 +180,11 @@ def _classes(material: Material, rows: LongArray) -> list[str]:
 
 
 def _label(value: Any, material: Material, row: int) -> str:
+    if isinstance(value, (list, dict)):
+        raise InputError(
+            f"row {material.table.column('id')[row].as_py()} has a {'list' if isinstance(value, list) else 'record'} as its label; "
+            "--objective sbert-softmax needs one class of each pair"
+        )
     text = as_label(value)
     if text is None:
         raise InputError(

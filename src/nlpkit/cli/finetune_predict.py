@@ -78,7 +78,8 @@ def predict_new(asked: Asked) -> None:
         check_target(Path(target), force=out.force)
     device, precision = asked.train.hardware()
     base = None if model.base == TuneModelFlags().base else model.base
-    options = asked.read.read_options()
+    words = data.words_col if data.words_col != TuneDataFlags().words_col else None
+    options = replace(asked.read.read_options(), words_col=words or _words_column(model.model))
     if asked.read.label_col != "label":
         options = replace(options, label_col="label")  # new documents need no label
     with open_documents(asked.inputs, options) as stream, spool_beside(target) as spool:
@@ -89,8 +90,7 @@ def predict_new(asked: Asked) -> None:
             kind = predictor.task.kind
             more = OR_ELSE.get(kind, "") if predictor.form == "peft" and data.task == "auto" else ""
             console.note(f"task: {SPELLED[kind]} ({model.model}/ of {predictor.form}{more})")
-        named = {"pair": data.pair_col, "context_by": data.context_by}
-        named["words"] = data.words_col if data.words_col != TuneDataFlags().words_col else None
+        named = {"pair": data.pair_col, "context_by": data.context_by, "words": words}
         predictor.columns |= {key: column for key, column in named.items() if column is not None}
         for name in ("prediction", "prediction_prob"):
             if name in stream.schema.names:
@@ -193,7 +193,7 @@ def pieces(stream: DocumentStream, columns: dict[str, Any]) -> Iterator[pa.Recor
 
 
 def load_predictor(
-    folder: Path, *, base: str | None, device: Any, offline: bool, labels: list[str] | None = None, kind: TaskKind | None = None
+    run_or_folder: Path, *, base: str | None, device: Any, offline: bool, labels: list[str] | None = None, kind: TaskKind | None = None
 ) -> Predictor:  # fmt: skip
     """Return the model of a run or of a folder: nlpkit's own, of transformers, peft or setfit.
 
@@ -204,24 +204,41 @@ def load_predictor(
         InputError: it is none of these; MissingError: the model it was trained on is not there; UsageError: labels or kind do not
             fit, or the folder has its own.
     """
-    given = folder
-    if (folder / MANIFEST).is_file():
-        run = open_run(folder, ["finetune"])
-        folder = run.path / "model" / str(run.model_config("format")["format"])
-    if not folder.is_dir():
-        raise InputError(f"there is no model {folder}; train one: nlpkit finetune TRAIN.jsonl -o {folder}")
-    config = read_config(folder)
+    folder, config = _opened(run_or_folder)
     if config is not None:
-        _refuse_own(given, config.task, labels, kind)
+        _refuse_own(run_or_folder, config.task, labels, kind)
+        if config.format in ("setfit", "transformers"):
+            _refuse_base(run_or_folder, base)
         if config.format == "setfit":
             return _own_setfit(folder, config, device)
         network = load_tuned_network(folder, config, base=base, device=device, offline=offline)
         return Predictor(config.task, dict(config.columns), network)
     if is_setfit_folder(folder):
+        _refuse_base(folder, base)
         return _foreign_setfit(folder, device, labels, kind)
     form, task = foreign_task(folder, labels, kind)
+    if form == "transformers":
+        _refuse_base(folder, base)
     network = load_foreign(folder, form, task, base=base, device=device, offline=offline)
     return Predictor(task, {"task": task.kind}, network, form=form)
+
+
+def _opened(folder: Path) -> tuple[Path, TunedConfig | None]:
+    """Return the folder of the model, which a run has inside, and what nlpkit wrote of it, None for another program's."""
+    if (folder / MANIFEST).is_file():
+        run = open_run(folder, ["finetune"])
+        folder = run.path / "model" / str(run.model_config("format")["format"])
+    if not folder.is_dir():
+        raise InputError(f"there is no model {folder}; train one: nlpkit finetune TRAIN.jsonl -o {folder}")
+    return folder, read_config(folder)
+
+
+def _words_column(folder: Path) -> str | None:
+    """Return where the words are that a model labels, None for one of texts."""
+    _, config = _opened(folder)
+    if config is not None and config.task.kind != "tokens":
+        return None
+    return str((config.columns if config else {}).get("words", TuneDataFlags().words_col))
 
 
 def _refuse_own(folder: Path, task: Task, labels: list[str] | None, kind: TaskKind | None) -> None:
@@ -230,6 +247,11 @@ def _refuse_own(folder: Path, task: Task, labels: list[str] | None, kind: TaskKi
         raise UsageError(f"{folder} was trained by nlpkit and says what it predicts{names}; leave --labels out")
     if kind is not None:
         raise UsageError(f"{folder} was trained by nlpkit and says its task: {SPELLED[task.kind]}; leave --task out")
+
+
+def _refuse_base(folder: Path, base: str | None) -> None:
+    if base is not None:
+        raise UsageError(f"{folder} is a whole model and needs no --base; leave it out")
 
 
 def _own_setfit(folder: Path, config: TunedConfig, device: Any) -> Predictor:

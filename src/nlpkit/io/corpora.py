@@ -42,8 +42,9 @@ class ReadOptions:
     """How inputs are read; the command line has one option for each.
 
     `txt_docs`: "line", "file", or "auto": one .txt file is one document a line, several (a directory, a glob, many
-    arguments) are one document each. `xml_fields`: (column, path below the record). `columns`: those to keep beside
-    id and text. `limit`: the first N documents; the sha256 of a file is that of the whole file even then.
+    arguments) are one document each. `xml_fields`: (column, path below the record). `words_col`: lists of words that are the
+    text where there is no column of it. `columns`: those to keep beside id and text. `limit`: the first N documents; the
+    sha256 of a file is that of the whole file even then.
     """
 
     format: str | None = None
@@ -51,6 +52,7 @@ class ReadOptions:
     id_col: str = "id"
     label_col: str = "label"
     date_col: str = "date"
+    words_col: str | None = None
     encoding: str | None = None
     encoding_errors: str = "strict"
     txt_docs: str = "auto"
@@ -63,7 +65,7 @@ class ReadOptions:
 
     def roles(self) -> Roles:
         """Return the names of the four columns with a role."""
-        return Roles(self.text_col, self.id_col, self.label_col, self.date_col)
+        return Roles(self.text_col, self.id_col, self.label_col, self.date_col, self.words_col)
 
 
 _DEFAULTS = ReadOptions()
@@ -233,6 +235,7 @@ class _Input:
             replace_broken=options.encoding_errors == "replace",
             known=frozenset(self.found.columns),
             wanted=None if options.columns is None else frozenset(options.columns),
+            worded=self.found.renamed["text"] == options.words_col,
             late=late,
         )
 

@@ -47,12 +47,15 @@ class Assembler:
     replace_broken: bool
     known: frozenset[str]  # columns of the first rows
     wanted: frozenset[str] | None  # columns to keep, None for all
+    worded: bool = False  # the texts are lists of words, to be joined by spaces
     late: set[str] = field(default_factory=set)
     rows_before: int = 0  # of a Parquet file
 
     def take(self, block: Block, room: int | None) -> Taken:
         """Return the first rows of a block, at most `room` documents; raises InputError where a value does not fit."""
         texts = _values(block, self.renamed["text"])
+        if self.worded:
+            texts = [_sentence(text) for text in texts]
         why = _unusable(texts)
         used = len(texts)
         if room is not None and used - len(why) > room:
@@ -86,7 +89,10 @@ class Assembler:
         """Return the first rows of the next Parquet batch of the file, at most `room` documents."""
         first = self.rows_before
         self.rows_before += batch.num_rows
-        texts, reason = _text_array(batch.column(self.renamed["text"]), self.path)
+        given_texts = batch.column(self.renamed["text"])
+        if self.worded:
+            given_texts = pa.array([_sentence(text) for text in given_texts.to_pylist()])
+        texts, reason = _text_array(given_texts, self.path)
         kept = np.flatnonzero(texts.is_valid().to_numpy(zero_copy_only=False))
         used = batch.num_rows
         if room is not None and len(kept) > room:
@@ -197,6 +203,10 @@ def _plain(type_: pa.DataType) -> pa.DataType:
 def _values(block: Block, name: str) -> Sequence[Any]:
     values = block.columns.get(name)
     return [None] * len(block.numbers) if values is None else values
+
+
+def _sentence(words: Any) -> Any:
+    return " ".join(str(word) for word in words if word is not None) if isinstance(words, list) else words
 
 
 def _unusable(texts: Sequence[Any]) -> dict[int, str]:

@@ -15,12 +15,13 @@ log = logging.getLogger("nlpkit.io")
 
 @dataclass(frozen=True, slots=True)
 class Roles:
-    """The column names that the user gave for the four roles."""
+    """The column names that the user gave for the four roles; `words` holds lists of words, the text where there is none."""
 
     text: str = "text"
     id: str = "id"
     label: str = "label"
     date: str = "date"
+    words: str | None = None
 
     def items(self) -> tuple[tuple[str, str], ...]:
         """Return (role, column given for it)."""
@@ -30,15 +31,21 @@ class Roles:
 def rename(roles: Roles, found: Sequence[str], path: str, *, keep: Sequence[str] | None = None) -> dict[str, str]:
     """Return final name → name in the input, in the order found; `keep` limits the columns beside id and text.
 
-    A column in the way of a role is kept as `<name>_given`. Raises ColumnError for a text column that is not there,
-    and for another one that was named but is not there.
+    A column in the way of a role is kept as `<name>_given`; words that are the text are kept as well. Raises ColumnError for
+    a text column that is not there, and for another one that was named but is not there.
     """
     given = dict(roles.items())
-    if given["text"] not in found:
+    worded = roles.words in found and (
+        given["text"] == roles.words or (given["text"] == "text" and "text" not in found)
+    )
+    if given["text"] not in found and not worded:
         raise missing_column(path, given["text"], found, "--text-col")
     named = {role: name for role, name in given.items() if name in found and not (role == "id" and name == NUMBERED)}
+    if worded:
+        named.pop("text", None)
     for role, name in given.items():
-        if role not in named and name != role and not (role == "id" and name == NUMBERED):
+        elsewhere = worded if role == "text" else role == "id" and name == NUMBERED
+        if role not in named and name != role and not elsewhere:
             raise missing_column(path, name, found, f"--{role}-col")
     taken = set(found)
     renamed: dict[str, str] = {}
@@ -59,7 +66,7 @@ def rename(roles: Roles, found: Sequence[str], path: str, *, keep: Sequence[str]
         for final in finals:
             if keep is None or final in ("id", "text") or final in keep or name in keep:
                 renamed[final] = name
-    return renamed
+    return renamed | ({"text": roles.words} if worded and roles.words else {})
 
 
 def _free(name: str, taken: set[str]) -> str:
