@@ -432,6 +432,34 @@ def test_outputs_that_are_there_and_stdout(base: Path) -> None:
     assert files(Path("run")) == before
 
 
+@pytest.mark.parametrize("method", ["full", "head", "setfit(R=2)", "setfit(R=9,max_pairs=50,epochs=2)"])
+def test_a_dry_run_tells_the_steps(method: str, base: Path) -> None:
+    words = [write_jsonl(Path("train.jsonl"), rows()), "--cv", "2", "-o", "run", "--json"]
+    plan = tune(*words, "--dry-run", base=base, method=method, steps=None).json()
+    assert not Path("run").exists()
+    done = tune(*words, "--epochs", "1", "-q", base=base, method=method, steps=None).json()
+    shutil.rmtree("run")
+    assert plan["rows"] == len(rows())
+    assert plan["seconds_about"] > 0
+    one = tune(*words, "--epochs", "1", "--dry-run", base=base, method=method, steps=None).json()["plan"]
+    assert [row["trainings"] for row in one] == [2, 1]
+    assert one[1]["steps"] == done["training"]["steps"]
+    assert [a["steps"] >= b["steps"] for a, b in zip(plan["plan"], one, strict=True)] == [True, True]
+
+
+def test_a_dry_run_of_a_comparison(base: Path) -> None:
+    write_jsonl(Path("train.jsonl"), rows())
+    words = ["train.jsonl", "--shots", "2,4", "--seeds", "3", "--dry-run", "-o", "run"]
+    done = tune(*words, base=base, method="full,head")
+    assert [line.split()[:5] for line in done.out.splitlines()[2:6]] == [
+        ["full", "2", "3", "6", "4"], ["full", "4", "3", "12", "4"], ["head", "2", "3", "6", "4"], ["head", "4", "3", "12", "4"],
+    ]  # fmt: skip
+    assert "nothing was written" in done.err
+    assert "--task words" in denied(
+        [{**row, "label": ["a", "b"]} for row in rows()], "--task", "words", "--dry-run", base=base
+    )
+
+
 def test_options_from_a_file(base: Path) -> None:
     Path("own.toml").write_text(f'base = "{base.as_posix()}"\nmethod = "lora(r=2)"\nmax-steps = 2\nseed = 7\n')
     write_jsonl(Path("train.jsonl"), rows())

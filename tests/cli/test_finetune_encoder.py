@@ -201,6 +201,27 @@ def test_what_is_refused(words: list[str], code: int, said: str, base: Path, tmp
     assert sorted(p.name for p in tmp_path.iterdir()) == ["pairs.jsonl"]
 
 
+@pytest.mark.parametrize(("objective", "steps"), [("mlm(head_steps=7)", [2, 7]), ("mnrl", [2])])
+def test_a_dry_run(objective: str, steps: list[int], base: Path, tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "pairs.jsonl", pair_rows())
+    words = [] if objective.startswith("mlm") else PAIRS
+    plan = train(
+        "pairs.jsonl",
+        "--objective",
+        objective,
+        *words,
+        "--epochs",
+        "1",
+        "--batch-size",
+        "16",
+        "--dry-run",
+        "--json",
+        base=base,
+    ).json()
+    assert [row["steps"] for row in plan["plan"]] == steps
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["pairs.jsonl"]
+
+
 def test_rows_that_cannot_be_used(base: Path, tmp_path: Path) -> None:
     own = [*pair_rows(), {**pair_rows()[0], "id": "e", "other": " "}]
     write_jsonl(tmp_path / "pairs.jsonl", own)

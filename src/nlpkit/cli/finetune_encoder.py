@@ -9,17 +9,19 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from nlpkit import __version__
 from nlpkit.cli import console
 from nlpkit.cli.classify_show import Page
 from nlpkit.cli.evaluate_flags import GateFlags
 from nlpkit.cli.finetune_cells import base_name
 from nlpkit.cli.finetune_corpus import DEV, TEST, TRAIN
+from nlpkit.cli.finetune_estimate import loads_of_encoder, say_estimate
 from nlpkit.cli.finetune_pairs import Material, check_classes, pair_data, read_material, score_bounds
 from nlpkit.cli.finetune_show import curve_lines, show_curve
 from nlpkit.cli.finetune_stop import Stop, between_steps, state_to_go_on_from
 from nlpkit.cli.pipeline import saying_what_is_saved, warn_dropped
-from nlpkit.cli.preprocess import dry_run
 from nlpkit.embed.models import ModelFiles, find_model, weights_fingerprint
 from nlpkit.errors import InputError, UsageError
 from nlpkit.finetune.encoders import OPTIONS, PLANS, Scorer, train_encoder
@@ -69,10 +71,6 @@ def fit_encoder(asked: Asked) -> None:
     for path, option in ((data.test, "--test"), (data.dev, "--dev")):
         if path is not None and not path.exists():
             raise InputError(f"{option} {missing_path(path)}")
-    if run.dry_run:
-        dry_run(asked.inputs, asked.read, embeds=True)
-        console.note("that is to read and encode the texts once; the time of training depends on method and steps")
-        return
     device, precision = asked.train.hardware()
     seconds: dict[str, float] = {}
     with stopwatch(seconds, "read"):
@@ -85,6 +83,14 @@ def fit_encoder(asked: Asked) -> None:
     asked.train.check_patience(dev=sizes[DEV] > 0)
     dev = f", {sizes[DEV]:,} dev" if sizes[DEV] else ""
     console.note(f"{name}: {console.counted(sizes[TRAIN], 'training row')}{dev}, {sizes[TEST]:,} test")
+    if run.dry_run:
+        columns = 1 + sum(column is not None for column in (data.pair_col, data.negative_col))
+        loads = loads_of_encoder(name, plan, int(options.get("head_steps", 0)), columns, sizes[TRAIN], sizes[TEST])
+        say_estimate(
+            loads, files.path, material.texts("text", np.arange(material.table.num_rows)), dropped=len(material.dropped),
+            threads=run.n_threads(), gpu=device.type != "cpu", window=asked.train.max_tokens,
+        )  # fmt: skip
+        return
     parameters = {
         "objective": name, "options": options, "base": base_name(files), "base_sha256": weights_fingerprint(files.path),
         "plan": {n: getattr(plan, n) for n in Plan.__dataclass_fields__}, "precision": precision, "device": device.type,

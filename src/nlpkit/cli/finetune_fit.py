@@ -18,11 +18,11 @@ from nlpkit.cli.evaluate_tables import DEFAULT_CLASSIFICATION
 from nlpkit.cli.finetune_cells import FINAL, Bench, Cell, Done, base_name
 from nlpkit.cli.finetune_compare import compare
 from nlpkit.cli.finetune_corpus import DEV, TEST, TuneDocuments, read_tuning_documents, with_shots
+from nlpkit.cli.finetune_estimate import loads_of, say_estimate
 from nlpkit.cli.finetune_flags import FEW, TrainFlags, TuneDataFlags, TuneModelFlags, TuneTellFlags
 from nlpkit.cli.finetune_run import Work, write_compared, write_trained
 from nlpkit.cli.finetune_tables import say_twins
 from nlpkit.cli.pipeline import saying_what_is_saved
-from nlpkit.cli.preprocess import dry_run
 from nlpkit.embed.models import find_model, weights_fingerprint
 from nlpkit.errors import InputError, UsageError
 from nlpkit.finetune.engine import Engine
@@ -78,10 +78,6 @@ def fit(asked: Asked) -> None:
     for path, option in ((data.test, "--test"), (data.dev, "--dev")):
         if path is not None and not path.exists():
             raise InputError(f"{option} {missing_path(path)}")
-    if run.dry_run:
-        dry_run(asked.inputs, asked.read, embeds=True)
-        console.note("that is to read and encode the texts once; the time of training depends on method and steps")
-        return
     device, precision = asked.train.hardware()
     seconds: dict[str, float] = {}
     with stopwatch(seconds, "read"):
@@ -103,6 +99,13 @@ def fit(asked: Asked) -> None:
     _say_documents(shown)
     _say_few([with_shots(documents, own, seed=run.seed) for own in sizes], sizes)
     learning = _learning(asked.train)
+    if run.dry_run:
+        loads = loads_of(documents, methods, sizes, seeds=len(seeds), learning=learning, seed=run.seed)
+        say_estimate(
+            loads, files.path, documents.texts, dropped=len(documents.dropped), threads=run.n_threads(),
+            gpu=device.type != "cpu", window=learning.max_tokens,
+        )  # fmt: skip
+        return
     parameters = {
         "task": documents.kind,
         "base": base_name(files),
