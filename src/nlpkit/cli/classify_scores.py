@@ -117,9 +117,9 @@ def labelled(
     return Labelled(None, true_codes, found_codes, classes, classes, prob, unlabelled)
 
 
-def unseen_labels(documents: LabelledDocuments) -> dict[str, int]:
-    """Return the labels that test documents have and no training document, with their number of documents."""
-    names = set(documents.labels.names)
+def unseen_labels(documents: LabelledDocuments, of_words: Sequence[str] = ()) -> dict[str, int]:
+    """Return the labels that test documents have and no training document, with how often. of_words: the known labels of words."""
+    names = set(of_words or documents.labels.names)
     found: dict[str, int] = {}
     for _, test in documents.rounds:
         for d in test:

@@ -107,10 +107,13 @@ def read_tuning_documents(inputs: Sequence[str], data: TuneDataFlags, read: Read
     documents = TuneDocuments(
         table, own, labels, part, n_folds, [i for s in streams for i in s.inputs], [d for s in streams for d in s.dropped],
         [b for s in streams for b in s.blocks], Material(table.num_rows, None), None, kind, values, words, tags,
-        tag_names_of(tags, part == TRAIN), _second(table, data), _context(table, data),
+        tag_names_of(tags, part == TRAIN), _second(table, data), _context(table, role, data),
     )  # fmt: skip
     _leave_empty_out(documents)
     _deal(documents, data, seed)
+    if not n_folds:  # what only held-out documents have is no class of the model
+        learn = documents.part == TRAIN
+        documents.labels, documents.tag_names = _encode(kind, own, known, learn & known), tag_names_of(tags, learn)
     _check_labels(documents, data)
     for shots in data.sizes():
         _check_parts(with_shots(documents, shots, seed=seed), shots, data)
@@ -190,13 +193,13 @@ def _second(table: pa.Table, data: TuneDataFlags) -> list[str] | None:
     return ["" if v is None else str(v) for v in table.column(data.pair_col).to_pylist()]
 
 
-def _context(table: pa.Table, data: TuneDataFlags) -> tuple[list[str], list[str]] | None:
-    """Return the texts before and after each document, in the order of the input."""
+def _context(table: pa.Table, role: IntArray, data: TuneDataFlags) -> tuple[list[str], list[str]] | None:
+    """Return the texts before and after each document, in the order of the input; never of another file's role."""
     if not data.context:
         return None
     texts = [t or "" for t in table.column("text").to_pylist()]
     groups = [None] * len(texts) if data.context_by is None else table.column(data.context_by).to_pylist()
-    return neighbours(texts, groups, data.context)
+    return neighbours(texts, list(zip(role.tolist(), groups, strict=True)), data.context)
 
 
 def neighbours(texts: Sequence[str], groups: Sequence[Any], n: int) -> tuple[list[str], list[str]]:

@@ -292,8 +292,8 @@ def _say_documents(documents: TuneDocuments) -> None:
     left = int(((part < 0) & ~known).sum())
     if left:
         console.note(f"{console.counted(left, 'document')} without a label: left out")
-    if documents.kind in ("single", "multi"):
-        unseen = unseen_labels(documents)
+    if documents.kind != "regression":
+        unseen = unseen_labels(documents, documents.tag_names)
         if unseen:
             named = ", ".join(f"'{name}' ({n:,})" for name, n in list(unseen.items())[:5])
             more = " …" if len(unseen) > 5 else ""
