@@ -146,6 +146,33 @@ def test_a_peft_folder_loads_in_peft(base: Path, tmp_path: Path, method: str) ->
     assert own["base_model_name_or_path"] == str(base)
 
 
+@pytest.mark.parametrize("method", ["full", "lora", "lora(r=1)", "merged", "pfeiffer"])
+def test_a_regression_gives_values_in_other_programs(base: Path, tmp_path: Path, method: str) -> None:
+    from peft import PeftModel
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    task = Task("regression", (), 100.0, 15.0)
+    network, config = tuned(base, "lora" if method == "merged" else method, task)
+    own = outputs(network)
+    assert np.ptp(own) > 1e-3
+    folder = tmp_path / "model"
+    (save_merged if method == "merged" else save_network)(network, folder, config)
+    found = reload(folder)
+    assert found.task == task
+    np.testing.assert_allclose(outputs(found), own, atol=2e-6)
+    if method == "pfeiffer":
+        return
+    np.testing.assert_array_equal(outputs(network), own) if method != "merged" else None
+    tokenizer = AutoTokenizer.from_pretrained(str(base))
+    place = folder if method in ("full", "merged") else base
+    with quiet(), warnings.catch_warnings(), torch.no_grad():
+        warnings.simplefilter("ignore")
+        model = AutoModelForSequenceClassification.from_pretrained(str(place), num_labels=1)
+        model = model if place is folder else PeftModel.from_pretrained(model, str(folder))
+        values = model.eval()(**tokenizer(TEXTS, padding=True, return_tensors="pt")).logits
+    np.testing.assert_allclose(values.numpy(), own * 15 + 100, rtol=1e-6)
+
+
 @pytest.mark.parametrize("method", ["lora", "dora"])
 def test_merged_gives_the_same_outputs_without_the_base(base: Path, tmp_path: Path, method: str) -> None:
     own = tmp_path / "base"

@@ -111,8 +111,8 @@ def read_tuning_documents(inputs: Sequence[str], data: TuneDataFlags, read: Read
     )  # fmt: skip
     _leave_empty_out(documents)
     _deal(documents, data, seed)
-    if not n_folds:  # what only held-out documents have is no class of the model
-        learn = documents.part == TRAIN
+    learn = documents.part == TRAIN
+    if not n_folds and learn.any():  # what only held-out documents have is no class of the model
         documents.labels, documents.tag_names = _encode(kind, own, known, learn & known), tag_names_of(tags, learn)
     _check_labels(documents, data)
     for shots in data.sizes():

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,8 @@ FORMATS = {"full": "transformers", "head": "adapter", "peft": "peft", "adapter":
 class TunedConfig:
     """What a model folder of nlpkit says of itself, in nlpkit.json.
 
-    base, base_sha256: the model it was trained from, and its weights. columns: what it reads beside the text.
+    base, base_sha256: the model it was trained from, and its weights. columns: what it reads beside the text. in_units: of a
+    regression, the weights that are stored give values; nlpkit's network gives (value - mean) / scale.
     """
 
     format: str
@@ -38,6 +40,7 @@ class TunedConfig:
     max_tokens: int
     columns: Mapping[str, Any]
     nlpkit_version: str
+    in_units: bool = False
 
     def plain(self) -> dict[str, Any]:
         """Return it as values that go into JSON."""
@@ -47,7 +50,8 @@ class TunedConfig:
 def save_network(network: Network, folder: Path, config: TunedConfig) -> None:
     """Write a network as a folder other programs load: transformers, peft, or of our own adapters safetensors and JSON."""
     folder.mkdir(parents=True, exist_ok=True)
-    with quiet():
+    config = replace(config, in_units=config.format in ("transformers", "peft"))
+    with quiet(), _in_units(network.model, config):
         if config.format == "transformers":
             network.model.save_pretrained(str(folder), safe_serialization=True)
             network.tokenizer.save_pretrained(str(folder))
@@ -70,13 +74,45 @@ def save_merged(network: Network, folder: Path, config: TunedConfig) -> None:
 
     with quiet():
         merged = merge(network.model)
-        merged.save_pretrained(str(folder), safe_serialization=True)
+        config = replace(config, format="transformers", method="full", in_units=True)
+        with _in_units(merged, config):
+            merged.save_pretrained(str(folder), safe_serialization=True)
         network.tokenizer.save_pretrained(str(folder))
-    write_config(folder, TunedConfig(**{**_fields(config), "format": "transformers", "method": "full"}))
+    write_config(folder, config)
 
 
-def _fields(config: TunedConfig) -> dict[str, Any]:
-    return {name: getattr(config, name) for name in TunedConfig.__dataclass_fields__}
+@contextmanager
+def _in_units(model: torch.nn.Module, config: TunedConfig) -> Iterator[None]:
+    """While it lasts, the output layer of a regression gives values, as other programs expect, if the config says so."""
+    if config.task.kind != "regression" or not config.in_units:
+        yield
+        return
+    layer = _output_layer(model)
+    before = layer.weight.detach().clone(), layer.bias.detach().clone()
+    with torch.no_grad():
+        layer.weight.mul_(config.task.scale)
+        layer.bias.mul_(config.task.scale).add_(config.task.mean)
+    try:
+        yield
+    finally:
+        with torch.no_grad():
+            layer.weight.copy_(before[0])
+            layer.bias.copy_(before[1])
+
+
+def _standardised(network: Network, config: TunedConfig) -> Network:
+    """Return a network whose output layer gives (value - mean) / scale, as low precision needs it."""
+    if config.task.kind == "regression" and config.in_units:
+        layer = _output_layer(network.model)
+        with torch.no_grad():
+            layer.bias.sub_(config.task.mean).div_(config.task.scale)
+            layer.weight.div_(config.task.scale)
+    return network
+
+
+def _output_layer(model: torch.nn.Module) -> Any:
+    """Return the last layer of a network with one output; of peft the one that was trained, which comes after the given one."""
+    return [m for m in model.modules() if isinstance(m, torch.nn.Linear) and m.out_features == 1][-1]
 
 
 def write_config(folder: Path, config: TunedConfig) -> None:
@@ -98,7 +134,8 @@ def read_config(folder: Path) -> TunedConfig | None:
         own = json.loads(file.read_text(encoding="utf-8"))
         task = Task(own["task"]["kind"], tuple(own["task"]["names"]), own["task"]["mean"], own["task"]["scale"])
         return TunedConfig(
-            own["format"], task, own["method"], own["base"], own["base_sha256"], own["max_tokens"], own["columns"], own["nlpkit_version"]
+            own["format"], task, own["method"], own["base"], own["base_sha256"], own["max_tokens"], own["columns"], own["nlpkit_version"],
+            own.get("in_units", False),
         )  # fmt: skip
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(f"{file} is damaged ({type(error).__name__}: {error}); train the model again") from None
@@ -130,7 +167,7 @@ def load_tuned_network(
     method = parse_method(config.method)
     if config.format == "transformers":
         try:
-            return load_network(
+            network = load_network(
                 folder,
                 config.task,
                 parse_method("full"),
@@ -139,13 +176,15 @@ def load_tuned_network(
                 max_tokens=config.max_tokens,
                 whole=True,
             )
+            return _standardised(network, config)
         except MissingError as error:
             raise InputError(f"the model in {folder} is damaged ({error}); train it again") from None
     files = find_base(config, base=base, offline=offline)
     if config.format == "peft":
-        return load_peft(
+        network = load_peft(
             folder, files.path, config.task, device=device, max_tokens=config.max_tokens, method=config.method
         )
+        return _standardised(network, config)
     network = load_network(files.path, config.task, method, seed=0, device=device, max_tokens=config.max_tokens)
     from safetensors.torch import load_file
 
