@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import threading
+import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -428,6 +430,56 @@ def test_run_gives_all_rows_once_without_gradients_for_any_number_of_threads() -
     assert sorted(np.concatenate([rows for rows, _ in found[0]]).tolist()) == list(range(40))
     assert [rows.tolist() for rows, _ in found[0]] == [rows.tolist() for rows, _ in found[1]]
     assert all(len(rows) * lengths[rows].max() <= 2048 for rows, _ in found[0])
+
+
+class Counted:
+    """Counts how many results there are at once, from when they are made until nobody holds them."""
+
+    def __init__(self) -> None:
+        self._lock, self._now, self.most, self.made = threading.RLock(), 0, 0, 0
+
+    def result(self, of: LongArray) -> Tensor:
+        found = torch.from_numpy(of.copy())
+        with self._lock:
+            self._now, self.made = self._now + 1, self.made + 1
+            self.most = max(self.most, self._now)
+        weakref.finalize(found, self._gone)
+        return found
+
+    def _gone(self) -> None:
+        with self._lock:
+            self._now -= 1
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+def test_results_do_not_pile_up(threads: int) -> None:
+    counted, lengths = Counted(), np.full(640, 128)
+    seen: list[int] = []
+    with Engine(CPU, "fp32", threads=threads) as engine:
+        for rows, found in engine.run(counted.result, lengths):
+            assert found.tolist() == rows.tolist()
+            seen += found.tolist()
+            del found
+    assert counted.made == 40
+    assert sorted(seen) == list(range(640))
+    # threads + 1 in order, and one that a thread has handed over and not yet let go of
+    assert counted.most <= threads + 2
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+def test_after_an_error_no_more_parts_are_run(threads: int) -> None:
+    done: list[int] = []
+
+    def work(rows: LongArray) -> int:
+        if not done:
+            done.append(0)
+            raise ValueError("the first")
+        done.append(1)
+        return 0
+
+    with pytest.raises(ValueError, match="the first"), Engine(CPU, "fp32", threads=threads) as engine:
+        list(engine.run(work, np.full(640, 128)))
+    assert len(done) <= threads + 2  # of 40: those under way when it came out
 
 
 def test_torchs_threads_are_given_back() -> None:

@@ -9,6 +9,7 @@ import pytest
 import torch
 from tests.finetune.eight import KINDS, build, one_thread  # noqa: F401
 
+from nlpkit.finetune import engine as engine_module
 from nlpkit.finetune import frozen
 from nlpkit.finetune.architectures import describe
 from nlpkit.finetune.engine import Engine
@@ -108,6 +109,37 @@ def test_the_body_is_run_once_and_is_back_in_its_place() -> None:
         after = predict(own, inputs, np.arange(N), engine)
     assert (after.argmax(1) == targets.y).mean() > (before.argmax(1) == targets.y).mean()
     assert type(own.model.bert).__name__ == "BertModel"
+
+
+@pytest.mark.parametrize("task", [CLASSES, TAGS], ids=["classes", "words"])
+def test_of_a_text_no_more_is_held_than_the_head_reads(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
+    inputs, targets = examples(task)
+    held: list[int] = []
+    run = Engine.run
+
+    def watched(self: Engine, work: Any, lengths: Any) -> Any:
+        for part, found in run(self, work, lengths):
+            held.append(found.untyped_storage().nbytes())
+            yield part, found
+
+    monkeypatch.setattr(Engine, "run", watched)
+    monkeypatch.setitem(engine_module.RUN_TOKENS, "cpu", 40)
+    with Engine(CPU, "fp32", threads=2) as engine:
+        HeadObjective(network("bert", task), inputs, targets, np.arange(N), engine)
+    assert len(held) > 2
+    first_alone = 4 * 32 * N
+    assert (sum(held) == first_alone) == (task is CLASSES)
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+def test_states_do_not_depend_on_threads(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(engine_module.RUN_TOKENS, "cpu", 40)
+    inputs, targets = examples(CLASSES)
+    found = []
+    for own in (1, threads):
+        with Engine(CPU, "fp32", threads=own) as engine:
+            found.append(HeadObjective(network("bert", CLASSES), inputs, targets, np.arange(N), engine)._states)
+    assert torch.equal(*found)
 
 
 def test_states_that_are_too_many_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ the part, so the threads do not share one. On a GPU a part is as large as memory
 from __future__ import annotations
 
 import logging
+from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -269,15 +270,20 @@ class Engine:
             todo += [part[half:], part[:half]]
 
     def _map(self, work: Callable[[LongArray, int], Any], parts: Sequence[LongArray]) -> Generator[Any]:
+        """Yield what `work` returns of each part, in order; at most threads + 1 are under way or wait to be yielded."""
         if self._pool is None or len(parts) < 2:
             yield from (work(part, number) for number, part in enumerate(parts))
             return
-        futures: list[Future[Any]] = [self._pool.submit(work, part, number) for number, part in enumerate(parts)]
+        ahead: deque[Future[Any]] = deque()
         try:
-            for future in futures:
-                yield future.result()
+            for number, part in enumerate(parts):
+                ahead.append(self._pool.submit(work, part, number))
+                if len(ahead) > self.threads:
+                    yield ahead.popleft().result()
+            while ahead:
+                yield ahead.popleft().result()
         finally:
-            for future in futures:
+            for future in ahead:
                 future.cancel()
 
     @contextmanager

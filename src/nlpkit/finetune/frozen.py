@@ -51,10 +51,11 @@ class HeadObjective(ClassifierObjective):
         self.network.mode(False)
         inputs, rows, device = self.inputs, self.rows, engine.device
         found = torch.empty(int(self._starts[-1]), int(self.network.model.config.hidden_size), device=device)
+        every = reads_all_tokens(self.network)
 
         def states(part: LongArray) -> Tensor:
             last: Tensor = self._body(**inputs.batch(rows[part], device)).last_hidden_state
-            return last.float()
+            return last.float() if every else last[:, :1].float().clone()  # a view would hold on to all tokens
 
         for part, own in engine.run(states, inputs.lengths[rows]):
             for place, last in zip(part.tolist(), own, strict=True):
