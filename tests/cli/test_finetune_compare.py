@@ -227,6 +227,12 @@ def test_ctrl_c_of_an_encoder(base: Path, monkeypatch: pytest.MonkeyPatch) -> No
         done = tune("train.jsonl", *more, "--resume", "-f", "-o", "run", base=base, method=None, steps=6)
         assert f"mlm: going on after step {step}" in done.err
         assert files(Path("run/model")) == files(Path("whole/model"))
+        told = [(Path(run) / "curve.jsonl").read_text().splitlines() for run in ("run", "whole")]
+        points = [[{k: v for k, v in json.loads(line).items() if k != "seconds"} for line in lines] for lines in told]
+        assert points[0] == points[1]
+        assert len(points[0]) > 6
+        facts = [json.loads((Path(run) / "metrics.json").read_text())["training"] for run in ("run", "whole")]
+        assert facts[0]["head_steps"] == facts[1]["head_steps"] == 5
 
 
 def test_a_comparison_goes_on_with_the_training_it_was_stopped_in(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:

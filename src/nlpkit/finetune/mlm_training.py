@@ -85,12 +85,19 @@ def train_mlm(
             objective, engine, stage, seed=seed, state=state, save=save, told=lambda i, _, point: told(i, steps, point)
         )
         after_head, state = measured(), None
+    elif head_steps:
+        assert state is not None
+        head = state.first
     done = head_steps
+
+    def keep(own: State) -> None:
+        own.first = head
+        save(own)
 
     def told_on(step: int, _: int, point: Point | None) -> None:
         told(step + done, steps, None if point is None else replace(point, step=point.step + done))
 
     objective = MlmObjective(network, windows, share)
-    whole = train(objective, engine, plan, seed=seed, score=scored, better="loss", state=state, save=save, told=told_on)
+    whole = train(objective, engine, plan, seed=seed, score=scored, better="loss", state=state, save=keep, told=told_on)
     after = next((p.dev.get("perplexity") for p in whole.curve if p.step == whole.best_step), None)
     return MlmOutcome(head, whole, len(windows.lengths), empty, before, after_head, after)

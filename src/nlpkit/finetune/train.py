@@ -105,6 +105,7 @@ class State:
     waited: int = 0
     losses: list[float] = field(default_factory=list)  # since the last point
     curve: list[Point] = field(default_factory=list)
+    first: Outcome | None = None  # what the stage before this one came to, of a training in two
 
 
 @dataclass(frozen=True, slots=True)

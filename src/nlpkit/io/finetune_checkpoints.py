@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from nlpkit.errors import InputError
-from nlpkit.finetune.train import Point, State
+from nlpkit.finetune.train import Outcome, Point, State
 from nlpkit.plain import to_json
 
 IDENTITY, STATE = "identity.json", "state.safetensors"
@@ -96,6 +96,9 @@ class Checkpoint:
             curve = [Point(**point) for point in facts.pop("curve")]
             parts = {p: {n[len(p) + 1 :]: t for n, t in tensors.items() if n.startswith(f"{p}/")} for p in _PARTS}
             facts["scaling"] = tuple(facts["scaling"])
+            first = facts.pop("first")
+            if first is not None:
+                facts["first"] = Outcome(**{**first, "curve": tuple(Point(**point) for point in first["curve"])})
             return State(**facts, curve=curve, **parts)  # type: ignore[arg-type]
         except Exception as error:  # safetensors has an error of its own
             raise InputError(f"checkpoint {self.path} is damaged ({error}); leave --resume out") from None
@@ -122,6 +125,7 @@ def asdict_plain(state: State) -> dict[str, Any]:
     """Return the fields of a state without copying its tensors."""
     found = {name: getattr(state, name) for name in State.__dataclass_fields__}
     found["curve"] = [asdict(point) for point in state.curve]
+    found["first"] = None if state.first is None else asdict(state.first)
     return found
 
 
