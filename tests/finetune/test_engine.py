@@ -64,9 +64,11 @@ def gradients(of: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return {name: p.grad.clone() for name, p in of.items() if p.grad is not None}
 
 
-def run(model: Any, *, threads: int, seed: tuple[int, ...] = (0, 5)) -> tuple[float, dict[str, Tensor]]:
+def run(
+    model: Any, *, threads: int, seed: tuple[int, ...] = (0, 5), precision: str = "fp32"
+) -> tuple[float, dict[str, Tensor]]:
     own = parameters(model)
-    with Engine(CPU, "fp32", threads=threads) as engine:
+    with Engine(CPU, precision, threads=threads) as engine:
         loss = engine.separate(Texts(model), np.arange(N)[::-1].copy(), own, seed=seed)
     return loss, gradients(own)
 
@@ -89,6 +91,27 @@ def test_bytes_do_not_depend_on_threads_with_dropout_on(kind: str) -> None:
     other = run(model, threads=1, seed=(0, 6))  # dropout was there, and draws from the step
     assert other[0] != first[0]
     assert not same(other[1], first[1])
+
+
+def test_bytes_do_not_depend_on_threads_where_a_weight_is_used_twice_in_bf16() -> None:
+    model = build("deberta-v2").train()  # its keys of places are those of words
+    first = run(model, threads=1, precision="bf16")
+    for threads in (2, 4, 4, 4):
+        loss, found = run(model, threads=threads, precision="bf16")
+        assert loss == first[0]
+        assert same(found, first[1])
+    assert not same(first[1], run(model, threads=1)[1])
+
+
+def test_on_a_cpu_no_thread_reads_the_weights_another_has_cast() -> None:
+    model = build("deberta-v2")
+    texts, rows, own = Texts(model), np.argsort(-LENGTHS[:6], kind="stable"), parameters(model)  # one part, as it is cut
+    with torch.autocast("cpu", torch.bfloat16, cache_enabled=False):
+        loss = texts.loss(rows) / texts.weight(rows)
+    expected = dict(zip(own, torch.autograd.grad(loss, list(own.values()), allow_unused=True), strict=True))
+    with Engine(CPU, "bf16", threads=1) as engine:
+        engine.separate(texts, rows, own, seed=(0,))
+    assert same(gradients(own), {name: g for name, g in expected.items() if g is not None})
 
 
 def test_parts_sum_to_the_gradient_of_the_whole_batch() -> None:

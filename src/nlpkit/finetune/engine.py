@@ -295,8 +295,12 @@ class Engine:
             yield
 
     def _cast(self) -> torch.autocast:
-        kind = self.device.type
-        return torch.autocast(kind, self._dtype or torch.bfloat16, enabled=self._dtype is not None)
+        """Return the context of the precision, on a CPU without torch's memory of cast weights.
+
+        That is one for all threads: which of them cast a weight first, and has its gradients summed in 16 bits, would be chance.
+        """
+        kind, on = self.device.type, self._dtype is not None
+        return torch.autocast(kind, self._dtype or torch.bfloat16, enabled=on, cache_enabled=not self._cpu)
 
     def _no_memory(self, error: BaseException, rows: int) -> BaseException:
         if not is_out_of_memory(error):
