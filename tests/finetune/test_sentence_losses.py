@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
 
+from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.sentence_losses import (
     cosine_loss,
     mnrl_loss,
@@ -16,6 +20,7 @@ from nlpkit.finetune.sentence_losses import (
     softmax_loss,
     triplet_loss,
 )
+from nlpkit.types import LongArray
 
 
 def rows(*values: list[float]) -> Tensor:
@@ -132,3 +137,50 @@ def softmax_pair(losses: object, a: Tensor, p: Tensor) -> tuple[Tensor, Tensor]:
     labels = torch.tensor([0, 1, 2, 0, 1, 2])
     given = [{"sentence_embedding": a}, {"sentence_embedding": p}]
     return softmax_loss(a, p, theirs.classifier.weight.detach(), labels), theirs(given, labels).detach()
+
+
+@dataclass
+class Columns:
+    """Vectors that are parameters, the first half beside the second, as an engine runs a loss of them."""
+
+    vectors: Tensor
+    of: Callable[[Tensor, Tensor], Tensor]
+
+    @property
+    def unit_lengths(self) -> LongArray:
+        return np.full(len(self.vectors), 100)
+
+    def units(self, rows: LongArray) -> LongArray:
+        return np.arange(len(self.vectors))
+
+    def encode(self, units: LongArray) -> Tensor:
+        return self.vectors[torch.from_numpy(units)]
+
+    def joint_loss(self, vectors: Tensor, units: LongArray, rows: LongArray) -> Tensor:
+        return self.of(*vectors.chunk(2))
+
+
+@pytest.mark.parametrize("precision", ["bf16", "fp16"])
+@pytest.mark.parametrize("name", ["mnrl", "sbert-softmax", "cosine", "triplet"])
+def test_losses_of_float_vectors_are_in_fp32_in_any_precision(name: str, precision: str) -> None:
+    generator = torch.Generator().manual_seed(2)
+    vectors = torch.randn(24, 16, generator=generator) + 2.0  # far from 0, as those of encoders: cosines alike
+    weight = torch.randn(3, 48, generator=generator, requires_grad=True)
+    labels, scores = torch.arange(12) % 3, torch.linspace(0, 1, 12)
+    losses: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+        "mnrl": mnrl_loss,
+        "sbert-softmax": lambda a, b: softmax_loss(a, b, weight, labels),
+        "cosine": lambda a, b: cosine_loss(a, b, scores),
+        "triplet": lambda a, b: triplet_loss(a, b, b.flip(0)),
+    }
+    vectors.requires_grad_()
+    plain = losses[name](*vectors.chunk(2))
+    own = {"vectors": vectors} | ({"weight": weight} if name == "sbert-softmax" else {})
+    expected = torch.autograd.grad(plain, list(own.values()))
+    with Engine(torch.device("cpu"), precision, threads=1) as engine:
+        found = engine.joint(Columns(vectors, losses[name]), np.arange(12), own, seed=(0,))
+        assert engine.unscale(own)
+    assert found == plain.item()
+    for parameter, gradient in zip(own.values(), expected, strict=True):
+        assert parameter.grad is not None
+        torch.testing.assert_close(parameter.grad, gradient, rtol=1e-6, atol=1e-8)

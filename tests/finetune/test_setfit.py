@@ -14,7 +14,7 @@ from nlpkit.classify.labels import Labels, encode_sets, encode_single
 from nlpkit.errors import InputError, SchemaError, UsageError
 from nlpkit.finetune.embedder import Embedder, embed_all, load_embedder
 from nlpkit.finetune.engine import Engine
-from nlpkit.finetune.heads import fit_head
+from nlpkit.finetune.heads import HeadObjective, fit_head
 from nlpkit.finetune.pairs import PairSampler
 from nlpkit.finetune.setfit import DEFAULTS, SetFitModel, SetFitObjective, train_setfit
 from nlpkit.finetune.train import Plan, State
@@ -212,6 +212,24 @@ def test_several_labels(embedder: Embedder, head: str) -> None:
     ]
     right = np.mean([set(a) == set(b) for a, b in zip(model.predict(vectors), values, strict=True)])
     assert right > 0.7
+
+
+@pytest.mark.parametrize("multiple", [False, True])
+def test_the_differentiable_head_is_in_fp32_in_any_precision(multiple: bool) -> None:
+    rng = np.random.default_rng(3)
+    source, rows = torch.from_numpy(rng.normal(2.0, 1.0, (12, 8)).astype(np.float32)), np.arange(12)
+    targets = torch.from_numpy(rng.integers(0, 2, (12, 3)).astype(np.float32) if multiple else rng.integers(0, 3, 12))
+    found = []
+    for precision in ("fp32", "bf16"):
+        weight = torch.from_numpy(np.random.default_rng(4).normal(size=(3, 8)).astype(np.float32)).requires_grad_()
+        bias = torch.full((3,), 0.1, requires_grad=True)
+        objective = HeadObjective(source, rows, targets, weight, bias, torch.ones(3), None)
+        with Engine(CPU, precision, threads=1) as engine:
+            loss = engine.separate(objective, rows, objective.parameters(), seed=(0,))
+        assert weight.grad is not None
+        assert bias.grad is not None
+        found.append((loss, weight.grad.tolist(), bias.grad.tolist()))
+    assert found[0] == found[1]
 
 
 def test_the_differentiable_head_trains_its_encoder_end_to_end(embedder: Embedder) -> None:

@@ -101,6 +101,11 @@ class OwnDropout(TorchFunctionMode):  # type: ignore[misc]
         return self._dropout(weights, more["dropout_p"]) @ value
 
 
+def in_fp32(device: torch.device) -> torch.autocast:
+    """Return a context in which autocast is off: what is float stays so, in products as well."""
+    return torch.autocast(device.type, enabled=False)
+
+
 class Engine:
     """Runs losses and networks on a device; the numbers do not depend on `threads`."""
 
@@ -145,9 +150,10 @@ class Engine:
         def work(part: LongArray, number: int) -> tuple[float, list[Tensor | None]]:
             with self._within((*seed, number)):
                 loss = objective.loss(part) / weight
-                if not loss.requires_grad:  # nothing of these rows has a label
-                    return float(loss), [None] * len(own)
-                found = torch.autograd.grad(loss * self._scale, own, allow_unused=True)
+            if not loss.requires_grad:  # nothing of these rows has a label
+                return float(loss), [None] * len(own)
+            # outside, or the way back of what ran in fp32 would be cast
+            found = torch.autograd.grad(loss * self._scale, own, allow_unused=True)
             return float(loss.detach()), list(found)
 
         total = 0.0
@@ -162,7 +168,8 @@ class Engine:
     ) -> float:
         """Set `.grad` of the parameters as `separate` does, for a loss over the whole batch.
 
-        The parts are run forward, the loss and its gradient by the vectors follow, then the parts are run back with it.
+        The parts are run forward, the loss and its gradient by the vectors follow, in fp32 whatever the precision, then the parts are
+        run back with it.
         """
         units = objective.units(rows)
         own = list(parameters.values())
@@ -175,10 +182,11 @@ class Engine:
         try:
             outputs = list(self._map(forward, parts))
             order = np.argsort(np.concatenate(parts))
-            leaf = torch.cat([o.detach() for o in outputs])[torch.from_numpy(order).to(self.device)].requires_grad_()
-            with self._within((*seed, len(parts))):
+            vectors = torch.cat([o.detach().float() for o in outputs])
+            leaf = vectors[torch.from_numpy(order).to(self.device)].requires_grad_()
+            with self._within((*seed, len(parts))), in_fp32(self.device):
                 loss = objective.joint_loss(leaf, units, rows)
-                by_vectors, *by_head = torch.autograd.grad(loss * self._scale, [leaf, *own], allow_unused=True)
+            by_vectors, *by_head = torch.autograd.grad(loss * self._scale, [leaf, *own], allow_unused=True)
 
             def back(part: LongArray, number: int) -> list[Tensor | None]:
                 share = by_vectors[torch.from_numpy(part).to(self.device)].to(outputs[number].dtype)

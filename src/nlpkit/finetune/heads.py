@@ -16,7 +16,7 @@ from nlpkit.classify.logistic import fit_label_logistic, fit_logistic
 from nlpkit.classify.model import LinearModel
 from nlpkit.errors import InputError
 from nlpkit.finetune.embedder import Embedder, EmbedderTexts, embed_all
-from nlpkit.finetune.engine import Engine
+from nlpkit.finetune.engine import Engine, in_fp32
 from nlpkit.finetune.train import Plan, train
 from nlpkit.types import Float32Array, FloatArray, IntArray, LongArray
 
@@ -148,10 +148,11 @@ class HeadObjective:
         return float(own.numel() if own.ndim == 2 else self._class_weights[own].sum())
 
     def loss(self, rows: LongArray) -> Tensor:
-        """Return the sum of the losses of some documents."""
+        """Return the sum of the losses of some documents; of the embeddings on in fp32, whatever the precision."""
         source, units, device = self._source, self._unit[rows], self._weight.device
         vectors = source[torch.from_numpy(units).to(device)] if isinstance(source, Tensor) else source.encode(units)
-        scores = functional.linear(vectors, self._weight, self._bias).float()
+        with in_fp32(device):
+            scores = functional.linear(vectors.float(), self._weight, self._bias)
         targets = self._targets[torch.from_numpy(rows)].to(device)
         weights = self._class_weights.to(device)
         if targets.ndim == 1:
