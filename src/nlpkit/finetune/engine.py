@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from threading import Lock
 from typing import Any, Protocol
 
 import numpy as np
@@ -29,6 +30,7 @@ logger = logging.getLogger("nlpkit.finetune")
 Lengths = IntArray | LongArray
 
 DTYPES = {"fp32": None, "bf16": torch.bfloat16, "fp16": torch.float16}
+FP32_ONLY = {"deberta": "DeBERTa v1"}  # it fills scores of 16 bits with the least number of fp32
 CPU_PARTS, CPU_PART_TOKENS = 8, 128  # at most so many parts, of at least so many tokens
 GPU_PART_TOKENS = 16384
 RUN_TOKENS = {"cpu": 2048, "cuda": 32768, "mps": 8192}
@@ -104,6 +106,28 @@ class OwnDropout(TorchFunctionMode):  # type: ignore[misc]
 def in_fp32(device: torch.device) -> torch.autocast:
     """Return a context in which autocast is off: what is float stays so, in products as well."""
     return torch.autocast(device.type, enabled=False)
+
+
+_told: set[torch.dtype] = set()
+_telling = Lock()
+
+
+@contextmanager
+def able(model: Any) -> Iterator[None]:
+    """Within it a transformers model can be run: one of FP32_ONLY is so in fp32 whatever the precision, which is said once."""
+    kind = str(getattr(getattr(model, "config", None), "model_type", ""))
+    device = next(model.parameters()).device
+    if kind not in FP32_ONLY or not torch.is_autocast_enabled(device.type):
+        yield
+        return
+    dtype = torch.get_autocast_dtype(device.type)
+    with _telling:
+        if dtype not in _told:
+            _told.add(dtype)
+            precision = next(name for name, own in DTYPES.items() if own == dtype)
+            logger.warning("%s runs in fp32: transformers cannot run it in %s", FP32_ONLY[kind], precision)
+    with in_fp32(device):
+        yield
 
 
 class Engine:

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from nlpkit.finetune.engine import Engine
+from nlpkit.finetune.engine import Engine, able
 from nlpkit.finetune.inputs import Inputs
 from nlpkit.finetune.network import ClassifierObjective, Network
 from nlpkit.finetune.tasks import Targets
@@ -54,7 +54,8 @@ class HeadObjective(ClassifierObjective):
         every = reads_all_tokens(self.network)
 
         def states(part: LongArray) -> Tensor:
-            last: Tensor = self._body(**inputs.batch(rows[part], device)).last_hidden_state
+            with able(self._body):
+                last: Tensor = self._body(**inputs.batch(rows[part], device)).last_hidden_state
             return last.float() if every else last[:, :1].float().clone()  # a view would hold on to all tokens
 
         for part, own in engine.run(states, inputs.lengths[rows]):
@@ -82,7 +83,8 @@ class HeadObjective(ClassifierObjective):
         device = self._states.device
         states = self._states[torch.from_numpy(places).to(device)]
         mask = torch.from_numpy(seen.astype(np.int64)).to(device)
-        logits = self.network.model(inputs_embeds=states, attention_mask=mask).logits
+        with able(self.network.model):
+            logits = self.network.model(inputs_embeds=states, attention_mask=mask).logits
         return self.targets.loss(logits, self.rows[rows])
 
 

@@ -22,7 +22,7 @@ from nlpkit.embed.engines import quiet
 from nlpkit.embed.models import weight_files
 from nlpkit.embed.tokens import iterate_ids
 from nlpkit.errors import InputError, MissingError, UsageError
-from nlpkit.finetune.engine import Engine
+from nlpkit.finetune.engine import Engine, able
 from nlpkit.finetune.inputs import Frame, Inputs, frame_of
 from nlpkit.finetune.masking import NO_TARGET, mask_tokens
 from nlpkit.finetune.network import seeded, transformer_folder
@@ -243,9 +243,11 @@ class MlmObjective:
         device = next(self.network.model.parameters()).device
         targets = self._targets.batch(rows, device)["input_ids"]
         chosen = targets != NO_TARGET
-        with torch.set_grad_enabled(torch.is_grad_enabled() and not self.head_only):
-            hidden = self.network.body(**self._seen.batch(rows, device)).last_hidden_state[chosen]
-        return functional.cross_entropy(self.network.guess(hidden).float(), targets[chosen], reduction="sum")
+        with able(self.network.model):
+            with torch.set_grad_enabled(torch.is_grad_enabled() and not self.head_only):
+                hidden = self.network.body(**self._seen.batch(rows, device)).last_hidden_state[chosen]
+            guesses = self.network.guess(hidden).float()
+        return functional.cross_entropy(guesses, targets[chosen], reduction="sum")
 
 
 def perplexity(network: MlmNetwork, windows: Inputs, engine: Engine, *, seed: int, share: float = 0.15) -> float:

@@ -17,7 +17,7 @@ from torch import Tensor
 from nlpkit.embed.engines import quiet
 from nlpkit.errors import MissingError, UsageError, missing_extra
 from nlpkit.finetune.architectures import describe
-from nlpkit.finetune.engine import Engine
+from nlpkit.finetune.engine import Engine, able
 from nlpkit.finetune.inputs import Frame, Inputs, first_tokens, frame_of
 from nlpkit.finetune.methods import Method
 from nlpkit.finetune.tasks import Targets, Task
@@ -61,7 +61,8 @@ class Network:
     def logits(self, inputs: Inputs, rows: LongArray) -> Tensor:
         """Return the outputs (B, J) of some rows, or of their tokens (B, T, J)."""
         batch = inputs.batch(rows, next(iter(self.trained.values())).device)
-        found: Tensor = self.model(**batch).logits
+        with able(self.model):
+            found: Tensor = self.model(**batch).logits
         return found[:, self.n_virtual :] if self.task.kind == "tokens" and self.n_virtual else found
 
 
