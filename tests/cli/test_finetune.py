@@ -222,6 +222,10 @@ def test_words(base: Path) -> None:
     assert (len(second), second[0], second[-1], third) == (100, "B-X", None, [])
     predict("run", [{"id": "a", "text": SPORT[0]}])
     assert read("p.parquet").column("prediction").to_pylist() == [first]
+    assert (
+        "--probabilities is for classes"
+        in predict("run", [{"id": "a", "text": "a"}], "--probabilities", code=2).error()
+    )
 
 
 @pytest.mark.parametrize("name", ["train.jsonl", "train.parquet"])
@@ -252,7 +256,9 @@ def in_batches(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_new_documents_are_predicted_batch_by_batch(trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     own = [{**row, "prediction": "old", "more": [i]} for i, row in enumerate(rows(2))]
+    own[4]["text"] = " "
     done = predict(trained, own, "--json")
+    assert "1 document without a word: predicted like any other" in done.err
     assert "the column 'prediction' of the input is replaced" in done.err
     whole, told = read("p.parquet"), done.json()
     in_batches(5, monkeypatch)
@@ -535,7 +541,9 @@ def test_empty_and_long_texts_and_missing_labels(base: Path) -> None:
     assert "longer than the window" in done.err
     assert "1 test document without a word" in done.err
     assert read("run/documents.parquet").column("prediction").null_count == 0
-    assert read("run/dropped.parquet").column("id").to_pylist() == ["t1"]  # a null text is no document
+    dropped = read("run/dropped.parquet")
+    assert dropped.column("id").to_pylist() == ["t1", own[4]["id"], own[5]["id"], own[6]["id"]]
+    assert dropped.column("reason").to_pylist() == ["text is null", "no word", "no word", "no label"]
     assert "longer than the window" in predict("run", own).err
     assert read("p.parquet").column("id").to_pylist() == [row["id"] for row in own]
 

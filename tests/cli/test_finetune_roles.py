@@ -46,3 +46,33 @@ def test_a_context_ends_with_the_file() -> None:
     assert found.context == (
         ["", "train 0", "train 1", "train 2", "", "test 0"], ["train 1", "train 2", "train 3", "", "test 1", ""],
     )  # fmt: skip
+
+
+def test_what_is_left_out_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    rows: list[dict[str, Any]] = [
+        {"id": f"{part}{i}", "text": f"text {i}", "label": "xy"[i % 2], "part": part}
+        for part in ("train", "test", "holdout") for i in range(4)
+    ]  # fmt: skip
+    rows[0]["text"] = " "
+    rows[1]["label"] = None
+    rows[-1]["part"] = None
+    found = documents([*rows, {**rows[3], "id": "another"}], split="part")
+    assert [(row.id, row.reason) for row in found.dropped] == [
+        ("train0", "no word"), ("train1", "no label"), ("holdout0", "part is 'holdout'"), ("holdout1", "part is 'holdout'"),
+        ("holdout2", "part is 'holdout'"), ("holdout3", "no value in part"),
+    ]  # fmt: skip
+    said = capsys.readouterr().err
+    assert "4 rows neither train, dev nor test: part is 'holdout' (3), no value in part (1); left out" in said
+
+
+@pytest.mark.parametrize("nothing", [None, float("nan"), ""])
+def test_ratings_with_gaps_are_numbers(nothing: Any) -> None:
+    rows = [{"id": str(i), "text": f"text {i}", "label": nothing if i % 3 == 0 else i + 0.5} for i in range(12)]
+    found = documents(rows)
+    assert found.kind == "regression"
+    assert sorted(row.id for row in found.dropped) == ["0", "3", "6", "9"]
+
+
+def test_a_number_of_words_is_not_the_words() -> None:
+    rows = [{"id": str(i), "text": f"text {i}", "label": ["a", "b"][: 1 + i % 2], "words": 2} for i in range(12)]
+    assert documents(rows).kind == "multi"

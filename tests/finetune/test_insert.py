@@ -306,7 +306,7 @@ def test_other_weights_are_refused() -> None:
         ("parallel", {"scaling": 0}, r"scaling must be a number above 0; it is 0"),
         ("parallel", {"init": "ones"}, r"init must be one of bert, zero, mam"),
         ("pfeiffer", {"r": 8, "reduction": 4}, r"r or reduction, not both"),
-        ("compacter", {"r": 6}, r"n must divide 32 and 6; n is 4"),
+        ("compacter", {"r": 6}, r"compacter\(n=4\): n has to divide .* 32 and 6"),
     ],
 )
 def test_options_that_cannot_be(method: str, options: dict[str, Any], message: str) -> None:

@@ -117,7 +117,8 @@ def test_lists() -> None:
         (" , ", "a name was needed"),
         ("lora(r=8),lora", "--method: lora is there twice"),
         ("adapter,pfeiffer", "--method: pfeiffer is there twice"),
-        ("lora,all", "--method all is not known"),
+        ("lora,all", "--method: lora is there twice"),
+        ("all,foo", "--method foo is not known"),
     ],
 )
 def test_lists_that_cannot_be_read(text: str, message: str) -> None:

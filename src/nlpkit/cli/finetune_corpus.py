@@ -18,7 +18,7 @@ from nlpkit.cli.finetune_flags import TuneDataFlags
 from nlpkit.cli.finetune_labels import kind_of, labels_of, tag_names_of
 from nlpkit.cli.pipeline import no_documents
 from nlpkit.errors import InputError, UsageError, missing_column
-from nlpkit.io.corpora import open_documents
+from nlpkit.io.corpora import DroppedRow, open_documents
 from nlpkit.io.plain_tables import as_label
 from nlpkit.types import BoolArray, FloatArray, IntArray, LongArray
 
@@ -111,6 +111,7 @@ def read_tuning_documents(inputs: Sequence[str], data: TuneDataFlags, read: Read
     )  # fmt: skip
     _leave_empty_out(documents)
     _deal(documents, data, seed)
+    _list_unused(documents, known, data)
     learn = documents.part == TRAIN
     if not n_folds and learn.any():  # what only held-out documents have is no class of the model
         documents.labels, documents.tag_names = _encode(kind, own, known, learn & known), tag_names_of(tags, learn)
@@ -224,6 +225,27 @@ def _leave_empty_out(documents: TuneDocuments) -> None:
         console.warn(f"{console.counted(int(left.sum()), 'training document')} without a word: left out")
         if not (documents.part == TRAIN).any():
             raise InputError("no training document with a label has a word; see --text-col")
+
+
+def _list_unused(documents: TuneDocuments, known: BoolArray, data: TuneDataFlags) -> None:
+    """Add the documents that are neither learned from nor scored to the dropped ones, with why; count those of other parts."""
+    rows = np.flatnonzero(documents.part == UNUSED).tolist()
+    ids, empty = documents.table.column("id").to_pylist(), documents.empty
+    parts = None if data.split is None else [as_label(v) for v in documents.table.column(data.split).to_pylist()]
+    others: Counter[str] = Counter()
+    for d in rows:
+        reason = "no label" if not known[d] else "no word"
+        if parts is not None and (parts[d] or "").lower() not in _ROLES:
+            reason = f"{data.split} is '{parts[d]}'" if parts[d] is not None else f"no value in {data.split}"
+            others[reason] += 1
+        elif known[d] and not empty[d]:
+            continue
+        documents.dropped.append(DroppedRow(ids[d], "parts", reason))
+    if others:
+        named = ", ".join(f"{reason} ({n:,})" for reason, n in others.most_common(5)) + (
+            " …" if len(others) > 5 else ""
+        )
+        console.warn(f"{console.counted(others.total(), 'row')} neither train, dev nor test: {named}; left out")
 
 
 def _deal(documents: TuneDocuments, data: TuneDataFlags, seed: int) -> None:

@@ -25,7 +25,8 @@ def kind_of(table: pa.Table, data: TuneDataFlags) -> str:
         return KINDS[data.task]
     column = table.column("label")
     if _are_lists(column):
-        if data.words_col in table.column_names and data.label_sep is None:
+        words = data.words_col in table.column_names and _are_lists(table.column(data.words_col))
+        if words and data.label_sep is None:
             return "tokens"
         if any(own is not None and len(set(own)) < len(own) for own in column.to_pylist()):
             raise UsageError(
@@ -41,9 +42,10 @@ def kind_of(table: pa.Table, data: TuneDataFlags) -> str:
 def _have_fractions(column: pa.ChunkedArray) -> bool:
     """Whether labels are numbers and not all of them whole; in CSV they come as text."""
     try:
-        found = np.array([float(v) for v in column.to_pylist() if v is not None and v != ""])
+        given = np.array([float(v) for v in column.to_pylist() if v is not None and v != ""])
     except (TypeError, ValueError):
         return False
+    found = given[~np.isnan(given)]
     return bool(np.isfinite(found).all() and (found != np.round(found)).any())
 
 
@@ -79,7 +81,7 @@ def _numbers(column: pa.ChunkedArray) -> FloatArray:
             raise InputError(
                 f"row {d + 1}: the label '{value}' is no number; --task regression needs numbers"
             ) from None
-        if not np.isfinite(found[d]):
+        if np.isinf(found[d]):
             raise InputError(f"row {d + 1}: the label is {value}; --task regression needs finite numbers")
     return found
 

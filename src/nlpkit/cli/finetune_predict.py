@@ -100,11 +100,16 @@ def predict_new(asked: Asked) -> None:
             Engine(device, precision, threads=run.n_threads()) as engine,
             console.progress("predictions", None) as update,
         ):
+            if asked.say.probabilities and predictor.task.kind not in ("single", "multi"):
+                raise UsageError(
+                    f"--probabilities is for classes, {model.model} predicts {SPELLED[predictor.task.kind]}; leave it out"
+                )
             for batch in pieces(stream, predictor.columns):
                 reading = reading_of(batch, predictor.columns, ", ".join(asked.inputs))
                 outputs, cut = predictor.outputs(reading, engine)
                 found = columns_of(predictor.task, outputs, probabilities=asked.say.probabilities)
                 counts.add(found["prediction"], cut)
+                counts.empty += reading.n_empty
                 for name, column in found.items():
                     batch = add_column(batch, name, column)
                 schema = batch.schema
@@ -122,6 +127,8 @@ def predict_new(asked: Asked) -> None:
         dropped = write_dropped(target, stream.dropped, block)
     warn_dropped(stream, dropped)
     console.note(f"predictions for {console.counted(counts.documents, 'document')} by {model.model}")
+    if counts.empty:
+        console.note(f"{console.counted(counts.empty, 'document')} without a word: predicted like any other")
     if counts.cut:
         console.note(
             f"{console.counted(counts.cut, 'document')} longer than the window of the model: the end is not seen"
@@ -164,10 +171,14 @@ def _checked(asked: Asked) -> list[str] | None:
 
 @dataclass(slots=True)
 class Counts:
-    """What predicting came to. cut: documents longer than the window; labels: how often each was given, of numbers none."""
+    """What predicting came to.
+
+    cut: documents longer than the window; empty: without a word; labels: how often each was given, of numbers none.
+    """
 
     documents: int = 0
     cut: int = 0
+    empty: int = 0
     labels: Counter[str] = field(default_factory=Counter)
 
     def add(self, predictions: pa.Array, cut: int) -> None:

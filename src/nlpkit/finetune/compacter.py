@@ -35,7 +35,10 @@ class PHM(nn.Module):  # type: ignore[misc]
         super().__init__()
         n = len(rule)
         if d_in % n or d_out % n:
-            raise UsageError(f"compacter: n must divide {d_in} and {d_out}; n is {n}")
+            width, r = max(d_in, d_out), min(d_in, d_out)
+            raise UsageError(
+                f"compacter(n={n}): n has to divide the width of the model and that of r: here {width} and {r}"
+            )
         self.rule = rule
         self.s = nn.Parameter(_glorot(n, d_in // n, generator))
         self.t = nn.Parameter(_glorot(n, d_out // n, generator))

@@ -42,6 +42,13 @@ class Reading:
         """Whether it is one text a document, and nothing else."""
         return self.second is None and self.context is None and self.words is None
 
+    @property
+    def n_empty(self) -> int:
+        """How many documents have no word."""
+        return (
+            sum(not text.strip() for text in self.texts) if self.words is None else sum(not own for own in self.words)
+        )
+
     def inputs(self, network: Network) -> Inputs:
         """Return the token ids of all documents."""
         tokenizer, frame, most = network.tokenizer, network.frame, network.max_tokens

@@ -174,10 +174,9 @@ def _options(text: str | None, usual: Mapping[str, Value], what: str, name: str)
 
 
 def parse_methods(text: str) -> list[Method]:
-    """Return the methods of a list such as `full,lora(r=4),setfit`, or every one for `all`."""
-    if text.strip() == "all":
-        return [parse_method(name) for name in KINDS]
-    found = [parse_method(part) for part in re.split(r",(?![^()]*\))", text) if part.strip()]
+    """Return the methods of a list such as `full,lora(r=4),setfit`; `all` in it stands for every one."""
+    parts = [part.strip() for part in re.split(r",(?![^()]*\))", text) if part.strip()]
+    found = [parse_method(name) for part in parts for name in (KINDS if part == "all" else [part])]
     if not found:
         raise UsageError(f"--method '{text}': a name was needed; there are {', '.join(KINDS)}, and all")
     spelled = [method.spelling for method in found]
