@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from nlpkit.cli.evaluate_flags import TargetFlags
-from nlpkit.errors import InputError, UsageError, missing_column
+from nlpkit.errors import ColumnError, InputError, UsageError, missing_column
 from nlpkit.io.atomic import MANIFEST
 from nlpkit.io.plain_tables import TABLE_FORMATS, column_names, table_format
 from nlpkit.io.runs import Run, open_run
@@ -135,14 +135,14 @@ def _columns(path: Path, encoding: str | None) -> list[str]:
 
 
 def _is_table(columns: Sequence[str], flags: TargetFlags, label_col: str) -> bool:
-    """Whether there is a column of labels beside one of predictions or topics, or one was named that is not there."""
+    """Whether there is a column of predictions, or one of labels beside topics, or one was named that is not there."""
     if not columns or {"term", "word", "top_terms"} & set(columns):
         return False
     default = TargetFlags()
     named = (flags.prediction_col, flags.topic_col, flags.prob_col, label_col)
     if named != (default.prediction_col, default.topic_col, default.prob_col, "label"):
         return True
-    return label_col in columns and bool({flags.prediction_col, flags.topic_col} & set(columns))
+    return flags.prediction_col in columns or (label_col in columns and flags.topic_col in columns)
 
 
 def _of_table(
@@ -154,7 +154,10 @@ def _of_table(
         if column != getattr(default, option) and column not in columns:
             raise missing_column(str(path), column, columns, f"--{option.replace('_', '-')}")
     if label_col not in columns:
-        raise missing_column(str(path), label_col, columns, "--label-col")
+        missing = str(missing_column(str(path), label_col, columns, "--label-col"))
+        if flags.prediction_col in columns:
+            missing = f"{path} has predictions but{missing.removeprefix(f'{path} has')}"
+        raise ColumnError(missing)
     predicted, grouped = flags.prediction_col in columns, flags.topic_col in columns
     if predicted and not (grouped and topics_first):
         return TableTarget(name, path, tuple(columns), "predictions")
