@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from sklearn.linear_model import LogisticRegression
+from sklearn.multiclass import OneVsRestClassifier
 from tests.embed.conftest import write_model
 
 from nlpkit.classify.labels import Labels, encode_sets, encode_single
@@ -147,8 +149,6 @@ def test_training_goes_on_from_a_state(folder: Path) -> None:
 
 
 def test_the_logistic_head_is_that_of_scikit_learn() -> None:
-    from sklearn.linear_model import LogisticRegression
-
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 5)).astype(np.float32)
     for J, balanced in ((2, False), (4, False), (3, True)):
@@ -161,6 +161,20 @@ def test_the_logistic_head_is_that_of_scikit_learn() -> None:
         assert list(theirs.classes_) == list(own.names)
         np.testing.assert_allclose(own.probabilities(X), theirs.predict_proba(X), atol=1e-4)
         assert own.predict(X) == theirs.predict(X).tolist()
+
+
+@pytest.mark.parametrize("balanced", [False, True])
+def test_the_logistic_head_of_several_labels_is_that_of_scikit_learn(balanced: bool) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 8)).astype(np.float32)
+    Y = np.stack([X[:, 0] + rng.normal(size=100) > 1.6, X[:, 1] + rng.normal(size=100) > 0], axis=1)
+    assert Y.sum(axis=0).tolist() == [7, 41]
+    labels = encode_sets([[name for name, y in zip("xy", row, strict=True) if y] for row in Y], np.ones(100, bool))
+    own = fit_head(X, labels, np.arange(100), balanced=balanced)
+    plain = LogisticRegression(class_weight="balanced" if balanced else None, tol=1e-10, max_iter=5000)
+    theirs = OneVsRestClassifier(plain).fit(X.astype(np.float64), Y.astype(int)).estimators_
+    np.testing.assert_allclose(own.coef.T, [e.coef_[0] for e in theirs], atol=1e-4)
+    np.testing.assert_allclose(own.intercept, [e.intercept_[0] for e in theirs], atol=1e-4)
 
 
 def test_columns_are_in_the_order_of_the_names_that_are_asked_for() -> None:

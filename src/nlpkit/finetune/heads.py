@@ -38,17 +38,18 @@ def fit_head(
     have of 10,000.
 
     Args:
-        balanced: documents weigh n / (J · documents of their class), as scikit-learn's class_weight="balanced".
+        balanced: documents weigh n / (J · documents of their class), as scikit-learn's class_weight="balanced"; in the regression
+            of label j n / (2 n_j) where they have it, n / (2 (n - n_j)) where not.
     """
     X, sizes = np.asarray(embeddings, np.float64), labels.sizes(rows)
     coef, intercept = np.zeros((X.shape[1], len(labels.names))), np.full(len(labels.names), _NEVER)
-    weights = _class_weights(labels, rows, balanced)
     if labels.multiple:
         Y = np.asarray(labels.of(rows), bool)
         some = np.flatnonzero((sizes > 0) & (sizes < len(rows)))
         intercept[sizes == len(rows)] = -_NEVER
         if len(some):
-            s = np.where(Y[:, some], weights[some], 1.0) if balanced else None
+            n, n_j = len(rows), sizes[some]
+            s = np.where(Y[:, some], n / (2 * n_j), n / (2 * (n - n_j))) if balanced else None
             found = fit_label_logistic(X, Y[:, some], C=C, weights=s)
             coef[:, some], intercept[some] = found.coef, found.intercept
         return linear_head(coef, intercept, multiple=True)
@@ -56,6 +57,7 @@ def fit_head(
     some = np.flatnonzero(sizes)
     if len(some) < 2:
         raise InputError("all training documents have the same label; a classifier needs documents of two classes")
+    weights = _class_weights(labels, rows, balanced)
     found = fit_logistic(
         X, np.searchsorted(some, y).astype(np.int32), len(some), C=C, weights=weights[y] if balanced else None
     )
@@ -161,7 +163,7 @@ class HeadObjective:
 
 
 def _class_weights(labels: Labels, rows: LongArray, balanced: bool) -> FloatArray:
-    """Return the weight of a document of each class (J,), or of a label's documents against the others'."""
+    """Return the weight of a document of each class (J,), or of a label's documents where the others weigh 1."""
     sizes = labels.sizes(rows).astype(np.float64)
     if not balanced:
         return np.ones(len(sizes))
