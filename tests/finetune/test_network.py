@@ -15,10 +15,12 @@ from tests.finetune.eight import one_thread  # noqa: F401
 from tests.finetune.tiny import tiny_bert, tiny_sentence_model
 
 from nlpkit.errors import MissingError, UsageError
+from nlpkit.finetune.embedder import load_embedder
 from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.inputs import encode, encode_words
 from nlpkit.finetune.methods import parse_method
-from nlpkit.finetune.network import Network, load_network, load_tokenizer, predict, transformer_folder
+from nlpkit.finetune.mlm import load_mlm
+from nlpkit.finetune.network import Network, load_network, load_tokenizer, predict, told_tokens, transformer_folder
 from nlpkit.finetune.tasks import Task
 
 CPU = torch.device("cpu")
@@ -108,6 +110,38 @@ def test_windows(tmp_path: Path, base: Path) -> None:
     (short / "sentence_bert_config.json").write_text('{"max_seq_length": 12}')
     assert load(short).max_tokens == 12
     assert load(short, max_tokens=40).max_tokens == 40
+
+
+def test_the_window_that_sentence_transformers_writes(tmp_path: Path) -> None:
+    own = tiny_sentence_model(tmp_path / "st", words=WORDS)
+    load_embedder(own, max_tokens=20, device=CPU).save(tmp_path / "saved")
+    written = json.loads((tmp_path / "saved" / "sentence_bert_config.json").read_text())
+    assert "max_seq_length" not in written  # as of version 6
+    assert load(tmp_path / "saved").max_tokens == 20
+    assert load_mlm(tmp_path / "saved", device=CPU, seed=0).max_tokens == 20
+
+
+@pytest.mark.parametrize(
+    ("longest", "plain", "sentences"),
+    [(20, 20, 20), (40, 30, 40), (80, 30, 80), (10**30, 30, 30), (1e9, 30, 30), (None, 30, 30)],
+)
+def test_the_window_of_a_tokenizer(
+    longest: float | None, plain: int, sentences: int, base: Path, tmp_path: Path
+) -> None:
+    own = copy_of(base, tmp_path / "own")
+    settings = json.loads((own / "tokenizer_config.json").read_text())
+    (own / "tokenizer_config.json").write_text(json.dumps(settings | {"model_max_length": longest}))
+    assert told_tokens(own, usual=30) == plain
+    (own / "modules.json").write_text('[{"type": "sentence_transformers.models.Transformer", "path": ""}]')
+    assert told_tokens(own, usual=30) == sentences
+    assert load(own).max_tokens == min(64, sentences if sentences != 30 else 512)  # the model has 64 places
+    assert load_mlm(own, device=CPU, seed=0).max_tokens == min(64, sentences if sentences != 30 else 256)
+    (own / "sentence_bert_config.json").write_text('{"max_seq_length": 25}')
+    assert told_tokens(own, usual=30) == 25
+    (own / "tokenizer_config.json").write_text("{")
+    (own / "sentence_bert_config.json").unlink()
+    with pytest.raises(MissingError, match=r"tokenizer_config.json is not JSON"):
+        told_tokens(own, usual=30)
 
 
 @pytest.mark.parametrize("method", ["prompt(length=20)", "prefix(length=20)"])

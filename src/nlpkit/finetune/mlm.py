@@ -25,7 +25,7 @@ from nlpkit.errors import InputError, MissingError, UsageError
 from nlpkit.finetune.engine import Engine, able
 from nlpkit.finetune.inputs import Frame, Inputs, frame_of
 from nlpkit.finetune.masking import NO_TARGET, mask_tokens
-from nlpkit.finetune.network import seeded, transformer_folder
+from nlpkit.finetune.network import positions_of, seeded, told_tokens, transformer_folder
 from nlpkit.types import LongArray
 
 MODEL_TYPES = ("bert", "roberta", "xlm-roberta", "distilbert", "deberta", "deberta-v2", "mpnet", "modernbert")
@@ -147,7 +147,7 @@ def load_mlm(path: Path, *, device: torch.device, seed: int, max_tokens: int | N
     special = np.unique(np.array(tokenizer.all_special_ids, np.int64))
     size = min(int(model.config.vocab_size), len(tokenizer))
     ordinary = np.setdiff1d(np.arange(size), special)
-    window = _window(place, model.config, max_tokens)
+    window = _window(path, model.config, max_tokens)
     mask_id, frame = int(tokenizer.mask_token_id), frame_of(tokenizer, typed=False)
     return MlmNetwork(model.to(device).eval(), tokenizer, frame, mask_id, ordinary, window, head_is_new, head, trained)
 
@@ -293,19 +293,13 @@ def _fill(model: Any, names: frozenset[str]) -> None:
                 parameter.copy_(torch.eye(*parameter.shape))
 
 
-def _window(place: Path, config: Any, wanted: int | None) -> int:
-    import json
-
-    positions = int(getattr(config, "max_position_embeddings", 0) or 0) or 512
-    if config.model_type in ("roberta", "xlm-roberta", "mpnet"):
-        positions -= 2  # places of padding come first
-    if wanted is not None:
-        if not 3 <= wanted <= positions:
-            raise UsageError(f"--max-tokens {wanted}: this model takes 3 to {positions} tokens of a text")
-        return wanted
-    own = place / "sentence_bert_config.json"
-    usual = json.loads(own.read_text(encoding="utf-8")).get("max_seq_length") if own.is_file() else None
-    return min(int(usual or USUAL_TOKENS), positions)
+def _window(folder: Path, config: Any, wanted: int | None) -> int:
+    positions = positions_of(config)
+    if wanted is None:
+        return min(told_tokens(folder, usual=USUAL_TOKENS), positions)
+    if not 3 <= wanted <= positions:
+        raise UsageError(f"--max-tokens {wanted}: this model takes 3 to {positions} tokens of a text")
+    return wanted
 
 
 def _tokenizer(place: Path) -> Any:

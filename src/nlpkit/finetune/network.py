@@ -24,6 +24,7 @@ from nlpkit.finetune.tasks import Targets, Task
 from nlpkit.types import FloatArray, LongArray
 
 _PROBLEMS = {"single": "single_label_classification", "multi": "multi_label_classification", "regression": "regression"}
+NO_END = 1e9  # transformers writes a larger number for a tokenizer that takes texts of any length
 _SPARSE_ROWS = 4096  # embeddings of at least so many tokens have sparse gradients
 
 
@@ -149,7 +150,7 @@ def load_network(
     Args:
         folder: a transformers folder, or one of sentence-transformers, whose transformer is taken.
         seed: of the weights that are new.
-        max_tokens: special ones included; None: as the folder says, at most 512.
+        max_tokens: special ones included; None: as the folder says, or 512.
         whole: the folder must have the head, too.
 
     Raises:
@@ -160,7 +161,7 @@ def load_network(
         model, made_up = _load(place, task, whole=whole)
     model.to(device)
     tokenizer = load_tokenizer(place, words=task.kind == "tokens")
-    window = _window(folder, place, model, max_tokens)
+    window = _window(folder, model, max_tokens)
     network = dress(model, tokenizer, task, method, seed=seed, max_tokens=window)
     if max_tokens is not None and network.max_tokens < max_tokens:
         raise UsageError(
@@ -218,7 +219,7 @@ def beside_virtual(model: Any, max_tokens: int) -> tuple[int, int]:
     from nlpkit.finetune.peft_methods import virtual_tokens
 
     taken = sum(int(getattr(c, "num_virtual_tokens", 0) or 0) for c in model.peft_config.values())
-    room = _positions(model.config) - taken
+    room = positions_of(model.config) - taken
     if room < 8:
         raise UsageError(
             f"{taken} vectors before the text leave {max(room, 0)} tokens of the model's window; take fewer"
@@ -226,8 +227,8 @@ def beside_virtual(model: Any, max_tokens: int) -> tuple[int, int]:
     return min(max_tokens, room), virtual_tokens(model)
 
 
-def _positions(config: Any) -> int:
-    """Return the tokens of a text a model has positions for."""
+def positions_of(config: Any) -> int:
+    """Return the tokens of a text that a model has positions for."""
     found = int(getattr(config, "max_position_embeddings", 0) or 0) or 512
     return (
         found - 2 if config.model_type in ("roberta", "xlm-roberta", "mpnet") else found
@@ -257,16 +258,41 @@ def transformer_folder(folder: Path) -> Path:
     return folder / str(listed[0].get("path", ""))
 
 
-def _window(folder: Path, place: Path, model: Any, wanted: int | None) -> int:
+def _window(folder: Path, model: Any, wanted: int | None) -> int:
     """Return the tokens of a text the network sees. Raises UsageError when it cannot see as many."""
-    positions = _positions(model.config)
+    positions = positions_of(model.config)
     if wanted is not None:
         if wanted > positions:
             raise UsageError(f"--max-tokens {wanted}: this model takes up to {positions} tokens of a text")
         return wanted
-    own = place / "sentence_bert_config.json"
-    usual = json.loads(own.read_text(encoding="utf-8")).get("max_seq_length") if own.is_file() else None
-    return min(int(usual or 512), positions)
+    return min(told_tokens(folder, usual=512), positions)
+
+
+def told_tokens(folder: Path, *, usual: int) -> int:
+    """Return the tokens of a text that a model folder says it was made for, `usual` where it does not.
+
+    sentence-transformers writes max_seq_length in a file of its own, since version 6 model_max_length among the tokenizer's settings.
+    There transformers has what the tokenizer can do rather than what is of use: of its folders only less than `usual` counts.
+    """
+    place = transformer_folder(folder)
+    own = next(iter(sorted(place.glob("sentence_*_config.json"))), None)
+    found = own and _read(own).get("max_seq_length")
+    if found:
+        return int(found)
+    longest = _read(place / "tokenizer_config.json").get("model_max_length") or NO_END
+    if longest >= NO_END:
+        return usual
+    return int(longest) if (folder / "modules.json").is_file() else min(int(longest), usual)
+
+
+def _read(file: Path) -> dict[str, Any]:
+    if not file.is_file():
+        return {}
+    try:
+        found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise MissingError(f"{file} is not JSON ({error}); download the model again") from None
+    return found
 
 
 def load_tokenizer(place: Path, *, words: bool) -> Any:
