@@ -205,6 +205,51 @@ def test_a_column_that_was_named_must_be_there(words: list[str], message: str) -
     assert message in run_cli("evaluate", PREDICTIONS, *words, code=3).error()
 
 
+def numbers(*pairs: tuple[Any, Any]) -> str:
+    """Write a table of labels and predictions, and return its name."""
+    rows = [{"id": f"d{i}", "label": true, "prediction": found} for i, (true, found) in enumerate(pairs)]
+    Path("t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return "t.jsonl"
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (("sport", None, "econ"), "t.jsonl: label 'sport' is no number, predictions are; name the column with --label-col"),
+        ((1, "n/a", "x", ""), "label 'n/a' is no number (row 2; 2 of 3 labels are none), predictions are"),
+        ((1, "inf"), "label 'inf' is no number (row 2; 1 of 2 labels are none)"),
+        ((["1"], ["2"]), "label ['1'] is no number, predictions are"),
+        (("", None, " "), "no row has a label (3 rows); name the column with --label-col"),
+    ],
+)  # fmt: skip
+def test_numbers_are_not_held_against_text(labels: tuple[Any, ...], message: str) -> None:
+    assert message in run_cli("evaluate", numbers(*((label, 0.5) for label in labels)), code=3).error()
+
+
+def test_numbers_with_empty_labels() -> None:
+    """Errors 0.5, -0.5 and 0 of the three that have a label; the others are counted."""
+    table = numbers((1, 1.5), ("2", 1.5), (2.5, 2.5), ("", 9.5), (None, 9.5), ("NaN", 9.5))
+    got = run_cli("evaluate", table, "--json").json()["targets"][0]
+    assert got["metrics"]["mae"]["value"] == pytest.approx(1 / 3)
+    assert got["notes"] == ["3 documents without a label: left out of the scores"]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "reasons"),
+    [
+        ([(1, None), (None, 2.5)], dict.fromkeys(("rmse", "mae", "r2", "pearson", "spearman"), "no document has both a label")),
+        ([(1, None), (2, 2.5)], dict.fromkeys(("r2", "pearson", "spearman"), "only one document has both a label")),
+        ([(1, 1.5), (1, 2.5), (1, 2.5)], dict.fromkeys(("r2", "pearson", "spearman"), "labels are all alike")),
+        ([(1, 1.5), (2, 1.5), (1, 1.5)], dict.fromkeys(("pearson", "spearman"), "predictions are all alike")),
+        ([(1, 1.5), (1, 1.5)], {"r2": "labels are all alike", "pearson": "labels and predictions are all alike"}),
+    ],
+)  # fmt: skip
+def test_why_scores_of_numbers_are_not_defined(pairs: list[tuple[Any, Any]], reasons: dict[str, str]) -> None:
+    got = scores(numbers(*pairs), "--metrics", ",".join({"rmse", *reasons}))
+    assert {name: got[name]["why"][: len(why)] for name, why in reasons.items()} == reasons
+    assert (got["rmse"]["value"] is None) == ("rmse" in reasons)
+
+
 def test_predictions_and_topics_in_one_table(tmp_path: Path) -> None:
     rows = [{"label": t, "prediction": t, "topic": k} for t, k in zip("aabb", [0, 0, 0, 1], strict=True)]
     table = write(tmp_path / "t.csv", rows)

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from nlpkit.cli import console
-from nlpkit.cli.evaluate_labels import Columns, Labelled
+from nlpkit.cli.evaluate_labels import Columns, Labelled, check_given
 from nlpkit.cli.evaluate_predictions import add_classification
 from nlpkit.cli.evaluate_result import TargetResult
+from nlpkit.errors import InputError
+from nlpkit.io.plain_tables import as_label
 from nlpkit.metrics import regression, spans
 from nlpkit.metrics.classification import encode_labels
 from nlpkit.metrics.score import METRICS, Uncertainty, statistic_score
@@ -44,10 +46,20 @@ def hold_words(columns: Sequence[Columns]) -> bool:
 
 
 def numbers_of(columns: Columns) -> tuple[FloatArray, FloatArray]:
-    """Return true and predicted numbers of the documents, NaN for none."""
-    pairs = [(_number(a), _number(b)) for a, b in zip(columns.labels, columns.found, strict=True)]
-    found = np.array(pairs, np.float64).reshape(-1, 2)
-    return found[:, 0], found[:, 1]
+    """Return true and predicted numbers of the documents, NaN for none. Raises InputError when a label is no number."""
+    labels = [None if (as_label(v) or "nan").lower() == "nan" else v for v in columns.labels]
+    check_given(columns, labels, columns.found)
+    true = np.array([np.nan if v is None else _number(v) for v in labels])
+    wrong = [i for i, v in enumerate(labels) if v is not None and not np.isfinite(true[i])]
+    if wrong:
+        first, n_given = labels[wrong[0]], sum(v is not None for v in labels)
+        some = (
+            "" if len(wrong) == n_given else f" (row {wrong[0] + 1:,}; {len(wrong):,} of {n_given:,} labels are none)"
+        )
+        raise InputError(
+            f"{columns.name}: label {first!r:.60} is no number{some}, predictions are; name the column with --label-col"
+        )
+    return true, np.array([_number(v) for v in columns.found], np.float64)
 
 
 def _number(value: Any) -> float:
@@ -70,14 +82,22 @@ def add_numbers(
     known = np.isfinite(found) & np.isfinite(true)
     own = regression.statistics(true[known], found[known])
     counts = np.ones(int(known.sum()), np.int64)
-    why = "predictions or labels are all alike"
     for name in names:
+        why = _why_undefined(name, true[known], found[known])
         result.add(statistic_score(METRICS[name], own[name], counts, how, over="documents", why=why))
     for what, missing in (("label", ~np.isfinite(true)), ("prediction", np.isfinite(true) & ~np.isfinite(found))):
         if missing.any():
             result.notes.append(
                 f"{console.counted(int(missing.sum()), 'document')} without a {what}: left out of the scores"
             )
+
+
+def _why_undefined(name: str, true: FloatArray, found: FloatArray) -> str:
+    """Return why a score of numbers (n,) is not defined, if it is not: r2 is of different labels, correlations of both."""
+    if len(true) < 2:
+        return f"{'only one' if len(true) else 'no'} document has both a label and a prediction"
+    sides = {"labels": true} if name == "r2" else {"labels": true, "predictions": found}
+    return f"{' and '.join(what for what, own in sides.items() if np.ptp(own) == 0)} are all alike"
 
 
 def add_words(
