@@ -27,18 +27,35 @@ def rows(labels: Labels) -> np.ndarray:
 
 
 def test_r_positive_and_r_negative_pairs_for_each_document() -> None:
-    labels = single(["a"] * 3 + ["b"] * 9 + ["c"] * 2)
+    labels = single(list("abcabcabcabc"))
     sampler = PairSampler(labels, rows(labels), R=5, seed=1)
     pairs = sampler.draw(0)
-    assert sampler.n_pairs == len(pairs.first) == 2 * 5 * 14
+    assert sampler.n_pairs == len(pairs.first) == 2 * 5 * 12
     for kind in (0, 1):
         own = pairs.similar == kind
-        assert np.bincount(pairs.first[own], minlength=14).tolist() == [5] * 14
+        assert np.bincount(pairs.first[own], minlength=12).tolist() == [5] * 12
     assert labels.codes is not None
     same = labels.codes[pairs.first] == labels.codes[pairs.second]
     np.testing.assert_array_equal(same, pairs.similar == 1)
     assert (pairs.first != pairs.second).all()
     assert (sampler.n_alone, sampler.n_one_sided) == (0, 0)
+
+
+@pytest.mark.parametrize("most", [None, 45])
+def test_classes_have_the_same_number_of_pairs(most: int | None) -> None:
+    labels = single(["a"] * 3 + ["b"] * 9 + ["c"] * 2 + ["d"])
+    sampler = PairSampler(labels, rows(labels), R=4, most=most, seed=1)
+    pairs = sampler.draw(0)
+    assert labels.codes is not None
+    for kind in (0, 1):
+        own = pairs.first[pairs.similar == kind]
+        found = np.bincount(labels.codes[own], minlength=4)
+        assert np.ptp(found) <= (2 if most else 0)
+        for code in range(4):  # of a class every document as often as the others
+            assert np.ptp(np.bincount(own, minlength=15)[labels.codes == code]) <= 1
+    again = PairSampler(labels, rows(labels), R=4, most=most, seed=1).pairs(0, np.arange(3, 30))
+    np.testing.assert_array_equal(again.first, pairs.first[3:30])
+    assert (sampler.draw(1).first != pairs.first).any()
 
 
 def test_second_documents_are_uniform() -> None:
@@ -50,8 +67,9 @@ def test_second_documents_are_uniform() -> None:
     negative = Counter(pairs.second[of_1 & (pairs.similar == 0)].tolist())
     assert set(positive) == {2, 4, 6}
     assert set(negative) == {0, 3, 5}
-    for found in (positive, negative):  # sd 30
-        assert max(abs(n - 4000 / 3) for n in found.values()) < 150
+    each = 4000 * 7 / 3 / 4  # pairs of either kind: a third of all are of its class, which has four documents
+    for found in (positive, negative):  # sd 23
+        assert max(abs(n - each / 3) for n in found.values()) < 115
 
 
 def test_a_pair_is_a_function_of_seed_epoch_and_number() -> None:

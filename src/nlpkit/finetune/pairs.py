@@ -25,11 +25,13 @@ class Pairs:
 
 
 class PairSampler:
-    """R positive and R negative pairs for each of n documents and epoch (Tunstall et al. 2022, §3.1).
+    """R positive and R negative pairs for each of n documents and epoch, as many of each class (Tunstall et al. 2022, §3.1).
 
-    Pairs 2k and 2k+1 of an epoch have the same first document: number k mod n in the order of round k div n, and each round has an
-    order of its own. 2k is positive: its second document is any other of the same class; 2k+1 is negative: its second document is
-    any of another class, all as likely. With several labels a document, positive pairs share at least one label, negative none.
+    The paper has R of either kind for each class; here R is of a document, as `num_iterations` of setfit, and of n documents in K
+    classes each class has R·n/K, documents of rare classes more often than others. Pairs 2k and 2k+1 of an epoch have the same
+    first document: in turn one of each class, of a class in an order that is another one each time round; with several labels a
+    document, any in such an order. 2k is positive: its second document is any other of the same class; 2k+1 is negative: its second
+    document is any of another class, all as likely. With several labels a document, positive pairs share at least one, negative none.
 
     - A class with a single document: it is paired with itself (`n_alone` counts them); never otherwise. A document with no label
       has no positive pair; one that shares a label with all others has no negative pair. The missing pair is replaced by one of
@@ -40,7 +42,7 @@ class PairSampler:
     time. The list holds each document with itself, as positive. `num_iterations`=R takes n·R positive and n·R negative pairs from
     the top of the list, again from the top when it ends; `oversampling`, its default, as many of each kind as the larger has;
     `undersampling` as many as the smaller; `unique` each pair once. So classes there weigh as their pairs, that is by the square of
-    their size, and epochs repeat the same pairs; here documents weigh the same and every epoch draws anew.
+    their size, and epochs repeat the same pairs; here classes weigh the same and every epoch draws anew.
 
     Memory and time to make it are O(n); a pair is O(1), with several labels O(J) for each draw.
     """
@@ -63,6 +65,11 @@ class PairSampler:
             )
         self.n_alone, self.n_one_sided = self._kind.n_alone, int((positive != negative).sum())
         self._usable = np.flatnonzero(positive | negative)
+        self._classes: list[LongArray] = []  # the documents of each class, where classes differ in size
+        if labels.sets is None:
+            classes = np.asarray(labels.of(rows))
+            own = [np.flatnonzero(classes == c) for c in np.unique(classes)]
+            self._classes = own if len({len(c) for c in own}) > 1 else []
         whole = 2 * R * len(self._usable)
         self.n_pairs = whole if most is None else min(whole, most)
 
@@ -72,12 +79,17 @@ class PairSampler:
 
     def pairs(self, epoch: int, numbers: LongArray) -> Pairs:
         """Return pairs k (P,) of an epoch, 0 ≤ k < n_pairs: the same ones in whatever order and company they are asked for."""
-        m = len(self._usable)
-        rounds, place = numbers // 2 // m, numbers // 2 % m
         first = np.empty(len(numbers), np.int64)
-        for r in np.unique(rounds).tolist():
-            order = np.random.default_rng([self._seed, 17, epoch, r]).permutation(m)
-            first[rounds == r] = self._usable[order[place[rounds == r]]]
+        K = max(1, len(self._classes))
+        for c, own in enumerate(self._classes or [self._usable]):
+            of_class = np.flatnonzero(numbers // 2 % K == c)
+            turns = numbers[of_class] // 2 // K
+            rounds, place = turns // len(own), turns % len(own)
+            for r in np.unique(rounds).tolist():
+                order = np.random.default_rng([self._seed, 17, epoch, r, *([c] if self._classes else [])]).permutation(
+                    len(own)
+                )
+                first[of_class[rounds == r]] = own[order[place[rounds == r]]]
         similar = numbers % 2 == 0
         similar = np.where(similar, self._kind.has_positive[first], ~self._kind.has_negative[first])
         key = np.random.SeedSequence([self._seed, 19, epoch]).generate_state(1, np.uint64)[0]
