@@ -1,5 +1,7 @@
 """Where the parts of a transformer encoder are: one table of names for the eight kinds of models that adapters go into.
 
+Of any other kind the head is known: what is not in the body, whose name a transformers model tells itself (`base_model_prefix`).
+
 A layer is attention (projections of query, key and value, then a dense layer) and a feed-forward network (FFN: up, down).
 BERT and its kin normalise after each residual sum (post-norm), ModernBERT before each part (pre-norm).
 """
@@ -164,6 +166,10 @@ _FAMILIES = {
     ),
 }
 MODEL_TYPES = tuple(_FAMILIES)
+_SHIFTED = {  # places are counted from behind those of padding
+    "roberta", "xlm-roberta", "mpnet", "camembert", "data2vec-text", "esm", "ibert", "lilt", "longformer", "luke", "markuplm",
+    "roberta-prelayernorm", "xlm-roberta-xl", "xmod",
+}  # fmt: skip
 
 
 def describe(model: Any) -> Architecture:
@@ -179,12 +185,11 @@ def describe(model: Any) -> Architecture:
             f"adapters go into encoders of type {', '.join(MODEL_TYPES)}; the base is of type '{model_type}'. "
             "Choose another --base, or --method full or head"
         )
-    inner = str(model.base_model_prefix)
-    encoder = f"{inner}." if hasattr(model, inner) else ""
-    body = model.get_submodule(inner) if encoder else model
+    encoder = _encoder(model)
+    body = model.get_submodule(encoder.rstrip(".")) if encoder else model
     count = len(body.get_submodule(family.layer_list))
     layers = tuple(_layer(f"{encoder}{family.layer_list}.{index}", family) for index in range(count))
-    head = _head_parameters(model, encoder)
+    head = head_parameters(model)
     return Architecture(
         model_type=model_type,
         encoder=encoder,
@@ -223,11 +228,25 @@ def _layer(name: str, family: _Family) -> Layer:
     )
 
 
-def _head_parameters(model: Any, encoder: str) -> tuple[str, ...]:
+def head_parameters(model: Any) -> tuple[str, ...]:
+    """Return the names of the parameters after the encoder of a transformers model of any kind, a pooler among them."""
+    encoder = _encoder(model)
     if not encoder:
         return ()
     names = [name for name, _ in model.named_parameters()]
     return tuple(name for name in names if not name.startswith(encoder) or name.startswith(f"{encoder}pooler."))
+
+
+def _encoder(model: Any) -> str:
+    """Return the name of the encoder inside a model, with a final dot; "" for a bare encoder."""
+    inner = str(model.base_model_prefix)
+    return f"{inner}." if inner and hasattr(model, inner) else ""
+
+
+def positions_of(config: Any) -> int:
+    """Return the tokens of a text that a model has positions for."""
+    found = int(getattr(config, "max_position_embeddings", 0) or 0) or 512
+    return found - 2 if config.model_type in _SHIFTED else found
 
 
 def _head_modules(names: tuple[str, ...], encoder: str) -> tuple[str, ...]:

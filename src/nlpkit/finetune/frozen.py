@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from nlpkit.finetune.architectures import MODEL_TYPES
 from nlpkit.finetune.engine import Engine, able
 from nlpkit.finetune.inputs import Inputs
 from nlpkit.finetune.network import ClassifierObjective, Network
@@ -96,8 +97,11 @@ def reads_all_tokens(network: Network) -> bool:
 def objective_of(
     network: Network, inputs: Inputs, targets: Targets, rows: LongArray, engine: Engine
 ) -> ClassifierObjective:
-    """Return what trains a network: of `head` on states that are kept, where these are no more than `MOST_BYTES`."""
-    if network.method.name == "head":
+    """Return what trains a network: of `head` on states that are kept, where these are no more than `MOST_BYTES`.
+
+    Of kinds of models that are not in the table of architectures it is not known which states the head reads: their bodies are run.
+    """
+    if network.method.name == "head" and network.model.config.model_type in MODEL_TYPES:
         n = int(inputs.lengths[rows].sum()) if reads_all_tokens(network) else len(rows)
         if 4 * n * int(network.model.config.hidden_size) <= MOST_BYTES:
             return HeadObjective(network, inputs, targets, rows, engine)

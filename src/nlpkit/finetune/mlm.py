@@ -22,10 +22,11 @@ from nlpkit.embed.engines import quiet
 from nlpkit.embed.models import weight_files
 from nlpkit.embed.tokens import iterate_ids
 from nlpkit.errors import InputError, MissingError, UsageError
+from nlpkit.finetune.architectures import positions_of
 from nlpkit.finetune.engine import Engine, able
 from nlpkit.finetune.inputs import Frame, Inputs, frame_of
 from nlpkit.finetune.masking import NO_TARGET, mask_tokens
-from nlpkit.finetune.network import positions_of, seeded, told_tokens, transformer_folder
+from nlpkit.finetune.network import seeded, told_tokens, transformer_folder
 from nlpkit.types import LongArray
 
 MODEL_TYPES = ("bert", "roberta", "xlm-roberta", "distilbert", "deberta", "deberta-v2", "mpnet", "modernbert")

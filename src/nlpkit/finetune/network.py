@@ -16,7 +16,7 @@ from torch import Tensor
 
 from nlpkit.embed.engines import quiet
 from nlpkit.errors import MissingError, UsageError, missing_extra
-from nlpkit.finetune.architectures import describe
+from nlpkit.finetune.architectures import MODEL_TYPES, head_parameters, positions_of
 from nlpkit.finetune.engine import Engine, able
 from nlpkit.finetune.inputs import Frame, Inputs, first_tokens, frame_of
 from nlpkit.finetune.methods import Method
@@ -161,6 +161,7 @@ def load_network(
         model, made_up = _load(place, task, whole=whole)
     model.to(device)
     tokenizer = load_tokenizer(place, words=task.kind == "tokens")
+    _check_padding(model, tokenizer)
     window = _window(folder, model, max_tokens)
     network = dress(model, tokenizer, task, method, seed=seed, max_tokens=window)
     if max_tokens is not None and network.max_tokens < max_tokens:
@@ -174,10 +175,9 @@ def load_network(
 
 def dress(model: Any, tokenizer: Any, task: Task, method: Method, *, seed: int, max_tokens: int) -> Network:
     """Return the network of a loaded model: frozen and added to as the method says."""
-    architecture = describe(model)
     inserted, n_virtual = None, 0
     n_parameters = sum(p.numel() for p in model.parameters())
-    heads = set(architecture.head)
+    heads = set(head_parameters(model))
     device = next(model.parameters()).device
     family = method.kind.family
     if family == "head":
@@ -227,14 +227,6 @@ def beside_virtual(model: Any, max_tokens: int) -> tuple[int, int]:
     return min(max_tokens, room), virtual_tokens(model)
 
 
-def positions_of(config: Any) -> int:
-    """Return the tokens of a text that a model has positions for."""
-    found = int(getattr(config, "max_position_embeddings", 0) or 0) or 512
-    return (
-        found - 2 if config.model_type in ("roberta", "xlm-roberta", "mpnet") else found
-    )  # places of padding come first
-
-
 def _is_head(name: str, head: str) -> bool:
     """Whether a trained parameter is one of the head's, under the names peft gives: ….classifier.modules_to_save.default.weight."""
     plain = name.replace("modules_to_save.default.", "").replace("original_module.", "")
@@ -256,6 +248,15 @@ def transformer_folder(folder: Path) -> Path:
     if not listed or not str(listed[0].get("type", "")).endswith("Transformer"):
         raise MissingError(f"{folder}: its first module is no transformer, so there is nothing to fine-tune")
     return folder / str(listed[0].get("path", ""))
+
+
+def _check_padding(model: Any, tokenizer: Any) -> None:
+    """Raise UsageError for a model of another kind than MODEL_TYPES whose texts are not padded at their end, as is done here."""
+    kind = model.config.model_type
+    if kind not in MODEL_TYPES and (tokenizer.pad_token_id is None or tokenizer.padding_side != "right"):
+        raise UsageError(
+            f"the base is of type '{kind}', which reads no texts padded at their end; choose another --base"
+        )
 
 
 def _window(folder: Path, model: Any, wanted: int | None) -> int:
@@ -356,7 +357,7 @@ def _load(place: Path, task: Task, *, whole: bool) -> tuple[Any, frozenset[str]]
             )
         except Exception as error:  # every model fails in its own way
             raise MissingError(f"transformers cannot load the model in {place}: {_first_line(error)}") from None
-    head = set() if whole else set(describe(model).head)
+    head = set() if whole else set(head_parameters(model))
     missing = _keys(info.get("missing_keys"))
     lost = sorted(name for name in missing if name not in head)
     if lost:
