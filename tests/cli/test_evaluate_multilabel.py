@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ import pytest
 from sklearn import metrics as theirs
 from sklearn.preprocessing import MultiLabelBinarizer
 
-from tests.cli.conftest import run_cli, write_jsonl
+from tests.cli.conftest import SAMPLES, run_cli, write_jsonl
 
 LABELS = ("courts", "economy", "health", "space", "sport")
 SHARES = (0.3, 0.5, 0.2, 0.15, 0.35)
@@ -117,6 +118,41 @@ def test_numbers_are_labels_as_in_other_tables(tmp_path: Path) -> None:
     got = target("t.jsonl", "--ci", "0")
     assert [c["name"] for c in got["classes"]] == ["1", "2", "3"]
     assert values(got)["subset_accuracy"] == 1
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.jsonl", "t.csv"])
+@pytest.mark.parametrize("split", [("label",), ("prediction",), ("label", "prediction")])
+def test_cells_with_several_labels_are_split(tmp_path: Path, name: str, split: tuple[str, ...]) -> None:
+    """Cells cut at the separator score as the lists that were joined; an empty cell is no list."""
+    lists = [{k: v or None for k, v in row.items()} for row in gaps(rows())]
+    cells = [{k: " ;; ".join([*v, v[0]]) if k in split and v else v for k, v in row.items()} for row in lists]
+    if name == "t.csv":
+        if len(split) < 2:
+            pytest.skip("CSV has no lists")
+        with (tmp_path / name).open("w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, list(cells[0]))
+            writer.writeheader()
+            writer.writerows(cells)
+    else:
+        write(tmp_path / name, cells)
+    got = target(tmp_path / name, "--label-sep", ";")
+    assert got["metrics"] == target(write(tmp_path / "lists.parquet", lists))["metrics"]
+    assert 0.3 < got["metrics"]["subset_accuracy"]["value"] < 0.9
+
+
+def test_split_numbers_are_labels_and_a_lone_separator_is_an_empty_list(tmp_path: Path) -> None:
+    cells = [(1, "1"), ("1|2", "2|1.0"), ("|", "|"), ("2.0", " ")]
+    table = write(tmp_path / "t.jsonl", [{"label": t, "prediction": p} for t, p in cells])
+    got = target(table, "--label-sep", "|", "--ci", "0")
+    assert [c["name"] for c in got["classes"]] == ["1", "1.0", "2", "2.0"]
+    assert values(got)["subset_accuracy"] == 2 / 4
+
+
+def test_topics_have_no_cells_to_split(tmp_path: Path) -> None:
+    table = write(tmp_path / "t.jsonl", [{"label": "a;b", "topic": 0}, {"label": "b", "topic": 1}])
+    for given in (table, SAMPLES / "topics.txt"):
+        message = run_cli("evaluate", given, "--label-sep", ";", code=2).error()
+        assert message.startswith("error: --label-sep is for tables with several labels"), given
 
 
 def test_f_beta(tmp_path: Path) -> None:
@@ -222,6 +258,14 @@ def test_same_bytes_on_any_number_of_threads(tmp_path: Path) -> None:
         ([(["a"], ["a"]), ("b", ["a"])], [], 3, "'label' of row 2 is 'b', and others are lists of labels"),
         ([(["a"], [{"label": "a"}])], [], 3, "'prediction' of row 1 is [{'label': 'a'}]"),
         ([([], []), ([], None)], [], 3, "all lists of 'label' and 'prediction' are empty"),
+        ([("a;b", ["a"])], [], 3, "split them with --label-sep ';', or name the columns with --label-col and --prediction-col"),
+        ([(["a"], "a, b")], [], 3, "split them with --label-sep ','"),
+        ([("a", "a")], ["--label-sep", ""], 2, "--label-sep needs the text between two labels, such as ';'"),
+        ([(1, 1.5), (2, 2.5)], ["--label-sep", ";"], 2, "--label-sep is not for numbers, which the predictions of t.jsonl are"),
+        ([("a;b", {"c": 1})], ["--label-sep", ";"], 3, "'label' holds lists of labels and 'prediction' does not"),
+        ([(";", " ; ")], ["--label-sep", ";"], 3, "all lists of 'label' and 'prediction' are empty"),
+        ([("", "a"), (None, "a")], ["--label-sep", ";"], 3, "no row has a label (2 rows)"),
+        ([("a", "a")], ["--annotators", "label,prediction", "--label-sep", ";"], 2, "--label-sep is for tables with several labels"),
         ([("a", "a")], ["--metrics", "subset_accuracy"], 2, "subset_accuracy: no score of a table of predictions and labels"),
     ],
 )  # fmt: skip

@@ -34,6 +34,21 @@ class TargetFlags:
     prediction_col: Annotated[str, typer.Option(help="Table: column of the predicted label.")] = "prediction"
     prob_col: Annotated[str, typer.Option(help="Table: column of its probability.")] = "prediction_prob"
     topic_col: Annotated[str, typer.Option(help="Table: column of the topic or cluster.")] = "topic"
+    label_sep: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TEXT",
+            help="Table: several labels in a cell, apart by this: ';'.",
+            show_default=False,
+        ),
+    ] = None
+
+    def check_separator(self, *, of_tables: bool) -> None:
+        """Refuse --label-sep where there is nothing to split. Raises UsageError."""
+        if self.label_sep == "":
+            raise UsageError("--label-sep needs the text between two labels, such as ';'")
+        if self.label_sep is not None and not of_tables:
+            raise UsageError("--label-sep is for tables with several labels and predictions in a cell; leave it out")
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -70,6 +71,18 @@ def add_multilabel(
     note_never(result, report, "labels")
 
 
+def split_cells(columns: Columns, separator: str) -> Columns:
+    """Return the labels and predictions of a table as lists, cut at the separator as in classify; empty cells stay None."""
+
+    def split(cell: Any) -> Any:
+        if isinstance(cell, list | dict):
+            return cell
+        text = as_label(cell)
+        return None if text is None else list(dict.fromkeys(filter(None, map(as_label, text.split(separator)))))
+
+    return replace(columns, labels=[split(v) for v in columns.labels], found=[split(v) for v in columns.found])
+
+
 def hold_sets(columns: Sequence[Columns]) -> bool:
     """Tell whether labels and predictions of tables are lists.
 
@@ -102,9 +115,16 @@ def _holds_sets(columns: Columns) -> bool:
         return True
     listed, single = (columns.label_col, columns.found_col) if true else (columns.found_col, columns.label_col)
     raise InputError(
-        f"{columns.name}: '{listed}' holds lists of labels and '{single}' does not; both need lists, or both one label a row; name "
-        "the columns with --label-col and --prediction-col"
+        f"{columns.name}: '{listed}' holds lists of labels and '{single}' does not; both need lists, or both one label a row; "
+        f"split them with --label-sep '{_likely_separator(columns.found if true else columns.labels)}', or name the columns with "
+        "--label-col and --prediction-col"
     )
+
+
+def _likely_separator(cells: Sequence[Any]) -> str:
+    """Return what is likely between several labels of a cell: ';' unless only others are there."""
+    text = "".join(cell for cell in cells if isinstance(cell, str))
+    return next((mark for mark in ";|," if mark in text), ";")
 
 
 def label_sets(columns: Columns) -> LabelSets:

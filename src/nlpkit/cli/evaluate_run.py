@@ -47,6 +47,7 @@ def evaluate(
     how = Uncertainty(ci.level(), run.seed)
     bounds = read_bounds(gate, asked)
     asked = [*asked, *(b.metric for b in bounds if b.metric not in asked)] if asked else asked
+    target.check_separator(of_tables=people == type(people)())
     if people.make_task is not None:
         from nlpkit.cli.evaluate_asked import check_people, write_questions
 
@@ -67,6 +68,8 @@ def evaluate(
     output = _output(out)
     topics_first = bool(asked) and all(METRICS[n].group in ("clustering", "separation") for n in asked if n in METRICS)
     opened = open_targets(targets, target, read.label_col, read.encoding, topics_first=topics_first)
+    tables = [one for one in opened if isinstance(one, TableTarget)]
+    target.check_separator(of_tables=any(one.kind == "predictions" for one in tables))
     if run.dry_run:
         for one in opened:
             console.out(
@@ -74,7 +77,6 @@ def evaluate(
             )
         return
     wanted = [*asked] if asked else [b.metric for b in bounds]
-    tables = [one for one in opened if isinstance(one, TableTarget)]
     if tables:
         from nlpkit.cli.evaluate_tables import evaluate_tables
 

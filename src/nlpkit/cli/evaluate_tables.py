@@ -8,7 +8,15 @@ from nlpkit.cli.evaluate_clusters import CLUSTERING, add_clustering
 from nlpkit.cli.evaluate_compare import compare_labelled, compare_sets
 from nlpkit.cli.evaluate_flags import MetricFlags, TargetFlags
 from nlpkit.cli.evaluate_labels import Columns, labelled_of, read_table
-from nlpkit.cli.evaluate_multilabel import POSSIBLE, SCORES, add_multilabel, hold_sets, label_sets, note_sets
+from nlpkit.cli.evaluate_multilabel import (
+    POSSIBLE,
+    SCORES,
+    add_multilabel,
+    hold_sets,
+    label_sets,
+    note_sets,
+    split_cells,
+)
 from nlpkit.cli.evaluate_numbers import (
     REGRESSION,
     SPANS,
@@ -59,6 +67,12 @@ def evaluate_tables(
     """
     predictions = tables[0].kind == "predictions"
     columns = [read_table(table, target, read) for table in tables]
+    if target.label_sep is not None:
+        if hold_numbers(columns):
+            raise UsageError(
+                f"--label-sep is not for numbers, which the predictions of {tables[0].name} are; leave it out"
+            )
+        columns = [split_cells(own, target.label_sep) for own in columns]
     if predictions and (hold_numbers(columns) or hold_words(columns)):
         return _numbers_or_words(tables, columns, wanted, asked, metric, how, read)
     if hold_sets(columns):
