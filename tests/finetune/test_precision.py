@@ -14,6 +14,7 @@ from tests.finetune.test_frozen import CLASSES, CPU, TAGS, N, examples, network
 from tests.finetune.test_mlm import habits, load, write_base
 
 from nlpkit.finetune import engine as engine_module
+from nlpkit.finetune.embedder import embed_all, load_embedder
 from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.frozen import HeadObjective
 from nlpkit.finetune.mlm import MlmObjective, cut_windows, perplexity
@@ -120,3 +121,14 @@ def test_every_kind_guesses_masked_words_in_bf16(kind: str, head_only: bool, tmp
         assert finite([loss, perplexity(own, windows, engine, seed=1), *gradients.values()])
     assert gradients.keys() <= objective.parameters().keys()
     assert len(gradients) >= 3
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_encodes_in_bf16(kind: str, tmp_path: Path) -> None:
+    embedder = load_embedder(write_base(tmp_path / "base", kind, head=False), max_tokens=None, device=CPU)
+    read = embedder.read(habits(8, 0))
+    exact = embed_all(embedder, read, Engine(CPU, "fp32", threads=1))
+    with Engine(CPU, "bf16", threads=2) as engine:
+        rounded = embed_all(embedder, read, engine)
+    np.testing.assert_allclose(rounded, exact, atol=0.1)
+    assert np.array_equal(rounded, exact) == (kind == "deberta")

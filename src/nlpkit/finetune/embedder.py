@@ -15,6 +15,7 @@ from nlpkit.embed.engines import NO_LIMIT, checked_max_tokens, load_sentence_tra
 from nlpkit.embed.layout import read_layout
 from nlpkit.embed.tokens import TokenIds, plain, special_ids
 from nlpkit.errors import UsageError
+from nlpkit.finetune.engine import able
 from nlpkit.types import Float32Array, IntArray, LongArray
 
 
@@ -83,7 +84,8 @@ class Embedder:
 
     def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
         """Return vectors (u, E) of token ids (u, T) whose padding, at the end, has mask 0. Safe in several threads."""
-        found: Tensor = self.model({"input_ids": ids, "attention_mask": mask})["sentence_embedding"]
+        with able(getattr(self.model[0], "model", self.model)):
+            found: Tensor = self.model({"input_ids": ids, "attention_mask": mask})["sentence_embedding"]
         return found
 
     def pad(self, tokens: TokenIds, rows: LongArray) -> tuple[Tensor, Tensor]:
