@@ -136,6 +136,13 @@ def test_calibration_needs_probabilities(tmp_path: Path) -> None:
     assert "name it with --prob-col" in scores("t.csv", "--metrics", "ece")["ece"]["why"]
 
 
+def test_intervals_stay_within_the_range_of_the_score(tmp_path: Path) -> None:
+    """Three predictions that are 0.6 sure, two of them right: an ECE of 0.07 ± 0.39 without a cut."""
+    table = write(tmp_path / "t.csv", [{"label": "a", "prediction": p, "prediction_prob": 0.6} for p in "aab"])
+    got = scores(table)
+    assert got["ece"]["low"] == 0 < got["ece"]["value"] < got["ece"]["high"] <= 1
+
+
 def test_parquet_of_scores(tmp_path: Path) -> None:
     run_cli("evaluate", PREDICTIONS, "-q", "-o", tmp_path / "s.parquet")
     table = pl.read_parquet(tmp_path / "s.parquet")

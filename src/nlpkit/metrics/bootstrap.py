@@ -18,12 +18,16 @@ Statistic = Callable[[FloatArray], FloatArray]  # weights (B, U) → values (B,)
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A confidence interval: low ≤ high, at a level such as 0.95, and how it was found."""
+    """A confidence interval: low ≤ high, at a level such as 0.95, and how it was found.
+
+    error: the standard error that it was made from, None where it was not.
+    """
 
     low: float
     high: float
     level: float
     method: str
+    error: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

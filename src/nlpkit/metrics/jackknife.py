@@ -67,7 +67,7 @@ def jackknife_interval(
 ) -> Interval | None:
     """Return score ± z · standard error, z the normal quantile of the level; None if undefined, or if no unit changes the score.
 
-    The ends are not cut at the bounds of the score.
+    The ends may lie outside of the range of the score; `nlpkit.metrics.score.bounds` cuts them.
 
     Args:
         statistic, counts: see `standard_error`.
@@ -79,7 +79,7 @@ def jackknife_interval(
     if not error > 0:
         return None
     point, reach = _value(statistic, counts), _quantile(level) * error
-    return Interval(point - reach, point + reach, level, f"jackknife over {over}")
+    return Interval(point - reach, point + reach, level, f"jackknife over {over}", error)
 
 
 def jackknife_comparison(
@@ -112,14 +112,18 @@ def jackknife_comparison(
 def independent_comparison(
     first: float, of_first: Interval | None, second: float, of_second: Interval | None
 ) -> Comparison:
-    """Return the difference of two scores of different units, whose errors add up; None of both where one has no interval."""
+    """Return the difference of two scores of different units, whose errors add up: sqrt(e₁² + e₂²).
+
+    Interval and p-value are None where one has no standard error.
+    """
     from scipy.special import ndtr
 
     d = first - second
-    if of_first is None or of_second is None:
+    if of_first is None or of_second is None or of_first.error is None or of_second.error is None:
         return Comparison(d, None, None)
-    reach = float(np.hypot(of_first.high - of_first.low, of_second.high - of_second.low)) / 2
-    p = float(2 * ndtr(-abs(d) * _quantile(of_first.level) / reach))
+    error = float(np.hypot(of_first.error, of_second.error))  # intervals may be cut at the range of the score
+    reach = _quantile(of_first.level) * error
+    p = float(2 * ndtr(-abs(d) / error))
     return Comparison(d, Interval(d - reach, d + reach, of_first.level, f"{of_first.method}, both"), p)
 
 

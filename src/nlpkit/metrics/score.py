@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from nlpkit.metrics.bootstrap import Interval, Statistic, interval, mean_of
 from nlpkit.metrics.jackknife import jackknife_interval
+from nlpkit.metrics.ranges import Range, range_of
 from nlpkit.types import FloatArray
 
 MANY_UNITS = 2000
@@ -24,6 +25,11 @@ class Metric:
     group: str
     better: str
     title: str
+
+    @property
+    def range(self) -> Range:
+        """The lowest and the highest value that it can have."""
+        return range_of(self.name, self.group)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +108,7 @@ def mean_score(
         parameters or {},
         values,
         float(np.median(given)),
-        bounds(statistic, counts, how, over),
+        bounds(metric, statistic, counts, how, over, value=float(given.mean())),
         statistic=statistic,
         counts=counts,
     )
@@ -129,7 +135,7 @@ def statistic_score(
     value = float(statistic(counts[None].astype(np.float64))[0]) if len(counts) else float("nan")
     if not np.isfinite(value):
         return Score(metric, None, over, int(counts.sum()), parameters or {}, values, why=why)
-    found = bounds(statistic, counts, how, over, jackknife=jackknife)
+    found = bounds(metric, statistic, counts, how, over, value=value, jackknife=jackknife)
     return Score(
         metric,
         value,
@@ -145,17 +151,32 @@ def statistic_score(
 
 
 def bounds(
-    statistic: Statistic, counts: Any, how: Uncertainty, over: str, *, jackknife: bool = False
+    metric: Metric,
+    statistic: Statistic,
+    counts: Any,
+    how: Uncertainty,
+    over: str,
+    *,
+    value: float,
+    jackknife: bool = False,
 ) -> Interval | None:
-    """Return the interval of a statistic, None when none is wanted or it is undefined.
+    """Return the interval of a score, cut at its range; None when none is wanted or it is undefined.
 
     Of very many units it is that of a jackknife, too, which then agrees with a bootstrap and takes a fraction of the time.
+
+    Args:
+        value: of the score; a cut never leaves it out, also where rounding takes it past the range.
     """
     if how.level is None:
         return None
     if jackknife or np.count_nonzero(counts) > MANY_UNITS:
-        return jackknife_interval(statistic, counts, level=how.level, over=over)
-    return interval(statistic, counts, level=how.level, seed=how.seed, over=over)
+        found = jackknife_interval(statistic, counts, level=how.level, over=over)
+    else:
+        found = interval(statistic, counts, level=how.level, seed=how.seed, over=over)
+    if found is None:
+        return None
+    low, high = metric.range
+    return replace(found, low=max(found.low, min(low, value)), high=min(found.high, max(high, value)))
 
 
 def _metrics(group: str, *rows: tuple[str, str, str]) -> dict[str, Metric]:
