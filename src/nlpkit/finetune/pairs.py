@@ -80,15 +80,15 @@ class PairSampler:
     def pairs(self, epoch: int, numbers: LongArray) -> Pairs:
         """Return pairs k (P,) of an epoch, 0 ≤ k < n_pairs: the same ones in whatever order and company they are asked for."""
         first = np.empty(len(numbers), np.int64)
-        K = max(1, len(self._classes))
-        for c, own in enumerate(self._classes or [self._usable]):
-            of_class = np.flatnonzero(numbers // 2 % K == c)
+        classes = self._classes or [self._usable]
+        K = len(classes)
+        for c in np.unique(numbers // 2 % K).tolist():
+            own, of_class = classes[c], np.flatnonzero(numbers // 2 % K == c)
             turns = numbers[of_class] // 2 // K
             rounds, place = turns // len(own), turns % len(own)
             for r in np.unique(rounds).tolist():
-                order = np.random.default_rng([self._seed, 17, epoch, r, *([c] if self._classes else [])]).permutation(
-                    len(own)
-                )
+                seed = [self._seed, 17, epoch, r, *([c] if self._classes else [])]
+                order = np.random.default_rng(seed).permutation(len(own))
                 first[of_class[rounds == r]] = own[order[place[rounds == r]]]
         similar = numbers % 2 == 0
         similar = np.where(similar, self._kind.has_positive[first], ~self._kind.has_negative[first])
