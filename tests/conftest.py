@@ -7,6 +7,10 @@ import signal
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("repeatable", derandomize=True, deadline=None)  # the same examples in every run
+settings.load_profile("repeatable")
 
 
 def pytest_configure(config: pytest.Config) -> None:
