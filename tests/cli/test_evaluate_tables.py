@@ -241,6 +241,15 @@ def test_numbers_with_empty_labels() -> None:
     assert got["notes"] == ["3 documents without a label: left out of the scores"]
 
 
+def test_numbers_of_a_csv_are_numbers_unless_they_are_classes() -> None:
+    Path("t.csv").write_text("label,prediction\n1,1.5\n2,1.25\n2.5,2.5\n3,\n", encoding="utf-8")
+    got = run_cli("evaluate", "t.csv", "--json").json()["targets"][0]
+    assert got["metrics"]["mae"]["value"] == pytest.approx((0.5 + 0.75) / 3)
+    Path("s.csv").write_text("label,prediction\n1.5,1.5\n2.0,1.5\n2.5,2.5\n3.0,3.5\n", encoding="utf-8")  # stars
+    got = run_cli("evaluate", "s.csv", "--json").json()["targets"][0]
+    assert got["metrics"]["accuracy"]["value"] == 0.5
+
+
 @pytest.mark.parametrize(
     ("pairs", "reasons"),
     [

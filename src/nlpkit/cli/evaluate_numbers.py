@@ -24,12 +24,20 @@ SPANS = ("span_f1", "span_precision", "span_recall")
 
 
 def hold_numbers(columns: Sequence[Columns]) -> bool:
-    """Whether all predictions are numbers, some of them with fractions: no classes."""
-    given = [[v for v in own.found if v is not None] for own in columns]
-    return all(
-        own and all(isinstance(v, float) for v in own) and any(v != round(v) for v in own if np.isfinite(v))
-        for own in given
-    )
+    """Whether all predictions are numbers, some of them with fractions: no classes. Of numbers as text most are no labels, too."""
+    return all(_are_numbers([v for v in own.found if v is not None], own.labels) for own in columns)
+
+
+def _are_numbers(found: Sequence[Any], labels: Sequence[Any]) -> bool:
+    as_text = [v for v in found if isinstance(v, str)]
+    if len(as_text) < len(found) and not all(isinstance(v, float) for v in found):
+        return False
+    numbers = np.array([_number(v) for v in found], np.float64)
+    if as_text:
+        values = set(as_text)
+        if np.isnan(numbers).any() or 2 * len(values & {v for v in labels if isinstance(v, str)}) >= len(values):
+            return False
+    return bool((numbers[np.isfinite(numbers)] % 1 != 0).any())
 
 
 def hold_words(columns: Sequence[Columns]) -> bool:
