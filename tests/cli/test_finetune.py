@@ -277,7 +277,10 @@ def test_pairs_and_context(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     error = predict("run", rows(1), code=3).error()
     assert "no column 'other'" in error
     assert "--pair-col" in error
-    predict("run", [{**row, "two": "x"} for row in rows(1)], "--pair-col", "two")
+    done = predict(
+        "run", [{**row, "two": None if i == 1 else "x"} for i, row in enumerate(rows(1))], "--pair-col", "two"
+    )
+    assert "1 pair without a second text: read as if it were empty" in done.err
     own = [{**row, "speech": i // 4} for i, row in enumerate(rows())]
     fit(own, "--context", "1", "--context-by", "speech", "-q", base=base)
     predict("run", own, "--probabilities")
@@ -406,6 +409,8 @@ def test_methods_that_are_none(method: str, said: str, base: Path) -> None:
         (["--class-weight", "x"], 2, "balanced"),
         (["--merge"], 2, "lora or dora"),
         (["--export", "x"], 2, "setfit"),
+        (["--junit", "no/such/j.xml"], 3, "no/such does not exist"),
+        (["--baseline", "none.json"], 3, "name the metrics.json of a run"),
         (["--split", "label"], 2, "no row is train"),
         (["--context", "1", "--pair-col", "text"], 2, "keep one"),
         (["--context-by", "label"], 2, "--context 1"),
@@ -694,7 +699,13 @@ def test_gates_look_at_the_mean_of_the_seeds(base: Path) -> None:
     report = json.loads(Path("run/metrics.json").read_text())
     assert len({row["accuracy"] for row in report["seeds"]["runs"]}) > 1
     assert report["gates"][0]["value"] == report["seeds"]["mean"]["accuracy"]
-    card = Path("run/model/transformers/README.md").read_text()
+    shutil.copytree("run", "before")
+    done = fit(rows(), "--seeds", "3", "--baseline", "before/metrics.json", base=base)  # equal to itself
+    assert f"accuracy {report['seeds']['mean']['accuracy']:.4g} is not worse than" in done.err
+    assert "another test" not in done.err
+    done = fit(rows(5), "--seeds", "2", "--baseline", "before/metrics.json", "--max-drop", "1", base=base)
+    assert "are of 8 documents, those made now of 12: another test" in done.err
+    card = Path("before/model/transformers/README.md").read_text()
     assert f"{report['seeds']['mean']['accuracy']:.4f} ± {report['seeds']['sd']['accuracy']:.4f}" in card
 
 
@@ -748,3 +759,14 @@ def test_numbers_without_a_prediction_are_told() -> None:
     own = [{"id": str(i), "text": "a", "label": i / 2, "prediction": None if i < 3 else i / 2 + 0.1} for i in range(10)]
     done = run_cli("evaluate", write_jsonl(Path("p.jsonl"), own))
     assert "3 documents without a prediction: left out of the scores" in done.out + done.err
+
+
+def test_where_a_setfit_folder_cannot_go(base: Path) -> None:
+    for folder, code, said in (("run", 2, "--export and -o both name run"), ("no/such", 3, "no does not exist")):
+        assert said in denied(rows(), "--export", folder, base=base, code=code, method="setfit(R=1)")
+
+
+def test_texts_of_another_language(base: Path) -> None:
+    done = fit([{**row, "text": f"{row['text']} 北京 天气"} for row in rows()], base=base)
+    assert "% of the tokens are not in the vocabulary of" in done.err
+    assert "not in the vocabulary" not in fit(rows(), base=base).err

@@ -213,6 +213,8 @@ def test_ctrl_c_in_an_update_then_resume_gives_the_same_bytes(
     lines = [Path(f"{run}/curve.jsonl").read_text().splitlines() for run in ("run", "whole")]
     points = [[(p["step"], p["loss"], p["dev"]) for p in map(json.loads, own)] for own in lines]
     assert points[0] == points[1]
+    clock = json.loads(Path("run/metrics.json").read_text())["training"]["seconds"]
+    assert clock >= max(json.loads(line)["seconds"] for line in lines[0]) - 1e-3  # of both parts
     assert not Path("run.checkpoint").exists()
 
 
@@ -318,6 +320,24 @@ def _wait_for(process: subprocess.Popen[bytes], text: bytes) -> None:
 
 
 # ---------------------------------------------------------------- the signal
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_stop_that_is_lost_comes_with_the_next_step() -> None:
+    class Left:
+        def __del__(self) -> None:  # what is raised in here is lost
+            os.kill(os.getpid(), signal.SIGINT)
+
+    def work(stop: Stop, left: list[Left]) -> None:
+        left.clear()
+        done.append("whole")
+        stop.step(1, 3)
+        done.append("late")
+
+    done: list[str] = []
+    with pytest.raises(KeyboardInterrupt), between_steps() as stop:
+        work(stop, [Left()])
+    assert done == ["whole"]
 
 
 def test_a_stop_waits_for_the_step_and_a_second_one_does_not() -> None:

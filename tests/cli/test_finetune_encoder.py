@@ -228,7 +228,7 @@ def test_rows_that_cannot_be_used(base: Path, tmp_path: Path) -> None:
     done = train("pairs.jsonl", "--objective", "mnrl", *PAIRS, "-o", "run", base=base)
     assert "1 row with an empty text: left out" in done.err
     write_jsonl(tmp_path / "one.jsonl", [{"id": "a", "text": SPORT[0]}])
-    assert "no row to learn from" in denied("one.jsonl", "--objective", "mlm", "-o", "no", base=base, code=3)
+    assert "one row is too few" in denied("one.jsonl", "--objective", "mlm", "-o", "no", base=base, code=3)
     (tmp_path / "none.jsonl").write_text("")
     assert "none.jsonl has no rows" in denied("none.jsonl", "--objective", "mlm", "-o", "no", base=base, code=3)
     write_jsonl(tmp_path / "alike.jsonl", [{**row, "label": 1.5} for row in pair_rows()])

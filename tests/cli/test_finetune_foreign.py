@@ -153,6 +153,8 @@ def test_a_folder_of_peft(base: Path, tmp_path: Path) -> None:
     table = predict(tmp_path / "theirs", "--probabilities", "--offline")
     np.testing.assert_allclose(chances("p.parquet"), expected, atol=1e-5)
     assert table.column("prediction")[0].as_py() == f"LABEL_{expected[0].argmax()}"
+    again = run_cli("finetune", "new.jsonl", "--model", tmp_path / "theirs", "--offline", "-f", "-o", "p.parquet")
+    assert "its classes have no names: give them, in their order, with --labels LABEL_0,LABEL_1,LABEL_2" in again.err
     # its base is gone: the message says how to name another
     own = json.loads((tmp_path / "theirs" / "adapter_config.json").read_text())
     (tmp_path / "theirs" / "adapter_config.json").write_text(

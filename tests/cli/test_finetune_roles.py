@@ -48,6 +48,25 @@ def test_a_context_ends_with_the_file() -> None:
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("cv", [None, 2])
+def test_a_label_of_one_document_among_several_is_kept(cv: int | None, capsys: pytest.CaptureFixture[str]) -> None:
+    own = [["x", "y"][: 1 + i % 2] + ["rare"] * (i == 3) for i in range(12)]
+    found = documents([{"id": str(i), "text": f"text {i}", "label": labels} for i, labels in enumerate(own)], cv=cv)
+    assert set(found.labels.names) == {"x", "y", "rare"}
+    if cv is None:
+        assert found.part[3] == TRAIN
+    said = "in one fold there is nothing to learn from" if cv else "learned from, and not tested"
+    assert f"1 label with a single document ('rare'): {said}" in capsys.readouterr().err
+
+
+def test_pairs_without_a_second_text_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [
+        {"id": str(i), "text": f"text {i}", "label": "xy"[i % 2], "other": None if i == 2 else "a"} for i in range(12)
+    ]
+    documents(rows, pair_col="other")
+    assert "1 pair without a second text: read as if it were empty" in capsys.readouterr().err
+
+
 def test_what_is_left_out_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
     rows: list[dict[str, Any]] = [
         {"id": f"{part}{i}", "text": f"text {i}", "label": "xy"[i % 2], "part": part}

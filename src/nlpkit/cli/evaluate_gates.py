@@ -183,6 +183,7 @@ def _against(
             old = next(iter(before.values()))
         if old is None:
             raise InputError(f"the baseline {path} has no target '{name}' (found: {', '.join(before)})")
+        _warn_of_documents(path, old, own)
         lost = [m for m, then in old.items() if m not in own and not asked and _better(m) and _value(then) is not None]
         if lost:
             raise InputError(
@@ -216,6 +217,20 @@ def _warn_of_corpus(path: Path, evaluation: Evaluation) -> None:
     now = [t.facts.get("reference") for t in evaluation.targets]
     if len(then) == len(now) and [_hashes(r) for r in then] != [_hashes(r) for r in now]:
         console.warn(f"the scores of {path} were counted in another corpus, or in the same one cut into other words")
+
+
+def _warn_of_documents(path: Path, before: Mapping[str, Any], own: Mapping[str, Score]) -> None:
+    """Say when there were more or fewer documents or classes then: another test, whose scores say little of this one."""
+    for name in before.keys() & own.keys():
+        then = before[name].get("parameters") if isinstance(before[name], dict) else None
+        now = own[name].parameters
+        for what in ("documents", "classes"):
+            if then and what in then and what in now and then[what] != now[what]:
+                console.warn(
+                    f"the scores of {path} are of {then[what]:,} {what}, those made now of {now[what]:,}: another test, so a "
+                    "difference may be due to it"
+                )
+                return
 
 
 def _hashes(reference: Any) -> Any:
@@ -270,14 +285,20 @@ def _read_baseline(path: Path) -> dict[str, dict[str, Any]]:
     try:
         value = json.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
-        raise InputError(f"the baseline {path} does not exist; make it with: nlpkit evaluate … -o {path}") from None
+        raise InputError(
+            f"the baseline {path} does not exist; make it with: nlpkit evaluate … -o {path}, or name the metrics.json of a run"
+        ) from None
     except (OSError, ValueError) as error:
         raise InputError(f"the baseline {path} cannot be read ({error}); {needed}") from None
     try:
         found = {str(t["target"]): dict(t["metrics"]) for t in value["targets"]}
         if value.get("together"):
             found["all targets"] = dict(value["together"])
-    except (KeyError, TypeError, ValueError):
+        means = (value.get("seeds") or {}).get("mean") or {}  # what gates look at in a run of several seeds
+        first = next(iter(found.values()), {})
+        for name in means.keys() & first.keys():
+            first[name] = {**first[name], "value": means[name]}
+    except (KeyError, TypeError, ValueError, AttributeError):
         raise InputError(f"the baseline {path} has no scores of targets; {needed}") from None
     return found
 

@@ -29,6 +29,7 @@ from nlpkit.metrics.regression import statistics
 from nlpkit.types import LongArray
 
 FINAL = -1
+SAMPLE, MUCH = 1000, 0.02  # texts whose tokens are looked up; the share of unknown ones that is told
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +155,21 @@ class Bench:
             FORMATS[method.kind.family], task, method.spelling, base_name(self.files), weights_fingerprint(self.files.path),
             int(holder.max_tokens), self.columns, __version__,
         )  # fmt: skip
+
+
+def say_unknown(files: ModelFiles, texts: Sequence[str]) -> None:
+    """Warn when the vocabulary of a model lacks many tokens of the first texts: it is of another language."""
+    from nlpkit.embed.layout import read_layout
+    from nlpkit.embed.tokens import load_tokenizer, unknown_share
+
+    layout = read_layout(files.path)
+    if layout is None or not (layout.folder / "tokenizer.json").is_file():
+        return
+    share = unknown_share(load_tokenizer(layout), texts[:SAMPLE])
+    if share >= MUCH:
+        console.warn(
+            f"{share:.1%} of the tokens are not in the vocabulary of {files.name}; see --base for a model of the language"
+        )
 
 
 def base_name(files: ModelFiles) -> str:

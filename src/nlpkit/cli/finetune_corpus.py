@@ -112,6 +112,9 @@ def read_tuning_documents(inputs: Sequence[str], data: TuneDataFlags, read: Read
     _leave_empty_out(documents)
     _deal(documents, data, seed)
     _list_unused(documents, known, data)
+    without = 0 if documents.second is None else sum(not text.strip() for text in documents.second)
+    if without:
+        console.warn(f"{console.counted(without, 'pair')} without a second text: read as if it were empty")
     learn = documents.part == TRAIN
     if not n_folds and learn.any():  # what only held-out documents have is no class of the model
         documents.labels, documents.tag_names = _encode(kind, own, known, learn & known), tag_names_of(tags, learn)
@@ -255,7 +258,8 @@ def _deal(documents: TuneDocuments, data: TuneDataFlags, seed: int) -> None:
     sizes = data.sizes()
     rest = len(sizes) == 1 and sizes[0] is not None  # what a single --shots leaves over is the test; several share one
     if documents.kind in ("single", "multi") and (data.cv or not ((documents.part == TEST).any() or rest)):
-        _refuse_lonely(documents, rows)
+        rows = _refuse_lonely(documents, rows) if documents.kind == "single" else _keep_lonely(documents, rows, data)
+        strata = documents.labels.strata(rows)
     if data.cv:
         part = np.full(len(documents.part), UNUSED, np.int32)
         part[rows] = stratified_folds(strata, data.cv, seed=seed)
@@ -296,7 +300,25 @@ def _check_parts(documents: TuneDocuments, shots: int | None, data: TuneDataFlag
         )
 
 
-def _refuse_lonely(documents: TuneDocuments, rows: LongArray) -> None:
+def _keep_lonely(documents: TuneDocuments, rows: LongArray, data: TuneDataFlags) -> LongArray:
+    """Return the documents that can be held out: of several labels, those whose labels are all of another document, too."""
+    sizes = documents.labels.sizes(rows)
+    lonely = np.asarray(sizes == 1)
+    if not lonely.any():
+        return rows
+    named = ", ".join(f"'{documents.labels.names[j]}'" for j in np.flatnonzero(lonely)[:5].tolist())
+    more = " …" if lonely.sum() > 5 else ""
+    where = "in one fold there is nothing to learn from" if data.cv else "learned from, and not tested"
+    console.warn(f"{console.counted(int(lonely.sum()), 'label')} with a single document ({named}{more}): {where}")
+    if data.cv:
+        return rows
+    assert documents.labels.sets is not None
+    held = rows[~documents.labels.sets[rows][:, lonely].any(axis=1)]
+    return held if len(held) >= 2 else rows
+
+
+def _refuse_lonely(documents: TuneDocuments, rows: LongArray) -> LongArray:
+    """Return the rows. Raises InputError for a class of one document."""
     sizes = documents.labels.sizes(rows)
     lonely = [name for name, n in zip(documents.labels.names, sizes.tolist(), strict=True) if n == 1]
     if lonely:
@@ -306,6 +328,7 @@ def _refuse_lonely(documents: TuneDocuments, rows: LongArray) -> None:
             f"{one} {named} {'has' if len(lonely) == 1 else 'have'} one document, which cannot be in training and test; "
             "add documents, take the label out, or give the test with --test"
         )
+    return rows
 
 
 def _check_labels(documents: TuneDocuments, data: TuneDataFlags) -> None:

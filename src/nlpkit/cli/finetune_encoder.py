@@ -15,7 +15,7 @@ from nlpkit import __version__
 from nlpkit.cli import console
 from nlpkit.cli.classify_show import Page
 from nlpkit.cli.evaluate_flags import GateFlags
-from nlpkit.cli.finetune_cells import base_name
+from nlpkit.cli.finetune_cells import SAMPLE, base_name, say_unknown
 from nlpkit.cli.finetune_corpus import DEV, TEST, TRAIN
 from nlpkit.cli.finetune_estimate import loads_of_encoder, say_estimate
 from nlpkit.cli.finetune_pairs import Material, check_classes, pair_data, read_material, score_bounds
@@ -78,6 +78,7 @@ def fit_encoder(asked: Asked) -> None:
     if name == "sbert-softmax":
         check_classes(material, data)
     files = find_model(model.base, offline=asked.train.offline)
+    say_unknown(files, material.texts("text", np.arange(min(SAMPLE, material.table.num_rows))))
     plan = _plan(asked, name)
     sizes = {part: len(material.rows(part)) for part in (TRAIN, DEV, TEST)}
     asked.train.check_patience(dev=sizes[DEV] > 0)

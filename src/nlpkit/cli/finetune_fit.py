@@ -15,7 +15,7 @@ from nlpkit.cli.evaluate_multilabel import SCORES
 from nlpkit.cli.evaluate_numbers import REGRESSION, SPANS, WORDS
 from nlpkit.cli.evaluate_predictions import CALIBRATION
 from nlpkit.cli.evaluate_tables import DEFAULT_CLASSIFICATION
-from nlpkit.cli.finetune_cells import FINAL, Bench, Cell, Done, base_name
+from nlpkit.cli.finetune_cells import FINAL, Bench, Cell, Done, base_name, say_unknown
 from nlpkit.cli.finetune_compare import compare
 from nlpkit.cli.finetune_corpus import DEV, TEST, TuneDocuments, read_tuning_documents, with_shots
 from nlpkit.cli.finetune_estimate import loads_of, say_estimate
@@ -71,6 +71,10 @@ def fit(asked: Asked) -> None:
         raise UsageError("--negative-col is for --objective triplet and mnrl; leave it out")
     if model.labels is not None:
         raise UsageError("--labels names the classes of a --model; to learn, see --label-col")
+    if asked.gate.junit is not None:
+        check_target(asked.gate.junit, force=True)
+    if model.export is not None and model.export.resolve() == target.resolve():
+        raise UsageError(f"--export and -o both name {target}; give them two folders")
     compares = len(sizes) > 1 or (methods is not None and len(methods) > 1)
     _check_extras(model, methods, compares=compares)
     if compares:
@@ -98,6 +102,7 @@ def fit(asked: Asked) -> None:
     shown = with_shots(documents, sizes[0], seed=run.seed)
     _say_documents(shown)
     _say_few([with_shots(documents, own, seed=run.seed) for own in sizes], sizes)
+    say_unknown(files, documents.texts)
     learning = _learning(asked.train)
     if run.dry_run:
         loads = loads_of(documents, methods, sizes, seeds=len(seeds), learning=learning, seed=run.seed)
@@ -217,6 +222,7 @@ def _check_extras(model: TuneModelFlags, methods: list[Method] | None, *, compar
             raise UsageError(
                 f"--export {model.export} exists; --force is for -o only: move it away, or name another folder"
             )
+        check_target(model.export, force=False, directory=True)
 
 
 def _refuse_gates(asked: Asked) -> None:

@@ -92,7 +92,10 @@ def read_material(asked: Asked, name: str) -> Material:
     if not (part == TEST).any():
         _hold_out(material, name, data.holdout, seed=asked.run.seed)
     if not (part == TRAIN).any():
-        raise InputError("there is no row to learn from; see --text-col and --split")
+        few = "one row is too few to learn from and to test on; add rows, or give the test with --test"
+        raise InputError(
+            few if (part == TEST).sum() == 1 else "there is no row to learn from; see --text-col and --split"
+        )
     return material
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -90,6 +91,10 @@ def predict_new(asked: Asked) -> None:
             kind = predictor.task.kind
             more = OR_ELSE.get(kind, "") if predictor.form == "peft" and data.task == "auto" else ""
             console.note(f"task: {SPELLED[kind]} ({model.model}/ of {predictor.form}{more})")
+            if predictor.task.names and all(re.fullmatch(r"LABEL_\d+", name) for name in predictor.task.names):
+                console.note(
+                    f"its classes have no names: give them, in their order, with --labels {','.join(predictor.task.names[:3])}…"
+                )
         named = {"pair": data.pair_col, "context_by": data.context_by, "words": words}
         predictor.columns |= {key: column for key, column in named.items() if column is not None}
         for name in ("prediction", "prediction_prob"):
@@ -110,6 +115,7 @@ def predict_new(asked: Asked) -> None:
                 found = columns_of(predictor.task, outputs, probabilities=asked.say.probabilities)
                 counts.add(found["prediction"], cut)
                 counts.empty += reading.n_empty
+                counts.single += reading.n_single
                 for name, column in found.items():
                     batch = add_column(batch, name, column)
                 schema = batch.schema
@@ -129,6 +135,8 @@ def predict_new(asked: Asked) -> None:
     console.note(f"predictions for {console.counted(counts.documents, 'document')} by {model.model}")
     if counts.empty:
         console.note(f"{console.counted(counts.empty, 'document')} without a word: predicted like any other")
+    if counts.single:
+        console.note(f"{console.counted(counts.single, 'pair')} without a second text: read as if it were empty")
     if counts.cut:
         console.note(
             f"{console.counted(counts.cut, 'document')} longer than the window of the model: the end is not seen"
@@ -173,12 +181,14 @@ def _checked(asked: Asked) -> list[str] | None:
 class Counts:
     """What predicting came to.
 
-    cut: documents longer than the window; empty: without a word; labels: how often each was given, of numbers none.
+    cut: documents longer than the window; empty: without a word; single: pairs without a second text;
+    labels: how often each was given, of numbers none.
     """
 
     documents: int = 0
     cut: int = 0
     empty: int = 0
+    single: int = 0
     labels: Counter[str] = field(default_factory=Counter)
 
     def add(self, predictions: pa.Array, cut: int) -> None:

@@ -32,9 +32,10 @@ class Stop:
 
     def press(self, *_: Any) -> None:
         """Remember Ctrl-C for the end of the step; raise KeyboardInterrupt the second time, and where nothing is trained."""
-        if self.pressed or not self.training:
+        now = self.pressed or not self.training
+        self.pressed = True  # for the next step, too: what is raised inside of a __del__ is lost
+        if now:
             raise KeyboardInterrupt
-        self.pressed = True
 
 
 @contextmanager

@@ -90,6 +90,19 @@ class TokenIds:
         return out
 
 
+def unknown_share(tokenizer: Tokenizer, texts: Sequence[str]) -> float:
+    """Return the share of the tokens of some texts that the vocabulary does not have, 0 for one that has all bytes."""
+    unknown = getattr(tokenizer.model, "unk_token", None)
+    code = None if unknown is None else tokenizer.token_to_id(unknown)
+    if code is None:
+        return 0.0
+    n = missed = 0
+    for ids in iterate_ids(tokenizer, texts):
+        n += len(ids)
+        missed += ids.count(code)
+    return missed / max(1, n)
+
+
 def iterate_ids(tokenizer: Tokenizer, texts: Sequence[str]) -> Iterator[list[int]]:
     """Yield the ids of each text, without special tokens, holding few texts' encodings at a time."""
     start = 0

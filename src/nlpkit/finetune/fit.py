@@ -49,6 +49,11 @@ class Reading:
             sum(not text.strip() for text in self.texts) if self.words is None else sum(not own for own in self.words)
         )
 
+    @property
+    def n_single(self) -> int:
+        """How many pairs have no second text."""
+        return sum(not text.strip() for text in self.second or ())
+
     def inputs(self, network: Network) -> Inputs:
         """Return the token ids of all documents."""
         tokenizer, frame, most = network.tokenizer, network.frame, network.max_tokens
@@ -171,7 +176,9 @@ def fit_network(
         outputs = predict(network, inputs, dev_rows, engine)
         return {"score": score(dev_rows, outputs)}
 
-    start = time.perf_counter()
+    start = time.perf_counter() - (
+        watch.state.seconds if watch.state else 0.0
+    )  # of a training that goes on, what it took
     objective = objective_of(network, inputs, Targets(task, y, weights), train_rows, engine)
     outcome = train(
         objective, engine, plan, seed=seed, score=dev_score if len(dev_rows) and score is not None else None, better="score",
@@ -224,7 +231,7 @@ def fit_setfit(
     whole = embedder.read(reading.texts)
     cut = int((whole.cut > 0).sum()), float(whole.cut.sum() / max(1, int(whole.lengths.sum()) + int(whole.cut.sum())))
     watch.cut(*cut)
-    start = time.perf_counter()
+    start = time.perf_counter() - (watch.state.seconds if watch.state else 0.0)
     model, outcome = train_setfit(
         embedder, reading.texts, labels, train_rows, plan=plan, options=options, engine=engine, seed=seed,
         state=watch.state, save=watch.save, told=watch.told,
