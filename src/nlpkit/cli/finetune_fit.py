@@ -193,7 +193,7 @@ def _refuse_unfit(asked: Asked, documents: TuneDocuments) -> None:
 
 
 def _auto(documents: TuneDocuments, shots: int | None) -> Method:
-    """Return setfit for few documents of classes, else full fine-tuning, and say so."""
+    """Return setfit for few documents of classes, of many classes without its pairs, else full fine-tuning, and say so."""
     plain = documents.second is None and documents.context is None
     J = max(1, len(documents.labels.names))
     train, _ = documents.rounds[0]
@@ -202,6 +202,8 @@ def _auto(documents: TuneDocuments, shots: int | None) -> Method:
     why = (
         f"{each:.0f} training documents a class" if documents.kind in ("single", "multi") else f"task {documents.kind}"
     )
+    if name == "setfit" and documents.kind == "single" and J > Learning().batch:
+        name, why = "setfit(epochs=0)", f"{why}; pairs of {J} classes would blur them: the encoder stays as it is"
     console.note(f"--method auto: {name} ({why})")
     return parse_method(name)
 
