@@ -203,7 +203,7 @@ def _auto(documents: TuneDocuments, shots: int | None) -> Method:
         f"{each:.0f} training documents a class" if documents.kind in ("single", "multi") else f"task {documents.kind}"
     )
     if name == "setfit" and documents.kind == "single" and Learning().batch < J:
-        name, why = "setfit(epochs=0)", f"{why}; pairs of {J} classes would blur them: the encoder stays as it is"
+        name, why = "setfit(epochs=0)", f"{why}; {J} classes, whose pairs take long and gain little"
     console.note(f"--method auto: {name} ({why})")
     return parse_method(name)
 
