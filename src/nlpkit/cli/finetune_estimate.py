@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from nlpkit.finetune.methods import Method
     from nlpkit.finetune.train import Plan
 
-# Rates that MiniLM was seen to have on two cores of 2024; a guess for others
+# Rates of MiniLM on two cores of a server; for others, and for a GPU, a guess
 _FLOPS_OF_A_THREAD = 5e10
 _FLOPS_OF_A_GPU = 2e13
 _UPDATE = 8e-9  # seconds of AdamW for one parameter
