@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from nlpkit.cli import console
 from nlpkit.cli.finetune_corpus import with_shots
-from nlpkit.errors import InputError
 
 if TYPE_CHECKING:
     from nlpkit.cli.finetune_corpus import TuneDocuments
@@ -57,15 +56,12 @@ class Body:
     @classmethod
     def of(cls, folder: Path) -> Body:
         """Return the sizes of a model folder without loading it. Raises InputError for a file that is damaged."""
-        from safetensors import SafetensorError, safe_open
+        from nlpkit.embed.models import weight_files
+        from nlpkit.io.finetune_files import tensor_shapes
 
         parameters = weights = width = 0
-        for path in sorted(folder.glob("*.safetensors")):
-            try:
-                with safe_open(path, "numpy") as file:
-                    shapes = {name: file.get_slice(name).get_shape() for name in file.keys()}  # noqa: SIM118
-            except SafetensorError as error:
-                raise InputError(f"{path} is damaged ({error})") from None
+        for path in weight_files(folder):
+            shapes = tensor_shapes(path)
             parameters += sum(math.prod(shape) for shape in shapes.values())
             layers = [shape for name, shape in shapes.items() if len(shape) == 2 and "embedding" not in name]
             weights += sum(math.prod(shape) for shape in layers)

@@ -209,7 +209,7 @@ def load_peft(
     """Return the network of a peft folder on its base. Raises InputError when weights are missing."""
     from peft import PeftModel, get_peft_model_state_dict
 
-    theirs = _tensor_sizes(folder / "adapter_model.safetensors").keys()
+    theirs = tensor_shapes(folder / "adapter_model.safetensors").keys()
     plain = load_network(base, task, parse_method("full"), seed=0, device=device, max_tokens=max_tokens)
     with quiet():
         try:
@@ -310,23 +310,23 @@ def _class_names(config: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _peft_outputs(folder: Path) -> int:
     file = folder / "adapter_model.safetensors"
-    sizes = _tensor_sizes(file)
+    shapes = tensor_shapes(file)
     for name in ("classifier.weight", "out_proj.weight", "score.weight"):
-        own = [n for key, n in sizes.items() if key.endswith(name)]
+        own = [shape[0] for key, shape in shapes.items() if key.endswith(name)]
         if own:
             return own[0]
     raise InputError(f"{file} has no classifier; a peft model of a task was needed")
 
 
-def _tensor_sizes(file: Path) -> dict[str, int]:
-    """Return the tensors of a file with the length of their first axis."""
+def tensor_shapes(file: Path) -> dict[str, list[int]]:
+    """Return the shapes of the tensors of a safetensors file, without loading them. Raises InputError where it cannot be read."""
     from safetensors import safe_open
 
     if not file.is_file():
         raise InputError(f"{file.parent} has no {file.name}; nlpkit opens no pickles")
     try:
         with safe_open(str(file), framework="pt") as tensors:
-            return {key: int(tensors.get_slice(key).get_shape()[0]) for key in tensors.keys()}  # noqa: SIM118
+            return {key: list(tensors.get_slice(key).get_shape()) for key in tensors.keys()}  # noqa: SIM118
     except Exception as error:  # safetensors has an error of its own
         raise InputError(f"{file} cannot be read ({error})") from None
 
