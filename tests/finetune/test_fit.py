@@ -268,6 +268,31 @@ def test_texts_longer_than_the_window_are_counted(base: Path) -> None:
         fit(base, "head", max_tokens=65)
 
 
+@pytest.mark.parametrize("kind", ["texts", "pairs", "context", "words"])
+def test_documents_that_are_not_used_change_nothing_and_are_not_read(base: Path, kind: str) -> None:
+    def fitted(unused: int) -> Trained:
+        texts, labels = reviews()
+        texts += ["good " * 100] * unused  # longer than the window
+        task, y = SENTIMENT, np.append(labels, np.zeros(unused, np.int64))
+        reading = Reading(texts)
+        if kind == "pairs":
+            reading = Reading(texts, second=[text.upper() for text in texts])
+        elif kind == "context":
+            reading = Reading(texts, context=(["bad"] * len(texts), texts))
+        elif kind == "words":
+            words = [text.split() for text in texts]
+            task, y = Task("tokens", ("bad", "good")), [np.arange(len(own)) % 2 for own in words]
+            reading = Reading(texts, words=words)
+        return fit(base, "lora", task, reading, y, steps=4, train=np.array([70, 3, 11, 20]), dev=np.array([5, 90]),
+                   predict=np.array([110, 4]), score=lambda rows, outputs: float(rows.sum()))  # fmt: skip
+
+    few, many = fitted(0), fitted(30)
+    assert trained_bytes(few) == trained_bytes(many)
+    assert [o.tobytes() for o in few.outputs] == [o.tobytes() for o in many.outputs]
+    assert few.outcome.curve[-1].dev == {"score": 95.0}
+    assert few.cut == many.cut == (0, 0.0)
+
+
 @pytest.mark.parametrize(("n", "epochs"), [(16, 50), (100, 29), (1000, 4), (5000, 3)])
 def test_few_documents_are_seen_more_often(n: int, epochs: int) -> None:
     assert Learning().plan(parse_method("full"), n).epochs == epochs

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from nlpkit.finetune.setfit import SetFitModel, train_setfit
 from nlpkit.finetune.tasks import IGNORED, Targets, Task, balanced
 from nlpkit.finetune.train import Outcome, Plan, Point, State, train
 from nlpkit.types import LongArray
+
+if TYPE_CHECKING:
+    from nlpkit.finetune.embedder import EmbedderTexts
 
 LEAST_STEPS, MOST_EPOCHS, EPOCHS = 200, 50, 3
 WEIGHT_DECAY = 0.01
@@ -53,6 +56,20 @@ class Reading:
     def n_single(self) -> int:
         """How many pairs have no second text."""
         return sum(not text.strip() for text in self.second or ())
+
+    def of(self, rows: LongArray) -> Reading:
+        """Return what is read of some documents, in the order of their rows (n,)."""
+        chosen = rows.tolist()
+
+        def those(column: Sequence[Any]) -> list[Any]:
+            return [column[d] for d in chosen]
+
+        return Reading(
+            those(self.texts),
+            None if self.second is None else those(self.second),
+            None if self.context is None else (those(self.context[0]), those(self.context[1])),
+            None if self.words is None else those(self.words),
+        )
 
     def inputs(self, network: Network) -> Inputs:
         """Return the token ids of all documents."""
@@ -113,8 +130,8 @@ class Watch:
 class Trained:
     """A training that is done. outputs: of the rows that were to be predicted, as `network.predict` gives them; logits of SetFit.
 
-    options: of the method, in force. cut: documents of all that were longer than the window, and the share of their tokens that
-    was not seen.
+    options: of the method, in force. cut: of the documents used, how many were longer than the window, and the share of the tokens
+    that was not seen.
     """
 
     outputs: Any
@@ -158,7 +175,10 @@ def fit_network(
     """
     watch = watch or Watch()
     network = load_network(folder, task, method, seed=seed, device=engine.device, max_tokens=learning.max_tokens)
-    inputs = reading.inputs(network)
+    used = np.unique(np.concatenate([train_rows, dev_rows, predict_rows]))  # of few shots far from all
+    learn, dev, ask = (np.searchsorted(used, rows) for rows in (train_rows, dev_rows, predict_rows))
+    inputs = reading.of(used).inputs(network)
+    y = y[used] if isinstance(y, np.ndarray) else [y[d] for d in used.tolist()]
     cut = int((inputs.cut > 0).sum()), float(inputs.cut.sum() / max(1, inputs.counts.sum()))
     watch.cut(*cut)
     if inputs.words is not None:
@@ -168,24 +188,24 @@ def fit_network(
         ]
     weights = None
     if learning.class_balance and task.kind != "regression":
-        weights = balanced(_sizes(task, y, train_rows), len(train_rows), positive=task.kind == "multi")
-    plan = learning.plan(method, len(train_rows), len(task.names) if task.kind in ("single", "multi") else 0)
+        weights = balanced(_sizes(task, y, learn), len(learn), positive=task.kind == "multi")
+    plan = learning.plan(method, len(learn), len(task.names) if task.kind in ("single", "multi") else 0)
 
     def dev_score() -> Mapping[str, float]:
         assert score is not None
-        outputs = predict(network, inputs, dev_rows, engine)
+        outputs = predict(network, inputs, dev, engine)
         return {"score": score(dev_rows, outputs)}
 
     start = time.perf_counter() - (
         watch.state.seconds if watch.state else 0.0
     )  # of a training that goes on, what it took
-    objective = objective_of(network, inputs, Targets(task, y, weights), train_rows, engine)
+    objective = objective_of(network, inputs, Targets(task, y, weights), learn, engine)
     outcome = train(
-        objective, engine, plan, seed=seed, score=dev_score if len(dev_rows) and score is not None else None, better="score",
+        objective, engine, plan, seed=seed, score=dev_score if len(dev) and score is not None else None, better="score",
         state=watch.state, save=watch.save, told=watch.told,
     )  # fmt: skip
     seconds = time.perf_counter() - start
-    outputs = predict(network, inputs, predict_rows, engine)
+    outputs = predict(network, inputs, ask, engine)
     spent = time.perf_counter() - start - seconds
     return Trained(
         outputs,
@@ -228,8 +248,8 @@ def fit_setfit(
     if learning.epochs is not None:
         options["epochs"] = learning.epochs
     plan = replace(plan, epochs=int(options["epochs"]))
-    whole = embedder.read(reading.texts)
-    cut = int((whole.cut > 0).sum()), float(whole.cut.sum() / max(1, int(whole.lengths.sum()) + int(whole.cut.sum())))
+    asked = embedder.read([reading.texts[d] for d in predict_rows.tolist()])
+    cut = _cut_of(embedder.read([reading.texts[d] for d in np.setdiff1d(train_rows, predict_rows).tolist()]), asked)
     watch.cut(*cut)
     start = time.perf_counter() - (watch.state.seconds if watch.state else 0.0)
     model, outcome = train_setfit(
@@ -237,14 +257,20 @@ def fit_setfit(
         state=watch.state, save=watch.save, told=watch.told,
     )  # fmt: skip
     seconds = time.perf_counter() - start
-    read = embedder.read([reading.texts[d] for d in predict_rows.tolist()])
-    outputs = model.decision(embed_all(embedder, read, engine))
+    outputs = model.decision(embed_all(embedder, asked, engine))
     spent = time.perf_counter() - start - seconds
     n_trained = sum(p.numel() for p in embedder.parameters().values()) + sum(a.size for a in model.arrays().values())
     n_all = sum(p.numel() for p in embedder.model.parameters())
     return Trained(
         outputs, outcome, plan, seconds, spent, n_trained, n_all, cut, options, embedder=embedder, model=model
     )
+
+
+def _cut_of(*read: EmbedderTexts) -> tuple[int, float]:
+    """Return how many texts are longer than the window, and the share of all tokens that is not seen."""
+    unseen = sum(int(own.cut.sum()) for own in read)
+    seen = sum(int(own.lengths.sum()) for own in read)
+    return sum(int((own.cut > 0).sum()) for own in read), unseen / max(1, seen + unseen)
 
 
 def _sizes(task: Task, y: Any, rows: LongArray) -> LongArray:
