@@ -35,7 +35,10 @@ METHODS = (
     "full", "head", "lora", "dora", "ia3", "prefix", "prompt", "pfeiffer", "houlsby", "parallel", "compacter", "compacter++", "mam",
     "unipelt", "setfit",
 )  # fmt: skip
-PEERS = {"full": "transformers Trainer", "lora": "peft + Trainer", "ia3": "peft + Trainer", "setfit": "setfit"}
+PEERS = {
+    "full": "transformers Trainer", "head": "transformers Trainer", "lora": "peft + Trainer", "dora": "peft + Trainer",
+    "ia3": "peft + Trainer", "setfit": "setfit",
+}  # fmt: skip
 
 
 def lines(name: str) -> list[dict[str, Any]]:
@@ -179,11 +182,16 @@ def run_trainer(
     plan = Learning().plan(kind, len(texts), len(names))
     tokenizer = AutoTokenizer.from_pretrained(minilm())
     model = AutoModelForSequenceClassification.from_pretrained(minilm(), num_labels=len(names))
-    if method != "full":
+    if method == "head":
+        for name, parameter in model.named_parameters():
+            parameter.requires_grad_("pooler" in name or "classifier" in name)
+    elif method != "full":
         from peft import IA3Config, LoraConfig, get_peft_model
 
         head = ["pooler", "classifier"]
-        config: Any = LoraConfig(task_type="SEQ_CLS", r=8, lora_alpha=16, modules_to_save=head)
+        config: Any = LoraConfig(
+            task_type="SEQ_CLS", r=8, lora_alpha=16, modules_to_save=head, use_dora=method == "dora"
+        )
         if method == "ia3":
             config = IA3Config(
                 task_type="SEQ_CLS", modules_to_save=head, target_modules=r".*(self\.key|self\.value|[0-9]+\.output\.dense)",
