@@ -127,8 +127,8 @@ class Bench:
         if documents and not self.said_cut:
             self.said_cut = True
             console.warn(
-                f"{console.counted(documents, 'document')} longer than the window of the model: {share:.1%} of all tokens are not "
-                "seen; see --max-tokens, or cut them with nlpkit preprocess --unit"
+                f"{console.counted(documents, 'document')} longer than the window of the model: {console.percent(share)} of all tokens "
+                "are not seen; see --max-tokens, or cut them with nlpkit preprocess --unit"
             )
 
     def _save(self, cell: Cell, trained: Trained, task: Task, *, keep: bool) -> int:

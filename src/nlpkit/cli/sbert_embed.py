@@ -80,7 +80,7 @@ class EmbedTotals:
         if self.tokens_cut:
             cut = (
                 f"; it reads {encoder.max_tokens} tokens of a text: {console.counted(self.docs_cut, 'document')} cut off, "
-                f"{self.tokens_cut / self.tokens:.1%} of all tokens never seen"
+                f"{console.percent(self.tokens_cut / self.tokens)} of all tokens never seen"
             )
         rate = self.docs / self.seconds if self.seconds else 0.0
         return (
