@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import signal
-import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -531,11 +531,13 @@ def test_a_closed_pipe_ends_quietly() -> None:
 
 
 def test_ctrl_c_leaves_no_file() -> None:
-    Path("big.txt").write_text("the storm and the sea rose over boats and harbours\n" * 400_000)
+    os.mkfifo("big.txt")
     sides = ["--save-vocab", "v.parquet", "--save-removed", "r.parquet"]
     process = nlpkit_process(["preprocess", "big.txt", "--ngrams", "1,3", *sides, "-o", "y.parquet"], Path.cwd())
-    time.sleep(1.5)
-    process.send_signal(signal.SIGINT)
+    with Path("big.txt").open("wb", buffering=0) as end:  # waits until the process has opened it, however long it takes
+        for _ in range(40):  # 20 MB, far more than a pipe holds: the process is at work when all is written
+            end.write(b"the storm and the sea rose over boats and harbours\n" * 10_000)
+        process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert (process.returncode, err.decode().splitlines()[-1:]) == (130, ["error: interrupted; nothing was written"])
     assert [f.name for f in Path.cwd().iterdir()] == ["big.txt"]
