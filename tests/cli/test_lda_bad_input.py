@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import time
@@ -16,6 +15,7 @@ import pytest
 from nlpkit.topics.lda import fit
 from nlpkit.topics.lda.sampler import GibbsSampler
 from tests.cli.conftest import files, nlpkit_process, planted_rows, read, run_cli, topics_of, write_jsonl
+from tests.interrupts import ctrl_c_while_main_waits
 
 CHAIN = ["--k", "4", "--sweeps", "60"]
 
@@ -313,7 +313,7 @@ def interrupt_in_sweep(sweep: int, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(self: GibbsSampler, sweeps: int) -> None:
         if self.sweep == sweep - 1:
             monkeypatch.setattr(GibbsSampler, "run", run)
-            os.kill(os.getpid(), signal.SIGINT)
+            ctrl_c_while_main_waits()
             time.sleep(0.05)
         run(self, sweeps)
 

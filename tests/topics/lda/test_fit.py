@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import time
 from copy import deepcopy
@@ -22,6 +21,7 @@ from nlpkit.topics.lda.model import main_topics
 from nlpkit.topics.lda.priors import estimate_alpha, estimate_eta
 from nlpkit.topics.lda.sampler import GibbsSampler
 from nlpkit.types import TokenTable
+from tests.interrupts import ctrl_c_while_main_waits
 from tests.strategies import planted, token_table
 
 CORPUS = planted([40, 30, 20, 10], seed=3)
@@ -327,8 +327,7 @@ def interrupted(options: LdaOptions, sweep: int, monkeypatch: pytest.MonkeyPatch
 
     def slow(self: GibbsSampler, sweeps: int) -> None:
         if self.sweep + 1 == sweep:
-            time.sleep(0.1)  # so that the caller waits for the sweep
-            os.kill(os.getpid(), signal.SIGINT)
+            ctrl_c_while_main_waits()
             time.sleep(0.1)
         run(self, sweeps)
 
@@ -365,7 +364,7 @@ def test_an_interrupt_between_sweeps_saves_a_state_to_go_on_from(monkeypatch: py
 
     def interrupting(self: GibbsSampler) -> float:
         if self.sweep == 15:
-            os.kill(os.getpid(), signal.SIGINT)
+            ctrl_c_while_main_waits()
             time.sleep(0.1)
         return log_likelihood(self)
 
