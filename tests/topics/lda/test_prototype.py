@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import threading
@@ -331,10 +332,12 @@ def test_progress_grows_to_one() -> None:
 
 def test_an_error_ends_all_runs() -> None:
     made: list[FakeSampler] = []
+    numbers = itertools.count()  # of two threads that make one at a time, one has the 1
 
     def make(seed: int) -> FakeSampler:
-        made.append(FakeSampler(seed, fails=len(made) == 1))
-        return made[-1]
+        sampler = FakeSampler(seed, fails=next(numbers) == 1)
+        made.append(sampler)
+        return sampler
 
     with pytest.raises(ValueError, match="no more"):
         replicate(make, runs=50, sweeps=10_000, seed=1, threads=2)
@@ -348,8 +351,9 @@ def test_an_interrupt_ends_all_runs() -> None:
     def make(seed: int) -> FakeSampler:
         if len(made) > 4:
             time.sleep(0.2)  # on a busy machine the main thread needs its turn to hear the signal
-        made.append(FakeSampler(seed))
-        return made[-1]
+        sampler = FakeSampler(seed)
+        made.append(sampler)
+        return sampler
 
     def interrupt(share: float) -> None:
         if len(made) == 2:
