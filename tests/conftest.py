@@ -8,7 +8,12 @@ from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
+from hypothesis.internal.conjecture import providers
 
+# Hypothesis also draws the constants of the modules that are loaded: which ones are depends on the tests before, and they
+# on how long those of the other workers take
+assert hasattr(providers, "_get_local_constants")
+providers._get_local_constants = providers.Constants
 settings.register_profile("repeatable", derandomize=True, deadline=None)  # the same examples in every run
 settings.load_profile("repeatable")
 
