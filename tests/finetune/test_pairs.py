@@ -186,7 +186,7 @@ def test_many_documents_in_little_time_and_memory(multiple: bool) -> None:
     pairs = sampler.draw(0)
     seconds = time.process_time() - start
     assert len(pairs.first) == 100_000
-    assert seconds < (4.0 if multiple else 1.0)
+    assert seconds < 15  # usually below 1, compiled or not; over all pairs of documents it would be hours
     tracemalloc.start()
     PairSampler(labels, np.arange(n), R=20, most=1000).draw(0)
     peak = tracemalloc.get_traced_memory()[1]
