@@ -181,5 +181,5 @@ NeighboursModel(X, np.eye(3, 2).astype(bool), 2).decision(X)
 Calibrator("isotonic", 1, True, "margin", {"score": np.zeros(1), "value": np.zeros(1), "ends": np.arange(2)})
 assert "sklearn" not in sys.modules
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr

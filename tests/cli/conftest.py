@@ -103,7 +103,7 @@ def run_shell(command: str, *, cwd: Path, code: int = 0, env: dict[str, str] | N
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     environ = {**os.environ, "PATH": path, **(env or {})}
     got = subprocess.run(
-        ["bash", "-o", "pipefail", "-c", command], cwd=cwd, env=environ, capture_output=True, timeout=120
+        ["bash", "-o", "pipefail", "-c", command], cwd=cwd, env=environ, capture_output=True, timeout=400
     )
     done = Done(command, got.returncode, got.stdout.decode(), got.stderr.decode())
     assert done.code == code, done

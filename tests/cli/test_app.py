@@ -218,7 +218,7 @@ def waiting_process(command: list[Any], folder: Path) -> tuple[subprocess.Popen[
 def ended(process: subprocess.Popen[bytes], end: int, number: signal.Signals) -> tuple[int, str]:
     process.send_signal(number)
     try:
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=120)
     finally:
         process.kill()  # if it did not end
         process.communicate()
@@ -269,7 +269,7 @@ def test_a_command_killed_while_it_writes_leaves_no_half_file_and_the_next_one_c
     target.write_bytes(b"the file before")
     process = caught_writing(tmp_path, "docs.parquet")
     process.kill()
-    process.communicate(timeout=60)
+    process.communicate(timeout=120)
     assert target.read_bytes() == b"the file before"
     left = [f.name for f in tmp_path.iterdir() if f.name.startswith(".")]
     assert len(left) == 1
@@ -294,7 +294,7 @@ def test_ctrl_c_while_topics_are_found(planted: Path, tmp_path: Path) -> None:
     first = process.stderr.readline()
     assert b"documents:" in first
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=120)
     assert process.returncode == 130, err
     assert err.decode().splitlines()[-1] == "error: interrupted; nothing was written"
     assert list(tmp_path.iterdir()) == []

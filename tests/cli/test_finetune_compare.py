@@ -300,7 +300,7 @@ def test_ctrl_c_in_a_process_of_its_own(base: Path, tmp_path: Path) -> None:
     process = nlpkit_process([*words, "--threads", "1", "--progress", "-o", "run"], tmp_path)
     _wait_for(process, b"loss")
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=120)
     assert process.returncode == 130
     assert out == b""
     assert b"the same command with --resume" in err
@@ -309,7 +309,7 @@ def test_ctrl_c_in_a_process_of_its_own(base: Path, tmp_path: Path) -> None:
 
 def _wait_for(process: subprocess.Popen[bytes], text: bytes) -> None:
     assert process.stderr is not None
-    seen, end = b"", time.monotonic() + 60
+    seen, end = b"", time.monotonic() + 300
     while text not in seen and time.monotonic() < end:
         if select.select([process.stderr], [], [], 0.2)[0]:
             found = os.read(process.stderr.fileno(), 4096)
