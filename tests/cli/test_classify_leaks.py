@@ -28,7 +28,7 @@ OPTIONS = [
     ["--calibrate", "sigmoid", "--class-weight", "balanced"],
     ["--calibrate", "temperature", "--scheme", "bm25"],
     ["--hand-features", "all"],
-    ["--model", "auto", "--cv", "3", "--budget", "60", "--select", "chi2:40"],
+    ["--model", "auto", "--cv", "3", "--budget", "1000", "--select", "chi2:40"],
 ]
 
 
