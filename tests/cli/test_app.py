@@ -58,6 +58,8 @@ def test_version() -> None:
         (["sbert-embed", NEWS], "say where to write: -o embedded.parquet"),
         (["bertopic", NEWS, "--n-neighbors", "2"], "invalid value for '--n-neighbors'"),
         (["bertopic", NEWS, "-o", "-"], "a run is a directory and cannot go to stdout"),
+        (["bertopic", NEWS, "-o", "."], "-o . is no name of a new directory; give one, such as -o run/"),
+        (["bertopic", NEWS, "-f", "-o", "../"], "-o ../ is no name of a new directory"),
         (["ctfidf", NEWS, "--top-n", "0"], "invalid value for '--top-n'"),
         (["info"], "missing argument"),
     ],
@@ -84,6 +86,13 @@ def test_usage_errors_are_one_line_and_code_2(words: list[str], says: str, tmp_p
         (KeyboardInterrupt(), 130, "error: interrupted; nothing was written"),
         (PermissionError(13, "Permission denied", "a.jsonl"), 3, "error: a.jsonl: Permission denied"),
         (OSError(28, "No space left on device"), 3, "error: cannot read or write: No space left on device"),
+        (
+            RuntimeError(
+                "Error while serializing: I/O error: No space left on device (os error 28)"
+            ),  # of a library in Rust
+            3,
+            "error: cannot read or write: No space left on device",
+        ),
         (OSError("odd"), 70, "error: a bug in nlpkit: OSError: odd; run again with --debug for the traceback"),
         (
             ZeroDivisionError("by\nzero"),

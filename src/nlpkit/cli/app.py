@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import io
 import os
+import re
 import signal
 import sys
 from typing import Annotated, Any
@@ -59,6 +60,9 @@ class NlpkitGroup(TyperGroup):
             if _is_typers(error):  # usage errors, --help, exit
                 self._usage(error)
                 raise
+            number = re.search(r"\(os error (\d+)\)", str(error))
+            if number is not None:  # of libraries written in Rust, such as safetensors on a full disk
+                self._fail(f"cannot read or write: {os.strerror(int(number[1]))}", InputError.exit_code)
             self._bug(error)
 
     def _usage(self, error: Exception) -> None:

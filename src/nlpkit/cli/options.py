@@ -146,6 +146,8 @@ class OutputFlags:
                 "a run is a directory and cannot go to stdout; give -o run/, or --json for the result as JSON"
             )
         if self.output is not None:
+            if Path(self.output).name in ("", ".."):
+                raise UsageError(f"-o {self.output} is no name of a new directory; give one, such as -o run/")
             return Path(self.output)
         name = "stdin" if inputs[0] == "-" else Path(inputs[0]).name.split(".")[0]
         return Path(f"{'corpus' if not name or has_magic(name) else name}.{suffix}")
