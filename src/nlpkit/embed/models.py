@@ -98,12 +98,26 @@ def full_name(name: str) -> str:
     return known.get(name.lower(), f"sentence-transformers/{name}")
 
 
+def _has_model(folder: Path) -> bool:
+    return (folder / "modules.json").is_file() or (folder / "config.json").is_file()
+
+
+def _problem_of_run(run: Path) -> str:
+    """Say which folder of a run is a model that texts can be embedded with, or trained on."""
+    whole = [f"{run}/model/{place.name}" for place in sorted((run / "model").iterdir()) if _has_model(place)]
+    if whole:
+        return f"is a run of nlpkit, whose model lies in it: give {' or '.join(whole)}"
+    return "is a run of nlpkit without a whole model, such as an adapter; give the model it was trained on"
+
+
 def folder_problem(folder: Path) -> str | None:
     """Return what keeps a folder from being a model nlpkit can open, or None.
 
     A module folder with a .bin or .pt file and no safetensors is a problem of its own: such files are pickles.
     """
-    if not ((folder / "modules.json").is_file() or (folder / "config.json").is_file()):
+    if not _has_model(folder):
+        if (folder / "manifest.json").is_file() and (folder / "model").is_dir():
+            return _problem_of_run(folder)
         return "is no model: it has neither modules.json nor config.json"
     weights = weight_files(folder)
     folders = [folder, *(path for path in folder.iterdir() if path.is_dir() and path.name not in _OTHER_FORMATS)]
