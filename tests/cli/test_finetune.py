@@ -322,7 +322,7 @@ def test_split_test_and_cross_validation(base: Path) -> None:
     write_jsonl(Path("test.jsonl"), [{**row, "id": "t" + row["id"]} for row in rows(1)])
     done = fit(rows(), "--test", "test.jsonl", base=base)
     assert read("run/documents.parquet").column("id").to_pylist() == ["t" + row["id"] for row in rows(1)]
-    assert "12 test documents of 12 are near-duplicates" in done.err
+    assert "12 of 12 test documents are near-duplicates of a training document (12 with the same label)" in done.err
     assert read("run/twins.parquet").num_rows == 12
     fit(rows(), "--cv", "3", "-q", base=base)
     documents = read("run/documents.parquet")
@@ -507,6 +507,7 @@ def test_bases_that_are_none(base: Path, tmp_path: Path) -> None:
         ([{**row, "label": []} for row in rows()], "has a label"),
         ([{**row, "text": " "} for row in rows()], "has a word"),
         ([{**row, "label": 1.5} for row in rows()], "the value 1.5"),
+        ([{**row, "label": [0.5, 1.5e300][i % 2]} for i, row in enumerate(rows())], "from 0.5 to 1.5e+300, too far"),
         ([*rows(), rows()[0]], "is there twice"),
         ([rows()[i] for i in (0, 4, 8)], "labels 'politics', 'space', 'sport' have one document"),
         ([{**row, "label": "lonely" if i == 0 else row["label"]} for i, row in enumerate(rows())], "'lonely' has one document"),

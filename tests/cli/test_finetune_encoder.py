@@ -318,7 +318,7 @@ def test_what_is_said_is_taken_also_where_it_is_the_default_of_another(
     ("words", "said"),
     [
         (["--text-col", "negative"], "text col was text, now negative"),
-        (["--limit", "12"], "limit was None, now 12"),
+        (["--limit", "12"], "limit was not given, now 12"),
         (["--encoding", "utf-8"], "encoding was"),
         (["--test", "same.jsonl"], "test was"),
     ],

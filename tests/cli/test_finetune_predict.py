@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 from pathlib import Path
 from typing import Any
@@ -89,3 +90,83 @@ def test_a_damaged_head_of_a_run_is_told(models: Path, tmp_path: Path) -> None:
     assert "is damaged" in predict(tmp_path, "setfit", code=3)
     file.write_bytes(whole)
     assert predict(tmp_path, "setfit").num_rows == 24
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--pair-col", "text"], "was trained without --pair-col; leave it out"),
+        (["--context-by", "label"], "was trained without --context-by; leave it out"),
+        (["--words-col", "text"], "was trained without --words-col; leave it out"),
+    ],
+)
+@pytest.mark.parametrize("model", ["full", "setfit"])
+def test_columns_that_a_model_does_not_read_are_refused(model: str, words: list[str], said: str, models: Path) -> None:
+    assert f"{models / model} {said}" in predict(models, model, *words, code=2)
+    assert f"{models / model} {said}" in predict(models, model, *words, "--dry-run", code=2)
+
+
+def test_a_folder_of_transformers_may_read_pairs(models: Path) -> None:
+    alone = predict(models, "theirs", "--probabilities").column("probabilities").to_pylist()
+    assert (
+        predict(models, "theirs", "--pair-col", "label", "--probabilities").column("probabilities").to_pylist() != alone
+    )
+
+
+def test_a_dry_run_looks_at_the_model_and_its_columns(models: Path, tmp_path: Path) -> None:
+    assert "there is no model" in predict(models, "nope", "--dry-run", code=3)
+    base = models / "tiny"
+    own = [{**row, "other": row["text"]} for row in rows(2)]
+    tune(write_jsonl(tmp_path / "pairs.jsonl", own), "--pair-col", "other", "-q", "-o", "pairs", base=base)
+    words = ("--model", "pairs", "--dry-run", "-o", "p.parquet")
+    assert "other" in run_cli("finetune", models / "new.jsonl", *words, code=3).error()
+    assert "nothing was written" in run_cli("finetune", tmp_path / "pairs.jsonl", *words).err
+    assert not Path("p.parquet").exists()
+
+
+def test_the_next_command_scores_the_predictions(models: Path, tmp_path: Path) -> None:
+    own = [{"id": row["id"], "text": row["text"], "topic": row["label"]} for row in rows(2)]
+    write_jsonl(tmp_path / "topics.jsonl", own)
+    words = ("finetune", tmp_path / "topics.jsonl", "--model", models / "full", "-f", "-o", "p.parquet")
+    assert "next:" not in run_cli(*words).err
+    done = run_cli(*words, "--label-col", "topic")
+    assert done.err.rstrip().endswith("next: nlpkit evaluate p.parquet --label-col topic")
+    assert "accuracy" in run_cli("evaluate", "p.parquet", "--label-col", "topic").out
+    words = ("finetune", models / "new.jsonl", *words[2:])
+    assert run_cli(*words).err.rstrip().endswith("next: nlpkit evaluate p.parquet")
+
+
+@pytest.mark.parametrize("text", [True, False])
+def test_the_next_command_of_words_and_of_several_labels(text: bool, models: Path, tmp_path: Path) -> None:
+    words = ["a b", "b a c"]
+    labels: list[Any] = ["X Y", "Y X X"] if text else [["X", "Y"], ["Y", "X", "X"]]
+    own = [{"id": str(i), "text": words[i % 2], "label": labels[i % 2]} for i in range(12)]
+    tune(write_jsonl(tmp_path / "words.jsonl", own), "--task", "words", "-q", "-o", "words", base=models / "tiny")
+    done = run_cli("finetune", tmp_path / "words.jsonl", "--model", "words", "-o", "p.parquet")
+    told = done.err.rstrip().rpartition("next: nlpkit ")[2]
+    assert told == "evaluate p.parquet" + (" --label-sep ' '" if text else "")
+    assert "accuracy" in run_cli(*shlex.split(told)).out
+    several: list[Any] = ["x", "x;y"] if text else [["x"], ["x", "y"]]
+    own = [{**row, "label": several[i % 2]} for i, row in enumerate(own)]
+    write_jsonl(tmp_path / "several.jsonl", own)
+    tune(
+        tmp_path / "several.jsonl",
+        "--task",
+        "labels",
+        *(["--label-sep", ";"] if text else []),
+        "-q",
+        "-o",
+        "run",
+        base=models / "tiny",
+    )
+    done = run_cli("finetune", tmp_path / "several.jsonl", "--model", "run", "-f", "-o", "p.parquet")
+    assert ("next:" in done.err) == (not text)
+    assert text or "micro_f1" in run_cli("evaluate", "p.parquet").out
+
+
+def test_a_run_as_a_base_names_the_model_in_it(models: Path) -> None:
+    error = tune(models / "new.jsonl", "-o", "no", base=models / "setfit", code=4).error()
+    assert f"is a run of nlpkit, whose model lies in it: give {models}/setfit/model/setfit" in error
+    tune(models / "new.jsonl", "-q", "-o", "adapter", base=models / "tiny", method="head")
+    error = tune(models / "new.jsonl", "-o", "no", base=Path("adapter"), code=4).error()
+    assert "without a whole model, such as an adapter; give the model it was trained on" in error

@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
-from nlpkit.cli.finetune_corpus import TRAIN, read_tuning_documents
+from nlpkit.cli.finetune_corpus import read_tuning_documents
 from nlpkit.cli.finetune_flags import TuneDataFlags
+from nlpkit.cli.finetune_parts import TRAIN
 from nlpkit.cli.options import ReadFlags
+from nlpkit.errors import InputError, UsageError
 from tests.cli.conftest import write_jsonl
 
 
@@ -62,6 +64,16 @@ def test_a_context_ends_with_the_file() -> None:
     )  # fmt: skip
 
 
+def test_a_context_ends_with_each_file_of_the_input() -> None:
+    names = []
+    for name in "ab":
+        rows = [{"id": f"{name}{i}", "text": None if i == 1 else f"{name} {i}", "label": "xy"[i % 2]} for i in range(4)]
+        names.append(str(write_jsonl(Path(f"{name}.jsonl"), rows)))
+    found = read_tuning_documents(names, TuneDataFlags(context=1), ReadFlags(), seed=0)
+    assert found.table.column("id").to_pylist() == ["a0", "a2", "a3", "b0", "b2", "b3"]
+    assert found.context == (["", "a 0", "a 2", "", "b 0", "b 2"], ["a 2", "a 3", "", "b 2", "b 3", ""])
+
+
 @pytest.mark.parametrize("cv", [None, 2])
 def test_a_label_of_one_document_among_several_is_kept(cv: int | None, capsys: pytest.CaptureFixture[str]) -> None:
     own = [["x", "y"][: 1 + i % 2] + ["rare"] * (i == 3) for i in range(12)]
@@ -109,3 +121,31 @@ def test_ratings_with_gaps_are_numbers(nothing: Any) -> None:
 def test_a_number_of_words_is_not_the_words() -> None:
     rows = [{"id": str(i), "text": f"text {i}", "label": ["a", "b"][: 1 + i % 2], "words": 2} for i in range(12)]
     assert documents(rows).kind == "multi"
+
+
+@pytest.mark.parametrize("labels", [["x", "y"], [["x"], ["y", "z"]]])
+def test_a_test_of_other_labels_is_refused(labels: list[Any]) -> None:
+    rows = [{"id": f"a{i}", "text": f"train {i}", "label": labels[i % 2]} for i in range(8)]
+    other: list[Any] = [["no"], ["yes", "no"]] if isinstance(labels[0], list) else ["yes", "no"]
+    test = [{"id": f"b{i}", "text": f"test {i}", "label": other[i % 2]} for i in range(4)]
+    with pytest.raises(
+        InputError, match=r"no label of a document is one of training's: '(yes|no)', '(yes|no)', in training 'x'"
+    ):
+        documents(rows, test=write_jsonl(Path("test.jsonl"), test))
+    test.append({"id": "b9", "text": "one", "label": labels[0]})
+    assert documents(rows, test=write_jsonl(Path("test.jsonl"), test)).table.num_rows == 13
+
+
+def test_numbers_with_a_comma_are_no_classes() -> None:
+    rows = [{"id": str(i), "text": f"text {i}", "label": f"{i % 5},{i}" if i % 3 else str(i)} for i in range(12)]
+    with pytest.raises(
+        UsageError, match=r"such as '1,1' look like numbers with a comma; write them with a point \(1\.1\)"
+    ):
+        documents(rows)
+    with pytest.raises(
+        InputError, match=r"document 1: the label '1,1' is no number; --task regression needs numbers, such as 1\.1"
+    ):
+        documents(rows, task="regression")
+    twice = [{**row, "id": f"{row['id']}-{n}"} for n in range(2) for row in rows]
+    assert documents(twice, task="classes").kind == "single"
+    assert documents([{**row, "label": str(row["label"]).replace(",", ".")} for row in rows]).kind == "regression"

@@ -52,6 +52,11 @@ class LabelledDocuments:
     made_by: dict[str, Any] | None
 
     @property
+    def label_type(self) -> pa.DataType:
+        """The type of a column of labels."""
+        return pa.list_(pa.string()) if self.labels.multiple else pa.string()
+
+    @property
     def rounds(self) -> list[tuple[LongArray, LongArray]]:
         """Training and test rows of each round; test rows may have no label."""
         if not self.n_folds:

@@ -73,7 +73,7 @@ def documents_table(
     """Return id, label, prediction, prediction_prob, fold (of cross-validation) and the user's own columns of some documents."""
     table = documents.table.take(pa.array(rows))
     own = [documents.own[d] for d in rows]
-    kind = pa.list_(pa.string()) if documents.labels.multiple else pa.string()
+    kind = documents.label_type
     columns: dict[str, Any] = {"id": table.column("id"), "label": pa.array(own, kind)}
     columns |= prediction_columns(documents.labels.names, take(found, rows), probabilities=probabilities)
     if documents.n_folds:
@@ -162,7 +162,7 @@ def errors_table(documents: LabelledDocuments, rows: LongArray, found: Predicted
     at = np.flatnonzero(wrong)
     at = at[np.lexsort((at, -sure[at]))]
     table = documents.table.take(pa.array(rows[at]))
-    kind = pa.list_(pa.string()) if documents.labels.multiple else pa.string()
+    kind = documents.label_type
     texts = [(t or "")[:TEXT_CHARS] for t in table.column("text").to_pylist()]
     sureness = "prediction_prob" if own.confidence is not None else "margin"
     return pa.table(
@@ -186,7 +186,7 @@ def _margin(decision: FloatArray) -> FloatArray:
 def twins_table(documents: LabelledDocuments, twins: Twins) -> pa.Table:
     """Return the test documents with a near-duplicate among the training documents: the most similar one, and both labels."""
     rows = np.flatnonzero(twins.twin >= 0)
-    ids, kind = documents.table.column("id"), pa.list_(pa.string()) if documents.labels.multiple else pa.string()
+    ids, kind = documents.table.column("id"), documents.label_type
     other = twins.twin[rows]
     return pa.table(
         {

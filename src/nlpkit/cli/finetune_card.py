@@ -39,15 +39,22 @@ def write_cards(
     parameters: Mapping[str, Any],
     documents: TuneDocuments,
     spread: Mapping[str, Any] | None,
+    leaks: Sequence[str],
 ) -> None:
-    """Write README.md into every folder of a model. spread: means and deviations over the seeds, None for one."""
+    """Write README.md into every folder of a model.
+
+    Args:
+        spread: means and deviations over the seeds, None for one. leaks: what is known of documents in more than one part.
+    """
     for folder in sorted(p for p in model.iterdir() if p.is_dir()):
-        (folder / "README.md").write_text(card(folder.name, scores, parameters, documents, spread), encoding="utf-8")
+        text = card(folder.name, scores, parameters, documents, spread, leaks)
+        (folder / "README.md").write_text(text, encoding="utf-8")
 
 
 def card(
-    name: str, scores: Scores, parameters: Mapping[str, Any], documents: TuneDocuments, spread: Mapping[str, Any] | None
-) -> str:
+    name: str, scores: Scores, parameters: Mapping[str, Any], documents: TuneDocuments, spread: Mapping[str, Any] | None,
+    leaks: Sequence[str],
+) -> str:  # fmt: skip
     """Return the model card of a folder in Markdown, with the head that hubs read."""
     facts = parameters["training"]
     kind = documents.kind
@@ -74,9 +81,11 @@ def card(
     lines += ["", "## Data", ""]
     for info in documents.inputs:
         lines.append(f"- `{Path(info.path).name}`: {info.rows:,} rows, sha256 `{info.sha256[:16]}…`")
-    tested = "cross-validation" if documents.n_folds else "test documents that were not learned from"
+    n_test = sum(len(test) for _, test in documents.rounds)
+    tested = f"cross-validation in {documents.n_folds} folds" if documents.n_folds else f"{n_test:,} test documents"
     lines += [
         f"- {facts['training_documents']:,} documents to learn from; scores are from {tested}",
+        *(f"- {leak}" for leak in leaks),
         "",
         "## Scores",
         "",

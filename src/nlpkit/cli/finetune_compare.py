@@ -34,7 +34,8 @@ def compare(
     """Return a row for each method, number of documents and seed: scores on the test, parameters, seconds, bytes.
 
     With several seeds each draws its own documents; all methods see the same ones. A method that does not fit the base model is
-    left out, and the reason said. The scores of the majority class are there as method 'majority'.
+    left out, and the reason said. The scores of the majority class are there as method 'majority', of numbers those of the mean
+    as 'mean'.
     """
     rows: list[dict[str, Any]] = []
     refused: dict[str, str] = {}
@@ -71,8 +72,9 @@ def compare(
                 shown = "–" if value is None else f"{value:.3f}"
                 console.note(f"{Cell(method, shots, seed).title}: {told} {shown} in {rows[-1]['seconds']:.1f} s")
             if majority:
-                rows.append({"method": "majority", "shots": shots, "seed": seed, **majority})
-    if not any(row["method"] != "majority" for row in rows):
+                name = "mean" if own.kind == "regression" else "majority"
+                rows.append({"method": name, "shots": shots, "seed": seed, **majority})
+    if not any("curves" in row for row in rows):
         raise UsageError(f"none of the methods fits the base model: {next(iter(refused.values()), 'none was given')}")
     return rows
 

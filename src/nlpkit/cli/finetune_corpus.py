@@ -1,4 +1,4 @@
-"""The documents of `nlpkit finetune`: read, labels of four kinds encoded, roles given out; bad labels refused before training."""
+"""The documents of `nlpkit finetune`: read, labels of four kinds encoded, parts given out."""
 
 from __future__ import annotations
 
@@ -14,20 +14,18 @@ from nlpkit.classify.classifier import Material
 from nlpkit.classify.labels import Labels, encode_sets, encode_single, stratified_folds
 from nlpkit.cli import console
 from nlpkit.cli.classify_corpus import UNUSED, LabelledDocuments, joined
+from nlpkit.cli.finetune_checks import check_labels, check_parts, keep_lonely, refuse_lonely
 from nlpkit.cli.finetune_flags import TuneDataFlags
 from nlpkit.cli.finetune_labels import kind_of, labels_of, tag_names_of
+from nlpkit.cli.finetune_parts import DEV, ROLES, TEST, TRAIN, role_of
 from nlpkit.cli.pipeline import no_documents
 from nlpkit.errors import InputError, UsageError, missing_column
-from nlpkit.io.corpora import DroppedRow, open_documents
+from nlpkit.io.corpora import DocumentStream, DroppedRow, open_documents
 from nlpkit.io.plain_tables import as_label
 from nlpkit.types import BoolArray, FloatArray, IntArray, LongArray
 
 if TYPE_CHECKING:
     from nlpkit.cli.options import ReadFlags
-
-TRAIN, TEST, DEV = 0, 1, 2
-_ROLES = {"train": TRAIN, "training": TRAIN, "test": TEST, "testing": TEST, "eval": TEST, "dev": DEV, "valid": DEV,
-          "validation": DEV, "val": DEV}  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -46,6 +44,12 @@ class TuneDocuments(LabelledDocuments):
     tag_names: tuple[str, ...]
     second: list[str] | None
     context: tuple[list[str], list[str]] | None
+
+    @property
+    def label_type(self) -> pa.DataType:
+        """The type of a column of labels."""
+        own = {"regression": pa.float64(), "tokens": pa.list_(pa.string())}
+        return own.get(self.kind) or (pa.list_(pa.string()) if self.labels.multiple else pa.string())
 
     @property
     def texts(self) -> list[str]:
@@ -107,7 +111,7 @@ def read_tuning_documents(inputs: Sequence[str], data: TuneDataFlags, read: Read
     documents = TuneDocuments(
         table, own, labels, part, n_folds, [i for s in streams for i in s.inputs], [d for s in streams for d in s.dropped],
         [b for s in streams for b in s.blocks], Material(table.num_rows, None), None, kind, values, words, tags,
-        tag_names_of(tags, part == TRAIN), _second(table, data), _context(table, role, data),
+        tag_names_of(tags, part == TRAIN), _second(table, data), _context(table, _files(streams), data),
     )  # fmt: skip
     _leave_empty_out(documents)
     _deal(documents, data, seed)
@@ -118,9 +122,9 @@ def read_tuning_documents(inputs: Sequence[str], data: TuneDataFlags, read: Read
     learn = documents.part == TRAIN
     if not n_folds and learn.any():  # what only held-out documents have is no class of the model
         documents.labels, documents.tag_names = _encode(kind, own, known, learn & known), tag_names_of(tags, learn)
-    _check_labels(documents, data)
+    check_labels(documents, data)
     for shots in data.sizes():
-        _check_parts(with_shots(documents, shots, seed=seed), shots, data)
+        check_parts(with_shots(documents, shots, seed=seed), shots, data)
     return documents
 
 
@@ -181,29 +185,25 @@ def _parts(table: pa.Table, role: IntArray, known: BoolArray, data: TuneDataFlag
     return part, data.cv or 0
 
 
-def role_of(values: Sequence[str | None], column: str) -> IntArray:
-    """Return the part of each row by its value in the column of --split. Raises UsageError when none is train, or none test."""
-    part = np.array([_ROLES.get((v or "").lower(), UNUSED) for v in values], np.int32)
-    for number, what in ((TRAIN, "train"), (TEST, "test")):
-        if not (part == number).any():
-            found = ", ".join(sorted({v for v in values if v is not None})[:10])
-            raise UsageError(f"--split {column}: no row is {what} (values found: {found or 'none'})")
-    return part
-
-
 def _second(table: pa.Table, data: TuneDataFlags) -> list[str] | None:
     if data.pair_col is None:
         return None
     return ["" if v is None else str(v) for v in table.column(data.pair_col).to_pylist()]
 
 
-def _context(table: pa.Table, role: IntArray, data: TuneDataFlags) -> tuple[list[str], list[str]] | None:
-    """Return the texts before and after each document, in the order of the input; never of another file's role."""
+def _files(streams: Sequence[DocumentStream]) -> LongArray:
+    """Return the number (D,) of the file that each document is of."""
+    kept = [n for stream in streams for n in stream.kept]
+    return np.repeat(np.arange(len(kept)), kept)
+
+
+def _context(table: pa.Table, files: LongArray, data: TuneDataFlags) -> tuple[list[str], list[str]] | None:
+    """Return the texts before and after each document in the same file."""
     if not data.context:
         return None
     texts = [t or "" for t in table.column("text").to_pylist()]
     groups = [None] * len(texts) if data.context_by is None else table.column(data.context_by).to_pylist()
-    return neighbours(texts, list(zip(role.tolist(), groups, strict=True)), data.context)
+    return neighbours(texts, list(zip(files.tolist(), groups, strict=True)), data.context)
 
 
 def neighbours(texts: Sequence[str], groups: Sequence[Any], n: int) -> tuple[list[str], list[str]]:
@@ -238,7 +238,7 @@ def _list_unused(documents: TuneDocuments, known: BoolArray, data: TuneDataFlags
     others: Counter[str] = Counter()
     for d in rows:
         reason = "no label" if not known[d] else "no word"
-        if parts is not None and (parts[d] or "").lower() not in _ROLES:
+        if parts is not None and (parts[d] or "").lower() not in ROLES:
             reason = f"{data.split} is '{parts[d]}'" if parts[d] is not None else f"no value in {data.split}"
             others[reason] += 1
         elif known[d] and not empty[d]:
@@ -258,7 +258,7 @@ def _deal(documents: TuneDocuments, data: TuneDataFlags, seed: int) -> None:
     sizes = data.sizes()
     rest = len(sizes) == 1 and sizes[0] is not None  # what a single --shots leaves over is the test; several share one
     if documents.kind in ("single", "multi") and (data.cv or not ((documents.part == TEST).any() or rest)):
-        rows = _refuse_lonely(documents, rows) if documents.kind == "single" else _keep_lonely(documents, rows, data)
+        rows = refuse_lonely(documents, rows) if documents.kind == "single" else keep_lonely(documents, rows, data)
         strata = documents.labels.strata(rows)
     if data.cv:
         part = np.full(len(documents.part), UNUSED, np.int32)
@@ -278,80 +278,3 @@ def _deal(documents: TuneDocuments, data: TuneDataFlags, seed: int) -> None:
             place = (np.arange(len(rows)) + 0.5) * data.holdout
             held[in_turn[np.floor(place) != np.floor(place - data.holdout)]] = True
         documents.part[rows[held]] = TEST
-
-
-def _check_parts(documents: TuneDocuments, shots: int | None, data: TuneDataFlags) -> None:
-    """Raise InputError where nothing is left to learn from, to test on, or where no test document has a label."""
-    for train, test in documents.rounds:
-        if not len(train):
-            raise InputError(
-                f"no document is left to learn from, {len(test):,} are the test; take a smaller --holdout, or name it with --test"
-            )
-        if any(documents.own[d] is not None for d in test.tolist()):
-            continue
-        if shots is not None and not len(test):
-            raise InputError(
-                f"--shots {shots} leaves no document to test on: no class has more; take fewer, or name the test with --test"
-            )
-        where = f"--test {data.test}" if data.test is not None else "the test"
-        raise InputError(
-            f"{where}: none of {console.counted(len(test), 'document')} has a label, so nothing can be scored; "
-            "name the column with --label-col"
-        )
-
-
-def _keep_lonely(documents: TuneDocuments, rows: LongArray, data: TuneDataFlags) -> LongArray:
-    """Return the documents that can be held out: of several labels, those whose labels are all of another document, too."""
-    sizes = documents.labels.sizes(rows)
-    lonely = np.asarray(sizes == 1)
-    if not lonely.any():
-        return rows
-    named = ", ".join(f"'{documents.labels.names[j]}'" for j in np.flatnonzero(lonely)[:5].tolist())
-    more = " …" if lonely.sum() > 5 else ""
-    where = "in one fold there is nothing to learn from" if data.cv else "learned from, and not tested"
-    console.warn(f"{console.counted(int(lonely.sum()), 'label')} with a single document ({named}{more}): {where}")
-    if data.cv:
-        return rows
-    assert documents.labels.sets is not None
-    held = rows[~documents.labels.sets[rows][:, lonely].any(axis=1)]
-    return held if len(held) >= 2 else rows
-
-
-def _refuse_lonely(documents: TuneDocuments, rows: LongArray) -> LongArray:
-    """Return the rows. Raises InputError for a class of one document."""
-    sizes = documents.labels.sizes(rows)
-    lonely = [name for name, n in zip(documents.labels.names, sizes.tolist(), strict=True) if n == 1]
-    if lonely:
-        named = ", ".join(f"'{name}'" for name in lonely[:5]) + (" …" if len(lonely) > 5 else "")
-        one = "label" if len(lonely) == 1 else "labels"
-        raise InputError(
-            f"{one} {named} {'has' if len(lonely) == 1 else 'have'} one document, which cannot be in training and test; "
-            "add documents, take the label out, or give the test with --test"
-        )
-    return rows
-
-
-def _check_labels(documents: TuneDocuments, data: TuneDataFlags) -> None:
-    """Raise InputError for labels of dev that training does not have, and for words whose labels are all alike."""
-    where = f"--dev {data.dev}" if data.dev is not None else f"the dev documents of --split {data.split}"
-    dev = np.flatnonzero(documents.part == (DEV if not documents.n_folds else -2))
-    names = set(documents.tag_names if documents.kind == "tokens" else documents.labels.names)
-    unseen: Counter[str] = Counter()
-    if documents.kind != "regression":
-        for d in dev:
-            own = documents.own[d]
-            unseen.update(v for v in (own if isinstance(own, list) else [own]) if v is not None and v not in names)
-    if unseen:
-        named = ", ".join(f"'{v}' ({n:,})" for v, n in unseen.most_common(5))
-        raise InputError(
-            f"{where}: labels that no training document has: {named}; spell them alike, or add such documents to training"
-        )
-    if len(dev) and not len(documents.dev):
-        raise InputError(f"{where}: no document has a label")
-    if documents.kind == "tokens" and len(documents.tag_names) < 2:
-        raise InputError(f"all words have the label '{''.join(documents.tag_names)}'; two labels are needed")
-    if documents.kind == "regression":
-        assert documents.values is not None
-        learn = documents.values[documents.learn]
-        if np.ptp(learn) == 0:
-            raise InputError(f"all training documents have the value {learn[0]:g}; there is nothing to learn")

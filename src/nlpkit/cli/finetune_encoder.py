@@ -16,9 +16,9 @@ from nlpkit.cli import console
 from nlpkit.cli.classify_show import Page
 from nlpkit.cli.evaluate_flags import GateFlags
 from nlpkit.cli.finetune_cells import SAMPLE, base_name, say_unknown
-from nlpkit.cli.finetune_corpus import DEV, TEST, TRAIN
 from nlpkit.cli.finetune_estimate import loads_of_encoder, say_estimate
 from nlpkit.cli.finetune_pairs import Material, check_classes, pair_data, read_material, score_bounds
+from nlpkit.cli.finetune_parts import DEV, TEST, TRAIN
 from nlpkit.cli.finetune_show import curve_lines, show_curve
 from nlpkit.cli.finetune_stop import Stop, between_steps, state_to_go_on_from
 from nlpkit.cli.pipeline import saying_what_is_saved, warn_dropped

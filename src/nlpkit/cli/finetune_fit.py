@@ -17,9 +17,10 @@ from nlpkit.cli.evaluate_predictions import CALIBRATION
 from nlpkit.cli.evaluate_tables import DEFAULT_CLASSIFICATION
 from nlpkit.cli.finetune_cells import FINAL, Bench, Cell, Done, base_name, say_unknown
 from nlpkit.cli.finetune_compare import compare
-from nlpkit.cli.finetune_corpus import DEV, TEST, TuneDocuments, read_tuning_documents, with_shots
+from nlpkit.cli.finetune_corpus import TuneDocuments, read_tuning_documents, with_shots
 from nlpkit.cli.finetune_estimate import loads_of, say_estimate
 from nlpkit.cli.finetune_flags import FEW, TrainFlags, TuneDataFlags, TuneModelFlags, TuneTellFlags
+from nlpkit.cli.finetune_parts import DEV, TEST
 from nlpkit.cli.finetune_run import Work, write_compared, write_trained
 from nlpkit.cli.finetune_tables import say_twins
 from nlpkit.cli.pipeline import saying_what_is_saved
@@ -124,8 +125,9 @@ def fit(asked: Asked) -> None:
         "device": device.type,
         **_data_parameters(data),
     }
+    said = {n: v for n, v in parameters.items() if n != "twins"}  # looked for after training
     identity = {
-        **parameters, "inputs": [i.sha256 for i in documents.inputs], "reading": asdict(asked.read), "merge": model.merge
+        **said, "inputs": [i.sha256 for i in documents.inputs], "reading": asdict(asked.read), "merge": model.merge
     }  # fmt: skip
     checkpoint = Checkpoint(target, identity, resume=asked.train.resume)
     if asked.train.resume and not checkpoint.found:
@@ -147,7 +149,7 @@ def fit(asked: Asked) -> None:
             else:
                 by_seed = _train(bench, documents, methods[0], sizes[0], seeds)
     if compares:
-        say_twins(documents, data.twins)
+        say_twins(documents, sizes, data.twins, seed=run.seed)
         write_compared(work, rows)
     else:
         write_trained(work, by_seed, bounds, how)

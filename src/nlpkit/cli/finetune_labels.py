@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,6 +17,7 @@ from nlpkit.finetune.tasks import TaskKind
 from nlpkit.io.plain_tables import as_label
 from nlpkit.types import BoolArray, FloatArray
 
+_COMMA = re.compile(r"[-+]?\d+,\d+")
 KINDS: dict[str, TaskKind] = {"classes": "single", "labels": "multi", "regression": "regression", "words": "tokens"}
 
 
@@ -36,7 +38,19 @@ def kind_of(table: pa.Table, data: TuneDataFlags) -> str:
         return "multi"
     if data.label_sep is not None:
         return "multi"
+    _refuse_commas(column)
     return "regression" if _have_fractions(column) else "single"
+
+
+def _refuse_commas(column: pa.ChunkedArray) -> None:
+    """Raise UsageError for labels that are all numbers, some with a comma where a point is needed."""
+    given = [str(v).strip() for v in column.to_pylist() if v is not None and str(v).strip()]
+    odd = next((v for v in given if _COMMA.fullmatch(v)), None)
+    if odd is not None and all(_COMMA.fullmatch(v) or v.isdecimal() for v in given):
+        raise UsageError(
+            f"labels such as '{odd}' look like numbers with a comma; write them with a point ({odd.replace(',', '.')}), or give "
+            "--task classes if they are names"
+        )
 
 
 def _have_fractions(column: pa.ChunkedArray) -> bool:
@@ -60,7 +74,7 @@ def labels_of(table: pa.Table, kind: str, data: TuneDataFlags) -> tuple[list[Any
         words, tags = _words(table, data, _are_lists(column))
         return tags, words, tags, None
     if kind == "regression":
-        values = _numbers(column)
+        values = _numbers(table)
         return [None if np.isnan(v) else v for v in values], None, None, values
     own = label_values(column, data.label_sep)
     if kind == "single" and any(isinstance(v, list) for v in own):
@@ -70,19 +84,21 @@ def labels_of(table: pa.Table, kind: str, data: TuneDataFlags) -> tuple[list[Any
     return own, None, None, None
 
 
-def _numbers(column: pa.ChunkedArray) -> FloatArray:
-    found = np.full(len(column), np.nan)
-    for d, value in enumerate(column.to_pylist()):
+def _numbers(table: pa.Table) -> FloatArray:
+    ids, given = table.column("id").to_pylist(), table.column("label").to_pylist()
+    found = np.full(len(given), np.nan)
+    for d, value in enumerate(given):
         if value is None or (isinstance(value, str) and not value.strip()):
             continue
         try:
             found[d] = float(value)
         except (TypeError, ValueError):
+            point = f", such as {value.replace(',', '.')}" if isinstance(value, str) and _COMMA.fullmatch(value) else ""
             raise InputError(
-                f"row {d + 1}: the label '{value}' is no number; --task regression needs numbers"
+                f"document {ids[d]}: the label '{value}' is no number; --task regression needs numbers{point}"
             ) from None
         if np.isinf(found[d]):
-            raise InputError(f"row {d + 1}: the label is {value}; --task regression needs finite numbers")
+            raise InputError(f"document {ids[d]}: the label is {value}; --task regression needs finite numbers")
     return found
 
 

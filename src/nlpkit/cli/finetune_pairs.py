@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from nlpkit.cli import console
 from nlpkit.cli.classify_corpus import joined
-from nlpkit.cli.finetune_corpus import DEV, TEST, TRAIN, role_of
+from nlpkit.cli.finetune_parts import DEV, TEST, TRAIN, role_of
 from nlpkit.cli.pipeline import no_documents
 from nlpkit.errors import InputError, missing_column
 from nlpkit.finetune.encoders import EncoderData

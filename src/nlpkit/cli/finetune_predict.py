@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,21 +13,21 @@ import pyarrow as pa
 
 from nlpkit.cli import console
 from nlpkit.cli.evaluate_flags import GateFlags
-from nlpkit.cli.finetune_corpus import neighbours
 from nlpkit.cli.finetune_flags import TASKS, TrainFlags, TuneDataFlags, TuneModelFlags, TuneTellFlags
 from nlpkit.cli.finetune_labels import KINDS
+from nlpkit.cli.finetune_new import check_columns, columns_read, next_command, pieces, reading_of
 from nlpkit.cli.finetune_scores import Guesses, put
 from nlpkit.cli.finetune_tables import guess_columns
 from nlpkit.cli.pipeline import no_documents, steps, warn_dropped
 from nlpkit.cli.preprocess import dry_run
-from nlpkit.errors import ColumnError, InputError, UsageError, missing_column
+from nlpkit.errors import InputError, UsageError
 from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.fit import Reading
 from nlpkit.finetune.network import Network, predict
 from nlpkit.finetune.tasks import Task, TaskKind
 from nlpkit.io.artifacts import document_sink, footer_block, write_dropped
 from nlpkit.io.atomic import MANIFEST, check_target
-from nlpkit.io.corpora import DocumentStream, open_documents
+from nlpkit.io.corpora import ReadOptions, open_documents
 from nlpkit.io.documents import add_column
 from nlpkit.io.finetune_files import TunedConfig, foreign_task, load_foreign, load_tuned_network, read_config
 from nlpkit.io.runs import open_run
@@ -72,18 +71,14 @@ def predict_new(asked: Asked) -> None:
     assert model.model is not None
     labels = _checked(asked)
     if run.dry_run:
-        dry_run(asked.inputs, asked.read, embeds=True)
+        dry_predict(asked, labels)
         return
     target = out.target("predictions.parquet")
     if target != "-":
         check_target(Path(target), force=out.force)
     device, precision = asked.train.hardware()
     base = None if model.base == TuneModelFlags().base else model.base
-    words = data.words_col if data.words_col != TuneDataFlags().words_col else None
-    options = replace(asked.read.read_options(), words_col=words or _words_column(model.model))
-    if asked.read.label_col != "label":
-        options = replace(options, label_col="label")  # new documents need no label
-    with open_documents(asked.inputs, options) as stream, spool_beside(target) as spool:
+    with open_documents(asked.inputs, _read_options(asked)) as stream, spool_beside(target) as spool:
         predictor = load_predictor(
             model.model, base=base, device=device, offline=asked.train.offline, labels=labels, kind=KINDS.get(data.task)
         )
@@ -95,8 +90,11 @@ def predict_new(asked: Asked) -> None:
                 console.note(
                     f"its classes have no names: give them, in their order, with --labels {','.join(predictor.task.names[:3])}…"
                 )
-        named = {"pair": data.pair_col, "context_by": data.context_by, "words": words}
-        predictor.columns |= {key: column for key, column in named.items() if column is not None}
+        predictor.columns = columns_read(
+            model.model, predictor.columns, data, kind=predictor.task.kind,
+            pairs=predictor.form is not None and predictor.network is not None,
+        )  # fmt: skip
+        check_columns(stream.schema.names, predictor.columns, ", ".join(asked.inputs))
         for name in ("prediction", "prediction_prob"):
             if name in stream.schema.names:
                 console.warn(f"the column '{name}' of the input is replaced")
@@ -110,7 +108,7 @@ def predict_new(asked: Asked) -> None:
                     f"--probabilities is for classes, {model.model} predicts {SPELLED[predictor.task.kind]}; leave it out"
                 )
             for batch in pieces(stream, predictor.columns):
-                reading = reading_of(batch, predictor.columns, ", ".join(asked.inputs))
+                reading = reading_of(batch, predictor.columns, np.repeat(np.arange(len(stream.kept)), stream.kept))
                 outputs, cut = predictor.outputs(reading, engine)
                 found = columns_of(predictor.task, outputs, probabilities=asked.say.probabilities)
                 counts.add(found["prediction"], cut)
@@ -147,8 +145,26 @@ def predict_new(asked: Asked) -> None:
     if run.json:
         console.emit_json(told)
     elif target != "-":
-        more = f"; next: nlpkit evaluate {target}" if "label" in schema.names else ""
-        console.note(f"wrote {target}{more}")
+        told_next = next_command(target, schema, asked.read.label_col, predictor.task.kind)
+        console.note(f"wrote {target}{'' if told_next is None else f'; next: {told_next}'}")
+
+
+def dry_predict(asked: Asked, labels: list[str] | None) -> None:
+    """Say what predicting would read, and raise what it would raise of a model or a column that is not there."""
+    assert asked.model.model is not None
+    folder, config = _opened(asked.model.model)
+    if config is not None:
+        _refuse_own(asked.model.model, config.task, labels, KINDS.get(asked.data.task))
+        task, own, pairs = config.task, dict(config.columns), False
+    elif is_setfit_folder(folder):
+        task, own, pairs = Task("single"), {}, False
+    else:
+        task, pairs = foreign_task(folder, labels, KINDS.get(asked.data.task))[1], True
+        own = {"task": task.kind}
+    columns = columns_read(asked.model.model, own, asked.data, kind=task.kind, pairs=pairs)
+    with open_documents(asked.inputs, _read_options(asked)) as stream:
+        check_columns(stream.schema.names, columns, ", ".join(asked.inputs))
+    dry_run(asked.inputs, asked.read, embeds=True)
 
 
 def _checked(asked: Asked) -> list[str] | None:
@@ -205,14 +221,6 @@ class Counts:
         return dict(self.labels.most_common())
 
 
-def pieces(stream: DocumentStream, columns: dict[str, Any]) -> Iterator[pa.RecordBatch]:
-    """Yield the documents batch by batch; at once where the model reads the texts before and after each."""
-    if not columns.get("context"):
-        yield from stream
-        return
-    yield from stream.read_all().combine_chunks().to_batches()
-
-
 def load_predictor(
     run_or_folder: Path, *, base: str | None, device: Any, offline: bool, labels: list[str] | None = None, kind: TaskKind | None = None
 ) -> Predictor:  # fmt: skip
@@ -252,6 +260,15 @@ def _opened(folder: Path) -> tuple[Path, TunedConfig | None]:
     if not folder.is_dir():
         raise InputError(f"there is no model {folder}; train one: nlpkit finetune TRAIN.jsonl -o {folder}")
     return folder, read_config(folder)
+
+
+def _read_options(asked: Asked) -> ReadOptions:
+    """Return how new documents are read: they need no label, and where the model labels words, no text."""
+    assert asked.model.model is not None
+    own = asked.data.words_col
+    words = own if own != TuneDataFlags().words_col else _words_column(asked.model.model)
+    options: ReadOptions = replace(asked.read.read_options(), words_col=words, label_col="label")
+    return options
 
 
 def _words_column(folder: Path) -> str | None:
@@ -299,33 +316,6 @@ def _foreign_setfit(folder: Path, device: Any, labels: list[str] | None, kind: T
         raise UsageError(f"the head of {folder} says its task: {SPELLED[task.kind]}; leave --task out")
     embedder = load_embedder(folder, max_tokens=None, device=device)
     return Predictor(task, {}, None, embedder, model, "setfit")
-
-
-def reading_of(table: pa.RecordBatch, columns: dict[str, Any], name: str) -> Reading:
-    """Return what the model reads of a batch. Raises ColumnError when a column it was trained with is not there."""
-    texts = [t or "" for t in table.column("text").to_pylist()]
-    second = words = context = None
-    for key, option in (("pair", "--pair-col"), ("context_by", "--context-by")):
-        column = columns.get(key)
-        if column is not None and column not in table.schema.names:
-            raise missing_column(name, column, table.schema.names, option)
-    if columns.get("pair") is not None:
-        second = ["" if v is None else str(v) for v in table.column(columns["pair"]).to_pylist()]
-    elif columns.get("context"):
-        by = columns.get("context_by")
-        groups = [None] * len(texts) if by is None else table.column(by).to_pylist()
-        context = neighbours(texts, groups, int(columns["context"]))
-    if columns.get("task") == "tokens":
-        own = columns.get("words", "words")
-        words = [text.split() for text in texts]
-        if own != TuneDataFlags().words_col and own not in table.schema.names:
-            raise missing_column(name, own, table.schema.names, "--words-col")
-        if own in table.schema.names:
-            given = table.column(own).to_pylist()
-            if any(v is not None and not isinstance(v, list) for v in given):
-                raise ColumnError(f"column '{own}' has to hold lists of words")
-            words = [[str(w) for w in v or ()] for v in given]
-    return Reading(texts, second, context, words)
 
 
 def columns_of(task: Task, outputs: Any, *, probabilities: bool) -> dict[str, pa.Array]:

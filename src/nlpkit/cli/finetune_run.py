@@ -22,7 +22,7 @@ from nlpkit.cli.finetune_compare import comparison_table, summary, write_compari
 from nlpkit.cli.finetune_corpus import TuneDocuments, with_shots
 from nlpkit.cli.finetune_scores import score_guesses
 from nlpkit.cli.finetune_show import curve_lines, show_comparison, show_curve, show_seeds
-from nlpkit.cli.finetune_tables import run_tables, twins_of
+from nlpkit.cli.finetune_tables import run_tables, twin_notes, twins_of
 from nlpkit.cli.pipeline import warn_dropped
 from nlpkit.errors import NlpkitError
 from nlpkit.io.artifacts import footer_block
@@ -77,7 +77,10 @@ def write_compared(work: Work, rows: list[dict[str, Any]]) -> None:
     if run.json:
         console.emit_json({"run": str(target), **report})
     else:
-        show_comparison(Page(markdown=work.asked.gate.markdown), comparison_table(rows), work.documents.kind)
+        page, documents = Page(markdown=work.asked.gate.markdown), work.documents
+        least = min(documents.labels.sizes(documents.learn).tolist(), default=0)
+        scarce = [shots for shots in work.asked.data.sizes() if shots is not None and shots > least]
+        show_comparison(page, comparison_table(rows), documents.kind, scarce=scarce)
     console.note(f"wrote {target}/ in {sum(work.seconds.values()):.1f} s")
 
 
@@ -92,7 +95,8 @@ def write_trained(work: Work, by_seed: dict[int, list[Done]], bounds: Sequence[B
         guesses = guesses_of(documents, done)
         scores = score_guesses(documents, guesses, None if twins is None else np.asarray(twins.twin >= 0), how)
         spread = _spread(work.documents, by_seed, shots) if len(by_seed) > 1 else None
-    tables, notes = run_tables(documents, guesses, scores, twins, say=asked.say)
+    tables = run_tables(documents, guesses, scores, twins, say=asked.say)
+    leaks = twin_notes(documents, twins, asked.data.twins)
     gates: list[Gate] = []
     problem: NlpkitError | None = None
     try:
@@ -103,7 +107,7 @@ def write_trained(work: Work, by_seed: dict[int, list[Done]], bounds: Sequence[B
     parameters = {**work.parameters, "training": done[-1].facts}
     results = {name: score.value for name, score in scores.model.scores.items()}
     model = work.checkpoint.model
-    write_cards(model, scores, parameters, documents, spread)
+    write_cards(model, scores, parameters, documents, spread, leaks)
     curves = {"curve.jsonl": curve_lines([one for own in by_seed.values() for one in own])}
     config = {"kind": "finetune", "format": _format(model)}
     write_run(
@@ -129,7 +133,8 @@ def write_trained(work: Work, by_seed: dict[int, list[Done]], bounds: Sequence[B
         raise
     if gates and spread is not None:
         console.note(f"gates look at the means of {len(spread['runs'])} seeds")
-    for note in [*scores.model.notes, *notes, *_training_notes(done[-1].facts)]:
+    leaks += ["twins.parquet has the pairs"] if "twins" in tables else []
+    for note in [*scores.model.notes, *leaks, *_training_notes(done[-1].facts)]:
         console.note(note)
     console.note(
         f"wrote {target}/ in {sum(work.seconds.values()):.1f} s; "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -44,8 +44,12 @@ def show_seeds(page: Page, spread: Mapping[str, Any]) -> None:
     page.table(f"{len(spread['runs'])} seeds", ["seed", *names], rows, names)
 
 
-def show_comparison(page: Page, table: pa.Table, kind: str) -> None:
-    """Print methods side by side, the means of their seeds with standard deviations."""
+def show_comparison(page: Page, table: pa.Table, kind: str, *, scarce: Collection[int] = ()) -> None:
+    """Print methods side by side, the means of their seeds with standard deviations.
+
+    Args:
+        scarce: numbers of documents a class that some class does not have.
+    """
     from nlpkit.cli.finetune_compare import SHOWN, summary
 
     found = summary(table.to_pylist())
@@ -54,7 +58,8 @@ def show_comparison(page: Page, table: pa.Table, kind: str) -> None:
     rows = []
     for own in found:
         mean, sd = own["mean"], own["sd"]
-        cells = [own["method"], "all" if own["shots"] is None else str(own["shots"])]
+        shots = "all" if own["shots"] is None else str(own["shots"])
+        cells = [own["method"], f"{shots} at most" if own["shots"] in scarce else shots]
         cells += [_pm(mean.get(n), sd.get(n)) for n in names]
         size, trained, seconds = mean.get("bytes"), mean.get("trained_parameters"), mean.get("seconds")
         cells.append("" if trained is None else f"{trained:,.0f}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,41 +21,73 @@ from nlpkit.cli.classify_tables import (
     prediction_columns,
     twins_table,
 )
-from nlpkit.cli.finetune_corpus import TuneDocuments
+from nlpkit.cli.finetune_corpus import TuneDocuments, with_shots
 from nlpkit.cli.finetune_flags import TuneTellFlags
+from nlpkit.cli.finetune_parts import DEV, TEST, TRAIN
 from nlpkit.cli.finetune_scores import Guesses
 from nlpkit.finetune.tasks import Task
 from nlpkit.text.twins import Twins, find_twins
 from nlpkit.types import FloatArray, LongArray
 
 
-def twins_of(documents: TuneDocuments, threshold: float) -> Twins | None:
-    """Return test documents that are near-duplicates of training documents; of pairs and words they are not looked for."""
+def twins_of(documents: TuneDocuments, threshold: float, *, part: int = TEST, among: int = TRAIN) -> Twins | None:
+    """Return test documents that are near-duplicates of training documents; of pairs and words they are not looked for.
+
+    Args:
+        part, among: other parts to compare; in cross-validation each fold is, with all others.
+    """
     if not threshold or documents.words is not None or documents.second is not None:
         return None
-    part = np.where(documents.part > 1, -1, documents.part) if not documents.n_folds else documents.part
-    found = find_twins(documents.table.column("text"), part.astype(np.int32), threshold=threshold)
+    texts = documents.table.column("text")
     if documents.n_folds:
-        return found
-    return Twins(np.where(documents.part == 1, found.twin, -1).astype(np.int32), found.similarity, found.n_unsure)
+        return find_twins(texts, documents.part.astype(np.int32), threshold=threshold)
+    both = np.select([documents.part == among, documents.part == part], [0, 1], -1)
+    found = find_twins(texts, both.astype(np.int32), threshold=threshold)
+    return Twins(np.where(both == 1, found.twin, -1).astype(np.int32), found.similarity, found.n_unsure)
 
 
-def say_twins(documents: TuneDocuments, threshold: float) -> None:
-    """Say how many test documents are near-duplicates of training documents."""
-    twins = twins_of(documents, threshold)
-    n = 0 if twins is None else int((twins.twin >= 0).sum())
-    if n:
-        console.note(f"{console.counted(n, 'test document')} near-duplicates of a training document; see --twins")
+def twin_notes(documents: TuneDocuments, twins: Twins | None, threshold: float) -> list[str]:
+    """Return what is to be said of test documents that are in training as well, and of dev documents that are there or in the test."""
+    notes = []
+    at = np.zeros(0, np.int64) if twins is None else np.flatnonzero(twins.twin >= 0)
+    if twins is not None and len(at):
+        of = sum(len(test) for _, test in documents.rounds)
+        same = sum(documents.own[d] == documents.own[twins.twin[d]] for d in at.tolist())
+        notes.append(f"{_near(len(at), of, 'test', 'training')} ({same:,} with the same label)")
+    for part, among, name, other in ((DEV, TRAIN, "dev", "training"), (TEST, DEV, "test", "dev")):
+        found = twins_of(documents, threshold, part=part, among=among) if len(documents.dev) else None
+        n = 0 if found is None else int((found.twin >= 0).sum())
+        if n:
+            why = (
+                "dev scores are too good, and end training late"
+                if part == DEV
+                else "training ended where these were best"
+            )
+            notes.append(f"{_near(n, int((documents.part == part).sum()), name, other)}: {why}")
+    return notes
+
+
+def _near(n: int, of: int, part: str, other: str) -> str:
+    are = "is a near-duplicate" if n == 1 else "are near-duplicates"
+    return f"{n:,} of {console.counted(of, f'{part} document')} {are} of a {other} document"
+
+
+def say_twins(documents: TuneDocuments, sizes: Sequence[int | None], threshold: float, *, seed: int) -> None:
+    """Say which documents are near-duplicates of others, of a comparison where it learns from most."""
+    most = None if None in sizes else max(size for size in sizes if size is not None)
+    own = with_shots(documents, most, seed=seed)
+    where = "" if most is None else f"{most} shots, seed {seed}: "
+    for note in twin_notes(own, twins_of(own, threshold), threshold):
+        console.note(f"{where}{note}")
 
 
 def run_tables(
     documents: TuneDocuments, guesses: Guesses, scores: Scores, twins: Twins | None, *, say: TuneTellFlags
-) -> tuple[dict[str, pa.Table], list[str]]:
-    """Return the tables of a run by file stem, and what is to be said of them."""
+) -> dict[str, pa.Table]:
+    """Return the tables of a run by file stem."""
     tested = np.sort(np.concatenate([test for _, test in documents.rounds]))
     rows = np.arange(documents.table.num_rows) if documents.n_folds else tested
     labelled = np.array([d for d in tested.tolist() if documents.own[d] is not None], np.int64)
-    notes: list[str] = []
     for name in OWN:
         if name in documents.table.column_names:
             console.warn(f"the column '{name}' of the input is not kept: the run has its own")
@@ -74,16 +107,9 @@ def run_tables(
             confusion = confusion_table(scores.model)
             if confusion is not None:
                 tables["confusion"] = confusion.rename_columns(["label", "prediction", "words"])
-    if twins is not None:
-        found = twins_table(documents, twins)
-        if found.num_rows:
-            tables["twins"] = found
-            same = sum(a == b for a, b in zip(found["label"].to_pylist(), found["twin_label"].to_pylist(), strict=True))
-            notes.append(
-                f"{console.counted(found.num_rows, 'test document')} of {len(tested):,} are near-duplicates of a training document "
-                f"({same:,} with the same label); see twins.parquet"
-            )
-    return tables, notes
+    if twins is not None and (twins.twin >= 0).any():
+        tables["twins"] = twins_table(documents, twins)
+    return tables
 
 
 def guess_columns(task: Task, guesses: Guesses, rows: LongArray, *, probabilities: bool) -> dict[str, pa.Array]:
@@ -120,9 +146,8 @@ def _whole(probs: FloatArray | None) -> float:
 def _documents(documents: TuneDocuments, rows: LongArray, guesses: Guesses) -> pa.Table:
     table = documents.table.take(pa.array(rows))
     own: list[Any] = [documents.own[d] for d in rows.tolist()]
-    kind = pa.float64() if documents.kind == "regression" else pa.list_(pa.string())
     task = Task("regression" if documents.kind == "regression" else "tokens", documents.tag_names)
-    columns: dict[str, Any] = {"id": table.column("id"), "label": pa.array(own, kind)}
+    columns: dict[str, Any] = {"id": table.column("id"), "label": pa.array(own, documents.label_type)}
     columns |= guess_columns(task, guesses, rows, probabilities=False)
     if documents.n_folds:
         fold = documents.part[rows]

@@ -93,7 +93,8 @@ class DroppedRow:
 class DocumentStream:
     """The documents of all inputs, read once from the first to the last; `open_documents` makes it.
 
-    `blocks` holds the footer block of each input, None when nlpkit did not write it.
+    `blocks` holds the footer block of each input, None when nlpkit did not write it; `kept`, once an input is read, how many
+    documents it had.
     Iterating raises InputError with path and line for a row that cannot be read, a value that does not fit its
     column and an id that is there twice; EncodingError for bytes that are not text.
     """
@@ -101,6 +102,7 @@ class DocumentStream:
     def __init__(self, inputs: Sequence[_Input], layout: Layout, options: ReadOptions, detected: _Detected) -> None:
         self.schema: pa.Schema = layout.schema
         self.inputs: list[InputInfo] = []
+        self.kept: list[int] = []
         self.dropped: list[DroppedRow] = []
         readers = [one.reader for one in inputs]
         self.blocks = [r.metadata if isinstance(r, ParquetInput) else None for r in readers]  # the footer of each input
@@ -148,10 +150,11 @@ class DocumentStream:
             for one in inputs:
                 if left == 0:
                     break
-                rows = 0
+                rows = kept = 0
                 assembler = one.assembler(layout, options, unique, late)
                 for taken, size in one.taken(assembler, options.batch_rows, left):
                     rows += taken.rows
+                    kept += taken.batch.num_rows
                     self.dropped += (DroppedRow(id_, "read", reason) for id_, reason in taken.dropped)
                     left = None if left is None else left - taken.batch.num_rows
                     if size is not None:
@@ -160,6 +163,7 @@ class DocumentStream:
                         yield from batches.flush()
                         yield taken.batch
                 self.inputs.append(InputInfo(one.source.path, rows, one.reader.sha256(), one.reader.encoding))
+                self.kept.append(kept)
                 one.reader.close()
             yield from batches.flush()
         finally:

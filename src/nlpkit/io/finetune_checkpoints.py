@@ -16,6 +16,11 @@ from nlpkit.finetune.train import Outcome, Point, State
 from nlpkit.plain import to_json
 
 IDENTITY, STATE = "identity.json", "state.safetensors"
+OPTIONS = {
+    "rate": "--lr", "head_rate": "--head-lr", "batch": "--batch-size", "class_balance": "--class-weight balanced", "epochs": "--epochs",
+    "max_steps": "--max-steps", "warmup": "--warmup", "weight_decay": "--weight-decay", "patience": "--patience",
+    "max_tokens": "--max-tokens", "base": "--base", "methods": "--method", "shots": "--shots",
+}  # fmt: skip
 _PARTS = ("values", "moments", "best")
 
 
@@ -41,10 +46,9 @@ class Checkpoint:
             theirs = _read(self.path / IDENTITY)
             changed = _changed(theirs, mine)
             if changed is not None:
-                name, was, now = changed
                 raise InputError(
-                    f"checkpoint {self.path} is of another training: {name.replace('_', ' ')} was {was}, now {now}; "
-                    "give the same input and options, or leave --resume out"
+                    f"checkpoint {self.path} is of another training: {_said(*changed)}; give the same input and options, or leave "
+                    "--resume out"
                 )
         self._identity = mine
 
@@ -78,7 +82,11 @@ class Checkpoint:
         }
         facts = {k: v for k, v in asdict_plain(state).items() if k not in _PARTS}
         new = self.path / f"{STATE}.part"
-        save_file(tensors, new, metadata={"state": json.dumps({"key": key, **facts}, default=float)})
+        try:
+            save_file(tensors, new, metadata={"state": json.dumps({"key": key, **facts}, default=float)})
+        except Exception:  # a full disk, which half a file would keep full
+            new.unlink(missing_ok=True)
+            raise
         new.replace(self.path / STATE)
 
     def state(self, key: str) -> State | None:
@@ -137,6 +145,14 @@ def _changed(was: Mapping[str, Any], now: Mapping[str, Any]) -> tuple[str, Any, 
             inner = _changed(before, value) if isinstance(before, dict) and isinstance(value, dict) else None
             return inner or (name, before, value)
     return None
+
+
+def _said(name: str, was: Any, now: Any) -> str:
+    """Return a change as the user knows it."""
+    if name == "inputs":
+        return "the input files have changed"
+    before, after = ("not given" if value is None else value for value in (was, now))
+    return f"{OPTIONS.get(name, name.replace('_', ' '))} was {before}, now {after}"
 
 
 def _read(path: Path) -> dict[str, Any]:
