@@ -250,6 +250,30 @@ def test_words_without_a_text(name: str, base: Path) -> None:
     assert len(found.column("prediction").to_pylist()[0]) == len(words[0])
 
 
+def test_words_without_a_label_are_not_learned_from_nor_scored(base: Path) -> None:
+    own: list[dict[str, Any]] = []
+    for row in rows(1):
+        words = row["text"].split()
+        own.append({"id": row["id"], "words": words, "label": ["X" if w[0] in "aeiou" else "Y" for w in words]})
+    test = [{**row, "id": "t" + row["id"], "label": [None, *row["label"][1:]]} for row in own]
+    test.append({"id": "none", "words": ["the"], "label": [None]})
+    own[0]["label"] = [None] * len(own[0]["label"])
+    write_jsonl(Path("test.jsonl"), test)
+    done = fit(own, "--test", "test.jsonl", base=base)
+    assert "12 words without a label: neither learned from nor scored" in done.err
+    assert "11 training documents, 13 test; 2 labels of words" in done.err
+    assert read("run/documents.parquet").column("label").to_pylist() == [
+        row["label"] if any(row["label"]) else None for row in test
+    ]
+    assert None not in read("run/errors.parquet").column("label").to_pylist()
+    scored = json.loads(Path("run/metrics.json").read_text())["targets"][0]["metrics"]["accuracy"]
+    assert scored["parameters"]["words"] == sum(len(row["label"]) - 1 for row in test)
+    again = run_cli("evaluate", "run/documents.parquet", "--json")
+    assert "12 words without a label: left out of the scores" in again.out
+    found = again.json()["targets"][0]["metrics"]["accuracy"]
+    assert (found["value"], found["parameters"]) == (scored["value"], scored["parameters"])
+
+
 def in_batches(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let new documents come n at a time."""
 

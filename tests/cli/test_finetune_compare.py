@@ -408,6 +408,16 @@ def test_a_handler_of_others_and_threads_are_left_alone() -> None:
     assert not failed
 
 
+def test_auto_is_one_method_for_all_sizes(base: Path) -> None:
+    write_jsonl(Path("many.jsonl"), rows(20))
+    for sizes in ("4,70", "70,4"):
+        error = tune("many.jsonl", "--shots", sizes, "-o", "no", base=base, method="auto", code=2).error()
+        assert "setfit for 4" in error
+        assert "full for 70" in error
+        assert "say what is compared: --method" in error
+    assert "--method auto: setfit" in tune("many.jsonl", "--shots", "2,4", "--dry-run", base=base, method="auto").err
+
+
 def test_a_comparison_warns_of_what_a_single_run_warns_of(base: Path) -> None:
     own = [*rows(), {"id": "x", "text": None, "label": "sport"}]
     write_jsonl(Path("some.jsonl"), own)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import warnings
 from collections import Counter
 from pathlib import Path
@@ -11,6 +12,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from scipy.stats import spearmanr
+from sentence_transformers import SentenceTransformer
 
 from nlpkit.cli.finetune_corpus import TEST
 from nlpkit.cli.finetune_pairs import Material, _hold_out
@@ -105,15 +108,17 @@ def test_every_objective_leaves_an_encoder_that_is_another(objective: str, base:
 def test_masked_words_are_guessed_better_and_the_model_goes_on(base: Path, tmp_path: Path) -> None:
     write_jsonl(tmp_path / "docs.jsonl", rows(3))
     write_jsonl(tmp_path / "test.jsonl", [{**row, "id": "t" + row["id"]} for row in rows(1)])
-    more = ["--objective", "mlm", "--test", "test.jsonl", "--lr", "0.005"]
-    done = train("docs.jsonl", *more, "-o", "run", base=base, steps=80)
+    more = ["--objective", "mlm", "--test", "test.jsonl", "--lr", "0.001"]
+    done = tune("docs.jsonl", *more, "--epochs", "40", "-o", "run", base=base, steps=None, method=None)
     assert "no head that guesses words" in done.err
     first = report()
     assert first["after"]["perplexity"] < 0.8 * first["before"]["perplexity"]
     # its transformers folder has the head now
-    again = train("docs.jsonl", *more, "-o", "more", base=Path("run/model/transformers"), steps=5)
-    assert "no head" not in again.err
-    assert report("more")["before"]["perplexity"] == pytest.approx(first["after"]["perplexity"], rel=1e-4)
+    for number, place in enumerate(("run/model/transformers", "run")):
+        again = train("docs.jsonl", *more, "-o", f"more{number}", base=Path(place), steps=5)
+        assert "no head" not in again.err
+    assert files(Path("more0/model/transformers")) == files(Path("more1/model/transformers"))
+    assert report("more0")["before"]["perplexity"] == pytest.approx(first["after"]["perplexity"], rel=1e-4)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         import transformers
@@ -169,6 +174,14 @@ def test_parts_by_split_and_stopping_on_dev(base: Path, tmp_path: Path) -> None:
         (["mlm", *PAIRS], 2, "--pair-col"),
         (["mlm(share=2)"], 2, "share"),
         (["mlm(x=1)"], 2, "head_steps"),
+        (["mlm(head_rate=0)"], 2, "head_rate is 0.0, a number above 0 was needed"),
+        (["mnrl(scale=0)", *PAIRS], 2, "scale is 0.0, a number above 0 was needed"),
+        (
+            ["triplet(margin=-1)", *PAIRS, "--negative-col", "negative"],
+            2,
+            "margin is -1, a number of 0 or more was needed",
+        ),
+        (["mlm", "--seed", "-1"], 2, "'--seed'"),
         (["foo"], 2, "sbert-softmax"),
         (["mlm", "--method", "full"], 2, "--method"),
         (["mlm", "--cv", "2"], 2, "--cv"),
@@ -219,6 +232,7 @@ def test_a_dry_run(objective: str, steps: list[int], base: Path, tmp_path: Path)
         base=base,
     ).json()
     assert [row["steps"] for row in plan["plan"]] == steps
+    assert plan["plan"][0]["test_documents"] == 5
     assert sorted(p.name for p in tmp_path.iterdir()) == ["pairs.jsonl"]
 
 
@@ -363,3 +377,63 @@ def test_what_fails_after_the_training_leaves_it_in_the_checkpoint(
         clocks = [{k: v for k, v in report(r).items() if k != "training"} for r in ("run", "whole")]
         assert clocks[0] == clocks[1]
         assert not Path("run.checkpoint").exists()
+
+
+@pytest.mark.parametrize("span", [(0.0, 1.0), (0.4, 0.6), (0.0, 5.0)])
+def test_scores_before_do_not_depend_on_those_of_training(
+    span: tuple[float, float], base: Path, tmp_path: Path
+) -> None:
+    texts = [row["text"] for row in rows(1)]
+    train_rows = [{"id": f"p{i}", "text": texts[i], "other": texts[-i], "score": span[i % 2]} for i in range(12)]
+    write_jsonl(tmp_path / "train.jsonl", train_rows)
+    test = [
+        {"id": f"t{i}", "text": texts[i], "other": texts[(i * 5 + 1) % 12], "score": (i * 7 % 12) / 4 - 1}
+        for i in range(12)
+    ]
+    write_jsonl(tmp_path / "test.jsonl", test)
+    more = [
+        "--objective",
+        "cosine",
+        "--pair-col",
+        "other",
+        "--label-col",
+        "score",
+        "--test",
+        "test.jsonl",
+        "--dev",
+        "test.jsonl",
+    ]
+    done = train("train.jsonl", *more, "-o", "run", base=base)
+    own = SentenceTransformer(str(base), device="cpu")
+    a, b = (own.encode([row[name] for row in test], normalize_embeddings=True) for name in ("text", "other"))
+    expected = spearmanr((a * b).sum(axis=1), [row["score"] for row in test]).statistic
+    assert report()["before"]["spearman"] == pytest.approx(expected, abs=1e-6)
+    assert ("scores from 0 to 5: trained towards cosines from 0 to 1" in done.err) == (span[1] == 5)
+    assert report()["training"]["scores"] == ({"low": 0.0, "high": 1.0} if span[1] < 5 else {"low": 0.0, "high": 5.0})
+
+
+def test_texts_beyond_the_window_and_pairs_without_a_score_are_told(base: Path, tmp_path: Path) -> None:
+    own = pair_rows()
+    own[3]["text"] = "team " * 300
+    write_jsonl(tmp_path / "pairs.jsonl", own)
+    done = train("pairs.jsonl", "--objective", "mnrl", *PAIRS, "-o", "run", base=base)
+    assert "1 text longer than the window of the model: " in done.err
+    own[2]["score"] = None
+    write_jsonl(tmp_path / "pairs.jsonl", own)
+    error = denied(
+        "pairs.jsonl", "--objective", "cosine", *PAIRS, "--label-col", "score", "-o", "no", base=base, code=3
+    )
+    assert "row p2 has no score; --objective cosine needs a number of each pair" in error
+
+
+def test_a_rate_that_is_too_high_is_told(base: Path, tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "docs.jsonl", rows(3))
+    done = tune("docs.jsonl", "--lr", "9", "-o", "run", base=base, steps=8)
+    assert re.search(r"the loss grew from \d\S* to \d\S* in training; lower --lr", done.err)
+    write_jsonl(tmp_path / "pairs.jsonl", pair_rows())
+    done = train(
+        "pairs.jsonl", "--objective", "mnrl", *PAIRS, "--lr", "9", "--test", "pairs.jsonl", "-o", "encoder", base=base
+    )
+    found = report("encoder")
+    assert found["after"]["recall@1"] < found["before"]["recall@1"]
+    assert "recall@1 is worse than before" in done.err

@@ -14,7 +14,7 @@ from safetensors.torch import load_file
 from tests.finetune.eight import one_thread  # noqa: F401
 from tests.finetune.tiny import tiny_bert
 
-from nlpkit.errors import UsageError
+from nlpkit.errors import InputError, UsageError
 from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.fit import Learning, Reading, Trained, Watch, fit_network
 from nlpkit.finetune.methods import parse_method
@@ -256,6 +256,13 @@ def test_labels_of_other_rows_are_not_looked_at(base: Path) -> None:
     changed[TEST] = 0
     a, b = (fit(base, "full", SENTIMENT, Reading(texts), own, steps=4) for own in (y, changed))
     assert a.outputs.tobytes() == b.outputs.tobytes()
+
+
+def test_a_loss_that_is_no_number_ends_the_training(base: Path) -> None:
+    texts, y = reviews()
+    task = Task("regression", (), 0.0, 1.0)
+    with pytest.raises(InputError, match=r"the loss of step \d+ is no number any more; lower --lr"):
+        fit(base, "full", task, Reading(texts), (y * np.float32(1e30)).astype(np.float32), rate=1e20, steps=40)
 
 
 def test_texts_longer_than_the_window_are_counted(base: Path) -> None:

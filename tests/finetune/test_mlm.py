@@ -213,6 +213,8 @@ def test_training_lowers_perplexity_the_head_first(bare: Path, tmp_path: Path) -
 
 @pytest.mark.parametrize("stop", [3, 9])
 def test_training_goes_on_from_either_stage_as_if_it_had_not_stopped(bare: Path, stop: int) -> None:
+    between: list[float | None] = []
+
     def run(network: MlmNetwork, state: State | None, halt: int) -> State | None:
         kept: list[State] = []
 
@@ -223,13 +225,13 @@ def test_training_goes_on_from_either_stage_as_if_it_had_not_stopped(bare: Path,
         def save(state: State) -> None:
             values = {k: v.clone() for k, v in state.values.items()}
             moments = {k: v.clone() for k, v in state.moments.items()}
-            kept.append(State(state.step, 0.0, state.batch, values, moments, state.updates))
+            kept.append(State(state.step, 0.0, state.batch, values, moments, state.updates, between=state.between))
 
         options = {"share": 0.15, "head_steps": 6, "head_rate": 1e-2}
         plan = Plan(epochs=2, batch=8, rate=1e-3)
         with Engine(CPU, "fp32", threads=1) as engine:
             try:
-                train_mlm(
+                found = train_mlm(
                     network,
                     habits(24, 0),
                     plan=plan,
@@ -239,7 +241,9 @@ def test_training_goes_on_from_either_stage_as_if_it_had_not_stopped(bare: Path,
                     state=state,
                     save=save,
                     told=told,
+                    between=lambda: float(sum(p.detach().double().sum() for p in network.trained.values())),
                 )
+                between.append(found.between)
             except KeyboardInterrupt:
                 return kept[-1]
         return None
@@ -251,6 +255,8 @@ def test_training_goes_on_from_either_stage_as_if_it_had_not_stopped(bare: Path,
     assert run(second, state, 0) is None
     for name, parameter in whole.trained.items():
         assert torch.equal(parameter, second.trained[name]), name
+    assert between[0] is not None
+    assert between[0] == between[1]  # what was measured after the head
 
 
 def test_what_cannot_be_masked(tmp_path: Path) -> None:

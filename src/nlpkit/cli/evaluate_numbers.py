@@ -77,10 +77,11 @@ def _number(value: Any) -> float:
         return float("nan")
 
 
-def words_of(columns: Columns) -> tuple[list[list[str]], list[list[str | None]]]:
+def words_of(columns: Columns) -> tuple[list[list[str | None]], list[list[str | None]]]:
     """Return labels and predictions of the words of documents that have labels; without a prediction: none."""
     rows = [(list(a), b) for a, b in zip(columns.labels, columns.found, strict=True) if a is not None]
-    return [[str(t) for t in a] for a, _ in rows], [list(b) if b is not None else [None] * len(a) for a, b in rows]
+    true = [[None if t is None else str(t) for t in a] for a, _ in rows]
+    return true, [list(b) if b is not None else [None] * len(a) for a, b in rows]
 
 
 def add_numbers(
@@ -109,21 +110,29 @@ def _why_undefined(name: str, true: FloatArray, found: FloatArray) -> str:
 
 
 def add_words(
-    result: TargetResult, true: Sequence[Sequence[str]], found: Sequence[Sequence[str | None]], how: Uncertainty,
+    result: TargetResult, true: Sequence[Sequence[str | None]], found: Sequence[Sequence[str | None]], how: Uncertainty,
     names: Sequence[str] = (*WORDS, *SPANS),
 ) -> None:  # fmt: skip
     """Add scores of the labels of words, and of the spans that BIO labels mark; their intervals draw texts.
 
-    A word without a prediction counts as wrong.
+    A word without a label is left out, one without a prediction counts as wrong.
     """
-    with_words = [i for i, own in enumerate(true) if own]  # a draw of texts without words would have no score
-    true, found = [true[i] for i in with_words], [found[i] for i in with_words]
+    paired = [[(t, f) for t, f in zip(a, b, strict=True) if t is not None] for a, b in zip(true, found, strict=True)]
+    without = sum(map(len, true)) - sum(map(len, paired))
+    if without:
+        result.notes.append(f"{console.counted(without, 'word')} without a label: left out of the scores")
+    paired = [own for own in paired if own]  # a draw of texts without words would have no score
+    if not paired:
+        raise InputError("no word has a label, so nothing can be scored")
+    true, found = [[t for t, _ in own] for own in paired], [[f for _, f in own] for own in paired]
     classes, a, b = encode_labels([t for own in true for t in own], [t for own in found for t in own])
     data = Labelled(None, a, b, classes, classes, None, 0)
     n = len(true)
     texts = np.repeat(np.arange(n), [len(own) for own in true])
     once = np.ones(n, np.int64)
-    add_classification(result, data, [m for m in names if m not in SPANS], Uncertainty(None, how.seed), beta=1.0)
+    add_classification(
+        result, data, [m for m in names if m not in SPANS], Uncertainty(None, how.seed), beta=1.0, noun="word"
+    )
     for name, plain in list(result.scores.items()):
         statistic = spans.word_statistic(texts, a, b, n, len(classes), name)
         given = {"words": len(a), "classes": len(classes)}
@@ -132,7 +141,7 @@ def add_words(
         )
     if not spans.are_bio([c for c in classes if c is not None]):
         return
-    counts = spans.span_counts(true, [[t or "O" for t in own] for own in found])
+    counts = spans.span_counts([[t or "O" for t in own] for own in true], [[t or "O" for t in own] for own in found])
     for name in (m for m in names if m in SPANS):
         statistic = spans.statistic(counts, name)
         result.add(statistic_score(METRICS[name], statistic, once, how, over="documents"))

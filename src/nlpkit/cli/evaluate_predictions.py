@@ -55,9 +55,9 @@ def beta_name(name: str, beta: float) -> str:
 
 
 def add_classification(
-    result: TargetResult, data: Labelled, names: Sequence[str], how: Uncertainty, *, beta: float
+    result: TargetResult, data: Labelled, names: Sequence[str], how: Uncertainty, *, beta: float, noun: str = "document"
 ) -> None:
-    """Add scores of predictions, those of each class and the confusion matrix."""
+    """Add scores of predictions, those of each class and the confusion matrix. noun: what has a prediction."""
     cells = cells_of(data)
     J = len(data.class_names)
     n = int(cells.counts.sum())
@@ -86,7 +86,7 @@ def add_classification(
         )  # fmt: skip
     note_never(result, found, "classes")
     if found.n_unpredicted:
-        without = console.counted(found.n_unpredicted, "document")
+        without = console.counted(found.n_unpredicted, noun)
         result.notes.append(f"{without} without a prediction, which counts as wrong")
     note_unlabelled(result, data)
 

@@ -126,10 +126,7 @@ class Bench:
         """Say once, before training starts, what the model does not see."""
         if documents and not self.said_cut:
             self.said_cut = True
-            console.warn(
-                f"{console.counted(documents, 'document')} longer than the window of the model: {console.percent(share)} of all tokens "
-                "are not seen; see --max-tokens, or cut them with nlpkit preprocess --unit"
-            )
+            say_cut(documents, share, "document")
 
     def _save(self, cell: Cell, trained: Trained, task: Task, *, keep: bool) -> int:
         """Write the model, for good or to see how large it is; return the bytes of its weights."""
@@ -155,6 +152,15 @@ class Bench:
             FORMATS[method.kind.family], task, method.spelling, base_name(self.files), weights_fingerprint(self.files.path),
             int(holder.max_tokens), self.columns, __version__,
         )  # fmt: skip
+
+
+def say_cut(n: int, share: float, noun: str) -> None:
+    """Warn of texts that are longer than the window; noun: what has such a text."""
+    if n:
+        console.warn(
+            f"{console.counted(n, noun)} longer than the window of the model: {console.percent(share)} of all tokens are not seen; "
+            "see --max-tokens, or cut them with nlpkit preprocess --unit"
+        )
 
 
 def say_unknown(files: ModelFiles, texts: Sequence[str]) -> None:
@@ -224,7 +230,10 @@ def _token_targets(documents: TuneDocuments) -> list[Any]:
     """Return the code of the label of each word; the network looks at the first token of a word."""
     assert documents.tags is not None
     code = {name: j for j, name in enumerate(documents.tag_names)}
-    return [np.array([code.get(t, IGNORED) for t in own or ()], np.int64) for own in documents.tags]
+    return [
+        np.array([IGNORED if t is None else code.get(t, IGNORED) for t in own or ()], np.int64)
+        for own in documents.tags
+    ]
 
 
 def dev_score(documents: TuneDocuments, task: Task, rows: LongArray, outputs: Any) -> float:
@@ -247,7 +256,7 @@ def dev_score(documents: TuneDocuments, task: Task, rows: LongArray, outputs: An
         seen = np.isfinite(logits).all(axis=1)  # the window ends before the others
         best: Any = np.where(seen, np.nan_to_num(logits).argmax(axis=1), -1) if len(logits) else []
         hits += sum(j >= 0 and a == task.names[j] for a, j in zip(true, best, strict=False))
-        n += len(true)
+        n += sum(a is not None for a in true)
     return hits / max(1, n)
 
 

@@ -16,7 +16,7 @@ from nlpkit.cli import console
 from nlpkit.cli.classify_corpus import UNUSED, LabelledDocuments, joined
 from nlpkit.cli.finetune_checks import check_labels, check_parts, keep_lonely, refuse_lonely
 from nlpkit.cli.finetune_flags import TuneDataFlags
-from nlpkit.cli.finetune_labels import kind_of, labels_of, tag_names_of
+from nlpkit.cli.finetune_labels import Tags, kind_of, labels_of, tag_names_of
 from nlpkit.cli.finetune_parts import DEV, ROLES, TEST, TRAIN, role_of
 from nlpkit.cli.pipeline import no_documents
 from nlpkit.errors import InputError, UsageError, missing_column
@@ -40,7 +40,7 @@ class TuneDocuments(LabelledDocuments):
     kind: str
     values: FloatArray | None
     words: list[list[str]] | None
-    tags: list[list[str] | None] | None
+    tags: Tags | None
     tag_names: tuple[str, ...]
     second: list[str] | None
     context: tuple[list[str], list[str]] | None

@@ -15,21 +15,21 @@ from nlpkit import __version__
 from nlpkit.cli import console
 from nlpkit.cli.classify_show import Page
 from nlpkit.cli.evaluate_flags import GateFlags
-from nlpkit.cli.finetune_cells import SAMPLE, base_name, say_unknown
+from nlpkit.cli.finetune_cells import SAMPLE, base_name, say_cut, say_unknown
 from nlpkit.cli.finetune_estimate import loads_of_encoder, say_estimate
 from nlpkit.cli.finetune_pairs import Material, check_classes, pair_data, read_material, score_bounds
 from nlpkit.cli.finetune_parts import DEV, TEST, TRAIN
-from nlpkit.cli.finetune_show import curve_lines, show_curve
+from nlpkit.cli.finetune_show import curve_lines, say_growth, show_curve
 from nlpkit.cli.finetune_stop import Stop, between_steps, state_to_go_on_from
 from nlpkit.cli.pipeline import saying_what_is_saved, warn_dropped
 from nlpkit.embed.models import ModelFiles, find_model, weights_fingerprint
 from nlpkit.errors import InputError, UsageError
-from nlpkit.finetune.encoders import OPTIONS, PLANS, Scorer, train_encoder
+from nlpkit.finetune.encoders import OPTIONS, PLANS, Scorer, check_options, train_encoder
 from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.methods import Value, parse_options
 from nlpkit.finetune.train import Outcome, Plan, Point
 from nlpkit.io.artifacts import footer_block
-from nlpkit.io.atomic import check_target
+from nlpkit.io.atomic import MANIFEST, check_target
 from nlpkit.io.finetune_checkpoints import Checkpoint
 from nlpkit.io.footers import steps_of
 from nlpkit.io.runs import RunTables, manifest_of, stopwatch, write_run
@@ -77,7 +77,7 @@ def fit_encoder(asked: Asked) -> None:
         material = read_material(asked, name)
     if name == "sbert-softmax":
         check_classes(material, data)
-    files = find_model(model.base, offline=asked.train.offline)
+    files = find_model(_base(model.base, name), offline=asked.train.offline)
     say_unknown(files, material.texts("text", np.arange(min(SAMPLE, material.table.num_rows))))
     plan = _plan(asked, name)
     sizes = {part: len(material.rows(part)) for part in (TRAIN, DEV, TEST)}
@@ -145,6 +145,13 @@ def fit_encoder(asked: Asked) -> None:
     else:
         _show(name, found, sizes[TEST], markdown=asked.gate.markdown)
         sys.stdout.flush()
+    for metric, value in (found.after or {}).items():
+        before = (found.before or {}).get(metric, value)
+        if (value < before) if BETTER[metric] == "higher" else (value > before):
+            console.warn(
+                f"{metric} is worse than before, {value:,.4g} after {before:,.4g}; lower --lr, or train on more rows"
+            )
+    say_growth(found.curve)
     console.note(
         f"wrote {target}/ in {sum(seconds.values()):.1f} s; next: nlpkit sbert-embed NEW.jsonl --model {target} -o embedded.parquet"
     )
@@ -174,6 +181,7 @@ def _check(asked: Asked, name: str, options: Mapping[str, Value]) -> None:
         raise UsageError("--markdown and --json both write to stdout; metrics.json in the run has the scores")
     if replace(asked.gate, markdown=False) != GateFlags():
         raise UsageError("gates are for predictions; --objective has scores before and after in metrics.json")
+    check_options(options, name)
     if name == "mlm":
         share = float(options["share"])
         if not 0 < share < 1:
@@ -187,6 +195,14 @@ def _check(asked: Asked, name: str, options: Mapping[str, Value]) -> None:
         raise UsageError("--objective triplet needs the column of the text unlike the first: --negative-col COL")
     if data.negative_col is not None and name not in ("triplet", "mnrl"):
         raise UsageError(f"--objective {name} has no negatives; leave --negative-col out")
+
+
+def _base(name: str, objective: str) -> str:
+    """Return the base to learn from: of a run of mlm the model with the head that guesses words, for mlm itself."""
+    whole = Path(name) / "model" / "transformers"
+    if objective == "mlm" and (Path(name) / MANIFEST).is_file() and (whole / "config.json").is_file():
+        return str(whole)
+    return name
 
 
 def _plan(asked: Asked, name: str) -> Plan:
@@ -215,6 +231,7 @@ def _pairs(
         found = train_encoder(
             embedder, data, name, options=options, dev=dev, plan=plan, engine=engine, seed=asked.run.seed,
             state=state_to_go_on_from(checkpoint, KEY, name), save=lambda own: checkpoint.save(KEY, own), told=_teller(name, update, stop),
+            cut=lambda n, share: say_cut(n, share, "text"),
         )  # fmt: skip
     after = Scorer(embedder, test, name, found.names, found.weight, engine)()
     embedder.save(folder / "sentence-transformers")
@@ -241,14 +258,19 @@ def _mlm(
     texts = {part: material.texts("text", material.rows(part)) for part in (TRAIN, DEV, TEST)}
     windows = cut_windows(network, texts[TEST])[0]
     share, seed = float(options["share"]), asked.run.seed
-    before = perplexity(network, windows, engine, seed=seed, share=share)
+
+    def measured() -> float:
+        return perplexity(network, windows, engine, seed=seed, share=share)
+
+    before = None if network.head_is_new else measured()
     with console.progress(name, 100, percent=True) as update, between_steps() as stop:
         found = train_mlm(
             network, texts[TRAIN], plan=plan, options={k: float(v) for k, v in options.items()}, engine=engine, seed=seed,
             dev=texts[DEV] or None, state=state_to_go_on_from(checkpoint, KEY, name), save=lambda own: checkpoint.save(KEY, own),
-            told=_teller(name, update, stop),
+            told=_teller(name, update, stop), between=measured if network.head_is_new else None,
         )  # fmt: skip
-    after = perplexity(network, windows, engine, seed=seed, share=share)
+    before = found.between if before is None else before
+    after = measured()
     folder.mkdir()
     network.save(folder / "transformers")
     network.save_encoder(files.path, folder / "sentence-transformers")
@@ -259,7 +281,7 @@ def _mlm(
     first = [] if found.head is None else list(found.head.curve)
     done = 0 if found.head is None else found.head.steps
     curve = first + [replace(point, step=point.step + done) for point in found.whole.curve]
-    return Found({"perplexity": before}, {"perplexity": after}, facts, curve)
+    return Found({"perplexity": float(before or np.nan)}, {"perplexity": after}, facts, curve)
 
 
 def _teller(name: str, update: Any, stop: Stop) -> Any:

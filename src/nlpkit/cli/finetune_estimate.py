@@ -29,9 +29,10 @@ _WINDOW = 256
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Trainings of one kind. documents: that each learns from; steps: of each; texts: of a step; tested: texts encoded after it.
+    """Trainings of one kind. documents: that each learns from; steps: of each; texts: of a step; tested: documents scored after it.
 
-    trained: share of the parameters that is; passes: through the body a text costs, 3 where all gradients are computed.
+    trained: share of the parameters that is; passes: through the body a text costs, 3 where all gradients are computed; test_passes: a
+    tested document.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Load:
     tested: int
     trained: float
     passes: float
+    test_passes: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +105,7 @@ def _load(
 def loads_of_encoder(name: str, plan: Plan, head_steps: int, columns: int, n: int, n_test: int) -> list[Load]:
     """Return what `--objective` asks for; columns: texts of a row. The test is scored before and after."""
     texts = columns * min(plan.batch, n)
-    found = [Load(name, "", 1, n, plan.steps(n), texts, 2 * columns * n_test, 1.0, 3.0)]
+    found = [Load(name, "", 1, n, plan.steps(n), texts, n_test, 1.0, 3.0, 2.0 * columns)]
     if head_steps:  # fewer for a model that has such a head
         found.append(Load(f"head of {name}", "", 1, n, head_steps, texts, 0, 0.5, 1.0))
     return found
@@ -127,7 +129,7 @@ def say_estimate(
     for load in loads:
         forward = 2 * body.weights * tokens / rate
         update = 0 if gpu else load.steps * load.trained * body.parameters * _UPDATE
-        one = forward * (load.steps * load.texts * load.passes + load.tested) + update
+        one = forward * (load.steps * load.texts * load.passes + load.tested * load.test_passes) + update
         seconds.append(load.trainings * one)
     most = max(4 * body.parameters * (1 + 3 * load.trained) + 12 * body.width * load.texts * tokens for load in loads)
     kept = max(4 * body.parameters * load.trained for load in loads)

@@ -89,7 +89,7 @@ def fit(asked: Asked) -> None:
         documents = read_tuning_documents(asked.inputs, data, asked.read, seed=run.seed)
     files = find_model(model.base, offline=asked.train.offline)
     if methods is None:
-        methods = [_auto(documents, sizes[0])]
+        methods = [_auto(documents, sizes)]
         _check_extras(model, methods, compares=compares)
     _refuse_setfit(documents, methods, compares=compares)
     if asked.train.head_lr is not None and [m.name for m in methods] == ["setfit"]:
@@ -194,8 +194,21 @@ def _refuse_unfit(asked: Asked, documents: TuneDocuments) -> None:
             raise UsageError(f"{option} is not for {_task(documents)}; leave it out, or see --task")
 
 
-def _auto(documents: TuneDocuments, shots: int | None) -> Method:
-    """Return setfit for few documents of classes, of many classes without its pairs, else full fine-tuning, and say so."""
+def _auto(documents: TuneDocuments, sizes: Sequence[int | None]) -> Method:
+    """Return the method for all numbers of documents, and say why. Raises UsageError where it is not one for all."""
+    found = [_suited(documents, shots) for shots in sizes]
+    names = list(dict.fromkeys(name for name, _ in found))
+    if len(names) > 1:
+        each = ", ".join(f"{name} for {'all' if s is None else s}" for s, (name, _) in zip(sizes, found, strict=True))
+        raise UsageError(
+            f"--method auto is {each} documents a class; say what is compared: --method '{','.join(names)}'"
+        )
+    console.note(f"--method auto: {names[0]} ({found[0][1]})")
+    return parse_method(names[0])
+
+
+def _suited(documents: TuneDocuments, shots: int | None) -> tuple[str, str]:
+    """Return setfit for few documents of classes, of many classes without its pairs, else full fine-tuning; and why."""
     plain = documents.second is None and documents.context is None
     J = max(1, len(documents.labels.names))
     train, _ = documents.rounds[0]
@@ -206,8 +219,7 @@ def _auto(documents: TuneDocuments, shots: int | None) -> Method:
     )
     if name == "setfit" and documents.kind == "single" and Learning().batch < J:
         name, why = "setfit(epochs=0)", f"{why}; {J} classes, whose pairs take long and gain little"
-    console.note(f"--method auto: {name} ({why})")
-    return parse_method(name)
+    return name, why
 
 
 def _check_extras(model: TuneModelFlags, methods: list[Method] | None, *, compares: bool) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -102,7 +101,10 @@ def _numbers(table: pa.Table) -> FloatArray:
     return found
 
 
-def _words(table: pa.Table, data: TuneDataFlags, lists: bool) -> tuple[list[list[str]], list[list[str] | None]]:
+Tags = list[list[str | None] | None]  # of each document those of its words: None for none
+
+
+def _words(table: pa.Table, data: TuneDataFlags, lists: bool) -> tuple[list[list[str]], Tags]:
     if data.words_col in table.column_names:
         given = table.column(data.words_col).to_pylist()
         if any(v is not None and not isinstance(v, list) for v in given):
@@ -112,20 +114,26 @@ def _words(table: pa.Table, data: TuneDataFlags, lists: bool) -> tuple[list[list
         words = [[str(w) for w in own or ()] for own in given]
     else:
         words = [(t or "").split() for t in table.column("text").to_pylist()]
-    tags: list[list[str] | None] = []
+    tags: Tags = []
     for d, own in enumerate(table.column("label").to_pylist()):
         if own is not None and not lists:
             own = str(own).split()
-        tags.append(None if own is None else [as_label(v) or "O" for v in own])
+        given = [as_label(v) for v in own or ()]
+        tags.append(given if any(t is not None for t in given) else None)
         if own is not None and len(own) != len(words[d]):
             raise InputError(
                 f"document {table.column('id')[d].as_py()} has {console.counted(len(words[d]), 'word')} and "
                 f"{console.counted(len(own), 'label')}; --task words needs one label for each word"
             )
+    without = sum(t is None for own in tags if own is not None for t in own)
+    if without:
+        console.note(f"{console.counted(without, 'word')} without a label: neither learned from nor scored")
     return words, tags
 
 
-def tag_names_of(tags: Sequence[list[str] | None] | None, learn: BoolArray) -> tuple[str, ...]:
+def tag_names_of(tags: Tags | None, learn: BoolArray) -> tuple[str, ...]:
     if tags is None:
         return ()
-    return tuple(sorted({t for own, yes in zip(tags, learn.tolist(), strict=True) if yes and own for t in own}))
+    return tuple(
+        sorted({t for own, yes in zip(tags, learn.tolist(), strict=True) if yes and own for t in own if t is not None})
+    )

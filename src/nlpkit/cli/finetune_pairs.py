@@ -170,7 +170,9 @@ def pair_data(asked: Asked, name: str, material: Material, rows: LongArray, boun
     if name == "cosine":
         low, high = bounds
         own = np.array([_score(v, material, d) for d, v in _values(material, rows)])
-        scores = np.clip((own - low) / (high - low), 0.0, 1.0).astype(np.float32)
+        scores = ((own - low) / (high - low)).astype(
+            np.float32
+        )  # of a test also beyond 0 and 1: their order counts there
     return EncoderData(material.texts("text", rows), material.texts(data.pair_col, rows), negatives, labels, scores)
 
 
@@ -202,18 +204,22 @@ def _score(value: Any, material: Material, row: int) -> float:
     except (TypeError, ValueError):
         number = float("nan")
     if not np.isfinite(number):
+        has = "no score" if value is None or value == "" else f"the score '{value}'"
         raise InputError(
-            f"row {material.table.column('id')[row].as_py()} has the score '{value}'; --objective cosine needs a number of each pair"
+            f"row {material.table.column('id')[row].as_py()} has {has}; --objective cosine needs a number of each pair"
         )
     return number
 
 
 def score_bounds(name: str, material: Material) -> tuple[float, float]:
-    """Return the lowest and highest score of the training pairs, which become 0 and 1."""
+    """Return the scores that become 0 and 1: these where all training pairs have some between, else their lowest and highest."""
     if name != "cosine":
         return 0.0, 1.0
     own = np.array([_score(v, material, d) for d, v in _values(material, material.rows(TRAIN))])
     low, high = float(own.min()), float(own.max())
     if low == high:
         raise InputError(f"all training pairs have the score {low:g}; there is nothing to learn")
+    if low >= 0 and high <= 1:
+        return 0.0, 1.0
+    console.note(f"scores from {low:g} to {high:g}: trained towards cosines from 0 to 1")
     return low, high

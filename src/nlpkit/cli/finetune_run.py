@@ -21,7 +21,7 @@ from nlpkit.cli.finetune_cells import Done, guesses_of
 from nlpkit.cli.finetune_compare import comparison_table, summary, write_comparison
 from nlpkit.cli.finetune_corpus import TuneDocuments, with_shots
 from nlpkit.cli.finetune_scores import score_guesses
-from nlpkit.cli.finetune_show import curve_lines, show_comparison, show_curve, show_seeds
+from nlpkit.cli.finetune_show import curve_lines, say_growth, show_comparison, show_curve, show_seeds
 from nlpkit.cli.finetune_tables import run_tables, twin_notes, twins_of
 from nlpkit.cli.pipeline import warn_dropped
 from nlpkit.errors import NlpkitError
@@ -134,6 +134,7 @@ def write_trained(work: Work, by_seed: dict[int, list[Done]], bounds: Sequence[B
     if gates and spread is not None:
         console.note(f"gates look at the means of {len(spread['runs'])} seeds")
     leaks += ["twins.parquet has the pairs"] if "twins" in tables else []
+    say_growth(done[-1].curve)
     for note in [*scores.model.notes, *leaks, *_training_notes(done[-1].facts)]:
         console.note(note)
     console.note(

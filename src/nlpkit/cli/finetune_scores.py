@@ -123,5 +123,6 @@ def _most_frequent_tag(documents: TuneDocuments) -> str:
     sizes: dict[str, int] = {}
     for d in documents.learn.tolist():
         for tag in documents.tags[d] or ():
-            sizes[tag] = sizes.get(tag, 0) + 1
+            if tag is not None:
+                sizes[tag] = sizes.get(tag, 0) + 1
     return max(sorted(sizes), key=lambda tag: sizes[tag])

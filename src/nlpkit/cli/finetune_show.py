@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from nlpkit.cli.finetune_cells import Done
 
 WIDTH, HEIGHT = 60, 8
+GROWTH = 2  # of the loss, from which on it is told
 _BARS = "▁▂▃▄▅▆▇█"
 
 
@@ -88,6 +89,12 @@ def show_curve(curve: Sequence[Point], *, markdown: bool = False) -> None:
         console.out(f"dev  {spark(dev)}  {dev[0]:.3f} → {dev[-1]:.3f}, best {max(dev):.3f}")
     if markdown:
         console.out("```")
+
+
+def say_growth(curve: Sequence[Point]) -> None:
+    """Warn where the loss ended well above its start."""
+    if len(curve) > 1 and curve[-1].loss > GROWTH * curve[0].loss:
+        console.warn(f"the loss grew from {curve[0].loss:.3g} to {curve[-1].loss:.3g} in training; lower --lr")
 
 
 def chart(values: Sequence[float], steps: Sequence[int], title: str) -> str:

@@ -182,7 +182,7 @@ def _errors(documents: TuneDocuments, rows: LongArray, guesses: Guesses) -> pa.T
         own, told = documents.tags[d] or [], guesses.tags[d] or []
         for i, label in enumerate(own):
             guess = told[i] if i < len(told) else None
-            if guess != label:
+            if label is not None and guess != label:
                 found.append((ids[d], i, documents.words[d][i], label, guess))
     columns = list(zip(*found, strict=True)) or [()] * 5
     names, kinds = ("id", "word", "text", "label", "prediction"), (pa.string(), pa.int32(), *[pa.string()] * 3)

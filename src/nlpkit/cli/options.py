@@ -29,7 +29,7 @@ Inputs = Annotated[
 class RunFlags:
     """How a command runs and what it says."""
 
-    seed: Annotated[int, typer.Option("--seed", "--random-state", help="Of everything random.")] = 42
+    seed: Annotated[int, typer.Option("--seed", "--random-state", min=0, help="Of everything random.")] = 42
     threads: Annotated[
         int, typer.Option("--threads", min=0, help="0 = all cores. The result does not depend on it.")
     ] = 0

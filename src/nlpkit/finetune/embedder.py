@@ -136,3 +136,10 @@ def embed_all(embedder: Embedder, texts: EmbedderTexts, engine: Any) -> Float32A
         for rows, vectors in engine.run(texts.encode, texts.lengths):
             out[rows] = vectors.float().cpu().numpy()
     return out
+
+
+def cut_of(*read: EmbedderTexts) -> tuple[int, float]:
+    """Return how many texts are longer than the window, and the share of all tokens that is not seen."""
+    unseen = sum(int(own.cut.sum()) for own in read)
+    seen = sum(int(own.lengths.sum()) for own in read)
+    return sum(int((own.cut > 0).sum()) for own in read), unseen / max(1, seen + unseen)

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from nlpkit.errors import InputError, UsageError
-from nlpkit.finetune.embedder import Embedder, EmbedderTexts, embed_all
+from nlpkit.finetune.embedder import Embedder, EmbedderTexts, cut_of, embed_all
 from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.methods import Value
 from nlpkit.finetune.sentence_losses import (
@@ -50,7 +50,7 @@ HEAD = "softmax.weight"
 class EncoderData:
     """Pairs (a, b), or triplets (a, b, c): anchor, positive, hard negative.
 
-    labels: of each pair its class, for sbert-softmax; scores (n,): 0 … 1, for cosine.
+    labels: of each pair its class, for sbert-softmax; scores (n,): for cosine, 0 … 1 where they are learned from.
     """
 
     texts_a: Sequence[str]
@@ -165,6 +165,7 @@ def train_encoder(
     state: State | None = None,
     save: Callable[[State], None] = lambda state: None,
     told: Callable[[int, int, Point | None], None] = lambda step, steps, point: None,
+    cut: Callable[[int, float], None] = lambda texts, share: None,
 ) -> EncoderOutcome:
     """Train an embedder on pairs or triplets, in place.
 
@@ -172,17 +173,19 @@ def train_encoder(
         objective: of NAMES. options: of OPTIONS[objective], None: the defaults. plan: None: PLANS[objective].
         dev: held-out data, on which training ends early: Spearman's rho of the cosine and the score; the share of triplets with
             ‖a - p‖ < ‖a - n‖; accuracy; or recall@1 of the positive among all positives (the first 10,000).
-        state, save, told: as of `train`.
+        state, save, told: as of `train`. cut: called before training with the texts longer than the window, and the share of all
+            tokens that is not seen.
 
     Raises:
         InputError: columns that the objective needs are missing, hold no two classes, or scores outside of 0 … 1; a class in `dev`
-            that is not in the data. UsageError: no such objective. OutOfMemoryError: not even one row fits.
+            that is not in the data. UsageError: no such objective, or an option that cannot be. OutOfMemoryError: not even one row fits.
     """
     if objective not in NAMES:
         raise UsageError(f"--objective {objective} is not known; there are {', '.join(NAMES)}, mlm")
     options = {**OPTIONS[objective], **(options or {})}
     plan = plan or PLANS[objective]
     check(data, objective, "the training data")
+    check_options(options, objective)
     names = tuple(sorted(set(data.labels or ()))) if objective == "sbert-softmax" else ()
     if dev is not None:
         check(dev, objective, "--dev")
@@ -199,9 +202,9 @@ def train_encoder(
         weight = weight.to(embedder.device).requires_grad_()
         if plan.head_rate is None:
             plan = replace(plan, head_rate=float(options["head_rate"]))
-    own = PairObjective(
-        objective, embedder, embedder.read(distinct), columns, _targets(data, objective, names), options, weight
-    )
+    read = embedder.read(distinct)
+    cut(*cut_of(read))
+    own = PairObjective(objective, embedder, read, columns, _targets(data, objective, names), options, weight)
     score = None if dev is None else Scorer(embedder, dev, objective, names, weight, engine)
     before = score() if score is not None and state is None and weight is None else None
     found = train(
@@ -306,7 +309,7 @@ def check(data: EncoderData, objective: str, where: str) -> None:
         if data.scores is None or len(data.scores) != len(data):
             raise InputError(f"{where}: cosine needs a score for each pair; name its column with --label-col")
         wrong = np.flatnonzero(~((data.scores >= 0) & (data.scores <= 1)))
-        if len(wrong):
+        if where != "--dev" and len(wrong):
             raise InputError(f"{where}: scores from 0 to 1 were needed, row {wrong[0] + 1} has {data.scores[wrong[0]]}")
     if objective == "mnrl" and data.texts_c is None and where != "--dev" and len(set(data.texts_b)) < 2:
         raise InputError(f"{where}: mnrl needs two different positives or more, each the other's negative")
@@ -330,3 +333,10 @@ def _targets(data: EncoderData, objective: str, names: tuple[str, ...]) -> Any:
         numbers = {name: i for i, name in enumerate(names)}
         return torch.tensor([numbers.get(label, -1) for label in data.labels or ()])
     return None
+
+
+def check_options(options: Mapping[str, Value], objective: str) -> None:
+    """Raise UsageError for a number that an objective cannot be trained with."""
+    for name, value in options.items():
+        if name in ("scale", "head_rate") and not float(value) > 0:
+            raise UsageError(f"--objective {objective}({name}={value}): {name} is {value}, a number above 0 was needed")

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -22,9 +22,6 @@ from nlpkit.finetune.setfit import SetFitModel, train_setfit
 from nlpkit.finetune.tasks import IGNORED, Targets, Task, balanced
 from nlpkit.finetune.train import Outcome, Plan, Point, State, train
 from nlpkit.types import LongArray
-
-if TYPE_CHECKING:
-    from nlpkit.finetune.embedder import EmbedderTexts
 
 LEAST_STEPS, MOST_EPOCHS, EPOCHS = 200, 50, 3
 WEIGHT_DECAY = 0.01
@@ -235,7 +232,7 @@ def fit_setfit(
     watch: Watch | None = None,
 ) -> Trained:
     """Return a sentence encoder with a classifier trained on some documents, and logits for others. Raises as `train_setfit`."""
-    from nlpkit.finetune.embedder import embed_all, load_embedder
+    from nlpkit.finetune.embedder import cut_of, embed_all, load_embedder
 
     if not reading.plain:
         raise UsageError("setfit reads one text a document; for pairs, context and words take another --method")
@@ -249,7 +246,7 @@ def fit_setfit(
         options["epochs"] = learning.epochs
     plan = replace(plan, epochs=int(options["epochs"]))
     asked = embedder.read([reading.texts[d] for d in predict_rows.tolist()])
-    cut = _cut_of(embedder.read([reading.texts[d] for d in np.setdiff1d(train_rows, predict_rows).tolist()]), asked)
+    cut = cut_of(embedder.read([reading.texts[d] for d in np.setdiff1d(train_rows, predict_rows).tolist()]), asked)
     watch.cut(*cut)
     start = time.perf_counter() - (watch.state.seconds if watch.state else 0.0)
     model, outcome = train_setfit(
@@ -264,13 +261,6 @@ def fit_setfit(
     return Trained(
         outputs, outcome, plan, seconds, spent, n_trained, n_all, cut, options, embedder=embedder, model=model
     )
-
-
-def _cut_of(*read: EmbedderTexts) -> tuple[int, float]:
-    """Return how many texts are longer than the window, and the share of all tokens that is not seen."""
-    unseen = sum(int(own.cut.sum()) for own in read)
-    seen = sum(int(own.lengths.sum()) for own in read)
-    return sum(int((own.cut > 0).sum()) for own in read), unseen / max(1, seen + unseen)
 
 
 def _sizes(task: Task, y: Any, rows: LongArray) -> LongArray:

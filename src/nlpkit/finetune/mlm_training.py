@@ -18,7 +18,8 @@ Told = Callable[[int, int, Point | None], None]
 class MlmOutcome:
     """What training came to. head: of the first stage, None where there was none; whole: of the second; perplexities of the held-out texts.
 
-    before: None when training went on from a state; windows: of the training texts; empty: texts without a token, left out.
+    before: None when training went on from a state; windows: of the training texts; empty: texts without a token, left out;
+    between: what was measured between the stages.
     """
 
     head: Outcome | None
@@ -28,6 +29,7 @@ class MlmOutcome:
     before: float | None = None
     after_head: float | None = None
     after: float | None = None
+    between: float | None = None
 
 
 def train_mlm(
@@ -42,6 +44,7 @@ def train_mlm(
     state: State | None = None,
     save: Callable[[State], None] = lambda state: None,
     told: Told = lambda step, steps, point: None,
+    between: Callable[[], float] | None = None,
 ) -> MlmOutcome:
     """Train a network to guess masked tokens, in place.
 
@@ -52,6 +55,7 @@ def train_mlm(
         options: as `encoders.OPTIONS["mlm"]`: share, head_steps, head_rate.
         state: to go on from; the stage it is of is seen from what it holds.
         told: as `train` says; the steps of both stages are counted as one.
+        between: what is measured once the head has learned, before the body does.
 
     Raises:
         InputError: no text has a token. OutOfMemoryError: not even one window fits.
@@ -89,9 +93,11 @@ def train_mlm(
         assert state is not None
         head = state.first
     done = head_steps
+    measure = (lambda: None) if between is None else between
+    found = measure() if state is None else state.between
 
     def keep(own: State) -> None:
-        own.first = head
+        own.first, own.between = head, found
         save(own)
 
     def told_on(step: int, _: int, point: Point | None) -> None:
@@ -100,4 +106,4 @@ def train_mlm(
     objective = MlmObjective(network, windows, share)
     whole = train(objective, engine, plan, seed=seed, score=scored, better="loss", state=state, save=keep, told=told_on)
     after = next((p.dev.get("perplexity") for p in whole.curve if p.step == whole.best_step), None)
-    return MlmOutcome(head, whole, len(windows.lengths), empty, before, after_head, after)
+    return MlmOutcome(head, whole, len(windows.lengths), empty, before, after_head, after, found)

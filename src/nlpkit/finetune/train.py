@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from nlpkit.errors import OutOfMemoryError
+from nlpkit.errors import InputError, OutOfMemoryError
 from nlpkit.finetune.engine import Engine, Lengths
 from nlpkit.types import LongArray
 
@@ -106,6 +106,7 @@ class State:
     losses: list[float] = field(default_factory=list)  # since the last point
     curve: list[Point] = field(default_factory=list)
     first: Outcome | None = None  # what the stage before this one came to, of a training in two
+    between: float | None = None  # and what was measured after it
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +147,7 @@ def train(
         told: called after each step with its number, the number of all, and a point of the curve where there is one.
 
     Raises:
-        OutOfMemoryError: not even the smallest batch fits.
+        OutOfMemoryError: not even the smallest batch fits. InputError: the loss is no number any more.
     """
     parameters: dict[str, Tensor] = objective.parameters()
     own = state or State()
@@ -186,6 +187,8 @@ def train(
                     order = batches(objective, plan.batch, seed=seed, epoch=epoch)
                 draws = (seed, _DROPOUT, own.step)
                 loss = _run(objective, engine, order[own.step % per_epoch], parameters, seed=draws)
+                if not math.isfinite(loss) and engine.precision != "fp16":  # there the step is left out
+                    raise InputError(f"the loss of step {own.step + 1:,} is no number any more; lower --lr")
                 whole = False
                 if engine.unscale(parameters):
                     _clip(parameters, plan.clip)
