@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import tracemalloc
 from collections import Counter
 
@@ -168,7 +167,7 @@ def test_nothing_to_tell_apart() -> None:
 
 
 @pytest.mark.parametrize("multiple", [False, True])
-def test_many_documents_in_little_time_and_memory(multiple: bool) -> None:
+def test_many_documents_in_little_memory(multiple: bool) -> None:
     n, J = 100_000, 1000
     codes = np.random.default_rng(0).integers(0, J, n).astype(np.int32)
     known = np.ones(n, bool)
@@ -181,12 +180,9 @@ def test_many_documents_in_little_time_and_memory(multiple: bool) -> None:
         labels = Labels(names[:J], known, None, sets)
     else:
         labels = Labels(names, known, codes, None)
-    start = time.process_time()
     sampler = PairSampler(labels, np.arange(n), R=20, most=100_000)
     pairs = sampler.draw(0)
-    seconds = time.process_time() - start
     assert len(pairs.first) == 100_000
-    assert seconds < 15  # usually below 1, compiled or not; over all pairs of documents it would be hours
     tracemalloc.start()
     PairSampler(labels, np.arange(n), R=20, most=1000).draw(0)
     peak = tracemalloc.get_traced_memory()[1]

@@ -75,11 +75,7 @@ def check_labels(documents: TuneDocuments, data: TuneDataFlags) -> None:
     where = f"--dev {data.dev}" if data.dev is not None else f"the dev documents of --split {data.split}"
     dev = np.flatnonzero(documents.part == (DEV if not documents.n_folds else -2))
     names = set(documents.tag_names if documents.kind == "tokens" else documents.labels.names)
-    unseen: Counter[str] = Counter()
-    if documents.kind != "regression":
-        for d in dev:
-            own = documents.own[d]
-            unseen.update(v for v in (own if isinstance(own, list) else [own]) if v is not None and v not in names)
+    unseen = Counter({label: n for label, n in _labels_of(documents, dev).items() if label not in names})
     if unseen:
         named = ", ".join(f"'{v}' ({n:,})" for v, n in unseen.most_common(5))
         raise InputError(
@@ -106,18 +102,23 @@ def check_labels(documents: TuneDocuments, data: TuneDataFlags) -> None:
 
 def _refuse_strange_test(documents: TuneDocuments, names: set[str], data: TuneDataFlags) -> None:
     """Raise InputError for test documents of whose labels not one is in training: nothing can be predicted right."""
-    if documents.kind == "regression" or documents.n_folds:
-        return
-    given: Counter[str] = Counter()
-    for d in np.flatnonzero(documents.part == TEST).tolist():
-        own = documents.own[d]
-        given.update(v for v in (own if isinstance(own, list) else [own]) if v is not None)
+    given = _labels_of(documents, np.flatnonzero(documents.part == (TEST if not documents.n_folds else -2)))
     if given and not names & given.keys():
         where = f"--test {data.test}" if data.test is not None else "the test"
         raise InputError(
             f"{where}: no label of a document is one of training's: {_some(given)}, in training {_some(sorted(names))}; "
             "spell them alike, or name the column with --label-col"
         )
+
+
+def _labels_of(documents: TuneDocuments, rows: LongArray) -> Counter[str]:
+    """Return how often some documents, or their words, have each label; numbers are none."""
+    found: Counter[str] = Counter()
+    if documents.kind != "regression":
+        for d in rows.tolist():
+            own = documents.own[d]
+            found.update(v for v in (own if isinstance(own, list) else [own]) if v is not None)
+    return found
 
 
 def _some(names: Iterable[str]) -> str:

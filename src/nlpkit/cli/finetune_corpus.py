@@ -48,8 +48,8 @@ class TuneDocuments(LabelledDocuments):
     @property
     def label_type(self) -> pa.DataType:
         """The type of a column of labels."""
-        own = {"regression": pa.float64(), "tokens": pa.list_(pa.string())}
-        return own.get(self.kind) or (pa.list_(pa.string()) if self.labels.multiple else pa.string())
+        texts = pa.list_(pa.string())
+        return {"regression": pa.float64(), "tokens": texts, "multi": texts}.get(self.kind, pa.string())
 
     @property
     def texts(self) -> list[str]:

@@ -262,15 +262,13 @@ def _mlm(
     def measured() -> float:
         return perplexity(network, windows, engine, seed=seed, share=share)
 
-    before = None if network.head_is_new else measured()
     with console.progress(name, 100, percent=True) as update, between_steps() as stop:
         found = train_mlm(
             network, texts[TRAIN], plan=plan, options={k: float(v) for k, v in options.items()}, engine=engine, seed=seed,
             dev=texts[DEV] or None, state=state_to_go_on_from(checkpoint, KEY, name), save=lambda own: checkpoint.save(KEY, own),
-            told=_teller(name, update, stop), between=measured if network.head_is_new else None,
+            told=_teller(name, update, stop), between=measured,
         )  # fmt: skip
-    before = found.between if before is None else before
-    after = measured()
+    before, after = found.between, measured()
     folder.mkdir()
     network.save(folder / "transformers")
     network.save_encoder(files.path, folder / "sentence-transformers")
@@ -281,7 +279,7 @@ def _mlm(
     first = [] if found.head is None else list(found.head.curve)
     done = 0 if found.head is None else found.head.steps
     curve = first + [replace(point, step=point.step + done) for point in found.whole.curve]
-    return Found({"perplexity": float(before or np.nan)}, {"perplexity": after}, facts, curve)
+    return Found(None if before is None else {"perplexity": before}, {"perplexity": after}, facts, curve)
 
 
 def _teller(name: str, update: Any, stop: Stop) -> Any:

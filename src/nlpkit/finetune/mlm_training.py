@@ -19,7 +19,7 @@ class MlmOutcome:
     """What training came to. head: of the first stage, None where there was none; whole: of the second; perplexities of the held-out texts.
 
     before: None when training went on from a state; windows: of the training texts; empty: texts without a token, left out;
-    between: what was measured between the stages.
+    between: what was measured before the body learned.
     """
 
     head: Outcome | None
@@ -44,7 +44,7 @@ def train_mlm(
     state: State | None = None,
     save: Callable[[State], None] = lambda state: None,
     told: Told = lambda step, steps, point: None,
-    between: Callable[[], float] | None = None,
+    between: Callable[[], float | None] = lambda: None,
 ) -> MlmOutcome:
     """Train a network to guess masked tokens, in place.
 
@@ -55,7 +55,7 @@ def train_mlm(
         options: as `encoders.OPTIONS["mlm"]`: share, head_steps, head_rate.
         state: to go on from; the stage it is of is seen from what it holds.
         told: as `train` says; the steps of both stages are counted as one.
-        between: what is measured once the head has learned, before the body does.
+        between: what is measured before the body learns, once a new head has.
 
     Raises:
         InputError: no text has a token. OutOfMemoryError: not even one window fits.
@@ -93,8 +93,7 @@ def train_mlm(
         assert state is not None
         head = state.first
     done = head_steps
-    measure = (lambda: None) if between is None else between
-    found = measure() if state is None else state.between
+    found = between() if state is None else state.between
 
     def keep(own: State) -> None:
         own.first, own.between = head, found

@@ -106,7 +106,7 @@ class State:
     losses: list[float] = field(default_factory=list)  # since the last point
     curve: list[Point] = field(default_factory=list)
     first: Outcome | None = None  # what the stage before this one came to, of a training in two
-    between: float | None = None  # and what was measured after it
+    between: float | None = None  # what was measured before this stage
 
 
 @dataclass(frozen=True, slots=True)
