@@ -28,8 +28,13 @@ def texts() -> st.SearchStrategy[str]:
 
 
 def corpora(max_docs: int = 12) -> st.SearchStrategy[list[str | None]]:
-    """Texts of documents (D,), some null."""
-    return st.lists(st.one_of(st.none(), texts(), texts(), texts()), max_size=max_docs)
+    """Texts of documents (D,), some null, some empty; or a column of codes, as when the wrong one is named."""
+    plain = st.lists(st.one_of(st.none(), texts(), texts(), texts()), max_size=max_docs)
+    # no gap between the texts, so these hold the most tokens that so few bytes can
+    short = st.one_of(
+        st.just(""), st.sampled_from("yn15AB日é?"), st.sampled_from(["a b c", "1 2 3 4 5", "?!?!?!", "a©a©a©a©a"])
+    )
+    return st.one_of(plain, plain, st.lists(short, max_size=4 * max_docs))
 
 
 @st.composite

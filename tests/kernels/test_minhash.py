@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -10,7 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlpkit.kernels.minhash import EMPTY, Kept, band_tags, drop_or_keep, first_equals, jaccard, link_all, link_keys
+from nlpkit.kernels.minhash import (
+    EMPTY,
+    Kept,
+    band_tags,
+    drop_or_keep,
+    first_equals,
+    jaccard,
+    link_all,
+    link_keys,
+    shingle_sets,
+)
 from nlpkit.text.duplicates import SHINGLE, hash_functions, shingles_of
 from tests.reference import minhash as plain
 from tests.strategies import corpora, repeatable
@@ -40,6 +51,23 @@ def test_shingles_equal_sets_of_words(documents: list[str | None]) -> None:
         if any(len(c.lower()) > 1 for c in text) or lowered != text.lower():
             continue  # Arrow lowers letter by letter
         assert hashes[offsets[d] : offsets[d + 1]].tolist() == plain.shingles(lowered, SHINGLE)
+
+
+@pytest.mark.parametrize("text", ["?!", "?.;!", "a©", "日a", "a ", "😀", "y", "\n"])
+def test_a_word_in_each_byte_has_room(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = pa.array(["", text * 400, None, text, text * 300 + "a"])
+    untouched = []
+
+    def with_a_margin(*arrays: Any) -> None:
+        room = len(arrays[-1])
+        wider = np.full(room + 2000, 7, np.uint32)
+        shingle_sets(*arrays[:-1], wider)
+        arrays[-1][:] = wider[:room]
+        untouched.append((wider[room:] == 7).all())
+
+    monkeypatch.setattr("nlpkit.text.duplicates.shingle_sets", with_a_margin)
+    shingles_of(texts)
+    assert untouched == [True]
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import unicodedata
 from itertools import pairwise
@@ -14,7 +15,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlpkit.kernels import scan
-from nlpkit.text.tokenize import RawTokens, classes_of_engine, cut_tokens, scan_runs, scan_tokens
+from nlpkit.text.tokenize import (
+    _PLAIN,
+    RawTokens,
+    classes_of_engine,
+    cut_tokens,
+    scan_runs,
+    scan_tokens,
+    string_buffers,
+)
 from nlpkit.text.unicode_runs import character_classes
 from tests.strategies import corpora, repeatable
 
@@ -93,6 +102,36 @@ def test_more_types_than_there_is_room_for_at_first() -> None:
     assert raw.types == words + long
     assert raw.codes[-1] == 0
     assert raw.offsets.tolist() == [0, 70_000, 70_002, 140_002]
+
+
+@pytest.mark.parametrize("text", ["y", "7", "日", "a b", "a b c", "1 2 3 4 5 6 7 8 9", "U.S.A", "x<a>x<b>x"])
+@pytest.mark.parametrize("n_docs", [1, 2, 999])
+def test_as_many_tokens_as_there_can_be(text: str, n_docs: int) -> None:
+    texts = pa.array([text] * n_docs)
+    assert same(scan_tokens(texts), cut_tokens(texts))
+    assert same(scan_tokens(texts.slice(1)), cut_tokens(texts.slice(1)))
+    assert scan_runs(texts, least=1).offsets[-1] == n_docs * len(re.findall(r"\w+", text))
+
+
+def test_the_scanner_stops_where_the_room_ends() -> None:
+    """Whatever the room at first for tokens, types and their bytes, the tokens are the same."""
+    texts = pa.array(["one two one", "", "three", "a b c d e one three"])
+    wanted = cut_tokens(texts)
+    data, offsets = string_buffers(texts)
+    for n_codes, n_types, n_bytes in itertools.product((0, 1, 10, 11, 12), (0, 1, 7, 8, 9), (0, 2, 3, 15, 16, 17)):
+        codes, types = np.full(n_codes + 1, -7, np.int32), np.full((n_types + 1, 4), -7, np.int64)
+        arena, ends = np.full(n_bytes + 1, 77, np.uint8), np.zeros(5, np.int64)
+        state = np.zeros(5, np.int64)
+        done = scan.scan_tokens(
+            data, offsets, character_classes(), _PLAIN, _PLAIN, True, 0, np.full(32, -1, np.int32), types[:-1],
+            arena[:-1], codes[:-1], ends, state,
+        )  # fmt: skip
+        assert done == (n_codes >= 11 and n_types >= 8 and n_bytes >= 16)
+        assert (codes[-1], arena[-1], types[-1].tolist()) == (-7, 77, [-7] * 4)
+        assert codes[: state[2]].tolist() == wanted.codes[: state[2]].tolist()
+        assert state[2] <= n_codes
+        assert state[3] <= n_types
+        assert state[4] <= n_bytes
 
 
 def test_a_slice_of_a_longer_array() -> None:

@@ -98,7 +98,7 @@ def shingle_sets(data, text_offsets, classes, anything, width, offsets, out):  #
     """Fill out with the set of shingles of each text as ascending 32-bit hashes; offsets (D+1,) tell where each begins.
 
     A shingle is `width` words in a row, or all words of a text with fewer. Where there is no word, `anything` (C,) takes
-    the place of `classes`. out (uint32) has room for a hash per two bytes of a text and one more.
+    the place of `classes`. out (uint32) has room for a hash per byte of the texts.
     """
     at = 0
     offsets[0] = 0

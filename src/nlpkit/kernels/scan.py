@@ -219,7 +219,8 @@ def scan_tokens(
     text: Any, offsets: Any, classes: Any, fold: Any, plain: Any, junk: bool, least: int,
     slots: Any, types: Any, arena: Any, codes: Any, doc_ends: Any, state: Any,
 ) -> bool:  # fmt: skip
-    """Cut the texts text[offsets[d]:offsets[d+1]] (D,) of one UTF-8 buffer; return False when there is no room for one more type.
+    """Cut the texts text[offsets[d]:offsets[d+1]] (D,) of one buffer of valid UTF-8; return False when there is no room for one more
+    token or type.
 
     Called again with more room it goes on where it was: `state` holds the document, the byte in it, the tokens, the types,
     the bytes of the types. What is needed of a type at each of its tokens lies side by side: half a line of the cache.
@@ -231,10 +232,10 @@ def scan_tokens(
         slots: a power of two, more than twice the types, of their numbers, -1 for free; arena: their bytes.
         types: (·, 4) int64 FNV-1a hash; place in arena; bytes and, above 32 bits, 1 + the last document that holds it;
             occurrences and, above 32 bits, documents.
-        codes: (N,) int32 type of each token; doc_ends (D+1,) the tokens before the end of each document.
+        codes: (room,) int32 type of each token; doc_ends (D+1,) the tokens before the end of each document.
     """
     d, i, n_tokens, n_types, used = state[0], state[1], state[2], state[3], state[4]
-    room, room_bytes, mask = len(types), len(arena), np.uint64(len(slots) - 1)
+    room, room_bytes, room_tokens, mask = len(types), len(arena), len(codes), np.uint64(len(slots) - 1)
     while d < len(offsets) - 1:
         end = offsets[d + 1]
         at, at_start, at_end = end, end, 0
@@ -299,6 +300,9 @@ def scan_tokens(
                 h = OFFSET_BASIS
                 for j in range(i, after):
                     h = (h ^ np.uint64(how[text[j]])) * PRIME
+            if n_tokens == room_tokens:
+                state[0], state[1], state[2], state[3], state[4] = d, i, n_tokens, n_types, used
+                return False
             h ^= h >> np.uint64(32)
             size = after - i
             slot = np.int64(h & mask)

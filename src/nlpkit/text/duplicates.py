@@ -252,8 +252,9 @@ def shingles_of(texts: pa.Array) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.
     raw = np.frombuffer(data, np.uint8) if data is not None and data.size else np.zeros(0, np.uint8)
     classes, anything = _character_classes()
     offsets = np.empty(len(texts) + 1, np.int64)
-    room = int(text_offsets[-1] - text_offsets[0]) // 2 + len(texts) + 1
-    out = np.empty(room, np.uint32)
+    # a word has a byte at least ("!!!" has three words), and the words of a text are written behind the shingles of those
+    # before it, of which none has more shingles than words
+    out = np.empty(int(text_offsets[-1] - text_offsets[0]), np.uint32)
     shingle_sets(raw, text_offsets, classes, anything, SHINGLE, offsets, out)
     return offsets, out[: offsets[-1]]
 

@@ -109,20 +109,24 @@ def _lower_other_letters(texts: pa.Array) -> pa.Array:
 
 
 def _scan(texts: pa.Array, fold: ByteArray, junk: bool, least: int) -> RawTokens:
-    """Run the scanner over texts (D,), with more room for types whenever it asks for more."""
+    """Run the scanner over texts (D,), with more room for tokens, types and their bytes whenever it asks for more."""
     data, offsets = string_buffers(texts)
-    codes = np.empty((len(data) if len(offsets) > 1 else 0) // 2 + 2, np.int32)
-    ends = np.zeros(len(offsets), np.int64)
+    size = int(offsets[-1] - offsets[0])
+    # a guess, no bound: the scanner stops where the room ends
+    codes = np.empty(size // 4 + len(offsets), np.int32)
     types, arena = np.empty((_FIRST_TYPES, 4), np.int64), np.empty(8 * _FIRST_TYPES, np.uint8)
     slots = np.full(2 * len(types), -1, np.int32)
+    ends = np.zeros(len(offsets), np.int64)  # one place per document, and the 0 before them
     state = np.array([0, offsets[0], 0, 0, 0], np.int64)
     classes = character_classes()
     while not _scan_on(data, offsets, classes, fold, _PLAIN, junk, least, slots, types, arena, codes, ends, state):  # fmt: skip
-        if state[3] == len(types):
+        if state[2] == len(codes):
+            codes = np.concatenate([codes, np.empty_like(codes)])
+        elif state[3] == len(types):
             types = np.concatenate([types, np.empty_like(types)])
             slots = bytes_rehash(types[:, 0].view(np.uint64), int(state[3]), 2 * len(types))
-        else:
-            arena = np.concatenate([arena, np.empty(len(arena) + len(data), np.uint8)])
+        else:  # no type is longer than all texts together
+            arena = np.concatenate([arena, np.empty(len(arena) + size, np.uint8)])
     n = int(state[3])
     found = types[:n]
     places = np.append(found[:, 1], state[4])
