@@ -14,6 +14,7 @@ from nlpkit.classify.fit import KINDS
 from nlpkit.cli.classify_flags import MODELS
 from nlpkit.io.artifacts import read_footer
 from tests.cli.conftest import NEWS, planted_rows, run_cli, write_embedded, write_jsonl
+from tests.embed.conftest import write_model
 
 SPORT = ["the team won the match", "a goal in the last minute", "the coach praised the team", "fans cheered the goal"]
 SPACE = [
@@ -545,3 +546,54 @@ def test_news_is_learned_well(tmp_path: Path) -> None:
     assert metrics("run")["macro_f1"] > 0.65
     shares = pq.read_table("run/classes.parquet").to_pylist()
     assert sum(row["labels"] for row in shares) == 416
+
+
+@pytest.fixture
+def two_encoders(tmp_path: Path) -> tuple[Path, Path]:
+    """Two tiny models of different weights."""
+    pytest.importorskip("torch")
+    return write_model(tmp_path / "first"), write_model(tmp_path / "second", seed=1)
+
+
+def test_an_encoder_that_is_named_wins_over_a_column_of_another(two_encoders: tuple[Path, Path]) -> None:
+    first, second = two_encoders
+    texts = [
+        f"{a} {b} on the {c}" for a in ("cat", "dog") for b in ("sat", "ran", "was") for c in ("mat", "house", "old")
+    ]
+    write_jsonl(Path("docs.jsonl"), [{"text": text, "label": text[:3]} for text in texts])
+    run_cli("sbert-embed", "docs.jsonl", "--model", first, "-q", "-o", "first.parquet")
+    centroid = ("--model", "centroid", "--twins", "0")
+    done = run_cli("classify", "first.parquet", *centroid, "--encoder", second, "-o", "anew")
+    assert f"the column 'embedding' was made by {first}: the embeddings are made anew by {second}" in done.err
+    run_cli("classify", "docs.jsonl", *centroid, "--encoder", second, "-q", "-o", "raw")
+    weights = [pq.read_table(f"{run}/model/weights_coef.parquet") for run in ("anew", "raw")]
+    assert weights[0].equals(weights[1])
+    same = run_cli("classify", "first.parquet", *centroid, "--encoder", first, "-o", "same")
+    assert "anew" not in same.err
+    assert "embeddings: " not in same.err
+    # new documents: the column is made anew, too; another model than that of the run is refused
+    for table, run in (("first.parquet", "anew"), ("docs.jsonl", "anew")):
+        run_cli("classify", table, "--model", f"./{run}", "--encoder", second, "-q", "-f", "-o", f"{table}.p.parquet")
+    found = [pq.read_table(f"{table}.p.parquet")["prediction_prob"] for table in ("first.parquet", "docs.jsonl")]
+    assert found[0].equals(found[1])
+    says = run_cli("classify", "docs.jsonl", "--model", "./anew", "--encoder", first, "-o", "p.parquet", code=2).error()
+    assert f"--encoder {first}: the run was fitted with {second}" in says
+
+
+def test_options_on_encoders_that_would_change_nothing_are_refused(planted: Path, trained: Path) -> None:
+    def says(*words: Any, code: int = 2) -> str:
+        return run_cli("classify", *words, "-o", "x", code=code).error()
+
+    assert "--max-tokens: the documents have embeddings already" in says(planted, "--model", "knn", "--max-tokens", "4")
+    assert "--encoder: nb sees words here" in says(planted, "--model", "nb", "--encoder", "e")
+    assert "sees words; leave it out" in says(NEWS, "--model", trained, "--encoder", "e", "-o", "p.parquet")
+    assert "--encoder: a lexicon needs no embeddings" in says(NEWS, "--lexicon", "vader", "--encoder", "e")
+    says = run_cli("evaluate", NEWS, "--encoder", "e", code=2).error()
+    assert "--encoder: only --vectors encoder embeds anything here" in says
+
+
+def test_embeddings_of_another_number_of_tokens_are_refused(planted: Path, tmp_path: Path) -> None:
+    run_cli("classify", planted, "--model", "centroid", "-q", "-o", "run")
+    other = write_embedded(tmp_path / "other.parquet", planted_rows()[:3], max_tokens=4)
+    says = run_cli("classify", other, "--model", "./run", "-o", "p.parquet", code=3).error()
+    assert "column 'embedding' was made from 4 tokens of a text, those of the run from 8" in says

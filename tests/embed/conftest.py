@@ -84,14 +84,16 @@ def random_weights(seed: int = 0) -> dict[str, Any]:
     return weights
 
 
-def write_model(folder: Path, *, pooling: dict[str, Any] | None = None, max_tokens: int | None = 12) -> Path:
+def write_model(
+    folder: Path, *, pooling: dict[str, Any] | None = None, max_tokens: int | None = 12, seed: int = 0
+) -> Path:
     """Write a whole model folder, in the layout of sentence-transformers 2 to 5."""
     from safetensors.torch import save_file
 
     folder.mkdir(parents=True, exist_ok=True)
     write_json(folder / "config.json", CONFIG)
     write_tokenizer(folder)
-    save_file(random_weights(), folder / "model.safetensors", metadata={"format": "pt"})
+    save_file(random_weights(seed), folder / "model.safetensors", metadata={"format": "pt"})
     names = [("", "Transformer"), ("1_Pooling", "Pooling"), ("2_Normalize", "Normalize")]
     modules = [
         {"idx": i, "name": str(i), "path": path, "type": f"sentence_transformers.models.{kind}"}

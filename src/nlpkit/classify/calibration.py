@@ -78,7 +78,12 @@ _PARTS = {"sigmoid": ("slope", "offset"), "isotonic": ("score", "value", "ends")
 
 
 def fit_calibrator(
-    method: Method, decision: FloatArray, y: IntArray | BoolArray, *, link: Link = "margin"
+    method: Method,
+    decision: FloatArray,
+    y: IntArray | BoolArray,
+    *,
+    link: Link = "margin",
+    weights: FloatArray | None = None,
 ) -> Calibrator:
     """Return how scores become probabilities, from documents that the classifier was not fitted to.
 
@@ -96,6 +101,8 @@ def fit_calibrator(
         y: (D,) 0 … J-1, or (D, J) bool of labels, which makes the calibration multi-label.
         link: of the model. "softmax": scores are log-probabilities up to a constant of the document (Naive Bayes: its length),
             which says nothing; sigmoid and isotonic then look at log-odds, s_j - log Σ_{i≠j} exp(s_i).
+        weights: (D,) or (D, J) above 0, how much each document counts: those of the classifier, whose balance the calibration would
+            undo else. N₊ and N₋ are then sums of weights, as in scikit-learn with sample_weight.
 
     Raises:
         UsageError: no such method.
@@ -114,17 +121,21 @@ def fit_calibrator(
     if not multi_label and not bool(((given >= 0) & (given < J)).all()):
         raise InputError(f"classes of {J} are 0 … {J - 1}, got {int(given.min())} … {int(given.max())}")
     is_class = given.astype(np.bool_) if multi_label else given[:, None] == np.arange(J)
+    if weights is not None and (weights.shape not in ((D,), (D, J)) or not bool((weights > 0).all())):
+        raise InputError(f"weights are numbers above 0 of {D} documents, got shape {weights.shape}")
+    each = np.ones(D) if weights is None else np.asarray(weights, np.float64)
+    w = np.broadcast_to(each if each.ndim == 2 else each[:, None], (D, J))
     if multi_label and link == "softmax":
         link = "sigmoid"
     if method == "temperature":
-        parts: dict[str, Array] = {"inverse": np.array([_inverse_temperature(scores, is_class, multi_label)])}
+        parts: dict[str, Array] = {"inverse": np.array([_inverse_temperature(scores, is_class, w, multi_label)])}
     elif method == "sigmoid":
         against = _against_rest(scores, link)
-        pairs = np.array([_platt(against[:, j], is_class[:, j]) for j in range(J)])
+        pairs = np.array([_platt(against[:, j], is_class[:, j], w[:, j]) for j in range(J)])
         parts = {"slope": pairs[:, 0].copy(), "offset": pairs[:, 1].copy()}
     else:
         against = _against_rest(scores, link)
-        steps = [_isotonic(against[:, j], is_class[:, j]) for j in range(J)]
+        steps = [_isotonic(against[:, j], is_class[:, j], w[:, j]) for j in range(J)]
         ends: LongArray = np.cumsum([0, *(len(score) for score, _ in steps)], dtype=np.int64)
         parts = {
             "score": np.concatenate([score for score, _ in steps]),
@@ -170,24 +181,24 @@ def _against_rest(scores: FloatArray, link: Link) -> FloatArray:
     return found
 
 
-def _platt(scores: FloatArray, positive: BoolArray) -> tuple[float, float]:
+def _platt(scores: FloatArray, positive: BoolArray, weights: FloatArray) -> tuple[float, float]:
     """Return a and b of the sigmoid (Lin, Lin & Weng 2007, Algorithm 1, with s scaled to length 1 for the numbers' sake)."""
-    n = int(positive.sum())
-    target = np.where(positive, (n + 1.0) / (n + 2.0), 1.0 / (len(positive) - n + 2.0))
+    n, rest = float(weights[positive].sum()), float(weights[~positive].sum())
+    target = np.where(positive, (n + 1.0) / (n + 2.0), 1.0 / (rest + 2.0))
     size = float(np.abs(scores).max()) or 1.0
     s = scores / size
-    a, b = 0.0, float(np.log((n + 1.0) / (len(positive) - n + 1.0)))
+    a, b = 0.0, float(np.log((n + 1.0) / (rest + 1.0)))
 
     def loss(a: float, b: float) -> float:
         z = a * s + b
-        return float((np.logaddexp(0.0, z) - target * z).sum())
+        return float((weights * (np.logaddexp(0.0, z) - target * z)).sum())
 
     value = loss(a, b)
     for _ in range(MOST_STEPS):
         p = sigmoid(a * s + b)
-        off, bend = p - target, p * (1.0 - p)
+        off, bend = weights * (p - target), weights * p * (1.0 - p)
         g, h = (off * s).sum(), off.sum()
-        if max(abs(g), abs(h)) < 1e-10 * len(s):
+        if max(abs(g), abs(h)) < 1e-10 * (n + rest):
             break
         aa, ab, bb = (bend * s * s).sum() + 1e-12, (bend * s).sum(), bend.sum() + 1e-12
         det = aa * bb - ab * ab
@@ -204,19 +215,20 @@ def _platt(scores: FloatArray, positive: BoolArray) -> tuple[float, float]:
     return float(a / size), float(b)
 
 
-def _isotonic(scores: FloatArray, positive: BoolArray) -> tuple[FloatArray, FloatArray]:
+def _isotonic(scores: FloatArray, positive: BoolArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return scores, ascending, and the values there, both ends of each step; equal scores count together."""
     from scipy.optimize import isotonic_regression
 
-    x, place, count = np.unique(scores, return_inverse=True, return_counts=True)
-    mean = np.bincount(place, positive, len(x)) / count
-    value = np.asarray(isotonic_regression(mean, weights=count.astype(np.float64)).x, np.float64)
+    x, place = np.unique(scores, return_inverse=True)
+    count = np.bincount(place, weights, len(x))
+    mean = np.bincount(place, weights * positive, len(x)) / count
+    value = np.asarray(isotonic_regression(mean, weights=count).x, np.float64)
     turns = np.ones(len(x), np.bool_)
     turns[1:-1] = (value[1:-1] != value[:-2]) | (value[1:-1] != value[2:])
     return x[turns], np.clip(value[turns], 0.0, 1.0)
 
 
-def _inverse_temperature(scores: FloatArray, is_class: BoolArray, multi_label: bool) -> float:
+def _inverse_temperature(scores: FloatArray, is_class: BoolArray, weights: FloatArray, multi_label: bool) -> float:
     """Return 1/T where the slope of the cross-entropy, which rises with 1/T, is 0; at the ends of the range if it never is."""
     from scipy.optimize import brentq
 
@@ -227,7 +239,7 @@ def _inverse_temperature(scores: FloatArray, is_class: BoolArray, multi_label: b
 
     def slope(log_inverse: float) -> float:
         p = by_link(scores * np.exp(log_inverse), "sigmoid" if multi_label else "softmax")
-        return float(((p - is_class) * scores).sum())
+        return float((weights * (p - is_class) * scores).sum())
 
     low, high = -np.log(WIDEST * scale), np.log(WIDEST / scale)
     if slope(low) >= 0:

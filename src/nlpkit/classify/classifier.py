@@ -10,7 +10,7 @@ import numpy as np
 
 from nlpkit.classify.calibration import Calibrator, Method, fit_calibrator
 from nlpkit.classify.features import Features, Scaling, SpaceOptions, fit_space
-from nlpkit.classify.fit import ModelOptions, fit_model, fit_multilabel
+from nlpkit.classify.fit import ModelOptions, balanced_weights, fit_model, fit_multilabel
 from nlpkit.classify.labels import Labels, stratified_folds
 from nlpkit.classify.model import LinearModel, Model
 from nlpkit.classify.words import Counted, CutWords, GivenWords
@@ -127,7 +127,9 @@ def fit_classifier(
     """Return a classifier that has seen the training documents and no other.
 
     For calibration the training documents are dealt into folds; each is scored by a classifier of the others, features and
-    all, and the calibrator learns from these scores (as scikit-learn's CalibratedClassifierCV with ensemble=False).
+    all, and the calibrator learns from these scores (as scikit-learn's CalibratedClassifierCV with ensemble=False). Classes that
+    weigh the same in the fit weigh the same here, else the calibration would bring their shares back; the probabilities are then
+    those of classes of equal size.
 
     Args:
         train: (n,) rows with labels.
@@ -147,7 +149,8 @@ def fit_classifier(
         finite = np.isfinite(decision)
         decision = np.where(finite, decision, decision[finite].min(initial=0.0))[:, own.present]
         y = _compact(y, own.present, len(labels.names))
-    calibrator = fit_calibrator(recipe.calibrate, decision, y, link=own.model.link)
+    weights = balanced_weights(y, decision.shape[1]) if recipe.model.balanced else None
+    calibrator = fit_calibrator(recipe.calibrate, decision, y, link=own.model.link, weights=weights)
     return Fitted(replace(own, calibrator=calibrator), fitted.matrix)
 
 

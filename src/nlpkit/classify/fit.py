@@ -129,7 +129,7 @@ def fit_model(
         case "logreg":
             from nlpkit.classify.logistic import fit_logistic
 
-            weights = (len(y) / (n_classes * sizes))[y] if options.balanced else None
+            weights = balanced_weights(y, n_classes) if options.balanced else None
             return fit_logistic(
                 features, y, n_classes, C=options.C, weights=weights, max_steps=options.max_iter, threads=threads
             )
@@ -217,9 +217,21 @@ def _linear_labels(X: Features, Y: BoolArray, options: ModelOptions, *, seed: in
         return fit_label_svm(X, Y, C=options.C, balanced=options.balanced, max_iter=options.max_iter, seed=seed)
     from nlpkit.classify.logistic import fit_label_logistic
 
-    n = Y.sum(axis=0)
-    weights = np.where(Y, len(Y) / (2 * n), len(Y) / (2 * (len(Y) - n))) if options.balanced else None
+    weights = balanced_weights(Y, Y.shape[1]) if options.balanced else None
     return fit_label_logistic(X, Y, C=options.C, weights=weights, max_steps=options.max_iter, threads=threads)
+
+
+def balanced_weights(y: IntArray | BoolArray, n_classes: int) -> FloatArray:
+    """Return weights that give classes the same sum: D / (J n_j) (D,) of classes, D / (2 n) (D, J) of labels and their absence.
+
+    Args:
+        y: (D,) 0 … J-1, or (D, J) bool. A label that all documents have, or none, weighs 1.
+    """
+    if y.ndim == 1:
+        return np.asarray((len(y) / (n_classes * np.maximum(np.bincount(y, minlength=n_classes), 1)))[y])
+    n = y.sum(axis=0)
+    with_label, without = (len(y) / (2.0 * np.maximum(k, 1)) for k in (n, len(y) - n))
+    return np.where((n == 0) | (n == len(y)), 1.0, np.where(y, with_label, without))
 
 
 def _mlp(X: Features, Y: BoolArray, varies: BoolArray, fixed: FloatArray, options: ModelOptions, seed: int) -> MlpModel:

@@ -151,10 +151,10 @@ def fit(
 
 def warn_of_language(report: PreprocessReport, flags: EncoderFlags, table: pa.Table) -> None:
     """Warn when an English encoder is about to encode a corpus that is mostly in another language."""
-    english = "all-minilm" in flags.encoder.lower()
+    english = "all-minilm" in flags.name.lower()
     if english and "embedding" not in table.column_names and report.languages and report.languages[0].code != "en":
         console.warn(
-            f"the corpus is mostly '{report.languages[0].code}' and {flags.encoder} knows English best: topics may follow "
+            f"the corpus is mostly '{report.languages[0].code}' and {flags.name} knows English best: topics may follow "
             "style more than matter; a multilingual model serves better, such as "
             "--encoder sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2"
         )

@@ -68,6 +68,8 @@ def classify_cli(
             raise UsageError(
                 f"{given[0]}: there are no words that are weighed; leave options on words, and --explain, out"
             )
+    if lexicon.lexicon is not None:
+        encoder.refuse("a lexicon needs no embeddings; leave it out")
     if predicts:
         _predict(inputs, run_directory, model, say, gate, tokens, weights, encoder, out, read, run)
     elif given:

@@ -82,6 +82,8 @@ def fit(
     bounds = read_bounds(gate, [])
     auto = model.model == "auto"
     recipe = recipe_of(replace(model, model="logreg") if auto else model, weights, tokens)
+    if recipe.space is not None and not auto:
+        encoder.refuse(f"{recipe.name} sees words here; leave it out, or take --on embedding")
     target = out.run_target(inputs, "classify")
     check_target(target, force=out.force, directory=True)
     if gate.markdown and run.json:
@@ -103,8 +105,9 @@ def fit(
         if name in documents.table.column_names:
             console.warn(f"the column '{name}' of the input is not kept: the run has its own")
     with stopwatch(seconds, "features"):
-        # the comparison has models on embeddings, too, where the documents bring them
-        embeds = recipe.space is None or (auto and "embedding" in documents.table.column_names)
+        # the comparison has models on embeddings, too, where the documents bring them or an encoder is named
+        brings = "embedding" in documents.table.column_names or encoder.encoder is not None
+        embeds = recipe.space is None or (auto and brings)
         encoder_info = _add_material(documents, model, encoder, threads, embeds=embeds)
     with stopwatch(seconds, "near-duplicates"):
         twins = _twins(documents, data.twins)

@@ -130,7 +130,12 @@ class ModelFlags:
     ] = "empirical"
     cost: Annotated[float, typer.Option("--cost", "-C", help="logreg, svm: the larger, the less is regularised.")] = 1.0
     class_weight: Annotated[
-        str, typer.Option(metavar="none|balanced", help="logreg, svm, mlp: balanced gives each class the same weight.")
+        str,
+        typer.Option(
+            metavar="none|balanced",
+            help="logreg, svm, mlp: balanced gives each class the same weight, in --calibrate as well; probabilities are then those "
+            "of classes of equal size.",
+        ),
     ] = "none"
     neighbors: Annotated[int, typer.Option(min=1, help="knn: documents that vote.")] = 15
     hidden: Annotated[int, typer.Option(min=1, help="mlp: units of its layer.")] = 128

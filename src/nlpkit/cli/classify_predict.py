@@ -122,6 +122,8 @@ class _Work:
         self.source: RunEmbeddings | None = None
         if classifier.features.space is None:
             self.source = RunEmbeddings(config, encoder, run.n_threads(), stream)
+        else:
+            encoder.refuse(f"the model of {model} sees words; leave it out")
 
     def batches(
         self, inputs: list[str], beside: str, stack: ExitStack

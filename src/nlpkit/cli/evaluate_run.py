@@ -44,6 +44,8 @@ def evaluate(
     if gate.markdown and run.json:
         raise UsageError("--markdown and --json both write to stdout; -o metrics.json writes the JSON to a file")
     asked = metric.asked()
+    if metric.vectors != "encoder":
+        encoder.refuse("only --vectors encoder embeds anything here; add that, or leave it out")
     how = Uncertainty(ci.level(), run.seed)
     bounds = read_bounds(gate, asked)
     asked = [*asked, *(b.metric for b in bounds if b.metric not in asked)] if asked else asked

@@ -51,7 +51,7 @@ def add_vector_scores(
     if given == ENCODER:
         model = encoder.load(threads)
         vectors, known = np.asarray(model.encode(words)[0], np.float32), np.ones(len(words), bool)
-        what = encoder.encoder
+        what = encoder.name
     else:
         vectors, known = read_word_vectors(Path(given), words)
         what = given

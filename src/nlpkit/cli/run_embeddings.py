@@ -10,7 +10,7 @@ import pyarrow as pa
 from nlpkit.cli import console
 from nlpkit.cli.pipeline import embedded_by
 from nlpkit.cli.sbert_embed import EmbedTotals, EncoderFlags, embed_batches, encoder_parameters
-from nlpkit.errors import ColumnError, InputError, MissingError
+from nlpkit.errors import ColumnError, InputError, MissingError, UsageError
 from nlpkit.io.documents import embedding_matrix
 
 if TYPE_CHECKING:
@@ -21,15 +21,34 @@ if TYPE_CHECKING:
 def embeddings_of(
     table: pa.Table, made: dict[str, Any] | None, flags: EncoderFlags, threads: int
 ) -> tuple[Float32Array, dict[str, Any] | None]:
-    """Return the embeddings of a document table and what made them: its own column (`made`), else encoded now."""
-    if "embedding" in table.column_names:
+    """Return the embeddings of a document table and what made them: its own column (`made`), else encoded now.
+
+    An encoder that was asked for by name wins over a column that another one made.
+
+    Raises:
+        UsageError: an option that would not change the column; ColumnError: a column that holds no embeddings.
+    """
+    there = "embedding" in table.column_names
+    if there and flags.encoder is None:
+        flags.refuse(
+            "the documents have embeddings already, which this would not change; name the model too (--encoder) to make them "
+            "anew, or leave it out"
+        )
+    model = flags.load(threads) if flags.encoder is not None or not there else None
+    if there and (model is None or _same_embeddings(made, encoder_parameters(model))):
         if made is None:
             console.warn(
                 "the column 'embedding' does not say which model made it; "
                 "to predict new text with this run, it must bring its own embeddings"
             )
         return embedding_matrix(table.column("embedding")), made
-    model, totals = flags.load(threads), EmbedTotals()
+    assert model is not None
+    if there:
+        console.note(
+            f"the column 'embedding' was made by {'an unknown model' if made is None else made['encoder']}: the embeddings are made "
+            f"anew by {model.name}"
+        )
+    totals = EmbedTotals()
     text_only = table.select(["text"])
     batches = embed_batches(iter(text_only.to_batches()), model, totals, rows=table.num_rows)
     parts = [batch.column("embedding") for batch in batches]
@@ -37,24 +56,47 @@ def embeddings_of(
     return embedding_matrix(pa.chunked_array(parts)), encoder_parameters(model)
 
 
+def _same_embeddings(made: dict[str, Any] | None, wanted: dict[str, Any]) -> bool:
+    """Whether two models, as footers tell them, give a text the same vector up to the precision of the products."""
+    return made is not None and all(made.get(key) == wanted.get(key) for key in ("fingerprint", "max_tokens"))
+
+
 class RunEmbeddings:
-    """Embeddings of batches by the model of the run: their own column when it was made by it, else encoded now."""
+    """Embeddings of batches by the model of the run: their own column when it was made by it, else encoded now.
+
+    An encoder that was asked for by name must be that of the run: a model that was moved is found so. A column that another
+    model made is then made anew.
+    """
 
     def __init__(self, config: dict[str, Any], flags: EncoderFlags, threads: int, stream: DocumentStream) -> None:
         self.config, self.flags, self.threads = config, flags, threads
         self.made: dict[str, Any] | None = None
-        if "embedding" in stream.schema.names:
+        self.encoder: Any = None
+        wanted = config["encoder"]
+        if flags.max_tokens is not None and flags.max_tokens != (wanted or {}).get("max_tokens"):
+            raise UsageError(
+                f"--max-tokens {flags.max_tokens}: new documents are embedded as those of the run were"
+                + (f", by {wanted['max_tokens']} tokens of a text" if wanted else "")
+                + "; leave it out"
+            )
+        if flags.encoder is not None:
+            self._load()
+        self.has_column = "embedding" in stream.schema.names
+        if self.has_column:
             self.made = embedded_by(stream)
+            if flags.encoder is not None and not _same_embeddings(self.made, wanted):
+                console.note(f"the column 'embedding' is made anew by {flags.encoder}")
+                self.has_column = False
+                return
             if self.made is None and config["encoder"] is not None:
                 console.warn(
                     "the column 'embedding' does not say which model made it; "
                     f"its vectors must be those of {config['encoder']['encoder']}"
                 )
-        self.encoder: Any = None
 
     def of(self, batch: pa.RecordBatch) -> Float32Array:
         """Return the embeddings (D_b, E) of a batch of documents. Raises ColumnError, InputError, MissingError."""
-        if "embedding" in batch.schema.names:
+        if self.has_column:
             vectors = embedding_matrix(pa.chunked_array([batch.column("embedding")]))
             self._check(vectors.shape[1], self.made)
             return vectors
@@ -70,6 +112,7 @@ class RunEmbeddings:
     def _load(self) -> None:
         wanted = self.config["encoder"]
         if wanted is None:
+            self.flags.refuse("the run was fitted on embeddings that did not say which model made them; leave it out")
             raise InputError(
                 "this run was fitted on a column 'embedding' that did not say which model made it; "
                 "give the new documents an 'embedding' column made in the same way"
@@ -77,7 +120,7 @@ class RunEmbeddings:
         from nlpkit.embed.encoder import load_encoder
 
         self.encoder = load_encoder(
-            wanted["encoder"],
+            self.flags.encoder or wanted["encoder"],
             device=self.flags.device,
             precision=self.flags.precision,
             max_tokens=wanted["max_tokens"],
@@ -85,9 +128,14 @@ class RunEmbeddings:
             offline=self.flags.offline,
         )
         if encoder_parameters(self.encoder)["fingerprint"] != wanted["fingerprint"]:
+            given = self.flags.encoder
+            differ = f"(sha256 {self.encoder.fingerprint[:12]}… against {wanted['fingerprint'][:12]}…)"
+            if given is not None:
+                raise UsageError(
+                    f"--encoder {given}: the run was fitted with {wanted['encoder']} {differ}; leave it out"
+                )
             raise MissingError(
-                f"the weights of {wanted['encoder']} here are not those the run was fitted with "
-                f"(sha256 {self.encoder.fingerprint[:12]}… against {wanted['fingerprint'][:12]}…); fit again"
+                f"the weights of {wanted['encoder']} here are not those the run was fitted with {differ}; fit again"
             )
 
     def _check(self, dim: int, made: dict[str, Any] | None) -> None:
@@ -100,5 +148,10 @@ class RunEmbeddings:
         if wanted and made and wanted["fingerprint"] != made["fingerprint"]:
             raise ColumnError(
                 f"column 'embedding' was made by {made['encoder']}, the run by {wanted['encoder']}; "
-                "embed with the same model, or leave the column out"
+                "embed with the same model, leave the column out, or name the model of the run with --encoder"
+            )
+        if wanted and made and not _same_embeddings(made, wanted):
+            raise ColumnError(
+                f"column 'embedding' was made from {made.get('max_tokens')} tokens of a text, those of the run from "
+                f"{wanted.get('max_tokens')}; embed alike, leave the column out, or name the model of the run with --encoder"
             )

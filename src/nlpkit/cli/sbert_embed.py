@@ -11,6 +11,7 @@ import typer
 
 from nlpkit.cli import console
 from nlpkit.cli.options import Inputs, OutputFlags, ReadFlags, RunFlags, command
+from nlpkit.errors import UsageError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -18,14 +19,22 @@ if TYPE_CHECKING:
     from nlpkit.embed.encoder import Encoder
 
 
+DEFAULT_ENCODER = "sentence-transformers/all-MiniLM-L6-v2"
+
+
 @dataclass(frozen=True, slots=True)
 class EncoderFlags:
     """Which model makes embeddings, and how."""
 
     encoder: Annotated[
-        str,
-        typer.Option("--encoder", help="A sentence-transformers model: folder, or name on the hub.", show_default=True),
-    ] = "sentence-transformers/all-MiniLM-L6-v2"
+        str | None,
+        typer.Option(
+            "--encoder",
+            help="A sentence-transformers model: folder, or name on the hub. When it is given, a column 'embedding' that another "
+            f"model made is made anew; default: that column, else {DEFAULT_ENCODER}.",
+            show_default=False,
+        ),
+    ] = None
     device: Annotated[
         str | None, typer.Option(help="cpu, cuda, mps; default: the best there is.", show_default=False)
     ] = None
@@ -38,12 +47,30 @@ class EncoderFlags:
     ] = None
     offline: Annotated[bool, typer.Option("--offline", help="Never ask the hub.")] = False
 
+    @property
+    def name(self) -> str:
+        """The model that was asked for, else the usual one."""
+        return self.encoder or DEFAULT_ENCODER
+
+    def given(self) -> list[str]:
+        """Return the options that say which embeddings are wanted, as flags."""
+        asked = {
+            "--encoder": self.encoder is not None,
+            "--max-tokens": self.max_tokens is not None,
+        }
+        return [name for name, yes in asked.items() if yes]
+
+    def refuse(self, why: str) -> None:
+        """Raise UsageError when one of these options is given and would change nothing."""
+        if self.given():
+            raise UsageError(f"{', '.join(self.given())}: {why}")
+
     def load(self, threads: int) -> Encoder:
         """Load the encoder. Raises MissingError when the model or the extra is not there."""
         from nlpkit.embed.encoder import load_encoder
 
         return load_encoder(
-            self.encoder, device=self.device, precision=self.precision, max_tokens=self.max_tokens, threads=threads, offline=self.offline
+            self.name, device=self.device, precision=self.precision, max_tokens=self.max_tokens, threads=threads, offline=self.offline
         )  # fmt: skip
 
 
@@ -53,7 +80,7 @@ class SbertFlags(EncoderFlags):
 
     encoder: Annotated[
         str, typer.Option("--model", "--encoder", help="A sentence-transformers model: folder, or name on the hub.")
-    ] = "sentence-transformers/all-MiniLM-L6-v2"
+    ] = DEFAULT_ENCODER
 
 
 @dataclass(slots=True)
