@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlpkit import __version__
-from nlpkit.errors import ColumnError, InputError, OutputExistsError, SchemaError
+from nlpkit.errors import ColumnError, EncodingError, InputError, OutputExistsError, SchemaError
 from nlpkit.io.artifacts import (
     document_sink,
     dropped_path,
@@ -141,6 +141,14 @@ def test_what_cannot_be_read(tmp_path: Path) -> None:
     path.write_bytes(data)
     with pytest.raises(InputError, match="corrupt Parquet file"):
         read_table(path, ["vocab"])
+
+
+def test_text_that_is_not_utf8(tmp_path: Path) -> None:
+    ends = np.array([0, 1, 3], np.int32)
+    terms = pa.Array.from_buffers(pa.string(), 2, [None, pa.py_buffer(ends), pa.py_buffer(b"a\xff\xfe")])
+    write_table(tmp_path / "x.parquet", pa.table({"term": terms}), block("vocab"))
+    with pytest.raises(EncodingError, match="column 'term' .* not UTF-8"):
+        read_table(tmp_path / "x.parquet", ["vocab"])
 
 
 @pytest.mark.parametrize("value", [b"not json", b"[1]", b"\xff\xfe", b"3"])

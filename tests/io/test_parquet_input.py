@@ -9,6 +9,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -193,3 +194,22 @@ def test_no_rows(tmp_path: Path) -> None:
     )
     assert stream.schema.names == ["id", "text", "n"]
     assert list(stream) == []
+
+
+def not_utf8(kind: pa.DataType) -> pa.Array:
+    """Text as other writers leave it: Arrow writes and reads the bytes without a look at them."""
+    values = [b"one", b"caf\xe9 two", b"cut off \xf0", b"\xf7\xbf\xbf\xbf", b"\xed\xa0\x80"]
+    ends = np.cumsum([0, *map(len, values)]).astype(np.int32 if kind == pa.string() else np.int64)
+    return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(ends), pa.py_buffer(b"".join(values))])
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())])
+@pytest.mark.parametrize("name", ["id", "text", "label", "tokens"])
+def test_text_that_is_not_utf8_is_refused_where_it_is_read(name: str, kind: pa.DataType, tmp_path: Path) -> None:
+    """The scanner trusts its bytes: of the last character of this text it would read three more."""
+    bad = not_utf8(kind.value_type).dictionary_encode() if pa.types.is_dictionary(kind) else not_utf8(kind)
+    columns: dict[str, Any] = {"id": [*"abcde"], "text": ["x"] * 5, "label": ["y"] * 5}
+    columns[name] = pa.ListArray.from_arrays(pa.array(range(6), pa.int32()), bad) if name == "tokens" else bad
+    path = written(tmp_path / "x.parquet", columns)
+    with pytest.raises(EncodingError, match=rf"x\.parquet: column '{name}' .* not UTF-8"):
+        read(path)

@@ -19,6 +19,7 @@ from nlpkit.errors import InputError, SchemaError, missing_column
 from nlpkit.io.atomic import atomic_file
 from nlpkit.io.corpora import DroppedRow, InputInfo
 from nlpkit.io.footers import FOOTER_KEY, SCHEMA_VERSION, check_footer
+from nlpkit.io.validity import check_values
 
 # Stored as list<string>: every reader sees plain strings, and the codes of the Parquet dictionary are read as they are.
 TOKENS_TYPE = pa.list_(pa.string())
@@ -101,7 +102,9 @@ def read_table(path: Path, kinds: Sequence[str], columns: Sequence[str] | None =
         groups = [file.read_row_group(i, columns=columns) for i in range(file.num_row_groups)]
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"{path} is a corrupt Parquet file: {str(error).splitlines()[0]}") from None
-    return pa.concat_tables(groups) if groups else file.schema_arrow.empty_table()
+    table = pa.concat_tables(groups) if groups else file.schema_arrow.empty_table()
+    check_values(table, str(path))
+    return table
 
 
 def write_table(path: Path, table: pa.Table, block: dict[str, Any]) -> None:

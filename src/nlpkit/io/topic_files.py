@@ -24,6 +24,7 @@ from nlpkit.io.sources import STDIN, Source, StoredBytes, missing_path, split_su
 from nlpkit.io.topic_json_files import parse_json, read_json_topics, read_printed
 from nlpkit.io.topic_table_files import Columns, Layout, is_numbered_header, is_topic_header, read_table_topics
 from nlpkit.io.topic_text_files import MOST_WORDS, RawTopics
+from nlpkit.io.validity import check_values
 from nlpkit.types import FloatArray
 
 TopicFormat: TypeAlias = Literal[
@@ -245,6 +246,7 @@ def _parquet(data: bytes, path: str, layout: Layout | None) -> RawTopics:
         table = pq.read_table(pa.BufferReader(data))
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"{path}: cannot be read as Parquet ({str(error).splitlines()[0]}); write it again") from None
+    check_values(table, path)
     columns: Columns = {name: table.column(name).to_pylist() for name in table.column_names}
     found = read_table_topics(columns, lambda row: f"{path}: row {row + 1}", path, layout=layout)
     found.format = "parquet"

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 from nlpkit.errors import ColumnError, InputError, missing_column
 from nlpkit.io.artifacts import write_table
 from nlpkit.io.atomic import atomic_file
+from nlpkit.io.validity import check_values
 from nlpkit.io.wordlists import numbered_lines
 from nlpkit.types import LongArray
 
@@ -48,9 +49,11 @@ def _of_table(path: Path) -> list[str]:
         names = pq.read_schema(path).names
         if "term" not in names:
             raise missing_column(str(path), "term", names)
-        column = pq.read_table(path, columns=["term"]).column("term")
+        table = pq.read_table(path, columns=["term"])
     except pa.ArrowException as error:
         raise InputError(f"{path} is not a readable Parquet file: {str(error).splitlines()[0]}") from None
+    check_values(table, str(path))
+    column = table.column("term")
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)):
         raise ColumnError(f"vocabulary {path}: the column 'term' holds {kind}, not text")

@@ -27,7 +27,11 @@ LOW = (1 << 32) - 1
 
 @njit(cache=True, nogil=True, inline="always")
 def _code(text: Any, i: int) -> Any:
-    """Return the code point at byte i and its bytes."""
+    """Return the code point at byte i and its bytes.
+
+    The text is valid UTF-8, so that these bytes are there and the code point is one that `classes` has: Arrow makes it of
+    Python's strings, and what it reads from files without a look goes through `io.validity`.
+    """
     first = np.int64(text[i])
     if first < 0x80:
         return first, 1

@@ -194,7 +194,7 @@ def encode_tokens(offsets: LongArray, flat: pa.Array) -> RawTokens:
 
 
 def string_buffers(texts: pa.Array) -> tuple[ByteArray, LongArray]:
-    """Return the UTF-8 bytes of an Arrow string array (D,) and offsets (D+1,) int64 into them; null is empty."""
+    """Return the bytes of an Arrow string array (D,), valid UTF-8, and offsets (D+1,) int64 into them; null is empty."""
     if texts.null_count:
         texts = texts.fill_null("")
     if not pa.types.is_large_string(texts.type):

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 from nlpkit.errors import InputError, SchemaError
 from nlpkit.io.readers.roles import Roles
 from nlpkit.io.sources import Source, StoredBytes
+from nlpkit.io.validity import check_values
 
 FOOTER_KEY = b"nlpkit"
 
@@ -76,7 +77,8 @@ class ParquetInput:
         return parsed
 
     def batches(self, columns: Sequence[str], batch_rows: int) -> Iterator[pa.RecordBatch]:
-        """Yield batches of at most `batch_rows` rows, fewer of long documents; raises InputError for a corrupt file.
+        """Yield batches of at most `batch_rows` rows, fewer of long documents; raises InputError for a corrupt file,
+        EncodingError for text that is not UTF-8.
 
         One row group at a time: Arrow cannot yet join lists of dictionary codes over row groups.
         """
@@ -86,7 +88,9 @@ class ParquetInput:
                     group = parquet.metadata.row_group(number)
                     fitting = _BATCH_BYTES * max(1, group.num_rows) // max(1, group.total_byte_size)
                     rows = max(1, min(batch_rows, fitting))
-                    yield from parquet.iter_batches(rows, row_groups=[number], columns=list(columns))
+                    for batch in parquet.iter_batches(rows, row_groups=[number], columns=list(columns)):
+                        check_values(batch, self.source.shown)
+                        yield batch
         except _UNREADABLE as error:
             raise InputError(f"{self.source.shown}: corrupt Parquet file ({_first_line(error)})") from None
 
