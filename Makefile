@@ -8,7 +8,7 @@ DEV := $(VENV)/.installed-dev
 WORKERS := -n auto --maxprocesses 4 --dist loadfile
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test test-all lint bench clean
+.PHONY: demo test test-any test-all lint bench clean
 
 demo: $(INSTALLED)
 	$(BIN)/nlpkit bertopic data/samples/news.jsonl --k auto --seed 42 --offline --force -o demo-run/
@@ -16,8 +16,12 @@ demo: $(INSTALLED)
 test: $(DEV) lint
 	$(BIN)/python -m pytest $(WORKERS)
 
+# random command lines; ANY_COMMAND_SEED=1000 ANY_COMMAND_LINES=200 make test-any draws others and more
+test-any: $(DEV)
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 -m any_command tests/cli/test_any_command.py
+
 test-all: $(DEV) lint
-	$(BIN)/python -m pytest $(WORKERS) -m "not bench"
+	$(BIN)/python -m pytest $(WORKERS) -m "not bench and not any_command"
 
 lint: $(DEV)
 	$(BIN)/ruff check .

@@ -1,8 +1,8 @@
 """Any command, any small corpus, any options: the promises that must hold whatever the user types (DESIGN §2, §4).
 
-Each test draws a corpus, a command and options from its seed, which is its name, and runs the line in this process. What must hold:
-the exit code is one of the contract and never that of a bug; an error is one line, without a traceback, and leaves no file behind; no half
-file is left by anybody; a document table that is written holds the documents that were read, in their order, and lists those that it left out.
+Each test draws a corpus, a command and options from its seed, which is part of its name, and runs the line in this process. The exit
+code is one of the contract and never that of a bug; an error is one line, without a traceback, and leaves no file behind; nothing leaves
+a half-written file; a document table holds the documents that were read, in their order, and those that were left out are listed.
 
 `ANY_COMMAND_LINES` is the number of lines for each command (default 40), `ANY_COMMAND_SEED` the first seed (default 0).
 """
@@ -64,7 +64,8 @@ WORDS = [
     "of",
     "and",
 ]
-ODD = ["", " ", "\n\t", "a", "7", "é", "日本語です", "自然语言处理", "😀", "<p>river &amp; boat</p>", "http://a.b/c", "\u200b", "...", "A-B-C",
+ODD = ["", " ", "\n\t", "a", "7", "é", "日本語です", "自然语言处理", "😀", "<p>river &amp; boat</p>", "http://a.b/c", "\u200b", "...",
+       "A-B-C",
        "=1+1", '"quoted, text"', "nan", "null", "\u0130stanbul", "x" * 300, "don't U.S.A. state-of-the-art"]  # fmt: skip
 
 
@@ -212,7 +213,8 @@ STRINGS: dict[str, Sequence[str]] = {
     "min_df": ["1", "2", "0.1", "auto"], "max_df": ["1.0", "0.9", "20"],
     "min_cf": ["1", "2", "0.01"], "max_cf": ["1.0", "0.5", "30"],
     "vocab": ["WORDS.txt"], "format": ["jsonl", "csv", "txt", "parquet"],
-    "encoding": ["utf-8", "latin-1", "cp949"], "encoding_errors": ["strict", "replace"], "txt_docs": ["auto", "line", "file"],
+    "encoding": ["utf-8", "latin-1", "cp949"], "encoding_errors": ["strict", "replace"], "txt_docs": ["auto",
+    "line", "file"],
     "types": ["rating=string", "rating=int", "rating=float"],
     "estimate": ["last", "mean", "best"], "term_weights": ["one", "idf", "pmi"],
     "similarity": ["jaccard", "cosine", "jensen-shannon", "rbo"],
@@ -230,13 +232,15 @@ STRINGS: dict[str, Sequence[str]] = {
     "idf": ["idf", "plus1", "prob", "smooth"], "norm": ["none", "l1", "l2", "pivoted-unique"], "like": ["sklearn"],
     "select": ["chi2:5", "mi:3", "chi2:0.5"], "to": ["parquet", "npz", "svmlight"],
     "weighting": ["ctfidf", "importance", "keyness"], "compat": ["bertopic", "gensim", "octis"],
-    "by": ["label", "author", "split", "date", "date:year", "date:month", "date:quarter"], "over": ["author", "split", "date:year"],
+    "by": ["label", "author", "split", "date", "date:year", "date:month", "date:quarter"], "over": ["author",
+    "split", "date:year"],
     "on": ["words", "embeddings"], "priors": ["empirical", "uniform", "0.5,0.5"],
     "class_weight": ["none", "balanced"], "calibrate": ["none", "sigmoid", "isotonic", "temperature"],
     "zero_shot": ["sports,politics", "a: b c,d"], "hand_features": ["all", "length"],
     "split": ["split", "split=test", "author=a1"], "groups": ["author"],
     "label_sep": [";"], "twins": ["0.9", "0"], "explain": ["d0", "p000", "nobody"],
-    "fail_under": ["accuracy=0.1", "macro_f1=1.1", "npmi=0.0", "diversity=0.1"], "fail_over": ["perplexity=10"], "max_drop": ["0.02", "2%"],
+    "fail_under": ["accuracy=0.1", "macro_f1=1.1", "npmi=0.0", "diversity=0.1"], "fail_over": ["perplexity=10"],
+    "max_drop": ["0.02", "2%"],
     "baseline": ["WORDS.txt"],
     "lexicon": ["LEXICON.tsv", "vader", "afinn", "liu"], "lexicon_score": ["sum", "mean", "polarity"],
     "lexicon_cols": ["word=word,weight=weight"], "negations": ["WORDS.txt"], "zero": ["positive", "negative"],
@@ -249,9 +253,11 @@ STRINGS: dict[str, Sequence[str]] = {
     "metrics": ["npmi", "coherence", "clustering", "classification", "distinctness", "fit", "all", "accuracy,nmi"],
     "window": ["own", "document", "5"], "absent": ["worst", "skip"],
     "ci_over": ["topics", "documents"], "make_task": ["word-intrusion", "topic-intrusion", "rating"],
-    "annotators": ["label,author", "split,author,label"], "measurement": ["nominal", "ordinal", "interval"], "order": ["pos,neg"],
+    "annotators": ["label,author", "split,author,label"], "measurement": ["nominal", "ordinal", "interval"],
+    "order": ["pos,neg"],
     "plot": ["zipf.png", "heaps.svg"], "measure": ["jaccard", "cosine", "levenshtein", "levenshtein-normalized"],
-    "pattern": ["river", "a", r"\w+", "b.*t"], "words": ["river", "bridge", "a", "日本"], "within": ["CORPUS", "WORDS.txt"],
+    "pattern": ["river", "a", r"\w+", "b.*t"], "words": ["river", "bridge", "a", "日本"], "within": ["CORPUS",
+    "WORDS.txt"],
     "date_format": ["%d/%m/%Y", "%Y-%m-%d"], "show": ["1", "5"],
 }  # fmt: skip
 # The ways to use a command: the options that make it so, and the groups of options that then say nothing.
@@ -261,24 +267,36 @@ LEXICON = (
     "l2s_resamples l2s_epochs l2s_windows l2s_sizes l2s_resampling l2s_min_count"
 )
 TRAINING = "priors cost class_weight neighbors hidden calibrate budget test split cv groups label_sep predict twins select hand_features on"
-RARE = "text_col id_col label_col date_col format xml_record xml_field words_col pos entities lemma model zero_shot explain probabilities from_mallet prototype rolling resume fixed_topics answers judgements annotators majority order"
+RARE = (
+    "text_col id_col label_col date_col format xml_record xml_field words_col pos entities lemma model zero_shot explain probabilities "
+    "from_mallet prototype rolling resume fixed_topics answers judgements annotators majority order"
+)
 BM25 = "scheme tf idf norm like bm25 k1 b slope augment"
 WAYS: dict[str, list[tuple[list[str], str]]] = {
     "bertopic": [(["--k", "3"], RARE), ([], RARE), (["--model", "TOPICS"], f"{RARE} *")],
     "lda-gibbs": [
-        (["--k", "3"], f"{RARE} {LDA_ROLLING}"), (["--k", "2:4"], f"{RARE} {LDA_ROLLING}"), (["--model", "LDA"], f"{RARE} *"),
-        (["--k", "2", "--prototype", "2"], f"{RARE} {LDA_ROLLING}"), (["--k", "2", "--rolling", "year", "--init", "1 year"], RARE),
+        (["--k", "3"], f"{RARE} {LDA_ROLLING}"), (["--k", "2:4"], f"{RARE} {LDA_ROLLING}"), (["--model",
+        "LDA"], f"{RARE} *"),
+        (["--k", "2", "--prototype", "2"], f"{RARE} {LDA_ROLLING}"), (["--k", "2", "--rolling", "year", "--init",
+        "1 year"], RARE),
     ],
     "classify": [
-        (["--model", "nb"], f"{RARE} {LEXICON}"), (["--model", "logreg"], f"{RARE} {LEXICON}"), (["--model", "svm"], f"{RARE} {LEXICON}"),
-        (["--model", "knn"], f"{RARE} {LEXICON} {BM25}"), (["--model", "NB"], f"{RARE} *"), (["--lexicon", "LEXICON.tsv"], f"{RARE} {TRAINING} {BM25} select"),
+        (["--model", "nb"], f"{RARE} {LEXICON}"), (["--model", "logreg"], f"{RARE} {LEXICON}"), (["--model",
+        "svm"], f"{RARE} {LEXICON}"),
+        (["--model", "knn"], f"{RARE} {LEXICON} {BM25}"), (["--model", "NB"], f"{RARE} *"), (["--lexicon",
+        "LEXICON.tsv"], f"{RARE} {TRAINING} {BM25} select"),
         (["--zero-shot", "sports,politics"], f"{RARE} *"),
     ],
-    "finetune": [(["--method", "head"], RARE), (["--method", "lora"], RARE), (["--model", "TUNED"], f"{RARE} *"), (["--objective", "mlm"], RARE)],
-    "evaluate": [(["LDA"], RARE), (["TOPICS"], RARE), (["PREDICTED"], RARE), (["CORPUS"], RARE), (["LDA", "TOPICS"], RARE)],
-    "tfidf": [([], BM25), ([], BM25), (["--lsa", "2"], BM25), (["--scheme", "ltc"], BM25), (["--by", "label", "--select", "chi2:5"], BM25)],
-    "ctfidf": [(["--by", "label"], ""), (["--by", "date:year", "--over", "author"], ""), (["--by", "author", "--weighting", "keyness"], "")],
-    "kwic": [([], "text_col id_col format xml_record xml_field"), (["--by", "author"], "text_col id_col format xml_record xml_field")],
+    "finetune": [(["--method", "head"], RARE), (["--method", "lora"], RARE), (["--model", "TUNED"], f"{RARE} *"),
+    (["--objective", "mlm"], RARE)],
+    "evaluate": [(["LDA"], RARE), (["TOPICS"], RARE), (["PREDICTED"], RARE), (["CORPUS"], RARE), (["LDA",
+    "TOPICS"], RARE)],
+    "tfidf": [([], BM25), ([], BM25), (["--lsa", "2"], BM25), (["--scheme", "ltc"], BM25), (["--by", "label",
+    "--select", "chi2:5"], BM25)],
+    "ctfidf": [(["--by", "label"], ""), (["--by", "date:year", "--over", "author"], ""), (["--by", "author",
+    "--weighting", "keyness"], "")],
+    "kwic": [([], "text_col id_col format xml_record xml_field"), (["--by", "author"],
+    "text_col id_col format xml_record xml_field")],
     "similar-words": [(["--in", "CORPUS"], "text_col id_col format xml_record xml_field")],
     "preprocess": [([], RARE)],
     "stats": [([], RARE)],
@@ -309,7 +327,8 @@ FIXED = (
 )
 OUTPUTS = ("save_vocab", "save_phrases", "save_removed", "save_state", "save_pyldavis", "features", "junit", "export")
 FILES = {
-    "WORDS.txt": "river\nboat\nmoon\n", "SEEDS.toml": "[topics]\nwater = ['river', 'boat*']\n", "REPLACE.tsv": "river\tstream\nboat\n",
+    "WORDS.txt": "river\nboat\nmoon\n", "SEEDS.toml": "[topics]\nwater = ['river', 'boat*']\n",
+    "REPLACE.tsv": "river\tstream\nboat\n",
     "PHRASES.txt": "river bridge\n", "LEXICON.tsv": "word\tweight\nriver\t2\nflood\t-3\n",
 }  # fmt: skip
 # what makes a line cheap enough to be run by the hundred
@@ -320,8 +339,10 @@ CHEAP = {
     "classify": [("--offline",), ("--encoder", "TINY")],
     "finetune": [("--offline",), ("--base", "TINY"), ("--max-steps", "2"), ("--batch-size", "4")],
 }
-SMALL = {"prototype": [1, 2, 3], "l2s_resamples": [1, 2], "cv": [0, 1, 2, 3], "seeds": [1, 2], "epochs": [0, 1], "hidden": [1, 4],
-         "items": [0, 1, 3], "particles": [1, 5], "threads": [0, 1, 2], "limit": [1, 3, 30], "max_tokens": [1, 4, 512],
+SMALL = {"prototype": [1, 2, 3], "l2s_resamples": [1, 2], "cv": [0, 1, 2, 3], "seeds": [1, 2], "epochs": [0, 1],
+"hidden": [1, 4],
+         "items": [0, 1, 3], "particles": [1, 5], "threads": [0, 1, 2], "limit": [1, 3, 30],
+         "max_tokens": [1, 4, 512],
          "n": [0, 1, 2, 5], "shards": [1, 2, 9], "checkpoint_every": [0, 1, 5], "lsa": [0, 1, 2, 50]}  # fmt: skip
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from nlpkit.errors import UsageError
 from nlpkit.topics.neighbours import nearest_neighbours
 from nlpkit.topics.reduce import fuzzy_graph, low_dimensional_curve, principal_axes, umap_layout
 from tests.strategies import planted, unit_rows
@@ -71,6 +72,14 @@ def test_copies_are_neighbours_at_distance_zero() -> None:
 @pytest.mark.parametrize(("min_dist", "a", "b"), [(0.0, 1.932808, 0.790495), (0.1, 1.576943, 0.895061)])
 def test_curve_equals_the_one_of_umap_learn(min_dist: float, a: float, b: float) -> None:
     assert low_dimensional_curve(min_dist) == pytest.approx((a, b), rel=1e-4)
+
+
+@pytest.mark.filterwarnings("error")
+def test_curve_takes_no_distance_beyond_the_spread() -> None:
+    assert all(x > 0 for x in low_dimensional_curve(1.0))
+    for min_dist in (1.001, 2.0, -0.1, float("nan")):
+        with pytest.raises(UsageError):
+            low_dimensional_curve(min_dist)
 
 
 def test_principal_axes() -> None:

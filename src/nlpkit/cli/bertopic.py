@@ -29,7 +29,9 @@ class TopicFlags:
     ] = None
     n_neighbors: Annotated[int, typer.Option(min=3, help="UMAP: neighbours of a document, itself included.")] = 15
     n_components: Annotated[int, typer.Option(min=2, help="UMAP: dimensions that are clustered.")] = 5
-    min_dist: Annotated[float, typer.Option(min=0.0, help="UMAP: closest distance of points.")] = 0.0
+    min_dist: Annotated[
+        float, typer.Option(min=0.0, max=1.0, help="UMAP: closest distance of points, at most its spread, 1.")
+    ] = 0.0
     min_samples: Annotated[int, typer.Option(min=1, help="HDBSCAN: higher leaves more documents unassigned.")] = 5
     assign_outliers: Annotated[
         bool, typer.Option("--assign-outliers", help="Move documents without a topic to their nearest one.")

@@ -14,6 +14,7 @@ import numpy as np
 from scipy import optimize, sparse
 from threadpoolctl import threadpool_limits
 
+from nlpkit.errors import UsageError
 from nlpkit.kernels.layout import bandwidths, layout_epochs
 from nlpkit.topics.neighbours import Neighbours
 from nlpkit.types import CsrMatrix, Float32Array, FloatArray
@@ -43,7 +44,13 @@ def fuzzy_graph(neighbours: Neighbours) -> CsrMatrix:
 
 
 def low_dimensional_curve(min_dist: float, spread: float = 1.0) -> tuple[float, float]:
-    """Return a, b of 1/(1 + a d^2b) fitted to the target curve of UMAP (§3.2): 1 up to min_dist, then exp(-(d - min_dist)/spread)."""
+    """Return a, b of 1/(1 + a d^2b) fitted to the target curve of UMAP (§3.2): 1 up to min_dist, then exp(-(d - min_dist)/spread).
+
+    Raises:
+        UsageError: min_dist is not between 0 and spread, where no curve of this form fits.
+    """
+    if not 0 <= min_dist <= spread:
+        raise UsageError(f"min_dist must lie between 0 and the spread, {spread:g}; got {min_dist:g}")
     d = np.linspace(0.0, 3.0 * spread, 300)
     target = np.where(d < min_dist, 1.0, np.exp(-(d - min_dist) / spread))
     (a, b), _ = optimize.curve_fit(lambda x, a, b: 1.0 / (1.0 + a * x ** (2 * b)), d, target)
