@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from nlpkit.io.documents import embedding_column
@@ -239,7 +241,11 @@ def test_training_rows_keep_their_topics(planted: Path, planted_run: Path) -> No
     fitted, predicted = read(planted_run / "documents.parquet"), read("p.parquet")
     for name in ("id", "topic", "topic_prob", "nearest_topic", "margin"):
         assert predicted[name].to_pylist() == fitted[name].to_pylist()
-    assert "120 known from the fit" in done.err
+    assert (
+        "120 documents: 120 known from the fit, with the topic they have there\n0 documents without a topic\n"
+        in done.err
+    )
+    assert "new" not in done.err  # there are no others
     before = read(planted)
     assert predicted.column_names == [*before.column_names, "topic", "topic_prob", "nearest_topic", "margin"]
     assert predicted.select(before.column_names).to_pylist() == before.to_pylist()
@@ -256,16 +262,121 @@ def test_new_rows_get_topics(planted_run: Path, tmp_path: Path) -> None:
     rows = planted_rows(5, seed=9)
     rows[0]["text"] = ""
     path = write_embedded(tmp_path / "new.parquet", rows)
-    report = run_cli("bertopic", path, "--model", planted_run, "--json", "-o", "p.parquet").json()
+    words = ("--model", planted_run, "--novelty-quantile", "1")
+    report = run_cli("bertopic", path, *words, "--json", "-o", "p.parquet").json()
     assert {k: report[k] for k in ("output", "documents", "known", "unassigned")} == {
         "output": "p.parquet", "documents": 20, "known": 0, "unassigned": 1,
     }  # fmt: skip
+    assert (report["novel"], report["empty"]) == (0, 1)
     names = {t["topic"]: set(t["top_terms"]) for t in read(planted_run / "topics.parquet").to_pylist()}
     table = read("p.parquet").to_pylist()
     assert table[0]["topic"] == -1
     for row in table[1:]:
         assert names[row["topic"]] <= set(WORDS[row["label"]].split())
         assert 0 < row["topic_prob"] <= 1
+
+
+def strangers(path: Path, n: int = 20) -> Path:
+    """Documents of planted words whose embeddings have no direction in common with the training documents."""
+    vectors = np.random.default_rng(4).standard_normal((n, DIMENSIONS))
+    rows = planted_rows(n)[:n]
+    return write_embedded(
+        path, [{**r, "text": f"xq {i}", "embedding": v} for i, (r, v) in enumerate(zip(rows, vectors, strict=True))]
+    )
+
+
+def test_text_unlike_all_of_the_fit_gets_no_topic(planted_run: Path, tmp_path: Path) -> None:
+    path = strangers(tmp_path / "new.parquet")
+    for words in ([], ["--assign-outliers"]):
+        done = run_cli("bertopic", path, "--model", planted_run, "--force", "-o", "p.parquet", *words)
+        assert read("p.parquet")["topic"].to_pylist() == [-1] * 20
+        assert (
+            "20 documents without a topic\n20 new documents of these are unlike everything the run was fitted to"
+            in done.err
+        )
+    assert footer("p.parquet")["parameters"]["novelty_quantile"] == 0.95
+    report = run_cli(
+        "bertopic",
+        path,
+        "--model",
+        planted_run,
+        "--novelty-quantile",
+        "1",
+        "--json",
+        "-q",
+        "--force",
+        "-o",
+        "p.parquet",
+    ).json()
+    assert (report["novel"], report["novelty"]) == (0, {"quantile": 1.0, "least_similarity": None})
+    assert report["unassigned"] < 20
+    for bad in ("0", "1.5", "nan"):
+        says = run_cli(
+            "bertopic", path, "--model", planted_run, "--novelty-quantile", bad, "-o", "q.parquet", code=2
+        ).error()
+        assert "a novelty quantile must be above 0 and at most 1" in says
+
+
+def test_the_bound_is_told_and_kept(planted: Path, tmp_path: Path) -> None:
+    done = run_cli("bertopic", planted, "--k", "4", "--novelty-quantile", "0.9", "-o", "run")
+    config = json.loads(Path("run/model/config.json").read_text())
+    bound = config["novelty"]["least_similarity"]
+    assert config["novelty"]["quantile"] == 0.9
+    assert f"under {bound:.3f} to their nearest documents here get topic -1 (--novelty-quantile 0.9)" in done.err
+    run_cli("bertopic", planted, "--k", "4", "--novelty-quantile", "1", "-q", "-o", "open")
+    assert json.loads(Path("open/model/config.json").read_text())["novelty"]["least_similarity"] is None
+    path = strangers(tmp_path / "new.parquet")
+    run_cli("bertopic", path, "--model", "open", "--novelty-quantile", "0.9", "-q", "-o", "p.parquet")
+    assert run_cli("bertopic", path, "--model", "run", "--json", "-o", "q.parquet").json()["novel"] == 20
+    assert read("p.parquet")["topic"].to_pylist() == read("q.parquet")["topic"].to_pylist()
+    says = run_cli("bertopic", planted, "--novelty-quantile", "2", "-o", "bad", code=2).error()
+    assert "a novelty quantile must be above 0 and at most 1" in says
+
+
+def test_a_run_without_a_bound_gets_the_usual_one(own_run: Path, tmp_path: Path) -> None:
+    """Runs of before 2026-11: no column similarity in model/training.parquet, no bound in model/config.json."""
+    path = strangers(tmp_path / "new.parquet")
+    run_cli("bertopic", path, "--model", own_run, "-q", "-o", "now.parquet")
+    training = own_run / "model" / "training.parquet"
+    pq.write_table(pq.read_table(training).drop_columns(["similarity"]), training)
+    config = json.loads((own_run / "model" / "config.json").read_text())
+    del config["novelty"], config["languages"]
+    (own_run / "model" / "config.json").write_text(json.dumps(config))
+    found = manifest(own_run)
+    for name in ("model/training.parquet", "model/config.json"):
+        found["outputs"][name] = hashlib.sha256((own_run / name).read_bytes()).hexdigest()
+    (own_run / "manifest.json").write_text(json.dumps(found))
+    run_cli("bertopic", path, "--model", own_run, "-q", "-o", "before.parquet")
+    assert read("before.parquet").equals(read("now.parquet"))
+
+
+def test_another_language_is_warned_of(tmp_path: Path) -> None:
+    rows = planted_rows()
+    english = "the minister said on tuesday that the new rules would be ready by the end of the year"
+    german = "der Minister sagte am Dienstag, dass die neuen Regeln bis zum Ende des Jahres fertig sein werden"
+    path = write_embedded(tmp_path / "en.parquet", [{**r, "text": f"{r['text']} {english}"} for r in rows])
+    run_cli("bertopic", path, "--k", "4", "-q", "-o", "run")
+    assert json.loads(Path("run/model/config.json").read_text())["languages"][0][0] == "en"
+    new = write_embedded(tmp_path / "de.parquet", [{**r, "text": f"{german} {i}"} for i, r in enumerate(rows)])
+    done = run_cli("bertopic", new, "--model", "run", "-o", "p.parquet")
+    assert "warning: the new texts are mostly 'de' (100%), those of the run 'en'" in done.err
+    same = run_cli("bertopic", path, "--model", "run", "-o", "same.parquet")
+    assert "warning" not in same.err
+
+
+def test_empty_texts_are_not_embedded(planted_run: Path, tmp_path: Path) -> None:
+    """Before, 60 empty texts were embedded without a word."""
+    write_jsonl(tmp_path / "new.jsonl", [{"text": ""}, {"text": "  "}])
+    done = run_cli("bertopic", "new.jsonl", "--model", planted_run, "-o", "p.parquet")  # its encoder does not exist
+    assert read("p.parquet")["topic"].to_pylist() == [-1, -1]
+    assert "2 documents: 0 known from the fit, with the topic they have there; 2 without text" in done.err
+
+
+def test_known_texts_are_not_embedded_again(planted: Path, planted_run: Path, tmp_path: Path) -> None:
+    rows = [{"id": r["id"], "text": r["text"]} for r in read(planted).to_pylist()]
+    write_jsonl(tmp_path / "texts.jsonl", rows)
+    run_cli("bertopic", "texts.jsonl", "--model", planted_run, "-o", "p.parquet")  # its encoder does not exist
+    assert read("p.parquet")["topic"].to_pylist() == read(planted_run / "documents.parquet")["topic"].to_pylist()
 
 
 def test_a_prediction_depends_on_the_row_alone(planted_run: Path, tmp_path: Path) -> None:
@@ -369,8 +480,6 @@ def test_german_news(tmp_path: Path) -> None:
 
 
 def test_files_of_a_run_are_all_listed_with_their_hashes(planted_run: Path) -> None:
-    import hashlib
-
     listed = manifest(planted_run)["outputs"]
     found = {name: hashlib.sha256(data).hexdigest() for name, data in files(planted_run).items()}
     del found["manifest.json"]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nlpkit.errors import UsageError
-from nlpkit.text.language import detect_languages, has_stop_words, language_code, stop_words
+from nlpkit.text.language import detect_languages, foreign_language, has_stop_words, language_code, stop_words
 
 SAMPLES = Path(__file__).parents[2] / "data" / "samples"
 
@@ -86,3 +86,16 @@ def test_language_names(name: str, code: str) -> None:
 def test_names_that_are_none(name: str) -> None:
     with pytest.raises(UsageError, match=f"unknown language '{name}'"):
         language_code(name)
+
+
+def test_a_foreign_language_is_one_the_model_does_not_know() -> None:
+    english, german = sample("news.jsonl")[:60], sample("nachrichten.jsonl")[:60]
+    found = foreign_language(german, ["en"])
+    assert found is not None
+    assert (found.code, found.share) == ("de", 1.0)
+    assert foreign_language(english, ["en"]) is None
+    assert foreign_language(german, ["en", "de"]) is None
+    assert foreign_language([*english, *german[:20]], ["en"]) is None  # the smaller part
+    assert foreign_language(["Der Rat tagt."], ["en"]) is None  # too little to tell
+    assert foreign_language([], ["en"]) is None
+    assert foreign_language(german, []) is None  # nothing is known of the model

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -30,13 +30,22 @@ def fitted(corpus: Planted) -> tuple[TopicModel, Training]:
     model = fit_topics(corpus.embeddings, corpus.tokens, usable, options)
     rows = {f"text {d}": d for d in range(200)}
     arrays = (a[:200] for a in (model.topics, model.topic_prob, model.nearest_topic, model.margin, corpus.embeddings))
-    return model, Training(rows, *arrays, centroids=model.centroids)
+    return model, Training(rows, *arrays, centroids=model.centroids, similarity=model.similarity[:200])
 
 
 def predict(training: Training, corpus: Planted, documents: Any, **options: Any) -> Prediction:
     hashes = [f"text {d}" for d in documents]
     usable = options.pop("usable", np.ones(len(hashes), bool))
-    return predict_topics(training, corpus.embeddings[documents], hashes, usable, n_neighbors=N_NEIGHBORS, **options)
+    least = options.pop("least_similarity", -np.inf)
+    return predict_topics(
+        training,
+        corpus.embeddings[documents],
+        hashes,
+        usable,
+        n_neighbors=N_NEIGHBORS,
+        least_similarity=least,
+        **options,
+    )
 
 
 def test_training_texts_get_the_topic_they_had(corpus: Planted, fitted: tuple[TopicModel, Training]) -> None:
@@ -55,7 +64,7 @@ def test_a_training_text_keeps_what_its_neighbours_would_not_give(
     model, training = fitted
     other = (model.topics[:200] + 1) % 4
     arrays = (other.astype(np.int32), np.float32(0.25) * np.ones(200, np.float32), other.astype(np.int32))
-    moved = Training(training.rows, *arrays, training.margin, training.embeddings, training.centroids)
+    moved = replace(training, **dict(zip(("topics", "topic_prob", "nearest_topic"), arrays, strict=True)))
     moved.topics[7] = 0
     moved.topics[8] = -1
     found = predict(moved, corpus, [7, 8])
@@ -79,6 +88,7 @@ def test_new_texts_get_the_topic_they_belong_to(corpus: Planted, fitted: tuple[T
         np.float32,
         np.int32,
         np.float32,
+        bool,
         bool,
     ]
 
@@ -110,8 +120,7 @@ def outliers(corpus: Planted, fitted: tuple[TopicModel, Training]) -> tuple[Trai
     model, training = fitted
     out = np.where(model.topics[:200] == 0, -1, model.topics[:200]).astype(np.int32)
     beside = next(d for d in range(200, len(corpus.labels)) if predict(training, corpus, [d]).topics[0] == 0)
-    arrays = (out, training.topic_prob, training.nearest_topic, training.margin, training.embeddings)
-    return Training(training.rows, *arrays, centroids=training.centroids), beside
+    return replace(training, topics=out), beside
 
 
 def test_a_text_among_outliers_is_one(corpus: Planted, fitted: tuple[TopicModel, Training]) -> None:
@@ -131,3 +140,27 @@ def test_outliers_go_to_the_nearest_topic_on_request(corpus: Planted, fitted: tu
 def test_nothing_to_predict(corpus: Planted, fitted: tuple[TopicModel, Training]) -> None:
     found = predict(fitted[1], corpus, np.zeros(0, int))
     assert all(len(getattr(found, f.name)) == 0 for f in fields(Prediction))
+
+
+def test_text_unlike_all_training_documents_has_no_topic(corpus: Planted, fitted: tuple[TopicModel, Training]) -> None:
+    model, training = fitted
+    noise = np.random.default_rng(3).standard_normal((20, corpus.embeddings.shape[1])).astype(np.float32)
+    noise /= np.linalg.norm(noise, axis=1, keepdims=True)
+    embeddings = np.concatenate([noise, corpus.embeddings[200:], corpus.embeddings[:3]])
+    hashes = [f"new {d}" for d in range(20)] + [f"text {d}" for d in [*range(200, len(corpus.labels)), 0, 1, 2]]
+    for assign in (False, True):
+        found = predict_topics(
+            training, embeddings, hashes, np.ones(len(hashes), bool), n_neighbors=N_NEIGHBORS,
+            least_similarity=model.least_similarity, assign_outliers=assign,
+        )  # fmt: skip
+        assert found.novel[:20].mean() > 0.9
+        assert found.novel[20:-3].mean() < 0.15
+        assert not found.novel[-3:].any()  # texts of the fit
+        assert (found.topics[found.novel] == -1).all()
+        assert (found.topic_prob[found.novel] == 0).all()
+        assert (found.nearest_topic[found.novel] >= 0).all()
+    unbounded = predict_topics(
+        training, embeddings, hashes, np.ones(len(hashes), bool), n_neighbors=N_NEIGHBORS, least_similarity=-np.inf
+    )
+    assert not unbounded.novel.any()
+    assert (unbounded.topics[:20] >= 0).mean() > 0.5  # what was given before there was a bound

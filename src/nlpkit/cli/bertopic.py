@@ -42,6 +42,14 @@ class TopicFlags:
             "--join-neighbors/--no-join-neighbors", help="A document between clusters joins the topic around it."
         ),
     ] = True
+    novelty_quantile: Annotated[
+        float | None,
+        typer.Option(
+            help="New text that is less like its nearest training documents than this share of those with a topic is to theirs "
+            "gets topic -1; 1: no bound. Default: 0.95, with --model that of the run.",
+            show_default=False,
+        ),
+    ] = None
     core_terms: Annotated[
         bool,
         typer.Option(
@@ -90,11 +98,11 @@ def bertopic_cli(
         fit(inputs, out, topics, encoder, tokens, read, run)
 
 
-def topic_parameters(flags: TopicFlags) -> dict[str, Any]:
-    """Return the topic options as footer parameters."""
+def topic_parameters(flags: TopicFlags, novelty_quantile: float) -> dict[str, Any]:
+    """Return the topic options as footer parameters, with the quantile in force."""
     from dataclasses import asdict
 
-    return asdict(flags)
+    return {**asdict(flags), "novelty_quantile": novelty_quantile}
 
 
 def register(app: typer.Typer) -> None:

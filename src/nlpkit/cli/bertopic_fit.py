@@ -35,6 +35,7 @@ from nlpkit.io.topic_tables import (
     vocab_table,
 )
 from nlpkit.topics.bertopic import BertopicOptions, NumberOfTopics, TopicModel, fit_topics
+from nlpkit.topics.novelty import NOVELTY_QUANTILE, check_quantile
 from nlpkit.weighting.dtm import count_terms, document_frequency
 
 if TYPE_CHECKING:
@@ -66,9 +67,11 @@ def fit(
         assign_outliers=topics.assign_outliers,
         core_terms=topics.core_terms,
         join_neighbors=topics.join_neighbors,
+        novelty_quantile=NOVELTY_QUANTILE if topics.novelty_quantile is None else topics.novelty_quantile,
         seed=run.seed,
         threads=run.n_threads(),
     )
+    check_quantile(options.novelty_quantile)
     token_options = tokens.options()
     check_target(target, force=out.force, directory=True)
     seconds: dict[str, float] = {}
@@ -96,8 +99,10 @@ def fit(
             "try --stop-words none, or another --text-col"
         )
     with stopwatch(seconds, "embeddings"):
-        embeddings, encoder_info = embeddings_of(table, made_by, encoder, run.n_threads())
-    usable = has_text(table.column("text"))
+        usable = has_text(table.column("text"))
+        embeddings, encoder_info = embeddings_of(table, made_by, encoder, run.n_threads(), usable)
+    if not usable.all():
+        console.note(f"{console.counted(int((~usable).sum()), 'document')} without text: no embedding, no topic")
     with stopwatch(seconds, "topics"), console.progress("topics", 100, percent=True) as update:
 
         def step(stage: str, share: float) -> None:
@@ -107,7 +112,7 @@ def fit(
         model = fit_topics(embeddings, words, usable, options, progress=step)
         update(100)
 
-    parameters = {**topic_parameters(topics), "min_topic_size_in_force": model.min_topic_size}
+    parameters = {**topic_parameters(topics, options.novelty_quantile), "min_topic_size_in_force": model.min_topic_size}
     token_info = {**token_parameters(token_options), **found_parameters(report)} if report is not None else None
     earlier = steps(stream)
     parameters |= {"encoder": encoder_info, "tokens": token_info or step_parameters(earlier, "preprocess")}
@@ -123,6 +128,11 @@ def fit(
         "encoder": encoder_info,
         "dim": int(embeddings.shape[1]),
         "rule_agreement": round(model.rule_agreement, 6),
+        "novelty": {
+            "quantile": options.novelty_quantile,
+            "least_similarity": model.least_similarity if np.isfinite(model.least_similarity) else None,
+        },
+        "languages": (parameters["tokens"] or {}).get("languages"),
     }
     results = {**summary(table, model), "doc_topics_left_out": round(left_out, 6), "evidence": evidence_rows(model)}
     write_run(
@@ -146,7 +156,7 @@ def fit(
         return
     show_evidence(model)
     show_topics(table, words, model)
-    show_next(target, model, seconds)
+    show_next(target, model, seconds, options.novelty_quantile)
 
 
 def warn_of_language(report: PreprocessReport, flags: EncoderFlags, table: pa.Table) -> None:
@@ -229,7 +239,7 @@ def show_topics(table: pa.Table, words: TokenTable, model: TopicModel) -> None:
     console.table(columns, rows, right=columns[:3])
 
 
-def show_next(target: Path, model: TopicModel, seconds: dict[str, float]) -> None:
+def show_next(target: Path, model: TopicModel, seconds: dict[str, float], quantile: float) -> None:
     """Say what was written, how to read it, and what to type next."""
     finite = model.npmi[np.isfinite(model.npmi)]
     coherence = f"{finite.mean():.3f}" if len(finite) else "not defined"
@@ -245,8 +255,13 @@ def show_next(target: Path, model: TopicModel, seconds: dict[str, float]) -> Non
     if model.outliers_assigned:
         console.note(f"{model.outliers_assigned:,} documents without a topic were moved to their nearest one")
     console.note(
-        "documents.parquet has the nearest topic and its margin for every document; new texts get the topic of their "
-        f"neighbours, which is that of the fit for {model.rule_agreement:.0%} of the documents here"
+        "documents.parquet has the nearest topic and its margin of every document; new texts get the topic of their "
+        f"neighbours: for {model.rule_agreement:.0%} of the documents here this rule gives the topic of the fit"
     )
+    if np.isfinite(model.least_similarity):
+        console.note(
+            f"new texts with a mean cosine under {model.least_similarity:.3f} to their nearest documents here get topic -1 "
+            f"(--novelty-quantile {quantile:g})"
+        )
     console.note(f"wrote {target}/; next: nlpkit info {target}")
     console.note(f"              or: nlpkit bertopic NEW.jsonl --model {target} -o predicted.parquet")

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 
 from nlpkit.cli import console
 from nlpkit.cli.bertopic import TopicFlags
 from nlpkit.cli.options import OutputFlags, ReadFlags, RunFlags
 from nlpkit.cli.pipeline import has_text, no_documents, steps, warn_dropped
-from nlpkit.cli.preprocess import dry_run
+from nlpkit.cli.preprocess import NO_LANGUAGE, dry_run
 from nlpkit.cli.run_embeddings import RunEmbeddings
 from nlpkit.cli.sbert_embed import EncoderFlags
 from nlpkit.io.artifacts import document_sink, footer_block, write_dropped
@@ -23,7 +25,9 @@ from nlpkit.io.documents import add_column
 from nlpkit.io.runs import Run, open_run
 from nlpkit.io.spool import spool_beside
 from nlpkit.io.topic_tables import TOPIC_COLUMNS, read_training, text_hash, topic_columns, with_topic_columns
-from nlpkit.topics.predict import predict_topics
+from nlpkit.text.language import SAMPLE_DOCS, foreign_language
+from nlpkit.topics.novelty import NOVELTY_QUANTILE, check_quantile, least_similarity
+from nlpkit.topics.predict import Training, predict_topics
 
 if TYPE_CHECKING:
     from nlpkit.io.corpora import DocumentStream
@@ -47,7 +51,11 @@ def predict(
     target = out.target("predicted.parquet")
     if target != "-":
         check_target(Path(target), force=out.force)
-    if topics != replace(TopicFlags(), assign_outliers=topics.assign_outliers):
+    if topics.novelty_quantile is not None:
+        check_quantile(topics.novelty_quantile)
+    if topics != replace(
+        TopicFlags(), assign_outliers=topics.assign_outliers, novelty_quantile=topics.novelty_quantile
+    ):
         console.warn(
             "options that shape topics (--k, --n-neighbors …) were decided when the run was fitted: ignored here"
         )
@@ -70,26 +78,35 @@ def _predict(
     for name in TOPIC_COLUMNS:
         if name in stream.schema.names:
             console.warn(f"the column '{name}' of the input is replaced")
-    training = read_training(trained)
+    training = read_training(trained, n_neighbors=config["n_neighbors"], threads=run.n_threads())
+    bound = _bound(training, config.get("novelty"), topics.novelty_quantile)
     source = RunEmbeddings(config, encoder, run.n_threads(), stream)
-    counts = {"documents": 0, "known": 0, "unassigned": 0}
+    counts = {"documents": 0, "known": 0, "unassigned": 0, "novel": 0, "empty": 0}
     schema = with_topic_columns(stream.schema)
+    sample: list[str] = []  # the language is that of the first new texts
 
     def predicted() -> Iterator[pa.RecordBatch]:
         for batch in stream:
             usable = has_text(batch.column("text"))
+            texts = batch.column("text").to_pylist()
+            hashes = [text_hash(t) for t in texts]
+            new = usable & np.array([h not in training.rows for h in hashes], bool)
+            sample.extend(texts[i] for i in np.flatnonzero(new)[: SAMPLE_DOCS - len(sample)])
             found = predict_topics(
                 training,
-                source.of(batch),
-                [text_hash(t) for t in batch.column("text").to_pylist()],
+                source.of(batch, new),
+                hashes,
                 usable,
                 n_neighbors=config["n_neighbors"],
+                least_similarity=bound.least_similarity,
                 assign_outliers=topics.assign_outliers,
                 threads=run.n_threads(),
             )
             counts["documents"] += batch.num_rows
             counts["known"] += int(found.known.sum())
             counts["unassigned"] += int((found.topics < 0).sum())
+            counts["novel"] += int(found.novel.sum())
+            counts["empty"] += int((~usable).sum())
             columns = topic_columns(found.topics, found.topic_prob, found.nearest_topic, found.margin)
             for name, column in columns.items():
                 batch = add_column(batch, name, column)
@@ -100,6 +117,7 @@ def _predict(
             "model": str(trained.path),
             "encoder": config["encoder"],
             "assign_outliers": topics.assign_outliers,
+            "novelty_quantile": bound.quantile,
         }
         return footer_block(
             "documents", command="bertopic", parameters=parameters, seed=run.seed, inputs=stream.inputs, steps=steps(stream)
@@ -122,12 +140,65 @@ def _predict(
         raise no_documents(stream, inputs)
     dropped = write_dropped(target, stream.dropped, block())
     warn_dropped(stream, dropped)
-    console.note(
-        f"topics of {console.counted(counts['documents'], 'document')}: {counts['known']:,} known from the fit, with the topic "
-        f"they have there, {counts['unassigned']:,} without a topic; the others have the topic of their neighbours, which "
-        f"is that of the fit for {config['rule_agreement']:.0%} of its documents"
-    )
+    _say(counts, bound, config)
+    _warn_of_language(sample, trained, config)
     if target != "-":
         console.note(f"wrote {target}; next: nlpkit ctfidf {target} --by topic")
         if run.json:
-            console.emit_json({"output": target, **counts, "rule_agreement": config["rule_agreement"]})
+            console.emit_json(
+                {"output": target, **counts, "rule_agreement": config["rule_agreement"], "novelty": bound.as_dict()}
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class _Bound:
+    """The similarity under which new text is novel, -inf for none, and its quantile."""
+
+    quantile: float
+    least_similarity: float
+
+    def as_dict(self) -> dict[str, float | None]:
+        least = self.least_similarity
+        return {"quantile": self.quantile, "least_similarity": least if math.isfinite(least) else None}
+
+
+def _bound(training: Training, made: dict[str, Any] | None, wanted: float | None) -> _Bound:
+    """Return the bound of the run; worked out from the training documents for another quantile, or where the run has none."""
+    if made is not None and wanted in (None, made["quantile"]):
+        least = made["least_similarity"]
+        return _Bound(made["quantile"], -math.inf if least is None else least)
+    quantile = NOVELTY_QUANTILE if wanted is None else wanted
+    return _Bound(quantile, least_similarity(training.similarity, training.topics, quantile))
+
+
+def _say(counts: dict[str, int], bound: _Bound, config: dict[str, Any]) -> None:
+    """Say where the topics come from, and why documents have none."""
+    new = counts["documents"] - counts["known"] - counts["empty"]
+    parts = [f"{console.count(counts['known'])} known from the fit, with the topic they have there"]
+    if new:
+        parts.append(
+            f"{console.count(new)} new, with the topic of their neighbours (a rule that gives {config['rule_agreement']:.0%} of "
+            "the fit's own documents the topic of the fit)"
+        )
+    if counts["empty"]:
+        parts.append(f"{console.count(counts['empty'])} without text")
+    console.note(f"{console.counted(counts['documents'], 'document')}: {'; '.join(parts)}")
+    console.note(f"{console.counted(counts['unassigned'], 'document')} without a topic")
+    if counts["novel"]:
+        console.note(
+            f"{console.counted(counts['novel'], 'new document')} of these "
+            f"{'is' if counts['novel'] == 1 else 'are'} unlike everything the run was fitted to: mean cosine to the nearest "
+            f"training documents under {bound.least_similarity:.3f} (--novelty-quantile {bound.quantile:g}; 1 sets no bound)"
+        )
+
+
+def _warn_of_language(sample: list[str], trained: Run, config: dict[str, Any]) -> None:
+    """Warn when the new texts are in another language than those of the fit."""
+    languages = config.get("languages") or (trained.manifest["parameters"].get("tokens") or {}).get("languages") or []
+    known = [code for code, _ in languages if code != NO_LANGUAGE]
+    found = foreign_language(sample, known)
+    if found is not None:
+        console.warn(
+            f"the new texts are mostly '{found.code}' ({found.share:.0%}), those of the run '{', '.join(known)}': "
+            "their topics may follow the language more than the matter"
+        )

@@ -15,15 +15,21 @@ from nlpkit.io.documents import embedding_matrix
 
 if TYPE_CHECKING:
     from nlpkit.io.corpora import DocumentStream
-    from nlpkit.types import Float32Array
+    from nlpkit.types import BoolArray, Float32Array
 
 
 def embeddings_of(
-    table: pa.Table, made: dict[str, Any] | None, flags: EncoderFlags, threads: int
+    table: pa.Table,
+    made: dict[str, Any] | None,
+    flags: EncoderFlags,
+    threads: int,
+    needed: BoolArray | None = None,
 ) -> tuple[Float32Array, dict[str, Any] | None]:
     """Return the embeddings of a document table and what made them: its own column (`made`), else encoded now.
 
     An encoder that was asked for by name wins over a column that another one made.
+
+    needed (D,): documents that are encoded, None for all; the embedding of another is 0 where there is no column.
 
     Raises:
         UsageError: an option that would not change the column; ColumnError: a column that holds no embeddings.
@@ -49,11 +55,14 @@ def embeddings_of(
             f"anew by {model.name}"
         )
     totals = EmbedTotals()
-    text_only = table.select(["text"])
-    batches = embed_batches(iter(text_only.to_batches()), model, totals, rows=table.num_rows)
-    parts = [batch.column("embedding") for batch in batches]
+    wanted = np.ones(table.num_rows, bool) if needed is None else needed
+    texts = table.select(["text"]).filter(pa.array(wanted))
+    embeddings = np.zeros((table.num_rows, model.dim), np.float32)
+    parts = [b.column("embedding") for b in embed_batches(iter(texts.to_batches()), model, totals, rows=texts.num_rows)]
+    if parts:
+        embeddings[wanted] = embedding_matrix(pa.chunked_array(parts))
     console.note(totals.describe(model))
-    return embedding_matrix(pa.chunked_array(parts)), encoder_parameters(model)
+    return embeddings, encoder_parameters(model)
 
 
 def _same_embeddings(made: dict[str, Any] | None, wanted: dict[str, Any]) -> bool:
@@ -94,13 +103,23 @@ class RunEmbeddings:
                     f"its vectors must be those of {config['encoder']['encoder']}"
                 )
 
-    def of(self, batch: pa.RecordBatch) -> Float32Array:
-        """Return the embeddings (D_b, E) of a batch of documents. Raises ColumnError, InputError, MissingError."""
+    def of(self, batch: pa.RecordBatch, needed: BoolArray | None = None) -> Float32Array:
+        """Return the embeddings (D_b, E) of a batch of documents: its column, else those of the documents needed and 0.
+
+        Raises:
+            ColumnError, InputError, MissingError: they are not those of the run, or cannot be made.
+        """
         if self.has_column:
             vectors = embedding_matrix(pa.chunked_array([batch.column("embedding")]))
             self._check(vectors.shape[1], self.made)
             return vectors
-        return self.encode([t or "" for t in batch.column("text").to_pylist()])
+        texts = [t or "" for t in batch.column("text").to_pylist()]
+        if needed is None:
+            return self.encode(texts)
+        found = np.zeros((len(texts), self.config["dim"]), np.float32)
+        if needed.any():
+            found[needed] = self.encode([texts[i] for i in np.flatnonzero(needed)])
+        return found
 
     def encode(self, texts: list[str]) -> Float32Array:
         """Return the embeddings (n, E) of texts by the model of the run."""

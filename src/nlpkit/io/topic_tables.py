@@ -19,6 +19,7 @@ from nlpkit.io.runs import (
     Run,
 )
 from nlpkit.topics.bertopic import TopicModel
+from nlpkit.topics.novelty import similarity_without_itself
 from nlpkit.topics.predict import Training
 from nlpkit.types import Float32Array, LongArray
 
@@ -133,6 +134,7 @@ def training_tables(table: pa.Table, embeddings: Float32Array, model: TopicModel
         {
             "text_hash": pa.array(list(first), pa.string()),
             **topic_columns(model.topics[rows], model.topic_prob[rows], model.nearest_topic[rows], model.margin[rows]),
+            "similarity": pa.array(model.similarity[rows]),
             "embedding": embedding_column(embeddings[rows]),
         }
     )
@@ -143,15 +145,21 @@ def training_tables(table: pa.Table, embeddings: Float32Array, model: TopicModel
     }
 
 
-def read_training(run: Run) -> Training:
-    """Return what `training_tables` wrote."""
+def read_training(run: Run, *, n_neighbors: int, threads: int) -> Training:
+    """Return what `training_tables` wrote; similarities, which older runs lack, are worked out."""
     table = run.table("model/training")
+    embeddings = embedding_matrix(table.column("embedding"))
+    if "similarity" in table.column_names:
+        similarity = table.column("similarity").to_numpy()
+    else:
+        similarity = similarity_without_itself(embeddings, n_neighbors=n_neighbors, threads=threads)
     return Training(
         rows={h: i for i, h in enumerate(table.column("text_hash").to_pylist())},
         topics=table.column("topic").to_numpy(),
         topic_prob=table.column("topic_prob").to_numpy(),
         nearest_topic=table.column("nearest_topic").to_numpy(),
         margin=table.column("margin").to_numpy(),
-        embeddings=embedding_matrix(table.column("embedding")),
+        embeddings=embeddings,
         centroids=embedding_matrix(run.table("model/centroids").column("embedding")),
+        similarity=similarity,
     )

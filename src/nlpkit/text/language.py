@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 from nlpkit.errors import UsageError
 from nlpkit.text.stopwords import has_stop_words, stop_words
 
-__all__ = ["LanguageShare", "detect_languages", "has_stop_words", "language_code", "stop_words"]
+__all__ = ["LanguageShare", "detect_languages", "foreign_language", "has_stop_words", "language_code", "stop_words"]
 
 SAMPLE_DOCS = 300
 SAMPLE_CHARS = 1000
 MIN_SHARE = 0.1
+MIN_CHARS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,22 @@ def detect_languages(texts: Iterable[str]) -> tuple[LanguageShare, ...]:
     ranked = sorted(weights.items(), key=lambda item: (-item[1], item[0]))
     shares = tuple(LanguageShare(code, count / total) for code, count in ranked)
     return tuple(s for s in shares if s.share >= MIN_SHARE)
+
+
+def foreign_language(texts: Iterable[str], known: Sequence[str]) -> LanguageShare | None:
+    """Return the language of a sample of texts when it is another than those a model was fitted to, None when it is not.
+
+    It must have more than half of the characters, of which there must be at least 200: a single short text is often
+    taken for another language than it is.
+
+    Args:
+        known: language codes of the texts that the model was fitted to.
+    """
+    sample = list(islice(texts, SAMPLE_DOCS))
+    if not known or sum(map(len, sample)) < MIN_CHARS:
+        return None
+    found = detect_languages(sample)
+    return found[0] if found and found[0].share > 0.5 and found[0].code not in known else None
 
 
 _NAMES = {

@@ -25,7 +25,8 @@ from nlpkit.topics.assign import (
 )
 from nlpkit.topics.choose import COHERENCE_TERMS, Candidate, Evidence, Range, choose_cut, cut_exactly
 from nlpkit.topics.hierarchy import build_hierarchy
-from nlpkit.topics.neighbours import Neighbours, nearest_neighbours
+from nlpkit.topics.neighbours import Neighbours, distinct_rows, nearest_neighbours
+from nlpkit.topics.novelty import NOVELTY_QUANTILE, check_quantile, least_similarity, mean_similarity
 from nlpkit.topics.reduce import fuzzy_graph, principal_axes, umap_layout
 from nlpkit.topics.words import core_term_weights, share_in_topic, topic_names, typicality
 from nlpkit.types import NO_TOPIC, BoolArray, CsrMatrix, Float32Array, FloatArray, IntArray, TokenTable
@@ -73,6 +74,7 @@ class BertopicOptions:
     min_topic_size: None = a hundredth of the documents, at least 3 and at most 10. join_neighbors: a document that the
     clustering left out joins a topic when the rule for new text gives it one. assign_outliers: the others then go to their
     nearest topic. core_terms: topic words from typical documents of the clusters, else c-tf-idf of all of them.
+    novelty_quantile: see `least_similarity`.
     """
 
     k: NumberOfTopics = field(default_factory=NumberOfTopics)
@@ -84,6 +86,7 @@ class BertopicOptions:
     assign_outliers: bool = False
     core_terms: bool = True
     join_neighbors: bool = True
+    novelty_quantile: float = NOVELTY_QUANTILE
     seed: int = 42
     threads: int = 1
 
@@ -97,6 +100,8 @@ class TopicModel:
     Topics (K,): size, label, npmi, exclusivity; terms (K, 30); representatives (K, 3) document numbers, -1 for none.
     outliers_joined, outliers_assigned: how many documents were given a topic after clustering, by which of the two rules.
     rule_agreement: share of documents for which the rule for new text, without the document itself, gives the fit's topic.
+    similarity (D,): mean cosine to the neighbours that vote, 0 for unusable documents; new text under least_similarity is
+    unlike all that has a topic.
     """
 
     topics: IntArray
@@ -115,6 +120,8 @@ class TopicModel:
     outliers_joined: int
     outliers_assigned: int
     rule_agreement: float
+    similarity: Float32Array
+    least_similarity: float
     min_topic_size: int
     candidates: tuple[Candidate, ...]
     merges: tuple[tuple[int, int, float], ...]
@@ -156,6 +163,7 @@ def fit_topics(
     """
     say = progress or (lambda stage, share: None)
     clock = _Clock()
+    check_quantile(options.novelty_quantile)
     points = _distinct(embeddings, usable)
     if points.n < MIN_DOCS:
         raise InputError(
@@ -243,8 +251,10 @@ def _describe(
         weights = class_tfidf(counts)
     terms = top_terms(weights, STORED_TERMS)
     coherence_terms = terms.term_ids[:, :COHERENCE_TERMS]
+    similarity = mean_similarity(neighbours)
+    bound = least_similarity(similarity, labels, options.novelty_quantile)
     loo, _ = rule(vote(neighbours, joined))
-    agreement = float((loo == joined).mean())
+    agreement = float((np.where(similarity < bound, NO_TOPIC, loo) == joined).mean())
 
     none_found, none_joined, none_left = (int((points.spread(x, 0) == NO_TOPIC).sum()) for x in (found, joined, labels))
     topics = points.spread(labels)
@@ -268,6 +278,8 @@ def _describe(
         outliers_joined=none_found - none_joined,
         outliers_assigned=none_joined - none_left,
         rule_agreement=agreement,
+        similarity=points.spread(similarity, np.float32(0.0)),
+        least_similarity=bound,
         min_topic_size=cut_size,
         candidates=tuple(candidates),
         merges=tuple(merges),
@@ -303,17 +315,9 @@ class _Points:
 def _distinct(embeddings: Float32Array, usable: BoolArray) -> _Points:
     of_document = np.full(len(usable), -1, np.int32)
     documents = np.flatnonzero(usable)
-    if not len(documents):
-        return _Points(np.zeros(0, np.int32), of_document)
-    rows = np.ascontiguousarray(embeddings[documents])
-    _, first, inverse = np.unique(
-        rows.view(np.dtype((np.void, rows.strides[0]))).ravel(), return_index=True, return_inverse=True
-    )
-    order = np.argsort(first, kind="stable")  # points in the order their first document has
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    of_document[documents] = rank[inverse]
-    return _Points(documents[first[order]].astype(np.int32), of_document)
+    first, inverse = distinct_rows(embeddings[documents])
+    of_document[documents] = inverse
+    return _Points(documents[first].astype(np.int32), of_document)
 
 
 def _by_size(labels: IntArray, points: _Points) -> IntArray:

@@ -9,7 +9,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from nlpkit.kernels.topk import rescore_rows, top_k_rows
-from nlpkit.types import Float32Array, IntArray
+from nlpkit.types import Float32Array, IntArray, LongArray
 
 BLOCK_ROWS = 512
 BLOCK_COLUMNS = 8192
@@ -22,6 +22,19 @@ class Neighbours:
 
     index: IntArray
     similarity: Float32Array
+
+
+def distinct_rows(embeddings: Float32Array) -> tuple[LongArray, LongArray]:
+    """Return the first row of each different embedding (U,), ascending, and which of these each row is (D,)."""
+    if not len(embeddings):
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    rows = np.ascontiguousarray(embeddings)
+    as_bytes = rows.view(np.dtype((np.void, rows.strides[0]))).ravel()
+    _, first, inverse = np.unique(as_bytes, return_index=True, return_inverse=True)
+    order = np.argsort(first, kind="stable")
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    return first[order], rank[inverse]
 
 
 def nearest_neighbours(
