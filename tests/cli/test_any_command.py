@@ -283,9 +283,9 @@ WAYS: dict[str, list[tuple[list[str], str]]] = {
     "classify": [
         (["--model", "nb"], f"{RARE} {LEXICON}"), (["--model", "logreg"], f"{RARE} {LEXICON}"), (["--model",
         "svm"], f"{RARE} {LEXICON}"),
-        (["--model", "knn"], f"{RARE} {LEXICON} {BM25}"), (["--model", "NB"], f"{RARE} *"), (["--lexicon",
+        (["--model", "knn", "--encoder", "TINY"], f"{RARE} {LEXICON} {BM25}"), (["--model", "NB"], f"{RARE} *"), (["--lexicon",
         "LEXICON.tsv"], f"{RARE} {TRAINING} {BM25} select"),
-        (["--zero-shot", "sports,politics"], f"{RARE} *"),
+        (["--zero-shot", "sports,politics", "--encoder", "TINY"], f"{RARE} *"),
     ],
     "finetune": [(["--method", "head"], RARE), (["--method", "lora"], RARE), (["--model", "TUNED"], f"{RARE} *"),
     (["--objective", "mlm"], RARE)],
@@ -336,7 +336,7 @@ CHEAP = {
     "lda-gibbs": [("--sweeps", "12")],
     "bertopic": [("--offline",), ("--encoder", "TINY")],
     "sbert-embed": [("--offline",), ("--model", "TINY")],
-    "classify": [("--offline",), ("--encoder", "TINY")],
+    "classify": [("--offline",)],
     "finetune": [("--offline",), ("--base", "TINY"), ("--max-steps", "2"), ("--batch-size", "4")],
 }
 SMALL = {"prototype": [1, 2, 3], "l2s_resamples": [1, 2], "cv": [0, 1, 2, 3], "seeds": [1, 2], "epochs": [0, 1],
@@ -413,7 +413,7 @@ def line(command: str, rng: np.random.Generator, drawn: Drawn, targets: Mapping[
             str(rng.choice(WRONG)) if wrong else value_of(name, kind, rng, drawn, targets),
         ]
     for option, *value in CHEAP.get(command, []):
-        if option not in words:
+        if option not in words and not (calm and "--model" in way and option not in ("--offline", "--encoder")):
             words += [option, *value]
     if "output" in parameters and (calm or rng.random() < 0.8):
         predicts = "--model" in way or "--lexicon" in way or "--zero-shot" in way

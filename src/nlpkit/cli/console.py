@@ -115,6 +115,17 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: Seque
     sys.stdout.write("\n".join(lines) + "\n")
 
 
+def plan(amounts: dict[str, Any]) -> None:
+    """Show what --dry-run found: a JSON object with --json, else a table."""
+    if settings.json:
+        emit_json(amounts)
+        return
+    names = [name.removesuffix("_about").replace("_mb", " (MB)").replace("_", " ") for name in amounts]
+    values = [count(n) if isinstance(n, int | float) else str(n) for n in amounts.values()]
+    table(["", "about"], list(zip(names, values, strict=True)), right=["about"])
+    note("dry run: nothing was written")
+
+
 def shows_progress() -> bool:
     """Tell whether bars are drawn: asked for, or stderr is a terminal and nothing forbids it."""
     if settings.progress is not None:

@@ -38,7 +38,7 @@ def write_questions(
         raise UsageError(f"{target.name} is a table of labels; a task is about topics: a run, or a file of topics")
     documents = _documents(target, flags, read) if KIND_NAMES[people.make_task] == TOPIC else None
     if run.dry_run:
-        console.out(f"{target.name}: {target.kind}, {len(target.topics):,} topics")
+        console.plan({target.name: f"{target.kind}, {len(target.topics):,} topics"})
         return
     made = make_task(
         people.make_task,

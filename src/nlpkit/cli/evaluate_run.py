@@ -61,7 +61,7 @@ def evaluate(
 
         check_people(people)
         if run.dry_run:
-            console.out(f"{', '.join(targets)}: nothing written")
+            console.plan({"targets": ", ".join(targets)})
             return
         output = None if people.majority is not None else _output(out)
         found = evaluate_people(targets, people, out, read, how)
@@ -73,10 +73,12 @@ def evaluate(
     tables = [one for one in opened if isinstance(one, TableTarget)]
     target.check_separator(of_tables=any(one.kind == "predictions" for one in tables))
     if run.dry_run:
-        for one in opened:
-            console.out(
-                f"{one.name}: {one.kind}" + (f", {len(one.topics):,} topics" if isinstance(one, TopicTarget) else "")
-            )
+        console.plan(
+            {
+                one.name: one.kind + (f", {len(one.topics):,} topics" if isinstance(one, TopicTarget) else "")
+                for one in opened
+            }
+        )
         return
     wanted = [*asked] if asked else [b.metric for b in bounds]
     if tables:

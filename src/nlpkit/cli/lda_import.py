@@ -41,11 +41,7 @@ def make_run(inputs: list[str], out: OutputFlags, extra: ExtraFlags, run: RunFla
         f"{console.counted(tokens.n_docs, 'document')}; alpha sums to {state.alpha.sum():.4g}, beta {state.beta:.4g} each"
     )
     if run.dry_run:
-        if run.json:
-            console.emit_json(
-                {"documents": tokens.n_docs, "tokens": len(tokens.term_ids), "n_topics": len(state.alpha)}
-            )
-        console.note("dry run: nothing was written")
+        console.plan({"documents": tokens.n_docs, "tokens": len(tokens.term_ids), "n_topics": len(state.alpha)})
         return
     found = fit_state(tokens, state.assignments, state.alpha, state.beta)
     corpus = Corpus(

@@ -232,22 +232,12 @@ def _plan(stream: Documents, inputs: Sequence[str], *, embeds: bool, sweeps: int
     memory = 200 + chars / 1e6 * 3 + (rows * 384 * 4 * 3 / 1e6 + 900 if embeds else 0) + sampled * 30 / 1e6
     seconds = chars / 8e6 + (tokens * 1.35 / 12_000 + rows / 2000 + 10 if embeds else 0) + sampled * sweeps * 8e-8
     disk = chars / 1e6 * 0.6 + (rows * 384 * 4 / 1e6 if embeds else 0)
-    plan = {
-        "rows": rows, "characters": chars, "tokens_about": tokens, "memory_mb_about": round(memory),
-        "seconds_about": round(seconds), "disk_mb_about": round(disk), "dropped": len(stream.dropped),
-    }  # fmt: skip
-    if console.settings.json:
-        console.emit_json(plan)
-        return
-    console.table(
-        ["", "about"],
-        [
-            [k.removesuffix("_about").replace("_mb", " (MB)").replace("_", " "), console.count(v)]
-            for k, v in plan.items()
-        ],
-        right=["about"],
-    )
-    console.note("dry run: nothing was written")
+    console.plan(
+        {
+            "rows": rows, "characters": chars, "tokens_about": tokens, "memory_mb_about": round(memory),
+            "seconds_about": round(seconds), "disk_mb_about": round(disk), "dropped": len(stream.dropped),
+        }
+    )  # fmt: skip
 
 
 def register(app: typer.Typer) -> None:

@@ -118,7 +118,7 @@ def _pairs(words: list[str], compare: SimilarityFlags, target: str | None, out: 
     if given:
         raise UsageError(f"{given} goes with --in CORPUS; without it, all pairs are shown by all measures")
     if run.dry_run:
-        _plan({"words": len(words), "pairs": len(words) * (len(words) - 1) // 2})
+        console.plan({"words": len(words), "pairs": len(words) * (len(words) - 1) // 2})
         return
     pairs = compare_words(words, n=compare.n, padded=compare.pad, lower=compare.lower)
     rows = [{"word": p.first, "term": p.second, **{m: getattr(p, m) for m in PAIR_MEASURES}} for p in pairs]
@@ -179,7 +179,7 @@ def _nearest(
     for word in words:
         WordIndex([], **how).nearest(word, measure=measure)  # a word that cannot be looked for is told before reading
     if run.dry_run:
-        _plan({"words": len(words), "searched_in": within})
+        console.plan({"words": len(words), "searched_in": within})
         return
     vocabulary = read_vocabulary(within, read, lower=compare.lower, threads=run.n_threads())
     terms, cf, df = vocabulary.terms, vocabulary.cf, vocabulary.df
@@ -289,14 +289,6 @@ def _write(target: str, table: pa.Table, parameters: dict[str, Any], source: Voc
     write_dropped(target, source.dropped, block)
     if target != "-":
         console.note(f"wrote {target}: {console.counted(table.num_rows, 'row')}")
-
-
-def _plan(plan: dict[str, Any]) -> None:
-    if console.settings.json:
-        console.emit_json(plan)
-        return
-    console.table(["", "about"], [[k.replace("_", " "), str(v)] for k, v in plan.items()])
-    console.note("dry run: nothing was written")
 
 
 def register(app: typer.Typer) -> None:
