@@ -382,7 +382,7 @@ def test_lemmas_phrases_ngrams_and_bounds_together() -> None:
 
 def test_a_vocabulary_on_new_text() -> None:
     made(["the storm hit the sea", "storm sea"], "--ngrams", "1,2", "--min-df", 2, "--save-vocab", "v.parquet")
-    assert terms_of("v.parquet") == ["storm", "sea"]
+    assert terms_of("v.parquet") == ["sea", "storm"]
     _file("v.txt", "# mine\nsea\nyak\nstorm sea\nstorm\n")
     done = run_cli(
         "preprocess", corpus(["Storm sea yaks", "boat", None, ""], "new.jsonl"), "--lang", "none", "--ngrams", "1,2",
@@ -503,7 +503,7 @@ def test_options_from_a_file_and_the_environment() -> None:
     )
     run_cli("preprocess", "x.jsonl", "--config", config, "-qo", "y.parquet", "--ngrams", 1)
     assert tokens() == [["the", "storm", "and", "the", "sea"]]
-    assert terms_of("v.parquet") == ["the", "storm", "and", "sea"]
+    assert terms_of("v.parquet") == ["and", "sea", "storm", "the"]
     run_cli("preprocess", "x.jsonl", "-qo", "z.parquet", "--lang", "none", env={"NLPKIT_MIN_DF": "2"})
     assert tokens("z.parquet") == [["storm"], ["storm"]]
     bad = _file("bad.toml", "[preprocess]\nngram = 2\n")
@@ -564,7 +564,7 @@ def test_texts_in_no_language() -> None:
     done = run_cli("preprocess", "x.jsonl", "-o", "y.parquet")
     if "language: none" in done.err:
         assert "warning: no language was recognised: common words stay in; name it with --language" in done.err
-    done = run_cli("preprocess", "x.jsonl", "--lang", "xx", "--stop-words", "none", "-o", "y.parquet", "--force")
+    done = run_cli("preprocess", "x.jsonl", "--lang", "is", "--stop-words", "none", "-o", "y.parquet", "--force")
     assert "warning" not in done.err
 
 
@@ -698,3 +698,37 @@ def test_tokens_of_the_table_are_those_of_the_footer_and_the_report() -> None:
     assert footer("y.parquet")["parameters"]["languages"] == [["en", 1.0]]
     schema = pq.read_schema("y.parquet")
     assert schema.field("tokens").type == pa.list_(pa.field("element", pa.string()))
+
+
+@pytest.mark.parametrize(
+    ("option", "content", "expected"),
+    [
+        ("--stop-words", "zzz\nqqq\n", "the list of --stop-words matches nothing"),
+        ("--stop-words", "/q+x/\n", "the list of --stop-words matches nothing"),
+        ("--phrase-file", "zzz qqq\n", "--phrase-file matches nothing"),
+        ("--replace", "zzz\tqqq\n", "--replace matches nothing"),
+    ],
+)
+def test_lists_that_match_nothing(tmp_path: Path, option: str, content: str, expected: str) -> None:
+    """They were taken without a word, whatever was in them."""
+    corpus = write_jsonl(tmp_path / "x.jsonl", [{"text": "The river runs to the sea."}, {"text": "The sea is wide."}])
+    (tmp_path / "list.txt").write_text(content, encoding="utf-8")
+    says = run_cli("preprocess", corpus, option, "list.txt", "-o", "y.parquet", code=3).error()
+    assert expected in says
+    assert "'river'" in says
+    assert content.split()[0].split("\t")[0] in says
+    match = {"--stop-words": "river\n", "--phrase-file": "river runs\n", "--replace": "sea\tocean\n"}[option]
+    (tmp_path / "list.txt").write_text(content + match, encoding="utf-8")
+    run_cli("preprocess", corpus, option, "list.txt", "-o", "y.parquet")
+
+
+def test_languages_of_stop_words(tmp_path: Path) -> None:
+    """xx was taken without a word and removed nothing, and deu was refused though german was taken."""
+    corpus = write_jsonl(tmp_path / "x.jsonl", [{"text": "Der Fluss und das Meer."}])
+    for name in ("de", "deu", "ger", "german", "German"):
+        run_cli("preprocess", corpus, "--stop-words", name, "-f", "-o", "y.parquet")
+        assert read("y.parquet")["tokens"].to_pylist() == [["fluss", "meer"]]
+    says = run_cli("preprocess", corpus, "--stop-words", "dee", "-f", "-o", "y.parquet", code=2).error()
+    assert "'dee' is no file and no language" in says
+    assert "de German" in says
+    assert "there is no list for Icelandic" in run_cli("stats", corpus, "--stop-words", "isl", code=2).error()

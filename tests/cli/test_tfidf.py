@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -463,3 +464,71 @@ def test_order_of_documents_is_that_of_the_input() -> None:
     for one in seen[:20]:
         terms = [t for i, t in zip(table["id"].to_pylist(), table["term"].to_pylist(), strict=True) if i == one]
         assert terms == sorted(terms)
+
+
+# ---------------------------------------------------------------- a vocabulary fixes columns and order
+
+
+def matrix(path: str) -> np.ndarray:
+    return np.asarray(sparse.load_npz(path).toarray())
+
+
+def columns(path: str) -> list[str]:
+    return list(read(path)["term"].to_pylist())
+
+
+def test_a_vocabulary_fixes_columns_and_order_on_every_way(tmp_path: Path) -> None:
+    """Train and test matrices had permuted columns, and a vocabulary given to preprocess was forgotten by tfidf."""
+    train = write_jsonl(tmp_path / "train.jsonl", [{"text": "zebra yak apple"}, {"text": "moon apple yak"}])
+    test = write_jsonl(tmp_path / "test.jsonl", [{"text": "moon zebra"}, {"text": "apple river moon moon"}])
+    run_cli("preprocess", train, "--save-vocab", "v.parquet", "-q", "-o", "train.parquet")
+    run_cli("tfidf", "train.parquet", "-q", "-o", "a.npz")
+    assert columns("v.parquet") == columns("a.vocab.parquet") == ["apple", "moon", "yak", "zebra"]
+    run_cli("tfidf", test, "--vocab", "v.parquet", "-q", "--scheme", "nnn", "-o", "b.npz")
+    run_cli("preprocess", test, "--vocab", "v.parquet", "-q", "-o", "test.parquet")
+    run_cli("tfidf", "test.parquet", "-q", "--scheme", "nnn", "-o", "c.npz")
+    run_cli("preprocess", test, "-q", "-o", "free.parquet")
+    left_out = run_cli("tfidf", "free.parquet", "--vocab", "v.parquet", "--scheme", "nnn", "-o", "d.npz")
+    assert "1 token left out: the vocabulary does not have them" in left_out.err
+    for name in "bcd":
+        assert columns(f"{name}.vocab.parquet") == columns("a.vocab.parquet")
+        assert matrix(f"{name}.npz").tolist() == [[0, 1, 0, 1], [1, 2, 0, 0]]
+    # it travels with the column through commands that copy it, and a vocabulary keeps an order of its own
+    (tmp_path / "own.csv").write_text("rank,term\n1,moon\n2,star\n3,apple\n", encoding="utf-8")
+    run_cli("preprocess", test, "--vocab", "own.csv", "--save-vocab", "w.parquet", "-q", "-o", "own.parquet")
+    shutil.copy("own.parquet", "copy.parquet")
+    run_cli("tfidf", "own.parquet", "copy.parquet", "--id-col", "none", "-q", "--scheme", "nnn", "-o", "e.npz")
+    assert columns("w.parquet") == columns("e.vocab.parquet") == ["moon", "star", "apple"]
+    assert matrix("e.npz").tolist() == [[1, 0, 0], [2, 0, 1]] * 2
+
+
+@pytest.mark.parametrize("name", ["v.csv", "v.tsv", "v.jsonl", "v.json", "v.txt"])
+def test_vocabularies_of_tables(corpus: Path, name: str) -> None:
+    """Lines such as 'moon,3,2' were taken for terms, and every document became empty."""
+    rows = [{"term": "moon", "cf": 3}, {"term": "bank", "cf": 2}]
+    sep = "\t" if name.endswith("tsv") else ","
+    text = {
+        "jsonl": "".join(json.dumps(r) + "\n" for r in rows),
+        "json": json.dumps(rows),
+        "txt": "moon\nbank\n",
+    }.get(
+        name.partition(".")[2],
+        "".join(sep.join(map(str, r)) + "\n" for r in [("term", "cf"), ("moon", 3), ("bank", 2)]),
+    )
+    corpus.with_name(name).write_text(text, encoding="utf-8")
+    run_cli("tfidf", corpus, "--vocab", name, "-q", "-o", "w.parquet")
+    assert columns("w.vocab.parquet") == ["moon", "bank"]
+
+
+def test_a_vocabulary_that_matches_nothing(corpus: Path, tmp_path: Path) -> None:
+    Path("v.txt").write_text("term,cf,df\nmoon,3,2\n", encoding="utf-8")
+    for command in (["preprocess", corpus, "-o", "p.parquet"], ["tfidf", corpus, "-o", "w.parquet"]):
+        says = run_cli(*command, "--vocab", "v.txt", code=3).error()
+        assert "--vocab matches nothing" in says
+        assert "'moon,3,2'" in says
+        assert "'river'" in says
+    run_cli("preprocess", corpus, "-q", "-o", "p.parquet")
+    assert "'moon,3,2'" in run_cli("tfidf", "p.parquet", "--vocab", "v.txt", "-o", "w.parquet", code=3).error()
+    Path("v.csv").write_text("word,cf\nmoon,3\n", encoding="utf-8")
+    assert "no column 'term'" in run_cli("tfidf", corpus, "--vocab", "v.csv", "-o", "w.parquet", code=3).error()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["p.parquet", "v.csv", "v.txt", "x.jsonl"]

@@ -77,12 +77,15 @@ def test_a_language_without_a_list_adds_nothing() -> None:
     assert stop_words(["xx", "de"]) == stop_words(["de"])
 
 
-@pytest.mark.parametrize(("name", "code"), [("en", "en"), ("German", "de"), (" ZH ", "zh"), ("is", "is")])
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [("en", "en"), ("German", "de"), (" ZH ", "zh"), ("is", "is"), ("deu", "de"), ("ger", "de"), ("Farsi", "fa")],
+)
 def test_language_names(name: str, code: str) -> None:
     assert language_code(name) == code
 
 
-@pytest.mark.parametrize("name", ["klingon", "", "e1", "eng"])
+@pytest.mark.parametrize("name", ["klingon", "", "e1", "xx", "qqq"])
 def test_names_that_are_none(name: str) -> None:
     with pytest.raises(UsageError, match=f"unknown language '{name}'"):
         language_code(name)

@@ -70,7 +70,7 @@ def test_stop_words_are_found_whatever_the_case_is() -> None:
 
 
 def test_a_language_without_a_list_is_not_reported_as_one() -> None:
-    _, report = run([ENGLISH], PreprocessOptions(language="xx"))
+    _, report = run([ENGLISH], PreprocessOptions(language="is"))
     assert (report.stop_word_languages, report.n_stop_words) == ((), 0)
 
 

@@ -17,8 +17,7 @@ from nlpkit.cli.classify_explain import Explainer
 from nlpkit.cli.classify_flags import TellFlags
 from nlpkit.cli.classify_tables import prediction_columns
 from nlpkit.cli.counted import counted
-from nlpkit.cli.lda_predict import cut_as_then
-from nlpkit.cli.pipeline import no_documents, steps, warn_dropped
+from nlpkit.cli.pipeline import cut_as_model, no_documents, steps, warn_dropped
 from nlpkit.cli.run_embeddings import RunEmbeddings
 from nlpkit.errors import InputError
 from nlpkit.io.artifacts import document_sink, footer_block, write_dropped
@@ -136,11 +135,13 @@ class _Work:
         features = self.classifier.features
         space = features.space
         assert space is not None
-        there = "tokens" in self.stream.schema.names
+        options = cut_as_model(
+            self.stream, self.config["tokens"], f"the run {self.model}", inputs, phrases=self.classifier.phrases
+        )
         corpus = stack.enter_context(
             counted(
-                self.stream, PreprocessOptions() if there else self._options(), beside, inputs,
-                columns=self.stream.schema.names, threads=self.run.n_threads(),
+                self.stream, options or PreprocessOptions(), beside, inputs,
+                columns=self.stream.schema.names, threads=self.run.n_threads(), own_tokens=options is None,
             )
         )  # fmt: skip
         place = {term: i for i, term in enumerate(space.terms)}
@@ -153,13 +154,6 @@ class _Work:
                 words = space.of(counts[start : start + BATCH], columns)
                 known = np.diff(words.indptr) > 0
                 yield batch, features.join(words, self._hand(batch)), known
-
-    def _options(self) -> PreprocessOptions:
-        info = self.config["tokens"]
-        if info is not None:  # phrases are in the model
-            info = {**info, "phrases": None, "phrase_table": None}
-        options = cut_as_then(info, self.model)
-        return replace(options, phrase_table=self.classifier.phrases)
 
     def _hand(self, batch: pa.RecordBatch) -> Any:
         scaling = self.classifier.features.scaling

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,11 +15,12 @@ import pyarrow.compute as pc
 from nlpkit.cli import console
 from nlpkit.cli.pipeline import CODES, codes_array, codes_of, no_documents, refuse_token_options
 from nlpkit.errors import missing_column
-from nlpkit.io.documents import token_ids
+from nlpkit.io.documents import token_ids, vocabulary_of
 from nlpkit.io.spool import Spool, spool_beside
 from nlpkit.parallel import ahead, map_ahead
 from nlpkit.text.preprocess import PreprocessOptions, Preprocessor, PreprocessReport
-from nlpkit.text.vocab import EncodedBatch, Frequencies
+from nlpkit.text.pruning import no_vocabulary_match
+from nlpkit.text.vocab import EncodedBatch, Frequencies, prune_batch
 from nlpkit.types import CsrMatrix, IntArray, LongArray, TokenTable
 from nlpkit.weighting.dtm import count_terms
 
@@ -28,7 +30,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CountedCorpus:
-    """A corpus as counts. terms (V,) in alphabetical (code point) order; cf, df (V,); report is None for tokens that were there."""
+    """A corpus as counts. cf, df (V,); report is None for tokens that were there.
+
+    terms (V,) are those of a vocabulary in its order, where one was given or the tokens carry one, also those that no document has;
+    else those that occur, in alphabetical (code point) order.
+    """
 
     terms: tuple[str, ...]
     cf: LongArray
@@ -96,12 +102,16 @@ def counted(
     columns: Sequence[str] = (),
     text_chars: int | None = None,
     threads: int = 1,
+    own_tokens: bool = True,
 ) -> Iterator[CountedCorpus]:
     """Yield the counts of a document stream: of its own tokens, else of tokens made with `options`.
+
+    A vocabulary in the options holds for tokens that are there, too.
 
     Args:
         target: the output; a spool of ids lies beside it meanwhile.
         columns: columns to keep beside id; text_chars: of the column text only so many characters.
+        own_tokens: whether tokens that are there are taken; else the texts are cut with `options` all the same.
 
     Raises:
         InputError: no documents, or no term is left of some; ColumnError: a column is not there.
@@ -110,12 +120,12 @@ def counted(
         if name not in stream.schema.names:
             raise missing_column(", ".join(inputs), name, stream.schema.names)
     keep = list(dict.fromkeys(["id", *columns]))
-    there = "tokens" in stream.schema.names
+    there = own_tokens and "tokens" in stream.schema.names
     if there:
-        refuse_token_options(options, ", ".join(inputs))
+        refuse_token_options(replace(options, vocab=None), ", ".join(inputs))
     with spool_beside(target) as spool:
         if there:
-            yield _given(stream, inputs, lambda batch: _kept(batch, keep, text_chars), spool, threads)
+            yield _given(stream, options, inputs, lambda batch: _kept(batch, keep, text_chars), spool, threads)
         else:
             yield _made(stream, options, inputs, lambda batch: _kept(batch, keep, text_chars), spool, threads)
 
@@ -152,12 +162,14 @@ def _made(
 
 def _given(
     stream: DocumentStream,
+    options: PreprocessOptions,
     inputs: Sequence[str],
     kept: Callable[[pa.RecordBatch], pa.RecordBatch],
     spool: Spool,
     threads: int,
 ) -> CountedCorpus:
-    known: dict[str, int] = {}
+    vocabulary = options.vocab or vocabulary_of(stream.schema) or ()
+    known = {term: i for i, term in enumerate(vocabulary)}
     counts = Frequencies()
     for batch in stream:
         encoded = EncodedBatch(*token_ids(batch.column("tokens"), known))
@@ -165,8 +177,27 @@ def _given(
         spool.write(kept(batch).append_column(CODES, codes_array(encoded)))
     if not counts.n_docs:
         raise no_documents(stream, inputs)
-    cf, df = counts.cf(len(known)), counts.df(len(known))
-    return _sorted(spool, lambda batch: batch, tuple(known), cf, df, counts.n_docs, None, None, threads)
+    V, terms = len(vocabulary), tuple(known)
+    cf, df = counts.cf(len(terms)), counts.df(len(terms))
+    outside = int(cf[V:].sum())
+    if options.vocab is not None:
+        if cf.any() and not cf[:V].any():
+            raise no_vocabulary_match(vocabulary, terms[V:])
+        if outside:
+            console.note(f"{console.counted(outside, 'token')} left out: the vocabulary does not have them")
+        new_ids = np.where(np.arange(len(terms)) < V, np.arange(len(terms)), -1).astype(np.int32)
+        keep = partial(prune_batch, new_ids=new_ids)
+        return _sorted(spool, keep, terms[:V], cf[:V], df[:V], counts.n_docs, None, np.arange(V), threads)
+    if V and outside:
+        console.warn(
+            f"{', '.join(inputs)}: {console.counted(outside, 'token')} such as '{terms[V]}' are not in the vocabulary that the "
+            "tokens were restricted to; the columns are all terms that occur, in alphabetical order"
+        )
+        occurs = np.flatnonzero(cf)
+        order = np.array(sorted(occurs.tolist(), key=terms.__getitem__), np.int64)
+        return _sorted(spool, lambda batch: batch, terms, cf, df, counts.n_docs, None, order, threads)
+    whole = np.arange(V) if V else None
+    return _sorted(spool, lambda batch: batch, terms, cf, df, counts.n_docs, None, whole, threads)
 
 
 def _sorted(
@@ -183,7 +214,7 @@ def _sorted(
     """Number the terms alphabetically, an order that does not depend on which document comes first; a given vocabulary keeps its own."""
     if order is None:
         order = np.array(sorted(range(len(terms)), key=terms.__getitem__), np.int64)
-    places = np.empty(len(terms), np.int32)
+    places = np.full(len(terms), -1, np.int32)
     places[order] = np.arange(len(terms), dtype=np.int32)
     names = tuple(terms[i] for i in order.tolist())
     return CountedCorpus(names, cf[order], df[order], n_docs, report, spool, apply, places, threads)

@@ -15,9 +15,8 @@ import pyarrow as pa
 from nlpkit.cli import console
 from nlpkit.cli.counted import counted
 from nlpkit.cli.evaluate_targets import TopicTarget
-from nlpkit.cli.lda_predict import cut_as_then
 from nlpkit.cli.options import ReadFlags
-from nlpkit.cli.pipeline import no_documents, warn_dropped
+from nlpkit.cli.pipeline import cut_as_model, no_documents, warn_dropped
 from nlpkit.errors import InputError, UsageError
 from nlpkit.io.corpora import InputInfo, open_documents
 from nlpkit.io.documents import token_ids
@@ -25,6 +24,7 @@ from nlpkit.io.runs import sha256_of
 from nlpkit.metrics.windows import PairPlan, WindowCounter, WindowCounts
 from nlpkit.parallel import ahead
 from nlpkit.text.options import PreprocessOptions
+from nlpkit.text.token_settings import options_from
 from nlpkit.types import IntArray, LongArray, TokenTable
 
 GROUPS = 200  # of documents, for a bootstrap over them
@@ -46,7 +46,7 @@ class Reference:
         """Return how raw texts are cut into words. Raises InputError when it is not known how the run did it."""
         if self.cut is not None:
             info = json.loads(self.cut)
-            options = cut_as_then(info, Path("to evaluate"))
+            options = options_from(info, "the run to evaluate")
             # the words of the fit, with the windows they had there, whether its input had tokens or texts
             pruned = {name: info[name] for name in PRUNED if self.own and info.get(name) is not None}
             return replace(options, **pruned)
@@ -134,6 +134,9 @@ def encoded(
     with open_documents(inputs, options) as stream:
         size = [0, 0]
         has_tokens = "tokens" in stream.schema.names
+        if has_tokens and reference.cut is not None and not reference.own:
+            settings = json.loads(reference.cut)
+            has_tokens = cut_as_model(stream, settings, "the run to evaluate", inputs, bounds=False) is None
         how = (
             "of the column tokens"
             if has_tokens
@@ -160,7 +163,9 @@ def encoded(
         if has_tokens:
             yield seen, counting(_given(stream))
         else:
-            with counted(stream, reference.options(), "-", inputs, columns=columns, threads=threads) as corpus:
+            with counted(
+                stream, reference.options(), "-", inputs, columns=columns, threads=threads, own_tokens=False
+            ) as corpus:
                 terms = corpus.terms
                 yield seen, counting((b, e.offsets, e.term_ids, terms) for b, e in corpus.encoded())
         warn_dropped(stream, None)

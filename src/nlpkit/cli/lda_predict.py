@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +12,9 @@ import pyarrow as pa
 from nlpkit.cli import console
 from nlpkit.cli.counted import CountedCorpus, counted
 from nlpkit.cli.options import OutputFlags, ReadFlags, RunFlags
-from nlpkit.cli.pipeline import changed_token_options, steps, warn_dropped
-from nlpkit.cli.preprocess import NO_LANGUAGE, dry_run
-from nlpkit.errors import InputError, UsageError
+from nlpkit.cli.pipeline import changed_token_options, cut_as_model, steps, warn_dropped
+from nlpkit.cli.preprocess import dry_run
+from nlpkit.errors import UsageError
 from nlpkit.io.artifacts import document_sink, footer_block, write_dropped
 from nlpkit.io.atomic import check_target
 from nlpkit.io.corpora import open_documents
@@ -22,7 +22,6 @@ from nlpkit.io.documents import add_column
 from nlpkit.io.lda_tables import read_model
 from nlpkit.io.runs import Run, open_run
 from nlpkit.io.topic_tables import TOPIC_COLUMNS, topic_columns, with_topic_columns
-from nlpkit.text.clean import Cleaner
 from nlpkit.text.options import PreprocessOptions
 from nlpkit.topics.lda.infer import SWEEPS, infer_topics, words_of
 from nlpkit.topics.lda.model import LdaModel
@@ -31,12 +30,6 @@ if TYPE_CHECKING:
     from nlpkit.cli.token_flags import TokenFlags
 
 BATCH = 4096  # documents whose topics are drawn at once
-_CARRIED = ("language", "tokenizer", "pattern", "segment", "lower", "min_length", "lemma", "stem", "stop_words")
-_NEEDED_AS_THEN = {
-    "phrases": "--phrases",
-    "phrase_table": "--phrases",
-    "spacy": "spaCy",
-}
 
 
 def predict(
@@ -58,11 +51,13 @@ def predict(
         for name in TOPIC_COLUMNS:
             if name in stream.schema.names:
                 console.warn(f"the column '{name}' of the input is replaced")
-        there = "tokens" in stream.schema.names
-        options = PreprocessOptions() if there else cut_as_then(config["tokens"], model)
+        options = cut_as_model(stream, config["tokens"], f"the run {model}", inputs)
         columns = [n for n in stream.schema.names if n not in TOPIC_COLUMNS]
         schema = with_topic_columns(pa.schema([stream.schema.field(n) for n in columns]))
-        with counted(stream, options, target, inputs, columns=columns, threads=run.n_threads()) as words:
+        with counted(
+            stream, options or PreprocessOptions(), target, inputs,
+            columns=columns, threads=run.n_threads(), own_tokens=options is None,
+        ) as words:  # fmt: skip
             batches = _Predicted(words, read_model(trained), run)
             block = footer_block(
                 "documents", command="lda-gibbs", parameters={"model": str(model), "sweeps": SWEEPS},
@@ -78,40 +73,6 @@ def predict(
         console.note(f"wrote {target}; next: nlpkit ctfidf {target} --by topic")
         if run.json:
             console.emit_json({"output": target, **batches.counts})
-
-
-def cut_as_then(info: Mapping[str, Any] | None, model: Path) -> PreprocessOptions:
-    """Return options that cut new texts as those of the fit were cut.
-
-    Raises:
-        InputError: it is not known how, or it takes more than options.
-    """
-    hint = "give the new documents a column 'tokens' made in the same way"
-    if info is None:
-        raise InputError(f"the run {model} does not say how its tokens were made; {hint}")
-    for name, option in _NEEDED_AS_THEN.items():
-        if info.get(name):
-            raise InputError(f"the tokens of the run {model} were made with {option} of nlpkit preprocess; {hint}")
-    cleaner = info.get("cleaner")
-    if cleaner and cleaner.get("replacements"):
-        raise InputError(f"the tokens of the run {model} were made with --replace of nlpkit preprocess; {hint}")
-    given = {name: info[name] for name in _CARRIED if name in info}
-    known = [code for code, *_ in info.get("languages") or [] if code != NO_LANGUAGE]
-    if given.get("language") == "auto":
-        given["language"] = known[0] if known else "none"
-    if given.get("stop_words") == "auto":
-        given["stop_words"] = ",".join(info.get("stop_word_languages") or []) or "none"
-    if cleaner:
-        language = given["language"] if given.get("language") not in (None, "none") else cleaner["emoji_language"]
-        given["cleaner"] = Cleaner(**{**cleaner, "emoji_language": language})
-    return PreprocessOptions(
-        **given,
-        keep=frozenset(info.get("keep") or ()),
-        extra_stop_words=frozenset(info.get("extra_stop_words") or ()),
-        stop_patterns=tuple(info.get("stop_patterns") or ()),
-        ngrams=tuple(info.get("ngrams") or (1, 1)),
-        min_df=1,
-    )
 
 
 class _Predicted:

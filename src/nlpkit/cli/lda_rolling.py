@@ -25,7 +25,7 @@ from nlpkit.cli.lda_rolling_options import (
 from nlpkit.cli.lda_rolling_show import say_longer, say_plan, say_renumbered, show_json, show_rolling
 from nlpkit.cli.lda_work import Corpus, Work, lda_options
 from nlpkit.cli.lda_write import Results, Written, write_lda
-from nlpkit.cli.pipeline import warn_dropped
+from nlpkit.cli.pipeline import refuse_token_options, warn_dropped
 from nlpkit.cli.preprocess import dry_run
 from nlpkit.io.rolling_tables import (
     changes_table,
@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from nlpkit.cli.lda_flags import ChainFlags, ExtraFlags, GuideFlags, PrototypeFlags, RollingFlags
     from nlpkit.cli.options import OutputFlags, ReadFlags, RunFlags
     from nlpkit.cli.token_flags import TokenFlags
+    from nlpkit.io.corpora import DocumentStream
     from nlpkit.text.options import PreprocessOptions
 
 
@@ -99,11 +100,14 @@ def roll(
         dry_run(inputs, read, sweeps=options.sweeps)
         return
 
-    def options_for(there: bool) -> PreprocessOptions:
+    def options_for(stream: DocumentStream) -> PreprocessOptions | None:
         if base is not None:
-            return cut_as(base, there=there)
+            return cut_as(base, stream, inputs)
+        if "tokens" in stream.schema.names:
+            refuse_token_options(token_options, ", ".join(inputs))
+            return None
         # rare words are needed too: a chunk counts them for the thresholds
-        return token_options if there else replace(token_options, min_df=1)
+        return replace(token_options, min_df=1)
 
     seconds: dict[str, float] = {}
     with ExitStack() as stack:

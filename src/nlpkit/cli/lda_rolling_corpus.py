@@ -13,11 +13,11 @@ import pyarrow as pa
 
 from nlpkit.cli import console
 from nlpkit.cli.lda_work import Corpus, counted_words, with_words
-from nlpkit.cli.pipeline import steps
+from nlpkit.cli.pipeline import cut_as_model, steps
 from nlpkit.cli.preprocess import found_parameters, token_parameters
 from nlpkit.errors import ColumnError, InputError, missing_column
 from nlpkit.io.artifacts import read_footer
-from nlpkit.io.corpora import DroppedRow, InputInfo, open_documents
+from nlpkit.io.corpora import DocumentStream, DroppedRow, InputInfo, open_documents
 from nlpkit.io.dates import days_of
 from nlpkit.io.footers import step_parameters
 from nlpkit.io.rolling_tables import plain_columns, read_state, read_texts
@@ -72,14 +72,14 @@ def read_dated(
     stack: ExitStack,
     inputs: list[str],
     target: Path,
-    options_for: Callable[[bool], PreprocessOptions],
+    options_for: Callable[[DocumentStream], PreprocessOptions | None],
     read: ReadFlags,
     run: RunFlags,
 ) -> Dated:
     """Read documents, their tokens and their days; those without a day that can be read are listed as dropped.
 
     Args:
-        options_for: returns how tokens are made, told whether there is a column of them.
+        options_for: returns how tokens are made, None where those of the documents are taken.
 
     Raises:
         ColumnError: there is no column of dates, or it holds something else.
@@ -89,8 +89,9 @@ def read_dated(
     names = stream.schema.names
     if "date" not in names:
         raise missing_column(", ".join(inputs), read.date_col, names, "--date-col")
-    options = options_for("tokens" in names)
-    words = counted_words(stack, stream, options, target, inputs, run, OWN_COLUMNS)
+    asked = options_for(stream)
+    options = asked or PreprocessOptions()
+    words = counted_words(stack, stream, options, target, inputs, run, OWN_COLUMNS, own_tokens=asked is None)
     everything = words.rows(["text"])
     days, lost = days_of(everything.column("date"), read.date_col)
     kept = np.flatnonzero(~np.isnat(days))
@@ -169,26 +170,14 @@ def open_base(path: Path) -> Base:
     )
 
 
-def cut_as(base: Base, *, there: bool) -> PreprocessOptions:
-    """Return options that cut new texts as those of a run were cut, all of their words kept.
-
-    Args:
-        there: whether the new documents have tokens already.
+def cut_as(base: Base, stream: DocumentStream, inputs: Sequence[str]) -> PreprocessOptions | None:
+    """Return options that cut new texts as those of a run were cut, all of their words kept; None where their tokens are taken.
 
     Raises:
-        InputError: it is not known how, or the new documents have tokens and those of the run were made from their texts.
+        InputError: see `cut_as_model`.
     """
-    from nlpkit.cli.lda_predict import cut_as_then
-
-    info = base.token_info
-    if there:
-        if info is not None and step_parameters(base.steps, "preprocess") is None:
-            raise InputError(
-                f"the tokens of the run {base.run.path} were made from texts, and the new documents have a column 'tokens' of "
-                "their own; give them without it, so that all are cut alike"
-            )
-        return PreprocessOptions()
-    return cut_as_then(info, base.run.path)
+    from_texts = step_parameters(base.steps, "preprocess") is None  # then the words of the run are all there
+    return cut_as_model(stream, base.token_info, f"the run {base.run.path}", inputs, bounds=from_texts)
 
 
 def added(base: Base, new: Dated) -> Corpus:

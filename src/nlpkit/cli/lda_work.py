@@ -180,11 +180,14 @@ def counted_words(
     inputs: list[str],
     run: RunFlags,
     own: Sequence[str] = TOPIC_COLUMNS,
+    *,
+    own_tokens: bool = True,
 ) -> CountedCorpus:
     """Return the words of documents, with the beginnings of texts and the user's columns.
 
     Args:
         own: columns that the run makes itself; those of the input are left out with a warning.
+        own_tokens: see `counted`.
     """
     for name in own:
         if name in stream.schema.names:
@@ -198,6 +201,7 @@ def counted_words(
         columns=columns,
         text_chars=REPRESENTATIVE_CHARS,
         threads=run.n_threads(),
+        own_tokens=own_tokens,
     )
     words = stack.enter_context(made)
     if words.report is not None:

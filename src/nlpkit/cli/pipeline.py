@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, replace
 from pathlib import Path
@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from nlpkit.cli import console
 from nlpkit.errors import ColumnError, InputError, UsageError
-from nlpkit.io.documents import DICTIONARY_TOKENS, add_column, token_table, tokens_column
+from nlpkit.io.documents import add_column, token_table, tokens_column, tokens_field
 from nlpkit.io.footers import step_parameters, steps_of
 from nlpkit.io.spool import spool_beside
 from nlpkit.parallel import ahead
@@ -24,6 +24,7 @@ from nlpkit.types import TokenTable
 
 if TYPE_CHECKING:
     from nlpkit.io.corpora import DocumentStream, DroppedRow
+    from nlpkit.text.phrases import PhraseTable
 
 CODES = "\0codes"  # no column of a user is called like that
 
@@ -94,6 +95,75 @@ def steps(stream: DocumentStream) -> list[dict[str, Any]]:
     return steps_of(stream.blocks)
 
 
+def cut_as_model(
+    stream: DocumentStream,
+    settings: Mapping[str, Any] | None,
+    model: str,
+    inputs: Sequence[str],
+    *,
+    phrases: PhraseTable | None = None,
+    bounds: bool = True,
+) -> PreprocessOptions | None:
+    """Return how the documents of a stream are cut for a model, None where their own tokens are taken.
+
+    Tokens that were made as the model's were are taken. Others are cut again from the texts, which is said; the table keeps its
+    column.
+
+    Args:
+        stream: the documents.
+        settings: how the model's tokens were made, None where it does not say.
+        model: what the model is called in messages.
+        inputs: names of the documents.
+        phrases: phrases that the model itself has, which count as given.
+        bounds: whether tokens of words that are frequent enough among the new documents alone are other tokens, too.
+
+    Raises:
+        InputError: texts that cannot be cut as the model's were; tokens that differ, and no texts to cut again.
+    """
+    from nlpkit.text.token_settings import differences, learned_bounds, options_from
+
+    where = ", ".join("stdin" if name == "-" else name for name in inputs)
+
+    def options() -> PreprocessOptions:
+        given = settings
+        if phrases is not None and settings is not None:
+            given = {**settings, "phrases": None, "phrase_table": None}
+        return replace(options_from(given, model), phrase_table=phrases)
+
+    if "tokens" not in stream.schema.names:
+        return options()
+    if settings is None:
+        return None
+    made = [step_parameters(steps_of([block]), "preprocess") for block in stream.blocks]
+    known = [one for one in made if one is not None]
+    apart = list(dict.fromkeys(d for one in known for d in differences(settings, one)))
+    pruned = sorted({name for one in known for name in learned_bounds(one)} - {"--phrases"}) if bounds else []
+    if len(known) == len(made) and not apart and not pruned:
+        return None
+    why = "; ".join(apart) or (f"left out by {', '.join(pruned)}" if pruned else "it does not say how they were made")
+    try:
+        again = options()
+    except InputError as error:
+        if not apart:  # nothing speaks against them
+            return None
+        raise InputError(
+            f"the tokens of {where} are not made as those of {model} ({why}), and {str(error).partition(';')[0]}: make them in "
+            "the same way with nlpkit preprocess"
+        ) from None
+    if not stream.has_texts():
+        if not apart:
+            console.warn(
+                f"the tokens of {where} may not be those of {model} ({why}), and there are no texts to cut again"
+            )
+            return None
+        raise InputError(
+            f"the tokens of {where} are not made as those of {model} ({why}), and there are no texts to cut again; make them in "
+            "the same way with nlpkit preprocess"
+        )
+    console.note(f"the tokens of {where} are not made as those of {model} ({why}): its texts are cut again")
+    return again
+
+
 ENCODER_KEYS = ("encoder", "fingerprint", "dim", "max_tokens", "precision", "normalize")
 
 
@@ -132,7 +202,7 @@ def tokenized(
             raise no_documents(stream, inputs)
         found = work.finish(lambda: (codes_of(batch.column(CODES)) for batch in spool))
         term_array = pa.array(found.terms, pa.string())
-        schema = _with_tokens(schema)
+        schema = _with_tokens(schema, options.vocab)
 
         def finished() -> Iterator[pa.RecordBatch]:
             for batch in spool:
@@ -156,9 +226,9 @@ def codes_of(column: pa.ListArray) -> EncodedBatch:
     return EncodedBatch(offsets - offsets[0], ids)
 
 
-def _with_tokens(schema: pa.Schema) -> pa.Schema:
+def _with_tokens(schema: pa.Schema, vocabulary: Sequence[str] | None) -> pa.Schema:
     at = schema.get_field_index("tokens")
-    field = pa.field("tokens", DICTIONARY_TOKENS)
+    field = tokens_field(vocabulary)
     return schema.append(field) if at < 0 else schema.set(at, field)
 
 
@@ -167,7 +237,7 @@ def changed_token_options(options: PreprocessOptions, usual: PreprocessOptions |
     names = {"extra_stop_words": "stop_words", "stop_patterns": "stop_words", "pattern": "token_pattern"}
     plain, said = replace(usual or PreprocessOptions(), language=options.language), set()
     for field in fields(options):
-        if getattr(options, field.name) != getattr(plain, field.name):
+        if field.name != "lists_must_match" and getattr(options, field.name) != getattr(plain, field.name):
             said.add(f"--{names.get(field.name, field.name).replace('_', '-')}")
     if "--token-pattern" in said:
         said.discard("--tokenizer")

@@ -123,7 +123,7 @@ def token_parameters(options: PreprocessOptions) -> dict[str, Any]:
     """Return preprocess options as footer parameters; long lists (a vocabulary, phrases, replacements) are only counted."""
     from dataclasses import fields
 
-    return {f.name: _parameter(getattr(options, f.name)) for f in fields(options)}
+    return {f.name: _parameter(getattr(options, f.name)) for f in fields(options) if f.name != "lists_must_match"}
 
 
 def _parameter(value: Any) -> Any:
@@ -138,8 +138,15 @@ def _parameter(value: Any) -> Any:
     if isinstance(value, frozenset):
         return sorted(value)
     if isinstance(value, tuple):
-        return [_parameter(v) for v in value] if len(value) < 1000 else f"{len(value)} of them"
+        return [_parameter(v) for v in value] if len(value) < 1000 else f"{len(value)} of them ({_digest(value)})"
     return value
+
+
+def _digest(values: tuple[Any, ...]) -> str:
+    """Return a short hash by which two long lists are told apart."""
+    import hashlib
+
+    return hashlib.blake2b(repr(values).encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
 
 
 def found_parameters(report: PreprocessReport) -> dict[str, Any]:
@@ -153,6 +160,8 @@ def found_parameters(report: PreprocessReport) -> dict[str, Any]:
 
 def say_tokens(report: PreprocessReport, options: PreprocessOptions | None = None) -> None:
     """Say in one line what preprocess did, and warn when common words stay in for want of a list that was wanted."""
+    from nlpkit.text.token_settings import NO_LANGUAGE
+
     languages = ", ".join(f"{s.code} {s.share:.0%}" for s in report.languages if s.code != NO_LANGUAGE) or "none"
     out = []
     if report.stop_word_languages or report.n_stop_tokens:
@@ -180,11 +189,9 @@ def say_tokens(report: PreprocessReport, options: PreprocessOptions | None = Non
         _warn_listless([s.code for s in report.languages])
 
 
-NO_LANGUAGE = "zxx"  # ISO 639-3 for what is in no language; the detector says so of codes and names
-
-
 def _warn_listless(codes: Sequence[str]) -> None:
     from nlpkit.text.language import has_stop_words
+    from nlpkit.text.token_settings import NO_LANGUAGE
 
     listless = [code for code in codes if not has_stop_words(code) and code != NO_LANGUAGE]
     if listless:

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -59,7 +60,7 @@ def make(
                 sink.write(batch)
             n_rows += batch.num_rows
             empty += pc.sum(pc.equal(batch.column("tokens").value_lengths(), 0)).as_py() or 0
-        sides = _write_sides(side, found, block, stack, force=force)
+        sides = _write_sides(side, found, options, block, stack, force=force)
     dropped = None if target is None else write_dropped(target, rows.dropped, block)
     for line in sides:
         console.note(line)
@@ -116,7 +117,13 @@ def _until(terms: Sequence[str], chars: int) -> Iterator[str]:
 
 
 def _write_sides(
-    side: SideFlags, found: Finished, block: dict[str, Any], stack: ExitStack, *, force: bool
+    side: SideFlags,
+    found: Finished,
+    options: PreprocessOptions,
+    block: dict[str, Any],
+    stack: ExitStack,
+    *,
+    force: bool,
 ) -> list[str]:
     """Write the vocabulary, the phrases and the removed terms where they were asked for; return what to say of them.
 
@@ -127,7 +134,11 @@ def _write_sides(
         from nlpkit.io.vocabularies import write_vocabulary
 
         part = stack.enter_context(atomic_file(side.save_vocab, force=force))
-        write_vocabulary(part, found.terms, found.cf, found.df, block, force=force)
+        at = np.arange(len(found.terms))  # a given vocabulary keeps its order; else that of the columns of tfidf
+        if options.vocab is None:
+            at = np.array(sorted(at.tolist(), key=found.terms.__getitem__), np.int64)
+        terms = tuple(found.terms[i] for i in at)
+        write_vocabulary(part, terms, found.cf[at], found.df[at], block, force=force)
         said.append(f"wrote {side.save_vocab}: {console.counted(len(found.terms), 'term')}; use it with --vocab")
     if side.save_phrases is not None and found.phrases is not None:
         from nlpkit.io.phrase_files import write_phrases

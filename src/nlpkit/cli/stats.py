@@ -36,14 +36,14 @@ class CountFlags:
 
     def options(self) -> PreprocessOptions:
         """Return the options of the core. Raises UsageError when a language is unknown."""
-        from nlpkit.text.language import language_code
+        from nlpkit.text.language import language_code, stop_list_code
         from nlpkit.text.options import PreprocessOptions
 
         plain = ("auto", "none")
         stop = self.stop_words
         return PreprocessOptions(
             language=self.language if self.language in plain else language_code(self.language),
-            stop_words=stop if stop in plain else ",".join(language_code(name) for name in stop.split(",")),
+            stop_words=stop if stop in plain else ",".join(stop_list_code(name) for name in stop.split(",")),
             lower=self.lower,
             min_length=self.min_length,
             min_df=1,

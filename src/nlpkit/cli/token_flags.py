@@ -62,7 +62,8 @@ class TokenFlags:
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Only these terms, unchanged: Parquet with a column term, or a text file with a term a line.",
+            help="These terms and no others, in this order: a table with a column term (Parquet, CSV, TSV, JSONL), or a "
+            "text file with one term per line.",
             show_default=False,
         ),
     ] = None
@@ -117,6 +118,7 @@ class TokenFlags:
             max_df=bound(self.max_df, "--max-df"),
             max_vocab=self.max_vocab,
             vocab=None if self.vocab is None else read_vocabulary(self.vocab),
+            lists_must_match=True,
         )
 
 
@@ -285,7 +287,7 @@ def _refuse(given: Mapping[str, object], why: str) -> None:
 def _stop_words(given: str) -> tuple[str, frozenset[str], tuple[str, ...]]:
     """Return languages, words and patterns of a list of languages and files."""
     from nlpkit.io.wordlists import read_word_list
-    from nlpkit.text.language import language_code
+    from nlpkit.text.language import stop_list_code
 
     parts = [given] if Path(given).is_file() else [part.strip() for part in given.split(",")]
     words: frozenset[str] = frozenset()
@@ -297,16 +299,7 @@ def _stop_words(given: str) -> tuple[str, frozenset[str], tuple[str, ...]]:
             words |= found.words
             patterns += found.patterns
             continue
-        codes.append(part)
-        if part in ("auto", "none"):
-            continue
-        try:
-            language_code(part)
-        except UsageError:
-            raise UsageError(
-                f"--stop-words: '{part}' is no file and no language; give a file with a word per line, "
-                "a code such as en or de, auto or none"
-            ) from None
+        codes.append(part if part in ("auto", "none") else stop_list_code(part))
     if len(codes) > 1 and ("auto" in codes or "none" in codes):
         raise UsageError(f"--stop-words {given}: auto and none stand alone or beside files")
     return ",".join(codes) or "auto", words, tuple(patterns)

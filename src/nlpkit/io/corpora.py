@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import Any, BinaryIO, Self
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from nlpkit.errors import SchemaError, UsageError
 from nlpkit.io.encoding import check_codec
@@ -129,11 +130,20 @@ class DocumentStream:
 
     def has_documents(self) -> bool:
         """Tell whether there is a document still to come; reads one batch ahead."""
+        return self._ahead() is not None
+
+    def has_texts(self) -> bool:
+        """Tell whether a text of the next documents is more than white space; reads one batch ahead."""
+        first = self._ahead()
+        return first is not None and bool(
+            pc.any(pc.not_equal(pc.utf8_trim_whitespace(first.column("text")), "")).as_py()
+        )
+
+    def _ahead(self) -> pa.RecordBatch | None:
         first = next(self._batches, None)
-        if first is None:
-            return False
-        self._batches = chain([first], self._batches)
-        return True
+        if first is not None:
+            self._batches = chain([first], self._batches)
+        return first
 
     def read_all(self) -> pa.Table:
         """Return the documents as one table."""
@@ -226,7 +236,8 @@ class _Input:
         renamed = {"text": roles.text}
         if columns:
             renamed = rename(self.reader.roles(roles), list(columns), self.source.shown, keep=options.columns)
-        self.found = Found(self.source.shown, renamed, columns, open_ended=self.reader.open_ended)
+        metadata = self.reader.field_metadata if isinstance(self.reader, ParquetInput) else {}
+        self.found = Found(self.source.shown, renamed, columns, self.reader.open_ended, metadata)
 
     def assembler(self, layout: Layout, options: ReadOptions, unique: UniqueIds | None, late: set[str]) -> Assembler:
         """Return what turns the rows of this input into batches of the layout."""

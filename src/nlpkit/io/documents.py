@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import json
+import zlib
+from collections.abc import Sequence
+
 import numpy as np
 import pyarrow as pa
 
@@ -23,6 +28,38 @@ def tokens_column(offsets: LongArray, term_ids: IntArray, terms: pa.Array) -> pa
     dictionary = terms.take(pa.array(np.flatnonzero(occurs)))
     flat = pa.DictionaryArray.from_arrays(pa.array(codes), dictionary)
     return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), flat)
+
+
+VOCABULARY_KEY = b"nlpkit.vocabulary"
+
+
+def tokens_field(vocabulary: Sequence[str] | None = None) -> pa.Field:
+    """Return the field of the tokens column; a vocabulary that the tokens were restricted to travels in its metadata.
+
+    So every table that the column is copied to knows all terms and their order, also those that occur in no document.
+    """
+    if vocabulary is None:
+        return pa.field("tokens", DICTIONARY_TOKENS)
+    packed = base64.b64encode(zlib.compress(json.dumps(list(vocabulary), ensure_ascii=False).encode()))
+    return pa.field("tokens", DICTIONARY_TOKENS, metadata={VOCABULARY_KEY: packed})
+
+
+def vocabulary_of(schema: pa.Schema) -> tuple[str, ...] | None:
+    """Return the vocabulary that the tokens column of a table was restricted to, None where there is none.
+
+    Raises:
+        ColumnError: it cannot be read.
+    """
+    at = schema.get_field_index("tokens")
+    packed = None if at < 0 else (schema.field(at).metadata or {}).get(VOCABULARY_KEY)
+    if packed is None:
+        return None
+    try:
+        return tuple(map(str, json.loads(zlib.decompress(base64.b64decode(packed)))))
+    except (ValueError, TypeError, zlib.error):
+        raise ColumnError(
+            "column 'tokens' carries a vocabulary that cannot be read; make the column again with: nlpkit preprocess --vocab"
+        ) from None
 
 
 def token_table(column: pa.ChunkedArray) -> TokenTable:

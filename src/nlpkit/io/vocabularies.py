@@ -11,18 +11,19 @@ import pyarrow.parquet as pq
 from nlpkit.errors import ColumnError, InputError, missing_column
 from nlpkit.io.artifacts import write_table
 from nlpkit.io.atomic import atomic_file
+from nlpkit.io.plain_tables import TABLE_FORMATS, read_rows, table_format
 from nlpkit.io.validity import check_values
 from nlpkit.io.wordlists import numbered_lines
 from nlpkit.types import LongArray
 
 
 def read_vocabulary(path: Path) -> tuple[str, ...]:
-    """Return the terms of a file in its order: the column `term` of a Parquet file, or the lines of a text file.
+    """Return the terms of a file in its order: the column `term` of a table (Parquet, CSV, TSV, JSON), else the lines of a text.
 
     Lines may hold spaces (n-grams); empty ones and those that begin with # are left out.
 
     Raises:
-        InputError: the file cannot be read, has no term, an empty one, or one twice; ColumnError: Parquet without a
+        InputError: the file cannot be read, has no term, an empty one, or one twice; ColumnError: a table without a
             column term of text.
     """
     try:
@@ -31,7 +32,9 @@ def read_vocabulary(path: Path) -> tuple[str, ...]:
     except OSError as error:
         raise InputError(f"vocabulary {path}: {error.strerror or error}") from None
     if packed:
-        terms = _of_table(path)
+        terms = _of_parquet(path)
+    elif table_format(path) in TABLE_FORMATS:
+        terms = _of_rows(path)
     else:
         lines = (line.strip() for _, line in numbered_lines(path))
         terms = [line for line in lines if line and not line.startswith("#")]
@@ -44,7 +47,17 @@ def read_vocabulary(path: Path) -> tuple[str, ...]:
     return tuple(terms)
 
 
-def _of_table(path: Path) -> list[str]:
+def _of_rows(path: Path) -> list[str]:
+    rows = read_rows(path, hint="term")
+    terms = rows.column("term")
+    for term, place in zip(terms, rows.places, strict=True):
+        if not isinstance(term, str) or not term:
+            what = "empty" if term in (None, "") else f"{type(term).__name__}, not text"
+            raise InputError(f"vocabulary {place}: the term is {what}")
+    return terms
+
+
+def _of_parquet(path: Path) -> list[str]:
     try:
         names = pq.read_schema(path).names
         if "term" not in names:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import polars as pl
@@ -74,8 +75,12 @@ class Cleaner:
         if self.emoji not in EMOJI_CHOICES:
             raise UsageError(f"emoji '{self.emoji}': there are {', '.join(EMOJI_CHOICES)}")
 
-    def clean(self, texts: pa.Array) -> pa.Array:
+    def clean(self, texts: pa.Array, *, replaced: Callable[[], None] | None = None) -> pa.Array:
         """Return the cleaned texts (D,) of an Arrow string array (D,) as large_string; null stays null.
+
+        Args:
+            texts: the texts.
+            replaced: called when a replacement changed a text.
 
         Raises:
             UsageError: a replacement is no regular expression.
@@ -86,7 +91,9 @@ class Cleaner:
         if self.nfc:
             series = compose(series)
         if self.replacements is not None:
-            series = self.replacements.apply(series)
+            before, series = series, self.replacements.apply(series)
+            if replaced is not None and not series.equals(before):
+                replaced()
         if self.emoji == "words":
             series = name_emoji(series, self.emoji_language)
         elif self.emoji == "remove":

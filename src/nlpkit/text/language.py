@@ -1,4 +1,4 @@
-"""Which languages a corpus is written in, and their names."""
+"""Which languages a corpus is written in."""
 
 from __future__ import annotations
 
@@ -9,9 +9,18 @@ from dataclasses import dataclass
 from itertools import islice
 
 from nlpkit.errors import UsageError
-from nlpkit.text.stopwords import has_stop_words, stop_words
+from nlpkit.text.languages import language_code, language_name, near_languages
+from nlpkit.text.stopwords import has_stop_words, stop_word_languages, stop_words
 
-__all__ = ["LanguageShare", "detect_languages", "foreign_language", "has_stop_words", "language_code", "stop_words"]
+__all__ = [
+    "LanguageShare",
+    "detect_languages",
+    "foreign_language",
+    "has_stop_words",
+    "language_code",
+    "stop_list_code",
+    "stop_words",
+]
 
 SAMPLE_DOCS = 300
 SAMPLE_CHARS = 1000
@@ -89,29 +98,22 @@ def foreign_language(texts: Iterable[str], known: Sequence[str]) -> LanguageShar
     return found[0] if found and found[0].share > 0.5 and found[0].code not in known else None
 
 
-_NAMES = {
-    "afrikaans": "af", "arabic": "ar", "armenian": "hy", "basque": "eu", "bengali": "bn", "bosnian": "bs", "bulgarian": "bg",
-    "catalan": "ca", "chinese": "zh", "croatian": "hr", "czech": "cs", "danish": "da", "dutch": "nl", "english": "en",
-    "esperanto": "eo", "estonian": "et", "finnish": "fi", "french": "fr", "galician": "gl", "german": "de", "greek": "el",
-    "gujarati": "gu", "hebrew": "he", "hindi": "hi", "hungarian": "hu", "icelandic": "is", "indonesian": "id", "irish": "ga",
-    "italian": "it", "japanese": "ja", "korean": "ko", "latin": "la", "latvian": "lv", "lithuanian": "lt", "malay": "ms",
-    "marathi": "mr", "norwegian": "no", "persian": "fa", "polish": "pl", "portuguese": "pt", "romanian": "ro",
-    "russian": "ru", "serbian": "sr", "slovak": "sk", "slovene": "sl", "slovenian": "sl", "spanish": "es", "swahili": "sw",
-    "swedish": "sv", "tagalog": "tl", "thai": "th", "turkish": "tr", "ukrainian": "uk", "vietnamese": "vi",
-}  # fmt: skip
-
-
-def language_code(name: str) -> str:
-    """Return the ISO 639-1 code of a language given as code or English name.
+def stop_list_code(name: str) -> str:
+    """Return the code of a language that has a list of stop words.
 
     Raises:
-        UsageError: the name is neither.
+        UsageError: no language is called that, or there is no list for it.
     """
-    key = name.strip().lower()
-    if key in _NAMES:
-        return _NAMES[key]
-    if len(key) == 2 and key.isalpha():
-        return key
-    raise UsageError(
-        f"unknown language '{name}'; give an ISO 639-1 code such as en, de, fr, zh, ja, or 'auto' or 'none'"
-    )
+    try:
+        code = language_code(name)
+    except UsageError:
+        raise UsageError(
+            f"--stop-words: '{name}' is no file and no language{near_languages(name)}; give a file with a word per line, a "
+            "language such as en, deu or German, auto or none"
+        ) from None
+    if not has_stop_words(code):
+        raise UsageError(
+            f"--stop-words {name}: there is no list for {language_name(code)}; give a file with a word per line, or a language "
+            f"with a list: {' '.join(stop_word_languages())}"
+        )
+    return code

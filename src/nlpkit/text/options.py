@@ -32,7 +32,9 @@ class PreprocessOptions:
     Snowball stemmer of the language, or its name. stop_words: "auto", "none" or codes with commas. auto_stop: terms in
     more than this share of the documents are stop words too. phrases are found in the corpus, phrase_table was found
     before. min_df, max_df, min_cf, max_cf: int = documents or occurrences, float = share of them; min_df None = 2 from
-    100 documents on, else 1. max_vocab: the most frequent terms only. vocab: these terms and no others.
+    100 documents on, else 1. max_vocab: the most frequent terms only. vocab: these terms and no others. lists_must_match: a
+    list (vocabulary, stop words, phrases, replacements) of which nothing is in the documents is an error; for a list that
+    the user gives for these documents, not for one of a model, whose new documents may be few.
     """
 
     language: str = "auto"
@@ -59,6 +61,7 @@ class PreprocessOptions:
     max_cf: float = 1.0
     max_vocab: int | None = None
     vocab: tuple[str, ...] | None = None
+    lists_must_match: bool = False
 
 
 @dataclass(frozen=True, slots=True)

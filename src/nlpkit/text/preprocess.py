@@ -30,7 +30,7 @@ from nlpkit.text.language import (
 )
 from nlpkit.text.ngrams import NgramVocabulary
 from nlpkit.text.options import PreprocessOptions, PreprocessReport
-from nlpkit.text.pruning import CAPPED, FOREIGN, FREQUENT, RARE, REASONS, STOP, Pruned, prune
+from nlpkit.text.pruning import CAPPED, FOREIGN, FREQUENT, RARE, REASONS, STOP, Pruned, no_match, prune
 from nlpkit.text.stopwords import auto_stop, elisions, has_stop_words, stop_matcher, stop_words
 from nlpkit.text.tokenize import RawTokens
 from nlpkit.text.vocab import EncodedBatch, Frequencies, Vocabulary, prune_batch
@@ -114,6 +114,7 @@ class Preprocessor:
         self._vocab: Vocabulary | None = None
         self._stop_codes: tuple[str, ...] = ()
         self._spacy: SpacyTokens | None = None
+        self._replaced = False  # by a rule of the cleaner, in any text
 
     def encode_all(
         self, batches: TextBatches, *, threads: int = 1, column: str = "text", sample: Sequence[str] | None = None
@@ -159,7 +160,8 @@ class Preprocessor:
         assert self._spacy is not None
         for batch in batches:
             texts = batch.column(column)
-            found = self._spacy.cut(texts if self.options.cleaner is None else self.options.cleaner.clean(texts))
+            cleaner = self.options.cleaner
+            found = self._spacy.cut(texts if cleaner is None else cleaner.clean(texts, replaced=self._note_replaced))
             encoded = self._vocabulary.encode(found.tokens)
             if found.entities is not None:
                 at = batch.schema.get_field_index("entities")
@@ -208,8 +210,11 @@ class Preprocessor:
             return cut
         if self.languages and options.language == "auto":
             cleaner = replace(cleaner, emoji_language=self.languages[0].code)
-        clean = cleaner.clean
+        clean = partial(cleaner.clean, replaced=self._note_replaced)
         return lambda texts: cut(clean(texts))
+
+    def _note_replaced(self) -> None:
+        self._replaced = True
 
     def finish(self, again: Again | None = None, *, options: PreprocessOptions | None = None) -> Finished:
         """Choose the terms that stay.
@@ -231,6 +236,8 @@ class Preprocessor:
         if options.vocab is not None:  # a given vocabulary wins over stop words
             given = frozenset(options.vocab)
             stopped &= np.fromiter((term not in given for term in terms), bool, len(terms))
+        if options.lists_must_match:
+            self._check_lists(options, terms)
         gone = np.flatnonzero(stopped)
         stop_terms = Removed([terms[i] for i in gone.tolist()], cf[gone], df[gone], [REASONS[STOP]] * len(gone))
         n_stop_tokens, n_terms_seen = int(cf[stopped].sum()), len(terms)
@@ -250,6 +257,14 @@ class Preprocessor:
             for batch in again():
                 occurs[joined.apply(batch).term_ids] = True
             n_phrases = int(occurs[n_words:].sum())
+            if (
+                options.lists_must_match
+                and options.phrase_table is not None
+                and not n_phrases
+                and len(phrases)
+                and terms
+            ):
+                raise no_match("--phrase-file", "its phrases are such as", phrases.phrases, terms)
             stopped = np.concatenate([stopped, np.zeros(len(terms) - n_words, bool)])
         sizes = character_ngrams(options.tokenizer) or options.ngrams
         if sizes != (1, 1):
@@ -302,6 +317,23 @@ class Preprocessor:
             counts.count(batch, len(self.terms))
         stopped = np.fromiter(map(self._stops, self.terms), bool, len(self.terms))
         return self._find_phrases(again, self.terms, counts.cf(len(self.terms)), stopped)
+
+    def _check_lists(self, options: PreprocessOptions, terms: Sequence[str]) -> None:
+        """Raise InputError when nothing of the user's stop words or replacements is in the documents."""
+        if not terms:
+            return
+        rules = None if options.cleaner is None else options.cleaner.replacements
+        if rules is not None and not self._replaced and (rules.phrases or rules.patterns):
+            listed = [phrase for phrase, _ in rules.phrases] + [f"/{pattern}/" for pattern, _ in rules.patterns]
+            raise no_match("--replace", "it replaces such as", listed, terms)
+        # shorter words went before stop words are looked for
+        words = frozenset(word for word in options.extra_stop_words if len(word) >= options.min_length)
+        if not words and not options.stop_patterns:
+            return
+        is_listed = stop_matcher(words, options.stop_patterns)
+        if not any(is_listed(term if options.lower else term.lower()) for term in terms):
+            listed = [*sorted(words), *(f"/{pattern}/" for pattern in options.stop_patterns)]
+            raise no_match("the list of --stop-words", "its words are such as", listed, terms)
 
     def _stops(self, term: str) -> bool:
         return self._is_stop(term) or (not self.options.lower and self._is_stop(term.lower()))

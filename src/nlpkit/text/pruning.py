@@ -57,7 +57,7 @@ def prune(
     """
     reasons = np.where(stopped, STOP, KEPT).astype(np.uint8)
     if options.vocab is not None:
-        return _given(reasons, cf, options.vocab, strings)
+        return _given(reasons, cf, options.vocab, strings, must_match=options.lists_must_match)
     min_df = options.min_df
     if min_df is None:
         min_df = 2 if n_docs >= MIN_DF_AUTO_FROM else 1
@@ -108,7 +108,12 @@ def _most_frequent(
 
 
 def _given(
-    reasons: ByteArray, cf: LongArray, vocab: tuple[str, ...], strings: Callable[[LongArray], Sequence[str]]
+    reasons: ByteArray,
+    cf: LongArray,
+    vocab: tuple[str, ...],
+    strings: Callable[[LongArray], Sequence[str]],
+    *,
+    must_match: bool,
 ) -> Pruned:
     """Keep the terms of a vocabulary, in its order, whether they occur or not; it wins over stop words."""
     place = {term: i for i, term in enumerate(vocab)}
@@ -121,11 +126,33 @@ def _given(
             at = place.get(term)
             if at is not None:
                 kept[at] = i
+    if must_match and (cf > 0).any() and not (kept >= 0).any():
+        raise no_vocabulary_match(vocab, strings(np.flatnonzero(cf > 0)[:EXAMPLES]))
     seen = np.zeros(len(cf), bool)
     seen[kept[kept >= 0]] = True
     reasons[seen] = KEPT
     reasons[~seen & (reasons != STOP) & (cf > 0)] = FOREIGN
     return Pruned(reasons, kept, 1)
+
+
+EXAMPLES = 5
+
+
+def no_vocabulary_match(vocab: Sequence[str], terms: Sequence[str]) -> InputError:
+    """Return the error for a vocabulary of which no term is in the documents."""
+    return no_match("--vocab", "its terms are such as", vocab, terms)
+
+
+def no_match(what: str, say: str, listed: Sequence[str], terms: Sequence[str]) -> InputError:
+    """Return the error for a list of which nothing is in the documents, with examples of both."""
+    return InputError(
+        f"{what} matches nothing in the documents: {say} {_examples(listed)}, the documents have terms such as "
+        f"{_examples(terms)}; is it the right file, in the same case and the same language?"
+    )
+
+
+def _examples(terms: Sequence[str]) -> str:
+    return ", ".join(f"'{term}'" for term in terms[:EXAMPLES])
 
 
 def bound(value: int | float, total: int, *, name: str, what: str = "documents") -> float:

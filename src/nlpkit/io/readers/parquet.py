@@ -56,6 +56,15 @@ class ParquetInput:
         """Return the columns with their types, in the order of the file."""
         return dict(zip(self.schema.names, self.schema.types, strict=True))
 
+    @property
+    def field_metadata(self) -> dict[str, dict[bytes, bytes]]:
+        """What the columns carry beside their values, such as the vocabulary of tokens, by column."""
+        own = {
+            field.name: {k: v for k, v in (field.metadata or {}).items() if k.startswith(b"nlpkit.")}
+            for field in self.schema
+        }
+        return {name: found for name, found in own.items() if found}
+
     def roles(self, roles: Roles) -> Roles:
         """Return the roles as they apply here."""
         return roles

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 
 import pyarrow as pa
@@ -23,6 +23,7 @@ class Found:
     renamed: Mapping[str, str]
     columns: Mapping[str, Kind | pa.DataType]
     open_ended: bool = False  # later rows may have further columns (JSON)
+    metadata: Mapping[str, Mapping[bytes, bytes]] = field(default_factory=dict)  # of the columns, by name there
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,9 @@ def unify(inputs: Sequence[Found], forced: Mapping[str, str]) -> Layout:
         kinds = [kind for _, kind in held if isinstance(kind, Kind)]
         _check_name(name, held)
         columns[name] = settle(name, reduce(merge, kinds, NULL), types.get(name))
-        fields.append(pa.field(name, _common_type(name, held, columns[name])))
+        carried = [dict(found.metadata.get(found.renamed[name]) or {}) for found in inputs if name in found.renamed]
+        alike = carried[0] if carried and all(one == carried[0] for one in carried) else None
+        fields.append(pa.field(name, _common_type(name, held, columns[name]), metadata=alike or None))
     return Layout(pa.schema(fields), columns)
 
 

@@ -1,0 +1,124 @@
+"""How tokens were made, as footers and runs record it: read back as options, and held against those of other tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from nlpkit.errors import InputError
+from nlpkit.text.clean import Cleaner
+from nlpkit.text.options import PreprocessOptions
+
+NO_LANGUAGE = "zxx"  # ISO 639-3 for what is in no language; the detector says so of codes and names
+_CARRIED = ("language", "tokenizer", "pattern", "segment", "lower", "min_length", "lemma", "stem", "stop_words")
+_NOT_OPTIONS = {"phrases": "--phrases", "phrase_table": "--phrases", "spacy": "spaCy"}
+_COMPARED = (
+    "language", "cleaner", "tokenizer", "pattern", "spacy", "keep", "segment", "lower", "min_length", "stop_words",
+    "extra_stop_words", "stop_patterns", "lemma", "stem", "phrases", "ngrams",
+)  # fmt: skip
+_BOUNDS: dict[str, tuple[Any, ...]] = {
+    "auto_stop": (None,),
+    "min_df": (None, 0, 1),
+    "max_df": (None, 1.0),
+    "min_cf": (None, 0, 1),
+    "max_cf": (None, 1.0),
+    "max_vocab": (None,),
+}
+
+
+def options_from(settings: Mapping[str, Any] | None, model: str) -> PreprocessOptions:
+    """Return options that cut new texts as those of a model were cut; all words stay.
+
+    Raises:
+        InputError: it is not known how, or it takes more than options.
+    """
+    hint = "give the new documents a column 'tokens' made in the same way"
+    if settings is None:
+        raise InputError(f"{model} does not say how its tokens were made; {hint}")
+    for name, option in _NOT_OPTIONS.items():
+        if settings.get(name):
+            raise InputError(f"the tokens of {model} were made with {option} of nlpkit preprocess; {hint}")
+    cleaner = settings.get("cleaner")
+    if cleaner and cleaner.get("replacements"):
+        raise InputError(f"the tokens of {model} were made with --replace of nlpkit preprocess; {hint}")
+    if settings.get("auto_stop") is not None and tuple(settings.get("ngrams") or (1, 1)) != (1, 1):
+        raise InputError(f"the n-grams of {model} were made after --auto-stop of nlpkit preprocess; {hint}")
+    in_force = {**settings, **_in_force(settings)}
+    given = {name: in_force[name] for name in _CARRIED if name in in_force}
+    if cleaner:
+        language = given["language"] if given.get("language") not in (None, "none") else cleaner["emoji_language"]
+        given["cleaner"] = Cleaner(**{**cleaner, "emoji_language": language})
+    return PreprocessOptions(
+        **given,
+        keep=frozenset(settings.get("keep") or ()),
+        extra_stop_words=frozenset(settings.get("extra_stop_words") or ()),
+        stop_patterns=tuple(settings.get("stop_patterns") or ()),
+        ngrams=tuple(settings.get("ngrams") or (1, 1)),
+        min_df=1,
+    )
+
+
+def differences(model: Mapping[str, Any], given: Mapping[str, Any]) -> list[str]:
+    """Return in what the making of given tokens differs from that of a model's, such as "stem porter, the model's none".
+
+    Which words were left out for their frequency is not compared, see `learned_bounds`.
+    """
+    wanted, found = _comparable(model), _comparable(given)
+    return [
+        f"{name.replace('_', ' ')} {_shown(found[name])}, the model's {_shown(wanted[name])}"
+        for name in _COMPARED
+        if wanted[name] != found[name]
+    ]
+
+
+def learned_bounds(settings: Mapping[str, Any]) -> list[str]:
+    """Return the options by which words were left out, or phrases joined, for their frequency in all documents of a table."""
+    if settings.get("vocab"):
+        return []
+    found = [
+        name for name, unbound in _BOUNDS.items() if not any(_same(settings.get(name), value) for value in unbound)
+    ]
+    joined = ["phrases"] if settings.get("phrases") else []
+    return [f"--{name.replace('_', '-')}" for name in [*found, *joined]]
+
+
+def _same(value: Any, other: Any) -> bool:
+    return value == other and type(value) is type(other) if isinstance(other, float) else value == other
+
+
+def _in_force(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return language and stop words as they were found out."""
+    found = {name: settings[name] for name in ("language", "stop_words") if name in settings}
+    if found.get("language") == "auto":
+        known = [code for code, *_ in settings.get("languages") or [] if code != NO_LANGUAGE]
+        found["language"] = known[0] if known else "none"
+    if found.get("stop_words") == "auto":
+        found["stop_words"] = ",".join(settings.get("stop_word_languages") or []) or "none"
+    return found
+
+
+def _comparable(settings: Mapping[str, Any]) -> dict[str, Any]:
+    usual = PreprocessOptions()
+    values = {name: settings.get(name, getattr(usual, name)) for name in _COMPARED} | _in_force(settings)
+    values["ngrams"] = list(values["ngrams"] or (1, 1))
+    for name in ("keep", "extra_stop_words", "stop_patterns"):
+        values[name] = list(values[name] or ())
+    cleaner = values["cleaner"]
+    if cleaner:
+        # the language of names of emoji is that of the texts
+        values["cleaner"] = {name: value for name, value in cleaner.items() if name != "emoji_language" and value}
+    # phrases that were found in training documents are given to new ones as a file
+    values["phrases"] = bool(settings.get("phrases") or settings.get("phrase_table"))
+    return values
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if value in (None, [], {}):
+        return "none"
+    if isinstance(value, list):
+        return ",".join(map(str, value[:5])) + (" …" if len(value) > 5 else "")
+    if isinstance(value, dict):
+        return " ".join(f"{name}={_shown(part)}" for name, part in value.items())
+    return str(value)
