@@ -181,7 +181,7 @@ def _given(
     cf, df = counts.cf(len(terms)), counts.df(len(terms))
     outside = int(cf[V:].sum())
     if options.vocab is not None:
-        if cf.any() and not cf[:V].any():
+        if options.lists_must_match and cf.any() and not cf[:V].any():
             raise no_vocabulary_match(vocabulary, terms[V:])
         if outside:
             console.note(f"{console.counted(outside, 'token')} left out: the vocabulary does not have them")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -121,6 +121,15 @@ def tfidf_cli(
         str | None,
         typer.Option(help="parquet, npz (scipy) or svmlight; default: by the suffix of -o.", show_default=False),
     ] = None,
+    model: Annotated[
+        Path | None,
+        typer.Option(
+            "--model",
+            metavar="WEIGHTS|RUN",
+            help="Weigh new documents with the terms, idf and columns of an earlier output of tfidf, or place them in its LSA.",
+            show_default=False,
+        ),
+    ] = None,
     lsa: Annotated[
         int | None,
         typer.Option(
@@ -133,7 +142,8 @@ def tfidf_cli(
     The weight of a term in a document is tf · ln(M / df) as it stands; --scheme, or --tf, --idf and --norm, choose
     another. Writes one row for each term of a document (id, term, tf, weight), terms in alphabetical order, and beside it
     <stem>.vocab.parquet (term, cf, df, idf). --select keeps the features that tell classes apart and prints the best of
-    each; weights stay those of the whole vocabulary. --lsa writes document and term vectors.
+    each; weights stay those of the whole vocabulary. --lsa writes document and term vectors. --model weighs new documents
+    as scikit-learn's `transform` does: same columns in the same order, idf of the training documents, other terms left out.
 
     \b
     Examples:
@@ -141,11 +151,21 @@ def tfidf_cli(
       nlpkit tfidf data/samples/news.jsonl --scheme ltc --to npz -o ltc.npz
       nlpkit tfidf data/samples/news.jsonl --select chi2:500 --features best.parquet
       nlpkit tfidf data/samples/news.jsonl --like sklearn --lsa 20 -o lsa/
+      nlpkit tfidf data/samples/hard.jsonl --model ltc.npz -o new.npz
     """
     from nlpkit.cli.preprocess import dry_run
     from nlpkit.cli.tfidf_run import Request, make
     from nlpkit.cli.tfidf_select import Wish
 
+    if model is not None:
+        from nlpkit.cli.tfidf_model import weigh_new
+
+        refuse_beside_model(model, tokens, weights, selection, lsa)
+        if run.dry_run:
+            dry_run(inputs, read)
+            return
+        weigh_new(list(inputs), model, to, out, read, run)
+        return
     scheme, wish = weights.weighting(), Wish.parse(selection.select)
     if selection.features is not None and wish is None:
         raise UsageError("--features lists the best features by a score; name one, such as --select chi2")
@@ -173,6 +193,22 @@ def tfidf_cli(
         dry_run(inputs, read)
         return
     make(request, read)
+
+
+def refuse_beside_model(
+    model: Path, tokens: TokenFlags, weights: WeightFlags, selection: SelectFlags, lsa: int | None
+) -> None:
+    """Raise UsageError for options that say what the model has decided."""
+    from nlpkit.cli.pipeline import changed_token_options
+
+    said = [*changed_token_options(tokens.options())]
+    for flags, usual in ((weights, WeightFlags()), (selection, SelectFlags())):
+        said += [
+            f"--{f.name.replace('_', '-')}" for f in fields(flags) if getattr(flags, f.name) != getattr(usual, f.name)
+        ]
+    said += ["--lsa"] if lsa is not None else []
+    if said:
+        raise UsageError(f"{', '.join(said)}: new documents are weighed as those of {model} were; leave it out")
 
 
 def format_of(to: str | None, output: str) -> str:

@@ -44,6 +44,7 @@ def write_lsa(request: Request, weighed: Weighed, block: dict[str, Any], stream:
         documents = documents.drop_columns(VECTORS)
     documents = documents.append_column(VECTORS, _vectors(found.documents))
     tables = {"documents": documents, "components": components, "term_vectors": terms, "vocab": weighed.vocab()}
+    model = {} if weighed.left_out is None else {"terms": weighed.left_out}
     results = {
         "documents": weighed.corpus.n_docs,
         "terms": weighed.n_terms,
@@ -68,17 +69,18 @@ def write_lsa(request: Request, weighed: Weighed, block: dict[str, Any], stream:
     path = Path(str(request.target))
     write_run(
         path,
-        RunTables(tables, {}, config, stream.dropped),
+        RunTables(tables, model, config, stream.dropped),
         {**block, "seed": request.seed},
         manifest,
         force=request.force,
     )
     console.note(
-        f"wrote {path}/: {L} components explain {results['explained_variance']:.1%} of the variance of the weights"
+        f"wrote {path}/: {L} components explain {results['explained_variance']:.1%} of the variance of the weights; "
+        f"next: nlpkit tfidf NEW --model {path} -o new.parquet"
     )
     if not console.settings.json and weighed.selection is None:
         show_components(components)
-    return {"run": str(path), "weights": weighed.entries, "empty": weighed.empty, **results}
+    return {"run": str(path), "weights": weighed.entries, "empty": len(weighed.empty), **results}
 
 
 def components_table(found: Lsa, terms: list[str]) -> pa.Table:

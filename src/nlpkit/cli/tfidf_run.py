@@ -19,15 +19,17 @@ from nlpkit.cli.tfidf_select import Classes, Selection, Wish, features_table, re
 from nlpkit.errors import InputError, UsageError
 from nlpkit.io.artifacts import footer_block, write_dropped, write_table
 from nlpkit.io.atomic import atomic_file, check_target
-from nlpkit.io.corpora import open_documents
+from nlpkit.io.corpora import DroppedRow, open_documents
 from nlpkit.io.exports import WeightedDocuments, long_table, regrouped, weights_sink, write_npz, write_svmlight
 from nlpkit.io.footers import step_parameters
 from nlpkit.parallel import ahead
+from nlpkit.types import IntArray
 from nlpkit.weighting.tfidf import CorpusStats, Weighting, kept_columns, weighting
 
 if TYPE_CHECKING:
     from nlpkit.cli.options import ReadFlags
     from nlpkit.io.corpora import DocumentStream
+    from nlpkit.io.weight_models import WeightModel
     from nlpkit.text.preprocess import PreprocessOptions
     from nlpkit.weighting.schemes import Scheme
 
@@ -59,8 +61,8 @@ class Request:
         path = Path(str(self.target))
         return path.with_name(f"{path.stem}.{what}.parquet")
 
-    def check_targets(self) -> None:
-        """Refuse outputs that cannot be written, before any work is done.
+    def check_targets(self, *, terms: bool = False) -> None:
+        """Refuse outputs that cannot be written, before any work is done; terms: whether a table of all terms goes beside.
 
         Raises:
             UsageError: two outputs have one name; and what `check_target` raises.
@@ -68,6 +70,8 @@ class Request:
         if self.target not in (None, "-"):
             check_target(Path(str(self.target)), force=self.force, directory=self.kind == "run")
         sides = [self.beside("vocab"), self.beside("ids") if self.kind in ("npz", "svmlight") else None]
+        if terms or (self.wish is not None and self.wish.n is not None):
+            sides.append(self.beside("terms"))
         if self.features is not None:
             features = Path(self.features)
             if features in (Path(self.target or "-"), *sides):
@@ -86,18 +90,20 @@ class Weighed:
     how: Weighting
     classes: Classes | None = None
     selection: Selection | None = None
-    empty: int = 0  # documents without a term, counted as they pass
+    model: WeightModel | None = None  # where the weights are those of documents before
+    empty: list[str] = field(default_factory=list)  # ids of documents without a term, collected as they pass
     entries: int = 0
     rows: list[pa.RecordBatch] = field(default_factory=list)  # ids and own columns, kept where they are needed again
     keep_rows: bool = False
 
     def __iter__(self) -> Iterator[WeightedDocuments]:
         places = None
-        if self.selection is not None and len(self.selection.kept) < len(self.corpus.terms):
+        if self.n_terms < len(self.corpus.terms):
             places = np.full(len(self.corpus.terms), -1, np.int32)
-            places[self.selection.kept] = np.arange(len(self.selection.kept), dtype=np.int32)
-        self.empty = self.entries = start = 0
+            places[self.kept] = np.arange(self.n_terms, dtype=np.int32)
+        self.entries = start = 0
         self.rows.clear()
+        self.empty.clear()
         with console.progress("weights", self.corpus.n_docs) as update:
             for batch, counts in regrouped(self.corpus.batches()):
                 weights = self.how.weigh(counts)
@@ -105,7 +111,7 @@ class Weighed:
                     counts, weights = (kept_columns(m, places, self.n_terms) for m in (counts, weights))
                 stop = start + batch.num_rows
                 classes = None if self.classes is None else self.classes.of_documents[start:stop]
-                self.empty += int((np.diff(counts.indptr) == 0).sum())
+                self.empty += batch.column("id").take(pa.array(np.flatnonzero(np.diff(counts.indptr) == 0))).to_pylist()
                 self.entries += counts.nnz
                 if self.keep_rows:
                     self.rows.append(batch)
@@ -114,31 +120,48 @@ class Weighed:
                 update(start)
 
     @property
+    def kept(self) -> IntArray:
+        """Places (V',) of the terms that are columns among those of the corpus."""
+        if self.model is not None:
+            return self.model.kept
+        return np.arange(len(self.corpus.terms), dtype=np.int32) if self.selection is None else self.selection.kept
+
+    @property
     def n_terms(self) -> int:
         """Terms that are kept."""
-        return len(self.corpus.terms) if self.selection is None else len(self.selection.kept)
+        return len(self.kept)
 
     @property
     def terms(self) -> list[str]:
         """The terms that are kept, in the order of the columns."""
-        if self.selection is None:
-            return list(self.corpus.terms)
-        return [self.corpus.terms[i] for i in self.selection.kept]
+        return [self.corpus.terms[i] for i in self.kept]
 
-    def vocab(self) -> pa.Table:
-        """Return term, cf, df, idf, and score where terms were selected."""
-        kept = slice(None) if self.selection is None else self.selection.kept
-        table = pa.table(
+    def all_terms(self) -> pa.Table:
+        """Return term, cf, df, idf of all terms that weights were made from."""
+        return pa.table(
             {
-                "term": pa.array(self.terms, pa.string()),
-                "cf": pa.array(self.corpus.cf[kept], pa.int64()),
-                "df": pa.array(self.corpus.df[kept], pa.int64()),
-                "idf": pa.array(self.how.idf[kept]),
+                "term": pa.array(self.corpus.terms, pa.string()),
+                "cf": pa.array(self.corpus.cf, pa.int64()),
+                "df": pa.array(self.corpus.df, pa.int64()),
+                "idf": pa.array(self.how.idf),
             }
         )
+
+    def vocab(self) -> pa.Table:
+        """Return term, cf, df, idf of the columns, and score where terms were selected; of a model, those it had."""
+        if self.model is not None:
+            return self.model.vocab
         if self.selection is None:
-            return table
-        return table.append_column("score", pa.array(self.selection.scores[kept], from_pandas=True))
+            return self.all_terms()
+        scores = pa.array(self.selection.scores[self.kept], from_pandas=True)
+        return self.all_terms().take(pa.array(self.kept)).append_column("score", scores)
+
+    @property
+    def left_out(self) -> pa.Table | None:
+        """All terms where some of them are no columns but count for the weights, None where there are none."""
+        if self.n_terms == len(self.corpus.terms):
+            return None
+        return self.all_terms() if self.model is None else self.model.terms
 
 
 def make(request: Request, read: ReadFlags) -> None:
@@ -169,8 +192,8 @@ def make(request: Request, read: ReadFlags) -> None:
             if corpus.report is not None:
                 say_tokens(corpus.report)
             _say_weights(request, weighed)
-            facts = _write(request, weighed, block, stream)
-    _finish(request, weighed, block, stream, facts)
+            facts = write(request, weighed, block, stream)
+    finish(request, weighed, block, stream, facts)
 
 
 def _groups(request: Request, stream: DocumentStream) -> Groups | None:
@@ -225,7 +248,7 @@ def _say_weights(request: Request, weighed: Weighed) -> None:
         console.note(f"{console.counted(left_out, 'document')} without a value in '{classes.by}'")
 
 
-def _write(request: Request, weighed: Weighed, block: dict[str, Any], stream: DocumentStream) -> dict[str, Any]:
+def write(request: Request, weighed: Weighed, block: dict[str, Any], stream: DocumentStream) -> dict[str, Any]:
     """Write the output; return what --json says of it."""
     if request.target is None:
         return {}
@@ -249,7 +272,9 @@ def _write(request: Request, weighed: Weighed, block: dict[str, Any], stream: Do
                 write_svmlight(part, groups)
         _table(request.beside("ids"), _ids(weighed), {**block, "kind": "ids"})
     _table(request.beside("vocab"), weighed.vocab(), {**block, "kind": "vocab"})
-    return {"output": request.target, "to": request.kind, "weights": weighed.entries, "empty": weighed.empty}
+    if weighed.left_out is not None:
+        _table(request.beside("terms"), weighed.left_out, {**block, "kind": "terms"})
+    return {"output": request.target, "to": request.kind, "weights": weighed.entries, "empty": len(weighed.empty)}
 
 
 def _ids(weighed: Weighed) -> pa.Table:
@@ -268,7 +293,7 @@ def _table(path: Path | None, table: pa.Table, block: dict[str, Any]) -> None:
             write_table(part, table, block)
 
 
-def _finish(
+def finish(
     request: Request, weighed: Weighed, block: dict[str, Any], stream: DocumentStream, facts: dict[str, Any]
 ) -> None:
     """Write the features, say what was written, print the features or one JSON object."""
@@ -280,17 +305,23 @@ def _finish(
             console.note(f"wrote {request.features}: the best features of {len(classes.names)} classes")
     listed = None
     if request.target is not None and request.kind != "run":
-        listed = write_dropped(request.target, stream.dropped, block)
+        # in the long form they have no row
+        empty = [DroppedRow(id_, "weights", "no term") for id_ in weighed.empty if request.kind == "parquet"]
+        listed = write_dropped(request.target, [*stream.dropped, *empty], block)
     warn_dropped(stream, listed)
     if request.target is not None and weighed.empty:
-        keep = "has no row" if weighed.empty == 1 else "have no rows"
+        one = len(weighed.empty) == 1
+        keep = "has no row" if one else "have no rows"
         if request.kind != "parquet":
-            keep = "is a row of zeros" if weighed.empty == 1 else "are rows of zeros"
-        console.note(f"{console.counted(weighed.empty, 'document')} without a term {keep}")
+            keep = "is a row of zeros" if one else "are rows of zeros"
+        elif listed is not None:
+            keep += f" and {'is' if one else 'are'} listed in {listed}"
+        console.note(f"{console.counted(len(weighed.empty), 'document')} without a term {keep}")
     if request.target == "-":
         return
     if request.target is not None and request.kind != "run":
-        console.note(f"wrote {request.target}: {weighed.entries:,} weights; terms in {request.beside('vocab')}")
+        ids = "" if request.kind == "parquet" else f", ids of the rows in {request.beside('ids')}"
+        console.note(f"wrote {request.target}: {weighed.entries:,} weights; terms in {request.beside('vocab')}{ids}")
     if console.settings.json:
         scheme = {"formula": request.scheme.formula, "smart": request.scheme.smart, "scheme": asdict(request.scheme)}
         facts |= {

@@ -1,0 +1,111 @@
+"""What `nlpkit tfidf` leaves behind, read again to weigh new documents: the terms with their idf, the scheme, the LSA."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from nlpkit.errors import InputError, SchemaError
+from nlpkit.io.artifacts import read_footer, read_table
+from nlpkit.io.atomic import MANIFEST
+from nlpkit.io.runs import open_run
+from nlpkit.types import FloatArray, IntArray
+from nlpkit.weighting.schemes import Scheme
+from nlpkit.weighting.tfidf import CorpusStats, Weighting
+
+MAKE = "nlpkit tfidf CORPUS -o weights.npz, then --model weights.npz"
+
+
+@dataclass(frozen=True, slots=True)
+class WeightModel:
+    """A fitted tf-idf.
+
+    terms: (V, 4) term, cf, df, idf of all terms that count for weights; kept: (V',) the rows of those that are columns, in their
+    order; vocab: their table; parameters: of the footer; components: (V', L) of an LSA, else None.
+    """
+
+    path: Path
+    terms: pa.Table
+    kept: IntArray
+    vocab: pa.Table
+    weighting: Weighting
+    n_docs: int
+    parameters: Mapping[str, Any]
+    components: FloatArray | None = None
+
+    @property
+    def token_settings(self) -> dict[str, Any] | None:
+        """How tokens were made, None where unknown."""
+        found: dict[str, Any] | None = self.parameters.get("tokens")
+        return found
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """(V,) all terms."""
+        return tuple(self.terms.column("term").to_pylist())
+
+
+def read_weight_model(path: Path) -> WeightModel:
+    """Return the tf-idf of a run directory with LSA, or of a table of weights, through the vocabulary beside it.
+
+    Raises:
+        InputError: nothing is there, or not what tfidf wrote; SchemaError: it is of another command.
+    """
+    components = None
+    if path.is_dir():
+        if not (path / MANIFEST).is_file():
+            raise InputError(f"{path} is no run of tfidf --lsa; name the table of weights in it ({MAKE})")
+        run = open_run(path, ["lsa"])
+        vocab, whole = run.path / "vocab.parquet", run.path / "model" / "terms.parquet"
+        vectors = run.table("term_vectors", ["vector"]).column("vector").combine_chunks()
+        components = np.stack(vectors.to_numpy(zero_copy_only=False)).astype(np.float64)
+    else:
+        if not path.exists():
+            raise InputError(f"{path} does not exist; make one with: {MAKE}")
+        stem = path.name.removesuffix(".vocab.parquet")
+        stem = path.stem if stem == path.name else stem
+        vocab, whole = (path.with_name(f"{stem}.{what}.parquet") for what in ("vocab", "terms"))
+        if not vocab.is_file():
+            raise InputError(f"{path}: its vocabulary {vocab} is not there; make both again with: {MAKE}")
+    block = read_footer(vocab)
+    if block is None or block.get("command") != "tfidf":
+        made = "no command of nlpkit" if block is None else f"nlpkit {block.get('command')}"
+        raise SchemaError(f"{vocab} was written by {made}, not by tfidf; make one with: {MAKE}")
+    columns = read_table(vocab, ["vocab"], ["term", "cf", "df", "idf"])
+    if components is not None and len(components) != columns.num_rows:
+        raise InputError(f"{path}: {len(components)} term vectors for {columns.num_rows} terms; make the run again")
+    return _model(path, block["parameters"], columns, whole, components)
+
+
+def _model(
+    path: Path, parameters: Mapping[str, Any], columns: pa.Table, whole: Path, components: FloatArray | None
+) -> WeightModel:
+    try:
+        scheme, n_docs = Scheme(**parameters["scheme"]), int(parameters["documents"])
+        mean_length, pivot = float(parameters["mean_length"]), float(parameters["pivot"] or 0.0)
+        selected = int(parameters.get("terms_before", columns.num_rows)) > columns.num_rows
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"{path}: its footer does not say how it was weighted ({error}); make it again") from None
+    terms, kept = columns, np.arange(columns.num_rows, dtype=np.int32)
+    if selected:
+        if not whole.is_file():
+            raise InputError(f"{path}: the terms that --select left out ({whole}) are not there; make it again")
+        terms = read_table(whole, ["terms", "model/terms"], ["term", "cf", "df", "idf"])
+        place = {term: i for i, term in enumerate(terms.column("term").to_pylist())}
+        kept = np.array([place.get(term, -1) for term in columns.column("term").to_pylist()], np.int32)
+        if (kept < 0).any():
+            raise InputError(f"{whole} does not have the terms of {path}; make both again")
+    idf = terms.column("idf").to_numpy()
+    if not np.isfinite(idf).all():
+        raise InputError(f"{path}: an idf is no finite number; make it again")
+    sizes = None
+    if scheme.norm == "pivoted-bytes":
+        counts = terms.column("cf").to_numpy()
+        sizes = CorpusStats(n_docs, terms.column("term").to_pylist(), counts, counts).term_bytes()
+    how = Weighting(scheme, idf, mean_length, sizes, pivot)
+    return WeightModel(path, terms, kept, columns, how, n_docs, parameters, components)
