@@ -58,7 +58,11 @@ def test_weights_by_hand(corpus: Path) -> None:
     assert done.out == ""
     lines = done.err.splitlines()
     assert lines[-3] == "weight = tf · ln(M / df) (SMART ntn); M = 5 documents, 4 terms"
-    assert lines[-2] == "2 documents without a term have no rows"
+    assert lines[-2] == "2 documents without a term have no rows and are listed in w.dropped.parquet"
+    assert [tuple(r.values()) for r in read("w.dropped.parquet").to_pylist()] == [
+        ("d2", "weights", "no term"),
+        ("d4", "weights", "no term"),
+    ]
     assert lines[-1] == "wrote w.parquet: 6 weights; terms in w.vocab.parquet"
     block = footer("w.parquet")
     assert (block["kind"], block["command"]) == ("weights", "tfidf")
