@@ -15,7 +15,7 @@ from nlpkit.cli import console
 from nlpkit.cli.bertopic import TopicFlags
 from nlpkit.cli.options import OutputFlags, ReadFlags, RunFlags
 from nlpkit.cli.pipeline import has_text, no_documents, steps, warn_dropped
-from nlpkit.cli.preprocess import NO_LANGUAGE, dry_run
+from nlpkit.cli.preprocess import dry_run
 from nlpkit.cli.run_embeddings import RunEmbeddings
 from nlpkit.cli.sbert_embed import EncoderFlags
 from nlpkit.io.artifacts import document_sink, footer_block, write_dropped
@@ -26,6 +26,7 @@ from nlpkit.io.runs import Run, open_run
 from nlpkit.io.spool import spool_beside
 from nlpkit.io.topic_tables import TOPIC_COLUMNS, read_training, text_hash, topic_columns, with_topic_columns
 from nlpkit.text.language import SAMPLE_DOCS, foreign_language
+from nlpkit.text.token_settings import NO_LANGUAGE
 from nlpkit.topics.novelty import NOVELTY_QUANTILE, check_quantile, least_similarity
 from nlpkit.topics.predict import Training, predict_topics
 
