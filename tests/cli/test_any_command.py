@@ -15,7 +15,7 @@ import importlib.util
 import json
 import os
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import UnionType
@@ -29,7 +29,7 @@ import typer
 
 from nlpkit.cli.app import app
 from nlpkit.cli.config import _TYPES
-from tests.cli.conftest import COMMANDS, DIMENSIONS, Done, planted_rows, run_cli, write_embedded, write_jsonl
+from tests.cli.conftest import COMMANDS, DIMENSIONS, Done, files, planted_rows, run_cli, write_embedded, write_jsonl
 from tests.cli.finetune_data import base_model, rows
 
 pytestmark = pytest.mark.any_command
@@ -462,12 +462,15 @@ def targets(tmp_path_factory: pytest.TempPathFactory, tiny: str) -> dict[str, st
     return {"TINY": tiny, **{name.removesuffix(".parquet"): str(folder / name) for name in lines}}
 
 
-@contextlib.contextmanager
-def here(folder: Path) -> Iterator[None]:
-    with contextlib.chdir(folder):
-        for name, content in FILES.items():
-            Path(name).write_text(content, encoding="utf-8")
-        yield
+# a manifest tells seconds, memory and threads; so do the scores and the curve of a fine-tuning
+TOLD_ANEW = ("manifest.json", "curve.jsonl")
+
+
+def write_files(folder: Path) -> dict[Path, bytes]:
+    """Write the files that options name, and return all that is in the folder."""
+    for name, content in FILES.items():
+        (folder / name).write_text(content, encoding="utf-8")
+    return {f: f.read_bytes() for f in folder.rglob("*") if f.is_file()}
 
 
 def run_any(words: Sequence[str], name: str) -> Done:
@@ -488,18 +491,37 @@ def test_any_line_keeps_the_promises(command: str, seed: int, tmp_path: Path, ta
         pytest.skip("the extra neural is not installed")
     rng = np.random.default_rng([*command.encode(), seed])
     calm = seed % 5 < 3
-    with here(tmp_path):
-        drawn = corpus(rng, tmp_path, calm)
-        before = {f: f.read_bytes() for f in tmp_path.rglob("*") if f.is_file()}
-        words = line(command, rng, drawn, targets, calm)
+    folder = tmp_path / "here"
+    folder.mkdir()
+    drawn = corpus(rng, folder, calm)
+    words = line(command, rng, drawn, targets, calm)
+    before = write_files(folder)
+    with contextlib.chdir(folder):
         done = run_any(words, f"seed {seed}")
     if log := os.environ.get("ANY_COMMAND_LOG"):
         with Path(log).open("a", encoding="utf-8") as file:
             file.write(f"{done.code}\t{done.command}\t{done.err.splitlines()[-1:]}\n")
     check_streams(done, words)
-    check_files(done, tmp_path, before)
+    check_files(done, folder, before)
     if done.code == 0:
-        check_ids(done, tmp_path, drawn, words)
+        check_ids(done, folder, drawn, words)
+        if seed % 6 == 0:
+            check_bytes(done, folder, tmp_path / "again", words)
+
+
+def check_bytes(done: Done, folder: Path, again: Path, words: Sequence[str]) -> None:
+    """The same line on three threads writes the same bytes, but for what tells how long it took."""
+    again.mkdir()
+    write_files(again)
+    with contextlib.chdir(again):
+        second = run_any([*words, "--threads", "3"], "again, on three threads")
+    assert second.code == 0, str(second)
+    first, other = (
+        {name: data for name, data in files(where).items() if name not in FILES} for where in (folder, again)
+    )
+    names = {name for name in first | other if first.get(name) != other.get(name) and not name.startswith("corpus.")}
+    allowed = {*TOLD_ANEW, "metrics.json"} if words[0] == "finetune" else set(TOLD_ANEW)
+    assert not {name for name in names if Path(name).name not in allowed}, f"other bytes: {names}{done}"
 
 
 def check_streams(done: Done, words: Sequence[str]) -> None:
