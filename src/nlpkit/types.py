@@ -11,6 +11,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from nlpkit.errors import InputError
+
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 Float32Array: TypeAlias = npt.NDArray[np.float32]
 IntArray: TypeAlias = npt.NDArray[np.int32]
@@ -33,6 +35,16 @@ class TokenTable:
     offsets: LongArray
     term_ids: IntArray
     terms: tuple[str, ...]
+
+    def check(self) -> None:
+        """Raise InputError unless offsets and ids are as above; kernels follow them without a look."""
+        ends, ids = self.offsets, self.term_ids
+        fits = len(ends) > 0 and ends[0] == 0 and ends[-1] == len(ids) and bool((np.diff(ends) >= 0).all())
+        if not fits or not (not len(ids) or 0 <= ids.min() <= ids.max() < len(self.terms)):
+            raise InputError(
+                f"the tokens of {self.n_docs:,} documents do not fit their vocabulary of {len(self.terms):,} terms; "
+                "a file that they were read from is damaged"
+            )
 
     @property
     def n_docs(self) -> int:

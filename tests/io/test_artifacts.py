@@ -147,7 +147,7 @@ def test_text_that_is_not_utf8(tmp_path: Path) -> None:
     ends = np.array([0, 1, 3], np.int32)
     terms = pa.Array.from_buffers(pa.string(), 2, [None, pa.py_buffer(ends), pa.py_buffer(b"a\xff\xfe")])
     write_table(tmp_path / "x.parquet", pa.table({"term": terms}), block("vocab"))
-    with pytest.raises(EncodingError, match="column 'term' .* not UTF-8"):
+    with pytest.raises(EncodingError, match=r"column 'term' .* not UTF-8"):
         read_table(tmp_path / "x.parquet", ["vocab"])
 
 

@@ -37,7 +37,7 @@ def kept_arrays(n_docs: int, n_hashes: int, n_bands: int, n_buckets: int = 4) ->
         offsets=np.zeros(n_docs + 1, np.int64),
         hashes=np.zeros(n_hashes, np.uint32),
         sizes=np.zeros(n_docs, np.int32),
-        seen=np.zeros(n_docs, np.int32),
+        seen=np.zeros(n_docs, np.int64),
     )
 
 

@@ -60,7 +60,7 @@ def test_groups_add_their_rows(counts: Any, data: st.DataObject) -> None:
     groups = np.array([data.draw(st.integers(-1, n_groups - 1)) for _ in counts], np.int32)
     matrix = sparse.csr_array(counts)
     grouped = group_rows(matrix, groups, n_groups)
-    assert grouped.dtype == counts.dtype
+    assert grouped.dtype == np.int64  # a group may have more of a term than int32 counts
     np.testing.assert_array_equal(grouped.toarray(), [counts[groups == g].sum(axis=0) for g in range(n_groups)])
     np.testing.assert_array_equal(matrix.toarray(), counts)
 

@@ -21,6 +21,7 @@ from nlpkit.text.preprocess import PreprocessOptions, Preprocessor, PreprocessRe
 from nlpkit.text.tally import GroupWords, WordTally
 from nlpkit.text.vocab import EncodedBatch
 from nlpkit.types import IntArray, LongArray
+from nlpkit.widths import narrow
 
 if TYPE_CHECKING:
     from nlpkit.io.corpora import DocumentStream
@@ -83,7 +84,7 @@ def count_words(
         for batch, of in batches():
             whole_tally.add(batch, np.zeros(len(of), np.int32))
             tally.add(batch, of)
-            lengths.append(np.diff(batch.offsets).astype(np.int32))
+            lengths.append(narrow(np.diff(batch.offsets), "tokens of one document"))
             of_group.append(of)
             update(rows := rows + len(of))
         n_tokens, group = np.concatenate(lengths), np.concatenate(of_group)

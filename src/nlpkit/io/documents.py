@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from nlpkit.errors import ColumnError
 from nlpkit.types import Float32Array, IntArray, LongArray, TokenTable
+from nlpkit.widths import narrow
 
 DICTIONARY_TOKENS = pa.list_(pa.dictionary(pa.int32(), pa.string()))
 
@@ -27,7 +28,7 @@ def tokens_column(offsets: LongArray, term_ids: IntArray, terms: pa.Array) -> pa
     codes = (np.cumsum(occurs, dtype=np.int32) - 1)[term_ids]
     dictionary = terms.take(pa.array(np.flatnonzero(occurs)))
     flat = pa.DictionaryArray.from_arrays(pa.array(codes), dictionary)
-    return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), flat)
+    return pa.ListArray.from_arrays(pa.array(narrow(offsets, "tokens of a batch")), flat)
 
 
 VOCABULARY_KEY = b"nlpkit.vocabulary"

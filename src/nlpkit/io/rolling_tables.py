@@ -26,6 +26,7 @@ from nlpkit.topics.lda.describe import REPRESENTATIVES, typical_documents
 from nlpkit.topics.lda.growth import own_terms
 from nlpkit.topics.lda.rolling_plan import RollingOptions, RollingState
 from nlpkit.types import CsrMatrix, FloatArray, LongArray
+from nlpkit.widths import narrow
 
 CHUNKS_SCHEMA = pa.schema(
     [
@@ -139,7 +140,7 @@ def state_tables(state: RollingState, places: LongArray, texts: Mapping[int, str
             {
                 "document": pa.array(document),
                 "date": pa.array(state.dates, pa.date32()),
-                "n_tokens": pa.array(np.diff(state.offsets).astype(np.int32)),
+                "n_tokens": pa.array(narrow(np.diff(state.offsets), "tokens of one document")),
             }
         ),
         "rolling_tokens": pa.table({"term_id": pa.array(state.term_ids), "chain_topic": pa.array(state.z, pa.int32())}),

@@ -17,6 +17,7 @@ from numba.extending import intrinsic, overload
 # A search waits for the memory twice, for a slot and for the key of the id in it. Loops over many keys ask for the slot of a
 # key this far ahead, and for the key in that slot half as far: twice the speed once the table has left the cache.
 AHEAD = 16
+MOST_KEYS = 1 << 31  # ids have 32 bits, one of them for the sign
 
 
 class IdTable(NamedTuple):
@@ -108,13 +109,19 @@ def insert(table, key):  # type: ignore[no-untyped-def]
 
 @numba.njit(nogil=True, cache=True)
 def with_room(table, n_new):  # type: ignore[no-untyped-def]
-    """Return the table, or a larger copy with the same ids when n_new further keys do not fit in."""
+    """Return the table, or a larger copy with the same ids when n_new further keys do not fit in.
+
+    Raises:
+        MemoryError: more keys than ids.
+    """
     n = table.size[0]
     room = len(table.keys)
     if n + n_new <= room:
         return table
     while n + n_new > room:
         room *= 2
+    if room > MOST_KEYS:
+        raise MemoryError("more than 2,147,483,648 different terms, n-grams or pairs of terms")
     slots = np.full(2 * room, np.int32(-1), np.int32)
     keys = np.empty(room, np.int64)
     keys[:n] = table.keys[:n]

@@ -30,7 +30,7 @@ class Kept(NamedTuple):
 
     heads (C,) int32: first entry of each bucket, C a power of two, -1 for none. tags (N, B) uint32 and nexts (N, B) int32:
     entry e = n * B + b is band b of document n, nexts the entry after it in its bucket. offsets (N+1,) int64: document n
-    keeps hashes[offsets[n]:offsets[n+1]], uint32, ascending; sizes (N,) int32 of its whole set. seen (N,) int32: the last
+    keeps hashes[offsets[n]:offsets[n+1]], uint32, ascending; sizes (N,) int32 of its whole set. seen (N,) int64: the last
     query that came across it.
     """
 

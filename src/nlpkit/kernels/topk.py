@@ -16,7 +16,7 @@ def top_k_rows(scores, first_column, own, out_index, out_score):  # type: ignore
     """
     R, C = scores.shape
     k = out_index.shape[1]
-    for r in range(R):
+    for r in range(R if k else 0):
         itself = own + r if own >= 0 else -1
         index, score = out_index[r], out_score[r]
         worst = score[k - 1]

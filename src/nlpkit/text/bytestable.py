@@ -9,6 +9,7 @@ import numpy as np
 
 from nlpkit.kernels.bytestable import bytes_insert, bytes_rehash
 from nlpkit.types import ByteArray, IntArray, LongArray
+from nlpkit.widths import check_width
 
 _FIRST_STRINGS = 1 << 15
 _BYTES_EACH = 8
@@ -30,7 +31,8 @@ class BytesTable:
         return int(self.places[self.n])
 
     def reserve(self, strings: int, size: int) -> None:
-        """Make room for so many strings of so many bytes in all."""
+        """Make room for so many strings of so many bytes in all. Raises OutOfMemoryError: more than 32 bits can number."""
+        check_width(strings, "different strings")
         room = len(self.hashes)
         while room < strings:
             room *= 2
@@ -43,6 +45,7 @@ class BytesTable:
 
     def insert(self, text: ByteArray, starts: LongArray, ends: LongArray) -> IntArray:
         """Return the numbers (T,) int32 of strings text[starts[t]:ends[t]], new ones numbered on."""
+        # as if all were new and none twice: no insertion can need more
         self.reserve(self.n + len(starts), self.size + int((ends - starts).sum()))
         ids = np.empty(len(starts), np.int32)
         with np.errstate(over="ignore"):  # the hash wraps around, which NumPy tells of where kernels are not compiled

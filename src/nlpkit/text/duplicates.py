@@ -33,6 +33,7 @@ from nlpkit.kernels.minhash import (
     shingle_sets,
 )
 from nlpkit.types import IntArray
+from nlpkit.widths import check_width
 
 DEFAULT_THRESHOLD = 0.9
 LEAST_THRESHOLD = 0.3
@@ -148,6 +149,8 @@ class _Exact:
 
     def check(self, texts: pa.Array) -> Found:
         keys = np.frombuffer(b"".join(_digest(text.as_py()) for text in texts), np.uint64).reshape(-1, 2)
+        check_width(self._n + len(keys), "documents")
+        # as if every document stayed
         _make_long(self._nexts, self._n + len(keys))
         _make_long(self._known, self._n + len(keys))
         if self._n + len(keys) > len(self._heads):
@@ -182,7 +185,7 @@ class _Near:
             offsets=np.zeros(1025, np.int64),
             hashes=np.zeros(1024, np.uint32),
             sizes=np.zeros(1024, np.int32),
-            seen=np.zeros(1024, np.int32),
+            seen=np.zeros(1024, np.int64),
         )
 
     def check(self, texts: pa.Array) -> Found:
@@ -205,6 +208,7 @@ class _Near:
             raise OutOfMemoryError(
                 f"--dedupe near holds {2**31 // bands:,} documents at most, these are more; use exact, or cut the corpus up"
             )
+        # as if every document stayed, with the hashes that are kept of each
         for array in (kept.tags, kept.nexts, kept.sizes, kept.seen):
             _make_long(array, need)
         _make_long(kept.offsets, need + 1)

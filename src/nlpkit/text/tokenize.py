@@ -23,6 +23,7 @@ from nlpkit.kernels.terms import count_ids
 from nlpkit.text.kinds import EMAIL_PATTERN, TAG_PATTERN
 from nlpkit.text.unicode_runs import character_classes
 from nlpkit.types import ByteArray, IntArray, LongArray
+from nlpkit.widths import check_width
 
 if TYPE_CHECKING:
     import polars as pl
@@ -109,9 +110,13 @@ def _lower_other_letters(texts: pa.Array) -> pa.Array:
 
 
 def _scan(texts: pa.Array, fold: ByteArray, junk: bool, least: int) -> RawTokens:
-    """Run the scanner over texts (D,), with more room for tokens, types and their bytes whenever it asks for more."""
+    """Run the scanner over texts (D,), with more room for tokens, types and their bytes whenever it asks for more.
+
+    Raises:
+        OutOfMemoryError: texts of 2 GB and more; below, tokens, types and their counts all fit into 32 bits.
+    """
     data, offsets = string_buffers(texts)
-    size = int(offsets[-1] - offsets[0])
+    size = check_width(int(offsets[-1] - offsets[0]), "bytes of text at once")
     # a guess, no bound: the scanner stops where the room ends
     codes = np.empty(size // 4 + len(offsets), np.int32)
     types, arena = np.empty((_FIRST_TYPES, 4), np.int64), np.empty(8 * _FIRST_TYPES, np.uint8)
@@ -180,6 +185,7 @@ def encode_tokens(offsets: LongArray, flat: pa.Array) -> RawTokens:
     """Return tokens given as strings (N,), of documents that end at offsets (D+1,), as codes; empty strings fall away."""
     encoded = flat.dictionary_encode()
     data, places = string_buffers(encoded.dictionary)
+    check_width(len(flat), "tokens at once")
     codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
     empty = np.flatnonzero(np.diff(places) == 0)
     if len(empty):

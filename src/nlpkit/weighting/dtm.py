@@ -8,10 +8,17 @@ from scipy import sparse
 
 from nlpkit.kernels.counts import count_rows
 from nlpkit.types import CsrMatrix, FloatArray, IntArray, TokenTable
+from nlpkit.widths import check_width
 
 
 def count_terms(tokens: TokenTable) -> CsrMatrix:
-    """Return the document-term matrix tf_dv (D, V) int32 of a token table; term ids of a row ascend."""
+    """Return the document-term matrix tf_dv (D, V) int32 of a token table; term ids of a row ascend.
+
+    Raises:
+        InputError: the table does not fit together; OutOfMemoryError: a document of more tokens than int32 counts.
+    """
+    tokens.check()
+    check_width(int(np.diff(tokens.offsets).max(initial=0)), "tokens of one document")
     indptr, indices, counts = count_rows(tokens.offsets, tokens.term_ids, tokens.n_terms)
     if indptr[-1] <= np.iinfo(np.int32).max:
         indptr = indptr.astype(np.int32)  # scipy widens the indices of a matrix to the type of its offsets
@@ -29,9 +36,8 @@ def group_rows(matrix: CsrMatrix, groups: IntArray, n_groups: int) -> CsrMatrix:
         n_groups: number of groups.
     """
     rows = np.flatnonzero(groups >= 0)
-    member = sparse.csr_array(
-        (np.ones(len(rows), matrix.dtype), (groups[rows], rows)), shape=(n_groups, matrix.shape[0])
-    )
+    wide = np.result_type(matrix.dtype, np.int64)  # a group may have more of a term than int32 counts
+    member = sparse.csr_array((np.ones(len(rows), wide), (groups[rows], rows)), shape=(n_groups, matrix.shape[0]))
     return sparse.csr_array(member @ matrix)
 
 

@@ -20,6 +20,7 @@ from nlpkit.types import BoolArray, CsrMatrix, FloatArray, IntArray, LongArray, 
 MAX_TOPICS = 65_535  # topics of tokens are stored in 16 bits
 MAX_TOKENS = 2**32 - 1
 MAX_UNITS = 2**32 - 1  # counts in lists have 32 bits
+MAX_COUNT = 2**31 - 1  # of tokens without weights, which `topic_term` and `doc_topic` give as int32
 LISTED_FROM = 16  # tokens, from which on a word keeps a list of its topics
 UNIT = 256  # units of a token of weight 1 when tokens have weights
 TOKENS_PER_SHARD = 50_000
@@ -49,7 +50,7 @@ class GibbsSampler:
         weights: (N,) weight of each token, up to 255; rounded to 1/256, at least that.
 
     Raises:
-        UsageError: an argument is out of its range.
+        UsageError: an argument is out of its range. InputError: tokens that do not fit their vocabulary.
     """
 
     def __init__(
@@ -71,6 +72,7 @@ class GibbsSampler:
             raise UsageError(f"{n_topics} topics cannot be fitted: from 1 to {MAX_TOPICS:,} are possible")
         if len(tokens.term_ids) > MAX_TOKENS:
             raise UsageError(f"{len(tokens.term_ids):,} tokens are more than one model takes ({MAX_TOKENS:,})")
+        tokens.check()
         for name, values, n in (
             ("alpha", alpha if np.ndim(alpha) else None, n_topics),
             ("fixed", fixed, n_topics),
@@ -206,15 +208,31 @@ class GibbsSampler:
         """Go on from a `state` of a sampler made with the same arguments.
 
         Raises:
-            UsageError: the state is that of another corpus or K.
+            UsageError: the state is that of another corpus or K, or damaged.
         """
         mine = self.state()
-        if any(name not in state or state[name].shape != mine[name].shape for name in mine):
+        if any(
+            name not in state or (state[name].shape, state[name].dtype) != (own.shape, own.dtype)
+            for name, own in mine.items()
+        ):
             raise UsageError("the saved state belongs to another corpus or another number of topics")
+        if not self._is_sound(state["z"], state["list_length"], state["list_entries"]):
+            raise UsageError("the saved state is damaged: its counts are not those of its topics; start anew")
         for name, values in mine.items():
             values[:] = state[name]
         self._count_words()
         self.sweep = sweep
+
+    def _is_sound(self, z: np.ndarray, length: np.ndarray, entries: np.ndarray) -> bool:
+        """Tell whether topics are below K and lists count them: the kernel follows both, and would write elsewhere."""
+        start, thawed = self._lists.start, int(np.count_nonzero(~self._frozen))
+        if z.max(initial=0) >= self.n_topics or not ((length >= 0) & (length <= np.diff(start))).all():
+            return False
+        fresh = gibbs.Lists(start, np.zeros_like(length), np.zeros_like(entries))
+        gibbs_layout.fill_lists(self._layout, fresh, z, thawed)
+        given = gibbs.Lists(start, length, entries)
+        found, counted = (gibbs_layout.read_lists(lists, thawed) for lists in (given, fresh))
+        return all(np.array_equal(a, b) for a, b in zip(found, counted, strict=True))
 
     def _count_words(self) -> None:
         step = np.where(self._fixed, 0, 1)
@@ -263,11 +281,15 @@ class GibbsSampler:
         self._word_lists = self._room_for_words(units)
         lengths = np.diff(offsets)
         self._doc_units = lengths if self._units is None else np.bincount(docs, units, tokens.n_docs)
-        if self._doc_units.max(initial=0) > MAX_UNITS:
+        most = int(np.diff(self._word_start).max(initial=0))
+        if self._units is None and most > MAX_COUNT:
+            raise UsageError(f"a word with {most:,} tokens is more than one model counts ({MAX_COUNT:,}); leave it out")
+        if self._doc_units.max(initial=0) > (MAX_COUNT if self._units is None else MAX_UNITS):
             raise UsageError(
                 f"a document with the weight of {self._doc_units.max() / self._unit:,.0f} tokens is too large; split it, or "
                 "give the tokens less weight"
             )
+        # a document has at most as many topics as tokens and one more while a token changes its topic, and at most K
         room = np.where(np.arange(tokens.n_docs) < thawed, np.minimum(lengths + 1, self.n_topics), 0)
         start = np.concatenate([[0], np.cumsum(room)]).astype(np.int64)
         self._lists = gibbs.Lists(start, np.zeros(tokens.n_docs, np.int32), np.zeros(int(start[-1]), np.uint64))
@@ -279,6 +301,7 @@ class GibbsSampler:
         if len(units):
             weights = np.diff(np.concatenate([[0], np.cumsum(units, dtype=np.int64)])[self._word_start])
         kept = (lengths >= LISTED_FROM) & (weights < MAX_UNITS) & (self.shards > 1)
+        # stored when its tokens are drawn, a word has at most as many topics as tokens, and at most K
         room = np.where(kept, np.minimum(lengths, self.n_topics), 0)
         start = np.concatenate([[0], np.cumsum(room)]).astype(np.int64)
         return gibbs.Lists(start, np.zeros(len(lengths), np.int32), np.zeros(int(start[-1]), np.uint64))

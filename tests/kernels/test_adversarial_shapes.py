@@ -1,0 +1,429 @@
+"""Every kernel with the shapes that break sizes: nothing, one of a kind, the most there can be, no room at first.
+
+`make test-bounds` runs this with NUMBA_BOUNDSCHECK=1, where an index outside its array is an IndexError, and
+`test_without_jit` as plain Python; compiled as users have it, such a write goes unseen. A kernel that no test here runs fails
+`test_no_kernel_is_forgotten`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import pkgutil
+from collections.abc import Callable, Iterator
+from functools import wraps
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from numba.core.dispatcher import Dispatcher
+from scipy import sparse
+
+import nlpkit.kernels
+from nlpkit.classify.hand_features import hand_features
+from nlpkit.classify.logistic import fit_label_logistic, fit_logistic
+from nlpkit.kernels import (
+    bytestable,
+    chance,
+    characters,
+    cooccurrence,
+    counts,
+    gibbs,
+    gibbs_infer,
+    gibbs_layout,
+    idtable,
+    layout,
+    levenshtein,
+    linkage,
+    logistic,
+    minhash,
+    ngrams,
+    phrases,
+    resample,
+    scan,
+    tally,
+    terms,
+    topic_counts,
+    topk,
+    tree,
+    windows,
+)
+from nlpkit.metrics.coherence import npmi_by_document, postings
+from nlpkit.metrics.partitions import adjusted_mutual_information
+from nlpkit.metrics.windows import WindowCounter, Windows, plan_pairs
+from nlpkit.text import bytestable as byte_strings
+from nlpkit.text import tokenize
+from nlpkit.text.duplicates import Duplicates, DuplicateSpec
+from nlpkit.text.ngrams import NgramVocabulary
+from nlpkit.text.phrases import PhraseCounter, PhraseSpec, PhraseTable
+from nlpkit.text.similarity import WordIndex
+from nlpkit.text.tally import WordTally
+from nlpkit.text.twins import find_twins
+from nlpkit.text.vocab import EncodedBatch, Frequencies, Vocabulary, prune_batch
+from nlpkit.topics.hierarchy import Hierarchy
+from nlpkit.topics.lda import heldout, infer
+from nlpkit.topics.lda import sampler as sampling
+from nlpkit.topics.lda.changes import resampled_similarities
+from nlpkit.topics.lda.model import LdaModel
+from nlpkit.topics.lda.sampler import GibbsSampler
+from nlpkit.topics.neighbours import nearest_neighbours
+from nlpkit.topics.reduce import fuzzy_graph, umap_layout
+from nlpkit.types import TokenTable
+from nlpkit.weighting.dtm import count_terms
+from tests.strategies import token_table, unit_rows
+
+JIT = os.environ.get("NUMBA_DISABLE_JIT") != "1"
+RUN: set[Any] = set()  # what the tests below call
+
+# texts in which everything is a token, nothing is, and what comes in between
+TEXTS: list[list[str | None]] = [
+    [],
+    [None],
+    ["", "", ""],
+    [" ", "\n\t", "…!?"],
+    ["y"],
+    ["y", "n"] * 40,
+    ["1"] * 99,
+    ["a b c"] * 20 + [None, ""],
+    ["1 2 3 4 5 6 7 8 9"] * 9,
+    ["?!" * 60, "?", ". " * 30],
+    ["日" * 90, "本"],
+    ["a©" * 70 + "a", "😀" * 30],
+    ["x<a>" * 30, "<b>" * 30, "<" * 30],
+    ["U.S." * 30, "a.b.c", "a@b.c" * 20, "@" * 40],
+    ["&amp;" * 30, "&" * 40, "http://" * 9, "www." * 9, "www.a www.b"],
+    ["don't-stop-&-" * 20, "'" * 30, "\u00ad\u200d\u0308" * 9],
+    ["word" * 500, "a " * 500, "ab " * 500],
+    ["é", "\U0010ffff", "\x00", "\u2028", "\ufffd"],
+]
+
+
+def exercises(*kernels: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Note what a test runs, and see to it that it did."""
+    RUN.update(kernels)
+
+    def watched(test: Callable[..., None]) -> Callable[..., None]:
+        @wraps(test)
+        def run(*args: Any, **named: Any) -> None:
+            test(*args, **named)
+            assert not JIT or all(kernel.signatures for kernel in kernels)
+
+        return run
+
+    return watched
+
+
+@pytest.mark.skipif(not JIT, reason="kernels are plain functions then")
+def test_no_kernel_is_forgotten() -> None:
+    """Each is called by a test of this module, or by a kernel that is."""
+    every = {
+        kernel
+        for module in pkgutil.iter_modules(nlpkit.kernels.__path__)
+        for kernel in vars(importlib.import_module(f"nlpkit.kernels.{module.name}")).values()
+        if isinstance(kernel, Dispatcher)
+    }
+    reached, waiting = set(), list(RUN)
+    while waiting:
+        kernel = waiting.pop()
+        if kernel not in reached:
+            reached.add(kernel)
+            waiting += [
+                k for name in kernel.py_func.__code__.co_names if (k := kernel.py_func.__globals__.get(name)) in every
+            ]
+    assert len(every) > 90
+    assert {f"{k.py_func.__module__}.{k.__name__}" for k in every - reached} == set()
+
+
+# ---------------------------------------------------------------- texts
+
+
+def arrays() -> Iterator[pa.Array]:
+    """The texts above, each also as a part of a longer array, with bytes of others before it."""
+    for texts in TEXTS:
+        array = pa.array(texts, pa.string())
+        yield array
+        yield pa.concat_arrays([pa.array(["before"]), array]).slice(1)
+
+
+@exercises(scan.scan_tokens, bytestable.bytes_rehash, terms.count_ids)
+def test_scanner(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        tokenize, "_FIRST_TYPES", 2
+    )  # no room for types and their bytes: asked for more again and again
+    for texts in arrays():
+        found, wanted = tokenize.scan_tokens(texts), tokenize.cut_tokens(texts)
+        assert found.codes.tolist() == wanted.codes.tolist()
+        assert found.offsets.tolist() == wanted.offsets.tolist()
+        assert found.types == wanted.types
+        assert found.cf.tolist() == wanted.cf.tolist()
+        assert found.df.tolist() == wanted.df.tolist()
+        for least in (1, 2, 5):
+            tokenize.scan_runs(texts, least=least)
+        tokenize.scan_tokens(texts, lower=True, junk=False)
+
+
+@exercises(bytestable.bytes_insert, terms.local_terms, terms.expand_terms, terms.plain_words, terms.map_ids)
+def test_vocabulary(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(byte_strings, "_FIRST_STRINGS", 1)
+    monkeypatch.setattr(byte_strings, "_BYTES_EACH", 1)
+    for several in (0, 1, 3):  # terms of a token
+        for plain in ("none", "words", "all"):
+            vocabulary = Vocabulary(lambda t, n=several: tuple(f"{t}{i}" for i in range(n)), plain=plain)
+            for texts in arrays():
+                batch = vocabulary.encode(tokenize.scan_tokens(texts))
+                assert batch.offsets[-1] == len(batch.term_ids)
+                assert not len(batch.term_ids) or 0 <= batch.term_ids.min() <= batch.term_ids.max() < vocabulary.n_terms
+                kept = prune_batch(batch, np.where(np.arange(vocabulary.n_terms) % 2, -1, 0).astype(np.int32))
+                assert kept.offsets[-1] == len(kept.term_ids)
+            assert len(vocabulary.terms) == len(vocabulary.cf)
+
+
+@exercises(characters.count_characters)
+def test_hand_features() -> None:
+    for texts in arrays():
+        assert len(hand_features(texts)) == len(texts)
+
+
+@exercises(
+    minhash.shingle_sets, minhash.band_tags, minhash.drop_or_keep, minhash.first_equals, minhash.link_keys,
+    minhash.link_all, minhash.set_keys, minhash.nearest_in_band,
+)  # fmt: skip
+def test_copies() -> None:
+    everything = [text for texts in TEXTS for text in texts] * 3 + [
+        f"some words and the number {n}" for n in range(1100 if JIT else 30)
+    ]
+    for spec in (DuplicateSpec(), DuplicateSpec(0.3), DuplicateSpec(0.9), DuplicateSpec(1.0)):
+        index = Duplicates(spec)
+        for texts in [*arrays(), pa.array(everything), pa.array(everything)]:
+            index.check([str(i) for i in range(len(texts))], texts)
+    for texts in [*arrays(), pa.array(everything)]:
+        for threshold in (0.3, 0.9, 1.0):
+            found = find_twins(texts, np.arange(len(texts), dtype=np.int32) % 3 - 1, threshold=threshold)
+            assert len(found.twin) == len(texts)
+
+
+@exercises(levenshtein.levenshtein_nearest, levenshtein.count_different_grams, levenshtein.count_shared_grams)
+def test_word_distances() -> None:
+    for words in ([], ["a"], ["", "a", "ab"], ["x" * 1000, "x" * 1001, "y", "日本"] if JIT else ["日本"]):
+        for n, padded in ((1, False), (3, True), (50, False), (50, True)):
+            index = WordIndex(words, n=n, padded=padded)
+            for word in ("a", "zz", "x" * (1000 if JIT else 20)):
+                index.similarity(word, "jaccard")
+                for top in (0, 1, 99):
+                    index.distance(word, top=top)
+                    index.distance(word, top=top, normalized=True)
+
+
+# ---------------------------------------------------------------- terms of documents
+
+
+def documents(gaps: bool = False) -> Iterator[tuple[EncodedBatch, int]]:
+    """Batches and the size of their vocabulary: no document, empty ones, one term, as many terms as tokens."""
+    rng = np.random.default_rng(0)
+    for lengths, V in (
+        ([], 1),
+        ([0], 1),
+        ([0, 0, 0], 3),
+        ([1], 1),
+        ([1, 0, 9], 1),
+        ([40, 0, 1, 2, 3], 3),
+        ([30] * 5, 150),
+    ):
+        offsets = np.cumsum([0, *lengths]).astype(np.int64)
+        ids = rng.integers(0, V, offsets[-1]) if V < 100 else np.arange(offsets[-1])
+        if gaps:
+            ids = np.where(rng.random(len(ids)) < 0.2, -1, ids)
+        yield EncodedBatch(offsets, ids.astype(np.int32)), V
+
+
+@exercises(ngrams.number_ngrams, ngrams.spell_ngrams)
+def test_ngrams() -> None:
+    for n_min, n_max in ((1, 1), (1, 3), (2, 2), (3, 5), (4, 60)):
+        vocabulary = NgramVocabulary(n_min, n_max)
+        vocabulary._stems, vocabulary._grams = idtable.new_table(1), idtable.new_table(1)
+        for batch, _ in [*documents(), *documents(gaps=True)]:
+            found = vocabulary.encode(batch)
+            assert found.offsets[-1] == len(found.term_ids)
+        assert len(vocabulary.words(np.arange(len(vocabulary)))) == len(vocabulary)
+
+
+@exercises(phrases.count_pairs, phrases.join_phrases)
+def test_phrases() -> None:
+    for batch, V in [*documents(), *documents(gaps=True)]:
+        names = [f"t{v}" for v in range(V)]
+        for between in (0, 1, 5):
+            counter = PhraseCounter(names, connectors=set(names[::2]), max_between=between)
+            counter._table, counter._counts = idtable.new_table(1), np.zeros(2, np.int64)
+            for _ in range(2):
+                counter.count(batch)
+            counter.find(PhraseSpec("pmi", -9.0, 1))
+        given = PhraseTable.from_words([names[:2], names[:1] * 9, names, [*names, "unknown"]])
+        joined = given.bind(names).apply(batch)
+        assert joined.offsets[-1] == len(joined.term_ids)
+
+
+@exercises(idtable.insert_all, idtable.find_all, idtable.find, idtable.insert, idtable.with_room)
+def test_table_of_numbers() -> None:
+    low, high = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+    for keys in ([], [0], [low, high, -1, 0], list(range(99)), [7] * 99, [k << 32 for k in range(99)]):
+        ids = np.empty(len(keys), np.int32)
+        for room in (1, 2, 99):
+            table = idtable.insert_all(idtable.new_table(room), np.array(keys, np.int64), ids)
+            again = np.empty(len(keys), np.int32)
+            idtable.find_all(table, np.array(keys, np.int64), again)
+            assert again.tolist() == ids.tolist()
+            assert int(table.size[0]) == len(set(keys))
+            assert idtable.find(table, 12345) == -1
+            table = idtable.with_room(table, 1)
+            assert idtable.insert(table, 12345) == len(set(keys))
+
+
+@exercises(tally.tally_words)
+def test_tally() -> None:
+    for groups in (1, 3):
+        counter = WordTally(groups)
+        for batch, _ in [*documents(), *documents(gaps=True)]:
+            counter.add(batch, (np.arange(len(batch.offsets) - 1) % (groups + 1) - 1).astype(np.int32))
+        assert len(counter.groups()) == groups
+
+
+@exercises(counts.count_rows, cooccurrence.joint_document_counts)
+def test_counts_of_documents() -> None:
+    for batch, V in documents():
+        matrix = count_terms(TokenTable(batch.offsets, batch.term_ids, tuple(map(str, range(V)))))
+        assert matrix.sum() == len(batch.term_ids)
+        lists = postings(matrix)
+        for ids in ([[-1]], [[0]], [[0, -1, V - 1, 0]]):
+            npmi_by_document(np.array(ids, np.int32), lists)
+        frequencies = Frequencies()
+        frequencies.count(batch, V)
+        assert frequencies.cf(V).sum() == len(batch.term_ids)
+
+
+@exercises(windows.count_windows, windows.fill_slots)
+def test_windows() -> None:
+    for topics in ([], [[]], [["a"]], [["a", "b", "a"], ["b", "c"]], [[f"w{i}" for i in range(40)]]):
+        for every in (False, True):
+            plan = plan_pairs(topics, all_pairs=every)
+            for how in (Windows(None), Windows(2), Windows(10), Windows(99, "gensim"), Windows(10, "tomotopy")):
+                counter = WindowCounter(plan, how, groups=2)
+                for batch, _ in [*documents(), *documents(gaps=True)]:
+                    counter.add(batch.offsets, np.minimum(batch.term_ids, plan.n_words - 1))
+                counter.result()
+
+
+# ---------------------------------------------------------------- topics
+
+
+def chains() -> Iterator[dict[str, Any]]:
+    """Samplers of next to nothing: no document, empty ones, one topic, more topics than tokens, all documents frozen."""
+    tables = [token_table(docs or [[]], ["a", "b", "c"]) for docs in ([], [[], []], [[0]], [[0] * 40, [], [1, 2]])]
+    tables.append(TokenTable(np.zeros(1, np.int64), np.zeros(0, np.int32), ()))
+    for tokens in tables:
+        N, D = len(tokens.term_ids), tokens.n_docs
+        for K in (1, 2, 33, 300):
+            for shards in (1, 5):
+                plain = {"tokens": tokens, "n_topics": K, "alpha": 0.1, "eta": 0.01, "seed": 1, "shards": shards}
+                yield plain
+                given = np.full(N, K - 1, np.int32)
+                yield plain | {"assignments": given, "frozen": np.arange(D) % 2 == 0, "fixed": np.arange(K) % 2 == 0}
+                yield plain | {"assignments": given, "frozen": np.ones(D, bool), "weights": np.full(N, 255.0)}
+                yield plain | {"weights": np.zeros(N)}
+
+
+@exercises(
+    gibbs.sample_cell, gibbs_layout.sort_by_word, gibbs_layout.to_word_order, gibbs_layout.to_corpus_order,
+    gibbs_layout.block_bounds, gibbs_layout.start_topics, gibbs_layout.topic_totals, gibbs_layout.fill_lists,
+    gibbs_layout.fill_word_lists, gibbs_layout.read_lists, topic_counts.count_topics,
+)  # fmt: skip
+def test_gibbs_sampling(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sampling, "LISTED_FROM", 1)
+    for chain in chains():
+        sampler = GibbsSampler(**chain)
+        sampler.run(3)
+        sampler.restore({name: values.copy() for name, values in sampler.state().items()}, 3)
+        sampler.run(1)
+        z = sampler.assignments()
+        assert not len(z) or 0 <= z.min() <= z.max() < chain["n_topics"]
+        assert sampler.doc_topic().sum() == pytest.approx(sampler.topic_term().sum())
+        sampler.log_likelihood()
+
+
+@exercises(
+    gibbs_infer.infer,
+    gibbs_infer.left_to_right,
+    gibbs_infer.log_probs,
+    gibbs_infer.mark_halves,
+    gibbs_infer.smooth_sums,
+)
+def test_topics_of_new_documents(monkeypatch: pytest.MonkeyPatch) -> None:
+    for K in (1, 2, 40):
+        for room in (1, 3 * K, infer.ROOM):  # entries of phi that are kept: of one word, of three, of all
+            monkeypatch.setattr(infer, "ROOM", room)
+            monkeypatch.setattr(heldout, "ROOM", room)
+            phi = sparse.csr_array(np.eye(K, 3, dtype=np.int32))
+            model = LdaModel(("a", "b", "c"), phi, np.full(K, 0.1), 0.01)
+            tokens = token_table([[], [0], [2, 2], [0, 1, 2] * 30], ["a", "b", "c"])
+            theta = infer.infer_topics(model, tokens.offsets, tokens.term_ids, seed=1, sweeps=5)
+            assert theta.sum(axis=1) == pytest.approx(1, abs=1e-5)
+            assert infer.infer_topics(model, tokens.offsets[:1], tokens.term_ids, seed=1).shape == (0, K)
+            for method in ("completion", "left-to-right"):
+                found = heldout.perplexity(model, tokens, seed=1, method=method, sweeps=5, particles=2)
+                assert np.isfinite(found.perplexity)
+
+
+@exercises(topk.top_k_rows, topk.rescore_rows, layout.bandwidths, layout.layout_epochs)
+def test_neighbours_and_layout() -> None:
+    rng = np.random.default_rng(0)
+    for n in (0, 1, 2, 3, 20):
+        rows = unit_rows(rng, n, 4)
+        rows[n // 2 :] = rows[:1]  # all alike
+        for k in (0, 1, 5, 99):
+            found = nearest_neighbours(rows, k=k)
+            assert found.index.shape == (n, max(min(k, n - 1), 0))
+            nearest_neighbours(rows, rows[:0], k=k)
+            nearest_neighbours(rows[:0], rows, k=k)
+            if n > 1 and k:
+                with np.errstate(over="ignore"):  # hashes wrap around
+                    umap_layout(fuzzy_graph(found), rows[:, :2].copy(), n_epochs=3)
+    scores = np.zeros((2, 3), np.float32)
+    topk.top_k_rows(scores, 0, -1, np.zeros((2, 0), np.int32), np.zeros((2, 0), np.float32))
+
+
+@exercises(tree.single_linkage, tree.condense, tree.excess_of_mass)
+def test_hierarchy() -> None:
+    for n in (1, 2, 3, 60):
+        for edges in ([[i, i + 1] for i in range(n - 1)], [[0, i + 1] for i in range(n - 1)]):
+            ends = np.array(edges, np.int64).reshape(-1, 2)
+            for lengths in (np.zeros(n - 1), np.ones(n - 1), np.arange(n - 1.0)):
+                cut = Hierarchy(ends, lengths, *tree.single_linkage(ends, n))
+                for size in (1, 2, 5, 99):
+                    for share in (0.0, 0.5, 1.0):
+                        assert cut.cut(size, share).shape == (n,)
+
+
+@exercises(linkage.complete_linkage, resample.resampled_products, chance.expected_information)
+def test_statistics() -> None:
+    for n in (1, 2, 40):
+        for fill in (0.0, 1.0):
+            left, _, _ = linkage.complete_linkage(np.full((n, n), fill))
+            assert len(left) == n - 1
+    generator = np.random.default_rng(0)
+    for n, r in (([1], [1]), ([0, 1], [1, 0]), ([5] * 300, [1] * 300)):
+        for n_vocab in (0, len(n), 10_000):
+            resampled_similarities(np.array(n), np.array(r), n_vocab, 0.01, 0.9, 3, generator)
+    for table in ([[1]], [[99]], [[0, 0], [0, 5]], [[1] * 30], np.eye(30, dtype=int), [[10**6, 1], [1, 10**6]]):
+        adjusted_mutual_information(table)
+
+
+@exercises(
+    logistic.times, logistic.squares_times, logistic.losses, logistic.residuals, logistic.curvatures, logistic.diagonals,
+    logistic.spread_rows,
+)  # fmt: skip
+def test_regression() -> None:
+    for X in (np.zeros((6, 1)), np.eye(6), np.ones((6, 40))):
+        for features in (X, sparse.csr_array(X)):
+            for J in (2, 3, 6):
+                fit_logistic(features, np.arange(6) % J, J, max_steps=3)
+            fit_label_logistic(features, np.arange(6)[:, None] % 2 == np.arange(2), max_steps=3)
