@@ -52,12 +52,13 @@ def test_classification_is_scikit_learns() -> None:
         "weighted_f1": theirs.f1_score(true, found, average="weighted"),
         "mcc": theirs.matthews_corrcoef(true, found),
         "kappa": theirs.cohen_kappa_score(true, found),
-        "brier": theirs.brier_score_loss(
+        "brier_top": theirs.brier_score_loss(
             [t == f for t, f in zip(true, found, strict=True)], [float(r["prediction_prob"]) for r in rows]
         ),
     }
     assert {name: got[name] for name in expected} == pytest.approx(expected, abs=1e-12)
     assert 0 < got["ece"] < 1
+    assert "brier" not in got  # which needs the probabilities of all classes
 
 
 def test_clustering_is_scikit_learns(tmp_path: Path) -> None:
@@ -286,7 +287,80 @@ def test_one_row(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("label,prediction\na,a\n", encoding="utf-8")
     got = scores("t.csv")
     assert got["accuracy"]["value"] == 1
-    assert all("low" not in score for score in got.values())
+    assert got["accuracy"]["low"] == pytest.approx(0.2065, abs=1e-4)  # Wilson, 1 of 1
+    assert "low" not in got["mcc"]  # of one class it is not defined, and counts as 0
+
+
+def test_scores_at_the_end_of_their_range_have_intervals(tmp_path: Path) -> None:
+    """Ten of ten right: a bootstrap draws 1.0 again and again; Wilson says [0.72, 1]."""
+    names = "aaaaabbbbb"
+    right = [{"label": t, "prediction": t, "prediction_prob": 1.0} for t in names]
+    got = scores(write(tmp_path / "right.csv", right))
+    for name in ("accuracy", "macro_f1", "balanced_accuracy", "weighted_f1"):
+        assert (got[name]["low"], got[name]["high"]) == pytest.approx((0.72247, 1), abs=1e-5), name
+    for name in ("mcc", "kappa"):
+        assert (got[name]["low"], got[name]["high"]) == pytest.approx((2 * 0.72247 - 1, 1), abs=1e-4), name
+    assert (got["brier_top"]["low"], got["brier_top"]["high"]) == pytest.approx((0, 1 - 0.72247), abs=1e-5)
+    assert got["accuracy"]["interval"] == "Wilson"
+    wrong = [{"label": t, "prediction": "ab"[t == "a"]} for t in names]
+    got = scores(write(tmp_path / "wrong.csv", wrong))
+    for name in ("accuracy", "macro_f1"):
+        assert (got[name]["low"], got[name]["high"]) == pytest.approx((0, 1 - 0.72247), abs=1e-5), name
+    assert "0.7225, 1.0000" in run_cli("evaluate", tmp_path / "right.csv").out
+
+
+def test_micro_scores_of_single_labels(tmp_path: Path) -> None:
+    """Labels a a b b c; predicted a b b b and nothing: 3 of 4 predictions are right, and 3 of 5 labels found."""
+    rows = [{"label": t, "prediction": p} for t, p in zip("aabbc", ["a", "b", "b", "b", ""], strict=True)]
+    got = scores(write(tmp_path / "t.csv", rows), "--metrics", "micro_precision,micro_recall,micro_f1")
+    assert {name: s["value"] for name, s in got.items()} == pytest.approx(
+        {"micro_f1": 6 / 9, "micro_precision": 3 / 4, "micro_recall": 3 / 5}
+    )
+    assert (got["micro_precision"]["low"], got["micro_recall"]["interval"]) == (
+        pytest.approx(0.3006, abs=1e-4),
+        "Wilson",
+    )
+
+
+def test_brier_is_of_all_classes(tmp_path: Path) -> None:
+    rows = [
+        {"label": "a", "prediction": "a", "prediction_prob": 0.6, "probabilities": {"a": 0.6, "b": 0.3, "c": 0.1}},
+        {"label": "c", "prediction": "b", "prediction_prob": 0.5, "probabilities": {"a": 0.4, "b": 0.5, "c": 0.1}},
+        {"label": "z", "prediction": "b", "prediction_prob": 0.5, "probabilities": {"a": 0.4, "b": 0.5, "c": 0.1}},
+    ]
+    pl.DataFrame(rows).write_parquet(tmp_path / "t.parquet")
+    got = scores("t.parquet", "--metrics", "calibration")
+    expected = (0.16 + 0.09 + 0.01 + 0.16 + 0.25 + 0.81 + 0.16 + 0.25 + 0.01 + 1) / 3
+    assert got["brier"]["value"] == pytest.approx(expected)
+    assert got["brier_top"]["value"] == pytest.approx((0.16 + 0.25 + 0.25) / 3)
+    assert [got[name]["parameters"]["of"] for name in ("brier", "brier_top")] == ["all classes", "the predicted class"]
+    # without the probabilities of all classes it is not made, and says so when it was asked for by name
+    plain = write(tmp_path / "t.csv", [{k: v for k, v in row.items() if k != "probabilities"} for row in rows])
+    assert "brier" not in scores(plain)
+    named = scores(plain, "--metrics", "brier")["brier"]
+    assert named["value"] is None
+    assert "probability of every class" in named["why"]
+    broken = pl.DataFrame([{**row, "probabilities": {"a": 2.0}} for row in rows])
+    broken.write_parquet(tmp_path / "broken.parquet")
+    done = run_cli("evaluate", "broken.parquet")
+    assert "the column 'probabilities' is left out" in done.err
+
+
+def test_an_old_brier_is_not_held_against_the_new_one(tmp_path: Path) -> None:
+    """`brier` was the score of the predicted class alone; its baselines say nothing of a definition."""
+    rows = [{"label": "a", "prediction": "a", "prediction_prob": 0.9, "probabilities": {"a": 0.9, "b": 0.1}}] * 3
+    pl.DataFrame([*rows, {**rows[0], "label": "b"}]).write_parquet(tmp_path / "t.parquet")
+    run_cli("evaluate", "t.parquet", "-q", "-o", "now.json")
+    old = json.loads((tmp_path / "now.json").read_text())
+    old["targets"][0]["metrics"].pop("brier_top")
+    old["targets"][0]["metrics"]["brier"] |= {"parameters": {}, "value": 0.5}
+    (tmp_path / "old.json").write_text(json.dumps(old))
+    says = run_cli("evaluate", "t.parquet", "--baseline", "old.json", code=3).error()
+    assert "brier was measured by another definition in the baseline old.json (of: None, now all classes)" in says
+    plain = write(tmp_path / "t.csv", [{k: v for k, v in row.items() if k != "probabilities"} for row in rows * 2])
+    for baseline in ("old.json", "now.json"):
+        done = run_cli("evaluate", plain, "--baseline", baseline)
+        assert f"brier of the baseline {baseline} is not held against anything" in done.err
 
 
 def test_documents_without_a_topic_are_a_cluster_of_their_own(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from nlpkit.errors import InputError, UsageError
 from nlpkit.metrics.calibration import (
     bin_edges,
     bin_sums,
+    brier_errors,
     calibrate,
     expected_error,
     log_losses,
@@ -54,7 +55,7 @@ def test_by_hand() -> None:
     ]
     assert found.ece_mass == pytest.approx(((1.3 - 1) + (3 - 2.7)) / 6)
     assert (found.n_documents, found.accuracy, found.confidence) == (6, pytest.approx(4 / 6), pytest.approx(4 / 6))
-    assert found.brier == pytest.approx((0.09 + 0.36 + 0.36 + 0.04 + 0.01 + 0) / 6)
+    assert found.brier_top == pytest.approx((0.09 + 0.36 + 0.36 + 0.04 + 0.01 + 0) / 6)
     expected = -(math.log(0.7) + math.log(0.4) + math.log(0.4) + math.log(0.8) + math.log(0.9)) / 6
     assert found.log_loss == pytest.approx(expected)
 
@@ -82,7 +83,7 @@ def test_agrees_with_scikit_learn(predictions: tuple[Any, Any], n_bins: int) -> 
         assert [b.accuracy for b in bins] == pytest.approx(accuracy.tolist())
         assert [b.confidence for b in bins] == pytest.approx(confidence.tolist())
         assert sum(b.n for b in bins) == len(p)
-    assert found.brier == pytest.approx(brier_score_loss(right, p, pos_label=True))
+    assert found.brier_top == pytest.approx(brier_score_loss(right, p, pos_label=True))
     for values in (p, p.astype(np.float32)):
         expected = log_loss(right, values, labels=[False, True])
         assert log_losses(values, right).mean() == pytest.approx(expected, rel=1e-5, abs=1e-6)
@@ -93,7 +94,7 @@ def test_agrees_with_scikit_learn(predictions: tuple[Any, Any], n_bins: int) -> 
 def test_bounds_and_order_of_documents(predictions: tuple[Any, Any], n_bins: int, random: Any) -> None:
     p, right = predictions
     found = calibrate(p, right, n_bins=n_bins)
-    for score in (found.ece, found.ece_mass, found.mce, found.brier):
+    for score in (found.ece, found.ece_mass, found.mce, found.brier_top):
         assert 0 <= score <= 1 + 1e-12
     # no binning finds less than the difference of the means, and one bin exactly that
     gap = abs(found.confidence - found.accuracy)
@@ -103,6 +104,19 @@ def test_bounds_and_order_of_documents(predictions: tuple[Any, Any], n_bins: int
     random.shuffle(order)
     other = calibrate(p[order], right[order], n_bins=n_bins)
     assert (other.ece, other.ece_mass, other.mce) == pytest.approx((found.ece, found.ece_mass, found.mce))
+
+
+@pytest.mark.parametrize("J", [2, 4])
+def test_the_brier_score_of_all_classes_is_scikit_learns(J: int) -> None:
+    rng = np.random.default_rng(J)
+    p, y = rng.dirichlet(np.ones(J), 50), rng.integers(0, J, 50).astype(np.int32)
+    expected = brier_score_loss(y, p, labels=np.arange(J), scale_by_half=False)
+    assert brier_errors(p, y).mean() == pytest.approx(expected, abs=1e-12)
+    # a class of which the model knows nothing had the probability 0
+    assert brier_errors(np.array([[0.5, 0.5]]), np.array([-1], np.int32)).tolist() == [1.5]
+    assert brier_errors(np.eye(J), np.arange(J, dtype=np.int32)).tolist() == [0.0] * J
+    with pytest.raises(InputError, match="probabilities of classes"):
+        brier_errors(np.full((1, 2), np.nan), np.zeros(1, np.int32))
 
 
 def test_draws_score_as_resamples_in_the_same_bins() -> None:
@@ -128,12 +142,12 @@ def test_a_calibrated_classifier_has_small_errors_and_a_sure_one_large() -> None
     assert good.ece_mass < 0.015
     assert sure.ece == pytest.approx(np.sqrt(p).mean() - p.mean(), abs=0.01)
     assert sure.confidence > sure.accuracy
-    assert sure.brier > good.brier
+    assert sure.brier_top > good.brier_top
 
 
 def test_all_right_and_certain() -> None:
     found = calibrate(np.ones(3), np.ones(3, bool))
-    assert (found.ece, found.ece_mass, found.mce, found.brier) == (0, 0, 0, 0)
+    assert (found.ece, found.ece_mass, found.mce, found.brier_top) == (0, 0, 0, 0)
     assert found.log_loss == pytest.approx(0, abs=1e-15)
     assert len(found.bins) == len(found.bins_mass) == 1
 

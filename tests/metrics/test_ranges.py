@@ -30,9 +30,9 @@ def test_every_score_has_a_range_and_every_range_a_score() -> None:
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("ece", (0, 1)), ("accuracy", (0, 1)), ("macro_f2", (0, 1)), ("brier", (0, 1)), ("span_f1", (0, 1)), ("nmi", (0, 1)),
+        ("ece", (0, 1)), ("accuracy", (0, 1)), ("macro_f2", (0, 1)), ("brier", (0, 2)), ("span_f1", (0, 1)), ("nmi", (0, 1)),
         ("mcc", (-1, 1)), ("kappa", (-1, 1)), ("pearson", (-1, 1)), ("npmi", (-1, 1)), ("silhouette", (-1, 1)),
-        ("rmse", (0, inf)), ("mae", (0, inf)), ("r2", (-inf, 1)), ("perplexity", (1, inf)), ("rating", (1, 3)),
+        ("rmse", (0, inf)), ("mae", (0, inf)), ("r2", (-inf, 1)), ("brier_top", (0, 1)), ("perplexity", (1, inf)), ("rating", (1, 3)),
     ],
 )  # fmt: skip
 def test_ranges(name: str, expected: tuple[float, float]) -> None:

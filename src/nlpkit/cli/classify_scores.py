@@ -17,6 +17,7 @@ from nlpkit.cli.evaluate_predictions import CALIBRATION, add_calibration, add_cl
 from nlpkit.cli.evaluate_result import TargetResult
 from nlpkit.cli.evaluate_tables import DEFAULT_CLASSIFICATION
 from nlpkit.errors import InputError
+from nlpkit.metrics.calibration import brier_errors
 from nlpkit.metrics.classification import encode_labels
 from nlpkit.metrics.score import Uncertainty
 from nlpkit.types import BoolArray, FloatArray, IntArray, LongArray
@@ -112,9 +113,14 @@ def labelled(
     classes, true_codes, found_codes = encode_labels(true, found)
     confidence = predicted.confidence
     prob: FloatArray | None = None
+    brier: FloatArray | None = None
     if confidence is not None and np.isfinite(confidence[rows]).all():
+        assert predicted.probabilities is not None
         prob = np.clip(confidence[rows], 0.0, 1.0)
-    return Labelled(None, true_codes, found_codes, classes, classes, prob, unlabelled)
+        place = {label: j for j, label in enumerate(labels.names)}
+        of_model = np.array([place.get(label, -1) for label in true], np.int32)
+        brier = brier_errors(np.clip(predicted.probabilities[rows], 0.0, 1.0), of_model)
+    return Labelled(None, true_codes, found_codes, classes, classes, prob, unlabelled, brier)
 
 
 def unseen_labels(documents: LabelledDocuments, of_words: Sequence[str] = ()) -> dict[str, int]:

@@ -19,7 +19,7 @@ from nlpkit.metrics.score import ALIASES, METRICS, Score, metric_of
 
 # what of a definition must be the same for two numbers to be the same score
 DEFINITION = (
-    "segmentation", "window", "confirmation", "aggregation", "compat", "top_n", "absent", "epsilon", "p", "method", "beta", "of",
+    "segmentation", "window", "confirmation", "aggregation", "compat", "top_n", "absent", "epsilon", "p", "method", "beta", "of", "empty",
 )  # fmt: skip
 
 
@@ -153,7 +153,8 @@ def check_gates(evaluation: Evaluation, bounds: Sequence[Bound], flags: GateFlag
             )
         gates += [_check(name, own[bound.metric], bound) for name, own in places.items()]
     if flags.baseline is not None:
-        gates += _against(flags.baseline, scores, flags.max_drop, asked)
+        lacking = {t.name: t.unmade for t in evaluation.targets}
+        gates += _against(flags.baseline, scores, flags.max_drop, asked, lacking)
         _warn_of_corpus(flags.baseline, evaluation)
     return gates
 
@@ -169,9 +170,17 @@ def _check(target: str, score: Score, bound: Bound) -> Gate:
 
 
 def _against(
-    path: Path, scores: Mapping[str, Mapping[str, Score]], max_drop: str | None, asked: Sequence[str]
+    path: Path,
+    scores: Mapping[str, Mapping[str, Score]],
+    max_drop: str | None,
+    asked: Sequence[str],
+    lacking: Mapping[str, Mapping[str, str]],
 ) -> list[Gate]:
-    """Check all scores that the baseline has too against the drop that is allowed, by default none."""
+    """Check all scores that the baseline has too against the drop that is allowed, by default none.
+
+    Args:
+        lacking: scores of each target that lack what they need, and why.
+    """
     before = _read_baseline(path)
     drops = _pairs("--max-drop", max_drop if max_drop is not None else "0", [])
     general = [d for d in drops if d[0] is None]
@@ -185,6 +194,9 @@ def _against(
             raise InputError(f"the baseline {path} has no target '{name}' (found: {', '.join(before)})")
         _warn_of_documents(path, old, own)
         lost = [m for m, then in old.items() if m not in own and not asked and _better(m) and _value(then) is not None]
+        for metric in [m for m in lost if m in lacking.get(name, {})]:
+            console.warn(f"{metric} of the baseline {path} is not held against anything: {lacking[name][metric]}")
+            lost.remove(metric)
         if lost:
             raise InputError(
                 f"the baseline {path} has {lost[0]} of {name}, which was not made now; make it, or name those to hold against the "

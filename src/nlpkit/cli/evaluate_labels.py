@@ -15,17 +15,20 @@ from nlpkit.cli.evaluate_targets import TableTarget, TopicTarget
 from nlpkit.cli.options import ReadFlags
 from nlpkit.errors import InputError, missing_column
 from nlpkit.io.plain_tables import as_label, read_columns
+from nlpkit.metrics.calibration import brier_errors
 from nlpkit.metrics.classification import encode_labels
 from nlpkit.types import CsrMatrix, FloatArray, IntArray, LongArray
 
 NO_TOPIC = ("-1", "-1.0")
+PROBABILITIES = "probabilities"  # column of classify and finetune --probabilities: of every class by its name
 
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
     """Documents with a true label and what was found for them, both as codes, -1 for none.
 
-    ids: to pair the documents of two targets; found_names, class_names: of the codes; prob: of the prediction, NaN where missing.
+    ids: to pair the documents of two targets; found_names, class_names: of the codes; prob: of the prediction, NaN where missing;
+    brier: squared errors of the probabilities of all classes (D,), NaN where missing, None where only that of the prediction is known.
     """
 
     ids: Sequence[str] | None
@@ -35,6 +38,7 @@ class Labelled:
     found_names: tuple[str, ...]
     prob: FloatArray | None
     n_unlabelled: int
+    brier: FloatArray | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +60,8 @@ class LabelSets:
 class Columns:
     """What a table says of each document, as it stands there, None for nothing: label, what was found, its probability, id.
 
-    prob, ids: None where there is no such column; label_col, found_col: their names, for messages.
+    prob, ids: None where there is no such column; label_col, found_col: their names, for messages; probabilities: of all classes, by
+    name.
     """
 
     name: str
@@ -67,13 +72,15 @@ class Columns:
     ids: Sequence[str] | None
     label_col: str
     found_col: str
+    probabilities: Sequence[Any] | None = None
 
 
 def read_table(target: TableTarget, flags: TargetFlags, read: ReadFlags) -> Columns:
     """Return the columns of a table that are scored. Raises ColumnError when it has no labels, InputError when it cannot be read."""
     found_col = flags.prediction_col if target.kind == "predictions" else flags.topic_col
     wanted = [read.label_col, found_col]
-    wanted += [name for name in (flags.prob_col, read.id_col) if name in target.columns and name not in wanted]
+    more = (flags.prob_col, read.id_col, *([PROBABILITIES] if target.kind == "predictions" else []))
+    wanted += [name for name in more if name in target.columns and name not in wanted]
     if read.label_col not in target.columns:
         raise missing_column(str(target.path), read.label_col, target.columns, "--label-col")
     columns = read_columns(target.path, wanted, encoding=read.encoding)
@@ -83,6 +90,7 @@ def read_table(target: TableTarget, flags: TargetFlags, read: ReadFlags) -> Colu
     return Columns(
         target.name, target.kind == "predictions", columns[read.label_col], columns[found_col], prob,
         None if ids is None else [str(i) for i in ids], read.label_col, found_col,
+        columns.get(PROBABILITIES) if target.kind == "predictions" else None,
     )  # fmt: skip
 
 
@@ -124,7 +132,29 @@ def labelled_of(columns: Columns) -> Labelled:
         # a document without a topic is in the cluster of those without one: leaving it out would reward a model that gives up
         found_names, found_codes = _codes(["-1" if v is None or v in NO_TOPIC else v for v in other])
     prob = _numbers(columns.name, columns.prob)
-    return Labelled(columns.ids, true_codes, found_codes, classes, found_names, prob, n_unlabelled)
+    brier = _brier(columns.name, columns.probabilities, true) if columns.predictions else None
+    return Labelled(columns.ids, true_codes, found_codes, classes, found_names, prob, n_unlabelled, brier)
+
+
+def _brier(name: str, given: Sequence[Any] | None, true: Sequence[str | None]) -> FloatArray | None:
+    """Return the squared errors of the probabilities of all classes (D,), NaN where a document has none; None without any."""
+    rows = [d for d, own in enumerate(given or ()) if own is not None and true[d] is not None]
+    if given is None or not rows or not isinstance(given[rows[0]], dict):
+        return None
+    names = list(given[rows[0]])
+    code = {as_label(label): j for j, label in enumerate(names)}
+    try:
+        p = np.array([[float(given[d][label]) for label in names] for d in rows], np.float64)
+    except (TypeError, ValueError, KeyError):
+        p = np.full((1, 1), np.nan)
+    if not (np.abs(p.sum(axis=1) - 1) < 1e-3).all() or p.min() < 0:
+        console.warn(
+            f"{name}: the column '{PROBABILITIES}' is left out: it does not hold a probability of every class, 1 in sum"
+        )
+        return None
+    found = np.full(len(true), np.nan)
+    found[rows] = brier_errors(p, np.array([code.get(true[d], -1) for d in rows], np.int32))
+    return found
 
 
 def check_given(columns: Columns, true: Sequence[Any], found: Sequence[Any]) -> int:

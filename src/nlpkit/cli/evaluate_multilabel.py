@@ -18,6 +18,8 @@ from nlpkit.cli.evaluate_result import TargetResult
 from nlpkit.errors import InputError, UsageError
 from nlpkit.io.plain_tables import as_label
 from nlpkit.metrics import multilabel
+from nlpkit.metrics.bootstrap import Interval
+from nlpkit.metrics.proportion import changed_shares, edge_between, wilson
 from nlpkit.metrics.score import Uncertainty, metric_of, statistic_score
 from nlpkit.types import CsrMatrix
 
@@ -56,6 +58,8 @@ def add_multilabel(
     by_label = class_values(report)
     units = np.ones(report.n_documents, np.int64)
     parameters = {"documents": report.n_documents, "classes": len(names), "beta": beta}
+    right, empty = multilabel.right_sets(true, found)
+    known = {} if how.level is None else _known_intervals(report, int(right.sum()), how.level)
     for plain in scores:
         name = beta_name(plain, beta)
         metric = metric_of(name)
@@ -63,12 +67,41 @@ def add_multilabel(
         statistic = multilabel.statistic(true, found, name)
         result.add(
             statistic_score(
-                metric, statistic, units, how, over="documents", parameters=parameters, values=by_label.get(name)
+                metric,
+                statistic,
+                units,
+                how,
+                over="documents",
+                parameters=parameters | ({"empty": "right"} if empty.any() and name.startswith("samples_") else {}),
+                values=by_label.get(name),
+                known=known.get(name),
             )
+        )
+    if empty.any():
+        result.notes.append(
+            f"{console.counted(int(empty.sum()), 'document')} without a label that {'gets' if empty.sum() == 1 else 'get'} none: right, "
+            "and 1 in the samples scores"
         )
     add_class_table(result, names, report, "label", "labels")
     result.facts |= {"labels": report.support.tolist(), "predicted": report.predicted.tolist()}
     note_never(result, report, "labels")
+
+
+def _known_intervals(report: multilabel.MultilabelReport, n_right: int, level: float) -> dict[str, Interval]:
+    """Return the interval of the share of right sets, and of macro scores where all of them, or none, are right."""
+    share = wilson(n_right, report.n_documents, level=level)
+    known = {} if share is None else {"subset_accuracy": share}
+    total = report.support.sum()
+    if not total:
+        return known
+    # a document of several labels is one document: the labels share the documents
+    changed = changed_shares(report.support * (report.n_documents / total), level=level).mean(axis=1)
+    for name in (f"macro_{score}" for score in ("precision", "recall", f"f{report.beta:g}")):
+        value = report.averages[name]
+        between = edge_between(value, 1 - changed if value == 1 else changed, level=level) if value in (0, 1) else None
+        if between is not None:
+            known[name] = between
+    return known
 
 
 def split_cells(columns: Columns, separator: str) -> Columns:
@@ -174,9 +207,7 @@ def note_sets(result: TargetResult, data: LabelSets) -> None:
     empty = int((np.diff(data.true.indptr) == 0).sum())
     if empty:
         without = console.counted(empty, "document")
-        result.notes.append(
-            f"{without} with an empty list of labels: right where none is predicted, 0 in the samples scores (0/0)"
-        )
+        result.notes.append(f"{without} with an empty list of labels: right where none is predicted")
     note_unlabelled(result, data)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,15 +13,16 @@ from nlpkit.cli import console
 from nlpkit.cli.evaluate_labels import Cells, Labelled, cells_of, note_unlabelled
 from nlpkit.cli.evaluate_result import TargetResult
 from nlpkit.metrics import calibration, classification
-from nlpkit.metrics.bootstrap import Statistic
+from nlpkit.metrics.bootstrap import Interval, Statistic
 from nlpkit.metrics.classification import Report
-from nlpkit.metrics.score import METRICS, Score, Uncertainty, in_group, metric_of, statistic_score
+from nlpkit.metrics.proportion import edge_between, edge_sums, wilson
+from nlpkit.metrics.score import METRICS, Score, Uncertainty, in_group, mean_score, metric_of, statistic_score
 from nlpkit.types import FloatArray, LongArray
 
 if TYPE_CHECKING:
     from nlpkit.metrics.multilabel import MultilabelReport
 
-CLASSIFICATION = in_group("classification")
+CLASSIFICATION = (*in_group("classification"), "micro_precision", "micro_recall")
 CALIBRATION = in_group("calibration")
 SHOWN_CLASSES = 30
 SHOWN_MATRIX = 12
@@ -66,6 +67,7 @@ def add_classification(
     confusion = classification.confusion_matrix(data.true[kept], data.found[kept], J)
     found = classification.report(confusion, data.class_names, beta=beta)
     by_class = class_values(found)
+    intervals = {} if how.level is None else known_intervals(confusion, how.level, beta)
     for plain in names:
         name = beta_name(plain, beta)
         metric = metric_of(name)
@@ -74,7 +76,14 @@ def add_classification(
         values = by_class.get(name)
         result.add(
             statistic_score(
-                metric, statistic, cells.counts, how, over="documents", parameters=parameters, values=values
+                metric,
+                statistic,
+                cells.counts,
+                how,
+                over="documents",
+                parameters=parameters,
+                values=values,
+                known=intervals.get(name),
             )
         )
     add_class_table(result, data.class_names, found, "class", "classes")
@@ -89,6 +98,25 @@ def add_classification(
         without = console.counted(found.n_unpredicted, noun)
         result.notes.append(f"{without} without a prediction, which counts as wrong")
     note_unlabelled(result, data)
+
+
+def known_intervals(confusion: LongArray, level: float, beta: float) -> dict[str, Interval]:
+    """Return the intervals of scores that need no draws: of shares of documents, and of all where all documents, or none, are right."""
+    J = len(confusion)
+    right, n, predicted = int(np.trace(confusion[:, :J])), int(confusion.sum()), int(confusion[:, :J].sum())
+    shares = {"accuracy": (right, n), "micro_recall": (right, n), "micro_precision": (right, predicted)}
+    if predicted == n:
+        shares[f"micro_f{beta:g}"] = (right, n)
+    of_shares = {name: wilson(*share, level=level) for name, share in shares.items()}
+    known = {name: found for name, found in of_shares.items() if found is not None}
+    edge = edge_sums(confusion, level=level)
+    if edge is not None:
+        here = classification.averages(confusion, beta=beta)
+        for name, there in classification.averages_of_sums(*edge, beta=beta).items():
+            between = edge_between(float(here[name]), there, level=level)
+            if name not in known and between is not None:
+                known[name] = between
+    return known
 
 
 def _told(confusion: LongArray, heads: Sequence[str]) -> dict[str, Any]:
@@ -136,8 +164,10 @@ def note_never(result: TargetResult, found: Report | MultilabelReport, several: 
         result.notes.append("no prediction is one of the labels: are they spelt the same (1 and 1.0 are two classes)?")
 
 
-def add_calibration(result: TargetResult, data: Labelled, names: Sequence[str], how: Uncertainty) -> None:
-    """Add how far the probabilities of predictions are those of being right."""
+def add_calibration(
+    result: TargetResult, data: Labelled, names: Sequence[str], how: Uncertainty, *, asked: bool = True
+) -> None:
+    """Add how far the probabilities of predictions are those of being right. asked: brier was named, so it says why it cannot be made."""
     if data.prob is None:
         for name in names:
             why = "there is no column of probabilities; name it with --prob-col"
@@ -156,23 +186,29 @@ def add_calibration(result: TargetResult, data: Labelled, names: Sequence[str], 
         "log_loss": found.log_loss,
         "bins": [asdict(b) for b in found.bins],
     }
-    edges = calibration.bin_edges(prob)
-    errors = calibration.squared_errors(prob, right)
-    units = np.ones(len(prob), np.int64)
-    statistics: dict[str, Statistic] = {
-        "brier": lambda w: np.asarray(w @ errors / w.sum(axis=1), np.float64),
-        "ece": lambda w: calibration.expected_error(calibration.bin_sums(prob, right, edges, weights=w)),
-    }
     for name in names:
-        parameters = {"bins": calibration.BINS} if name == "ece" else {}
-        # draws of documents lie above the ECE of the documents: the chance that is in it counts twice
-        score = statistic_score(
-            METRICS[name],
-            statistics[name],
-            units,
-            how,
-            over="documents",
-            parameters=parameters,
-            jackknife=name == "ece",
-        )
-        result.add(score)
+        if name == "ece":
+            edges = calibration.bin_edges(prob)
+
+            def ece(w: FloatArray, edges: FloatArray = edges) -> FloatArray:
+                return calibration.expected_error(calibration.bin_sums(prob, right, edges, weights=w))
+
+            # draws of documents lie above the ECE of the documents: the chance that is in it counts twice
+            units, parameters = np.ones(len(prob), np.int64), {"bins": calibration.BINS}
+            result.add(
+                statistic_score(METRICS[name], ece, units, how, over="documents", parameters=parameters, jackknife=True)
+            )
+        elif name == "brier_top" or data.brier is not None:
+            errors = calibration.squared_errors(prob, right) if name == "brier_top" else data.brier
+            assert errors is not None
+            of = {"of": "the predicted class" if name == "brier_top" else "all classes"}
+            score = mean_score(METRICS[name], errors, how, over="documents", parameters=of)
+            result.add(replace(score, median=None))
+        else:
+            why = (
+                "it needs the probability of every class, a column 'probabilities' (classify --probabilities writes it); brier_top is "
+                "of the prediction alone"
+            )
+            result.unmade[name] = why
+            if asked:
+                result.add(Score(METRICS[name], None, "documents", 0, why=why))

@@ -28,6 +28,7 @@ class TargetResult:
     facts: dict[str, Any] = field(default_factory=dict)
     tables: dict[str, tuple[Sequence[str], Sequence[Sequence[str]]]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    unmade: dict[str, str] = field(default_factory=dict)  # scores that lack what they need, and why
 
     def add(self, score: Score) -> None:
         """Add a score."""

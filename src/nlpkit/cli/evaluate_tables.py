@@ -98,7 +98,7 @@ def evaluate_tables(
         if predictions:
             add_classification(result, own, [n for n in names if n in CLASSIFICATION], how, beta=metric.beta)
             if own.prob is not None or asked:
-                add_calibration(result, own, [n for n in names if n in CALIBRATION], how)
+                add_calibration(result, own, [n for n in names if n in CALIBRATION], how, asked=metric.named("brier"))
         else:
             add_clustering(result, own, [n for n in names if n in CLUSTERING], how)
             apart = [n for n in names if n in separation]

@@ -1,7 +1,7 @@
 """Whether the probability that a classifier gives its prediction is how often such predictions are right.
 
-All scores are of the top label: the probability p_d of the predicted class alone, and whether it is right, c_d = 0 or 1. A document
-without a prediction has neither and is for the caller to leave out.
+All scores but `brier_errors` are of the top label: the probability p_d of the predicted class alone, and whether it is right,
+c_d = 0 or 1. A document without a prediction has neither and is for the caller to leave out.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Calibration:
     n_documents: int
     accuracy: float
     confidence: float
-    brier: float
+    brier_top: float
     log_loss: float
     ece: float
     mce: float
@@ -70,7 +70,7 @@ def calibrate(probability: Probabilities, correct: BoolArray, *, n_bins: int = B
         n_documents=len(p),
         accuracy=float(correct.mean()),
         confidence=float(p.mean()),
-        brier=float(squared_errors(p, correct).mean()),
+        brier_top=float(squared_errors(p, correct).mean()),
         log_loss=float(log_losses(probability, correct).mean()),
         ece=float(expected_error(sums)),
         mce=float(maximum_error(sums)),
@@ -81,12 +81,35 @@ def calibrate(probability: Probabilities, correct: BoolArray, *, n_bins: int = B
 
 
 def squared_errors(probability: Probabilities, correct: BoolArray) -> FloatArray:
-    """Return (p_d - c_d)² of each prediction (D,); their mean is the Brier score of the top label, 0 … 1 (Brier 1950).
+    """Return (p_d - c_d)² of each prediction (D,); their mean is the Brier score of the top label, 0 … 1.
 
-    scikit-learn's brier_score_loss of `correct`. Not the sum over all classes, which needs all their probabilities.
+    scikit-learn's brier_score_loss of `correct`: of the two outcomes "the prediction is right" and "it is wrong", one of which is
+    scored (Kumar, Liang & Ma 2019, "Verified uncertainty calibration", §2, call that calibration of the top label). Not the sum
+    over all classes, `brier_errors`.
     """
     p = _checked(probability, correct)
     return np.asarray((p - correct) ** 2)
+
+
+def brier_errors(probabilities: Probabilities, true: IntArray) -> FloatArray:
+    """Return Σ_j (p_dj - [j = y_d])² of each document (D,); their mean is the Brier score, 0 … 2 (Brier 1950, eq. 2).
+
+    scikit-learn's brier_score_loss(…, scale_by_half=False). A class that is none of the J had the probability 0.
+
+    Args:
+        probabilities: (D, J) of all classes. true: (D,) 0 … J-1, or -1 for a class that is none of them.
+
+    Raises:
+        InputError: a probability that is missing or outside [0, 1].
+        UsageError: lengths that differ.
+    """
+    p = np.asarray(probabilities, np.float64)
+    if len(p) != len(true):
+        raise UsageError(f"each document needs probabilities, got {len(true)} and {len(p)}")
+    if not ((p >= 0) & (p <= 1)).all():
+        raise InputError("probabilities of classes must lie in [0, 1], found some that are missing or outside")
+    own = np.where(true >= 0, p[np.arange(len(p)), np.maximum(true, 0)], 0.0) if p.shape[1] else np.zeros(len(p))
+    return np.asarray((p**2).sum(axis=1) - 2 * own + 1)
 
 
 def log_losses(probability: Probabilities, correct: BoolArray) -> FloatArray:

@@ -1,8 +1,9 @@
 """Scores of predicted sets of labels against true ones, where a document has any number of labels.
 
 Y (D, J) tells which of J labels each of D documents has: booleans, dense or sparse. What is 0/0 counts as 0, as in scikit-learn
-with zero_division=0: the precision of a label that is never predicted, the Jaccard index of a document that has no label and gets
-none. Macro averages are over all J columns, also over labels that no document has.
+with zero_division=0: the precision of a label that is never predicted. A document that has no label and gets none is right, so its
+samples_* scores are 1, as in MULAN (Tsoumakas et al. 2011) and as its part in the subset accuracy is; scikit-learn has 0 there.
+Macro averages are over all J columns, also over labels that no document has.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from scipy import sparse
 
 from nlpkit.errors import InputError, UsageError
 from nlpkit.metrics.bootstrap import Statistic
-from nlpkit.types import CsrMatrix, FloatArray, LongArray
+from nlpkit.types import BoolArray, CsrMatrix, FloatArray, LongArray
 
 AVERAGES = ("macro", "weighted", "micro", "samples")
 _NAME = re.compile(r"(macro|weighted|micro|samples)_(precision|recall|jaccard|f(\d+(?:\.\d+)?))")
@@ -128,6 +129,17 @@ def names(beta: float = 1.0) -> tuple[str, ...]:
     return ("subset_accuracy", "hamming_loss", "samples_jaccard", *several)
 
 
+def right_sets(Y_true: ArrayLike | CsrMatrix, Y_pred: ArrayLike | CsrMatrix) -> tuple[BoolArray, BoolArray]:
+    """Return which documents (D,) have exactly the right labels, and which of these have none and get none.
+
+    Raises:
+        UsageError: the shapes differ, or are not (D, J).
+    """
+    true, predicted, both = _checked(Y_true, Y_pred)
+    tp, support, given = (np.asarray(Y.sum(axis=1)) for Y in (both, true, predicted))
+    return (tp == support) & (tp == given), (support == 0) & (given == 0)
+
+
 def statistic(Y_true: ArrayLike | CsrMatrix, Y_pred: ArrayLike | CsrMatrix, name: str) -> Statistic:
     """Return a score as a function of how often each document is drawn: weights (B, D) to values (B,), NaN where all are 0.
 
@@ -136,11 +148,11 @@ def statistic(Y_true: ArrayLike | CsrMatrix, Y_pred: ArrayLike | CsrMatrix, name
         macro_*             mean of P, R, F or the Jaccard index TP / (TP + FP + FN) of the labels, of each alike
         weighted_*          the same, weighted by how many documents have a label
         micro_*             of the sums of TP, FP and FN over the labels
-        samples_*           mean over documents of P, R, F or the Jaccard index of true and predicted labels
+        samples_*           mean over documents of P, R, F or the Jaccard index of true and predicted labels; 1 of two empty sets
 
     * is precision, recall, jaccard, f1 or another f such as f0.5. Equal to scikit-learn's accuracy_score, hamming_loss,
-    precision_score … with sample_weight and zero_division=0. Only macro and weighted scores need counts of draws by label
-    (B, J), which are made a part of the draws at a time.
+    precision_score … with sample_weight and zero_division=0, but for samples_* of two empty sets. Only macro and weighted scores
+    need counts of draws by label (B, J), which are made a part of the draws at a time.
 
     Args:
         Y_true, Y_pred: (D, J) which labels documents have and get; numbers other than 0 are true.
@@ -162,7 +174,7 @@ def statistic(Y_true: ArrayLike | CsrMatrix, Y_pred: ArrayLike | CsrMatrix, name
         raise UsageError(f"'{name}' is no score of sets of labels; there are {', '.join(names())}")
     average, measure, beta = found[1], found[2], _check_beta(float(found[3] or 1))
     if average == "samples":
-        return _mean_of(_measure(of_documents, measure, beta))
+        return _mean_of(np.where(support + given == 0, 1.0, _measure(of_documents, measure, beta)))
     if average == "micro":
         return _micro(of_documents, measure, beta)
     return _over_labels(true, predicted, both, average, measure, beta)

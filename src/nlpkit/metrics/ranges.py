@@ -40,6 +40,7 @@ OF_SCORE: dict[str, Range] = {
     "residuals": POSITIVE,
     "ami": (-inf, 1.0),
     "ari": (-0.5, 1.0),  # the least is -1/2 (Chacón & Rastrojo 2023, "Minimum adjusted Rand index")
+    "brier": (0.0, 2.0),
     "mcc": SIGNED,
     "kappa": SIGNED,
     "r2": (-inf, 1.0),

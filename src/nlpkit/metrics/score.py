@@ -11,10 +11,17 @@ import numpy as np
 
 from nlpkit.metrics.bootstrap import Interval, Statistic, interval, mean_of
 from nlpkit.metrics.jackknife import jackknife_interval
+from nlpkit.metrics.proportion import edge_interval
 from nlpkit.metrics.ranges import Range, range_of
 from nlpkit.types import FloatArray
 
 MANY_UNITS = 2000
+OF_DOCUMENTS = (
+    "classification",
+    "multilabel",
+    "spans",
+    "people",
+)  # groups of means that lie at an end when all documents do
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +115,7 @@ def mean_score(
         parameters or {},
         values,
         float(np.median(given)),
-        bounds(metric, statistic, counts, how, over, value=float(given.mean())),
+        bounds(metric, statistic, counts, how, over, value=float(given.mean()), n=len(given)),
         statistic=statistic,
         counts=counts,
     )
@@ -125,17 +132,20 @@ def statistic_score(
     values: FloatArray | None = None,
     why: str = "it is not defined here",
     jackknife: bool = False,
+    known: Interval | None = None,
 ) -> Score:
     """Return the value of a statistic of all units as a score, with its interval (see `nlpkit.metrics.bootstrap`).
 
     Args:
         jackknife: for scores that units drawn twice would bias (see `nlpkit.metrics.jackknife`).
+        known: the interval, where a better one is known than that of draws (see `nlpkit.metrics.proportion`).
     """
     counts = np.asarray(counts, np.int64)
     value = float(statistic(counts[None].astype(np.float64))[0]) if len(counts) else float("nan")
     if not np.isfinite(value):
         return Score(metric, None, over, int(counts.sum()), parameters or {}, values, why=why)
-    found = bounds(metric, statistic, counts, how, over, value=value, jackknife=jackknife)
+    n = int(counts.sum()) if metric.group in OF_DOCUMENTS else None
+    found = known or bounds(metric, statistic, counts, how, over, value=value, jackknife=jackknife, n=n)
     return Score(
         metric,
         value,
@@ -159,6 +169,7 @@ def bounds(
     *,
     value: float,
     jackknife: bool = False,
+    n: int | None = None,
 ) -> Interval | None:
     """Return the interval of a score, cut at its range; None when none is wanted or it is undefined.
 
@@ -166,9 +177,15 @@ def bounds(
 
     Args:
         value: of the score; a cut never leaves it out, also where rounding takes it past the range.
+        n: of a mean of so many values, which has an interval also where all of them lie at one end of the range; else None.
     """
     if how.level is None:
         return None
+    if n is not None:
+        low, high = metric.range
+        edge = edge_interval(value, n, low=low, high=high, level=how.level)
+        if edge is not None:
+            return edge
     if jackknife or np.count_nonzero(counts) > MANY_UNITS:
         found = jackknife_interval(statistic, counts, level=how.level, over=over)
     else:
@@ -293,7 +310,8 @@ METRICS: dict[str, Metric] = {
     **_metrics(
         "calibration",
         ("ece", "low", "expected calibration error, bins of equal width (Guo et al. 2017)"),
-        ("brier", "low", "mean squared error of the probability of the prediction (Brier 1950)"),
+        ("brier", "low", "squared errors of the probabilities of all classes, 0 to 2 (Brier 1950)"),
+        ("brier_top", "low", "mean squared error of the probability of the prediction alone"),
     ),
     **_metrics(
         "people",
