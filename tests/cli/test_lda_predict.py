@@ -76,7 +76,8 @@ def test_new_text_has_the_topic_of_its_words(lda: Path, tmp_path: Path) -> None:
         assert [found[i][name] for name in OWN] == [-1, 0, -1, 0]
     assert all(found[i]["topic_prob"] > 0.6 for i in ("r", "j", "s"))
     assert all(found[i]["margin"] <= found[i]["topic_prob"] for i in found)
-    assert "2 documents have no word it knows and no topic" in done.err
+    assert "5 documents: 5 new\n" in done.err
+    assert f"2 documents have no word that the run {lda} knows, and no topic" in done.err
     assert "wrote p.parquet; next: nlpkit ctfidf p.parquet --by topic" in done.err
     assert done.out == ""
 
@@ -105,9 +106,61 @@ def test_a_table_keeps_all_its_columns(planted: Path, lda: Path) -> None:
     assert all(row["topic"] == topic[row["label"]] for row in after.select(["label", "topic"]).to_pylist())
 
 
-def test_most_documents_of_the_fit_keep_their_topics(corpus: Path, lda: Path) -> None:
-    run_cli("lda-gibbs", corpus, "--model", lda, "-q", "-o", "p.parquet")
-    fitted = topics_of(lda)
+def test_documents_of_the_fit_keep_what_they_have(tmp_path: Path) -> None:
+    """Before, 43 of 2,225 documents had another topic than in the fit, and probabilities differed by up to 0.15."""
+    rng = np.random.default_rng(6)
+    words = [f"word{i}" for i in range(30)]
+    rows = [{"id": f"d{i}", "text": " ".join(rng.choice(words, 6)) + (f" once{i}" if i < 5 else "")} for i in range(80)]
+    rows += [{"id": f"copy{i}", "text": rows[i]["text"]} for i in range(10)] + [{"id": "none", "text": ""}]
+    write_jsonl(tmp_path / "x.jsonl", rows)
+    run_cli("lda-gibbs", "x.jsonl", "--k", "4", "--sweeps", "20", "-q", "-o", "run")
+    done = run_cli("lda-gibbs", "x.jsonl", "--model", "run", "--seed", "3", "-o", "p.parquet")
+    fitted, found = read("run/documents.parquet").select(["id", *OWN]), read("p.parquet").select(["id", *OWN])
+    assert found.to_pylist() == fitted.to_pylist()
+    assert "91 documents: 90 known from the fit, with the topic they have there; 1 new\n" in done.err
+    # copies may have topics of their own in a fit: by id they are told apart, and other copies are the first
+    write_jsonl(
+        tmp_path / "y.jsonl", [{"id": "other", "text": rows[3]["text"]}, {"id": "copy3", "text": rows[3]["text"]}]
+    )
+    run_cli("lda-gibbs", "y.jsonl", "--model", "run", "-q", "-o", "y.parquet")
+    of_id = {row["id"]: row for row in fitted.to_pylist()}
+    assert [row["topic_prob"] for row in read("y.parquet").to_pylist()] == [
+        of_id[i]["topic_prob"] for i in ("d3", "copy3")
+    ]
+
+
+def test_words_that_the_fit_left_out_are_told_from_new_ones(tmp_path: Path) -> None:
+    """Before, those that --min-df left out alarmed as words "not in its vocabulary"."""
+    rows = [{"id": str(i), "text": f"river boat moon judge rare{i}"} for i in range(30)]
+    write_jsonl(tmp_path / "x.jsonl", rows)
+    run_cli("lda-gibbs", "x.jsonl", "--k", "2", "--min-df", "2", "--sweeps", "5", "-q", "-o", "run")
+    done = run_cli("lda-gibbs", "x.jsonl", "--model", "run", "-o", "p.parquet")
+    assert (
+        "30 of 150 tokens (20%) are not in its vocabulary: 30 of words that the fit left out (--min-df and the like)\n"
+        in done.err
+    )
+    write_jsonl(tmp_path / "new.jsonl", [{"text": "river boat rare3 zebra"}])
+    done = run_cli("lda-gibbs", "new.jsonl", "--model", "run", "-o", "n.parquet")
+    assert (
+        "2 of 4 tokens (50%) are not in its vocabulary: 1 of words that the fit left out (--min-df and the like), 1 of"
+        in done.err
+    )
+    run_cli("preprocess", "x.jsonl", "--min-df", "2", "-q", "-o", "docs.parquet")
+    run_cli("lda-gibbs", "docs.parquet", "--k", "2", "--sweeps", "5", "-q", "-o", "given")
+    done = run_cli("lda-gibbs", "new.jsonl", "--model", "given", "-o", "g.parquet")
+    assert "2 of 4 tokens (50%) are not in its vocabulary: words that the fit left out or never saw\n" in done.err
+
+
+def test_a_run_without_its_texts_predicts_all_anew(corpus: Path, own_lda: Path) -> None:
+    """Runs of before 2026-11 have neither model/training.parquet nor model/left_out.parquet."""
+    outputs = json.loads((own_lda / "manifest.json").read_text())
+    for name in ("training", "left_out"):
+        (own_lda / "model" / f"{name}.parquet").unlink()
+        del outputs["outputs"][f"model/{name}.parquet"]
+    (own_lda / "manifest.json").write_text(json.dumps(outputs))
+    done = run_cli("lda-gibbs", corpus, "--model", own_lda, "-o", "p.parquet")
+    assert "120 documents: 120 new\n" in done.err
+    fitted = topics_of(own_lda)
     assert np.mean([row["topic"] == fitted[i] for i, row in predicted().items()]) > 0.98
 
 
@@ -124,10 +177,18 @@ def test_unknown_words_are_counted(lda: Path, tmp_path: Path) -> None:
     rows = [{"text": "river river zebra"}, {"text": "zebra giraffe"}, {"text": "moon"}, {"text": None}]
     write_jsonl(tmp_path / "new.jsonl", rows)
     found = run_cli("lda-gibbs", "new.jsonl", "--model", lda, "--json", "-q", "-o", "p.parquet").json()
-    assert found == {"output": "p.parquet", "documents": 3, "tokens": 6, "unknown_tokens": 3, "unassigned": 1}
+    assert found == {
+        "output": "p.parquet",
+        "documents": 3,
+        "known": 0,
+        "unassigned": 1,
+        "tokens": 6,
+        "unknown_tokens": 3,
+        "left_out_tokens": 0,
+    }
     done = run_cli("lda-gibbs", "new.jsonl", "--model", lda, "-f", "-o", "p.parquet")
-    assert "topics of 3 documents by " in done.err
-    assert "3 of 6 tokens (50%) are not in its vocabulary, 1 documents have no word it knows" in done.err
+    assert f"3 documents: 3 new\n1 document has no word that the run {lda} knows, and no topic\n" in done.err
+    assert "3 of 6 tokens (50%) are not in its vocabulary: 3 of words that it never saw\n" in done.err
     assert "warning: 1 row could not be used" in done.err
     assert read("p.dropped.parquet").num_rows == 1
     assert run_cli("lda-gibbs", "new.jsonl", "--model", lda, "-f", "-q", "-o", "p.parquet").err == ""
@@ -159,7 +220,14 @@ def test_equal_texts_have_equal_topics_wherever_they_stand(corpus: Path, lda: Pa
     assert [tuple(row[n] for n in OWN) for row in read("ten.parquet").to_pylist()] == found[:10]
 
 
+def new_texts(corpus: Path, path: str = "others.jsonl") -> Path:
+    """The planted texts with a word more, so that none is known."""
+    rows = [json.loads(line) for line in corpus.read_text(encoding="utf-8").splitlines()]
+    return write_jsonl(Path(path), [{**row, "text": f"{row['text']} zebra"} for row in rows])
+
+
 def test_threads_change_nothing_and_seeds_do(corpus: Path, lda: Path) -> None:
+    corpus = new_texts(corpus)
     for threads in (1, 2, 8):
         run_cli("lda-gibbs", corpus, "--model", lda, "--threads", threads, "-q", "-o", f"p{threads}.parquet")
     assert Path("p1.parquet").read_bytes() == Path("p2.parquet").read_bytes() == Path("p8.parquet").read_bytes()
@@ -254,8 +322,9 @@ def test_a_state_of_mallet_predicts_for_tokens(corpus: Path) -> None:
     run_cli("preprocess", corpus, "-q", "-o", "docs.parquet")
     run_cli("lda-gibbs", "docs.parquet", "--k", "4", "--sweeps", "40", "--save-state", "s.gz", "-q", "-o", "run")
     run_cli("lda-gibbs", "s.gz", "--from-mallet", "-q", "-o", "mallet")
+    run_cli("preprocess", new_texts(corpus), "--min-df", "1", "-q", "-o", "new.parquet")
     for name in ("run", "mallet"):
-        run_cli("lda-gibbs", "docs.parquet", "--model", name, "-q", "-o", f"{name}.parquet")
+        run_cli("lda-gibbs", "new.parquet", "--model", name, "-q", "-o", f"{name}.parquet")
     assert read("run.parquet").equals(read("mallet.parquet"))
 
 
@@ -276,7 +345,7 @@ def test_json_lines(lda: Path, tmp_path: Path) -> None:
     run_cli("lda-gibbs", "new.jsonl", "--model", lda, "-q", "-o", "p.parquet")
     assert [(row["id"], row["topic"]) for row in rows] == [(i, row["topic"]) for i, row in predicted().items()]
     assert list(rows[0]) == read("p.parquet").column_names
-    assert "topics of 5 documents" in done.err
+    assert "5 documents: 5 new" in done.err
     assert sorted(p.name for p in tmp_path.iterdir()) == ["new.jsonl", "p.parquet"]
     error = run_cli("lda-gibbs", "new.jsonl", "--model", lda, "-o", "-", "--json", code=2).error()
     assert "-o - and --json both write to stdout" in error

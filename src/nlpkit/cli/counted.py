@@ -17,6 +17,7 @@ from nlpkit.cli.pipeline import CODES, codes_array, codes_of, no_documents, refu
 from nlpkit.errors import missing_column
 from nlpkit.io.documents import token_ids, vocabulary_of
 from nlpkit.io.spool import Spool, spool_beside
+from nlpkit.io.topic_tables import TEXT_HASH, text_hashes
 from nlpkit.parallel import ahead, map_ahead
 from nlpkit.text.preprocess import PreprocessOptions, Preprocessor, PreprocessReport
 from nlpkit.text.pruning import no_vocabulary_match
@@ -34,6 +35,8 @@ class CountedCorpus:
 
     terms (V,) are those of a vocabulary in its order, where one was given or the tokens carry one, also those that no document has;
     else those that occur, in alphabetical (code point) order.
+
+    left_out: gives the terms that were cut from the texts and did not stay.
     """
 
     terms: tuple[str, ...]
@@ -41,6 +44,7 @@ class CountedCorpus:
     df: LongArray
     n_docs: int
     report: PreprocessReport | None
+    left_out: Callable[[], Sequence[str]]
     _spool: Spool
     _apply: Callable[[EncodedBatch], EncodedBatch]
     _places: IntArray  # (V,) place in terms of an id that _apply gives
@@ -101,6 +105,7 @@ def counted(
     *,
     columns: Sequence[str] = (),
     text_chars: int | None = None,
+    hashed: bool = False,
     threads: int = 1,
     own_tokens: bool = True,
 ) -> Iterator[CountedCorpus]:
@@ -110,7 +115,8 @@ def counted(
 
     Args:
         target: the output; a spool of ids lies beside it meanwhile.
-        columns: columns to keep beside id; text_chars: of the column text only so many characters.
+        columns: columns to keep beside id; text_chars: of the column text only so many characters; hashed: add
+            the column TEXT_HASH, of the whole texts, null for those without letters.
         own_tokens: whether tokens that are there are taken; else the texts are cut with `options` all the same.
 
     Raises:
@@ -125,13 +131,15 @@ def counted(
         refuse_token_options(replace(options, vocab=None), ", ".join(inputs))
     with spool_beside(target) as spool:
         if there:
-            yield _given(stream, options, inputs, lambda batch: _kept(batch, keep, text_chars), spool, threads)
+            yield _given(stream, options, inputs, lambda batch: _kept(batch, keep, text_chars, hashed), spool, threads)
         else:
-            yield _made(stream, options, inputs, lambda batch: _kept(batch, keep, text_chars), spool, threads)
+            yield _made(stream, options, inputs, lambda batch: _kept(batch, keep, text_chars, hashed), spool, threads)
 
 
-def _kept(batch: pa.RecordBatch, columns: list[str], text_chars: int | None) -> pa.RecordBatch:
+def _kept(batch: pa.RecordBatch, columns: list[str], text_chars: int | None, hashed: bool) -> pa.RecordBatch:
     kept = batch.select(columns)
+    if hashed:
+        kept = kept.append_column(TEXT_HASH, text_hashes(batch.column("text")))
     if text_chars is None or "text" not in columns:
         return kept
     short = pc.utf8_slice_codeunits(kept.column("text"), 0, text_chars)
@@ -157,7 +165,18 @@ def _made(
         raise no_documents(stream, inputs)
     found = work.finish(lambda: (codes_of(batch.column(CODES)) for batch in spool))
     order = np.arange(len(found.terms)) if options.vocab else None
-    return _sorted(spool, found.apply, found.terms, found.cf, found.df, rows, found.report, order, threads)
+    return _sorted(
+        spool,
+        found.apply,
+        found.terms,
+        found.cf,
+        found.df,
+        rows,
+        found.report,
+        order,
+        threads,
+        left_out=lambda: found.removed().terms,
+    )
 
 
 def _given(
@@ -210,6 +229,7 @@ def _sorted(
     report: PreprocessReport | None,
     order: LongArray | None,
     threads: int,
+    left_out: Callable[[], Sequence[str]] = tuple,
 ) -> CountedCorpus:
     """Number the terms alphabetically, an order that does not depend on which document comes first; a given vocabulary keeps its own."""
     if order is None:
@@ -217,4 +237,4 @@ def _sorted(
     places = np.full(len(terms), -1, np.int32)
     places[order] = np.arange(len(terms), dtype=np.int32)
     names = tuple(terms[i] for i in order.tolist())
-    return CountedCorpus(names, cf[order], df[order], n_docs, report, spool, apply, places, threads)
+    return CountedCorpus(names, cf[order], df[order], n_docs, report, left_out, spool, apply, places, threads)

@@ -19,12 +19,11 @@ from nlpkit.io.artifacts import document_sink, footer_block, write_dropped
 from nlpkit.io.atomic import check_target
 from nlpkit.io.corpora import open_documents
 from nlpkit.io.documents import add_column
-from nlpkit.io.lda_tables import read_model
+from nlpkit.io.lda_tables import read_fitted_texts, read_left_out, read_model
 from nlpkit.io.runs import Run, open_run
-from nlpkit.io.topic_tables import TOPIC_COLUMNS, topic_columns, with_topic_columns
+from nlpkit.io.topic_tables import TOPIC_COLUMNS, text_hashes, topic_columns, with_topic_columns
 from nlpkit.text.options import PreprocessOptions
 from nlpkit.topics.lda.infer import SWEEPS, infer_topics, words_of
-from nlpkit.topics.lda.model import LdaModel
 
 if TYPE_CHECKING:
     from nlpkit.cli.token_flags import TokenFlags
@@ -58,7 +57,7 @@ def predict(
             stream, options or PreprocessOptions(), target, inputs,
             columns=columns, threads=run.n_threads(), own_tokens=options is None,
         ) as words:  # fmt: skip
-            batches = _Predicted(words, read_model(trained), run)
+            batches = _Predicted(words, trained, run)
             block = footer_block(
                 "documents", command="lda-gibbs", parameters={"model": str(model), "sweeps": SWEEPS},
                 seed=run.seed, inputs=stream.inputs, steps=steps(stream),
@@ -78,12 +77,18 @@ def predict(
 class _Predicted:
     """The batches of a corpus with their topics, and what was counted on the way."""
 
-    def __init__(self, words: CountedCorpus, model: LdaModel, run: RunFlags) -> None:
+    def __init__(self, words: CountedCorpus, trained: Run, run: RunFlags) -> None:
         self.words, self.run = words, run
+        model = read_model(trained)
         self.phi = words_of(model)
+        self.fitted = read_fitted_texts(trained)
         number = {term: i for i, term in enumerate(model.terms)}
         self.place = np.array([number.get(term, -1) for term in words.terms], np.int32)
-        self.counts = {"documents": 0, "tokens": 0, "unknown_tokens": 0, "unassigned": 0}
+        left_out = read_left_out(trained)
+        self.left_out = None if left_out is None else np.array([term in left_out for term in words.terms], bool)
+        self.counts = dict.fromkeys(
+            ("documents", "known", "unassigned", "tokens", "unknown_tokens", "left_out_tokens"), 0
+        )  # fmt: skip
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         with console.progress("topics", self.words.n_docs) as update:
@@ -92,35 +97,63 @@ class _Predicted:
                     stop = min(start + BATCH, whole.num_rows)
                     offsets = encoded.offsets[start : stop + 1]
                     ids = encoded.term_ids[offsets[0] : offsets[-1]]
-                    yield self._with_topics(whole.slice(start, stop - start), offsets - offsets[0], self.place[ids])
+                    yield self._with_topics(whole.slice(start, stop - start), offsets - offsets[0], ids)
                     update(self.counts["documents"])
 
     def _with_topics(self, batch: pa.RecordBatch, offsets: Any, ids: Any) -> pa.RecordBatch:
-        known = ids >= 0
-        kept = np.concatenate([[0], np.cumsum(known)])[offsets]
-        theta = infer_topics(self.phi, kept, ids[known], seed=self.run.seed, threads=self.run.n_threads())
+        row = self.fitted.rows(batch.column("id").to_pylist(), text_hashes(batch.column("text")).to_pylist())
+        known, place = row >= 0, self.place[ids]
+        drawn = (place >= 0) & ~np.repeat(known, np.diff(offsets))  # nothing is drawn for texts of the fit
+        kept = np.concatenate([[0], np.cumsum(drawn)])[offsets]
+        theta = infer_topics(self.phi, kept, place[drawn], seed=self.run.seed, threads=self.run.n_threads())
         full = np.diff(kept) > 0
         at = np.arange(len(theta))
         best = theta.argmax(axis=1)
         top = theta[at, best]
         theta[at, best] = 0.0
         margin = top - theta.max(axis=1) if theta.shape[1] > 1 else np.zeros(len(top))
-        topic = np.where(full, best, -1)
+        topic, top, margin = np.where(full, best, -1), np.where(full, top, 0.0), np.where(full, margin, 0.0)
+        if known.any():
+            fit = self.fitted
+            for values, of_fit in ((topic, fit.topic), (top, fit.topic_prob), (margin, fit.margin)):
+                values[known] = of_fit[row[known]]
         self.counts["documents"] += len(theta)
+        self.counts["known"] += int(known.sum())
+        self.counts["unassigned"] += int((topic < 0).sum())
         self.counts["tokens"] += len(ids)
-        self.counts["unknown_tokens"] += int((~known).sum())
-        self.counts["unassigned"] += int((~full).sum())
-        columns = topic_columns(topic, np.where(full, top, 0.0), topic, np.where(full, margin, 0.0))
-        for name, column in columns.items():
+        self.counts["unknown_tokens"] += int((place < 0).sum())
+        if self.left_out is not None:
+            self.counts["left_out_tokens"] += int(self.left_out[ids[place < 0]].sum())
+        for name, column in topic_columns(topic, top, topic, margin).items():
             batch = add_column(batch, name, column)
         return batch
 
     def say(self, run: Run) -> None:
         """Say how many documents and words there were, and how many the model does not know."""
         n = self.counts
-        share = n["unknown_tokens"] / max(n["tokens"], 1)
-        console.note(
-            f"topics of {console.counted(n['documents'], 'document')} by {run.path}: {n['unknown_tokens']:,} of "
-            f"{console.counted(n['tokens'], 'token')} ({share:.0%}) are not in its vocabulary, {n['unassigned']:,} documents have no "
-            "word it knows and no topic"
+        new = n["documents"] - n["known"]
+        parts = (
+            [f"{console.count(n['known'])} known from the fit, with the topic they have there"] if n["known"] else []
         )
+        parts += [f"{console.count(new)} new"] if new else []
+        console.note(f"{console.counted(n['documents'], 'document')}: {'; '.join(parts)}")
+        if n["unassigned"]:
+            have = "has" if n["unassigned"] == 1 else "have"
+            console.note(
+                f"{console.counted(n['unassigned'], 'document')} {have} no word that the run {run.path} knows, and no topic"
+            )
+        if n["unknown_tokens"]:
+            share = n["unknown_tokens"] / n["tokens"]
+            are = "is" if n["unknown_tokens"] == 1 else "are"
+            console.note(
+                f"{console.count(n['unknown_tokens'])} of {console.counted(n['tokens'], 'token')} ({share:.0%}) {are} not in its "
+                f"vocabulary: {self._why()}"
+            )
+
+    def _why(self) -> str:
+        if self.left_out is None:
+            return "words that the fit left out or never saw"
+        gone, unseen = self.counts["left_out_tokens"], self.counts["unknown_tokens"] - self.counts["left_out_tokens"]
+        parts = [f"{console.count(gone)} of words that the fit left out (--min-df and the like)"] if gone else []
+        parts += [f"{console.count(unseen)} of words that it never saw"] if unseen else []
+        return ", ".join(parts)

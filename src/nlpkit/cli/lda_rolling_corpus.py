@@ -20,6 +20,7 @@ from nlpkit.io.artifacts import read_footer
 from nlpkit.io.corpora import DocumentStream, DroppedRow, InputInfo, open_documents
 from nlpkit.io.dates import days_of
 from nlpkit.io.footers import step_parameters
+from nlpkit.io.lda_tables import with_text_hashes
 from nlpkit.io.rolling_tables import plain_columns, read_state, read_texts
 from nlpkit.io.runs import Run, open_run
 from nlpkit.io.topic_tables import TOPIC_COLUMNS
@@ -156,11 +157,12 @@ def open_base(path: Path) -> Base:
         ) from None
     dropped = run.table("dropped").to_pylist() if (path / "dropped.parquet").exists() else []
     documents = run.table("documents")
+    rows = documents.select([n for n in documents.column_names if n not in OWN_COLUMNS])
     return Base(
         run,
         read_state(run, options),
         changes,
-        documents.select([n for n in documents.column_names if n not in OWN_COLUMNS]),
+        with_text_hashes(rows, run),
         run.table("topics", ["chain_topic"]).column("chain_topic").to_pylist(),
         read_texts(run),
         [DroppedRow(**row) for row in dropped],

@@ -42,8 +42,9 @@ SWEEPS_OF_MANY = 200  # of each of many chains
 class Corpus:
     """Documents with their tokens, and where they come from.
 
-    rows: id and the user's own columns, no text; cf, df (V,) of the terms; token_info: how the tokens were made, if known;
-    steps: what earlier commands did; texts: gives the texts of some documents by row.
+    rows: id, hash of the text (TEXT_HASH) and the user's own columns, no text; cf, df (V,) of the terms; token_info: how the
+    tokens were made, if known; steps: what earlier commands did; texts: gives the texts of some documents by row; left_out:
+    gives the terms that were cut from the texts and did not stay, None where that is not known.
     """
 
     tokens: TokenTable
@@ -55,6 +56,7 @@ class Corpus:
     dropped: Sequence[DroppedRow]
     steps: list[dict[str, Any]]
     texts: Callable[[Sequence[int]], Mapping[int, str]]
+    left_out: Callable[[], Sequence[str]] | None = None
 
     @property
     def ids(self) -> pa.ChunkedArray:
@@ -169,6 +171,7 @@ def read_corpus(
         dropped=stream.dropped,
         steps=earlier,
         texts=lambda rows: {row: text or "" for row, text in words.values("text", rows).items()},
+        left_out=None if words.report is None else words.left_out,
     )
 
 
@@ -200,6 +203,7 @@ def counted_words(
         inputs,
         columns=columns,
         text_chars=REPRESENTATIVE_CHARS,
+        hashed=True,
         threads=run.n_threads(),
         own_tokens=own_tokens,
     )

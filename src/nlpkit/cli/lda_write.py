@@ -18,6 +18,7 @@ from nlpkit.io.lda_tables import (
     model_tables,
     topic_terms_table,
     topics_table,
+    training_table,
 )
 from nlpkit.io.mallet import write_mallet_state
 from nlpkit.io.pyldavis import write_pyldavis
@@ -91,7 +92,11 @@ def write_lda(
         seconds=work.seconds,
         results={**results, "trace": [_rounded(point) for point in found.trace]},
     )
-    run = RunTables(tables, {**model_tables(model), **more.model_tables}, config, corpus.dropped)
+    training = training_table(corpus.rows, described.main)
+    models = {**model_tables(model), **({} if training is None else {"training": training})}
+    if corpus.left_out is not None:
+        models["left_out"] = pa.table({"term": pa.array(sorted(corpus.left_out()), pa.string())})
+    run = RunTables(tables, {**models, **more.model_tables}, config, corpus.dropped)
     write_run(work.target, run, block, manifest, force=force)
     _export(work, found, extra, force=force)
     return Written(tables, described, results)

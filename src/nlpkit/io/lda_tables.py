@@ -11,7 +11,7 @@ from scipy import sparse
 
 from nlpkit.errors import InputError
 from nlpkit.io.runs import DOC_TOPICS_SCHEMA, REPRESENTATIVE_CHARS, TOPICS_SCHEMA, Run
-from nlpkit.io.topic_tables import TOP_TERMS, topic_columns
+from nlpkit.io.topic_tables import TEXT_HASH, TOP_TERMS, topic_columns
 from nlpkit.topics.lda.describe import TopicDescription
 from nlpkit.topics.lda.diagnostics import DIAGNOSTICS
 from nlpkit.topics.lda.model import LdaModel, MainTopics
@@ -22,6 +22,7 @@ _COLUMNS = {"tokens": "n_tokens", "exclusivity": "mallet_exclusivity"}  # names 
 
 def documents_table(rows: pa.Table, main: MainTopics) -> pa.Table:
     """Return id, topic, topic_prob, nearest_topic (the topic itself), margin over the next topic, and the user's own columns."""
+    rows = rows.drop_columns([TEXT_HASH]) if TEXT_HASH in rows.column_names else rows
     columns = {"id": rows.column("id"), **topic_columns(main.topic, main.prob, main.topic, main.margin)}
     return pa.table(columns | {n: rows.column(n) for n in rows.column_names if n not in columns})
 
@@ -137,6 +138,72 @@ def model_tables(model: LdaModel) -> dict[str, pa.Table]:
         ),
         "alpha": pa.table({"topic": pa.array(range(model.n_topics), pa.int32()), "alpha": pa.array(model.alpha)}),
     }
+
+
+def training_table(rows: pa.Table, main: MainTopics) -> pa.Table | None:
+    """Return the topics of the documents that were fitted, by id and hash of the text; None where no text is known."""
+    if TEXT_HASH not in rows.column_names:
+        return None
+    hashes = rows.column(TEXT_HASH)
+    columns = {
+        "id": rows.column("id"),
+        "text_hash": hashes,
+        **topic_columns(main.topic, main.prob, main.topic, main.margin),
+    }
+    return pa.table(columns).filter(hashes.is_valid())
+
+
+def with_text_hashes(rows: pa.Table, run: Run) -> pa.Table:
+    """Return the documents of a run with the hashes of their texts again; null where the run does not hold them."""
+    known: dict[str, str] = {}
+    if (run.path / "model" / "training.parquet").is_file():
+        table = run.table("model/training")
+        known = dict(zip(table.column("id").to_pylist(), table.column("text_hash").to_pylist(), strict=True))
+    hashes = [known.get(name) for name in rows.column("id").to_pylist()]
+    return rows.append_column(TEXT_HASH, pa.array(hashes, pa.string()))
+
+
+class FittedTexts:
+    """The documents of a fit by their texts: topic, topic_prob and margin (U,) of each."""
+
+    def __init__(self, table: pa.Table | None) -> None:
+        """Take what `training_table` gave; None: no text is known."""
+        columns = (
+            {} if table is None else {name: table.column(name).to_numpy() for name in ("topic", "topic_prob", "margin")}
+        )
+        self.topic, self.topic_prob, self.margin = (
+            columns.get(name, np.zeros(0)) for name in ("topic", "topic_prob", "margin")
+        )
+        hashes = [] if table is None else table.column("text_hash").to_pylist()
+        self._first: dict[str, int] = {}
+        copies = []
+        for row, key in enumerate(hashes):
+            if self._first.setdefault(key, row) != row:
+                copies.append(row)
+        self._by_id: dict[tuple[str, str], int] = {}  # only where a text stands more than once
+        ids = table.column("id") if table is not None else ()
+        for row in [*{self._first[hashes[row]] for row in copies}, *copies]:
+            self._by_id[hashes[row], ids[row].as_py()] = row
+
+    def rows(self, ids: Sequence[str], hashes: Sequence[str | None]) -> LongArray:
+        """Return the row of each document (D,), -1 for new text: of equal texts the one of the same id, else the first."""
+        found = [
+            -1 if key is None else self._by_id.get((key, name), self._first.get(key, -1))
+            for name, key in zip(ids, hashes, strict=True)
+        ]
+        return np.array(found, np.int64)
+
+
+def read_fitted_texts(run: Run) -> FittedTexts:
+    """Return the documents of a run by their texts; none where it does not hold them (states of MALLET, runs of before)."""
+    there = (run.path / "model" / "training.parquet").is_file()
+    return FittedTexts(run.table("model/training") if there else None)
+
+
+def read_left_out(run: Run) -> frozenset[str] | None:
+    """Return the terms of the texts of a run that did not become terms of its model, None where it does not hold them."""
+    there = (run.path / "model" / "left_out.parquet").is_file()
+    return frozenset(run.table("model/left_out").column("term").to_pylist()) if there else None
 
 
 def read_model(run: Run) -> LdaModel:

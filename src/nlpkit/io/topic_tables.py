@@ -26,6 +26,7 @@ from nlpkit.types import Float32Array, LongArray
 TOPIC_COLUMNS = ("topic", "topic_prob", "nearest_topic", "margin")
 LEFT_OUT = ("text", "tokens", "embedding", *TOPIC_COLUMNS)
 TOP_TERMS = 10
+TEXT_HASH = "\0text_hash"  # no column of a user is called like that
 
 
 def headlines(table: pa.Table, rows: Sequence[int], width: int = 80) -> list[str]:
@@ -121,6 +122,11 @@ def vocab_table(vocabulary: Sequence[str], cf: LongArray, df: LongArray) -> pa.T
 def text_hash(text: str | None) -> str:
     """Return the first 128 bits of the sha256 of a text, hex: the key by which training rows are recognised."""
     return hashlib.sha256((text or "").encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def text_hashes(texts: pa.Array) -> pa.Array:
+    """Return the hash of each text (D,), null for those of white space alone."""
+    return pa.array([text_hash(t) if t and not t.isspace() else None for t in texts.to_pylist()], pa.string())
 
 
 def training_tables(table: pa.Table, embeddings: Float32Array, model: TopicModel, usable: Any) -> dict[str, pa.Table]:
