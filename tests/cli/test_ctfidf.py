@@ -94,9 +94,9 @@ def test_types_of_classes(tmp_path: Path) -> None:
         ("nope", 3, "x.jsonl has no column 'nope' (found: id, text, label, date, n, topic, list); name it with --by"),
         ("lable", 3, "did you mean 'label'? Name it with --by"),
         ("list", 3, "column 'list' holds list<item: string>; groups must be single values"),
-        ("label:year", 3, "has no dates like 2024-01-31 (found 'a')"),
-        ("date:week", 2, "--by date:week: after the colon goes year, month or day"),
-        ("id:month", 3, "has no dates like 2024-01-31"),
+        ("label:year", 3, "has no dates with a year (found 'a'); write them as 2024-01-31, or give --date-format"),
+        ("date:era", 2, "--by date:era: after the colon goes decade, year, quarter, month, week, day"),
+        ("id:month", 3, "has no dates with a month"),
     ],
 )
 def test_columns_that_are_no_classes(by: str, code: int, says: str, corpus: Path) -> None:
@@ -182,7 +182,7 @@ def test_keyness_by_hand(corpus: Path) -> None:
             "--prior-words -1: the prior needs a number of words above 0",
         ),
         (["--over", "label"], "--by and --over are both 'label'"),
-        (["--over", "date:week"], "--over date:week: after the colon goes year, month or day"),
+        (["--over", "date:era"], "--over date:era: after the colon goes decade, year, quarter"),
     ],
 )
 def test_settings_that_cannot_be_meant(words: list[str], says: str, corpus: Path) -> None:
@@ -240,7 +240,7 @@ def test_pairs_of_values_are_classes(tmp_path: Path) -> None:
     ("over", "says"),
     [
         ("nope", "has no column 'nope' (found: id, text, label, date, n); name it with --over"),
-        ("label:year", "cut them to years in a column of their own, then name it with --over"),
+        ("label:year", "write them as 2024-01-31, or give --date-format"),
     ],
 )
 def test_second_columns_that_are_no_classes(over: str, says: str, tmp_path: Path) -> None:
@@ -303,3 +303,35 @@ def test_news_by_label() -> None:
     assert (done["documents"], done["left_out"], len(done["terms"])) == (416, 0, 8)
     assert "judge" in done["terms"]["courts"]
     assert "league" in done["terms"]["football"]
+
+
+def test_parts_of_dates_however_they_are_written(tmp_path: Path) -> None:
+    rows = [{"text": t, "d": d} for t, d in (("river", "01/02/2011"), ("moon", "25/12/2011"), ("star", "03/02/2020"))]
+    write_jsonl(tmp_path / "x.jsonl", rows)
+
+    def names(by: str, *more: str, document: str = "x.jsonl") -> list[str]:
+        run_cli("ctfidf", document, "--date-col", "d", "--by", by, *more, "-q", "-f", "-o", "c.parquet")
+        return sorted(set(read("c.parquet")["class"].to_pylist()))
+
+    assert names("date:quarter") == ["2011-Q1", "2011-Q4", "2020-Q1"]
+    assert names("date:decade") == ["2010s", "2020s"]
+    assert names("date:week") == ["2011-W05", "2011-W51", "2020-W06"]
+    assert names("date:month", "--date-format", "%d/%m/%Y") == ["2011-02", "2011-12", "2020-02"]
+    write_jsonl(tmp_path / "x.jsonl", rows[:1] + rows[2:])
+    assert (
+        "--date-format"
+        in run_cli("ctfidf", "x.jsonl", "--date-col", "d", "--by", "date:year", "-fo", "c.parquet", code=3).error()
+    )
+    assert names("date:month", "--date-format", "%m/%d/%Y") == ["2011-01", "2020-03"]
+    # the format travels with the column
+    run_cli("preprocess", "x.jsonl", "--date-col", "d", "--date-format", "%d/%m/%Y", "-q", "-o", "p.parquet")
+    run_cli("ctfidf", "p.parquet", "--by", "date:month", "-q", "-f", "-o", "c.parquet")
+    assert sorted(set(read("c.parquet")["class"].to_pylist())) == ["2011-02", "2020-02"]
+    write_jsonl(
+        tmp_path / "train.jsonl",
+        [{"text": f"w{i} x{i % 2}", "label": "ab"[i % 2], "date": f"20{i:02}-01-01"} for i in range(30)],
+    )
+    run_cli("classify", "train.jsonl", "--model", "nb", "--groups", "date:decade", "--cv", "3", "-q", "-o", "nb")
+    assert (
+        "after the colon goes" in run_cli("classify", "train.jsonl", "--groups", "date:era", "-o", "x", code=2).error()
+    )

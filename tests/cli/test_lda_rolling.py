@@ -341,8 +341,15 @@ def test_updates_with_tokens_made_before(tmp_path: Path) -> None:
     run_cli("lda-gibbs", "new.jsonl", "--update", "run", "-q", "-o", "raw")
     assert read("raw/model/rolling_tokens.parquet").equals(read("one/model/rolling_tokens.parquet"))
     run_cli("lda-gibbs", "old.jsonl", *ROLL, "-q", "-o", "run2")
-    says = run_cli("lda-gibbs", "new.parquet", "--update", "run2", "-o", "x", code=3).error()
-    assert "the tokens of the run run2 were made from texts, and the new documents have a column 'tokens'" in says
+    run_cli("lda-gibbs", "new.parquet", "--update", "run2", "-q", "-o", "x")
+    run_cli("lda-gibbs", "new.jsonl", "--update", "run2", "-q", "-o", "y")
+    assert read("x/model/rolling_tokens.parquet").equals(read("y/model/rolling_tokens.parquet"))
+    run_cli(
+        "preprocess", "new.jsonl", "--max-vocab", "20", "-q", "-f", "-o", "new.parquet"
+    )  # words that the run has are missing
+    done = run_cli("lda-gibbs", "new.parquet", "--update", "run2", "-f", "-o", "x")
+    assert "left out by --max-vocab" in done.err
+    assert read("x/model/rolling_tokens.parquet").equals(read("y/model/rolling_tokens.parquet"))
 
 
 def test_new_texts_are_cut_as_those_of_the_run(tmp_path: Path) -> None:
@@ -514,8 +521,16 @@ def test_documents_without_a_date_are_listed(tmp_path: Path) -> None:
         {"id": "d009", "stage": "read", "reason": "text is null"},
         {"id": "d005", "stage": "date", "reason": "date is missing"},
         {"id": "d006", "stage": "date", "reason": "date is missing"},
-        {"id": "d007", "stage": "date", "reason": "date '05/04/2020' cannot be read; write it as 2008-07-03"},
-        {"id": "d008", "stage": "date", "reason": "date '2020-02-30' cannot be read; write it as 2008-07-03"},
+        {
+            "id": "d007",
+            "stage": "date",
+            "reason": "date '05/04/2020' may begin with the day or with the month; write it as 2008-07-03, or give --date-format",
+        },
+        {
+            "id": "d008",
+            "stage": "date",
+            "reason": "date '2020-02-30' cannot be read; write it as 2008-07-03, or give --date-format",
+        },
     ]
     documents = read("run/documents.parquet")
     assert documents["id"].to_pylist() == [row["id"] for row in rows if row["n"] not in range(5, 10)]
@@ -531,7 +546,7 @@ def test_no_document_has_a_date(tmp_path: Path) -> None:
 
     assert "no date can be read in column 'date' of the 60 documents of x.jsonl (all are missing)" in says(None)
     assert (
-        "(the first: date 'May' cannot be read; write it as 2008-07-03); name another column with --date-col"
+        "(the first: date 'May' cannot be read; write it as 2008-07-03, or give --date-format); name another column with --date-col"
         in says("May")
     )
     assert "column 'date' holds list<" in says(["2020"])

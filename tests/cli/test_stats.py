@@ -131,8 +131,8 @@ def test_groups(sam: Path) -> None:
     ("by", "code", "says"),
     [
         ("lable", 3, "did you mean 'label'? Name it with --by"),
-        ("label:year", 3, "has no dates like 2024-01-31 (found 'a')"),
-        ("date:week", 2, "--by date:week: after the colon goes year, month or day"),
+        ("label:year", 3, "has no dates with a year (found 'a'); write them as 2024-01-31, or give --date-format"),
+        ("date:era", 2, "--by date:era: after the colon goes decade, year, quarter, month, week, day"),
     ],
 )
 def test_columns_that_make_no_groups(by: str, code: int, says: str, sam: Path) -> None:

@@ -104,3 +104,20 @@ def test_what_differs() -> None:
     assert learned_bounds({**model, "min_df": 1, "max_df": 0.5, "max_vocab": 9}) == ["--max-df", "--max-vocab"]
     assert learned_bounds({**model, "min_df": 1, "max_df": 1}) == ["--max-df"]
     assert learned_bounds({**model, "vocab": ["a"]}) == []
+
+
+def test_words_chosen_in_all_documents_are_told_in_a_comparison(tmp_path: Path) -> None:
+    """`preprocess --phrases --min-df | classify` sees the test documents, and nothing said so."""
+    write_jsonl(tmp_path / "train.jsonl", TRAIN)
+    leak = "were chosen by --min-df, --max-vocab in all documents, also in those to test on"
+    run_cli("preprocess", "train.jsonl", "--min-df", "2", "--max-vocab", "9", "-q", "-o", "a.parquet")
+    assert leak in run_cli("classify", "a.parquet", "--model", "nb", "--cv", "2", "-o", "x").err
+    run_cli("preprocess", "train.jsonl", "--min-df", "1", "-q", "-o", "b.parquet")
+    assert "chosen by" not in run_cli("classify", "b.parquet", "--model", "nb", "--cv", "2", "-o", "y").err
+    assert "chosen by" not in run_cli("classify", "train.jsonl", "--model", "nb", "--cv", "2", "-o", "z").err
+    write_jsonl(tmp_path / "test.jsonl", [{**row, "id": f"t{row['id']}"} for row in TRAIN[:4]])
+    run_cli("preprocess", "test.jsonl", "--min-df", "1", "--stem", "porter", "-q", "-o", "stems.parquet")
+    says = run_cli("classify", "b.parquet", "--test", "stems.parquet", "--model", "nb", "-o", "w", code=3).error()
+    assert "stem porter, the training documents' none" in says
+    run_cli("preprocess", "test.jsonl", "--min-df", "1", "-q", "-o", "c.parquet")
+    assert "chosen by" not in run_cli("classify", "a.parquet", "--test", "c.parquet", "--model", "nb", "-o", "w").err

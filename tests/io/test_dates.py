@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, date, datetime
 from typing import Any
 
@@ -9,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from nlpkit.errors import ColumnError
-from nlpkit.io.dates import days_of
+from nlpkit.errors import ColumnError, UsageError
+from nlpkit.io.dates import PARTS, DateReader, check_format, days_of
 
 
 def read(values: Any, kind: pa.DataType | None = None) -> tuple[list[str], dict[int, str]]:
@@ -46,7 +47,6 @@ def test_texts(text: str, day: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "07/03/2008",
         "3 July 2008",
         "2023-02-29",
         "2008-13-01",
@@ -59,14 +59,17 @@ def test_texts(text: str, day: str) -> None:
     ],
 )
 def test_texts_that_are_no_date(text: str) -> None:
-    assert read(["2008", text]) == (["2008-01-01", "NaT"], {1: f"date '{text}' cannot be read; write it as 2008-07-03"})
+    assert read(["2008", text]) == (
+        ["2008-01-01", "NaT"],
+        {1: f"date '{text}' cannot be read; write it as 2008-07-03, or give --date-format"},
+    )
 
 
 def test_missing_dates_and_long_ones() -> None:
     days, reasons = read([None, "", "  ", "2008", "x" * 100])
     assert days == ["NaT", "NaT", "NaT", "2008-01-01", "NaT"]
     assert [reasons[row] for row in range(3)] == ["date is missing"] * 3
-    assert reasons[4] == f"date '{'x' * 39}…' cannot be read; write it as 2008-07-03"
+    assert reasons[4] == f"date '{'x' * 39}…' cannot be read; write it as 2008-07-03, or give --date-format"
 
 
 def test_columns_of_dates() -> None:
@@ -84,7 +87,11 @@ def test_columns_of_numbers() -> None:
     assert read([1987, 20080703, None, 12])[0] == ["1987-01-01", "2008-07-03", "NaT", "NaT"]
     assert read([1987.0, float("nan"), None, 1987.5]) == (
         ["1987-01-01", "NaT", "NaT", "NaT"],
-        {1: "date is missing", 2: "date is missing", 3: "date '1987.5' cannot be read; write it as 2008-07-03"},
+        {
+            1: "date is missing",
+            2: "date is missing",
+            3: "date '1987.5' cannot be read; write it as 2008-07-03, or give --date-format",
+        },
     )
 
 
@@ -105,3 +112,74 @@ def test_other_layouts_of_text() -> None:
 def test_columns_of_something_else(values: Any) -> None:
     with pytest.raises(ColumnError, match=r"column 'when' holds .*, dates were needed, .*--date-col"):
         days_of(pa.chunked_array([pa.array(values)]), "when")
+
+
+# ---------------------------------------------------------------- day and month first, formats, parts
+
+
+@pytest.mark.parametrize(
+    ("texts", "days"),
+    [
+        (["01.02.2011", "3.2.2011"], ["2011-02-01", "2011-02-03"]),  # with dots the day is first
+        (["01/02/2011", "25/12/2011 14:30"], ["2011-02-01", "2011-12-25"]),
+        (["01/02/2011", "12/25/2011"], ["2011-01-02", "2011-12-25"]),
+        (["01-02-2011", "25-12-2011", "2011"], ["2011-02-01", "2011-12-25", "2011-01-01"]),
+        (["03/03/2011"], ["2011-03-03"]),
+        (["31.12.2011", "12/25/2011", "01/02/2011"], ["2011-12-31", "2011-12-25", "2011-01-02"]),
+    ],
+)
+def test_day_or_month_first(texts: list[str], days: list[str]) -> None:
+    """01.02.2011 and 25/12/2011 could not be read at all."""
+    assert read(texts) == (days, {})
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        (
+            ["01/02/2011"],
+            "'01/02/2011', and no other tells whether the day or the month comes first; say --date-format",
+        ),
+        (["25/12/2011", "12/25/2011"], "begin with the day ('25/12/2011') and others that begin with the month"),
+    ],
+)
+def test_dates_that_may_be_two_days(texts: list[str], message: str) -> None:
+    with pytest.raises(ColumnError, match=re.escape(message)):
+        read(texts)
+
+
+def test_a_format() -> None:
+    texts = pa.chunked_array([pa.array(["01/02/11", "31/12/99", "2011-01-01", None, "7"])])
+    days, reasons = days_of(texts, format="%d/%m/%y")
+    assert [str(day) for day in days] == ["2011-02-01", "1999-12-31", "NaT", "NaT", "NaT"]
+    assert reasons[2] == "date '2011-01-01' cannot be read; it is not like --date-format %d/%m/%y"
+    for bad in ("%d/%m", "dd/mm/yyyy", "%Q", "%"):
+        with pytest.raises(UsageError, match=f"--date-format {bad}"):
+            check_format(bad)
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        (
+            "2008-12-29",
+            {
+                "decade": "2000s",
+                "year": "2008",
+                "quarter": "2008-Q4",
+                "month": "2008-12",
+                "week": "2009-W01",
+                "day": "2008-12-29",
+            },
+        ),
+        (
+            "2008-03",
+            {"decade": "2000s", "year": "2008", "quarter": "2008-Q1", "month": "2008-03", "week": None, "day": None},
+        ),
+        ("1789", {"decade": "1780s", "year": "1789", "quarter": None, "month": None, "week": None, "day": None}),
+    ],
+)
+def test_parts(text: str, parts: dict[str, str | None]) -> None:
+    (moment,) = DateReader().read([text])
+    assert moment is not None
+    assert {name: moment.part(name) for name in PARTS} == parts

@@ -16,12 +16,15 @@ from nlpkit.classify.labels import Labels, encode_sets, encode_single, stratifie
 from nlpkit.classify.words import CutWords, GivenWords
 from nlpkit.cli import console
 from nlpkit.cli.classify_flags import ClassifyTextFlags, DataFlags
+from nlpkit.cli.groups import Groups
 from nlpkit.cli.pipeline import embedded_by, no_documents, refuse_token_options
 from nlpkit.errors import ColumnError, InputError, UsageError, missing_column
 from nlpkit.io.corpora import DocumentStream, DroppedRow, InputInfo, open_documents
 from nlpkit.io.documents import token_table
+from nlpkit.io.footers import step_parameters, steps_of
 from nlpkit.io.plain_tables import as_label
 from nlpkit.parallel import ahead
+from nlpkit.text.token_settings import differences, learned_bounds
 from nlpkit.types import BoolArray, IntArray, LongArray
 
 if TYPE_CHECKING:
@@ -112,10 +115,14 @@ def read_labelled_documents(
                 raise missing_column(name, read.label_col, stream.schema.names, "--label-col")
         split = None if data.split is None else _column(data.split)
         for column, option in ((split, "--split"), (data.groups, "--groups")):
+            if column is not None and option == "--groups":
+                column = column if column in streams[0].schema.names else column.partition(":")[0]
             if column is not None and column not in streams[0].schema.names:
                 raise missing_column(names[0], column, streams[0].schema.names, option)
         made_by = _embedded_by(streams)
         there = _have_tokens(streams, names, tokens)
+        if words and there:
+            _check_making(streams, names)
         cut: CutWords | None = None
         tables = []
         if words and not there:
@@ -187,6 +194,40 @@ def _have_tokens(streams: Sequence[DocumentStream], names: Sequence[str], tokens
     if there[0] and tokens != ClassifyTextFlags():
         refuse_token_options(tokens.options(), names[0], ClassifyTextFlags().options())
     return there[0]
+
+
+def _check_making(streams: Sequence[DocumentStream], names: Sequence[str]) -> None:
+    """Warn of tokens that were chosen by looking at all documents, also those to test on.
+
+    Raises:
+        InputError: the tokens of training and test documents were made in different ways.
+    """
+    made = [[step_parameters(steps_of([block]), "preprocess") for block in stream.blocks] for stream in streams]
+    known = [[one for one in settings if one is not None] for settings in made]
+    apart = [d for settings in known for one in settings for d in differences(known[0][0], one)] if known[0] else []
+    if apart:
+        said = ("; ".join(dict.fromkeys(apart))).replace("the model's", "the training documents'")
+        raise InputError(
+            f"the tokens of {' and '.join(names[: len(streams)])} are not made alike ({said}); cut all with the same options of "
+            "nlpkit preprocess, or give them as texts"
+        )
+    bounds = list(dict.fromkeys(name for one in known[0] for name in learned_bounds(one)))
+    together = len(streams) == 1 or bool(_sources(streams[0]) & _sources(streams[1]))
+    if bounds and together:
+        console.warn(
+            f"the words of {names[0]} were chosen by {', '.join(bounds)} in all documents, also in those to test on: scores may be "
+            "too good; give the texts, and classify chooses words in the training documents alone"
+        )
+
+
+def _sources(stream: DocumentStream) -> set[str]:
+    """Return the hashes of the files that tokens were made from."""
+    return {
+        one["sha256"]
+        for step in steps_of(stream.blocks)
+        if step.get("command") == "preprocess"
+        for one in step.get("inputs") or ()
+    }
 
 
 class _Both:
@@ -302,11 +343,22 @@ def _encode(own: list[Any], part: IntArray, n_folds: int) -> Labels:
     return encode_single(own, learn)
 
 
+def _groups_column(table: pa.Table, by: str) -> pa.Array:
+    """Return the values of a column whose documents stay together, or parts of its dates as strings, null where there is none."""
+    if by in table.column_names:
+        return table.column(by).combine_chunks()
+    groups = Groups(by, table.schema, ["the documents"])
+    numbers = np.concatenate([groups.of(batch) for batch in table.to_batches()])
+    names, places = groups.finish()
+    order = places[numbers]
+    return pa.array(names, pa.string()).take(pa.array(order, mask=order < 0))
+
+
 def _folds(part: IntArray, labels: Labels, n_folds: int, table: pa.Table, data: DataFlags, seed: int) -> IntArray:
     rows = np.flatnonzero(part == 0)
     together = None
     if data.groups is not None:
-        column = table.column(data.groups).combine_chunks()
+        column = _groups_column(table, data.groups)
         if column.null_count:
             missing = console.counted(column.null_count, "document")
             console.warn(f"{missing} without a value in '{data.groups}': together they are one group")

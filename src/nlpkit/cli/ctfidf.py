@@ -20,7 +20,9 @@ class ClassFlags:
 
     by: Annotated[
         str,
-        typer.Option(help="Column of the classes: label, topic, source …; date:year, date:month, date:day cut a date."),
+        typer.Option(
+            help="Column of the classes: label, topic, source …; date:year (decade, quarter, month, week, day) takes a part of a date."
+        ),
     ] = "label"
     over: Annotated[
         str | None,

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
 
 from nlpkit.errors import ColumnError, InputError, UsageError, missing_column
+from nlpkit.io.dates import PARTS, DateReader, date_format_of
 from nlpkit.types import IntArray
 
-DATE_PARTS = {"year": r"\d{4}", "month": r"\d{4}-\d\d", "day": r"\d{4}-\d\d-\d\d"}
+_NEEDED = {name: needed for name, (needed, _) in PARTS.items()}
 
 
 class Groups:
     """The groups of a stream of documents, numbered as they come; `finish` puts them into the order of their names.
 
-    Null, an empty string, NaN and topic -1 are no group; with date:year and the like, so is what begins with no date.
+    Null, an empty string, NaN and topic -1 are no group; with date:year and the like, so is what is no date.
 
     Raises:
         ColumnError: no such column, or its values are not single values; UsageError: an unknown part of a date.
@@ -28,8 +28,9 @@ class Groups:
         self.column, _, self._part = (by, "", "") if by in schema.names else by.partition(":")
         if self.column not in schema.names:
             raise missing_column(self._where, self.column, schema.names, "--by")
-        if self._part and self._part not in DATE_PARTS:
-            raise UsageError(f"--by {by}: after the colon goes year, month or day")
+        if self._part and self._part not in PARTS:
+            raise UsageError(f"--by {by}: after the colon goes {', '.join(PARTS)}")
+        self._dates = DateReader(self.column, date_format_of(schema, self.column)) if self._part else None
         kind = schema.field(self.column).type
         kind = kind.value_type if pa.types.is_dictionary(kind) else kind
         if pa.types.is_nested(kind):
@@ -48,8 +49,8 @@ class Groups:
         numbers = np.full(len(values) + 1, -1, np.int32)  # the last one is what -1 points to
         present = codes[codes >= 0]
         used, first = np.unique(present, return_index=True)
-        for i in used[np.argsort(first)].tolist():
-            name = self._name(values[i])
+        used = used[np.argsort(first)]
+        for i, name in zip(used.tolist(), self._names([values[i] for i in used.tolist()]), strict=True):
             if name is not None:
                 numbers[i] = self._numbers.setdefault(name, len(self._numbers))
         found: IntArray = numbers[codes]
@@ -59,17 +60,15 @@ class Groups:
         """Return the names of the groups seen so far, as numbered by `of`."""
         return list(self._numbers)
 
-    def _name(self, value: object) -> str | None:
-        text = "" if value is None or value != value else str(value)
-        if not text or (self.by == "topic" and text == "-1"):
-            return None
-        if not self._part:
-            return text
-        found = re.match(DATE_PARTS[self._part], text)
-        if found is None:
-            self._undated = self._undated or text
-            return None
-        return found.group()
+    def _names(self, values: Sequence[object]) -> list[str | None]:
+        texts = ["" if value is None or value != value else str(value) for value in values]
+        if self._dates is None:
+            return [None if not text or (self.by == "topic" and text == "-1") else text for text in texts]
+        moments = self._dates.read([text.removesuffix(".0") for text in texts])  # years beside missing ones are floats
+        names = [None if moment is None else moment.part(self._part) for moment in moments]
+        undated = (text for text, name in zip(texts, names, strict=True) if text and name is None)
+        self._undated = self._undated or next(undated, None)
+        return names
 
     def finish(self) -> tuple[list[str], IntArray]:
         """Return the names of the groups in order, and the place in it of each group as numbered by `of` (G + 1,), -1 last.
@@ -80,8 +79,8 @@ class Groups:
         if not self._numbers:
             if self._undated is not None:
                 raise ColumnError(
-                    f"column '{self.column}' of {self._where} has no dates like 2024-01-31 (found '{self._undated[:40]}'); "
-                    "cut them to years in a column of their own, then name it with --by"
+                    f"column '{self.column}' of {self._where} has no dates with a {_NEEDED[self._part]} (found "
+                    f"'{self._undated[:40]}'); write them as 2024-01-31, or give --date-format"
                 )
             raise InputError(
                 f"no document of {self._where} has a value in '{self.column}'; name another column with --by"

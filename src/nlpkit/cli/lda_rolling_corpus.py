@@ -18,7 +18,7 @@ from nlpkit.cli.preprocess import found_parameters, token_parameters
 from nlpkit.errors import ColumnError, InputError, missing_column
 from nlpkit.io.artifacts import read_footer
 from nlpkit.io.corpora import DocumentStream, DroppedRow, InputInfo, open_documents
-from nlpkit.io.dates import days_of
+from nlpkit.io.dates import date_format_of, days_of
 from nlpkit.io.footers import step_parameters
 from nlpkit.io.lda_tables import with_text_hashes
 from nlpkit.io.rolling_tables import plain_columns, read_state, read_texts
@@ -94,7 +94,7 @@ def read_dated(
     options = asked or PreprocessOptions()
     words = counted_words(stack, stream, options, target, inputs, run, OWN_COLUMNS, own_tokens=asked is None)
     everything = words.rows(["text"])
-    days, lost = days_of(everything.column("date"), read.date_col)
+    days, lost = days_of(everything.column("date"), read.date_col, format=date_format_of(stream.schema, "date"))
     kept = np.flatnonzero(~np.isnat(days))
     if not len(kept):
         raise _no_dates(list(lost.values()), read.date_col, inputs)

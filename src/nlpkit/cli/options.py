@@ -73,6 +73,15 @@ class ReadFlags:
     id_col: Annotated[str, typer.Option(help="Column of the id; 'none' numbers the rows.")] = "id"
     label_col: Annotated[str, typer.Option(help="Column of the label.")] = "label"
     date_col: Annotated[str, typer.Option(help="Column of the date.")] = "date"
+    date_format: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FORMAT",
+            help="How dates are written, such as %d/%m/%Y; default: 2011-12-25, 25.12.2011, and 25/12/2011 where the column tells "
+            "whether day or month comes first.",
+            show_default=False,
+        ),
+    ] = None
     format: Annotated[
         str | None,
         typer.Option(help="jsonl json csv tsv parquet txt xml sgml; default: by suffix.", show_default=False),
@@ -105,6 +114,7 @@ class ReadFlags:
             id_col=self.id_col,
             label_col=self.label_col,
             date_col=self.date_col,
+            date_format=self.date_format,
             encoding=self.encoding,
             encoding_errors=self.encoding_errors,
             txt_docs=self.txt_docs,

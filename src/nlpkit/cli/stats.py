@@ -59,7 +59,7 @@ def stats_cli(
     by: Annotated[
         str | None,
         typer.Option(
-            help="Also for each value of a column: label, topic …; date:year, date:month, date:day cut a date.",
+            help="Also for each value of a column: label, topic …; date:year (decade, quarter, month, week, day) takes a part of a date.",
             show_default=False,
         ),
     ] = None,

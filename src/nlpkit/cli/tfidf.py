@@ -100,7 +100,11 @@ class SelectFlags:
         ),
     ] = None
     by: Annotated[
-        str | None, typer.Option(help="Column of the classes; date:year and the like cut.", show_default="label")
+        str | None,
+        typer.Option(
+            help="Column of the classes; date:year (decade, quarter, month, week, day) takes a part of a date.",
+            show_default="label",
+        ),
     ] = None
     features: Annotated[
         str | None,

@@ -30,7 +30,7 @@ from nlpkit.io.readers.markup import NoRecordsError
 from nlpkit.io.readers.parquet import ParquetInput
 from nlpkit.io.readers.roles import Roles, rename
 from nlpkit.io.readers.rows import RowInput
-from nlpkit.io.readers.schema import Found, Layout, unify
+from nlpkit.io.readers.schema import Found, Layout, unify, with_date_format
 from nlpkit.io.sources import FORMATS, Source, StoredBytes, resolve, sniff
 
 _REPORTED = 5  # files whose encoding was detected that are named one by one
@@ -53,6 +53,7 @@ class ReadOptions:
     id_col: str = "id"
     label_col: str = "label"
     date_col: str = "date"
+    date_format: str | None = None
     words_col: str | None = None
     encoding: str | None = None
     encoding_errors: str = "strict"
@@ -204,6 +205,8 @@ def open_documents(
             opened[-1].look(options)
         _check_records(opened)
         layout = unify([one.found for one in opened if not one.empty], dict(options.types))
+        if options.date_format is not None and layout.columns:
+            layout = with_date_format(layout, options.date_format, opened[0].source.shown)
         return DocumentStream(opened, layout, options, detected)
     except BaseException:
         for one in opened:

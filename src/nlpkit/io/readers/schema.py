@@ -9,6 +9,7 @@ from functools import reduce
 import pyarrow as pa
 
 from nlpkit.errors import EncodingError, InputError, UsageError, missing_column
+from nlpkit.io.dates import FORMAT_KEY, check_format
 from nlpkit.io.readers.columns import NULL, TOKENS, Column, Kind, merge, settle
 
 ID = pa.field("id", pa.string(), nullable=False)
@@ -58,6 +59,21 @@ def unify(inputs: Sequence[Found], forced: Mapping[str, str]) -> Layout:
         alike = carried[0] if carried and all(one == carried[0] for one in carried) else None
         fields.append(pa.field(name, _common_type(name, held, columns[name]), metadata=alike or None))
     return Layout(pa.schema(fields), columns)
+
+
+def with_date_format(layout: Layout, format: str, path: str) -> Layout:
+    """Return the layout whose column of dates carries the format that they are written in.
+
+    Raises:
+        UsageError: it is no format of dates; ColumnError: there is no such column.
+    """
+    check_format(format)
+    at = layout.schema.get_field_index("date")
+    if at < 0:
+        raise missing_column(path, "date", layout.schema.names, "--date-col")
+    field_ = layout.schema.field(at)
+    carried = {**(field_.metadata or {}), FORMAT_KEY: format.encode()}
+    return Layout(layout.schema.set(at, field_.with_metadata(carried)), layout.columns)
 
 
 def _forced_by_final_name(inputs: Sequence[Found], forced: Mapping[str, str]) -> dict[str, str]:
