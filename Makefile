@@ -8,7 +8,7 @@ DEV := $(VENV)/.installed-dev
 WORKERS := -n auto --maxprocesses 4 --dist loadfile
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test test-any test-all lint bench clean
+.PHONY: demo test test-any test-bounds test-all lint bench clean
 
 demo: $(INSTALLED)
 	$(BIN)/nlpkit bertopic data/samples/news.jsonl --k auto --seed 42 --offline --force -o demo-run/
@@ -19,6 +19,11 @@ test: $(DEV) lint
 # random command lines; ANY_COMMAND_SEED=1000 ANY_COMMAND_LINES=200 make test-any draws others and more
 test-any: $(DEV)
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 -m any_command tests/cli/test_any_command.py
+
+# kernels compiled so that an index outside its array is an error; their own cache, for the code is another
+test-bounds: $(DEV)
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.cache/bounds $(BIN)/python -m pytest $(WORKERS) \
+		tests/kernels tests/fuzz tests/test_widths.py tests/text/test_scan.py tests/text/test_duplicates.py tests/text/test_twins.py
 
 test-all: $(DEV) lint
 	$(BIN)/python -m pytest $(WORKERS) -m "not bench and not any_command"

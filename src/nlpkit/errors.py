@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from unicodedata import category
 
 EXIT_BUG = 70
 EXIT_INTERRUPTED = 130
@@ -28,6 +29,15 @@ class NlpkitError(Exception):
     """Root of all errors that nlpkit raises on purpose."""
 
     exit_code = EXIT_BUG
+
+    def __str__(self) -> str:
+        r"""Return the message on one line: what it quotes of a file may break lines or steer a terminal, and is shown as \r, \x1b."""
+        message = super().__str__()
+        if message.isprintable():
+            return message
+        return "".join(
+            c if c.isprintable() or category(c) == "Zs" else c.encode("unicode_escape").decode() for c in message
+        )
 
 
 class QualityGateError(NlpkitError):

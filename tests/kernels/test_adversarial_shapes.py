@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from numba import config
 from numba.core.dispatcher import Dispatcher
 from scipy import sparse
 
@@ -112,6 +113,15 @@ def exercises(*kernels: Any) -> Callable[[Callable[..., None]], Callable[..., No
         return run
 
     return watched
+
+
+def test_bounds_are_checked_where_they_should_be() -> None:
+    assert bool(config.BOUNDSCHECK) == (os.environ.get("NUMBA_BOUNDSCHECK") == "1")
+    if config.BOUNDSCHECK and JIT:
+        with pytest.raises(IndexError):
+            topk.rescore_rows(
+                *(np.zeros((1, 1), np.float32),) * 2, np.array([[5]], np.int32), *(np.zeros((1, 1), np.int32),) * 2
+            )
 
 
 @pytest.mark.skipif(not JIT, reason="kernels are plain functions then")

@@ -33,8 +33,8 @@ class ParquetInput:
         self.source = source
         self._copy: BinaryIO | None = None
         self._sha256: str | None = None
-        stored.head()
         try:
+            stored.head()
             if not source.rereadable or stored.packed:
                 self._copy = _copied(stored)
                 self._sha256 = stored.sha256()
@@ -121,8 +121,12 @@ class ParquetInput:
 
 def _copied(stored: StoredBytes) -> BinaryIO:
     copy = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115
-    for chunk in stored:
-        copy.write(chunk)
+    try:
+        for chunk in stored:
+            copy.write(chunk)
+    except BaseException:
+        copy.close()
+        raise
     copy.seek(0)
     return cast(BinaryIO, copy)
 
