@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -57,3 +59,17 @@ def test_there_is_a_config_for_every_command() -> None:
     from nlpkit.cli.app import app
 
     assert {p.stem for p in (ROOT / "configs").glob("*.toml")} == {c.name for c in app.registered_commands}
+
+
+def test_readme_imports_only_what_make_demo_installs() -> None:
+    extras = re.search(
+        r'INSTALLED\): .*?-e "\.\[([a-z,]+)\]"', (ROOT / "Makefile").read_text(encoding="utf-8"), re.DOTALL
+    )
+    assert extras is not None
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    needed = [*project["dependencies"], *(d for e in extras[1].split(",") for d in project["optional-dependencies"][e])]
+    installed = {re.split(r"[^a-z0-9-]", d.lower())[0].replace("-", "_") for d in needed} | {"sklearn", "nlpkit"}
+    blocks = re.findall(r"```(?:sh|python)\n(.*?)```", README, flags=re.DOTALL)
+    imports = {name for block in blocks for name in re.findall(r"(?:^|[\s\";])(?:import|from) ([a-z_]+)", block)}
+    assert imports >= {"polars"}
+    assert imports <= installed | sys.stdlib_module_names

@@ -189,7 +189,7 @@ def test_json_lines_and_latin_1(tmp_path: Path) -> None:
         ("label,prediction\na,a\n", ["--metrics", "macro_f"], 2, "'macro_f' is no metric; did you mean"),
         ("label,prediction\na,a\n", ["--ci", "95"], 2, "--ci 95: a confidence level between 0 and 1 is needed"),
         ("label,prediction\na,a\n", ["--beta", "0"], 2, "--beta 0: a number above 0 is needed"),
-        ("label,prediction\na,a\n", ["-o", "scores.csv"], 2, "output scores.csv: scores are written as .json"),
+        ("label,prediction\na,a\n", ["-o", "scores.rds"], 2, "output scores.rds: '.rds' is no format of nlpkit"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_scored(tmp_path: Path, text: str, words: list[str], code: int, message: str) -> None:

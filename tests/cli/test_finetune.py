@@ -792,7 +792,10 @@ def test_numbers_without_a_prediction_are_told() -> None:
 
 
 def test_where_a_setfit_folder_cannot_go(base: Path) -> None:
-    for folder, code, said in (("run", 2, "--export and -o both name run"), ("no/such", 3, "no does not exist")):
+    for folder, code, said in (
+        ("run", 2, "--export run: --output goes there already"),
+        ("no/such", 3, "no does not exist"),
+    ):
         assert said in denied(rows(), "--export", folder, base=base, code=code, method="setfit(R=1)")
 
 

@@ -403,7 +403,7 @@ def test_documents_that_cannot_be_predicted(corpus: Path, lda: Path, tmp_path: P
     write_jsonl(tmp_path / "title.jsonl", [{"title": "a"}])
     assert "has no column 'text' (found: title)" in says("title.jsonl", "-o", "p.parquet")
     assert "say where to write: -o predicted.parquet" in says(corpus, code=2)
-    assert "tables are written as Parquet" in says(corpus, "-o", "p.csv", code=2)
+    assert "'.rds' is no format of nlpkit" in says(corpus, "-o", "p.rds", code=2)
     (tmp_path / "p.parquet").write_text("mine")
     assert "output p.parquet exists; give --force to replace it" in says(corpus, "-o", "p.parquet", code=2)
     assert (tmp_path / "p.parquet").read_text() == "mine"

@@ -223,11 +223,10 @@ def test_output_rules(kind: str, request: pytest.FixtureRequest, tmp_path: Path)
 @pytest.mark.parametrize("kind", [w for w in WRITERS if w.values[0] != "bertopic"])
 def test_outputs_that_are_no_table(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     words = command_line(kind, request)
-    assert "tables are written as Parquet" in run_cli(*words, "-o", "x.csv", code=2).error()
-    assert "for JSON lines: -o - > x.jsonl" in run_cli(*words, "-o", "x.jsonl", code=2).error()
-    assert "tables are written as Parquet" in run_cli(*words, "-o", "x.parquet.gz", code=2).error()
+    assert "'.rds' is no format of nlpkit" in run_cli(*words, "-o", "x.rds", code=2).error()
+    assert "'.gz' is no format of nlpkit" in run_cli(*words, "-o", "x.parquet.gz", code=2).error()
     assert "out/ is a directory, a file was needed" in run_cli(*words, "-o", "out/", code=2).error()
-    assert "device or pipe" in run_cli(*words, "-o", "/dev/null", "--force", code=2).error()
+    assert "the end of the name says the format" in run_cli(*words, "-o", "/dev/null", "--force", code=2).error()
     assert "both write to stdout" in run_cli(*words, "-o", "-", "--json", code=2).error()
     assert list(tmp_path.iterdir()) == []
 
@@ -270,10 +269,11 @@ def test_a_run_without_output_is_named_after_the_input(name: str, target: str, p
     assert (tmp_path / target / "manifest.json").exists()
 
 
-def test_input_and_output_may_be_the_same_file(planted: Path, tmp_path: Path) -> None:
+def test_input_and_output_are_never_the_same_file(planted: Path, tmp_path: Path) -> None:
     (tmp_path / "x.parquet").write_bytes(planted.read_bytes())
-    run_cli("preprocess", "x.parquet", "--force", "-o", "x.parquet")
-    assert read("x.parquet").column_names == [*read(planted).column_names, "tokens"]
+    says = run_cli("preprocess", "x.parquet", "--force", "-o", "x.parquet", code=2).error()
+    assert "x.parquet is an input as well, and an input is never overwritten" in says
+    assert (tmp_path / "x.parquet").read_bytes() == planted.read_bytes()
 
 
 # ---------------------------------------------------------------- streams

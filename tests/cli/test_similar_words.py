@@ -190,7 +190,7 @@ def test_a_plan() -> None:
         (["ab", "--in", NEWS], 2, "'ab' is shorter than the n-grams of 3 characters; give --n 2, --pad, or"),
         (["moon", "--in", "nowhere.jsonl"], 3, "nowhere.jsonl"),
         (["moon", "--in", NEWS, "--min-df", "0.1"], 2, "--min-df takes a number of documents here, got '0.1'"),
-        (["a", "b", "-o", "x.csv"], 2, "tables are written as Parquet"),
+        (["a", "b", "-o", "x.rds"], 2, "'.rds' is no format of nlpkit"),
         (["a", "b\udce9"], 2, "is not valid text"),
     ],
 )

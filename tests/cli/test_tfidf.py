@@ -69,7 +69,6 @@ def test_weights_by_hand(corpus: Path) -> None:
     assert block["parameters"]["formula"] == "tf · ln(M / df)"
     assert block["parameters"]["tokens"]["min_df"] == 1
     assert footer("w.vocab.parquet")["kind"] == "vocab"
-    assert not Path("w.dropped.parquet").exists()
 
 
 def test_one_json_object(corpus: Path) -> None:
@@ -173,16 +172,16 @@ def test_like_scikit_learn_is_its_matrix(tmp_path: Path) -> None:
         (["--k1", "2"], "--k1 belongs to bm25, but tf is raw"),
         (["--slope", "0.5", "--norm", "l2"], "--slope belongs to pivoted, but norm is l2"),
         (["--bm25", "--b", "2"], "b of a weighting must be between 0 and 1, got 2.0"),
-        (["--to", "csv"], "--to csv: parquet, npz and svmlight are known"),
+        (["--to", "csv"], "--to csv: parquet, npz, mtx, svmlight are known"),
         (["--to", "npz"], "--to npz and -o w.parquet contradict each other; give -o w.npz"),
         (["--select", "chi"], "unknown score 'chi'"),
         (["--select", "chi2:x"], "--select chi2:x: after the colon goes a number of terms"),
         (["--select", "chi2:0"], "after the colon goes a number of terms"),
         (["--select", "chi2:1.5"], "after the colon goes a number of terms"),
         (["--features", "f.parquet"], "--features lists the best features by a score; name one"),
-        (["--features", "f.csv", "--select", "chi2"], "output f.csv: tables are written as Parquet"),
-        (["--features", "-", "--select", "chi2"], "give a file for the table"),
-        (["--features", "w.parquet", "--select", "chi2"], "--features w.parquet is the name of another output"),
+        (["--features", "f.rds", "--select", "chi2"], "output f.rds: '.rds' is no format of nlpkit"),
+        (["--features", "-", "--select", "chi2"], "--features -: only the output itself goes to stdout"),
+        (["--features", "w.parquet", "--select", "chi2"], "--features w.parquet: --output goes there already"),
         (["--lsa", "2", "--to", "parquet"], "--lsa writes a directory of Parquet tables; leave --to out"),
     ],
 )
@@ -198,7 +197,7 @@ def test_what_cannot_be_meant(options: list[str], says: str, corpus: Path) -> No
         (["--to", "npz"], "say where to write: -o weights.npz"),
         (["--lsa", "2"], "--lsa writes a directory, such as -o lsa/"),
         (["--to", "npz", "-o", "-"], "npz is not written to stdout; give -o weights.npz"),
-        (["-o", "w.csv"], "tables are written as Parquet"),
+        (["-o", "w.rds"], "'.rds' is no format of nlpkit"),
     ],
 )
 def test_no_place_to_write(options: list[str], says: str, corpus: Path) -> None:

@@ -18,20 +18,18 @@ from hypothesis import strategies as st
 from nlpkit import __version__
 from nlpkit.errors import ColumnError, EncodingError, InputError, OutputExistsError, SchemaError
 from nlpkit.io.artifacts import (
-    document_sink,
-    dropped_path,
     file_size,
     footer_block,
     parquet_shape,
     read_footer,
     read_table,
-    write_dropped,
     write_table,
 )
 from nlpkit.io.corpora import DroppedRow, InputInfo
 from nlpkit.io.documents import embedding_column, tokens_column
 from nlpkit.io.footers import SCHEMA_VERSION, check_footer, step_parameters, steps_of
 from nlpkit.io.spool import spool_beside
+from nlpkit.io.tables import dropped_path, table_sink, write_dropped
 from nlpkit.io.wordlists import read_word_list
 
 
@@ -182,7 +180,7 @@ def batches() -> list[pa.RecordBatch]:
 
 def test_a_sink_writes_plain_strings(tmp_path: Path) -> None:
     target = tmp_path / "y.parquet"
-    with document_sink(str(target), batches()[0].schema, block(), force=False) as sink:
+    with table_sink(str(target), batches()[0].schema, block(), force=False) as sink:
         for batch in batches():
             sink.write(batch)
         assert not target.exists()
@@ -191,27 +189,27 @@ def test_a_sink_writes_plain_strings(tmp_path: Path) -> None:
     assert table.schema.field("tokens").type == pa.list_(pa.field("element", pa.string()))
     assert pa.types.is_dictionary(table.schema.field("kind").type)
     assert read_footer(target) == block()
-    with pytest.raises(OutputExistsError), document_sink(str(target), batches()[0].schema, block(), force=False):
+    with pytest.raises(OutputExistsError), table_sink(str(target), batches()[0].schema, block(), force=False):
         pass
 
 
 def test_a_sink_that_fails_leaves_nothing(tmp_path: Path) -> None:
     def fail(target: str) -> None:
-        with document_sink(target, batches()[0].schema, block(), force=False) as sink:
+        with table_sink(target, batches()[0].schema, block(), force=False) as sink:
             sink.write(batches()[0])
             raise RuntimeError("on the way")
 
     with pytest.raises(RuntimeError, match="on the way"):
-        fail(str(tmp_path / "y"))
+        fail(str(tmp_path / "y.parquet"))
     assert list(tmp_path.iterdir()) == []
 
 
 def test_the_same_rows_have_the_same_bytes(tmp_path: Path) -> None:
     for name in ("x", "y"):
-        with document_sink(str(tmp_path / name), batches()[0].schema, block(), force=False) as sink:
+        with table_sink(str(tmp_path / f"{name}.parquet"), batches()[0].schema, block(), force=False) as sink:
             for batch in batches():
                 sink.write(batch)
-    assert (tmp_path / "x").read_bytes() == (tmp_path / "y").read_bytes()
+    assert (tmp_path / "x.parquet").read_bytes() == (tmp_path / "y.parquet").read_bytes()
 
 
 @given(st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=1, max_size=20))
@@ -221,7 +219,7 @@ def test_json_lines_carry_float32_exactly(values: list[float]) -> None:
         batch = pa.record_batch(
             {"e": embedding_column(np.array([values], np.float32)), "p": pa.array(values[:1], pa.float32())}
         )
-        with document_sink("-", batch.schema, {}, force=False) as sink:
+        with table_sink("-", batch.schema, {}, force=False) as sink:
             sink.write(batch)
         row = json.loads(sys.stdout.getvalue())
     finally:
@@ -236,7 +234,7 @@ def test_json_lines_of_every_type(capsys: pytest.CaptureFixture[str]) -> None:
     batch = pa.record_batch(
         {"id": ["a\nb"], "day": [datetime.date(2024, 1, 2)], "none": pa.nulls(1), "tags": [["ä", "b"]]}
     )
-    with document_sink("-", batch.schema, {}, force=False) as sink:
+    with table_sink("-", batch.schema, {}, force=False) as sink:
         sink.write(batch)
     assert capsys.readouterr().out == '{"id": "a\\nb", "day": "2024-01-02", "none": null, "tags": ["ä", "b"]}\n'
 
@@ -258,7 +256,7 @@ def test_dropped_rows(tmp_path: Path) -> None:
 
 
 def test_a_spool_gives_back_what_it_got_as_often_as_asked(tmp_path: Path) -> None:
-    with spool_beside(str(tmp_path / "y")) as spool:
+    with spool_beside(str(tmp_path / "y.parquet")) as spool:
         assert list(spool) == []
         for batch in batches():
             spool.write(batch)

@@ -12,7 +12,8 @@ import pytest
 
 from nlpkit.errors import ColumnError, InputError, OutputExistsError, SchemaError
 from nlpkit.io.artifacts import footer_block, read_footer, write_table
-from nlpkit.io.phrase_files import PHRASES_SCHEMA, phrases_table, read_phrases, write_phrases
+from nlpkit.io.phrase_files import PHRASES_SCHEMA, phrases_table, read_phrases
+from nlpkit.io.tables import save_table
 from nlpkit.text.phrases import PhraseTable
 
 FOUND = PhraseTable(
@@ -23,25 +24,25 @@ FOUND = PhraseTable(
     counts=(12, 7),
     measure="npmi",
 )
-BLOCK = footer_block("documents", command="preprocess", parameters={"phrases": "npmi:0.5"}, seed=None, inputs=[])
+BLOCK = footer_block("phrases", command="preprocess", parameters={"phrases": "npmi:0.5"}, seed=None, inputs=[])
 
 
 def test_found_phrases_come_back(tmp_path: Path) -> None:
     path = tmp_path / "phrases.parquet"
-    write_phrases(path, FOUND, BLOCK, force=False)
+    save_table(path, phrases_table(FOUND), BLOCK, force=False)
     assert read_phrases(path) == FOUND
     footer = read_footer(path)
     assert footer is not None
     assert footer["kind"] == "phrases"
     with pytest.raises(OutputExistsError):
-        write_phrases(path, FOUND, BLOCK, force=False)
+        save_table(path, phrases_table(FOUND), BLOCK, force=False)
     rows = duckdb.sql(f"select phrase, words, measure, score, count from '{path}'").fetchall()
     assert rows[1] == ("new_york_times", ["new", "york", "times"], "npmi", 0.625, 7)
 
 
 def test_given_phrases_have_no_score(tmp_path: Path) -> None:
     path = tmp_path / "phrases.parquet"
-    write_phrases(path, PhraseTable.from_words([["rock", "n", "roll"]]), BLOCK, force=False)
+    save_table(path, phrases_table(PhraseTable.from_words([["rock", "n", "roll"]])), BLOCK, force=False)
     assert pq.read_table(path).select(["score", "count"]).to_pylist() == [{"score": None, "count": None}]
     back = read_phrases(path)
     assert (back.parts, back.measure, back.counts) == ((("rock", "n", "roll"),), "given", (-1,))
@@ -50,7 +51,7 @@ def test_given_phrases_have_no_score(tmp_path: Path) -> None:
 
 def test_no_phrase_was_found(tmp_path: Path) -> None:
     path = tmp_path / "phrases.parquet"
-    write_phrases(path, PhraseTable(measure="llr"), BLOCK, force=False)
+    save_table(path, phrases_table(PhraseTable(measure="llr")), BLOCK, force=False)
     assert len(read_phrases(path)) == 0
 
 

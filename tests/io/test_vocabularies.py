@@ -12,9 +12,10 @@ import pytest
 
 from nlpkit.errors import ColumnError, InputError, OutputExistsError
 from nlpkit.io.artifacts import footer_block, read_footer
-from nlpkit.io.vocabularies import read_vocabulary, write_vocabulary
+from nlpkit.io.tables import save_table
+from nlpkit.io.vocabularies import read_vocabulary, vocabulary_table
 
-BLOCK = footer_block("documents", command="preprocess", parameters={"min_df": 2}, seed=None, inputs=[])
+BLOCK = footer_block("vocab", command="preprocess", parameters={"min_df": 2}, seed=None, inputs=[])
 
 
 def text_file(tmp_path: Path, data: str | bytes) -> Path:
@@ -51,7 +52,7 @@ def test_a_column_of_a_table_that_another_program_wrote(tmp_path: Path) -> None:
 def test_what_was_written_is_read_again(tmp_path: Path, terms: tuple[str, ...]) -> None:
     path = tmp_path / "v.parquet"
     cf = np.arange(len(terms), dtype=np.int64)
-    write_vocabulary(path, terms, cf, cf, BLOCK, force=False)
+    save_table(path, vocabulary_table(terms, cf, cf), BLOCK, force=False)
     assert read_vocabulary(path) == terms
     table = pq.read_table(path)
     assert table.column_names == ["term", "cf", "df"]
@@ -60,8 +61,8 @@ def test_what_was_written_is_read_again(tmp_path: Path, terms: tuple[str, ...]) 
     assert block is not None
     assert (block["kind"], block["parameters"]) == ("vocab", {"min_df": 2})
     with pytest.raises(OutputExistsError, match="--force"):
-        write_vocabulary(path, terms, cf, cf, BLOCK, force=False)
-    write_vocabulary(path, terms[:1], cf[:1], cf[:1], BLOCK, force=True)
+        save_table(path, vocabulary_table(terms, cf, cf), BLOCK, force=False)
+    save_table(path, vocabulary_table(terms[:1], cf[:1], cf[:1]), BLOCK, force=True)
     assert read_vocabulary(path) == terms[:1]
     assert [f.name for f in tmp_path.iterdir()] == ["v.parquet"]
 

@@ -19,7 +19,6 @@ from nlpkit.cli.run_embeddings import embeddings_of
 from nlpkit.cli.sbert_embed import EncoderFlags
 from nlpkit.errors import InputError, missing_extra
 from nlpkit.io.artifacts import footer_block
-from nlpkit.io.atomic import check_target
 from nlpkit.io.corpora import open_documents
 from nlpkit.io.footers import step_parameters
 from nlpkit.io.runs import RunTables, manifest_of, stopwatch, write_run
@@ -73,7 +72,6 @@ def fit(
     )
     check_quantile(options.novelty_quantile)
     token_options = tokens.options()
-    check_target(target, force=out.force, directory=True)
     seconds: dict[str, float] = {}
     if run.dry_run:
         dry_run(inputs, read, embeds=True)

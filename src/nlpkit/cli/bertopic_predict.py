@@ -18,12 +18,12 @@ from nlpkit.cli.pipeline import has_text, no_documents, steps, warn_dropped
 from nlpkit.cli.preprocess import dry_run
 from nlpkit.cli.run_embeddings import RunEmbeddings
 from nlpkit.cli.sbert_embed import EncoderFlags
-from nlpkit.io.artifacts import document_sink, footer_block, write_dropped
-from nlpkit.io.atomic import check_target
+from nlpkit.io.artifacts import footer_block
 from nlpkit.io.corpora import open_documents
 from nlpkit.io.documents import add_column
 from nlpkit.io.runs import Run, open_run
 from nlpkit.io.spool import spool_beside
+from nlpkit.io.tables import table_sink, write_dropped
 from nlpkit.io.topic_tables import TOPIC_COLUMNS, read_training, text_hash, topic_columns, with_topic_columns
 from nlpkit.text.language import SAMPLE_DOCS, foreign_language
 from nlpkit.text.token_settings import NO_LANGUAGE
@@ -50,8 +50,6 @@ def predict(
         dry_run(inputs, read, embeds=True)
         return
     target = out.target("predicted.parquet")
-    if target != "-":
-        check_target(Path(target), force=out.force)
     if topics.novelty_quantile is not None:
         check_quantile(topics.novelty_quantile)
     if topics != replace(
@@ -125,7 +123,7 @@ def _predict(
         )  # fmt: skip
 
     if target == "-":
-        with document_sink(target, schema, {}, force=force) as sink:
+        with table_sink(target, schema, {}, force=force) as sink:
             for batch in predicted():
                 sink.write(batch)
     else:
@@ -134,7 +132,7 @@ def _predict(
                 spool.write(batch)
             if not counts["documents"]:
                 raise no_documents(stream, inputs)
-            with document_sink(target, schema, block(), force=force) as sink:
+            with table_sink(target, schema, block(), force=force) as sink:
                 for batch in spool:
                     sink.write(batch)
     if not counts["documents"]:

@@ -95,7 +95,6 @@ def _predict(
 ) -> None:
     from nlpkit.cli import console
     from nlpkit.cli.preprocess import dry_run
-    from nlpkit.io.atomic import check_target
 
     if tokens != ClassifyTextFlags() or weights != WeightFlags() or replace(model, model="logreg") != ModelFlags():
         raise UsageError(
@@ -107,8 +106,6 @@ def _predict(
         dry_run(inputs, read)
         return
     target = None if out.output is None and say.explain else out.target("predictions.parquet")
-    if target not in (None, "-"):
-        check_target(Path(str(target)), force=out.force)
     from nlpkit.cli.classify_predict import predict
 
     told = predict(inputs, target, directory, say, encoder, read, run, force=out.force)
@@ -152,7 +149,7 @@ def _without_training(
         return
     gates = check_gates(found, bounds, gate, [])
     if gate.junit is not None:
-        write_junit(gate.junit, gates, suite="nlpkit classify")
+        write_junit(gate.junit, gates, suite="nlpkit classify", force=out.force)
     if run.json:
         console.emit_json(
             {"output": out.output, **found.plain(), **({"gates": [g.plain() for g in gates]} if gates else {})}

@@ -34,7 +34,6 @@ from nlpkit.cli.preprocess import dry_run, found_parameters, say_tokens, token_p
 from nlpkit.cli.run_embeddings import embeddings_of
 from nlpkit.errors import InputError, UsageError
 from nlpkit.io.artifacts import footer_block
-from nlpkit.io.atomic import check_target
 from nlpkit.io.classifier_files import classifier_tables
 from nlpkit.io.footers import step_parameters, steps_of
 from nlpkit.io.runs import RunTables, add_output, manifest_of, stopwatch, write_run
@@ -85,7 +84,6 @@ def fit(
     if recipe.space is not None and not auto:
         encoder.refuse(f"{recipe.name} sees words here; leave it out, or take --on embedding")
     target = out.run_target(inputs, "classify")
-    check_target(target, force=out.force, directory=True)
     if gate.markdown and run.json:
         raise UsageError("--markdown and --json both write to stdout; metrics.json in the run has the scores")
     for path, option in ((data.test, "--test"), (data.predict, "--predict")):
@@ -147,7 +145,7 @@ def fit(
     )
     warn_dropped(documents, target / "dropped.parquet")
     if gate.junit is not None:
-        write_junit(gate.junit, gates, suite="nlpkit classify")
+        write_junit(gate.junit, gates, suite="nlpkit classify", force=out.force)
     try:
         if run.json:
             more = {} if data.predict is None else _predict_more(data.predict, target, read, run, say, encoder)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nlpkit.cli.options import READ_LIST, Files
 from nlpkit.cli.token_flags import TextFlags
 from nlpkit.errors import UsageError
 
@@ -96,6 +97,7 @@ class ModelFlags:
             help="nb, bernoulli-nb, complement-nb, logreg, svm, knn, centroid, mlp; auto compares them; or a run directory, "
             "to predict.",
         ),
+        Files(but=MODELS),
     ] = "logreg"
     on: Annotated[
         str | None,
@@ -155,6 +157,7 @@ class ModelFlags:
             "or a table of label and description.",
             show_default=False,
         ),
+        READ_LIST,
     ] = None
 
     def check(self) -> None:
@@ -235,6 +238,7 @@ class ClassifyTextFlags(TextFlags):
         typer.Option(
             help="none = they stay; auto = those of the language; codes such as en,de; files with more words, or patterns."
         ),
+        READ_LIST,
     ] = "none"
 
     @property

@@ -30,13 +30,13 @@ from nlpkit.cli.options import OutputFlags, ReadFlags, RunFlags
 from nlpkit.cli.pipeline import no_documents, steps, warn_dropped
 from nlpkit.cli.preprocess import dry_run
 from nlpkit.errors import UsageError, missing_column
-from nlpkit.io.artifacts import document_sink, footer_block, write_dropped
-from nlpkit.io.atomic import check_target
+from nlpkit.io.artifacts import footer_block
 from nlpkit.io.corpora import open_documents
 from nlpkit.io.documents import add_column
 from nlpkit.io.lexica import read_negations
 from nlpkit.io.plain_tables import as_label
 from nlpkit.io.spool import Spool, spool_beside
+from nlpkit.io.tables import table_sink, write_dropped
 from nlpkit.metrics.score import Uncertainty
 from nlpkit.types import FloatArray, IntArray
 
@@ -87,9 +87,7 @@ def classify_by_lexicon(
     if run.dry_run:
         dry_run(inputs, read)
         return None
-    target = None if out.output is None else out.target("sentiment.parquet")
-    if target is not None and target != "-":
-        check_target(Path(target), force=out.force)
+    target = out.given_table_target("sentiment.parquet")
     _say_unused(flags, tokens)
     with open_documents(inputs, read.read_options()) as stream:
         labelled = "label" in stream.schema.names and not pa.types.is_nested(stream.schema.field("label").type)
@@ -363,7 +361,7 @@ def _write(
     block = footer_block(
         "documents", command="classify", parameters=parameters, seed=run.seed, inputs=stream.inputs, steps=steps(stream)
     )
-    with document_sink(target, schema, block, force=force) as sink:
+    with table_sink(target, schema, block, force=force) as sink:
         at = 0
         for batch in spool:
             n = batch.num_rows

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nlpkit.cli.options import READ_LIST
 from nlpkit.errors import UsageError
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ class LexiconFlags:
             "weights, or two lists, positive,negative.",
             show_default=False,
         ),
+        READ_LIST,
     ] = None
     lexicon_cols: Annotated[
         str | None,

@@ -20,12 +20,13 @@ from nlpkit.cli.counted import counted
 from nlpkit.cli.pipeline import cut_as_model, no_documents, steps, warn_dropped
 from nlpkit.cli.run_embeddings import RunEmbeddings
 from nlpkit.errors import InputError
-from nlpkit.io.artifacts import document_sink, footer_block, write_dropped
+from nlpkit.io.artifacts import footer_block
 from nlpkit.io.classifier_files import read_classifier
 from nlpkit.io.corpora import DocumentStream, open_documents
 from nlpkit.io.documents import add_column
 from nlpkit.io.runs import open_run
 from nlpkit.io.spool import spool_beside
+from nlpkit.io.tables import table_sink, write_dropped
 from nlpkit.text.options import PreprocessOptions
 from nlpkit.types import BoolArray
 
@@ -85,7 +86,7 @@ def predict(
                 seed=run.seed, inputs=stream.inputs, steps=steps(stream),
             )  # fmt: skip
             schema = _schema(stream.schema, classifier, probabilities=say.probabilities)
-            with document_sink(target, schema, block, force=force) as sink:
+            with table_sink(target, schema, block, force=force) as sink:
                 for batch in spool:
                     sink.write(batch)
             dropped = write_dropped(target, stream.dropped, block)

@@ -23,11 +23,11 @@ from nlpkit.cli.preprocess import dry_run
 from nlpkit.cli.run_embeddings import RunEmbeddings, embeddings_of
 from nlpkit.cli.sbert_embed import EncoderFlags
 from nlpkit.errors import InputError
-from nlpkit.io.artifacts import document_sink, footer_block, write_dropped
-from nlpkit.io.atomic import check_target
+from nlpkit.io.artifacts import footer_block
 from nlpkit.io.corpora import open_documents
 from nlpkit.io.documents import add_column
 from nlpkit.io.plain_tables import as_label, column_names, read_columns
+from nlpkit.io.tables import table_sink, write_dropped
 from nlpkit.metrics.score import Uncertainty
 
 if TYPE_CHECKING:
@@ -51,8 +51,6 @@ def classify_by_names(
     assert model.zero_shot is not None
     labels = read_labels(model.zero_shot)
     target = out.target("predictions.parquet")
-    if target != "-":
-        check_target(Path(target), force=out.force)
     if run.dry_run:
         dry_run(inputs, read, embeds=True)
         return None
@@ -80,7 +78,7 @@ def classify_by_names(
         batch = table.combine_chunks().to_batches()[0]
         for name, column in prediction_columns(names, found, probabilities=say.probabilities).items():
             batch = add_column(batch, name, column)
-        with document_sink(target, batch.schema, block, force=out.force) as sink:
+        with table_sink(target, batch.schema, block, force=out.force) as sink:
             sink.write(batch)
         dropped = write_dropped(target, stream.dropped, block)
     warn_dropped(stream, dropped)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,9 +15,9 @@ from nlpkit.cli.groups import Groups
 from nlpkit.cli.pipeline import no_documents, steps, warn_dropped
 from nlpkit.cli.preprocess import found_parameters, say_tokens, token_parameters
 from nlpkit.errors import ColumnError, InputError, NlpkitError, UsageError
-from nlpkit.io.artifacts import document_sink, footer_block, write_dropped
-from nlpkit.io.atomic import check_target
+from nlpkit.io.artifacts import footer_block
 from nlpkit.io.corpora import open_documents
+from nlpkit.io.tables import table_sink, write_dropped
 from nlpkit.types import CsrMatrix, IntArray, LongArray
 from nlpkit.weighting.classes import ClassCounts
 from nlpkit.weighting.ctfidf import TopTerms, class_tfidf, top_terms, values_of
@@ -120,9 +119,7 @@ def weigh_classes(
     threads: int,
 ) -> None:
     """Do what the command line asks for."""
-    target = None if out.output is None else out.table_target(out.output, "terms.parquet")
-    if target not in (None, "-"):
-        check_target(Path(str(target)), force=out.force)
+    target = out.given_table_target("terms.parquet")
     _weights(sparse.csr_array((1, 1)), flags)  # a number that cannot be meant is told before reading
     with open_documents(inputs, read.read_options()) as stream:
         if not stream.has_documents():  # told before a column that no file without rows can have
@@ -157,7 +154,7 @@ def weigh_classes(
     if target is None:
         warn_dropped(stream, None)
     else:
-        with document_sink(target, table.schema, block, force=out.force) as sink:
+        with table_sink(target, table.schema, block, force=out.force) as sink:
             for batch in table.to_batches():
                 sink.write(batch)
         warn_dropped(stream, write_dropped(target, stream.dropped, block))

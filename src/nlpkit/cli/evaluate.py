@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from nlpkit.cli.evaluate_flags import CiFlags, GateFlags, MetricFlags, PeopleFlags, TargetFlags
-from nlpkit.cli.options import OutputFlags, ReadFlags, RunFlags, command
+from nlpkit.cli.options import READ, OutputFlags, ReadFlags, RunFlags, command
 from nlpkit.cli.sbert_embed import EncoderFlags
 
 Targets = Annotated[
@@ -17,6 +17,7 @@ Targets = Annotated[
         help="Run directories, topics of other tools, or tables with labels and predictions; several are compared.",
         show_default=False,
     ),
+    READ,
 ]
 
 

@@ -14,13 +14,13 @@ from nlpkit.cli.evaluate_result import Evaluation, TargetResult
 from nlpkit.cli.evaluate_show import show
 from nlpkit.errors import InputError, UsageError
 from nlpkit.io.annotations import Annotations, read_long, read_wide
-from nlpkit.io.artifacts import footer_block, read_footer, write_table
-from nlpkit.io.atomic import atomic_file, check_target
+from nlpkit.io.artifacts import footer_block, read_footer
 from nlpkit.io.corpora import InputInfo
 from nlpkit.io.footers import DOCUMENTS, steps_of
 from nlpkit.io.plain_tables import arrow_table
 from nlpkit.io.runs import sha256_of
 from nlpkit.io.sources import split_suffix
+from nlpkit.io.tables import check_table, save_table
 from nlpkit.metrics import agreement as agree
 from nlpkit.metrics.agreement import LEVELS, Level
 from nlpkit.metrics.score import METRICS, Score, Uncertainty, statistic_score
@@ -257,14 +257,12 @@ def majority_column(
 def write_majority(
     table: Path, columns: Sequence[str], *, name: str, output: Path, force: bool = False, **how: Any
 ) -> dict[str, int]:
-    """Write `majority_column` as Parquet, a document table if it has texts; return its counts, and tell what was written.
+    """Write `majority_column` as a table, a document table if it has texts; return its counts, and tell what was written.
 
     Raises:
-        OutputExistsError, InputError: see `check_target`; UsageError: the output is not .parquet; see `majority_column`.
+        OutputExistsError, UsageError, InputError: see `check_table`, `majority_column`.
     """
-    if output.suffix.lower() != ".parquet":
-        raise UsageError(f"output {output}: the table with majority labels is written as .parquet; give such a name")
-    check_target(output, force=force)
+    check_table(output, force=force)
     whole, counts = majority_column(table, columns, name=name, **how)
     kind = DOCUMENTS if "text" in whole.column_names else "annotations"
     parameters = {
@@ -275,8 +273,7 @@ def write_majority(
     inputs = [InputInfo(str(table), whole.num_rows, sha256_of(table), how.get("encoding"))]
     steps = steps_of([read_footer(table)] if split_suffix(table.name)[1] == "parquet" else [])
     block = footer_block(kind, command="evaluate", parameters=parameters, seed=None, inputs=inputs, steps=steps)
-    with atomic_file(output, force=force) as part:
-        write_table(part, whole, block)
+    save_table(output, whole, block, force=force)
     open_ends = [console.counted(counts["ties"], "tie")] if counts["ties"] else []
     open_ends += [f"{counts['unrated']:,} without a judgement"] if counts["unrated"] else []
     rest = f" ({', '.join(open_ends)})" if open_ends else ""

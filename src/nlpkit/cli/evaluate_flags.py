@@ -9,6 +9,7 @@ from typing import Annotated, Literal, cast
 
 import typer
 
+from nlpkit.cli.options import READ, WRITTEN
 from nlpkit.errors import UsageError
 
 COMPATS = ("gensim", "octis", "tomotopy", "palmetto")
@@ -26,6 +27,7 @@ class TargetFlags:
             help="Corpus to count words in; default: that of the fit. Repeat it for several files.",
             show_default=False,
         ),
+        READ,
     ] = None
     target_format: Annotated[
         str,
@@ -96,10 +98,12 @@ class MetricFlags:
             help="Word vectors for we_pairwise, we_centroid, intruder_found; or 'encoder'.",
             show_default=False,
         ),
+        READ,
     ] = None
     heldout: Annotated[
         list[str] | None,
         typer.Option(metavar="DOCS", help="Documents for perplexity that no fit has seen.", show_default=False),
+        READ,
     ] = None
     method: Annotated[str, typer.Option(help="Of perplexity: completion or left-to-right.")] = "completion"
     particles: Annotated[int, typer.Option(min=1, help="Of left-to-right.")] = 100
@@ -229,7 +233,7 @@ class GateFlags:
     ] = None
     markdown: Annotated[bool, typer.Option("--markdown", help="Markdown on stdout: the summary of a CI job.")] = False
     junit: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the gates as JUnit XML.", show_default=False)
+        Path | None, typer.Option(metavar="FILE", help="Write the gates as JUnit XML.", show_default=False), WRITTEN
     ] = None
 
 

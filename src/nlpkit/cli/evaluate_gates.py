@@ -315,10 +315,10 @@ def _read_baseline(path: Path) -> dict[str, dict[str, Any]]:
     return found
 
 
-def write_junit(path: Path, gates: Sequence[Gate], *, suite: str) -> None:
-    """Write the gates as JUnit XML, a test case each."""
+def write_junit(path: Path, gates: Sequence[Gate], *, suite: str, force: bool) -> None:
+    """Write the gates as JUnit XML, a test case each. Raises OutputExistsError, UsageError, InputError: see `check_target`."""
     cases = [(g.target, f"{g.bound.metric} {g.bound.kind} {g.bound.value:g}", g.passed, g.line) for g in gates]
-    with atomic_file(path, force=True) as part:
+    with atomic_file(path, force=force) as part:
         part.write_text(junit(cases, suite=suite), encoding="utf-8")
 
 

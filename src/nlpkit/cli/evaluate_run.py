@@ -16,8 +16,9 @@ from nlpkit.cli.evaluate_result import Evaluation
 from nlpkit.cli.evaluate_show import show
 from nlpkit.cli.evaluate_targets import TableTarget, TopicTarget, open_targets
 from nlpkit.errors import UsageError
-from nlpkit.io.artifacts import footer_block, write_table
+from nlpkit.io.artifacts import footer_block
 from nlpkit.io.atomic import atomic_file, check_target
+from nlpkit.io.tables import save_table, table_format
 from nlpkit.metrics.score import METRICS, Score, Uncertainty
 from nlpkit.plain import to_json
 
@@ -100,11 +101,10 @@ def _output(out: OutputFlags) -> Path | None:
     if out.output is None:
         return None
     path = Path(out.output)
-    if path.suffix not in (".json", ".parquet"):
-        raise UsageError(
-            f"output {path}: scores are written as .json (all, for --baseline) or .parquet (a row a score of a topic); for stdout "
-            "there are --json and --markdown"
-        )
+    if out.output == "-":
+        raise UsageError("the scores go to stdout with --json and --markdown; -o takes a file, such as -o metrics.json")
+    if path.suffix.lower() != ".json":  # all there is to say, for --baseline; a table has a row for each score
+        table_format(path)
     check_target(path, force=out.force)
     return path
 
@@ -128,7 +128,7 @@ def _finish(
             f"wrote {output}" + (f"; later: nlpkit evaluate … --baseline {output}" if output.suffix == ".json" else "")
         )
     if flags.junit is not None:
-        write_junit(flags.junit, gates, suite="nlpkit evaluate")
+        write_junit(flags.junit, gates, suite="nlpkit evaluate", force=out.force)
     try:
         if run.json:
             console.emit_json(result)
@@ -142,12 +142,16 @@ def _finish(
 
 
 def _write(path: Path, result: dict[str, Any], found: Evaluation, seed: int, *, force: bool) -> None:
-    with atomic_file(path, force=force) as part:
-        if path.suffix == ".json":
+    if path.suffix.lower() == ".json":
+        with atomic_file(path, force=force) as part:
             part.write_text(to_json(result, indent=2) + "\n", encoding="utf-8")
-        else:
-            block = footer_block("scores", command="evaluate", parameters={}, seed=seed, inputs=[])
-            write_table(part, _table(found), block)
+        return
+    save_table(
+        path,
+        _table(found),
+        footer_block("scores", command="evaluate", parameters={}, seed=seed, inputs=[]),
+        force=force,
+    )
 
 
 SCORES_SCHEMA = pa.schema(

@@ -29,7 +29,7 @@ from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.methods import Value, parse_options
 from nlpkit.finetune.train import Outcome, Plan, Point
 from nlpkit.io.artifacts import footer_block
-from nlpkit.io.atomic import MANIFEST, check_target
+from nlpkit.io.atomic import MANIFEST
 from nlpkit.io.finetune_checkpoints import Checkpoint
 from nlpkit.io.footers import steps_of
 from nlpkit.io.runs import RunTables, manifest_of, stopwatch, write_run
@@ -67,7 +67,6 @@ def fit_encoder(asked: Asked) -> None:
     name, options = parse_options(str(model.objective), OPTIONS, "--objective")
     _check(asked, name, options)
     target = asked.out.run_target(asked.inputs, "encoder")
-    check_target(target, force=asked.out.force, directory=True)
     for path, option in ((data.test, "--test"), (data.dev, "--dev")):
         if path is not None and not path.exists():
             raise InputError(f"{option} {missing_path(path)}")

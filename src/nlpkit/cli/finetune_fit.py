@@ -65,17 +65,12 @@ def fit(asked: Asked) -> None:
     bounds = read_bounds(asked.gate, [])
     methods, sizes = model.methods(), data.sizes()
     target = asked.out.run_target(asked.inputs, "finetune")
-    check_target(target, force=asked.out.force, directory=True)
     if asked.gate.markdown and run.json:
         raise UsageError("--markdown and --json both write to stdout; metrics.json in the run has the scores")
     if data.negative_col is not None:
         raise UsageError("--negative-col is for --objective triplet and mnrl; leave it out")
     if model.labels is not None:
         raise UsageError("--labels names the classes of a --model; to learn, see --label-col")
-    if asked.gate.junit is not None:
-        check_target(asked.gate.junit, force=True)
-    if model.export is not None and model.export.resolve() == target.resolve():
-        raise UsageError(f"--export and -o both name {target}; give them two folders")
     compares = len(sizes) > 1 or (methods is not None and len(methods) > 1)
     _check_extras(model, methods, compares=compares)
     if compares:

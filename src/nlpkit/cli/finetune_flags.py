@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nlpkit.cli.options import FOLDER_WRITTEN, READ
 from nlpkit.errors import UsageError
 
 if TYPE_CHECKING:
@@ -151,9 +152,9 @@ class TuneModelFlags:
             show_default=False,
         ),
     ] = None
-    base: Annotated[str, typer.Option(metavar="MODEL", help="What is fine-tuned: a folder, or a name on the hub.")] = (
-        "sentence-transformers/all-MiniLM-L6-v2"
-    )
+    base: Annotated[
+        str, typer.Option(metavar="MODEL", help="What is fine-tuned: a folder, or a name on the hub."), READ
+    ] = "sentence-transformers/all-MiniLM-L6-v2"
     method: Annotated[
         str,
         typer.Option(
@@ -189,6 +190,7 @@ class TuneModelFlags:
             help="setfit: also a folder the setfit library loads; its head is a pickle.",
             show_default=False,
         ),
+        FOLDER_WRITTEN,
     ] = None
 
     def check(self) -> None:

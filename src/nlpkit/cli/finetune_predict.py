@@ -25,14 +25,15 @@ from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.fit import Reading
 from nlpkit.finetune.network import Network, predict
 from nlpkit.finetune.tasks import Task, TaskKind
-from nlpkit.io.artifacts import document_sink, footer_block, write_dropped
-from nlpkit.io.atomic import MANIFEST, check_target
+from nlpkit.io.artifacts import footer_block
+from nlpkit.io.atomic import MANIFEST
 from nlpkit.io.corpora import ReadOptions, open_documents
 from nlpkit.io.documents import add_column
 from nlpkit.io.finetune_files import TunedConfig, foreign_task, load_foreign, load_tuned_network, read_config
 from nlpkit.io.runs import open_run
 from nlpkit.io.setfit_files import is_setfit_folder
 from nlpkit.io.spool import spool_beside
+from nlpkit.io.tables import table_sink, write_dropped
 
 if TYPE_CHECKING:
     from nlpkit.cli.finetune_fit import Asked
@@ -74,8 +75,6 @@ def predict_new(asked: Asked) -> None:
         dry_predict(asked, labels)
         return
     target = out.target("predictions.parquet")
-    if target != "-":
-        check_target(Path(target), force=out.force)
     device, precision = asked.train.hardware()
     base = None if model.base == TuneModelFlags().base else model.base
     with open_documents(asked.inputs, _read_options(asked)) as stream, spool_beside(target) as spool:
@@ -125,7 +124,7 @@ def predict_new(asked: Asked) -> None:
         block = footer_block(
             "documents", command="finetune", parameters=parameters, seed=run.seed, inputs=stream.inputs, steps=steps(stream)
         )  # fmt: skip
-        with document_sink(target, schema, block, force=out.force) as sink:
+        with table_sink(target, schema, block, force=out.force) as sink:
             for batch in spool:
                 sink.write(batch)
         dropped = write_dropped(target, stream.dropped, block)

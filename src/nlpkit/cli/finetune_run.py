@@ -119,7 +119,7 @@ def write_trained(work: Work, by_seed: dict[int, list[Done]], bounds: Sequence[B
     work.checkpoint.remove()
     warn_dropped(documents, target / "dropped.parquet")
     if asked.gate.junit is not None and problem is None:
-        write_junit(asked.gate.junit, gates, suite="nlpkit finetune")
+        write_junit(asked.gate.junit, gates, suite="nlpkit finetune", force=asked.out.force)
     try:
         if asked.run.json:
             console.emit_json({"run": str(target), **report})

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -84,7 +83,6 @@ def kwic_cli(
       nlpkit kwic "judge|jury|court" data/samples/news.jsonl --count --by label
     """
     from nlpkit.cli.preprocess import dry_run
-    from nlpkit.io.atomic import check_target
     from nlpkit.text.kwic import compile_pattern
 
     regex = compile_pattern(pattern, word=search.word, glob=search.glob, ignore_case=search.ignore_case)
@@ -94,9 +92,7 @@ def kwic_cli(
         return
     if search.count and out.output is not None:
         raise UsageError("--count writes no table of hits; leave out -o, or --count")
-    target = None if out.output is None else out.table_target(out.output, "hits.parquet")
-    if target not in (None, "-"):
-        check_target(Path(str(target)), force=out.force)
+    target = out.given_table_target("hits.parquet")
     _run(regex, pattern, inputs, out, read, search, by, positive, target)
 
 
@@ -107,9 +103,10 @@ def _run(
     from nlpkit.cli.groups import Groups
     from nlpkit.cli.kwic_show import Lines
     from nlpkit.cli.pipeline import no_documents, steps, warn_dropped
-    from nlpkit.io.artifacts import document_sink, footer_block, write_dropped
+    from nlpkit.io.artifacts import footer_block
     from nlpkit.io.corpora import open_documents
     from nlpkit.io.spool import spool_beside
+    from nlpkit.io.tables import table_sink, write_dropped
 
     tally = _Tally()
     kept: list[dict[str, Any]] = []
@@ -119,7 +116,7 @@ def _run(
         found = _hits(stream, regex, search, groups, tally)
         schema = _schema(classes=groups is not None)
         if target == "-":
-            with document_sink("-", schema, {}, force=False) as sink:
+            with table_sink("-", schema, {}, force=False) as sink:
                 for batch in found:
                     sink.write(batch)
         else:
@@ -144,7 +141,7 @@ def _run(
             block = footer_block(
                 "kwic", command="kwic", parameters=parameters, seed=None, inputs=stream.inputs, steps=steps(stream)
             )
-            with document_sink(str(target), schema, block, force=out.force) as sink:
+            with table_sink(str(target), schema, block, force=out.force) as sink:
                 for batch in spool:
                     sink.write(batch)
             warn_dropped(stream, write_dropped(str(target), stream.dropped, block))

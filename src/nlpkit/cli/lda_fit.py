@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import Any
 
 from nlpkit.cli import console
@@ -25,7 +24,6 @@ from nlpkit.cli.options import OutputFlags, ReadFlags, RunFlags
 from nlpkit.cli.pipeline import warn_dropped
 from nlpkit.cli.preprocess import dry_run
 from nlpkit.cli.token_flags import TokenFlags
-from nlpkit.io.atomic import check_target
 from nlpkit.io.checkpoints import checkpoint_path, scores_path
 from nlpkit.io.mallet import check_names
 from nlpkit.io.runs import stopwatch
@@ -55,7 +53,6 @@ def fit(
         check_prototype(prototype, chain)
     check_options(options)
     check_guide(guide)
-    check_targets(target, extra, force=out.force)
     if run.dry_run:
         chains = 1 if prototype.prototype is None else prototype.prototype + 1
         dry_run(inputs, read, sweeps=options.sweeps * chains)
@@ -117,14 +114,6 @@ def fit_parameters(options: LdaOptions, chain: ChainFlags, guide: GuideFlags) ->
         "term_weights": guide.term_weights,
     }
     return plain | own
-
-
-def check_targets(target: Path, extra: ExtraFlags, *, force: bool) -> None:
-    """Refuse outputs that cannot be written, before any work is done."""
-    check_target(target, force=force, directory=True)
-    for path in (extra.save_state, extra.save_pyldavis):
-        if path is not None:
-            check_target(path, force=force)
 
 
 def say_plan(work: Work, options: LdaOptions) -> None:

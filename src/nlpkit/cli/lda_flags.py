@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from nlpkit.cli.options import WRITTEN
+
 
 @dataclass(frozen=True, slots=True)
 class ChainFlags:
@@ -102,11 +104,12 @@ class ExtraFlags:
         bool, typer.Option("--save-assignments", help="assignments.parquet: the topic of every token.")
     ] = False
     save_state: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The chain as MALLET's state.gz.", show_default=False)
+        Path | None, typer.Option(metavar="FILE", help="The chain as MALLET's state.gz.", show_default=False), WRITTEN
     ] = None
     save_pyldavis: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="JSON for pyLDAvis, topic numbers unchanged.", show_default=False),
+        WRITTEN,
     ] = None
     from_mallet: Annotated[
         bool, typer.Option("--from-mallet", help="INPUT is MALLET's state.gz: make a run of it, sample nothing.")

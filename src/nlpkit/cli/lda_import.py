@@ -8,7 +8,6 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit.cli import console
-from nlpkit.cli.lda_fit import check_targets
 from nlpkit.cli.lda_flags import ChainFlags, ExtraFlags
 from nlpkit.cli.lda_show import show_next, show_topics
 from nlpkit.cli.lda_work import Corpus, Work
@@ -31,7 +30,6 @@ def make_run(inputs: list[str], out: OutputFlags, extra: ExtraFlags, run: RunFla
     if len(inputs) != 1 or inputs[0] == "-":
         raise UsageError("--from-mallet makes a run of one file, MALLET's --output-state; give its name as INPUT")
     target = out.run_target(inputs, "lda")
-    check_targets(target, extra, force=out.force)
     seconds: dict[str, float] = {}
     with stopwatch(seconds, "read"):
         state = read_mallet_state(Path(inputs[0]))

@@ -15,12 +15,12 @@ from nlpkit.cli.options import OutputFlags, ReadFlags, RunFlags
 from nlpkit.cli.pipeline import changed_token_options, cut_as_model, steps, warn_dropped
 from nlpkit.cli.preprocess import dry_run
 from nlpkit.errors import UsageError
-from nlpkit.io.artifacts import document_sink, footer_block, write_dropped
-from nlpkit.io.atomic import check_target
+from nlpkit.io.artifacts import footer_block
 from nlpkit.io.corpora import open_documents
 from nlpkit.io.documents import add_column
 from nlpkit.io.lda_tables import read_fitted_texts, read_left_out, read_model
 from nlpkit.io.runs import Run, open_run
+from nlpkit.io.tables import table_sink, write_dropped
 from nlpkit.io.topic_tables import TOPIC_COLUMNS, text_hashes, topic_columns, with_topic_columns
 from nlpkit.text.options import PreprocessOptions
 from nlpkit.topics.lda.infer import SWEEPS, infer_topics, words_of
@@ -44,8 +44,6 @@ def predict(
         dry_run(inputs, read)
         return
     target = out.target("predicted.parquet")
-    if target != "-":
-        check_target(Path(target), force=out.force)
     with open_documents(inputs, read.read_options()) as stream:
         for name in TOPIC_COLUMNS:
             if name in stream.schema.names:
@@ -62,7 +60,7 @@ def predict(
                 "documents", command="lda-gibbs", parameters={"model": str(model), "sweeps": SWEEPS},
                 seed=run.seed, inputs=stream.inputs, steps=steps(stream),
             )  # fmt: skip
-            with document_sink(target, schema, block, force=out.force) as sink:
+            with table_sink(target, schema, block, force=out.force) as sink:
                 for batch in batches:
                     sink.write(batch)
         dropped = write_dropped(target, stream.dropped, block)

@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit.cli import console
-from nlpkit.cli.lda_fit import check_targets
 from nlpkit.cli.lda_prototype import Compared, choose_chain
 from nlpkit.cli.lda_rolling_corpus import Base, Dated, added, cut_as, modelled, open_base, read_dated
 from nlpkit.cli.lda_rolling_options import (
@@ -86,7 +85,6 @@ def roll(
     """Fit a rolling model, or add documents to one, and write its run. Raises InputError and UsageError as its steps do."""
     target = out.run_target(inputs, "lda")
     token_options = tokens.options()
-    check_targets(target, extra, force=out.force)
     base: Base | None = None
     if rolling.update is not None:
         base = open_base(rolling.update)

@@ -4,16 +4,41 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from glob import has_magic
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, Literal, get_type_hints
 
 import typer
 
 from nlpkit.cli import config, console, light
 from nlpkit.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """A second annotation of an option: its value names files. An option of type Path is read unless it says otherwise.
+
+    written: they are not read but written: a table, whose suffix says the format, a folder, or another file. several: files
+    stand in a list with commas, among other things. but: values that are no files.
+    """
+
+    written: Literal["", "table", "folder", "file"] = ""
+    several: bool = False
+    but: tuple[str, ...] = ()
+
+    def names(self, value: Any) -> list[str]:
+        """Return the files that a value of the option names."""
+        values = [str(v) for v in (value if isinstance(value, list) else [value]) if v is not None]
+        if self.several:
+            parts = [part.strip() for v in values for part in v.split(",")]
+            return [part for part in parts if Path(part).is_file()]
+        return [v for v in values if v not in self.but]
+
+
+READ, READ_LIST = Files(), Files(several=True)
+WRITTEN, TABLE_WRITTEN, FOLDER_WRITTEN = Files("file"), Files("table"), Files("folder")
 
 Inputs = Annotated[
     list[str],
@@ -22,6 +47,7 @@ Inputs = Annotated[
         help="Files, directories, globs or - (stdin): jsonl json csv tsv parquet txt xml, also .gz .zst .bz2.",
         show_default=False,
     ),
+    READ,
 ]
 
 
@@ -132,6 +158,7 @@ class OutputFlags:
     output: Annotated[
         str | None,
         typer.Option("--output", "-o", metavar="PATH", help="File, directory or - (stdout).", show_default=False),
+        WRITTEN,
     ] = None
     force: Annotated[bool, typer.Option("--force", "-f", help="Replace an existing output.")] = False
 
@@ -143,14 +170,21 @@ class OutputFlags:
         """
         if self.output is None:
             raise UsageError(f"say where to write: -o {example}, or -o - for JSON lines on stdout")
-        return self.table_target(self.output, example)
+        return self.table_target(example)
 
     def run_target(self, inputs: Sequence[str], suffix: str) -> Path:
         """Return the run directory to write: -o, else `<input>.<suffix>` in the current directory.
 
         Raises:
-            UsageError: the output is `-`.
+            UsageError: the output is `-`; and what `check_target` raises.
         """
+        from nlpkit.io.atomic import check_target
+
+        target = self._run_directory(inputs, suffix)
+        check_target(target, force=self.force, directory=True)
+        return target
+
+    def _run_directory(self, inputs: Sequence[str], suffix: str) -> Path:
         if self.output == "-":
             raise UsageError(
                 "a run is a directory and cannot go to stdout; give -o run/, or --json for the result as JSON"
@@ -162,28 +196,28 @@ class OutputFlags:
         name = "stdin" if inputs[0] == "-" else Path(inputs[0]).name.split(".")[0]
         return Path(f"{'corpus' if not name or has_magic(name) else name}.{suffix}")
 
-    @staticmethod
-    def table_target(output: str, example: str) -> str:
-        """Return an output that a table goes to: a Parquet file, or `-`.
+    def table_target(self, example: str) -> str:
+        """Return the output that a table goes to: a file, or `-`.
 
         Raises:
-            UsageError: its name is that of a directory or of another format, or `--json` wants stdout too.
+            UsageError: its name is that of a directory or of another format, or `--json` wants stdout too; and what
+                `check_target` raises.
         """
-        from nlpkit.io.sources import split_suffix
+        from nlpkit.io.tables import check_table
 
+        output = str(self.output)
         if output == "-":
             if console.settings.json:
                 raise UsageError("-o - and --json both write to stdout; give -o FILE, or leave --json out")
             return output
         if output.endswith("/"):
             raise UsageError(f"output {output} is a directory, a file was needed, such as -o {output}{example}")
-        _, format, packed = split_suffix(Path(output).name)
-        if packed or format not in (None, "parquet"):
-            lines = f"; for JSON lines: -o - > {output}" if format == "jsonl" and not packed else ""
-            raise UsageError(
-                f"output {output}: tables are written as Parquet, name it like that, such as -o {example}{lines}"
-            )
+        check_table(output, force=self.force)
         return output
+
+    def given_table_target(self, example: str) -> str | None:
+        """Return the output that a table goes to, None where nothing is to be written. Raises what `table_target` does."""
+        return None if self.output is None else self.table_target(example)
 
 
 def _pairs(given: Sequence[str] | None, option: str) -> tuple[tuple[str, str], ...]:
@@ -216,7 +250,7 @@ def command(app: typer.Typer, name: str, function: Callable[..., None]) -> None:
 
     @functools.wraps(function)
     def run(**values: Any) -> None:
-        records = {}
+        records, given = {}, dict(values)
         for parameter_name, record in unfolded.items():
             records[parameter_name] = record(**{f.name: values.pop(f.name) for f in fields(record)})
         flags = next(r for r in records.values() if isinstance(r, RunFlags))
@@ -224,7 +258,12 @@ def command(app: typer.Typer, name: str, function: Callable[..., None]) -> None:
         config.check_environment()
         if console.settings.own_process:
             light.load_less()
-        function(**values, **records)
+        from nlpkit.io.protected import protected
+
+        with protected(_read_files(parameters, given)):
+            if "output" in given and not flags.dry_run:
+                _check_side_files(parameters, given, force=given["force"])
+            function(**values, **records)
 
     parameters.sort(key=lambda p: p.default is not inspect.Parameter.empty)
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
@@ -235,7 +274,57 @@ def command(app: typer.Typer, name: str, function: Callable[..., None]) -> None:
     app.command(name, context_settings=settings)(run)
 
 
+def _check_side_files(parameters: Sequence[inspect.Parameter], given: Mapping[str, Any], *, force: bool) -> None:
+    """Refuse, before any work is done, files beside the output that cannot be written or have a name that is taken.
+
+    Raises:
+        UsageError: one file for two outputs, or stdout for a side file; and what `check_target` raises.
+    """
+    from nlpkit.io.atomic import check_target
+    from nlpkit.io.tables import FORMATS, dropped_path, table_format
+
+    taken: dict[Path, str] = {}
+    if given["output"] not in (None, "-"):
+        output = Path(given["output"]).absolute()
+        taken = {output: "--output"}
+        dropped = dropped_path(given["output"]) if output.suffix.lower() in FORMATS else None  # else it is a run
+        if dropped is not None:
+            taken[dropped.absolute()] = "the list of dropped rows"
+    for parameter in parameters:
+        path, files = given[parameter.name], _files_of(parameter)
+        if files is None or not files.written or not isinstance(path, Path):
+            continue
+        option = f"--{parameter.name.replace('_', '-')}"
+        if str(path) == "-":
+            raise UsageError(f"{option} -: only the output itself goes to stdout; give a file")
+        if path.absolute() in taken:
+            raise UsageError(f"{option} {path}: {taken[path.absolute()]} goes there already; give another file")
+        taken[path.absolute()] = option
+        if files.written == "table":
+            table_format(path)
+        if files.written != "folder":
+            check_target(path, force=force)
+
+
+def _files_of(parameter: inspect.Parameter) -> Files | None:
+    """Return which files the value of an option names, None when it names none."""
+    annotation = parameter.annotation
+    marked = next((m for m in getattr(annotation, "__metadata__", ()) if isinstance(m, Files)), None)
+    return READ if marked is None and "Path" in str(getattr(annotation, "__origin__", "")) else marked
+
+
+def _read_files(parameters: Sequence[inspect.Parameter], given: Mapping[str, Any]) -> list[str]:
+    """Return the files that are read, as arguments and options name them."""
+    found = []
+    for parameter in parameters:
+        files = _files_of(parameter)
+        if files is not None and not files.written:
+            found += files.names(given[parameter.name])
+    return found
+
+
 def _parameter(name: str, default: Any, annotation: Any) -> inspect.Parameter:
     for info in getattr(annotation, "__metadata__", ()):
-        info.show_envvar = False  # one rule for all, told at --config
+        if not isinstance(info, Files):
+            info.show_envvar = False  # one rule for all, told at --config
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)

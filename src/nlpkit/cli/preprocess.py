@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nlpkit.cli import console
-from nlpkit.cli.options import Inputs, OutputFlags, ReadFlags, RunFlags, command
+from nlpkit.cli.options import TABLE_WRITTEN, Inputs, OutputFlags, ReadFlags, RunFlags, command
 from nlpkit.cli.rows import RowFlags
 from nlpkit.cli.token_flags import TextFlags, TokenFlags
-from nlpkit.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,24 +33,20 @@ class SideFlags:
         typer.Option(metavar="N", min=1, help="Print the first N documents before and after.", show_default=False),
     ] = None
     save_vocab: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Table of term, cf, df, for --vocab.", show_default=False)
+        Path | None,
+        typer.Option(metavar="FILE", help="Table of term, cf, df, for --vocab.", show_default=False),
+        TABLE_WRITTEN,
     ] = None
     save_phrases: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The phrases found, for --phrase-file.", show_default=False)
+        Path | None,
+        typer.Option(metavar="FILE", help="The phrases found, for --phrase-file.", show_default=False),
+        TABLE_WRITTEN,
     ] = None
     save_removed: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Table of the terms that went: term, cf, df, reason.", show_default=False),
+        TABLE_WRITTEN,
     ] = None
-
-    def files(self) -> dict[str, Path]:
-        """Return the files to write by the option that names them."""
-        given = {
-            "--save-vocab": self.save_vocab,
-            "--save-phrases": self.save_phrases,
-            "--save-removed": self.save_removed,
-        }
-        return {option: path for option, path in given.items() if path is not None}
 
 
 def preprocess_cli(
@@ -94,29 +89,7 @@ def preprocess_cli(
         dry_run(inputs, read, plan=plan)
         return
     target = None if out.output is None and side.show is not None else out.target("docs.parquet")
-    _check_files(target, side, force=out.force)
     make(inputs, target, plan, options, side, read, run, force=out.force)
-
-
-def _check_files(target: str | None, side: SideFlags, *, force: bool) -> None:
-    """Refuse outputs that cannot be written or are named twice, before any work is done."""
-    from nlpkit.io.artifacts import dropped_path
-    from nlpkit.io.atomic import check_target
-
-    taken: dict[Path, str] = {}
-    if target is not None and target != "-":
-        check_target(Path(target), force=force)
-        taken = {Path(target).absolute(): "--output"}
-        dropped = dropped_path(target)
-        assert dropped is not None
-        taken[dropped.absolute()] = "the list of dropped rows"
-    for option, path in side.files().items():
-        if str(path) == "-":
-            raise UsageError(f"{option} -: only the documents go to stdout; give a file")
-        if path.absolute() in taken:
-            raise UsageError(f"{option} {path}: {taken[path.absolute()]} goes there already; give another file")
-        check_target(path, force=force)
-        taken[path.absolute()] = option
 
 
 def token_parameters(options: PreprocessOptions) -> dict[str, Any]:

@@ -17,9 +17,9 @@ from nlpkit.cli.pipeline import steps, tokenized, warn_dropped
 from nlpkit.cli.preprocess import found_parameters, say_tokens, token_parameters
 from nlpkit.cli.rows import Rows
 from nlpkit.errors import UsageError
-from nlpkit.io.artifacts import document_sink, footer_block, write_dropped, write_table
-from nlpkit.io.atomic import atomic_file
+from nlpkit.io.artifacts import footer_block
 from nlpkit.io.corpora import open_documents
+from nlpkit.io.tables import table_sink, write_dropped
 
 if TYPE_CHECKING:
     from nlpkit.cli.options import ReadFlags, RunFlags
@@ -52,7 +52,7 @@ def make(
         schema, batches, found = stack.enter_context(made)
         block = _block(stream, plan, options, found)
         shown: list[dict[str, Any]] = []
-        sink = None if target is None else stack.enter_context(document_sink(target, schema, block, force=force))
+        sink = None if target is None else stack.enter_context(table_sink(target, schema, block, force=force))
         n_rows = empty = 0
         for batch in batches:
             shown += _shown(batch, (side.show or 0) - len(shown))
@@ -130,30 +130,32 @@ def _write_sides(
     They appear when the stack is closed, with the documents: all or none.
     """
     said = []
-    if side.save_vocab is not None:
-        from nlpkit.io.vocabularies import write_vocabulary
 
-        part = stack.enter_context(atomic_file(side.save_vocab, force=force))
+    def write(path: Path, kind: str, table: pa.Table, what: str) -> None:
+        sink = stack.enter_context(table_sink(path, table.schema, {**block, "kind": kind}, force=force))
+        for batch in table.to_batches():
+            sink.write(batch)
+        said.append(f"wrote {path}: {what}")
+
+    if side.save_vocab is not None:
+        from nlpkit.io.vocabularies import vocabulary_table
+
         at = np.arange(len(found.terms))  # a given vocabulary keeps its order; else that of the columns of tfidf
         if options.vocab is None:
             at = np.array(sorted(at.tolist(), key=found.terms.__getitem__), np.int64)
-        terms = tuple(found.terms[i] for i in at)
-        write_vocabulary(part, terms, found.cf[at], found.df[at], block, force=force)
-        said.append(f"wrote {side.save_vocab}: {console.counted(len(found.terms), 'term')}; use it with --vocab")
+        table = vocabulary_table(tuple(found.terms[i] for i in at), found.cf[at], found.df[at])
+        write(side.save_vocab, "vocab", table, f"{console.counted(len(found.terms), 'term')}; use it with --vocab")
     if side.save_phrases is not None and found.phrases is not None:
-        from nlpkit.io.phrase_files import write_phrases
+        from nlpkit.io.phrase_files import PHRASES, phrases_table
 
-        part = stack.enter_context(atomic_file(side.save_phrases, force=force))
-        write_phrases(part, found.phrases, block, force=force)
         count = console.counted(len(found.phrases), "phrase")
-        said.append(f"wrote {side.save_phrases}: {count}; use it with --phrase-file")
+        write(side.save_phrases, PHRASES, phrases_table(found.phrases), f"{count}; use it with --phrase-file")
     if side.save_removed is not None:
         removed = found.removed()
         terms = pa.array(removed.terms, pa.string())
         table = pa.table({"term": terms, "cf": removed.cf, "df": removed.df, "reason": removed.reasons})
-        part = stack.enter_context(atomic_file(side.save_removed, force=force))
-        write_table(part, table, {**block, "kind": "removed_terms"})
-        said.append(f"wrote {side.save_removed}: {console.counted(table.num_rows, 'term')} that went, with the reason")
+        count = console.counted(table.num_rows, "term")
+        write(side.save_removed, "removed_terms", table, f"{count} that went, with the reason")
     return said
 
 

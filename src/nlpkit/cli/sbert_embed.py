@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from nlpkit.cli import console
-from nlpkit.cli.options import Inputs, OutputFlags, ReadFlags, RunFlags, command
+from nlpkit.cli.options import READ, Inputs, OutputFlags, ReadFlags, RunFlags, command
 from nlpkit.errors import UsageError
 
 if TYPE_CHECKING:
@@ -34,6 +33,7 @@ class EncoderFlags:
             f"model made is made anew; default: that column, else {DEFAULT_ENCODER}.",
             show_default=False,
         ),
+        READ,
     ] = None
     device: Annotated[
         str | None, typer.Option(help="cpu, cuda, mps; default: the best there is.", show_default=False)
@@ -79,7 +79,9 @@ class SbertFlags(EncoderFlags):
     """The same, where the model is what the command is about."""
 
     encoder: Annotated[
-        str, typer.Option("--model", "--encoder", help="A sentence-transformers model: folder, or name on the hub.")
+        str,
+        typer.Option("--model", "--encoder", help="A sentence-transformers model: folder, or name on the hub."),
+        READ,
     ] = DEFAULT_ENCODER
 
 
@@ -180,18 +182,16 @@ def sbert_embed_cli(
     """
     from nlpkit.cli.pipeline import no_documents, steps, warn_dropped
     from nlpkit.cli.preprocess import dry_run
-    from nlpkit.io.artifacts import document_sink, footer_block, write_dropped
-    from nlpkit.io.atomic import check_target
+    from nlpkit.io.artifacts import footer_block
     from nlpkit.io.corpora import open_documents
     from nlpkit.io.documents import embedding_field
     from nlpkit.io.spool import spool_beside
+    from nlpkit.io.tables import table_sink, write_dropped
 
     if run.dry_run:
         dry_run(inputs, read, embeds=True)
         return
     target = out.target("embedded.parquet")
-    if target != "-":
-        check_target(Path(target), force=out.force)
     with open_documents(inputs, read.read_options()) as stream, spool_beside(target) as spool:
         model, totals = encoder.load(run.n_threads()), EmbedTotals()
         # the footer names the inputs, which are known (rows, sha256) only when all is read
@@ -207,7 +207,7 @@ def sbert_embed_cli(
             inputs=stream.inputs,
             steps=steps(stream),
         )
-        with document_sink(target, embedding_field(stream.schema, model.dim), block, force=out.force) as sink:
+        with table_sink(target, embedding_field(stream.schema, model.dim), block, force=out.force) as sink:
             for batch in spool:
                 sink.write(batch)
         dropped = write_dropped(target, stream.dropped, block)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from nlpkit.cli import console
-from nlpkit.cli.options import OutputFlags, ReadFlags, RunFlags, command
+from nlpkit.cli.options import READ, OutputFlags, ReadFlags, RunFlags, command
 from nlpkit.errors import UsageError
 
 if TYPE_CHECKING:
@@ -34,6 +33,7 @@ class SimilarityFlags:
             "file with a word per line.",
             show_default=False,
         ),
+        READ,
     ] = None
     measure: Annotated[
         str | None,
@@ -81,13 +81,10 @@ def similar_words_cli(
       nlpkit similar-words parliment --in data/samples/news.jsonl --measure levenshtein
       nlpkit similar-words Straße Bahnhof --in data/samples/nachrichten.jsonl -o w.parquet
     """
-    from nlpkit.io.atomic import check_target
 
     for word in words:
         _check_word(word)
-    target = None if out.output is None else out.table_target(out.output, "similar.parquet")
-    if target not in (None, "-"):
-        check_target(Path(str(target)), force=out.force)
+    target = out.given_table_target("similar.parquet")
     if compare.within is None:
         _pairs(words, compare, target, out, run)
     else:
@@ -273,7 +270,8 @@ def _say_passed_over(index: WordIndex, measure: str) -> None:
 
 
 def _write(target: str, table: pa.Table, parameters: dict[str, Any], source: Vocabulary, out: OutputFlags) -> None:
-    from nlpkit.io.artifacts import document_sink, footer_block, write_dropped
+    from nlpkit.io.artifacts import footer_block
+    from nlpkit.io.tables import table_sink, write_dropped
 
     block = footer_block(
         "similar_words",
@@ -283,7 +281,7 @@ def _write(target: str, table: pa.Table, parameters: dict[str, Any], source: Voc
         inputs=source.inputs,
         steps=source.steps,
     )
-    with document_sink(target, table.schema, block, force=out.force) as sink:
+    with table_sink(target, table.schema, block, force=out.force) as sink:
         for batch in table.to_batches():
             sink.write(batch)
     write_dropped(target, source.dropped, block)

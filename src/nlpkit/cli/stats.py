@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nlpkit.cli import console
-from nlpkit.cli.options import Inputs, OutputFlags, ReadFlags, RunFlags, command
+from nlpkit.cli.options import WRITTEN, Inputs, OutputFlags, ReadFlags, RunFlags, command
 from nlpkit.errors import UsageError
 
 if TYPE_CHECKING:
@@ -78,6 +78,7 @@ def stats_cli(
             help="zipf, heaps, lengths (.png .svg .html) or cloud (.png); several allowed.",
             show_default=False,
         ),
+        WRITTEN,
     ] = None,
     font: Annotated[
         Path | None,
@@ -100,15 +101,12 @@ def stats_cli(
       nlpkit stats data/samples/nachrichten.jsonl --plot zipf.html --ngrams 2
     """
     from nlpkit.cli.preprocess import dry_run
-    from nlpkit.io.atomic import check_target
 
     options, sizes = count.options(), _sizes(ngrams)
     if run.dry_run:
         dry_run(inputs, read)
         return
-    target = None if out.output is None else out.table_target(out.output, "terms.parquet")
-    if target not in (None, "-"):
-        check_target(Path(str(target)), force=out.force)
+    target = out.given_table_target("terms.parquet")
 
     from nlpkit.cli.pipeline import warn_dropped
     from nlpkit.cli.stats_count import count_words
@@ -177,14 +175,15 @@ def _write_terms(
     *, force: bool,
 ) -> None:  # fmt: skip
     from nlpkit.cli.pipeline import steps, warn_dropped
-    from nlpkit.io.artifacts import document_sink, footer_block, write_dropped
+    from nlpkit.io.artifacts import footer_block
+    from nlpkit.io.tables import table_sink, write_dropped
 
     parts = counted.groups if parameters["by"] is not None else [counted.whole]
     tables = [_terms(counted, i, exponent) for i in range(len(parts))]
     block = footer_block(
         "term_frequencies", command="stats", parameters=parameters, seed=None, inputs=stream.inputs, steps=steps(stream)
     )
-    with document_sink(target, tables[0].schema, block, force=force) as sink:
+    with table_sink(target, tables[0].schema, block, force=force) as sink:
         for table in tables:
             for batch in table.to_batches(max_chunksize=100_000):
                 sink.write(batch)

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nlpkit.cli.options import Inputs, OutputFlags, ReadFlags, RunFlags, command
+from nlpkit.cli.options import TABLE_WRITTEN, Inputs, OutputFlags, ReadFlags, RunFlags, command
 from nlpkit.cli.preprocess import TokenFlags
 from nlpkit.errors import UsageError
 
 if TYPE_CHECKING:
     from nlpkit.weighting.schemes import Scheme
 
-FORMATS = {"parquet": (".parquet",), "npz": (".npz",), "svmlight": (".svmlight", ".svm", ".libsvm")}
+EXAMPLES = {"parquet": "weights.parquet", "npz": "weights.npz", "mtx": "weights.mtx", "svmlight": "weights.svm"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +107,9 @@ class SelectFlags:
         ),
     ] = None
     features: Annotated[
-        str | None,
+        Path | None,
         typer.Option(metavar="FILE", help="Table of the best features of each class.", show_default=False),
+        TABLE_WRITTEN,
     ] = None
     top_n: Annotated[int, typer.Option("--top-n", min=1, help="Best features of each class.")] = 30
 
@@ -123,7 +124,10 @@ def tfidf_cli(
     selection: SelectFlags,
     to: Annotated[
         str | None,
-        typer.Option(help="parquet, npz (scipy) or svmlight; default: by the suffix of -o.", show_default=False),
+        typer.Option(
+            help="parquet, npz (scipy), mtx (Matrix Market) or svmlight, whatever the name of -o; default: by its suffix.",
+            show_default=False,
+        ),
     ] = None,
     model: Annotated[
         Path | None,
@@ -173,21 +177,17 @@ def tfidf_cli(
     scheme, wish = weights.weighting(), Wish.parse(selection.select)
     if selection.features is not None and wish is None:
         raise UsageError("--features lists the best features by a score; name one, such as --select chi2")
-    target, kind = None, "parquet"
+    target, kind = None, "table"
     if out.output is not None:
         kind = "run" if lsa else format_of(to, out.output)
         if lsa and to:
             raise UsageError("--lsa writes a directory of Parquet tables; leave --to out")
-        target = out.table_target(out.output, "weights.parquet") if kind == "parquet" else out.output
+        target = out.table_target("weights.parquet") if kind == "table" else out.output
     elif lsa:
         raise UsageError("say where to write: --lsa writes a directory, such as -o lsa/")
     elif to or not wish:
-        example = {"npz": "weights.npz", "svmlight": "weights.svmlight"}.get(to or "", "weights.parquet")
+        example = EXAMPLES.get(to or "parquet", "weights.parquet")
         raise UsageError(f"say where to write: -o {example}, or -o - for JSON lines on stdout")
-    if selection.features is not None:
-        if selection.features == "-":
-            raise UsageError("--features - : the best features are printed anyway; give a file for the table")
-        out.table_target(selection.features, "features.parquet")
     request = Request(
         tuple(inputs), target, kind, scheme, tokens.options(), wish, selection.by, selection.features,
         selection.top_n, lsa, out.force, run.seed, run.n_threads(),
@@ -216,22 +216,28 @@ def refuse_beside_model(
 
 
 def format_of(to: str | None, output: str) -> str:
-    """Return the format of an output: as asked for, else by its suffix, else parquet.
+    """Return what is written: a table (the long form), or a matrix as npz, mtx or svmlight; as asked for, else by the suffix.
 
     Raises:
         UsageError: an unknown format, one that the name of the output contradicts, or one that stdout cannot take.
     """
-    if to is not None and to not in FORMATS:
-        raise UsageError(f"--to {to}: parquet, npz and svmlight are known")
-    named = next((f for f, suffixes in FORMATS.items() if Path(output).suffix.lower() in suffixes), None)
+    from nlpkit.io.tables import FORMATS, MATRICES
+
+    if to is not None and to not in EXAMPLES:
+        raise UsageError(f"--to {to}: {', '.join(EXAMPLES)} are known")
+    suffix = Path(output).suffix.lower()
+    named = {**FORMATS, **MATRICES}.get(suffix)
     if to is not None and named is not None and named != to and output != "-":
+        stem = Path(output).stem
         raise UsageError(
-            f"--to {to} and -o {output} contradict each other; give -o {Path(output).stem}{FORMATS[to][0]}"
+            f"--to {to} and -o {output} contradict each other; give -o {stem}{Path(EXAMPLES[to]).suffix}, or leave --to out"
         )
-    kind = to or named or "parquet"
-    if output == "-" and kind != "parquet":
-        raise UsageError(f"{kind} is not written to stdout; give -o weights{FORMATS[kind][0]}")
-    return kind
+    kind = to or named
+    if kind not in MATRICES.values():
+        return "table"
+    if output == "-":
+        raise UsageError(f"{kind} is not written to stdout; give -o {EXAMPLES[str(kind)]}")
+    return str(kind)
 
 
 def register(app: typer.Typer) -> None:

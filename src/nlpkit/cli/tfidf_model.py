@@ -20,10 +20,11 @@ from nlpkit.cli.tfidf_lsa import VECTORS
 from nlpkit.cli.tfidf_run import Request, Weighed, finish, write
 from nlpkit.cli.tfidf_select import Classes, read_classes
 from nlpkit.errors import UsageError
-from nlpkit.io.artifacts import document_sink, footer_block, write_dropped
-from nlpkit.io.atomic import check_target
+from nlpkit.io.artifacts import footer_block
 from nlpkit.io.corpora import open_documents
 from nlpkit.io.documents import add_column, embedding_column
+from nlpkit.io.exports import MATRIX_WRITERS
+from nlpkit.io.tables import table_sink, write_dropped
 from nlpkit.io.weight_models import WeightModel, read_weight_model
 from nlpkit.text.options import PreprocessOptions
 from nlpkit.weighting.tfidf import kept_columns
@@ -44,13 +45,11 @@ def weigh_new(inputs: list[str], path: Path, to: str | None, out: OutputFlags, r
         if to is not None:
             raise UsageError(f"--to {to}: documents in the space of an LSA are a table of documents; leave it out")
         target, kind = out.target("new.parquet"), "documents"
-        if target != "-":
-            check_target(Path(target), force=out.force)
     else:
         if out.output is None:
             raise UsageError("say where to write: -o new.npz or new.parquet, or -o - for JSON lines on stdout")
         kind = format_of(to, out.output)
-        target = out.table_target(out.output, "new.parquet") if kind == "parquet" else out.output
+        target = out.table_target("new.parquet") if kind == "table" else out.output
     request = Request(
         tuple(inputs), target, kind, model.weighting.scheme, PreprocessOptions(), None, None, None, 0, None, out.force,
         run.seed, run.n_threads(),
@@ -61,7 +60,7 @@ def weigh_new(inputs: list[str], path: Path, to: str | None, out: OutputFlags, r
         cut = cut_as_model(stream, model.token_settings, str(path), inputs)
         options = replace(cut or PreprocessOptions(), vocab=model.words)
         by = model.parameters.get("by", "label")
-        columns = [by] if kind in ("npz", "svmlight") and by in stream.schema.names else []
+        columns = [by] if kind in MATRIX_WRITERS and by in stream.schema.names else []
         if kind == "documents":
             columns = [n for n in stream.schema.names if n not in ("id", VECTORS)]
         with counted(
@@ -127,7 +126,7 @@ def _place(
     places = np.full(len(corpus.terms), -1, np.int32)
     places[model.kept] = np.arange(len(model.kept), dtype=np.int32)
     with (
-        document_sink(target, schema, {**block, "kind": "documents"}, force=force) as sink,
+        table_sink(target, schema, {**block, "kind": "documents"}, force=force) as sink,
         console.progress("documents", corpus.n_docs) as update,
     ):
         for batch, counts in corpus.batches():

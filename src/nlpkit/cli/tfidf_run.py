@@ -17,11 +17,12 @@ from nlpkit.cli.pipeline import steps, warn_dropped
 from nlpkit.cli.preprocess import found_parameters, say_tokens, token_parameters
 from nlpkit.cli.tfidf_select import Classes, Selection, Wish, features_table, read_classes, select, show_features
 from nlpkit.errors import InputError, UsageError
-from nlpkit.io.artifacts import footer_block, write_dropped, write_table
+from nlpkit.io.artifacts import footer_block, write_table
 from nlpkit.io.atomic import atomic_file, check_target
 from nlpkit.io.corpora import DroppedRow, open_documents
-from nlpkit.io.exports import WeightedDocuments, long_table, regrouped, weights_sink, write_npz, write_svmlight
+from nlpkit.io.exports import MATRIX_WRITERS, WeightedDocuments, long_table, regrouped, weights_sink
 from nlpkit.io.footers import step_parameters
+from nlpkit.io.tables import save_table, table_format, write_dropped
 from nlpkit.parallel import ahead
 from nlpkit.types import IntArray
 from nlpkit.weighting.tfidf import CorpusStats, Weighting, kept_columns, weighting
@@ -38,7 +39,7 @@ NOT_CARRIED = ("text", "tokens", "embedding")
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What the command line asks for. kind: parquet, npz, svmlight or run; target None: only features are shown."""
+    """What the command line asks for. kind: table, npz, mtx, svmlight or run; target None: only features are shown."""
 
     inputs: tuple[str, ...]
     target: str | None
@@ -47,7 +48,7 @@ class Request:
     tokens: PreprocessOptions
     wish: Wish | None
     by: str | None
-    features: str | None
+    features: Path | None
     top_n: int
     lsa: int | None
     force: bool
@@ -67,16 +68,15 @@ class Request:
         Raises:
             UsageError: two outputs have one name; and what `check_target` raises.
         """
-        if self.target not in (None, "-"):
-            check_target(Path(str(self.target)), force=self.force, directory=self.kind == "run")
-        sides = [self.beside("vocab"), self.beside("ids") if self.kind in ("npz", "svmlight") else None]
+        if self.kind == "run":
+            check_target(Path(str(self.target)), force=self.force, directory=True)
+        elif self.kind != "table":
+            check_target(Path(str(self.target)), force=self.force)
+        sides = [self.beside("vocab"), self.beside("ids") if self.kind in MATRIX_WRITERS else None]
         if terms or (self.wish is not None and self.wish.n is not None):
             sides.append(self.beside("terms"))
-        if self.features is not None:
-            features = Path(self.features)
-            if features in (Path(self.target or "-"), *sides):
-                raise UsageError(f"--features {features} is the name of another output; give another")
-            sides.append(features)
+        if self.features is not None and self.features in sides:
+            raise UsageError(f"--features {self.features} is the name of another output; give another")
         for path in sides:
             if path is not None:
                 check_target(path, force=self.force)
@@ -200,7 +200,7 @@ def _groups(request: Request, stream: DocumentStream) -> Groups | None:
     """Return the classes that were asked for, or those of a label column that the output has room for."""
     if request.by is not None or request.wish is not None:
         return Groups(request.by or "label", stream.schema, request.inputs)
-    if request.kind in ("npz", "svmlight") and "label" in stream.schema.names:
+    if request.kind in MATRIX_WRITERS and "label" in stream.schema.names:
         return Groups("label", stream.schema, request.inputs)
     return None
 
@@ -257,7 +257,7 @@ def write(request: Request, weighed: Weighed, block: dict[str, Any], stream: Doc
 
         return write_lsa(request, weighed, block, stream)
     groups = ahead(weighed) if request.threads > 1 else iter(weighed)
-    if request.kind == "parquet":
+    if request.kind == "table":
         terms = pa.array(weighed.terms, pa.string())
         few = request.scheme.few_values
         with weights_sink(request.target, block, few_values=few, force=request.force) as sink:
@@ -266,15 +266,15 @@ def write(request: Request, weighed: Weighed, block: dict[str, Any], stream: Doc
     else:
         weighed.keep_rows = True
         with atomic_file(Path(request.target), force=request.force) as part:
-            if request.kind == "npz":
-                write_npz(part, groups, weighed.n_terms)
-            else:
-                write_svmlight(part, groups)
+            MATRIX_WRITERS[request.kind](part, groups, weighed.n_terms)
         _table(request.beside("ids"), _ids(weighed), {**block, "kind": "ids"})
     _table(request.beside("vocab"), weighed.vocab(), {**block, "kind": "vocab"})
     if weighed.left_out is not None:
         _table(request.beside("terms"), weighed.left_out, {**block, "kind": "terms"})
-    return {"output": request.target, "to": request.kind, "weights": weighed.entries, "empty": len(weighed.empty)}
+    format = request.kind
+    if format == "table":
+        format = "jsonl" if request.target == "-" else table_format(request.target)
+    return {"output": request.target, "to": format, "weights": weighed.entries, "empty": len(weighed.empty)}
 
 
 def _ids(weighed: Weighed) -> pa.Table:
@@ -301,18 +301,18 @@ def finish(
     if weighed.selection is not None and classes is not None:
         features = features_table(weighed.selection, classes, weighed.corpus.terms)
         if request.features is not None:
-            _table(Path(request.features), features, {**block, "kind": "class_features"})
+            save_table(request.features, features, {**block, "kind": "class_features"}, force=request.force)
             console.note(f"wrote {request.features}: the best features of {len(classes.names)} classes")
     listed = None
     if request.target is not None and request.kind != "run":
         # in the long form they have no row
-        empty = [DroppedRow(id_, "weights", "no term") for id_ in weighed.empty if request.kind == "parquet"]
+        empty = [DroppedRow(id_, "weights", "no term") for id_ in weighed.empty if request.kind == "table"]
         listed = write_dropped(request.target, [*stream.dropped, *empty], block)
     warn_dropped(stream, listed)
     if request.target is not None and weighed.empty:
         one = len(weighed.empty) == 1
         keep = "has no row" if one else "have no rows"
-        if request.kind != "parquet":
+        if request.kind != "table":
             keep = "is a row of zeros" if one else "are rows of zeros"
         elif listed is not None:
             keep += f" and {'is' if one else 'are'} listed in {listed}"
@@ -320,7 +320,7 @@ def finish(
     if request.target == "-":
         return
     if request.target is not None and request.kind != "run":
-        ids = "" if request.kind == "parquet" else f", ids of the rows in {request.beside('ids')}"
+        ids = f", ids of the rows in {request.beside('ids')}" if request.kind in MATRIX_WRITERS else ""
         console.note(f"wrote {request.target}: {weighed.entries:,} weights; terms in {request.beside('vocab')}{ids}")
     if console.settings.json:
         scheme = {"formula": request.scheme.formula, "smart": request.scheme.smart, "scheme": asdict(request.scheme)}

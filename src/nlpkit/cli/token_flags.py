@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nlpkit.cli.options import READ, READ_LIST
 from nlpkit.errors import UsageError
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ class TokenFlags:
         typer.Option(
             help="auto = those of the language; none; codes such as en,de; files with more words, or patterns as /\\d+th/."
         ),
+        READ_LIST,
     ] = "auto"
     lower: Annotated[bool, typer.Option("--lower/--no-lower", help="Lower case.")] = True
     ngrams: Annotated[
@@ -182,6 +184,7 @@ class TextFlags(TokenFlags):
             help="Cut with this spaCy pipeline (name, folder, blank:de, auto = the installed one of the language).",
             show_default=False,
         ),
+        READ,
     ] = None
     pos: Annotated[
         str | None,

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from nlpkit import __version__
 from nlpkit.errors import InputError, SchemaError, missing_column
-from nlpkit.io.atomic import atomic_file
 from nlpkit.io.corpora import DroppedRow, InputInfo
 from nlpkit.io.footers import FOOTER_KEY, SCHEMA_VERSION, check_footer
 from nlpkit.io.validity import check_values
@@ -109,99 +105,24 @@ def read_table(path: Path, kinds: Sequence[str], columns: Sequence[str] | None =
 
 def write_table(path: Path, table: pa.Table, block: dict[str, Any]) -> None:
     """Write a small artifact whole. The caller makes it appear atomically (`atomic_directory`, `atomic_file`)."""
-    schema = with_footer(_stored_schema(table.schema), block)
+    schema = with_footer(stored_schema(table.schema), block)
     with pq.ParquetWriter(path, schema, compression="zstd", dictionary_pagesize_limit=DICTIONARY_BYTES) as writer:
         if table.num_rows:
-            writer.write_table(_stored(table, schema))
+            writer.write_table(stored(table, schema))
 
 
-def _stored_schema(schema: pa.Schema) -> pa.Schema:
+def stored_schema(schema: pa.Schema) -> pa.Schema:
+    """Return a schema with tokens as Parquet files have them."""
     fields = [f.with_type(TOKENS_TYPE) if f.name == "tokens" else f for f in schema]
     return pa.schema(fields)
 
 
-def _stored(table: pa.Table, schema: pa.Schema) -> pa.Table:
+def stored(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Return a table in this schema, which has its columns."""
     return table.cast(pa.schema(list(schema))).replace_schema_metadata(schema.metadata)
 
 
-class DocumentSink(Protocol):
-    """Takes the batches of a document table in order."""
-
-    def write(self, batch: pa.RecordBatch) -> None:
-        """Append a batch."""
-
-
-class _ParquetSink:
-    def __init__(self, path: Path, schema: pa.Schema) -> None:
-        self._schema = schema
-        self.writer = pq.ParquetWriter(path, schema, compression="zstd", dictionary_pagesize_limit=DICTIONARY_BYTES)
-
-    def write(self, batch: pa.RecordBatch) -> None:
-        self.writer.write_table(_stored(pa.Table.from_batches([batch]), self._schema))
-
-
-class _JsonlSink:
-    """One JSON object a line on stdout: what pipes carry. float32 values are printed so that they read back exactly."""
-
-    def __init__(self) -> None:
-        self._out = sys.stdout
-
-    def write(self, batch: pa.RecordBatch) -> None:
-        columns = {name: _json_values(batch.column(i)) for i, name in enumerate(batch.schema.names)}
-        for row in zip(*columns.values(), strict=True):
-            self._out.write(json.dumps(dict(zip(columns, row, strict=True)), ensure_ascii=False, default=str) + "\n")
-        self._out.flush()
-
-
-def _json_values(column: pa.Array) -> list[Any]:
-    kind = column.type
-    if pa.types.is_fixed_size_list(kind) and pa.types.is_float32(kind.value_type):
-        return [None if row is None else [float(str(np.float32(x))) for x in row] for row in column.to_pylist()]
-    if pa.types.is_float32(kind):
-        return [None if x is None else float(str(np.float32(x))) for x in column.to_pylist()]
-    return list(column.to_pylist())
-
-
-@contextmanager
-def document_sink(target: str, schema: pa.Schema, block: dict[str, Any], *, force: bool) -> Iterator[DocumentSink]:
-    """Open a target for a document table: a .parquet path (atomic), or `-` for JSONL on stdout.
-
-    Raises:
-        OutputExistsError, UsageError, InputError: see `check_target`.
-    """
-    if target == "-":
-        yield _JsonlSink()
-        return
-    with atomic_file(Path(target), force=force) as part:
-        sink = _ParquetSink(part, with_footer(_stored_schema(schema), block))
-        try:
-            yield sink
-        finally:
-            sink.writer.close()
-
-
 DROPPED_SCHEMA = pa.schema([("id", pa.string()), ("stage", pa.string()), ("reason", pa.string())])
-
-
-def dropped_path(target: str) -> Path | None:
-    """Return where the dropped rows of an output are listed: `<output stem>.dropped.parquet` beside it, None for stdout."""
-    if target == "-":
-        return None
-    path = Path(target)
-    return path.with_name(f"{path.stem}.dropped.parquet")
-
-
-def write_dropped(target: str, dropped: Sequence[DroppedRow], block: dict[str, Any]) -> Path | None:
-    """List the dropped rows of an output beside it; with none, an older list at that place is removed."""
-    path = dropped_path(target)
-    if path is None:
-        return None
-    if not dropped:
-        path.unlink(missing_ok=True)
-        return None
-    with atomic_file(path, force=True) as part:
-        write_table(part, dropped_table(dropped), {**block, "kind": "dropped"})
-    return path
 
 
 def dropped_table(dropped: Sequence[DroppedRow]) -> pa.Table:

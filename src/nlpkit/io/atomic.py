@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from nlpkit.errors import InputError, OutputExistsError, UsageError
+from nlpkit.io.protected import input_at
 
 MANIFEST = "manifest.json"
 _LITTER = (".DS_Store", "Thumbs.db")  # what file managers leave in any directory
@@ -21,8 +22,9 @@ def check_target(path: Path, *, force: bool, directory: bool = False) -> None:
 
     Raises:
         OutputExistsError: it exists and `force` is not set.
-        UsageError: a directory is given where a file goes or the other way round, a device or pipe, or `force` would
-            replace a directory that is not a run directory or holds files that nlpkit did not write.
+        UsageError: it is an input (see `protected`), a directory is given where a file goes or the other way round, a
+            device or pipe, or `force` would replace a directory that is not a run directory or holds files that nlpkit
+            did not write.
         InputError: its parent directory does not exist or cannot be written.
     """
     parent = path.parent
@@ -41,10 +43,25 @@ def check_target(path: Path, *, force: bool, directory: bool = False) -> None:
         raise UsageError(f"output {path} is a {found}, a {wanted} was needed; give another -o")
     if not directory and not path.is_file():
         raise UsageError(f"output {path} is a device or pipe; give the name of a file, or - for stdout")
+    _check_not_input(path, directory=directory)
     if not force:
         raise OutputExistsError(f"output {path} exists; give --force to replace it, or another -o")
     if directory:
         _check_replaceable(path)
+
+
+def _check_not_input(path: Path, *, directory: bool) -> None:
+    """Raise UsageError when writing `path` would replace an input, with --force too."""
+    name = input_at(path, directory=directory)
+    if name is None:
+        return
+    if name == str(path):
+        what = "is an input as well"
+    elif directory:
+        what = f"holds the input {name}"
+    else:
+        what = f"is the input {name} under another name"
+    raise UsageError(f"output {path} {what}, and an input is never overwritten; write to another place")
 
 
 def _check_replaceable(path: Path) -> None:

@@ -1,11 +1,11 @@
-"""Weighted documents on their way out: the long table in Parquet, scipy's npz, svmlight text."""
+"""Weighted documents on their way out: the long table, scipy's npz, Matrix Market, svmlight text."""
 
 from __future__ import annotations
 
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,8 +17,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from scipy import sparse
 
-from nlpkit.io.artifacts import DICTIONARY_BYTES, DocumentSink, document_sink, with_footer
+from nlpkit.io.artifacts import DICTIONARY_BYTES, with_footer
 from nlpkit.io.atomic import atomic_file
+from nlpkit.io.tables import TableSink, table_format, table_sink
 from nlpkit.types import CsrMatrix, IntArray
 
 WEIGHTS_SCHEMA = pa.schema([("id", pa.string()), ("term", pa.string()), ("tf", pa.int32()), ("weight", pa.float64())])
@@ -116,10 +117,10 @@ class _WeightsSink:
 
 
 @contextmanager
-def weights_sink(target: str, block: dict[str, Any], *, few_values: bool, force: bool) -> Iterator[DocumentSink]:
-    """Open a target for `long_table` batches: a .parquet path (atomic), or `-` for JSON lines on stdout."""
-    if target == "-":
-        with document_sink(target, WEIGHTS_SCHEMA, block, force=force) as sink:
+def weights_sink(target: str, block: dict[str, Any], *, few_values: bool, force: bool) -> Iterator[TableSink]:
+    """Open a target for `long_table` batches; see `table_sink`. Parquet has its own way: it is large, and read by columns."""
+    if target == "-" or table_format(target) != "parquet":
+        with table_sink(target, WEIGHTS_SCHEMA, block, force=force) as sink:
             yield sink
         return
     with atomic_file(Path(target), force=force) as part:
@@ -186,6 +187,30 @@ def _member(archive: zipfile.ZipFile, name: str, dtype: str, n: int | None, cont
             out.write(np.ascontiguousarray(content, dtype).tobytes())
 
 
+def write_matrix_market(path: Path, groups: Iterable[WeightedDocuments], n_terms: int) -> None:
+    """Write the weights (D, V) as `scipy.io.mmread` and R's `Matrix::readMM` read them; memory: one group.
+
+    A line an entry, `row column weight`, both counted from 1; weights have the digits that read back exactly.
+    """
+    rows = entries = 0
+    with tempfile.TemporaryFile(dir=path.parent) as lines:
+        for group in groups:
+            weights = group.weights
+            D = weights.shape[0]
+            of_row = np.repeat(np.arange(rows + 1, rows + D + 1), np.diff(weights.indptr))
+            parts = (_digits(of_row), _digits(weights.indices + 1), _digits(weights.data))
+            lines.write(
+                _bytes_of(
+                    pc.binary_join_element_wise(pc.binary_join_element_wise(*parts, _text(" ")), _text("\n"), _text(""))
+                )
+            )
+            rows, entries = rows + D, entries + weights.nnz
+        lines.seek(0)
+        with path.open("wb") as out:
+            out.write(f"%%MatrixMarket matrix coordinate real general\n{rows} {n_terms} {entries}\n".encode())
+            shutil.copyfileobj(lines, out, 1 << 22)
+
+
 def write_svmlight(path: Path, groups: Iterable[WeightedDocuments]) -> None:
     """Write a line a document: its class (0 where there are no classes), then `column:weight`, columns from 1, as LIBSVM's.
 
@@ -202,6 +227,13 @@ def write_svmlight(path: Path, groups: Iterable[WeightedDocuments]) -> None:
             # a document without terms is its class alone
             text = pc.binary_join_element_wise(pc.utf8_rtrim(lines, " "), _text("\n"), _text(""))
             out.write(_bytes_of(text))
+
+
+MATRIX_WRITERS: dict[str, Callable[[Path, Iterable[WeightedDocuments], int], None]] = {
+    "npz": write_npz,
+    "mtx": write_matrix_market,
+    "svmlight": lambda path, groups, _: write_svmlight(path, groups),  # it does not say how many columns there are
+}
 
 
 def _digits(numbers: Any) -> pa.LargeStringArray:

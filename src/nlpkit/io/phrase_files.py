@@ -1,16 +1,14 @@
-"""Phrases in files: a Parquet table as `write_phrases` makes it, or plain text with a phrase on each line."""
+"""Phrases in files: a Parquet table as `phrases_table` makes it, or plain text with a phrase on each line."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
 from nlpkit.errors import InputError, SchemaError
-from nlpkit.io.artifacts import read_table, write_table
-from nlpkit.io.atomic import atomic_file
+from nlpkit.io.artifacts import read_table
 from nlpkit.io.wordlists import numbered_lines
 from nlpkit.text.phrases import PhraseTable
 
@@ -44,16 +42,6 @@ def phrases_table(phrases: PhraseTable) -> pa.Table:
         },
         schema=PHRASES_SCHEMA,
     )
-
-
-def write_phrases(path: Path, phrases: PhraseTable, block: dict[str, Any], *, force: bool) -> None:
-    """Write phrases to a Parquet file that `read_phrases` takes; `block` is the footer of the command, see `footer_block`.
-
-    Raises:
-        OutputExistsError, UsageError, InputError: see `check_target`.
-    """
-    with atomic_file(path, force=force) as part:
-        write_table(part, phrases_table(phrases), {**block, "kind": PHRASES})
 
 
 def read_phrases(path: Path, split: Callable[[str], Sequence[str]] = str.split) -> PhraseTable:

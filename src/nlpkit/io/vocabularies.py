@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from nlpkit.errors import ColumnError, InputError, missing_column
-from nlpkit.io.artifacts import write_table
-from nlpkit.io.atomic import atomic_file
 from nlpkit.io.plain_tables import TABLE_FORMATS, read_rows, table_format
 from nlpkit.io.validity import check_values
 from nlpkit.io.wordlists import numbered_lines
@@ -77,14 +74,6 @@ def _of_parquet(path: Path) -> list[str]:
     return list(terms)
 
 
-def write_vocabulary(
-    path: Path, terms: tuple[str, ...], cf: LongArray, df: LongArray, block: dict[str, Any], *, force: bool
-) -> None:
-    """Write term, cf, df (V,) as Parquet, kind "vocab".
-
-    Raises:
-        OutputExistsError, UsageError, InputError: see `check_target`.
-    """
-    table = pa.table({"term": pa.array(terms, pa.string()), "cf": cf, "df": df})
-    with atomic_file(path, force=force) as part:
-        write_table(part, table, {**block, "kind": "vocab"})
+def vocabulary_table(terms: tuple[str, ...], cf: LongArray, df: LongArray) -> pa.Table:
+    """Return term, cf, df (V,) as a table, kind "vocab"."""
+    return pa.table({"term": pa.array(terms, pa.string()), "cf": cf, "df": df})

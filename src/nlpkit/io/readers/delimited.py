@@ -1,10 +1,12 @@
-"""CSV and TSV → blocks of rows: a header, the csv module, every field a string."""
+"""CSV and TSV → blocks of rows: a header, the csv module, every field a string, but for the lists that nlpkit writes."""
 
 from __future__ import annotations
 
 import csv
+import json
 from collections.abc import Iterator
 from itertools import chain, islice
+from typing import Any
 
 from nlpkit.errors import InputError
 from nlpkit.io.readers.blocks import BLOCK_ROWS, Block, lines_with_ends
@@ -12,6 +14,7 @@ from nlpkit.io.readers.blocks import BLOCK_ROWS, Block, lines_with_ends
 _BLOCK_CHARS = 1 << 20
 _LONGEST_FIELD = (1 << 31) - 1  # the csv module stops at 131,072 characters unless told
 _SAMPLE_LINES = 200
+LISTS = ("tokens", "embedding")  # columns of nlpkit that hold lists, which are JSON in a cell (see `nlpkit.io.tables`)
 
 
 def read_delimited(text: Iterator[str], path: str, *, delimiter: str | None, text_col: str) -> Iterator[Block]:
@@ -106,8 +109,24 @@ def _header(row: list[str], path: str, line: int) -> list[str]:
 
 
 def _block(names: list[str], rows: list[list[str]], starts: list[int], done: int, size: int) -> Block:
-    columns = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
+    columns: dict[str, list[Any]] = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
+    for name in LISTS:
+        if name in columns:
+            columns[name] = _lists(columns[name])
     return Block(columns, range(done + 1, done + len(rows) + 1), size, starts)
+
+
+def _lists(cells: list[str]) -> list[Any]:
+    """Return cells that are JSON lists as lists, empty ones as null; the cells as they are when one is anything else."""
+    found: list[Any] = []
+    for cell in cells:
+        if cell and not (cell.startswith("[") and cell.endswith("]")):
+            return list(cells)
+        try:
+            found.append(json.loads(cell) if cell else None)
+        except ValueError:
+            return list(cells)
+    return found
 
 
 def _ragged(path: str, start: int, end: int, row: list[str], names: list[str]) -> str:

@@ -1,0 +1,345 @@
+"""Tables on their way out: the suffix of the output says the format, and every command writes through the one sink here.
+
+    .parquet        as it is, with the footer block (see `footers`)
+    .arrow .feather as it is, with the same block in the metadata of the schema
+    .jsonl          one object a line
+    .csv .tsv       UTF-8 without a mark at its beginning, a head, lines that end in \\n; text in quotes, null is nothing at all
+    .xlsx           one sheet; text that begins with = stays text; dates and whole numbers over 15 digits are text
+
+Cells of CSV, TSV and XLSX hold no lists: lists and structs are written there as JSON, which nlpkit reads back in the columns
+`tokens` and `embedding`. NaN and infinity are null in JSON lines; in XLSX NaN is an empty cell.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import IO, Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+
+from nlpkit.errors import UsageError
+from nlpkit.io.artifacts import DICTIONARY_BYTES, dropped_table, stored, stored_schema, with_footer, write_table
+from nlpkit.io.atomic import atomic_file, check_target
+from nlpkit.io.corpora import DroppedRow
+
+FORMATS = {
+    ".parquet": "parquet",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".jsonl": "jsonl",
+    ".xlsx": "xlsx",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+}
+MATRICES = {".npz": "npz", ".mtx": "mtx", ".svm": "svmlight", ".svmlight": "svmlight", ".libsvm": "svmlight"}
+XLSX_ROWS = 1 << 20
+XLSX_CHARACTERS = 32_767
+_XLSX_DIGITS = 10**15  # Excel keeps 15 digits of a number
+_FORMULAS = r"^[=+\-@]"
+
+log = logging.getLogger("nlpkit.io")
+
+
+def table_format(target: str | Path) -> str:
+    """Return the format that the name of a table says.
+
+    Raises:
+        UsageError: its suffix is that of no table.
+    """
+    path = Path(target)
+    suffix = path.suffix.lower()
+    if suffix in FORMATS:
+        return FORMATS[suffix]
+    *most, last = FORMATS
+    known = f"a table is written as {' '.join(most)} or {last}"
+    if suffix in MATRICES:
+        raise UsageError(f"output {target}: {suffix} holds a matrix of weights, which nlpkit tfidf writes; {known}")
+    if not suffix:
+        raise UsageError(f"output {target}: the end of the name says the format; {known}, such as {path.name}.parquet")
+    raise UsageError(f"output {target}: '{suffix}' is no format of nlpkit; {known}")
+
+
+def check_table(target: str | Path, *, force: bool) -> None:
+    """Refuse a table, and the list of dropped rows beside it, that cannot or must not be written, before any work is done.
+
+    Raises:
+        UsageError: see `table_format`; OutputExistsError, UsageError, InputError: see `check_target`.
+    """
+    table_format(target)
+    for file in (Path(target), dropped_path(str(target))):
+        if file is not None:
+            check_target(file, force=force)
+
+
+class TableSink(Protocol):
+    """Takes the batches of a table in order."""
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Append a batch."""
+
+
+@contextmanager
+def table_sink(target: str | Path, schema: pa.Schema, block: dict[str, Any], *, force: bool) -> Iterator[TableSink]:
+    """Open a target for a table: a file of the format that its suffix says (atomic), or `-` for JSON lines on stdout.
+
+    Raises:
+        UsageError: see `table_format`, or the format has no room for the table;
+        OutputExistsError, UsageError, InputError: see `check_target`.
+    """
+    if str(target) == "-":
+        yield _JsonLines(sys.stdout)
+        return
+    format = table_format(target)
+    with atomic_file(Path(target), force=force) as part, _opened(format, Path(target), part, schema, block) as sink:
+        yield sink
+
+
+def save_table(target: str | Path, table: pa.Table, block: dict[str, Any], *, force: bool) -> None:
+    """Write a small table whole. Raises what `table_sink` does."""
+    with table_sink(target, table.schema, block, force=force) as sink:
+        for batch in table.to_batches():
+            sink.write(batch)
+
+
+@contextmanager
+def _opened(format: str, name: Path, path: Path, schema: pa.Schema, block: dict[str, Any]) -> Iterator[TableSink]:
+    if format in ("csv", "tsv", "xlsx"):
+        _say_lists(name, schema)
+    if format == "parquet":
+        full = with_footer(stored_schema(schema), block)
+        with pq.ParquetWriter(path, full, compression="zstd", dictionary_pagesize_limit=DICTIONARY_BYTES) as writer:
+            yield _Arrow(full, lambda table: writer.write_table(table))
+    elif format == "arrow":
+        full = with_footer(_plain_schema(schema), block)
+        with pa.ipc.new_file(path, full, options=pa.ipc.IpcWriteOptions(compression="lz4")) as writer:
+            yield _Arrow(full, lambda table: writer.write_table(table))
+    elif format == "jsonl":
+        with path.open("w", encoding="utf-8", newline="\n") as file:
+            yield _JsonLines(file)
+    elif format == "xlsx":
+        with _xlsx(name, path, schema) as sink:
+            yield sink
+    else:
+        flat = pa.schema([(f.name, _flat_type(f.type)) for f in schema])
+        how = pa_csv.WriteOptions(delimiter="\t" if format == "tsv" else ",", quoting_style="needed")
+        with pa_csv.CSVWriter(path, flat, write_options=how) as writer:
+            lines = _Delimited(flat, writer)
+            yield lines
+        if lines.formulas:
+            log.warning(
+                "%s: a spreadsheet may take cells that begin with = + - or @ for formulas (here: %s); in .xlsx they are text",
+                name,
+                f"{lines.formulas:,}",
+            )
+
+
+def _say_lists(name: Path, schema: pa.Schema) -> None:
+    nested = [f"'{field.name}'" for field in schema if pa.types.is_nested(field.type)]
+    if nested:
+        log.info("%s: lists are written as JSON in the cells of %s", name, ", ".join(nested))
+
+
+class _Arrow:
+    """Parquet and Arrow files: tables of one schema, dictionary codes as the schema wants them."""
+
+    def __init__(self, schema: pa.Schema, write: Callable[[pa.Table], None]) -> None:
+        self._schema, self._write = schema, write
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        self._write(stored(pa.Table.from_batches([batch]), self._schema))
+
+
+class _JsonLines:
+    """One JSON object a line: what pipes carry. float32 values are printed so that they read back exactly."""
+
+    def __init__(self, out: IO[str]) -> None:
+        self._out = out
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        columns = {name: _json_values(batch.column(i)) for i, name in enumerate(batch.schema.names)}
+        for row in zip(*columns.values(), strict=True):
+            line = json.dumps(dict(zip(columns, row, strict=True)), ensure_ascii=False, default=str)
+            self._out.write(line + "\n")
+        self._out.flush()
+
+
+class _Delimited:
+    """CSV and TSV."""
+
+    def __init__(self, schema: pa.Schema, writer: pa_csv.CSVWriter) -> None:
+        self._schema, self._writer = schema, writer
+        self.formulas = 0
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        columns = [_flat(column) for column in batch.columns]
+        for column in columns:
+            if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+                self.formulas += pc.sum(pc.match_substring_regex(column, _FORMULAS)).as_py() or 0
+        self._writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=self._schema))
+
+
+@contextmanager
+def _xlsx(name: Path, path: Path, schema: pa.Schema) -> Iterator[TableSink]:
+    """Open a workbook of one sheet that is written row by row; its temporary files lie beside it."""
+    import xlsxwriter
+
+    with tempfile.TemporaryDirectory(prefix=f".{name.name}.", dir=path.parent) as scratch:
+        how = {
+            "constant_memory": True,
+            "tmpdir": scratch,
+            "strings_to_formulas": False,
+            "strings_to_urls": False,
+            "strings_to_numbers": False,
+        }
+        book = xlsxwriter.Workbook(str(path), how)
+        book.set_properties({"created": datetime(1980, 1, 1)})  # the same bytes whenever it is written
+        try:
+            yield _Sheet(name, book, schema.names)
+        except BaseException:
+            book.fileclosed = True  # nothing is made of half a book
+            for sheet in book.worksheets():
+                sheet.row_data_fh.close()
+            raise
+        book.close()
+
+
+class _Sheet:
+    """One sheet: a row a row of the table."""
+
+    def __init__(self, name: Path, book: Any, columns: Sequence[str]) -> None:
+        self._name, self._columns = name, columns
+        self._sheet = book.add_worksheet()
+        self._sheet.freeze_panes(1, 0)
+        self._row = 0
+        for i, column in enumerate(columns):
+            self._cell(i, column)
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        if self._row + batch.num_rows >= XLSX_ROWS:
+            raise UsageError(
+                f"output {self._name}: a sheet of Excel has {XLSX_ROWS:,} rows, and there are more; write .csv or .parquet"
+            )
+        columns = [_cells(column) for column in batch.columns]
+        for row in zip(*columns, strict=True):
+            self._row += 1
+            for i, value in enumerate(row):
+                self._cell(i, value)
+
+    def _cell(self, column: int, value: Any) -> None:
+        if value is None or value == "":
+            return
+        write = self._sheet.write_string
+        if isinstance(value, bool):
+            write = self._sheet.write_boolean
+        elif isinstance(value, float) or (isinstance(value, int) and abs(value) < _XLSX_DIGITS):
+            write = self._sheet.write_number
+        else:
+            value = str(value)
+            if len(value.encode("utf-16-le")) > 2 * XLSX_CHARACTERS:
+                raise UsageError(
+                    f"output {self._name}: a cell of Excel holds {XLSX_CHARACTERS:,} characters, and row {self._row:,} has "
+                    f"{len(value):,} in column '{self._columns[column]}'; write .csv or .parquet"
+                )
+        write(self._row, column, value)
+
+
+# ---------------------------------------------------------------- values
+
+
+def _json_values(column: pa.Array) -> list[Any]:
+    """Return values as JSON has them: float32 with its own digits, null for what is not finite."""
+    kind = column.type
+    if pa.types.is_floating(kind):
+        return [_number(x, kind) for x in column.to_pylist()]
+    lists = pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
+    if lists and pa.types.is_floating(kind.value_type):
+        return [None if row is None else [_number(x, kind.value_type) for x in row] for row in column.to_pylist()]
+    return list(column.to_pylist())
+
+
+def _number(x: float | None, kind: pa.DataType) -> float | None:
+    if x is None or not math.isfinite(x):
+        return None
+    return float(str(np.float32(x))) if kind == pa.float32() else x
+
+
+def _flat_type(kind: pa.DataType) -> pa.DataType:
+    """Return the type of a column in which lists and structs are JSON and codes are what they stand for."""
+    if pa.types.is_dictionary(kind):
+        return _flat_type(kind.value_type)
+    return pa.large_string() if pa.types.is_nested(kind) else kind
+
+
+def _flat(column: pa.Array) -> pa.Array:
+    if pa.types.is_dictionary(column.type):
+        return _flat(column.cast(column.type.value_type))
+    if not pa.types.is_nested(column.type):
+        return column
+    values = [
+        None if value is None else json.dumps(value, ensure_ascii=False, default=str) for value in _json_values(column)
+    ]
+    return pa.array(values, pa.large_string())
+
+
+def _cells(column: pa.Array) -> list[Any]:
+    """Return values as cells: None, bool, int, finite float, or what is text."""
+    flat = _flat(column)
+    values = flat.to_pylist()
+    if not pa.types.is_floating(flat.type):
+        return list(values)
+    numbers = [_number(x, flat.type) for x in values]
+    return [str(x) if x is not None and math.isinf(x) else n for x, n in zip(values, numbers, strict=True)]
+
+
+def _plain_schema(schema: pa.Schema) -> pa.Schema:
+    """Return the schema without codes, whose dictionary may not change from batch to batch in an Arrow file."""
+    return pa.schema([f.with_type(_plain_type(f.type)) for f in schema])
+
+
+def _plain_type(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_dictionary(kind):
+        return _plain_type(kind.value_type)
+    if pa.types.is_list(kind):
+        return pa.list_(_plain_type(kind.value_type))
+    return kind
+
+
+# ---------------------------------------------------------------- dropped rows
+
+
+def dropped_path(target: str) -> Path | None:
+    """Return where the dropped rows of an output are listed: `<output stem>.dropped.parquet` beside it, None for stdout."""
+    if target == "-":
+        return None
+    path = Path(target)
+    return path.with_name(f"{path.stem}.dropped.parquet")
+
+
+def write_dropped(target: str, dropped: Sequence[DroppedRow], block: dict[str, Any]) -> Path | None:
+    """List the dropped rows of an output beside it; with none, an older list at that place is removed.
+
+    Raises:
+        UsageError, InputError: see `check_target`.
+    """
+    path = dropped_path(target)
+    if path is None:
+        return None
+    check_target(path, force=True)  # an input is not removed either
+    if not dropped:
+        path.unlink(missing_ok=True)
+        return None
+    with atomic_file(path, force=True) as part:
+        write_table(part, dropped_table(dropped), {**block, "kind": "dropped"})
+    return path

@@ -1,0 +1,244 @@
+"""What all commands keep to when they write: inputs are safe, the suffix is the format, side files are protected too."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow.parquet as pq
+import pytest
+from scipy import io as scipy_io
+from scipy import sparse
+
+from nlpkit.cli.app import app
+from nlpkit.cli.options import READ, Files
+from tests.cli.conftest import NEWS, run_cli
+
+LDA = ("--k", 3, "--sweeps", 5, "--no-progress")
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    rows = [json.loads(line) for line in Path(NEWS).read_text(encoding="utf-8").splitlines()[:40]]
+    path = tmp_path / "corpus.parquet"
+    pl.DataFrame([{k: row[k] for k in ("id", "text", "label")} for row in rows]).write_parquet(path)
+    return path
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("preprocess", "IN", "--limit", 5, "-o", "IN"),
+        ("preprocess", "IN", "--limit", 5, "-o", "SOFT"),
+        ("preprocess", "IN", "--limit", 5, "-o", "HARD"),
+        ("preprocess", "SOFT", "--limit", 5, "-o", "IN"),
+        ("preprocess", "DIR", "--limit", 5, "-o", "IN"),
+        ("preprocess", "DIR/*.parquet", "--limit", 5, "-o", "IN"),
+        ("preprocess", "IN", "--save-vocab", "IN", "-o", "DIR/docs.parquet"),
+        ("preprocess", "IN", "--save-removed", "SOFT", "-o", "DIR/docs.parquet"),
+        ("tfidf", "IN", "-o", "IN"),
+        ("ctfidf", "IN", "--by", "label", "-o", "IN"),
+        ("kwic", "the", "IN", "-o", "IN"),
+        ("stats", "IN", "-o", "IN"),
+        ("sbert-embed", "IN", "--limit", 5, "-o", "IN"),
+        ("classify", "IN", "--lexicon", "afinn", "-o", "IN"),
+        ("classify", "IN", "--junit", "IN", "-o", "DIR/run"),
+        ("similar-words", "word", "--in", "IN", "-o", "IN"),
+        ("lda-gibbs", "IN", *LDA, "--save-state", "IN", "-o", "DIR/run"),
+        ("lda-gibbs", "IN", *LDA, "--save-pyldavis", "IN", "-o", "DIR/run"),
+        ("evaluate", "IN", "--prediction-col", "label", "-o", "IN"),
+        ("evaluate", "IN", "--prediction-col", "label", "--junit", "IN"),
+    ],
+)
+def test_an_input_is_never_overwritten(words: tuple[Any, ...], corpus: Path) -> None:
+    before = corpus.read_bytes()
+    soft, hard = corpus.with_name("soft.parquet"), corpus.with_name("hard.parquet")
+    places = {"IN": corpus, "SOFT": soft, "HARD": hard, "DIR": corpus.parent}
+    if "DIR" not in str(words[1]):
+        soft.symlink_to(corpus)
+        os.link(corpus, hard)
+    line = [_placed(word, places) for word in words]
+    assert "input" in run_cli(*line, "--force", code=2).error()
+    assert "input" in run_cli(*line, code=2).error()
+    assert corpus.read_bytes() == before
+
+
+def _placed(word: Any, places: dict[str, Path]) -> Any:
+    for name, path in places.items():
+        if isinstance(word, str) and (word == name or word.startswith(f"{name}/")):
+            return word.replace(name, str(path), 1)
+    return word
+
+
+def test_a_run_whose_documents_are_read_is_not_replaced(corpus: Path) -> None:
+    run = corpus.with_name("run")
+    run_cli("lda-gibbs", corpus, *LDA, "-o", run)
+    before = {f.name: f.read_bytes() for f in run.iterdir() if f.is_file()}
+    for words in (
+        (
+            "evaluate",
+            run / "documents.parquet",
+            "--prediction-col",
+            "topic",
+            "--label-col",
+            "label",
+            "-o",
+            run / "topics.parquet",
+        ),
+        ("lda-gibbs", corpus, "--model", run, "-o", run / "documents.parquet"),
+        ("lda-gibbs", corpus, "--model", run, "-o", run / "doc_topics.parquet"),
+    )[1:]:
+        assert "is never overwritten" in run_cli(*words, "--force", code=2).error()
+    assert {f.name: f.read_bytes() for f in run.iterdir() if f.is_file()} == before
+
+
+def test_the_list_of_dropped_rows_of_another_output_stays(corpus: Path) -> None:
+    listed = corpus.with_name("docs.dropped.parquet")
+    listed.write_bytes(corpus.read_bytes())
+    target = corpus.with_name("docs.parquet")
+    assert "exists" in run_cli("preprocess", corpus, "-o", target, code=2).error()
+    assert "input" in run_cli("preprocess", listed, "-o", target, "--force", code=2).error()  # it went without a word
+    assert listed.exists()
+
+
+@pytest.mark.parametrize("command", ["classify", "evaluate"])
+def test_a_report_of_gates_is_not_replaced_without_force(command: str, corpus: Path) -> None:
+    junit = corpus.with_name("gates.xml")
+    junit.write_text("of yesterday", encoding="utf-8")
+    words: tuple[Any, ...] = ("evaluate", corpus, "--prediction-col", "label")
+    if command == "classify":
+        words = ("classify", corpus, "--model", "nb", "--cv", 2, "-o", corpus.with_name("run"))
+    line = (*words, "--fail-under", "accuracy=0", "--junit", junit)
+    assert "gates.xml exists; give --force" in run_cli(*line, code=2).error()
+    assert junit.read_text(encoding="utf-8") == "of yesterday"
+    assert not corpus.with_name("run").exists()
+    run_cli(*line, "--force")
+    assert "<testsuites" in junit.read_text(encoding="utf-8")
+
+
+def test_two_outputs_never_share_a_file(corpus: Path) -> None:
+    docs = corpus.with_name("docs.parquet")
+    for words in (
+        ("preprocess", corpus, "-o", docs, "--save-vocab", docs),
+        ("preprocess", corpus, "-o", docs, "--save-vocab", docs.with_name("docs.dropped.parquet")),
+        ("preprocess", corpus, "-o", docs, "--save-vocab", "v.parquet", "--save-removed", "v.parquet"),
+        ("tfidf", corpus, "-o", docs, "--select", "chi2", "--features", docs),
+        ("evaluate", corpus, "-o", corpus.with_name("x.json"), "--junit", corpus.with_name("x.json")),
+    ):
+        assert "goes there already" in run_cli(*words, code=2).error()
+
+
+# ---------------------------------------------------------------- formats
+
+TABLES: dict[str, tuple[Any, ...]] = {
+    "preprocess": ("preprocess", "IN"),
+    "tfidf": ("tfidf", "IN"),
+    "ctfidf": ("ctfidf", "IN", "--by", "label"),
+    "kwic": ("kwic", "the", "IN"),
+    "stats": ("stats", "IN"),
+    "similar-words": ("similar-words", "house", "--in", "IN"),
+    "classify": ("classify", "IN", "--lexicon", "LEXICON"),
+    "evaluate": ("evaluate", "IN", "--prediction-col", "label"),
+}
+
+
+@pytest.mark.parametrize("command", list(TABLES))
+def test_every_command_writes_every_table(command: str, corpus: Path) -> None:
+    lexicon = corpus.with_name("lexicon.tsv")
+    lexicon.write_text("good\t1\nbad\t-1\n", encoding="utf-8")
+    line = [{"IN": corpus, "LEXICON": lexicon}.get(word, word) for word in TABLES[command]]
+    run_cli(*line, "-o", corpus.with_name("t.parquet"))
+    rows = pq.read_table(corpus.with_name("t.parquet"))
+    for path in corpus.parent.glob("t.*.parquet"):
+        path.unlink()
+    for suffix in (".csv", ".tsv", ".jsonl", ".xlsx", ".arrow"):
+        run_cli(*line, "-o", corpus.with_name(f"t{suffix}"))
+        for path in corpus.parent.glob("t.*.parquet"):
+            path.unlink()
+    csv = pl.read_csv(corpus.with_name("t.csv"), infer_schema_length=None)
+    tsv = pl.read_csv(corpus.with_name("t.tsv"), infer_schema_length=None, separator="\t")
+    assert csv.equals(tsv)
+    assert (csv.columns, csv.height) == (rows.column_names, rows.num_rows)
+    assert pl.read_ipc(corpus.with_name("t.arrow")).height == rows.num_rows
+    lines = corpus.with_name("t.jsonl").read_text(encoding="utf-8").splitlines()
+    assert list(json.loads(lines[0])) == rows.column_names
+    assert len(lines) == rows.num_rows
+    assert corpus.with_name("t.xlsx").read_bytes()[:2] == b"PK"
+
+
+@pytest.mark.parametrize("command", list(TABLES))
+@pytest.mark.parametrize("name", ["t.rds", "t", "t.csv.gz"])
+def test_other_suffixes_are_refused(command: str, name: str, corpus: Path) -> None:
+    line = [{"IN": corpus}.get(word, word) for word in TABLES[command]]
+    error = run_cli(*line, "-o", corpus.with_name(name), code=2).error()
+    assert ".parquet .csv .tsv .jsonl .xlsx .arrow or .feather" in error
+    if command != "tfidf":
+        error = run_cli(*line, "-o", corpus.with_name("t.npz"), code=2).error()
+        assert ".npz holds a matrix of weights, which nlpkit tfidf writes" in error
+    assert not corpus.with_name(name).exists()
+
+
+def test_side_tables_have_the_format_of_their_name(corpus: Path) -> None:
+    vocab = corpus.with_name("v.csv")
+    run_cli("preprocess", corpus, "-o", corpus.with_name("d.parquet"), "--save-vocab", vocab)
+    assert pl.read_csv(vocab).columns == ["term", "cf", "df"]
+    best = corpus.with_name("best.xlsx")
+    run_cli("tfidf", corpus, "--select", "chi2:20", "--features", best)
+    assert best.read_bytes()[:2] == b"PK"
+    assert "no format of nlpkit" in run_cli("preprocess", corpus, "--show", 1, "--save-vocab", "v.rds", code=2).error()
+
+
+def test_a_matrix_market_file_is_the_npz(corpus: Path) -> None:
+    npz, mtx = corpus.with_name("w.npz"), corpus.with_name("x.mtx")
+    run_cli("tfidf", corpus, "-o", npz)
+    told = run_cli("tfidf", corpus, "-o", mtx).err
+    assert "x.vocab.parquet" in told
+    assert "x.ids.parquet" in told
+    found = sparse.csr_array(scipy_io.mmread(mtx))
+    assert found.dtype == float
+    assert (found != sparse.csr_array(sparse.load_npz(npz))).nnz == 0
+    assert found.shape == (40, pq.read_table(corpus.with_name("x.vocab.parquet")).num_rows)
+    assert pq.read_table(corpus.with_name("x.ids.parquet")).equals(pq.read_table(corpus.with_name("w.ids.parquet")))
+
+
+def test_documents_come_back_from_what_nlpkit_wrote(corpus: Path) -> None:
+    docs = corpus.with_name("docs.parquet")
+    run_cli("preprocess", corpus, "-o", docs)
+    wanted = run_cli("ctfidf", docs, "--by", "label", "--json").json()["terms"]
+    for suffix in (".csv", ".tsv", ".jsonl"):
+        there = corpus.with_name(f"docs2{suffix}")
+        run_cli("preprocess", corpus, "-o", there)
+        assert run_cli("ctfidf", there, "--by", "label", "--json").json()["terms"] == wanted
+
+
+# ---------------------------------------------------------------- the marks
+
+
+def test_every_option_says_whether_its_files_are_read_or_written() -> None:
+    writers, readers = set(), set()
+    for command in app.registered_commands:
+        for name, parameter in inspect.signature(command.callback).parameters.items():  # type: ignore[arg-type]
+            marks = [m for m in getattr(parameter.annotation, "__metadata__", ()) if isinstance(m, Files)]
+            (writers if marks and marks[0].written else readers if marks else set()).add(name)
+            if name.startswith("save_") and "Path" in str(parameter.annotation):
+                assert marks, f"{command.name} --{name}: say that it is written"
+    assert writers == {
+        "output", "junit", "save_vocab", "save_phrases", "save_removed", "save_state", "save_pyldavis", "features", "plot", "export",
+    }  # fmt: skip
+    assert {
+        "inputs",
+        "targets",
+        "encoder",
+        "base",
+        "model",
+        "reference",
+        "heldout",
+        "within",
+        "stop_words",
+        "lexicon",
+    } <= readers
+    assert READ.names(["a", "b"]) == ["a", "b"]
