@@ -189,7 +189,7 @@ COLUMNS: dict[str, dict[str, pa.DataType]] = {
 }  # fmt: skip
 MANIFEST = {
     "schema_version", "nlpkit_version", "kind", "command_line", "parameters", "seed", "threads", "inputs", "results",
-    "seconds", "peak_memory_mb", "outputs",
+    "seconds", "peak_memory_mb", "made_in", "outputs",
 }  # fmt: skip
 
 
@@ -293,7 +293,7 @@ def test_nothing_in_a_run_is_a_pickle(a_run: Path) -> None:
 
 # ---------------------------------------------------------------- §5: the same bytes
 
-VOLATILE = {"command_line", "threads", "seconds", "peak_memory_mb"}
+VOLATILE = {"command_line", "threads", "seconds", "peak_memory_mb", "made_in"}
 
 
 def assert_same_run(a: Path, b: Path) -> None:

@@ -469,7 +469,7 @@ def test_the_same_options_may_be_given_again(run: Path, newer: Path) -> None:
 
 def test_runs_that_cannot_be_updated(corpus: Path, own: Path, newer: Path, tmp_path: Path) -> None:
     def says(path: Path | str, file: Path = newer) -> str:
-        return run_cli("lda-gibbs", file, "--update", path, "-o", "longer", code=3).error()
+        return run_cli("lda-gibbs", file, "--update", path, "--no-verify", "-o", "longer", code=3).error()
 
     assert "run directory nowhere does not exist" in says("nowhere")
     run_cli("lda-gibbs", corpus, "--k", "2", "--sweeps", "2", "-q", "-o", "plain")
@@ -501,8 +501,8 @@ def test_tables_that_do_not_fit_together(own: Path, newer: Path) -> None:
     path = own / "model" / "rolling_tokens.parquet"
     table = pq.ParquetFile(path).read()
     pq.write_table(table.slice(1), path)
-    says = run_cli("lda-gibbs", newer, "--update", own, "-o", "longer", code=3).error()
-    assert "is damaged: the tables of its rolling model do not fit; make it again" in says
+    says = run_cli("lda-gibbs", newer, "--update", own, "-o", "longer", "--no-verify", code=3).error()
+    assert "is damaged: the parts of its model do not fit" in says
 
 
 # ---------------------------------------------------------------- dates and periods that cannot be used

@@ -14,6 +14,7 @@ import pytest
 from nlpkit.errors import InputError, OutputExistsError, SchemaError
 from nlpkit.io.artifacts import footer_block, read_footer
 from nlpkit.io.corpora import DroppedRow, InputInfo
+from nlpkit.io.run_reading import corpus_of, numbers, strings
 from nlpkit.io.runs import RunTables, manifest_of, open_run, peak_memory_mb, stopwatch, write_run
 
 INPUTS = [InputInfo("x.jsonl", 2, "ab" * 32, "utf-8")]
@@ -86,7 +87,7 @@ def test_what_is_no_run(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"config\.json has no 'centroids'"):
         run.model_config("kind", "centroids")
     (path / "model" / "config.json").unlink()
-    with pytest.raises(InputError, match="is missing; the run directory is incomplete"):
+    with pytest.raises(InputError, match=r"has no model/config\.json; it is incomplete"):
         run.model_config()
     (path / "topics.parquet").write_bytes((path / "documents.parquet").read_bytes())
     with pytest.raises(SchemaError, match="is a table of kind 'run_documents', but 'topics' was needed"):
@@ -116,7 +117,7 @@ def test_manifests_that_cannot_be_used(content: str, error: type[Exception], say
 def test_a_manifest_without_a_key(tmp_path: Path) -> None:
     path = write(tmp_path / "run")
     manifest = json.loads((path / "manifest.json").read_text())
-    for key in manifest:
+    for key in manifest.keys() - {"made_in"}:  # runs of before had none
         (path / "manifest.json").write_text(json.dumps({k: v for k, v in manifest.items() if k != key}))
         with pytest.raises(InputError, match=rf"no '{key}'"):
             open_run(path)
@@ -132,3 +133,93 @@ def test_clock_and_memory() -> None:
     assert seconds.keys() == {"a", "b"}
     assert min(seconds.values()) >= 0
     assert 10 < peak_memory_mb() < 1_000_000
+
+
+# ---------------------------------------------------------------- files that were changed
+
+
+def test_a_changed_file_is_refused_and_edited_names_of_topics_are_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = write(tmp_path / "run")
+    assert open_run(path).changed() == {}
+    for name in ("documents", "model/training"):
+        file = path / f"{name}.parquet"
+        whole = file.read_bytes()
+        file.write_bytes(whole[:60] + bytes([whole[60] ^ 1]) + whole[61:])
+        with pytest.raises(InputError, match=rf"{name}\.parquet was changed since .* --no-verify"):
+            open_run(path).table(name)
+        assert list(open_run(path).changed()) == [f"{name}.parquet"]
+        file.write_bytes(whole)
+    (path / "topics.parquet").write_bytes((path / "topics.parquet").read_bytes() + b" ")
+    with pytest.raises(InputError, match="is not a readable Parquet file"):  # it was looked at, not refused
+        open_run(path).table("topics")
+    assert "topics.parquet was changed since" in caplog.text
+    (path / "model" / "weights.parquet").write_bytes((path / "model" / "training.parquet").read_bytes())
+    with pytest.raises(InputError, match=r"weights\.parquet was added since"):
+        open_run(path).folder("model")
+    assert open_run(path, verify=False).folder("model") == path / "model"
+    (path / "model" / "config.json").unlink()
+    with pytest.raises(InputError, match=r"has no model/config\.json; it is incomplete"):
+        open_run(path, verify=False).folder("model")
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("outputs", []), ("inputs", [{"path": 1}]), ("parameters", None), ("kind", 3), ("made_in", "x")]
+)
+def test_a_manifest_of_wrong_values(key: str, value: Any, tmp_path: Path) -> None:
+    path = write(tmp_path / "run")
+    manifest = json.loads((path / "manifest.json").read_text())
+    (path / "manifest.json").write_text(json.dumps({**manifest, key: value}))
+    with pytest.raises(InputError, match="is damaged"):
+        open_run(path)
+
+
+def test_numbers_and_strings_of_a_model(tmp_path: Path) -> None:
+    table = pa.table({"n": [0, 2], "x": [1.0, float("nan")], "s": ["a", "a"], "gap": pa.array([1, None])})
+    assert numbers(table, "n", least=0, most=2).tolist() == [0, 2]
+    assert strings(pa.table({"s": ["b", "a"]}), "s") == ["b", "a"]
+    run = open_run(write(tmp_path / "run"))
+    for wrong in (
+        lambda: numbers(table, "n", most=1), lambda: numbers(table, "x"), lambda: numbers(table, "gap"), lambda: numbers(table, "s"),
+        lambda: strings(table, "s"), lambda: strings(table, "n"), lambda: numbers(table, "none"),
+    ):  # fmt: skip
+        with pytest.raises(InputError, match="is damaged: the parts of its model do not fit"), run.intact():
+            wrong()
+
+
+# ---------------------------------------------------------------- the corpus of a run
+
+
+def test_the_corpus_of_a_run_is_found_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made, elsewhere = tmp_path / "made", tmp_path / "elsewhere"
+    (made / "data").mkdir(parents=True)
+    elsewhere.mkdir()
+    text = b'{"text": "a"}\n'
+    (made / "data" / "x.jsonl").write_bytes(text)
+    monkeypatch.chdir(made)
+    run = write(Path("run"), inputs=[InputInfo("data/x.jsonl", 1, hashlib.sha256(text).hexdigest(), "utf-8")])
+    assert corpus_of(open_run(run)) == ["data/x.jsonl"]
+    monkeypatch.chdir(elsewhere)
+    run = made / "run"
+    assert [Path(p).resolve() for p in corpus_of(open_run(run))] == [made / "data" / "x.jsonl"]
+    made.rename(tmp_path / "moved")  # run and corpus together
+    run = tmp_path / "moved" / "run"
+    assert [Path(p).resolve() for p in corpus_of(open_run(run))] == [tmp_path / "moved" / "data" / "x.jsonl"]
+    (elsewhere / "data").mkdir()
+    (elsewhere / "data" / "x.jsonl").write_text("another of that name")
+    assert [Path(p).resolve() for p in corpus_of(open_run(run))] == [tmp_path / "moved" / "data" / "x.jsonl"]
+    (tmp_path / "moved" / "data" / "x.jsonl").rename(tmp_path / "moved" / "x.jsonl")  # beside the run
+    assert [Path(p).resolve() for p in corpus_of(open_run(run))] == [tmp_path / "moved" / "x.jsonl"]
+    (tmp_path / "moved" / "x.jsonl").unlink()
+    with pytest.raises(InputError, match=r"data/x\.jsonl has changed since .*run was made from it"):
+        corpus_of(open_run(run))
+    (elsewhere / "data" / "x.jsonl").unlink()
+    with pytest.raises(InputError, match=r"is not at data/x\.jsonl any more"):
+        corpus_of(open_run(run))
+
+
+def test_the_corpus_of_a_run_was_stdin(tmp_path: Path) -> None:
+    run = open_run(write(tmp_path / "run", inputs=[InputInfo("-", 1, "ab" * 32, "utf-8")]))
+    with pytest.raises(InputError, match="was made from stdin, which is gone"):
+        corpus_of(run)

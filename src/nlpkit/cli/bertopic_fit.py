@@ -21,6 +21,7 @@ from nlpkit.errors import InputError, missing_extra
 from nlpkit.io.artifacts import footer_block
 from nlpkit.io.corpora import open_documents
 from nlpkit.io.footers import step_parameters
+from nlpkit.io.run_reading import check_encoder
 from nlpkit.io.runs import RunTables, manifest_of, stopwatch, write_run
 from nlpkit.io.topic_tables import (
     TOP_TERMS,
@@ -78,6 +79,7 @@ def fit(
         return
     if find_spec("hdbscan") is None:  # said now, not after an hour of encoding
         raise missing_extra("nlpkit bertopic", "neural")
+    check_encoder(encoder.encoder, verify=run.verify)
     with stopwatch(seconds, "read"), open_documents(inputs, read.read_options()) as stream:
         made_by = embedded_by(stream)
         table = stream.read_all()

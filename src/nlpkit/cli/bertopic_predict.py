@@ -44,7 +44,7 @@ def predict(
     model: Path,
 ) -> None:
     """Give documents the topics of a run. Raises InputError, SchemaError, ColumnError and MissingError."""
-    trained = open_run(model, ["bertopic"])
+    trained = open_run(model, ["bertopic"], verify=run.verify)
     config = trained.model_config("encoder", "dim", "n_neighbors", "rule_agreement")
     if run.dry_run:
         dry_run(inputs, read, embeds=True)

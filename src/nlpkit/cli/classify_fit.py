@@ -36,6 +36,7 @@ from nlpkit.errors import InputError, UsageError
 from nlpkit.io.artifacts import footer_block
 from nlpkit.io.classifier_files import classifier_tables
 from nlpkit.io.footers import step_parameters, steps_of
+from nlpkit.io.run_reading import check_encoder
 from nlpkit.io.runs import RunTables, add_output, manifest_of, stopwatch, write_run
 from nlpkit.io.sources import missing_path
 from nlpkit.metrics.score import Uncertainty
@@ -92,6 +93,7 @@ def fit(
     if run.dry_run:
         dry_run(inputs, read, embeds=recipe.space is None)
         return
+    check_encoder(encoder.encoder, verify=run.verify)
     seconds: dict[str, float] = {}
     threads = run.n_threads()
     with stopwatch(seconds, "read"):

@@ -54,7 +54,7 @@ def predict(
     Raises:
         InputError, SchemaError, ColumnError, MissingError: the run or the documents cannot be used.
     """
-    trained = open_run(model, ["classify"])
+    trained = open_run(model, ["classify"], verify=run.verify)
     classifier, config = read_classifier(trained)
     options = read.read_options()
     if read.label_col != "label":

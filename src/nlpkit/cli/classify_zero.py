@@ -27,6 +27,7 @@ from nlpkit.io.artifacts import footer_block
 from nlpkit.io.corpora import open_documents
 from nlpkit.io.documents import add_column
 from nlpkit.io.plain_tables import as_label, column_names, read_columns
+from nlpkit.io.run_reading import check_encoder
 from nlpkit.io.tables import table_sink, write_dropped
 from nlpkit.metrics.score import Uncertainty
 
@@ -54,6 +55,7 @@ def classify_by_names(
     if run.dry_run:
         dry_run(inputs, read, embeds=True)
         return None
+    check_encoder(encoder.encoder, verify=run.verify)
     threads = run.n_threads()
     with open_documents(inputs, read.read_options()) as stream:
         made_by = embedded_by(stream)

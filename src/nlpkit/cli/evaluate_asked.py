@@ -14,6 +14,7 @@ from nlpkit.cli.evaluate_result import Evaluation, TargetResult
 from nlpkit.cli.evaluate_targets import TopicTarget, open_targets
 from nlpkit.errors import InputError, UsageError
 from nlpkit.io.corpora import open_documents
+from nlpkit.io.run_reading import numbers
 from nlpkit.metrics.intrusion_design import TOPIC
 from nlpkit.metrics.score import Uncertainty
 
@@ -33,7 +34,7 @@ def write_questions(
         raise UsageError("say where to write the task: -o task.html")
     if len(targets) > 1:
         raise UsageError(f"a task is about the topics of one target, {len(targets)} are given; make one for each")
-    (target,) = open_targets(targets, flags, read.label_col, read.encoding)
+    (target,) = open_targets(targets, flags, read.label_col, read.encoding, verify=run.verify)
     if not isinstance(target, TopicTarget):
         raise UsageError(f"{target.name} is a table of labels; a task is about topics: a run, or a file of topics")
     documents = _documents(target, flags, read) if KIND_NAMES[people.make_task] == TOPIC else None
@@ -65,9 +66,10 @@ def _documents(target: TopicTarget, flags: TargetFlags, read: ReadFlags) -> list
     place = {name: k for k, name in enumerate(target.names)}
     probs: dict[str, dict[int, float]] = {}
     table = target.run.table("doc_topics")
-    columns = (table.column(name).to_pylist() for name in ("id", "topic", "prob"))
-    for name, topic, prob in zip(*columns, strict=True):
-        probs.setdefault(name, {})[place[str(topic)]] = prob
+    with target.run.intact():
+        columns = (table.column("id").to_pylist(), numbers(table, "topic").tolist(), numbers(table, "prob").tolist())
+        for name, topic, prob in zip(*columns, strict=True):
+            probs.setdefault(name, {})[place[str(topic)]] = prob
     found: list[tuple[str, str, Mapping[int, float]]] = []
     with open_documents(list(reference.inputs), read.read_options()) as stream:
         for batch in stream:

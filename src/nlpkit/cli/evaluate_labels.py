@@ -15,6 +15,7 @@ from nlpkit.cli.evaluate_targets import TableTarget, TopicTarget
 from nlpkit.cli.options import ReadFlags
 from nlpkit.errors import InputError, missing_column
 from nlpkit.io.plain_tables import as_label, read_columns
+from nlpkit.io.run_reading import numbers, strings
 from nlpkit.metrics.calibration import brier_errors
 from nlpkit.metrics.classification import encode_labels
 from nlpkit.types import CsrMatrix, FloatArray, IntArray, LongArray
@@ -109,10 +110,9 @@ def run_labelled(target: TopicTarget, label_col: str) -> Labelled | None:
             f"{target.name}: '{label_col}' holds lists; topics are held against one label of each document, so not against these"
         )
         return None
-    ids = table.column("id").to_pylist()
-    return labelled_of(
-        Columns(target.name, False, labels, table.column("topic").to_pylist(), None, ids, label_col, "topic")
-    )
+    with target.run.intact():
+        ids, topics = strings(table, "id"), numbers(table, "topic", least=-1).tolist()
+    return labelled_of(Columns(target.name, False, labels, topics, None, ids, label_col, "topic"))
 
 
 def run_columns(target: TopicTarget) -> list[str]:

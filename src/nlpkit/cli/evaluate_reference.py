@@ -20,7 +20,7 @@ from nlpkit.cli.pipeline import cut_as_model, no_documents, warn_dropped
 from nlpkit.errors import InputError, UsageError
 from nlpkit.io.corpora import InputInfo, open_documents
 from nlpkit.io.documents import token_ids
-from nlpkit.io.runs import sha256_of
+from nlpkit.io.run_reading import corpus_of
 from nlpkit.metrics.windows import PairPlan, WindowCounter, WindowCounts
 from nlpkit.parallel import ahead
 from nlpkit.text.options import PreprocessOptions
@@ -100,24 +100,13 @@ def reference_of(
     if run is None:
         found = {reference_of(other, None) for other in others if other.run is not None}
         return found.pop() if len(found) == 1 else None
-    inputs = run.manifest["inputs"]
-    for entry in inputs:
-        path = Path(entry["path"])
-        if entry["path"] == "-":
-            raise InputError(f"{run.path} was fitted to stdin, which is gone; give its corpus: --reference DOCS")
-        if not path.is_file():
-            raise InputError(
-                f"the corpus of {run.path} is not at {entry['path']} any more (seen from here); say where: --reference DOCS"
-            )
-        if sha256_of(path) != entry["sha256"]:
-            raise InputError(
-                f"{path} has changed since {run.path} was fitted to it; give the corpus to count in: --reference DOCS"
-            )
+    try:
+        inputs = corpus_of(run)
+    except InputError as error:
+        raise InputError(f"{error}; give the corpus to count in: --reference DOCS") from None
     if not inputs:
         return None
-    return replace(
-        plain, inputs=tuple(entry["path"] for entry in inputs), own=True, limit=run.manifest["results"].get("documents")
-    )
+    return replace(plain, inputs=tuple(inputs), own=True, limit=run.manifest["results"].get("documents"))
 
 
 @contextmanager

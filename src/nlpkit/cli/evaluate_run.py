@@ -18,6 +18,7 @@ from nlpkit.cli.evaluate_targets import TableTarget, TopicTarget, open_targets
 from nlpkit.errors import UsageError
 from nlpkit.io.artifacts import footer_block
 from nlpkit.io.atomic import atomic_file, check_target
+from nlpkit.io.run_reading import check_encoder
 from nlpkit.io.tables import save_table, table_format
 from nlpkit.metrics.score import METRICS, Score, Uncertainty
 from nlpkit.plain import to_json
@@ -70,7 +71,8 @@ def evaluate(
         return
     output = _output(out)
     topics_first = bool(asked) and all(METRICS[n].group in ("clustering", "separation") for n in asked if n in METRICS)
-    opened = open_targets(targets, target, read.label_col, read.encoding, topics_first=topics_first)
+    check_encoder(encoder.encoder, verify=run.verify)
+    opened = open_targets(targets, target, read.label_col, read.encoding, topics_first=topics_first, verify=run.verify)
     tables = [one for one in opened if isinstance(one, TableTarget)]
     target.check_separator(of_tables=any(one.kind == "predictions" for one in tables))
     if run.dry_run:

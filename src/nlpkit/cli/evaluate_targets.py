@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from nlpkit.cli.evaluate_flags import TargetFlags
 from nlpkit.errors import ColumnError, InputError, UsageError, missing_column
 from nlpkit.io.atomic import MANIFEST
 from nlpkit.io.plain_tables import TABLE_FORMATS, column_names, table_format
+from nlpkit.io.run_reading import numbers
 from nlpkit.io.runs import Run, open_run
 from nlpkit.io.topic_files import FORMATS, read_topic_file
 from nlpkit.metrics.stability import common_term_ids
@@ -61,12 +63,19 @@ Target = TopicTarget | TableTarget
 
 
 def open_targets(
-    targets: Sequence[str], flags: TargetFlags, label_col: str, encoding: str | None, *, topics_first: bool = False
+    targets: Sequence[str],
+    flags: TargetFlags,
+    label_col: str,
+    encoding: str | None,
+    *,
+    topics_first: bool = False,
+    verify: bool = True,
 ) -> list[Target]:
     """Return what each target is, in their order.
 
     Args:
         topics_first: of a table with predictions and topics, the topics are meant.
+        verify: refuse a run whose files were changed since it was written.
 
     Raises:
         UsageError: topics and tables are mixed, or a format is unknown; InputError, SchemaError, ColumnError: one cannot be used.
@@ -77,7 +86,8 @@ def open_targets(
     names = _short_names(targets)
     topics_first = topics_first or flags.topic_col != TargetFlags().topic_col
     found = [
-        _open(Path(t), name, flags, label_col, encoding, topics_first) for t, name in zip(targets, names, strict=True)
+        _open(Path(t), name, flags, label_col, encoding, topics_first, verify=verify)
+        for t, name in zip(targets, names, strict=True)
     ]
     if len({type(target) for target in found}) > 1:
         tables = [t.name for t in found if isinstance(t, TableTarget)]
@@ -102,13 +112,13 @@ def _short_names(targets: Sequence[str]) -> list[str]:
 
 
 def _open(
-    path: Path, name: str, flags: TargetFlags, label_col: str, encoding: str | None, topics_first: bool
+    path: Path, name: str, flags: TargetFlags, label_col: str, encoding: str | None, topics_first: bool, *, verify: bool
 ) -> Target:
     wanted = flags.target_format
     if str(path) == "-":
         raise UsageError("a target is read more than once and cannot be stdin; write it to a file first")
     if wanted == "run" or (wanted == "auto" and path.is_dir()):
-        run = open_run(path)
+        run = open_run(path, verify=verify)
         if run.manifest["kind"] in CLASSIFIERS:
             return _of_classifier(run, name, flags, label_col, topics_first)
         return _of_run(run, name)
@@ -191,12 +201,18 @@ def _of_run(run: Run, name: str) -> TopicTarget:
         raise InputError(
             f"{run.path} is a run of kind '{run.manifest['kind']}' without topics.parquet; a topic model or a classifier was needed"
         )
-    numbers = run.table("topics", ["topic"]).column("topic").to_pylist()
-    table = run.table("topic_terms", ["topic", "rank", "term", "weight"]).sort_by(
-        [("topic", "ascending"), ("rank", "ascending")]
-    )
-    words: dict[int, list[str]] = {number: [] for number in numbers}
-    weights: dict[int, list[float]] = {number: [] for number in numbers}
+    topics = run.table("topics", ["topic"])
+    table = run.table("topic_terms", ["topic", "rank", "term", "weight"])
+    with run.intact():
+        known = numbers(topics, "topic", least=0).tolist()
+        table = table.sort_by([("topic", "ascending"), ("rank", "ascending")])
+        if not set(numbers(table, "topic").tolist()) <= set(known) or len(set(known)) < len(known):
+            raise ValueError("topic_terms has words of topics that are not in topics, or a topic is there twice")
+        numbers(table, "weight")
+        if not pa.types.is_string(table.schema.field("term").type) or table.column("term").null_count:
+            raise ValueError("column 'term' holds other than strings, or has gaps")
+    words: dict[int, list[str]] = {number: [] for number in known}
+    weights: dict[int, list[float]] = {number: [] for number in known}
     for topic, term, weight in zip(*(table.column(c).to_pylist() for c in ("topic", "term", "weight")), strict=True):
         words.setdefault(topic, []).append(term)
         weights.setdefault(topic, []).append(weight)

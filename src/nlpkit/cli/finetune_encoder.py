@@ -32,6 +32,7 @@ from nlpkit.io.artifacts import footer_block
 from nlpkit.io.atomic import MANIFEST
 from nlpkit.io.finetune_checkpoints import Checkpoint
 from nlpkit.io.footers import steps_of
+from nlpkit.io.run_reading import check_encoder
 from nlpkit.io.runs import RunTables, manifest_of, stopwatch, write_run
 from nlpkit.io.sources import missing_path
 
@@ -76,6 +77,7 @@ def fit_encoder(asked: Asked) -> None:
         material = read_material(asked, name)
     if name == "sbert-softmax":
         check_classes(material, data)
+    check_encoder(model.base, verify=run.verify)
     files = find_model(_base(model.base, name), offline=asked.train.offline)
     say_unknown(files, material.texts("text", np.arange(min(SAMPLE, material.table.num_rows))))
     plan = _plan(asked, name)

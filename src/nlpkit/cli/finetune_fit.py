@@ -31,6 +31,7 @@ from nlpkit.finetune.fit import Learning
 from nlpkit.finetune.methods import Method, parse_method
 from nlpkit.io.atomic import check_target
 from nlpkit.io.finetune_checkpoints import Checkpoint
+from nlpkit.io.run_reading import check_encoder
 from nlpkit.io.runs import stopwatch
 from nlpkit.io.sources import missing_path
 from nlpkit.metrics.score import Uncertainty
@@ -82,6 +83,7 @@ def fit(asked: Asked) -> None:
     seconds: dict[str, float] = {}
     with stopwatch(seconds, "read"):
         documents = read_tuning_documents(asked.inputs, data, asked.read, seed=run.seed)
+    check_encoder(model.base, verify=asked.run.verify)
     files = find_model(model.base, offline=asked.train.offline)
     if methods is None:
         methods = [_auto(documents, sizes)]

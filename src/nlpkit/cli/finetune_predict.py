@@ -79,8 +79,9 @@ def predict_new(asked: Asked) -> None:
     base = None if model.base == TuneModelFlags().base else model.base
     with open_documents(asked.inputs, _read_options(asked)) as stream, spool_beside(target) as spool:
         predictor = load_predictor(
-            model.model, base=base, device=device, offline=asked.train.offline, labels=labels, kind=KINDS.get(data.task)
-        )
+            model.model, base=base, device=device, offline=asked.train.offline, labels=labels, kind=KINDS.get(data.task),
+            verify=run.verify,
+        )  # fmt: skip
         if predictor.form is not None:
             kind = predictor.task.kind
             more = OR_ELSE.get(kind, "") if predictor.form == "peft" and data.task == "auto" else ""
@@ -151,7 +152,7 @@ def predict_new(asked: Asked) -> None:
 def dry_predict(asked: Asked, labels: list[str] | None) -> None:
     """Say what predicting would read, and raise what it would raise of a model or a column that is not there."""
     assert asked.model.model is not None
-    folder, config = _opened(asked.model.model)
+    folder, config = _opened(asked.model.model, verify=asked.run.verify)
     if config is not None:
         _refuse_own(asked.model.model, config.task, labels, KINDS.get(asked.data.task))
         task, own, pairs = config.task, dict(config.columns), False
@@ -221,18 +222,20 @@ class Counts:
 
 
 def load_predictor(
-    run_or_folder: Path, *, base: str | None, device: Any, offline: bool, labels: list[str] | None = None, kind: TaskKind | None = None
+    run_or_folder: Path, *, base: str | None, device: Any, offline: bool, labels: list[str] | None = None,
+    kind: TaskKind | None = None, verify: bool = True,
 ) -> Predictor:  # fmt: skip
     """Return the model of a run or of a folder: nlpkit's own, of transformers, peft or setfit.
 
     Args:
-        labels: names of the classes, of another program's folder; kind: of a task, where a folder of peft does not say.
+        labels: names of the classes, of another program's folder; kind: of a task, where a folder of peft does not say;
+            verify: refuse a run whose files were changed since it was written.
 
     Raises:
         InputError: it is none of these; MissingError: the model it was trained on is not there; UsageError: labels or kind do not
             fit, or the folder has its own.
     """
-    folder, config = _opened(run_or_folder)
+    folder, config = _opened(run_or_folder, verify=verify)
     if config is not None:
         _refuse_own(run_or_folder, config.task, labels, kind)
         if config.format in ("setfit", "transformers"):
@@ -251,11 +254,11 @@ def load_predictor(
     return Predictor(task, {"task": task.kind}, network, form=form)
 
 
-def _opened(folder: Path) -> tuple[Path, TunedConfig | None]:
+def _opened(folder: Path, *, verify: bool) -> tuple[Path, TunedConfig | None]:
     """Return the folder of the model, which a run has inside, and what nlpkit wrote of it, None for another program's."""
     if (folder / MANIFEST).is_file():
-        run = open_run(folder, ["finetune"])
-        folder = run.path / "model" / str(run.model_config("format")["format"])
+        run = open_run(folder, ["finetune"], verify=verify)
+        folder = run.folder(f"model/{run.model_config('format')['format']}")
     if not folder.is_dir():
         raise InputError(f"there is no model {folder}; train one: nlpkit finetune TRAIN.jsonl -o {folder}")
     return folder, read_config(folder)
@@ -272,7 +275,7 @@ def _read_options(asked: Asked) -> ReadOptions:
 
 def _words_column(folder: Path) -> str | None:
     """Return where the words are that a model labels, None for one of texts."""
-    _, config = _opened(folder)
+    _, config = _opened(folder, verify=False)  # load_predictor looks at its files
     if config is not None and config.task.kind != "tokens":
         return None
     return str((config.columns if config else {}).get("words", TuneDataFlags().words_col))

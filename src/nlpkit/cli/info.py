@@ -48,10 +48,16 @@ def _run_facts(path: Path) -> dict[str, Any]:
     from nlpkit.io.artifacts import file_size
     from nlpkit.io.runs import open_run
 
-    found = open_run(path)
+    found = open_run(path, verify=False)  # what was changed is told, not refused
     missing = [name for name in found.manifest["outputs"] if not (path / name).exists()]
     if missing:
         raise InputError(f"run directory {path} has no {missing[0]}; it is incomplete, make it again")
+    changed = list(found.changed())
+    if changed:
+        console.warn(
+            f"{console.counted(len(changed), 'file')} of {path} {'was' if len(changed) == 1 else 'were'} changed since the run "
+            f"was written: {', '.join(changed)}"
+        )
     topics = None  # a run of another kind, such as LSA, has none
     if (path / "topics.parquet").exists():
         topics = found.table("topics", ["topic", "size", "share", "label", "npmi"]).to_pylist()
@@ -67,6 +73,7 @@ def _run_facts(path: Path) -> dict[str, Any]:
         "results": {k: v for k, v in manifest["results"].items() if k != "evidence"},
         "seconds": manifest["seconds"],
         "bytes": file_size(path),
+        "changed": changed,
         "files": {str(f.relative_to(path)): file_size(f) for f in files},
         "topics": topics,
     }

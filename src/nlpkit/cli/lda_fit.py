@@ -52,7 +52,7 @@ def fit(
 
         check_prototype(prototype, chain)
     check_options(options)
-    check_guide(guide)
+    check_guide(guide, verify=run.verify)
     if run.dry_run:
         chains = 1 if prototype.prototype is None else prototype.prototype + 1
         dry_run(inputs, read, sweeps=options.sweeps * chains)
@@ -64,7 +64,7 @@ def fit(
         if extra.save_state is not None:
             check_names(corpus.ids.to_pylist(), corpus.tokens.terms)
         with stopwatch(seconds, "guidance"):
-            guided = guidance_of(guide, corpus)
+            guided = guidance_of(guide, corpus, verify=run.verify)
             weights = token_weights(corpus.tokens, guide.term_weights)
         work = Work(corpus, guided, weights, chain, run, target, seconds)
         more = Results()

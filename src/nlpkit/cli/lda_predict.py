@@ -35,7 +35,7 @@ def predict(
     inputs: list[str], out: OutputFlags, model: Path, tokens: TokenFlags, read: ReadFlags, run: RunFlags
 ) -> None:
     """Give documents the topics of a run. Raises InputError, SchemaError and UsageError."""
-    trained = open_run(model, ["lda-gibbs"])
+    trained = open_run(model, ["lda-gibbs"], verify=run.verify)
     config = trained.model_config("n_topics", "tokens")
     said = changed_token_options(tokens.options())
     if said:

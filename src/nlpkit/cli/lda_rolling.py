@@ -87,7 +87,7 @@ def roll(
     token_options = tokens.options()
     base: Base | None = None
     if rolling.update is not None:
-        base = open_base(rolling.update)
+        base = open_base(rolling.update, verify=run.verify)
         options, changes = base.state.options, base.changes
         refuse_for_update(chain, guide, prototype, rolling, token_options, run, (options, changes))
         run = replace(run, seed=options.seed)

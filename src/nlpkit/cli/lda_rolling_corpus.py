@@ -22,6 +22,7 @@ from nlpkit.io.dates import date_format_of, days_of
 from nlpkit.io.footers import step_parameters
 from nlpkit.io.lda_tables import with_text_hashes
 from nlpkit.io.rolling_tables import plain_columns, read_state, read_texts
+from nlpkit.io.run_reading import numbers
 from nlpkit.io.runs import Run, open_run
 from nlpkit.io.topic_tables import TOPIC_COLUMNS
 from nlpkit.text.options import PreprocessOptions
@@ -135,41 +136,40 @@ def _no_dates(reasons: list[str], name: str, inputs: Sequence[str]) -> InputErro
     )
 
 
-def open_base(path: Path) -> Base:
+def open_base(path: Path, *, verify: bool) -> Base:
     """Read a rolling run.
 
     Raises:
         InputError, SchemaError: it is none, or it is damaged.
     """
-    run = open_run(path, ["lda-gibbs"])
+    run = open_run(path, ["lda-gibbs"], verify=verify)
     config = run.model_config("tokens")
     if not config.get("rolling"):
         raise InputError(
             f"{path} was fitted to all documents at once, so that none can be added; make a rolling run with --rolling month"
         )
-    try:
+    with run.intact():
         options = RollingOptions(**config["rolling_options"])
         changes = ChangeOptions(**config["change_options"])
         inputs = [InputInfo(**one) for one in run.manifest["inputs"]]
-    except (KeyError, TypeError) as error:
-        raise InputError(
-            f"run directory {path} is damaged: its options cannot be read ({error}); make it again"
-        ) from None
     dropped = run.table("dropped").to_pylist() if (path / "dropped.parquet").exists() else []
-    documents = run.table("documents")
-    rows = documents.select([n for n in documents.column_names if n not in OWN_COLUMNS])
-    return Base(
-        run,
-        read_state(run, options),
-        changes,
-        with_text_hashes(rows, run),
-        run.table("topics", ["chain_topic"]).column("chain_topic").to_pylist(),
-        read_texts(run),
-        [DroppedRow(**row) for row in dropped],
-        inputs,
-        (read_footer(path / "topics.parquet") or {}).get("steps", []),
-        config["tokens"],
-    )
+    documents, topics = run.table("documents"), run.table("topics", ["chain_topic"])
+    with run.intact():
+        chain = numbers(topics, "chain_topic").tolist()
+        if sorted(chain) != list(range(options.n_topics)):
+            raise ValueError("topics of another number than the chain's")
+        return Base(
+            run,
+            read_state(run, options),
+            changes,
+            with_text_hashes(documents.select([n for n in documents.column_names if n not in OWN_COLUMNS]), run),
+            chain,
+            read_texts(run),
+            [DroppedRow(**row) for row in dropped],
+            inputs,
+            (read_footer(path / "documents.parquet") or {}).get("steps", []),
+            config["tokens"],
+        )
 
 
 def cut_as(base: Base, stream: DocumentStream, inputs: Sequence[str]) -> PreprocessOptions | None:

@@ -227,7 +227,7 @@ def with_words(tokens: TokenTable) -> TokenTable:
     return tokens
 
 
-def check_guide(guide: GuideFlags) -> None:
+def check_guide(guide: GuideFlags, *, verify: bool) -> None:
     """Refuse guidance that cannot be read, before a corpus is.
 
     Raises:
@@ -237,14 +237,14 @@ def check_guide(guide: GuideFlags) -> None:
     if guide.seed_words is not None:
         read_seed_words(guide.seed_words)
     if guide.fixed_topics is not None:
-        open_run(guide.fixed_topics, ["lda-gibbs"])
+        open_run(guide.fixed_topics, ["lda-gibbs"], verify=verify)
 
 
-def guidance_of(guide: GuideFlags, corpus: Corpus) -> Guidance | None:
+def guidance_of(guide: GuideFlags, corpus: Corpus, *, verify: bool) -> Guidance | None:
     """Return seed words and fixed topics as pseudo-counts, fixed topics first."""
     fixed, seeded = None, None
     if guide.fixed_topics is not None:
-        run = open_run(guide.fixed_topics, ["lda-gibbs"])
+        run = open_run(guide.fixed_topics, ["lda-gibbs"], verify=verify)
         names = run.table("topics", ["label"]).column("label").to_pylist()
         fixed = fixed_counts(read_model(run), corpus.tokens.terms, names)
     if guide.seed_words is not None:

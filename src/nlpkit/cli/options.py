@@ -69,6 +69,10 @@ class RunFlags:
         bool | None,
         typer.Option("--progress/--no-progress", help="Bars on stderr; default: on a terminal.", show_default=False),
     ] = None
+    verify: Annotated[
+        bool,
+        typer.Option("--verify/--no-verify", help="Refuse a run whose files were changed since it was written."),
+    ] = True
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False
     config: Annotated[
         Path | None,

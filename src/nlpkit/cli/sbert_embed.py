@@ -185,6 +185,7 @@ def sbert_embed_cli(
     from nlpkit.io.artifacts import footer_block
     from nlpkit.io.corpora import open_documents
     from nlpkit.io.documents import embedding_field
+    from nlpkit.io.run_reading import check_encoder
     from nlpkit.io.spool import spool_beside
     from nlpkit.io.tables import table_sink, write_dropped
 
@@ -192,6 +193,7 @@ def sbert_embed_cli(
         dry_run(inputs, read, embeds=True)
         return
     target = out.target("embedded.parquet")
+    check_encoder(encoder.encoder, verify=run.verify)
     with open_documents(inputs, read.read_options()) as stream, spool_beside(target) as spool:
         model, totals = encoder.load(run.n_threads()), EmbedTotals()
         # the footer names the inputs, which are known (rows, sha256) only when all is read

@@ -178,7 +178,7 @@ def _nearest(
     if run.dry_run:
         console.plan({"words": len(words), "searched_in": within})
         return
-    vocabulary = read_vocabulary(within, read, lower=compare.lower, threads=run.n_threads())
+    vocabulary = read_vocabulary(within, read, lower=compare.lower, threads=run.n_threads(), verify=run.verify)
     terms, cf, df = vocabulary.terms, vocabulary.cf, vocabulary.df
     if least > 1:
         if df is None:

@@ -40,7 +40,7 @@ class Vocabulary:
     dropped: Sequence[DroppedRow] = ()
 
 
-def read_vocabulary(where: str, read: ReadFlags, *, lower: bool, threads: int) -> Vocabulary:
+def read_vocabulary(where: str, read: ReadFlags, *, lower: bool, threads: int, verify: bool = True) -> Vocabulary:
     """Return the words of a run directory, a Parquet file with a column 'term', a word list, or else of a corpus.
 
     Raises:
@@ -48,7 +48,7 @@ def read_vocabulary(where: str, read: ReadFlags, *, lower: bool, threads: int) -
     """
     path = Path(where)
     if path.is_dir() and (path / MANIFEST).is_file():
-        return _of_table(path / "vocab.parquet", open_run(path).table("vocab"), [])
+        return _of_table(path / "vocab.parquet", open_run(path, verify=verify).table("vocab"), [])
     if path.is_file() and read.format is None:
         _, format, packed = split_suffix(path.name)
         if format == "txt":

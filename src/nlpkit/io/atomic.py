@@ -14,7 +14,7 @@ from nlpkit.errors import InputError, OutputExistsError, UsageError
 from nlpkit.io.protected import input_at
 
 MANIFEST = "manifest.json"
-_LITTER = (".DS_Store", "Thumbs.db")  # what file managers leave in any directory
+LITTER = (".DS_Store", "Thumbs.db")  # what file managers leave in any directory
 
 
 def check_target(path: Path, *, force: bool, directory: bool = False) -> None:
@@ -66,7 +66,7 @@ def _check_not_input(path: Path, *, directory: bool) -> None:
 
 def _check_replaceable(path: Path) -> None:
     """Raise UsageError when a directory holds anything that the manifest of a run does not list: --force would delete it."""
-    found = {f.relative_to(path).as_posix() for f in path.rglob("*") if not f.is_dir() and f.name not in _LITTER}
+    found = {f.relative_to(path).as_posix() for f in path.rglob("*") if not f.is_dir() and f.name not in LITTER}
     if not found:
         return
     try:

@@ -13,8 +13,8 @@ from nlpkit.classify.calibration import calibrator_from
 from nlpkit.classify.classifier import Classifier
 from nlpkit.classify.features import Features, Scaling, Space
 from nlpkit.classify.model import model_from
-from nlpkit.errors import InputError
 from nlpkit.io.phrase_files import phrases_from, phrases_table
+from nlpkit.io.run_reading import numbers, strings
 from nlpkit.io.runs import Run
 from nlpkit.weighting.schemes import Scheme
 from nlpkit.weighting.tfidf import CorpusStats, Weighting
@@ -68,29 +68,38 @@ def classifier_tables(
 def read_classifier(run: Run) -> tuple[Classifier, dict[str, Any]]:
     """Return the classifier of a run directory and its config. Raises InputError, SchemaError when it is damaged."""
     config = run.model_config(*NEEDED)
-    arrays = _arrays(run, "weights_")
-    try:
-        model = model_from(config["model"], arrays)
+    with run.intact():
+        names = tuple(config["classes"])
+        model = model_from(config["model"], _arrays(run, "weights_"))
         calibrator = None
         if config.get("calibrator") is not None:
             calibrator = calibrator_from(config["calibrator"], _arrays(run, "calibrator_"))
         space = None if config["sees"] == "embedding" else _space(run, config["weighting"])
-    except (KeyError, TypeError) as error:
-        raise InputError(
-            f"{run.path / 'model'} is damaged ({type(error).__name__}: {error}); make the run again"
-        ) from None
-    scaling = None
-    if (run.path / "model" / "hand_features.parquet").exists():
-        table = run.table("model/hand_features")
-        names = tuple(table.column("feature").to_pylist())
-        scaling = Scaling(names, table.column("mean").to_numpy(), table.column("deviation").to_numpy())
-    phrases = None
-    if (run.path / "model" / "phrases.parquet").exists():
-        phrases = phrases_from(run.table("model/phrases"))
-    return Classifier(
-        tuple(config["classes"]), bool(config["multiple"]), np.array(config["present"], np.int32),
-        Features(space, scaling), model, calibrator, phrases, int(config.get("documents", 0)),
-    ), config  # fmt: skip
+        scaling = None
+        if (run.path / "model" / "hand_features.parquet").exists():
+            from nlpkit.classify.hand_features import HAND_FEATURES
+
+            table = run.table("model/hand_features")
+            known = tuple(strings(table, "feature"))
+            scaling = Scaling(known, numbers(table, "mean"), numbers(table, "deviation"))
+            if not set(known) <= HAND_FEATURES.keys():
+                raise ValueError("features that nlpkit does not count")
+        phrases = None
+        if (run.path / "model" / "phrases.parquet").exists():
+            phrases = phrases_from(run.table("model/phrases"))
+        present = np.array(config["present"], np.int32)
+        sizes = {len(present), model.n_classes, model.n_classes if calibrator is None else calibrator.n_classes}
+        if len(sizes) > 1 or not len(present) or not np.isin(present, np.arange(len(names))).all():
+            raise ValueError(f"{len(names)} classes, of which {len(present)} were learned, scores of {model.n_classes}")
+        seen = 0 if space is None else len(space.feature_terms) + (0 if scaling is None else len(scaling.names))
+        if space is not None and seen != config["model"]["n_features"]:
+            raise ValueError(f"{seen} features for a model of {config['model']['n_features']}")
+        if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+            raise ValueError("names of classes that are no strings, or one twice")
+        return Classifier(
+            names, bool(config["multiple"]), present, Features(space, scaling), model, calibrator, phrases,
+            int(config.get("documents", 0)),
+        ), config  # fmt: skip
 
 
 def _vocab(space: Space) -> pa.Table:
@@ -111,11 +120,11 @@ def _vocab(space: Space) -> pa.Table:
 
 def _space(run: Run, config: Mapping[str, Any]) -> Space:
     table = run.table("model/vocab")
-    terms = tuple(table.column("term").to_pylist())
-    cf, df = table.column("cf").to_numpy(), table.column("df").to_numpy()
+    terms = tuple(strings(table, "term"))
+    cf, df = numbers(table, "cf", least=0), numbers(table, "df", least=0)
     scheme, n_docs = Scheme(**config["scheme"]), int(config["documents"])
     size = CorpusStats(n_docs, terms, cf, df).term_bytes() if scheme.norm == "pivoted-bytes" else None
-    how = Weighting(scheme, table.column("idf").to_numpy(), config["mean_length"], size, config["pivot"])
+    how = Weighting(scheme, numbers(table, "idf"), config["mean_length"], size, config["pivot"])
     selected = None
     if config["selected"]:
         selected = np.flatnonzero(table.column("selected").to_numpy(zero_copy_only=False)).astype(np.int32)
@@ -140,4 +149,6 @@ def _arrays(run: Run, prefix: str) -> dict[str, Any]:
             found[file.stem.removeprefix(prefix)] = column.flatten().to_numpy(zero_copy_only=False).reshape(-1, width)
         else:
             found[file.stem.removeprefix(prefix)] = column.to_numpy(zero_copy_only=False)
+        if column.null_count or np.isnan(found[file.stem.removeprefix(prefix)]).any():
+            raise ValueError(f"{file.stem} has values that are no numbers")
     return found

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
-from nlpkit.errors import InputError
+from nlpkit.io.run_reading import numbers, strings
 from nlpkit.io.runs import DOC_TOPICS_SCHEMA, REPRESENTATIVE_CHARS, TOPICS_SCHEMA, Run
 from nlpkit.io.topic_tables import TEXT_HASH, TOP_TERMS, topic_columns
 from nlpkit.topics.lda.describe import TopicDescription
@@ -213,18 +213,16 @@ def read_model(run: Run) -> LdaModel:
         InputError: the run directory is damaged.
     """
     config: dict[str, Any] = run.model_config("n_topics", "eta")
-    terms = tuple(run.table("vocab").column("term").to_pylist())
-    counts, priors = run.table("model/topic_term"), run.table("model/alpha")
-    damaged = InputError(f"run directory {run.path} is damaged: the parts of its model do not fit; make it again")
-    try:
+    vocab, counts, priors = run.table("vocab"), run.table("model/topic_term"), run.table("model/alpha")
+    with run.intact():
+        terms = tuple(strings(vocab, "term"))
         K, eta = int(config["n_topics"]), float(config["eta"])
-        alpha = priors.column("alpha").to_numpy().astype(np.float64)
-        rows, columns, values = (counts.column(name).to_numpy() for name in ("topic", "term_id", "count"))
+        alpha = numbers(priors, "alpha", least=np.finfo(float).tiny).astype(np.float64)
+        if len(alpha) != K or not 0 < eta < np.inf:
+            raise ValueError(f"{len(alpha)} alphas and eta {eta:g} for {K} topics")
+        rows = numbers(counts, "topic", least=0, most=K - 1)
+        columns = numbers(counts, "term_id", least=0, most=len(terms) - 1)
+        values = numbers(counts, "count", least=0)
         topic_term = sparse.coo_array((values, (rows, columns)), shape=(K, len(terms))).tocsr()
-    except (KeyError, TypeError, ValueError):
-        raise damaged from None
-    possible = len(alpha) == K and 0 < eta < np.inf and np.all((alpha > 0) & (alpha < np.inf))
-    if not (possible and np.all(values >= 0)):
-        raise damaged
     topic_term.sort_indices()
     return LdaModel(terms, topic_term, alpha, eta)

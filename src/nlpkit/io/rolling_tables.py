@@ -17,8 +17,8 @@ import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
-from nlpkit.errors import InputError
 from nlpkit.io.documents import token_table, tokens_column
+from nlpkit.io.run_reading import numbers, strings
 from nlpkit.io.runs import REPRESENTATIVE_CHARS, Run
 from nlpkit.topics.lda.changes import Change, Changes
 from nlpkit.topics.lda.chunks import Chunk
@@ -177,7 +177,8 @@ def text_candidates(state: RollingState, places: LongArray, doc_topic: CsrMatrix
 def read_texts(run: Run) -> dict[int, str]:
     """Return the beginnings of texts of `state_tables`, by row of documents.parquet."""
     table = run.table("model/rolling_texts")
-    return dict(zip(table.column("document").to_pylist(), table.column("text").to_pylist(), strict=True))
+    with run.intact():
+        return dict(zip(table.column("document").to_pylist(), table.column("text").to_pylist(), strict=True))
 
 
 def read_state(run: Run, options: RollingOptions) -> RollingState:
@@ -187,36 +188,37 @@ def read_state(run: Run, options: RollingOptions) -> RollingState:
         InputError: a table is missing, or they do not fit together.
     """
     documents, tokens = run.table("model/rolling_documents"), run.table("model/rolling_tokens")
-    lengths = documents.column("n_tokens").to_numpy().astype(np.int64)
-    last = run.table("model/rolling_last").column("tokens")
-    chunks = tuple(Chunk(**_as_chunk(row)) for row in run.table("chunks").to_pylist())
-    terms = tuple(run.table("vocab", ["term"]).column("term").to_pylist())
-    ids = run.table("documents", ["id"]).column("id").to_pylist()
-    at = documents.column("document").to_numpy()
-    z, term_ids = tokens.column("chain_topic").to_numpy(), tokens.column("term_id").to_numpy()
-    fits = (
-        len(chunks) > 1
-        and lengths.sum() == len(term_ids)
-        and np.array_equal(np.sort(at), np.arange(len(ids)))
-        and term_ids.max(initial=0) < len(terms) == chunks[-1].n_vocab
-        and z.max(initial=0) < options.n_topics
-        and len(last) == chunks[-1].n + chunks[-1].n_discarded
-    )
-    if not fits:
-        raise InputError(
-            f"run directory {run.path} is damaged: the tables of its rolling model do not fit; make it again"
+    last, given, vocab = run.table("model/rolling_last"), run.table("chunks"), run.table("vocab", ["term"])
+    names = run.table("documents", ["id"])
+    with run.intact():
+        lengths = numbers(documents, "n_tokens", least=0).astype(np.int64)
+        chunks = tuple(Chunk(**_as_chunk(row)) for row in given.to_pylist())
+        terms, ids = tuple(strings(vocab, "term")), strings(names, "id")
+        at, dates = numbers(documents, "document"), documents.column("date")
+        z = numbers(tokens, "chain_topic", least=0, most=options.n_topics - 1)
+        term_ids = numbers(tokens, "term_id", least=0, most=len(terms) - 1)
+        fits = (
+            len(chunks) > 1
+            and lengths.sum() == len(term_ids)
+            and np.array_equal(np.sort(at), np.arange(len(ids)))
+            and len(terms) == chunks[-1].n_vocab
+            and last.num_rows == chunks[-1].n + chunks[-1].n_discarded
+            and dates.type == pa.date32()
+            and not dates.null_count
         )
-    return RollingState(
-        options,
-        terms=terms,
-        ids=tuple(ids[d] for d in at),
-        dates=documents.column("date").to_numpy().astype("datetime64[D]"),
-        offsets=np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)]),
-        term_ids=term_ids,
-        z=z,
-        chunks=chunks,
-        last=own_terms(token_table(last)),
-    )
+        if not fits:
+            raise ValueError("tables of the rolling model")
+        return RollingState(
+            options,
+            terms=terms,
+            ids=tuple(ids[d] for d in at),
+            dates=dates.to_numpy().astype("datetime64[D]"),
+            offsets=np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)]),
+            term_ids=term_ids,
+            z=z,
+            chunks=chunks,
+            last=own_terms(token_table(last.column("tokens"))),
+        )
 
 
 def plain_columns(table: pa.Table) -> pa.Table:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
+import os
 import resource
 import shutil
 import sys
@@ -18,7 +20,7 @@ import pyarrow as pa
 from nlpkit import __version__
 from nlpkit.errors import InputError, SchemaError
 from nlpkit.io.artifacts import dropped_table, read_table, write_table
-from nlpkit.io.atomic import MANIFEST, atomic_directory, atomic_file
+from nlpkit.io.atomic import LITTER, MANIFEST, atomic_directory, atomic_file
 from nlpkit.io.corpora import DroppedRow, InputInfo
 from nlpkit.io.footers import SCHEMA_VERSION
 from nlpkit.plain import to_json
@@ -42,6 +44,9 @@ TOPIC_TERMS_SCHEMA = pa.schema(
 DOC_TOPICS_SCHEMA = pa.schema([("id", pa.string()), ("topic", pa.int32()), ("prob", pa.float32())])
 VOCAB_SCHEMA = pa.schema([("term", pa.string()), ("cf", pa.int64()), ("df", pa.int64())])
 REPRESENTATIVE_CHARS = 300
+EDITABLE = ("topics.parquet",)  # the names of topics may be written anew by hand; nothing is computed from them
+
+logger = logging.getLogger("nlpkit.io")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +97,16 @@ def write_run(path: Path, run: RunTables, block: dict[str, Any], manifest: dict[
             (part / name).write_text(text, encoding="utf-8")
         outputs = {str(f.relative_to(part)): sha256_of(f) for f in sorted(part.rglob("*")) if f.is_file()}
         head = {"schema_version": SCHEMA_VERSION, "nlpkit_version": __version__}
-        _write_json(part / MANIFEST, {**head, **manifest, "outputs": outputs})
+        _write_json(part / MANIFEST, {**head, **manifest, "made_in": _made_in(path), "outputs": outputs})
+
+
+def _made_in(path: Path) -> dict[str, str] | None:
+    """Return the folder that relative paths of the inputs start from, and the same as seen from the run; None when it is gone."""
+    try:
+        folder = Path.cwd()
+    except FileNotFoundError:
+        return None
+    return {"folder": str(folder), "from_run": os.path.relpath(folder, path.resolve())}
 
 
 _KINDS = {"documents": "run_documents"}
@@ -104,30 +118,99 @@ _KEYS = (
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """An existing run directory."""
+    """An existing run directory.
+
+    Every file that is read through it is compared with the sha256 in the manifest first, once, unless `verify` is off. A file
+    in EDITABLE may differ: that is logged.
+    """
 
     path: Path
     manifest: dict[str, Any]
+    verify: bool = True
+    _checked: set[str] = field(default_factory=set, repr=False, compare=False)
 
     def table(self, name: str, columns: Sequence[str] | None = None) -> pa.Table:
         """Return one of its tables by file stem, such as topics or model/training."""
-        file = self.path / f"{name}.parquet"
-        if not file.exists():
-            raise InputError(f"run directory {self.path} has no {name}.parquet; it is incomplete, make it again")
-        return read_table(file, [_KINDS.get(name, name)], columns)
+        return read_table(self.file(f"{name}.parquet"), [_KINDS.get(name, name)], columns)
 
     def model_config(self, *needed: str) -> dict[str, Any]:
         """Return model/config.json. Raises InputError when it is not there or has not the keys that are needed."""
-        file = self.path / "model" / "config.json"
+        file = self.file("model/config.json")
         config = _read_json(file)
         missing = [key for key in needed if key not in config]
         if missing:
             raise InputError(f"{file} has no '{missing[0]}'; the run directory is damaged, make it again")
         return config
 
+    def file(self, name: str) -> Path:
+        """Return the path of one of its files, as it was written.
 
-def open_run(path: Path, kinds: Sequence[str] | None = None) -> Run:
+        Raises:
+            InputError: it is not there, or was changed since.
+        """
+        file = self.path / name
+        if not file.is_file():
+            raise InputError(f"run directory {self.path} has no {name}; it is incomplete, make it again")
+        if self.verify and name not in self._checked:
+            self._checked.add(name)
+            problem = self._problem(name)
+            if problem and name in EDITABLE:
+                logger.warning("%s %s", file, problem)
+            elif problem:
+                raise InputError(f"{file} {problem}; make the run again, or read it as it is with --no-verify")
+        return file
+
+    def folder(self, name: str) -> Path:
+        """Return a folder of it, such as that of a transformer, with every file in it as it was written."""
+        listed = [other for other in self.manifest["outputs"] if other.startswith(f"{name}/")]
+        there = [f.relative_to(self.path).as_posix() for f in (self.path / name).rglob("*") if f.is_file()]
+        for file in sorted({*listed, *(f for f in there if Path(f).name not in LITTER)}):
+            self.file(file)
+        return self.path / name
+
+    def changed(self) -> dict[str, str]:
+        """Return the files that are not as they were written, and what is wrong with each."""
+        outputs = self.manifest["outputs"]
+        found = {name: self._problem(name) if (self.path / name).is_file() else "is missing" for name in outputs}
+        return {name: problem for name, problem in found.items() if problem}
+
+    def _problem(self, name: str) -> str:
+        listed = self.manifest["outputs"].get(name)
+        if listed is None:
+            return f"was added since the run was written ({MANIFEST} does not list it)"
+        if sha256_of(self.path / name) != listed:
+            return f"was changed since the run was written (its sha256 is not the one in {MANIFEST})"
+        return ""
+
+    @contextmanager
+    def intact(self) -> Iterator[None]:
+        """Say of a model that cannot be put together from its files that they are damaged."""
+        try:
+            yield
+        except (
+            LookupError,
+            TypeError,
+            ValueError,
+            ArithmeticError,
+            AttributeError,
+            pa.ArrowException,
+            InputError,
+        ) as error:
+            if isinstance(error, InputError) and str(self.path) in str(error):
+                raise
+            what = str(error).splitlines()[0] if str(error) else type(error).__name__
+            raise InputError(
+                f"run directory {self.path} is damaged: the parts of its model do not fit ({what}); make it again"
+            ) from None
+
+
+def open_run(path: Path, kinds: Sequence[str] | None = None, *, verify: bool = True) -> Run:
     """Open a run directory after checking its manifest.
+
+    Args:
+        path: where.
+        kinds: that can be used; None for all.
+        verify: refuse files that were changed since they were written, when they are read.
 
     Raises:
         InputError: it is not a run directory; SchemaError: another kind of model or a newer schema.
@@ -149,7 +232,31 @@ def open_run(path: Path, kinds: Sequence[str] | None = None) -> Run:
         )
     if kinds and manifest.get("kind") not in kinds:
         raise SchemaError(f"{path} is a run of kind '{manifest.get('kind')}', one of {', '.join(kinds)} was needed")
-    return Run(path, manifest)
+    _check_values(path / MANIFEST, manifest)
+    return Run(path, manifest, verify)
+
+
+def _check_values(path: Path, manifest: Mapping[str, Any]) -> None:
+    """Refuse a manifest whose values are not of the types that are relied on."""
+    for key, kind in {
+        "kind": str,
+        "command_line": list,
+        "parameters": dict,
+        "results": dict,
+        "inputs": list,
+        "outputs": dict,
+    }.items():
+        if not isinstance(manifest[key], kind):
+            raise InputError(f"{path} is damaged: '{key}' is no {kind.__name__}; make the run again")
+    needed = {"path": str, "rows": int, "sha256": str}
+    for entry in manifest["inputs"]:
+        if not isinstance(entry, dict) or not all(isinstance(entry.get(k), kind) for k, kind in needed.items()):
+            raise InputError(f"{path} is damaged: an input without path, rows or sha256; make the run again")
+    made_in = manifest.get("made_in")
+    if made_in is not None and not (
+        isinstance(made_in, dict) and all(isinstance(made_in.get(k), str) for k in ("folder", "from_run"))
+    ):
+        raise InputError(f"{path} is damaged: 'made_in' is no folder; make the run again")
 
 
 def add_output(path: Path, names: Sequence[str]) -> None:
@@ -170,7 +277,10 @@ def manifest_of(
     seconds: Mapping[str, float],
     results: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Return the manifest of a run. Only `command_line`, `threads`, `seconds` and `peak_memory_mb` may differ between equal runs."""
+    """Return the manifest of a run. Only `command_line`, `threads`, `seconds` and `peak_memory_mb` may differ between equal runs.
+
+    `write_run` adds `made_in`, the folder that paths of inputs start from, which may differ too.
+    """
     return {
         "kind": kind,
         "command_line": ["nlpkit", *sys.argv[1:]],

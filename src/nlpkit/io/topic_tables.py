@@ -10,14 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit.io.documents import embedding_column, embedding_matrix
-from nlpkit.io.runs import (
-    DOC_TOPICS_SCHEMA,
-    REPRESENTATIVE_CHARS,
-    TOPIC_TERMS_SCHEMA,
-    TOPICS_SCHEMA,
-    VOCAB_SCHEMA,
-    Run,
-)
+from nlpkit.io.run_reading import numbers, strings
+from nlpkit.io.runs import DOC_TOPICS_SCHEMA, REPRESENTATIVE_CHARS, TOPIC_TERMS_SCHEMA, TOPICS_SCHEMA, VOCAB_SCHEMA, Run
 from nlpkit.topics.bertopic import TopicModel
 from nlpkit.topics.novelty import similarity_without_itself
 from nlpkit.topics.predict import Training
@@ -152,20 +146,24 @@ def training_tables(table: pa.Table, embeddings: Float32Array, model: TopicModel
 
 
 def read_training(run: Run, *, n_neighbors: int, threads: int) -> Training:
-    """Return what `training_tables` wrote; similarities, which older runs lack, are worked out."""
-    table = run.table("model/training")
-    embeddings = embedding_matrix(table.column("embedding"))
-    if "similarity" in table.column_names:
-        similarity = table.column("similarity").to_numpy()
-    else:
-        similarity = similarity_without_itself(embeddings, n_neighbors=n_neighbors, threads=threads)
-    return Training(
-        rows={h: i for i, h in enumerate(table.column("text_hash").to_pylist())},
-        topics=table.column("topic").to_numpy(),
-        topic_prob=table.column("topic_prob").to_numpy(),
-        nearest_topic=table.column("nearest_topic").to_numpy(),
-        margin=table.column("margin").to_numpy(),
-        embeddings=embeddings,
-        centroids=embedding_matrix(run.table("model/centroids").column("embedding")),
-        similarity=similarity,
-    )
+    """Return what `training_tables` wrote; similarities, which older runs lack, are worked out. Raises InputError when it is damaged."""
+    table, centroids = run.table("model/training"), run.table("model/centroids")
+    with run.intact():
+        vectors, middles = (embedding_matrix(t.column("embedding")) for t in (table, centroids))
+        K = int(run.manifest["results"]["n_topics"])
+        if len(middles) != K or (K and vectors.shape[1] != middles.shape[1]):
+            raise ValueError(f"centroids of shape {middles.shape} for {K} topics in {vectors.shape[1]} dimensions")
+        if "similarity" in table.column_names:
+            similarity = numbers(table, "similarity", least=-1.001, most=1.001)
+        else:
+            similarity = similarity_without_itself(vectors, n_neighbors=n_neighbors, threads=threads)
+        return Training(
+            rows={h: i for i, h in enumerate(strings(table, "text_hash"))},
+            topics=numbers(table, "topic", least=-1, most=K - 1),
+            topic_prob=numbers(table, "topic_prob", least=0, most=1.0001),
+            nearest_topic=numbers(table, "nearest_topic", least=-1, most=K - 1),
+            margin=numbers(table, "margin"),
+            embeddings=vectors,
+            centroids=middles,
+            similarity=similarity,
+        )

@@ -1,0 +1,76 @@
+"""What is read through a run: columns of its model, the corpus it was made from, an encoder that lies in it."""
+
+from __future__ import annotations
+
+import math
+import os
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from nlpkit.errors import InputError
+from nlpkit.io.atomic import MANIFEST
+from nlpkit.io.runs import Run, open_run, sha256_of
+
+
+def check_encoder(name: str, *, verify: bool) -> None:
+    """Compare the files of an encoder that lies in a run with its manifest; other names of models are left alone.
+
+    Raises:
+        InputError: a file was changed since the run was written.
+    """
+    path = Path(name).expanduser()
+    if (path / MANIFEST).is_file() and (path / "model" / "sentence-transformers").is_dir():
+        open_run(path, verify=verify).folder("model/sentence-transformers")
+
+
+def numbers(table: pa.Table, name: str, *, least: float = -math.inf, most: float = math.inf) -> np.ndarray:
+    """Return a column of a model: numbers without gaps. Raises ValueError, for `Run.intact` to tell."""
+    column = table.column(name)
+    if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)) or column.null_count:
+        raise ValueError(f"column '{name}' holds {column.type} with gaps or other than numbers")
+    values: np.ndarray = column.to_numpy()
+    if not np.all((values >= least) & (values <= most) & (np.abs(values) < math.inf)):
+        raise ValueError(f"column '{name}' has a value that is no number from {least:,g} to {most:,g}")
+    return values
+
+
+def strings(table: pa.Table, name: str) -> list[str]:
+    """Return a column of a model: strings, none twice and none missing. Raises ValueError, for `Run.intact` to tell."""
+    found: list[str] = table.column(name).to_pylist()
+    if not all(isinstance(value, str) for value in found) or len(set(found)) < len(found):
+        raise ValueError(f"column '{name}' has other than strings, or one twice")
+    return found
+
+
+def corpus_of(run: Run) -> list[str]:
+    """Return the files that a run was made from, each with the sha256 of then.
+
+    A path is looked for as it was typed, from the folder where the run was made (as it lay to the run, then as it was called),
+    and beside the run.
+
+    Raises:
+        InputError: a file is gone, has changed, or was stdin.
+    """
+    return [_found_input(run, str(entry["path"]), entry["sha256"]) for entry in run.manifest["inputs"]]
+
+
+def _found_input(run: Run, typed: str, sha256: str) -> str:
+    if typed == "-":
+        raise InputError(f"{run.path} was made from stdin, which is gone")
+    made_in = run.manifest.get("made_in") or {}
+    folders = [run.path / made_in["from_run"], Path(made_in["folder"])] if made_in else []
+    places = [Path(typed), *(folder / typed for folder in folders)]
+    places += [folder / Path(typed).name for folder in (run.path.absolute().parent, run.path)]
+    changed = None
+    for place in places:
+        if place.is_file():
+            if sha256_of(place) == sha256:
+                return typed if place == Path(typed) else os.path.normpath(place)
+            changed = changed or place
+    if changed is not None:
+        raise InputError(f"{os.path.normpath(changed)} has changed since {run.path} was made from it")
+    raise InputError(
+        f"the corpus of {run.path} is not at {typed} any more (seen from here, from where the run was made, and beside the run)"
+    )
