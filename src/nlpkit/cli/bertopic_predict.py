@@ -77,6 +77,9 @@ def _predict(
     for name in TOPIC_COLUMNS:
         if name in stream.schema.names:
             console.warn(f"the column '{name}' of the input is replaced")
+    with trained.intact():
+        if min(config["n_neighbors"], config["dim"]) < 1 or not 0 <= config["rule_agreement"] <= 1:
+            raise ValueError("config.json has a number that is out of its range")
     training = read_training(trained, n_neighbors=config["n_neighbors"], threads=run.n_threads())
     bound = _bound(training, config.get("novelty"), topics.novelty_quantile)
     source = RunEmbeddings(config, encoder, run.n_threads(), stream)

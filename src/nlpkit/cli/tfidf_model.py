@@ -40,7 +40,7 @@ def weigh_new(inputs: list[str], path: Path, to: str | None, out: OutputFlags, r
     Raises:
         UsageError: an output that cannot be written; InputError, SchemaError: the model or the documents cannot be used.
     """
-    model = read_weight_model(path)
+    model = read_weight_model(path, verify=run.verify)
     if model.components is not None:
         if to is not None:
             raise UsageError(f"--to {to}: documents in the space of an LSA are a table of documents; leave it out")

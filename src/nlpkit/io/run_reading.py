@@ -14,12 +14,14 @@ from nlpkit.io.atomic import MANIFEST
 from nlpkit.io.runs import Run, open_run, sha256_of
 
 
-def check_encoder(name: str, *, verify: bool) -> None:
-    """Compare the files of an encoder that lies in a run with its manifest; other names of models are left alone.
+def check_encoder(name: str | None, *, verify: bool) -> None:
+    """Compare the files of an encoder that lies in a run with its manifest; other names of models, and none, are left alone.
 
     Raises:
         InputError: a file was changed since the run was written.
     """
+    if name is None:
+        return
     path = Path(name).expanduser()
     if (path / MANIFEST).is_file() and (path / "model" / "sentence-transformers").is_dir():
         open_run(path, verify=verify).folder("model/sentence-transformers")

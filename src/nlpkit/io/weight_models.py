@@ -50,8 +50,12 @@ class WeightModel:
         return tuple(self.terms.column("term").to_pylist())
 
 
-def read_weight_model(path: Path) -> WeightModel:
+def read_weight_model(path: Path, *, verify: bool = True) -> WeightModel:
     """Return the tf-idf of a run directory with LSA, or of a table of weights, through the vocabulary beside it.
+
+    Args:
+        path: the run, or the table.
+        verify: refuse a run whose files were changed since it was written.
 
     Raises:
         InputError: nothing is there, or not what tfidf wrote; SchemaError: it is of another command.
@@ -60,10 +64,15 @@ def read_weight_model(path: Path) -> WeightModel:
     if path.is_dir():
         if not (path / MANIFEST).is_file():
             raise InputError(f"{path} is no run of tfidf --lsa; name the table of weights in it ({MAKE})")
-        run = open_run(path, ["lsa"])
-        vocab, whole = run.path / "vocab.parquet", run.path / "model" / "terms.parquet"
-        vectors = run.table("term_vectors", ["vector"]).column("vector").combine_chunks()
-        components = np.stack(vectors.to_numpy(zero_copy_only=False)).astype(np.float64)
+        run = open_run(path, ["lsa"], verify=verify)
+        vocab, whole = run.file("vocab.parquet"), run.path / "model" / "terms.parquet"
+        if whole.is_file():
+            run.file("model/terms.parquet")
+        vectors = run.table("term_vectors", ["vector"])
+        with run.intact():
+            components = np.stack(vectors.column("vector").to_numpy()).astype(np.float64)
+            if components.ndim != 2 or not np.isfinite(components).all():
+                raise ValueError("a term vector that is no vector of numbers")
     else:
         if not path.exists():
             raise InputError(f"{path} does not exist; make one with: {MAKE}")
