@@ -53,6 +53,8 @@ LDA: list[tuple[str, Change]] = [
     ("model/topic_term.parquet", column("topic", -1)),
     ("model/topic_term.parquet", column("count", "x")),
     ("model/alpha.parquet", half),
+    ("model/training.parquet", column("topic", 1_000_000)),
+    ("model/training.parquet", without("text_hash")),
     ("model/alpha.parquet", column("alpha", float("nan"))),
 ]
 BERTOPIC: list[tuple[str, Change]] = [

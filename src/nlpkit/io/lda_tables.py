@@ -157,7 +157,7 @@ def with_text_hashes(rows: pa.Table, run: Run) -> pa.Table:
     """Return the documents of a run with the hashes of their texts again; null where the run does not hold them."""
     known: dict[str, str] = {}
     if (run.path / "model" / "training.parquet").is_file():
-        table = run.table("model/training")
+        table = run.table("model/training", ["id", "text_hash"])
         known = dict(zip(table.column("id").to_pylist(), table.column("text_hash").to_pylist(), strict=True))
     hashes = [known.get(name) for name in rows.column("id").to_pylist()]
     return rows.append_column(TEXT_HASH, pa.array(hashes, pa.string()))
@@ -196,8 +196,14 @@ class FittedTexts:
 
 def read_fitted_texts(run: Run) -> FittedTexts:
     """Return the documents of a run by their texts; none where it does not hold them (states of MALLET, runs of before)."""
-    there = (run.path / "model" / "training.parquet").is_file()
-    return FittedTexts(run.table("model/training") if there else None)
+    if not (run.path / "model" / "training.parquet").is_file():
+        return FittedTexts(None)
+    table = run.table("model/training")
+    with run.intact():
+        numbers(table, "topic", least=-1, most=int(run.model_config("n_topics")["n_topics"]) - 1)
+        numbers(table, "topic_prob", least=0, most=1.0001)
+        numbers(table, "margin")
+        return FittedTexts(table)
 
 
 def read_left_out(run: Run) -> frozenset[str] | None:
