@@ -1,9 +1,10 @@
-"""Values as JSON holds them. Imports nothing heavy: the command line uses it before anything else is loaded."""
+"""Values as JSON holds them, words as a shell takes them. Imports nothing heavy: the command line uses it first of all."""
 
 from __future__ import annotations
 
 import json
 import math
+import shlex
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,6 +12,11 @@ from typing import Any
 def to_json(value: Any, *, indent: int | None = None) -> str:
     """Return JSON that every reader takes: NaN and infinity, which JSON does not have, become null; arrays become lists."""
     return json.dumps(_plain(value), ensure_ascii=False, indent=indent, allow_nan=False)
+
+
+def shell_line(*words: object) -> str:
+    """Return words as a line that a shell takes as these words: names with blanks or other signs are put in quotes."""
+    return shlex.join(map(str, words))
 
 
 def _plain(value: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from scipy import sparse
 
 from nlpkit.cli.app import app
 from nlpkit.cli.options import READ, Files
-from tests.cli.conftest import NEWS, run_cli
+from tests.cli.conftest import COMMANDS, NEWS, run_cli
 
 LDA = ("--k", 3, "--sweeps", 5, "--no-progress")
 
@@ -213,6 +214,26 @@ def test_documents_come_back_from_what_nlpkit_wrote(corpus: Path) -> None:
         there = corpus.with_name(f"docs2{suffix}")
         run_cli("preprocess", corpus, "-o", there)
         assert run_cli("ctfidf", there, "--by", "label", "--json").json()["terms"] == wanted
+
+
+def test_what_to_type_next_is_quoted_for_the_shell(corpus: Path) -> None:
+    folder = corpus.with_name("Ordner mit Ä")
+    folder.mkdir()
+    target = folder / "aus gabe ß.parquet"
+    told = run_cli("preprocess", corpus, "-o", target).err
+    assert f"next: nlpkit bertopic '{target}' -o run/" in told
+    assert f"next: nlpkit info '{folder / 'l d a'}'" in run_cli("lda-gibbs", target, *LDA, "-o", folder / "l d a").err
+    assert "; next:" not in run_cli("preprocess", corpus, "-o", folder / "docs.xlsx").err  # which is not read again
+    missing = run_cli("preprocess", corpus, "-o", corpus.with_name("a b") / "x.parquet", code=3).error()
+    assert f"mkdir -p '{corpus.with_name('a b')}'" in missing
+
+
+def test_no_command_line_is_built_without_quoting() -> None:
+    source = Path(__file__).parents[2] / "src" / "nlpkit"
+    unquoted = re.compile(rf"nlpkit (?:{'|'.join(COMMANDS)}) [^\"']*\{{")
+    for file in source.rglob("*.py"):
+        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+            assert not unquoted.search(line) or "shell_line" in line, f"{file}:{number}: use shell_line"
 
 
 # ---------------------------------------------------------------- the marks

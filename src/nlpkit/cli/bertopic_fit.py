@@ -34,6 +34,7 @@ from nlpkit.io.topic_tables import (
     training_tables,
     vocab_table,
 )
+from nlpkit.plain import shell_line
 from nlpkit.topics.bertopic import BertopicOptions, NumberOfTopics, TopicModel, fit_topics
 from nlpkit.topics.novelty import NOVELTY_QUANTILE, check_quantile
 from nlpkit.weighting.dtm import count_terms, document_frequency
@@ -263,5 +264,6 @@ def show_next(target: Path, model: TopicModel, seconds: dict[str, float], quanti
             f"new texts with a mean cosine under {model.least_similarity:.3f} to their nearest documents here get topic -1 "
             f"(--novelty-quantile {quantile:g})"
         )
-    console.note(f"wrote {target}/; next: nlpkit info {target}")
-    console.note(f"              or: nlpkit bertopic NEW.jsonl --model {target} -o predicted.parquet")
+    console.note(f"wrote {target}/{console.next_step('info', target)}")
+    predict = shell_line("nlpkit", "bertopic", "NEW.jsonl", "--model", target, "-o", "predicted.parquet")
+    console.note(f"              or: {predict}")

@@ -23,7 +23,7 @@ from nlpkit.io.corpora import open_documents
 from nlpkit.io.documents import add_column
 from nlpkit.io.runs import Run, open_run
 from nlpkit.io.spool import spool_beside
-from nlpkit.io.tables import table_sink, write_dropped
+from nlpkit.io.tables import is_readable, table_sink, write_dropped
 from nlpkit.io.topic_tables import TOPIC_COLUMNS, read_training, text_hash, topic_columns, with_topic_columns
 from nlpkit.text.language import SAMPLE_DOCS, foreign_language
 from nlpkit.text.token_settings import NO_LANGUAGE
@@ -145,7 +145,8 @@ def _predict(
     _say(counts, bound, config)
     _warn_of_language(sample, trained, config)
     if target != "-":
-        console.note(f"wrote {target}; next: nlpkit ctfidf {target} --by topic")
+        goes_on = console.next_step("ctfidf", target, "--by", "topic") if is_readable(target) else ""
+        console.note(f"wrote {target}{goes_on}")
         if run.json:
             console.emit_json(
                 {"output": target, **counts, "rule_agreement": config["rule_agreement"], "novelty": bound.as_dict()}

@@ -14,6 +14,7 @@ from nlpkit.cli.options import Inputs, OutputFlags, ReadFlags, RunFlags, command
 from nlpkit.cli.sbert_embed import EncoderFlags
 from nlpkit.cli.tfidf import WeightFlags
 from nlpkit.errors import UsageError
+from nlpkit.plain import shell_line
 
 
 def classify_cli(
@@ -101,7 +102,9 @@ def _predict(
             f"new texts are treated as those of the run {directory} were; leave options on words and models out"
         )
     if gate != GateFlags():
-        raise UsageError(f"gates are for scores: nlpkit evaluate {out.output or 'predictions.parquet'} --fail-under …")
+        raise UsageError(
+            f"gates are for scores: {shell_line('nlpkit', 'evaluate', out.output or 'predictions.parquet')} --fail-under …"
+        )
     if run.dry_run:
         dry_run(inputs, read)
         return

@@ -166,7 +166,8 @@ def fit(
     for note in [*scores.model.notes, *notes]:
         console.note(note)
     console.note(
-        f"wrote {target}/ in {sum(seconds.values()):.1f} s; next: nlpkit classify NEW.jsonl --model {target} -o predictions.parquet"
+        f"wrote {target}/ in {sum(seconds.values()):.1f} s"
+        + console.next_step("classify", "NEW.jsonl", "--model", target, "-o", "predictions.parquet")
     )
     if data.predict is not None and not run.json:
         _predict_more(data.predict, target, read, run, say, encoder)

@@ -26,7 +26,7 @@ from nlpkit.io.corpora import DocumentStream, open_documents
 from nlpkit.io.documents import add_column
 from nlpkit.io.runs import open_run
 from nlpkit.io.spool import spool_beside
-from nlpkit.io.tables import table_sink, write_dropped
+from nlpkit.io.tables import is_readable, table_sink, write_dropped
 from nlpkit.text.options import PreprocessOptions
 from nlpkit.types import BoolArray
 
@@ -96,9 +96,8 @@ def predict(
     if target == "-":
         explainer.show(to_stderr=True)
     elif target is not None:
-        console.note(
-            f"wrote {target}" + ("; next: nlpkit evaluate " + target if "label" in stream.schema.names else "")
-        )
+        scored = "label" in stream.schema.names and is_readable(target)
+        console.note(f"wrote {target}{console.next_step('evaluate', target) if scored else ''}")
     if not run.json and target != "-":
         explainer.show()
     return told

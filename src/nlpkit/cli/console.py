@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from nlpkit.plain import to_json
+from nlpkit.plain import shell_line, to_json
 
 
 @dataclass(slots=True)
@@ -68,6 +68,11 @@ def warn(message: str) -> None:
     """Print a warning, unless --quiet."""
     if not settings.quiet:
         _write(f"warning: {message}")
+
+
+def next_step(*words: object) -> str:
+    """Return how it goes on, behind what was written: a command line that a shell takes as it stands."""
+    return f"; next: {shell_line('nlpkit', *words)}"
 
 
 def out(text: str) -> None:

@@ -16,6 +16,7 @@ from nlpkit.errors import InputError, QualityGateError, UsageError
 from nlpkit.io.atomic import atomic_file
 from nlpkit.io.score_files import junit
 from nlpkit.metrics.score import ALIASES, METRICS, Score, metric_of
+from nlpkit.plain import shell_line
 
 # what of a definition must be the same for two numbers to be the same score
 DEFINITION = (
@@ -298,7 +299,7 @@ def _read_baseline(path: Path) -> dict[str, dict[str, Any]]:
         value = json.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         raise InputError(
-            f"the baseline {path} does not exist; make it with: nlpkit evaluate … -o {path}, or name the metrics.json of a run"
+            f"the baseline {path} does not exist; make it with: nlpkit evaluate … {shell_line('-o', path)}, or name the metrics.json of a run"
         ) from None
     except (OSError, ValueError) as error:
         raise InputError(f"the baseline {path} cannot be read ({error}); {needed}") from None

@@ -29,6 +29,7 @@ from nlpkit.metrics.intrusion_design import (
     design_word_sets,
 )
 from nlpkit.metrics.score import Uncertainty, mean_score
+from nlpkit.plain import shell_line
 from nlpkit.types import FloatArray
 
 KIND_NAMES = {**{kind: kind for kind in KINDS}, "intrusion": WORD, "word": WORD, "topic": TOPIC, "word-set": SET}
@@ -84,7 +85,9 @@ def make_task(
         f"wrote {page} with {console.counted(len(design.items), 'question')}, {table}, and {key} with the answers"
     )
     console.note(f"next: give {page.name} (or {table.name}) to each coder, and keep {key.name} to yourself")
-    console.note(f"then: nlpkit evaluate {key} --answers FILE, once for each file that comes back")
+    console.note(
+        f"then: {shell_line('nlpkit', 'evaluate', key, '--answers', 'FILE')}, once for each file that comes back"
+    )
     return {
         "kind": kind,
         "name": task.name,

@@ -21,7 +21,7 @@ from nlpkit.io.atomic import atomic_file, check_target
 from nlpkit.io.run_reading import check_encoder
 from nlpkit.io.tables import save_table, table_format
 from nlpkit.metrics.score import METRICS, Score, Uncertainty
-from nlpkit.plain import to_json
+from nlpkit.plain import shell_line, to_json
 
 if TYPE_CHECKING:
     from nlpkit.cli.evaluate_flags import CiFlags, GateFlags, MetricFlags, PeopleFlags, TargetFlags
@@ -127,7 +127,8 @@ def _finish(
     if output is not None:
         _write(output, result, found, run.seed, force=out.force)
         console.note(
-            f"wrote {output}" + (f"; later: nlpkit evaluate … --baseline {output}" if output.suffix == ".json" else "")
+            f"wrote {output}"
+            + (f"; later: nlpkit evaluate … {shell_line('--baseline', output)}" if output.suffix == ".json" else "")
         )
     if flags.junit is not None:
         write_junit(flags.junit, gates, suite="nlpkit evaluate", force=out.force)

@@ -18,6 +18,7 @@ from nlpkit.io.run_reading import numbers
 from nlpkit.io.runs import Run, open_run
 from nlpkit.io.topic_files import FORMATS, read_topic_file
 from nlpkit.metrics.stability import common_term_ids
+from nlpkit.plain import shell_line
 from nlpkit.types import FloatArray, IntArray
 
 CLASSIFIERS = ("classify", "finetune")  # kinds of run directories with predictions
@@ -185,7 +186,8 @@ def _refuse_others(path: Path, columns: Sequence[str]) -> None:
         raise InputError(f"{path} is a table of a run; name the run directory: {path.parent}")
     if {"text", "tokens"} & set(columns) and not {"term", "word"} & set(columns):
         raise InputError(
-            f"{path} is a corpus, not topics; fit a model to it (nlpkit lda-gibbs {path}), or count in it: --reference {path}"
+            f"{path} is a corpus, not topics; fit a model to it ({shell_line('nlpkit', 'lda-gibbs', path)}), or count in it: "
+            + shell_line("--reference", path)
         )
 
 

@@ -154,7 +154,8 @@ def fit_encoder(asked: Asked) -> None:
             )
     say_growth(found.curve)
     console.note(
-        f"wrote {target}/ in {sum(seconds.values()):.1f} s; next: nlpkit sbert-embed NEW.jsonl --model {target} -o embedded.parquet"
+        f"wrote {target}/ in {sum(seconds.values()):.1f} s"
+        + console.next_step("sbert-embed", "NEW.jsonl", "--model", target, "-o", "embedded.parquet")
     )
 
 

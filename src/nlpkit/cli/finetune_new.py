@@ -14,6 +14,7 @@ from nlpkit.errors import ColumnError, UsageError, missing_column
 from nlpkit.finetune.fit import Reading
 from nlpkit.finetune.tasks import TaskKind
 from nlpkit.io.corpora import DocumentStream
+from nlpkit.plain import shell_line
 from nlpkit.types import LongArray
 
 
@@ -87,6 +88,6 @@ def next_command(target: str, schema: pa.Schema, column: str, kind: TaskKind) ->
     lists = pa.types.is_list(schema.field(column).type) or pa.types.is_large_list(schema.field(column).type)
     if kind == "multi" and not lists:
         return None  # what stands between labels is not known here
-    more = "" if column == "label" else f" --label-col {column}"
-    more += " --label-sep ' '" if kind == "tokens" and not lists else ""
-    return f"nlpkit evaluate {target}{more}"
+    more = [] if column == "label" else ["--label-col", column]
+    more += ["--label-sep", " "] if kind == "tokens" and not lists else []
+    return shell_line("nlpkit", "evaluate", target, *more)

@@ -33,7 +33,8 @@ from nlpkit.io.finetune_files import TunedConfig, foreign_task, load_foreign, lo
 from nlpkit.io.runs import open_run
 from nlpkit.io.setfit_files import is_setfit_folder
 from nlpkit.io.spool import spool_beside
-from nlpkit.io.tables import table_sink, write_dropped
+from nlpkit.io.tables import is_readable, table_sink, write_dropped
+from nlpkit.plain import shell_line
 
 if TYPE_CHECKING:
     from nlpkit.cli.finetune_fit import Asked
@@ -145,7 +146,9 @@ def predict_new(asked: Asked) -> None:
     if run.json:
         console.emit_json(told)
     elif target != "-":
-        told_next = next_command(target, schema, asked.read.label_col, predictor.task.kind)
+        told_next = (
+            next_command(target, schema, asked.read.label_col, predictor.task.kind) if is_readable(target) else None
+        )
         console.note(f"wrote {target}{'' if told_next is None else f'; next: {told_next}'}")
 
 
@@ -180,9 +183,9 @@ def _checked(asked: Asked) -> list[str] | None:
         raise UsageError("--model predicts as it was trained; leave options on training out")
     table = "predictions.parquet" if asked.out.output in (None, "-") else asked.out.output
     if asked.gate != GateFlags():
-        raise UsageError(f"gates are for scores: nlpkit evaluate {table} --fail-under …")
+        raise UsageError(f"gates are for scores: {shell_line('nlpkit', 'evaluate', table)} --fail-under …")
     if asked.say.ci != TuneTellFlags().ci:
-        raise UsageError(f"--ci is for scores: nlpkit evaluate {table} --ci {asked.say.ci:g}")
+        raise UsageError(f"--ci is for scores: {shell_line('nlpkit', 'evaluate', table, '--ci', f'{asked.say.ci:g}')}")
     if data.task not in TASKS:
         raise UsageError(f"--task {data.task}: there are {', '.join(TASKS)}")
     if model.labels is None:

@@ -138,8 +138,8 @@ def write_trained(work: Work, by_seed: dict[int, list[Done]], bounds: Sequence[B
     for note in [*scores.model.notes, *leaks, *_training_notes(done[-1].facts)]:
         console.note(note)
     console.note(
-        f"wrote {target}/ in {sum(work.seconds.values()):.1f} s; "
-        f"next: nlpkit finetune NEW.jsonl --model {target} -o predictions.parquet"
+        f"wrote {target}/ in {sum(work.seconds.values()):.1f} s"
+        + console.next_step("finetune", "NEW.jsonl", "--model", target, "-o", "predictions.parquet")
     )
     if problem is not None:
         raise problem

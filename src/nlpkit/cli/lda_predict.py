@@ -20,7 +20,7 @@ from nlpkit.io.corpora import open_documents
 from nlpkit.io.documents import add_column
 from nlpkit.io.lda_tables import read_fitted_texts, read_left_out, read_model
 from nlpkit.io.runs import Run, open_run
-from nlpkit.io.tables import table_sink, write_dropped
+from nlpkit.io.tables import is_readable, table_sink, write_dropped
 from nlpkit.io.topic_tables import TOPIC_COLUMNS, text_hashes, topic_columns, with_topic_columns
 from nlpkit.text.options import PreprocessOptions
 from nlpkit.topics.lda.infer import SWEEPS, infer_topics, words_of
@@ -67,7 +67,8 @@ def predict(
     warn_dropped(stream, dropped)
     batches.say(trained)
     if target != "-":
-        console.note(f"wrote {target}; next: nlpkit ctfidf {target} --by topic")
+        goes_on = console.next_step("ctfidf", target, "--by", "topic") if is_readable(target) else ""
+        console.note(f"wrote {target}{goes_on}")
         if run.json:
             console.emit_json({"output": target, **batches.counts})
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 from nlpkit.cli import console
 from nlpkit.cli.lda_rolling_options import alpha_sum
 from nlpkit.cli.lda_show import show_topics
+from nlpkit.plain import shell_line
 from nlpkit.topics.lda.chunks import Chunk, Days, parse_span
 from nlpkit.topics.lda.rolling_plan import RollingOptions, RollingState
 from nlpkit.types import BoolArray, FloatArray
@@ -79,8 +80,8 @@ def show_rolling(
         f"{written.description.diversity:.3f}; alpha sums to {found.model.alpha.sum():.4g}, eta {found.model.eta:.4g} each"
     )
     console.note(f"wrote {target}/ (over time: topic_shares.parquet, changes.parquet, chunks.parquet)")
-    console.note(f"next: nlpkit info {target}")
-    console.note(f"  or: nlpkit lda-gibbs NEWER.jsonl --update {target} -o longer/")
+    console.note(f"next: {shell_line('nlpkit', 'info', target)}")
+    console.note(f"  or: {shell_line('nlpkit', 'lda-gibbs', 'NEWER.jsonl', '--update', target, '-o', 'longer/')}")
 
 
 def say_longer(run: Path, state: RollingState, days: Days) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit.cli import console
+from nlpkit.plain import shell_line
 
 if TYPE_CHECKING:
     from nlpkit.topics.lda.describe import TopicDescription
@@ -49,5 +50,6 @@ def show_next(target: Path, found: LdaFit, described: TopicDescription, seconds:
         f"{described.diversity:.3f}; alpha sums to {found.model.alpha.sum():.4g}, eta {found.model.eta:.4g} each"
     )
     console.note("docs are those a topic is the main one of, tokens its share of all tokens")
-    console.note(f"wrote {target}/; next: nlpkit info {target}")
-    console.note(f"              or: nlpkit lda-gibbs NEW.jsonl --model {target} -o predicted.parquet")
+    console.note(f"wrote {target}/{console.next_step('info', target)}")
+    predict = shell_line("nlpkit", "lda-gibbs", "NEW.jsonl", "--model", target, "-o", "predicted.parquet")
+    console.note(f"              or: {predict}")

@@ -19,7 +19,7 @@ from nlpkit.cli.rows import Rows
 from nlpkit.errors import UsageError
 from nlpkit.io.artifacts import footer_block
 from nlpkit.io.corpora import open_documents
-from nlpkit.io.tables import table_sink, write_dropped
+from nlpkit.io.tables import is_readable, table_sink, write_dropped
 
 if TYPE_CHECKING:
     from nlpkit.cli.options import ReadFlags, RunFlags
@@ -72,7 +72,8 @@ def make(
     if target is None:
         console.note("no documents were written; give -o FILE to write them")
     else:
-        console.note(f"wrote {target}: {console.counted(n_rows, 'document')}; next: nlpkit bertopic {target} -o run/")
+        goes_on = console.next_step("bertopic", target, "-o", "run/") if is_readable(target) else ""
+        console.note(f"wrote {target}: {console.counted(n_rows, 'document')}{goes_on}")
     if run.json:
         report = asdict(found.report)
         console.emit_json(

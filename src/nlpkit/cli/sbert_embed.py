@@ -187,7 +187,7 @@ def sbert_embed_cli(
     from nlpkit.io.documents import embedding_field
     from nlpkit.io.run_reading import check_encoder
     from nlpkit.io.spool import spool_beside
-    from nlpkit.io.tables import table_sink, write_dropped
+    from nlpkit.io.tables import is_readable, table_sink, write_dropped
 
     if run.dry_run:
         dry_run(inputs, read, embeds=True)
@@ -216,9 +216,8 @@ def sbert_embed_cli(
     console.note(totals.describe(model))
     warn_dropped(stream, dropped)
     if target != "-":
-        console.note(
-            f"wrote {target}: {console.counted(totals.docs, 'document')}; next: nlpkit bertopic {target} -o run/"
-        )
+        goes_on = console.next_step("bertopic", target, "-o", "run/") if is_readable(target) else ""
+        console.note(f"wrote {target}: {console.counted(totals.docs, 'document')}{goes_on}")
         if run.json:
             report = {"output": target, **totals.as_dict(), **encoder_parameters(model, normalize=normalize)}
             console.emit_json({**report, "dropped": len(stream.dropped), "device": model.device})

@@ -75,8 +75,8 @@ def write_lsa(request: Request, weighed: Weighed, block: dict[str, Any], stream:
         force=request.force,
     )
     console.note(
-        f"wrote {path}/: {L} components explain {results['explained_variance']:.1%} of the variance of the weights; "
-        f"next: nlpkit tfidf NEW --model {path} -o new.parquet"
+        f"wrote {path}/: {L} components explain {results['explained_variance']:.1%} of the variance of the weights"
+        + console.next_step("tfidf", "NEW.jsonl", "--model", path, "-o", "new.parquet")
     )
     if not console.settings.json and weighed.selection is None:
         show_components(components)

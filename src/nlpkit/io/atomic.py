@@ -12,6 +12,7 @@ from pathlib import Path
 
 from nlpkit.errors import InputError, OutputExistsError, UsageError
 from nlpkit.io.protected import input_at
+from nlpkit.plain import shell_line
 
 MANIFEST = "manifest.json"
 LITTER = (".DS_Store", "Thumbs.db")  # what file managers leave in any directory
@@ -32,7 +33,7 @@ def check_target(path: Path, *, force: bool, directory: bool = False) -> None:
         if parent.exists():
             raise InputError(f"cannot write {path}: {parent} is a file, not a directory; give another -o")
         raise InputError(
-            f"cannot write {path}: the directory {parent} does not exist; create it with: mkdir -p {parent}"
+            f"cannot write {path}: the directory {parent} does not exist; create it with: {shell_line('mkdir', '-p', parent)}"
         )
     if not os.access(parent, os.W_OK):
         raise InputError(f"cannot write {path}: no permission to write in {parent}")

@@ -23,7 +23,7 @@ from nlpkit.io.artifacts import dropped_table, read_table, write_table
 from nlpkit.io.atomic import LITTER, MANIFEST, atomic_directory, atomic_file
 from nlpkit.io.corpora import DroppedRow, InputInfo
 from nlpkit.io.footers import SCHEMA_VERSION
-from nlpkit.plain import to_json
+from nlpkit.plain import shell_line, to_json
 
 TOPICS_SCHEMA = pa.schema(
     [
@@ -215,7 +215,9 @@ def open_run(path: Path, kinds: Sequence[str] | None = None, *, verify: bool = T
     Raises:
         InputError: it is not a run directory; SchemaError: another kind of model or a newer schema.
     """
-    make = f"nlpkit {kinds[0]} CORPUS -o {path}" if kinds else f"nlpkit bertopic CORPUS -o {path}, or nlpkit lda-gibbs"
+    make = shell_line("nlpkit", kinds[0] if kinds else "bertopic", "CORPUS", "-o", path) + (
+        "" if kinds else ", or nlpkit lda-gibbs"
+    )
     if not path.exists():
         raise InputError(f"run directory {path} does not exist; make one with: {make}")
     if not (path / MANIFEST).is_file():

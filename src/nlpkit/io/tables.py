@@ -83,6 +83,11 @@ def check_table(target: str | Path, *, force: bool) -> None:
             check_target(file, force=force)
 
 
+def is_readable(target: str | Path) -> bool:
+    """Whether nlpkit reads what it writes to `target`; Excel's and Arrow's files it only writes."""
+    return table_format(target) not in ("xlsx", "arrow")
+
+
 class TableSink(Protocol):
     """Takes the batches of a table in order."""
 
