@@ -22,6 +22,7 @@ import zstandard
 from nlpkit.errors import NlpkitError
 from nlpkit.io.corpora import ReadOptions, open_documents
 from nlpkit.text.tokenize import cut_tokens, scan_tokens
+from tests.fuzz.drawn import PIECES, changed
 
 EXAMPLES = {"": 240, ".gz": 40, ".zst": 40, ".bz2": 40}  # of each format
 ROWS = [
@@ -32,13 +33,6 @@ ROWS = [
     {"id": "e", "text": None, "label": "x", "n": 0.5, "date": "1.2.2020"},
 ]
 TEXTS = [str(row["text"]) for row in ROWS]
-# what readers look for, and what they should not meet
-PIECES = [
-    b"\x00", b"\xff", b"\xef\xbb\xbf", b"\xff\xfe", b"\xed\xa0\x80", b"\xf0", b"\x80", b"\r", b"\n", b"\n\n", b'"', b"'", b",", b"\t",
-    b"{", b"}", b"[", b"]", b":", b"null", b"NaN", b"1e999", b"-", b"\\", b"\\ud800", b"\\u0000", b"<", b">", b"&", b"&#0;", b"&x;", b"]]>",
-    b"<!--", b"<![CDATA[", b"<!DOCTYPE a [<!ENTITY x 'y'>]>", b"PAR1", b"text", b"id", b"\x1f\x8b", b"BZh9", b"\x28\xb5\x2f\xfd", b"9" * 40,
-    "é".encode(), "日".encode(), "é".encode("latin-1"), "日本".encode("utf-16"), b"\xe2\x80\xa8", b"\x1a", b"\x7f", b"a" * 300,
-]  # fmt: skip
 
 
 def _parquet() -> bytes:
@@ -94,30 +88,9 @@ def file_of(format: str, packed: str, number: int) -> bytes:
         name = ["utf-16", "utf-32", "latin-1", "utf-8-sig", "cp1252", "shift_jis"][int(rng.integers(6))]
         data = data.decode("utf-8", "replace").encode(name, "replace")
     else:
-        data = _changed(data, rng, number // 6 % (3 if format == "parquet" else 9))  # or not at all
+        data = changed(data, rng, number // 6 % (3 if format == "parquet" else 9))  # or not at all
     stored = PACKED[packed](data)
-    return _changed(stored, rng, 1) if packed and number % 4 == 3 else stored
-
-
-def _changed(data: bytes, rng: np.random.Generator, times: int) -> bytes:
-    for _ in range(times):
-        at, end = sorted(rng.integers(0, len(data) + 1, 2).tolist())
-        piece = PIECES[int(rng.integers(len(PIECES)))]
-        how = int(rng.integers(6))
-        if how == 0:  # put in
-            data = data[:at] + piece + data[at:]
-        elif how == 1:  # put over
-            data = data[:at] + piece + data[at + len(piece) :]
-        elif how == 2:  # one bit
-            flipped = bytes([data[at] ^ 1 << int(rng.integers(8))]) if at < len(data) else b""
-            data = data[:at] + flipped + data[at + 1 :]
-        elif how == 3:  # cut off
-            data = data[:end]
-        elif how == 4:  # some bytes left out
-            data = data[:at] + data[min(end, at + 9) :]
-        else:  # a part twice
-            data = data[:end] + data[at:]
-    return data
+    return changed(stored, rng, 1) if packed and number % 4 == 3 else stored
 
 
 @pytest.mark.parametrize("packed", PACKED)

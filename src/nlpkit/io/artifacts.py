@@ -90,6 +90,15 @@ def read_table(path: Path, kinds: Sequence[str], columns: Sequence[str] | None =
         InputError: not Parquet or corrupt; SchemaError: another kind or version; ColumnError: a column is not there.
     """
     check_footer(read_footer(path), kinds, str(path))
+    return read_parquet(path, columns)
+
+
+def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
+    """Return columns of any Parquet file, None for all.
+
+    Raises:
+        InputError: not Parquet or corrupt; ColumnError: a column is not there.
+    """
     file = _open(path)
     missing = [c for c in columns or () if c not in file.schema_arrow.names]
     if missing:
@@ -98,7 +107,7 @@ def read_table(path: Path, kinds: Sequence[str], columns: Sequence[str] | None =
         groups = [file.read_row_group(i, columns=columns) for i in range(file.num_row_groups)]
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"{path} is a corrupt Parquet file: {str(error).splitlines()[0]}") from None
-    table = pa.concat_tables(groups) if groups else file.schema_arrow.empty_table()
+    table = pa.concat_tables(groups or [file.schema_arrow.empty_table().select(columns or file.schema_arrow.names)])
     check_values(table, str(path))
     return table
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from nlpkit.errors import ColumnError, InputError, missing_column
+from nlpkit.errors import ColumnError, InputError
+from nlpkit.io.artifacts import read_parquet
 from nlpkit.io.plain_tables import TABLE_FORMATS, read_rows, table_format
-from nlpkit.io.validity import check_values
 from nlpkit.io.wordlists import numbered_lines
 from nlpkit.types import LongArray
 
@@ -55,15 +54,7 @@ def _of_rows(path: Path) -> list[str]:
 
 
 def _of_parquet(path: Path) -> list[str]:
-    try:
-        names = pq.read_schema(path).names
-        if "term" not in names:
-            raise missing_column(str(path), "term", names)
-        table = pq.read_table(path, columns=["term"])
-    except pa.ArrowException as error:
-        raise InputError(f"{path} is not a readable Parquet file: {str(error).splitlines()[0]}") from None
-    check_values(table, str(path))
-    column = table.column("term")
+    column = read_parquet(path, ["term"]).column("term")
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)):
         raise ColumnError(f"vocabulary {path}: the column 'term' holds {kind}, not text")

@@ -7,15 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from nlpkit.errors import InputError
-from nlpkit.io.artifacts import parquet_shape
+from nlpkit.io.artifacts import parquet_shape, read_parquet
 from nlpkit.io.documents import embedding_matrix
 from nlpkit.io.encoding import decode
 from nlpkit.io.readers.blocks import lines_with_ends
 from nlpkit.io.sources import Source, StoredBytes, missing_path, split_suffix
-from nlpkit.io.validity import check_values
 from nlpkit.types import BoolArray, Float32Array
 
 _BINARY = (".bin", ".kv", ".model", ".npy", ".magnitude", ".pkl")
@@ -85,8 +83,7 @@ def _of_parquet(path: Path, place: dict[str, int]) -> dict[str, Float32Array]:
     name = next((n for n in ("term", "word") if n in columns), None)
     if name is None or "embedding" not in columns:
         raise InputError(f"{path} has columns {', '.join(columns)}; term (or word) and embedding were needed")
-    table = pq.read_table(path, columns=[name, "embedding"])
-    check_values(table, str(path))
+    table = read_parquet(path, [name, "embedding"])
     kept = table.filter(pc.is_in(table.column(name), value_set=_strings(place)))
     if not kept.num_rows:
         return {}
