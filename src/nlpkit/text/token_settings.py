@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from nlpkit.errors import InputError
-from nlpkit.text.clean import Cleaner
 from nlpkit.text.options import PreprocessOptions
 
 NO_LANGUAGE = "zxx"  # ISO 639-3 for what is in no language; the detector says so of codes and names
@@ -46,6 +45,8 @@ def options_from(settings: Mapping[str, Any] | None, model: str) -> PreprocessOp
     in_force = {**settings, **_in_force(settings)}
     given = {name: in_force[name] for name in _CARRIED if name in in_force}
     if cleaner:
+        from nlpkit.text.clean import Cleaner  # loads polars
+
         language = given["language"] if given.get("language") not in (None, "none") else cleaner["emoji_language"]
         given["cleaner"] = Cleaner(**{**cleaner, "emoji_language": language})
     return PreprocessOptions(
