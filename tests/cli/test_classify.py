@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from nlpkit.classify.fit import KINDS
 from nlpkit.cli.classify_flags import MODELS
-from nlpkit.io.artifacts import read_footer
+from nlpkit.io.artifacts import read_footer, write_table
 from tests.cli.conftest import NEWS, planted_rows, run_cli, write_embedded, write_jsonl
 from tests.embed.conftest import write_model
 
@@ -597,3 +599,57 @@ def test_embeddings_of_another_number_of_tokens_are_refused(planted: Path, tmp_p
     other = write_embedded(tmp_path / "other.parquet", planted_rows()[:3], max_tokens=4)
     says = run_cli("classify", other, "--model", "./run", "-o", "p.parquet", code=3).error()
     assert "column 'embedding' was made from 4 tokens of a text, those of the run from 8" in says
+
+
+def test_weights_that_are_no_numbers_are_told(trained: Path, tmp_path: Path) -> None:
+    """Every document got the first class, with the probability NaN, and exit code 0."""
+    for name, change in (("weights_coef", np.nan), ("weights_intercept", np.inf)):
+        run = Path(shutil.copytree(trained, tmp_path / name))
+        file = run / "model" / f"{name}.parquet"
+        block = read_footer(file)
+        column = pq.read_table(file).column("value").combine_chunks()
+        flat = column.flatten() if pa.types.is_fixed_size_list(column.type) else column
+        values = flat.to_numpy().copy()
+        values[0] = change
+        made: Any = pa.array(values)
+        if pa.types.is_fixed_size_list(column.type):
+            made = pa.FixedSizeListArray.from_arrays(made, column.type.list_size)
+        write_table(file, pa.table({"value": made}), block)
+        done = run_cli("classify", NEWS, "--model", run, "-o", "p.parquet", code=3).error()
+        assert "not finite" in done or "changed" in done
+        assert not Path("p.parquet").exists()
+
+
+def test_probabilities_of_a_model_that_has_none_are_refused(tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "train.jsonl", rows())
+    svm = ("classify", "train.jsonl", "--model", "svm", "--twins", "0", "-q", "-o", "run")
+    says = run_cli(*svm, "--probabilities", code=2).error()
+    assert "--probabilities: svm has none; add --calibrate sigmoid" in says
+    assert not Path("run").exists()
+    run_cli(*svm)
+    predict = ("classify", "train.jsonl", "--model", "run", "-q", "-o", "p.parquet")
+    assert "--probabilities: the model has none" in run_cli(*predict, "--probabilities", code=2).error()
+    run_cli(*svm, "--calibrate", "sigmoid", "--probabilities", "-f")
+    run_cli(*predict, "--probabilities")
+    table = pq.read_table("p.parquet")
+    assert table["prediction_prob"].null_count == 0
+    assert all(sum(row.values()) == pytest.approx(1) for row in table["probabilities"].to_pylist())
+    auto = (
+        "classify",
+        "train.jsonl",
+        "--model",
+        "auto",
+        "--cv",
+        "2",
+        "--budget",
+        "1000",
+        "--twins",
+        "0",
+        "-q",
+        "-o",
+        "auto",
+    )
+    run_cli(*auto, "--probabilities")
+    names = [c["name"] for c in json.loads(Path("auto/metrics.json").read_text())["candidates"]]
+    assert names
+    assert not any("svm" in name for name in names)

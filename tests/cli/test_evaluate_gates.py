@@ -215,3 +215,25 @@ def test_a_closed_pipe_ends_quietly(tmp_path: Path) -> None:
     done = run_shell(f"(nlpkit evaluate {PREDICTIONS} -q; echo $? >&2) | head -n 1", cwd=tmp_path)
     assert done.err.splitlines()[-1] in ("0", "141")
     assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize(
+    ("gate", "said"),
+    [
+        (["--fail-over", "ece=5"], "every ece passes, it is never over 1; 5 % is 0.05"),
+        (["--fail-under", "kappa=-2"], "every kappa passes, it is never under -1"),
+        (["--fail-under", "accuracy=nan"], "NAME=NUMBER is needed"),
+    ],
+)
+def test_a_bar_that_every_score_keeps_is_refused(gate: list[str], said: str) -> None:
+    assert said in run_cli("evaluate", PREDICTIONS, *gate, code=2).error()
+
+
+@pytest.mark.parametrize("value", ["NaN", "Infinity", "null"])
+def test_a_baseline_without_a_number_passes_no_gate(value: str, tmp_path: Path) -> None:
+    run_cli(*ACCURACY, "-q", "-o", "now.json")
+    found = json.loads((tmp_path / "now.json").read_text())
+    found["targets"][0]["metrics"]["accuracy"]["value"] = json.loads(value)
+    (tmp_path / "old.json").write_text(json.dumps(found))
+    says = run_cli(*ACCURACY, "--baseline", "old.json", "--max-drop", "accuracy=50%", code=3).error()
+    assert "has no value of accuracy" in says

@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.cli.conftest import read, run_cli, write_jsonl
@@ -90,6 +91,39 @@ def test_a_damaged_head_of_a_run_is_told(models: Path, tmp_path: Path) -> None:
     assert "is damaged" in predict(tmp_path, "setfit", code=3)
     file.write_bytes(whole)
     assert predict(tmp_path, "setfit").num_rows == 24
+
+
+@pytest.mark.parametrize("model", ["full", "setfit"])
+def test_weights_that_are_no_numbers_are_told(model: str, models: Path, tmp_path: Path) -> None:
+    """Every document got the first class, with the probability NaN, and exit code 0."""
+    from safetensors.numpy import load_file, save_file
+
+    folder = Path(shutil.copytree(models / model, tmp_path / model))
+    shutil.copy(models / "new.jsonl", tmp_path)
+    file = next((folder / "model").rglob("head.safetensors" if model == "setfit" else "model.safetensors"))
+    weights = load_file(file)
+    name = next(name for name, values in weights.items() if values.dtype.kind == "f")
+    weights[name] = np.full_like(weights[name], np.nan)
+    save_file(weights, file, metadata={"format": "pt"})
+    assert not (tmp_path / "p.parquet").exists()
+    said = predict(tmp_path, model, code=3)
+    assert "not finite" in said or "changed" in said
+    assert not (tmp_path / "p.parquet").exists()
+
+
+def test_numbers_have_no_probability_and_words_one_each(models: Path, tmp_path: Path) -> None:
+    own = [{"id": str(i), "text": row["text"], "label": 0.5 + i} for i, row in enumerate(rows(1))]
+    tune(write_jsonl(tmp_path / "numbers.jsonl", own), "-q", "-o", "numbers", base=models / "tiny")
+    run_cli("finetune", tmp_path / "numbers.jsonl", "--model", "numbers", "-q", "-o", "n.parquet")
+    assert read("n.parquet").column_names == ["id", "text", "label", "prediction"]
+    assert "prediction_prob" not in read("numbers/documents.parquet").column_names
+    words = [{"id": str(i), "text": "a b c", "label": ["X", "Y", "X"]} for i in range(12)]
+    tune(write_jsonl(tmp_path / "words.jsonl", words), "--task", "words", "-q", "-o", "words", base=models / "tiny")
+    run_cli("finetune", tmp_path / "words.jsonl", "--model", "words", "-q", "-o", "w.parquet")
+    for row in (*read("w.parquet").to_pylist(), *read("words/documents.parquet").to_pylist()):
+        assert len(row["prediction_prob"]) == len(row["prediction"]) == 3
+        assert all(0.5 <= p <= 1 for p in row["prediction_prob"])
+    assert "accuracy" in run_cli("evaluate", "w.parquet").out
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import numpy as np
 
 from nlpkit.classify.choose import Tried, best_of, compare_within, nested
 from nlpkit.classify.classifier import Fitted, Predicted, Recipe, fit_classifier, together
+from nlpkit.classify.fit import KINDS
 from nlpkit.classify.words import GivenWords
 from nlpkit.cli import console
 from nlpkit.cli.classify_corpus import LabelledDocuments
@@ -50,14 +51,22 @@ def candidates(documents: LabelledDocuments, base: Recipe, flags: ModelFlags) ->
 
 
 def choose(
-    documents: LabelledDocuments, base: Recipe, flags: ModelFlags, *, seed: int, threads: int
+    documents: LabelledDocuments, base: Recipe, flags: ModelFlags, *, probabilities: bool, seed: int, threads: int
 ) -> tuple[Recipe, Predicted, Fitted, list[dict[str, Any]]]:
     """Return the recipe that is best in the training documents, predictions of test documents, and what was compared.
 
     With a test set the winner predicts it. In cross-validation the winner of each fold's training documents predicts the fold.
+
+    Args:
+        probabilities: only classifiers that have some are compared.
     """
     material, labels, rounds = documents.material, documents.labels, documents.rounds
-    recipes = [bounded(recipe, documents.least_train) for recipe in candidates(documents, base, flags)]
+    compared = [
+        recipe
+        for recipe in candidates(documents, base, flags)
+        if not probabilities or recipe.calibrate is not None or KINDS[recipe.model.kind].probabilities
+    ]
+    recipes = [bounded(recipe, documents.least_train) for recipe in compared]
     n_outer = documents.n_folds
     with console.progress("models", len(recipes)) as update:
         tried = compare_within(

@@ -11,6 +11,7 @@ import numpy as np
 
 from nlpkit import __version__
 from nlpkit.classify.classifier import Fitted, Predicted, Recipe, cross_predict, fit_classifier
+from nlpkit.classify.fit import KINDS
 from nlpkit.classify.words import CutWords
 from nlpkit.cli import console
 from nlpkit.cli.classify_corpus import LabelledDocuments, read_labelled_documents
@@ -84,6 +85,10 @@ def fit(
     recipe = recipe_of(replace(model, model="logreg") if auto else model, weights, tokens)
     if recipe.space is not None and not auto:
         encoder.refuse(f"{recipe.name} sees words here; leave it out, or take --on embedding")
+    if say.probabilities and not auto and not KINDS[recipe.name].probabilities and recipe.calibrate is None:
+        raise UsageError(
+            f"--probabilities: {recipe.name} has none; add --calibrate sigmoid, or leave --probabilities out"
+        )
     target = out.run_target(inputs, "classify")
     if gate.markdown and run.json:
         raise UsageError("--markdown and --json both write to stdout; metrics.json in the run has the scores")
@@ -112,7 +117,9 @@ def fit(
     with stopwatch(seconds, "near-duplicates"):
         twins = _twins(documents, data.twins)
     with stopwatch(seconds, "fit"):
-        trained = _train(documents, recipe, model, auto=auto, seed=run.seed, threads=threads)
+        trained = _train(
+            documents, recipe, model, auto=auto, probabilities=say.probabilities, seed=run.seed, threads=threads
+        )
     with stopwatch(seconds, "scores"):
         has_twin = None if twins is None else np.asarray(twins.twin >= 0)
         scores = score_predictions(documents, trained.predicted, has_twin, how)
@@ -175,14 +182,16 @@ def fit(
 
 
 def _train(
-    documents: LabelledDocuments, recipe: Recipe, model: ModelFlags, *, auto: bool, seed: int, threads: int
-) -> Trained:
+    documents: LabelledDocuments, recipe: Recipe, model: ModelFlags, *, auto: bool, probabilities: bool, seed: int, threads: int
+) -> Trained:  # fmt: skip
     material, labels, rounds = documents.material, documents.labels, documents.rounds
     candidates: list[dict[str, Any]] = []
     if auto:
         from nlpkit.cli.classify_auto import choose
 
-        recipe, predicted, fitted, candidates = choose(documents, recipe, model, seed=seed, threads=threads)
+        recipe, predicted, fitted, candidates = choose(
+            documents, recipe, model, probabilities=probabilities, seed=seed, threads=threads
+        )
     else:
         recipe = bounded(recipe, documents.least_train)
         with console.progress("folds", len(rounds)) as update:

@@ -12,14 +12,15 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit.classify.classifier import Classifier, Predicted
+from nlpkit.classify.fit import KINDS
 from nlpkit.cli import console
 from nlpkit.cli.classify_explain import Explainer
 from nlpkit.cli.classify_flags import TellFlags
-from nlpkit.cli.classify_tables import prediction_columns
+from nlpkit.cli.classify_tables import NO_PROBABILITIES, prediction_columns
 from nlpkit.cli.counted import counted
 from nlpkit.cli.pipeline import cut_as_model, no_documents, steps, warn_dropped
 from nlpkit.cli.run_embeddings import RunEmbeddings
-from nlpkit.errors import InputError
+from nlpkit.errors import InputError, UsageError
 from nlpkit.io.artifacts import footer_block
 from nlpkit.io.classifier_files import read_classifier
 from nlpkit.io.corpora import DocumentStream, open_documents
@@ -56,6 +57,9 @@ def predict(
     """
     trained = open_run(model, ["classify"], verify=run.verify)
     classifier, config = read_classifier(trained)
+    kind = KINDS.get(str(config["model"].get("kind")))
+    if say.probabilities and classifier.calibrator is None and kind is not None and not kind.probabilities:
+        raise UsageError(NO_PROBABILITIES)
     options = read.read_options()
     if read.label_col != "label":
         options = replace(options, label_col="label")  # new documents need no label

@@ -12,12 +12,16 @@ from nlpkit.classify.classifier import Classifier, Predicted
 from nlpkit.classify.explain import class_terms, has_weights
 from nlpkit.cli.classify_corpus import LabelledDocuments
 from nlpkit.cli.evaluate_result import TargetResult
+from nlpkit.errors import UsageError
 from nlpkit.text.twins import Twins
 from nlpkit.types import BoolArray, FloatArray, LongArray
 
 OWN = ("prediction", "prediction_prob", "probabilities", "fold")
 NOT_CARRIED = ("id", "text", "tokens", "embedding", "label", *OWN)
 TEXT_CHARS = 300
+NO_PROBABILITIES = (
+    "--probabilities: the model has none; train it with --calibrate sigmoid, or leave --probabilities out"
+)
 CLASS_TERMS_SCHEMA = pa.schema(
     [("class", pa.string()), ("rank", pa.int32()), ("term", pa.string()), ("weight", pa.float64()), ("df", pa.int64())]
 )
@@ -29,6 +33,9 @@ def prediction_columns(
     """Return the columns that a classifier adds to documents (n,): prediction, prediction_prob and, if asked for, probabilities.
 
     A document that was not predicted (code -1) has null in all; so has prediction_prob where the model has no probabilities.
+
+    Raises:
+        UsageError: probabilities of a model that has none.
     """
     given: BoolArray
     if found.sets is not None:
@@ -46,9 +53,11 @@ def prediction_columns(
     prob = np.full(len(given), np.nan) if confidence is None else np.where(given, confidence, np.nan)
     columns = {"prediction": prediction, "prediction_prob": pa.array(prob, pa.float32(), from_pandas=True)}
     if probabilities:
-        p = found.probabilities if found.probabilities is not None else np.full(found.decision.shape, np.nan)
+        p = found.probabilities
+        if p is None:
+            raise UsageError(NO_PROBABILITIES)
         missing = pa.array(~np.isfinite(p).all(axis=1))
-        parts = [pa.array(p[:, j].astype(np.float32)) for j in range(len(classifier_names))]
+        parts = [pa.array(p[:, j].astype(np.float32), from_pandas=True) for j in range(len(classifier_names))]
         columns["probabilities"] = pa.StructArray.from_arrays(parts, list(classifier_names), mask=missing)
     return columns
 

@@ -81,6 +81,7 @@ def read_bounds(flags: GateFlags, asked: Sequence[str]) -> list[Bound]:
                 raise UsageError(
                     f"{option} {metric}: {better}er is better here, so the bar is {other} {metric}={value:g}"
                 )
+            _check_missable(option, metric, value)
             bounds.append(Bound(metric, value, kind))
     if any(drop < 0 for _, drop, _ in _pairs("--max-drop", flags.max_drop, [])):
         raise UsageError(f"--max-drop {flags.max_drop}: how much worse a score may be, 0 or more")
@@ -113,6 +114,18 @@ def _pairs(option: str, given: str | None, asked: Sequence[str]) -> list[tuple[s
     if given is not None and not out:
         raise UsageError(f"{option}: NAME=NUMBER is needed, such as npmi=0.05")
     return out
+
+
+def _check_missable(option: str, name: str, value: float) -> None:
+    """Refuse a bar that every score keeps, since it lies outside of the range: such a gate says nothing. Raises UsageError."""
+    metric = metric_of(name)
+    if metric is None:
+        return
+    low, high = metric.range
+    if value < low if option == "--fail-under" else value > high:
+        percent = f"; {value:g} % is {value / 100:g}" if 1 < value <= 100 and high == 1 else ""
+        end = f"never under {low:g}" if value < low else f"never over {high:g}"
+        raise UsageError(f"{option} {name}={value:g}: every {name} passes, it is {end}{percent}")
 
 
 def _better(name: str) -> str:
@@ -255,7 +268,7 @@ def _hashes(reference: Any) -> Any:
 def _fall(path: Path, target: str, score: Score, old: Any, bound: Bound) -> Gate:
     where = f"{target}: {bound.metric}"
     was = _value(old)
-    if not isinstance(was, int | float):
+    if not isinstance(was, int | float) or abs(was) == float("inf") or was != was:
         raise InputError(
             f"the baseline {path} has no value of {bound.metric} for {target}; leave it out with --max-drop NAME=DROP"
         )

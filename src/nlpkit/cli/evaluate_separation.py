@@ -19,6 +19,7 @@ from nlpkit.errors import InputError
 from nlpkit.io.corpora import open_documents
 from nlpkit.io.documents import embedding_matrix
 from nlpkit.io.plain_tables import arrow_table, as_label
+from nlpkit.io.runs import Run
 from nlpkit.metrics.dbcv import dbcv
 from nlpkit.metrics.score import METRICS, Score, Uncertainty, mean_score
 from nlpkit.metrics.separation import silhouette
@@ -104,6 +105,9 @@ def _add(result: TargetResult, points: _Points, names: Sequence[str], K: int, ho
 
 def _points(target: TopicTarget, given: Sequence[str] | None, read: ReadFlags, threads: int) -> _Points:
     assert target.run is not None
+    stored = _stored(target.run)
+    if stored is not None and given is None:
+        return stored
     reference = reference_of(target, given)
     if reference is None:
         raise need_reference(target, "silhouette")
@@ -119,6 +123,8 @@ def _points(target: TopicTarget, given: Sequence[str] | None, read: ReadFlags, t
                 ids += names
             kept, topics = _matched(target, ids, topic_of)
             return _Points(np.concatenate(rows), topics, "embeddings")
+    if stored is not None:
+        return stored
     ids, tokens, _ = reference_tokens(reference, read, threads)
     kept, topics = _matched(target, ids.column("id").to_pylist(), topic_of)
     counts = count_terms(tokens)
@@ -126,6 +132,15 @@ def _points(target: TopicTarget, given: Sequence[str] | None, read: ReadFlags, t
     df = np.bincount(counts.indices, minlength=tokens.n_terms)
     weights = weighting(CorpusStats(tokens.n_docs, tokens.terms, cf, df), Scheme()).weigh(counts)
     return _Points(weights[kept], topics, "tf-idf")
+
+
+def _stored(run: Run) -> _Points | None:
+    """Return the embeddings that a run was fitted to, a row for each different text, None of a run without any."""
+    if not (run.path / "model" / "training.parquet").exists():
+        return None
+    table = run.table("model/training", ["topic", "embedding"])
+    topics = table.column("topic").to_numpy().astype(np.int32)
+    return _Points(embedding_matrix(table.column("embedding")), topics, "embeddings")
 
 
 def _matched(target: TopicTarget, ids: Sequence[str], topic_of: dict[str, int]) -> tuple[Any, IntArray]:

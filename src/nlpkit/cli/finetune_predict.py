@@ -55,6 +55,17 @@ class Predictor:
     setfit: Any = None
     form: str | None = None
 
+    def check(self) -> None:
+        """Raise InputError when weights are NaN or infinite, as of a damaged file: every document would get the first class."""
+        parts = {} if self.network is None else dict(self.network.model.named_parameters())
+        if self.embedder is not None:
+            parts |= self.embedder.parameters()
+        heads = {} if self.setfit is None else self.setfit.linear.arrays()
+        bad = [name for name, p in parts.items() if p.is_floating_point() and not bool(p.isfinite().all())]
+        bad += [name for name, values in heads.items() if not np.isfinite(values).all()]
+        if bad:
+            raise InputError(f"the weights '{bad[0]}' of the model hold numbers that are not finite; train it again")
+
     def outputs(self, reading: Reading, engine: Engine) -> tuple[Any, int]:
         """Return the outputs of all documents, and how many were longer than the window."""
         if self.network is None:
@@ -96,7 +107,7 @@ def predict_new(asked: Asked) -> None:
             pairs=predictor.form is not None and predictor.network is not None,
         )  # fmt: skip
         check_columns(stream.schema.names, predictor.columns, ", ".join(asked.inputs))
-        for name in ("prediction", "prediction_prob"):
+        for name in ("prediction", *(["prediction_prob"] if predictor.task.kind != "regression" else [])):
             if name in stream.schema.names:
                 console.warn(f"the column '{name}' of the input is replaced")
         counts, schema = Counts(), stream.schema
@@ -108,6 +119,7 @@ def predict_new(asked: Asked) -> None:
                 raise UsageError(
                     f"--probabilities is for classes, {model.model} predicts {SPELLED[predictor.task.kind]}; leave it out"
                 )
+            predictor.check()
             for batch in pieces(stream, predictor.columns):
                 reading = reading_of(batch, predictor.columns, np.repeat(np.arange(len(stream.kept)), stream.kept))
                 outputs, cut = predictor.outputs(reading, engine)

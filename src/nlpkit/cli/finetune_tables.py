@@ -115,20 +115,16 @@ def run_tables(
 def guess_columns(task: Task, guesses: Guesses, rows: LongArray, *, probabilities: bool) -> dict[str, pa.Array]:
     """Return the columns prediction and prediction_prob of some rows, and with `probabilities` one of every class by name.
 
-    A number is a float64 without a probability; labels of words are lists, null for words beyond the window.
+    A number is a float64 and has no column of probabilities; of labels of words both are lists, null for words beyond the window.
     """
     if guesses.values is not None:
-        own = guesses.values[rows]
-        return {
-            "prediction": pa.array(own, pa.float64(), from_pandas=True),
-            "prediction_prob": pa.nulls(len(rows), pa.float32()),
-        }
+        return {"prediction": pa.array(guesses.values[rows], pa.float64(), from_pandas=True)}
     if guesses.tags is not None:
         assert guesses.tag_probs is not None
         probs = [guesses.tag_probs[row] for row in rows.tolist()]
         return {
             "prediction": pa.array([guesses.tags[row] for row in rows.tolist()], pa.list_(pa.string())),
-            "prediction_prob": pa.array([_whole(p) for p in probs], pa.float32(), from_pandas=True),
+            "prediction_prob": pa.array([_of_words(p) for p in probs], pa.list_(pa.float32())),
         }
     assert guesses.predicted is not None
     from nlpkit.cli.classify_tables import take
@@ -136,11 +132,8 @@ def guess_columns(task: Task, guesses: Guesses, rows: LongArray, *, probabilitie
     return prediction_columns(task.names, take(guesses.predicted, rows), probabilities=probabilities)
 
 
-def _whole(probs: FloatArray | None) -> float:
-    """Return the probability that all words of a text are labelled right, as if they were independent; NaN without words."""
-    if probs is None or not np.isfinite(probs).any():
-        return float("nan")
-    return float(np.prod(probs[np.isfinite(probs)]))
+def _of_words(probs: FloatArray | None) -> list[float | None] | None:
+    return None if probs is None else [float(p) if np.isfinite(p) else None for p in probs]
 
 
 def _documents(documents: TuneDocuments, rows: LongArray, guesses: Guesses) -> pa.Table:

@@ -149,6 +149,6 @@ def _arrays(run: Run, prefix: str) -> dict[str, Any]:
             found[file.stem.removeprefix(prefix)] = column.flatten().to_numpy(zero_copy_only=False).reshape(-1, width)
         else:
             found[file.stem.removeprefix(prefix)] = column.to_numpy(zero_copy_only=False)
-        if column.null_count or np.isnan(found[file.stem.removeprefix(prefix)]).any():
-            raise ValueError(f"{file.stem} has values that are no numbers")
+        if column.null_count or not np.isfinite(found[file.stem.removeprefix(prefix)]).all():
+            raise ValueError(f"{file.stem} has values that are not finite numbers")
     return found
