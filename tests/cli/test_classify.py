@@ -588,8 +588,9 @@ def test_options_on_encoders_that_would_change_nothing_are_refused(planted: Path
 
     assert "--max-tokens: the documents have embeddings already" in says(planted, "--model", "knn", "--max-tokens", "4")
     assert "--encoder: nb sees words here" in says(planted, "--model", "nb", "--encoder", "e")
-    assert "sees words; leave it out" in says(NEWS, "--model", trained, "--encoder", "e", "-o", "p.parquet")
-    assert "--encoder: a lexicon needs no embeddings" in says(NEWS, "--lexicon", "vader", "--encoder", "e")
+    predict = ("classify", NEWS, "--encoder", "e", "-o", "p.parquet")
+    assert "sees words; leave it out" in run_cli(*predict, "--model", trained, code=2).error()
+    assert "--encoder: a lexicon needs no embeddings" in run_cli(*predict, "--lexicon", "vader", code=2).error()
     says = run_cli("evaluate", NEWS, "--encoder", "e", code=2).error()
     assert "--encoder: only --vectors encoder embeds anything here" in says
 
@@ -615,8 +616,8 @@ def test_weights_that_are_no_numbers_are_told(trained: Path, tmp_path: Path) -> 
         if pa.types.is_fixed_size_list(column.type):
             made = pa.FixedSizeListArray.from_arrays(made, column.type.list_size)
         write_table(file, pa.table({"value": made}), block)
-        done = run_cli("classify", NEWS, "--model", run, "-o", "p.parquet", code=3).error()
-        assert "not finite" in done or "changed" in done
+        done = run_cli("classify", NEWS, "--model", run, "--no-verify", "-o", "p.parquet", code=3).error()
+        assert "finite" in done
         assert not Path("p.parquet").exists()
 
 
