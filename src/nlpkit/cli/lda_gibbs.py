@@ -37,8 +37,8 @@ def lda_gibbs_cli(
     without -o it is <input>.lda/ in the current directory. With --model it gives new documents the topics of a run and
     writes a document table.
 
-    --k auto and --k lo:hi fit several numbers of topics, print what held-out perplexity, coherence and stability say, and
-    keep the smallest number within one standard error of the best. --prototype N fits N chains and keeps the one most like
+    --k auto and --k lo:hi fit several numbers of topics, print held-out perplexity, coherence, stability and more of each,
+    and keep the number of the highest score, a mean of them. --prototype N fits N chains and keeps the one most like
     the others (LDAPrototype). --rolling month fits a time series of models over a date column (RollingLDA) and tests for
     changes; --update RUN adds newer documents to one.
 

@@ -92,9 +92,9 @@ def _known(path: Path, identity: dict[str, Any]) -> dict[tuple[int, int], Scores
     for line in lines[1:]:
         try:
             row = json.loads(line)
-        except ValueError:
+            known[row["k"], row["seed"]] = Scores.from_dict(row["scores"])
+        except (ValueError, KeyError):  # killed in the middle of a line, or scores of before that lack a number
             continue
-        known[row["k"], row["seed"]] = Scores.from_dict(row["scores"])
     return known
 
 
@@ -104,15 +104,16 @@ def _short(value: Any) -> Any:
 
 def show(found: TopicChoice) -> None:
     """Print the table, the reason and the runner-ups."""
-    names = ["npmi", "diversity", "exclusivity", "stability"]
-    columns = ["", "topics", "perplexity", "± se", "behind best", "± se", *names]
+    names = ["npmi", "diversity", "exclusivity", "stability", "small_topics", "score"]
+    columns = ["", "topics", "perplexity", "± se", "behind best", "± se", *(name.replace("_", " ") for name in names)]
     rows: list[Sequence[str]] = []
     for row in found.rows:
         mark = "→" if row.chosen else "*" if row.best else ""
         held = [f"{row.perplexity:,.1f}", f"{row.perplexity_se:,.1f}", f"{row.behind:.4f}", f"{row.behind_se:.4f}"]
         rows.append([mark, str(row.n_topics), *held, *(_number(getattr(row, name)) for name in names)])
     title = (
-        f"How many topics? {SEEDS} fits each; perplexity of {found.n_held_out:,} held-out documents, lower is better."
+        f"How many topics? {SEEDS} fits each; perplexity of {found.n_held_out:,} held-out documents and small topics (share with "
+        "fewer than 10 documents): lower is better; all else: higher."
     )
     console.table(columns, rows, right=columns[1:], title=title)
     console.note(found.reason)

@@ -18,12 +18,12 @@ from nlpkit.errors import UsageError
 from nlpkit.kernels import gibbs_infer
 from nlpkit.metrics.coherence import Postings, npmi_by_document, postings
 from nlpkit.metrics.diversity import exclusivity, unique_share
-from nlpkit.topics.lda.fit import LdaOptions, fit_lda
+from nlpkit.topics.lda.fit import LdaFit, LdaOptions, fit_lda
 from nlpkit.topics.lda.growth import take
 from nlpkit.topics.lda.guide import Guidance
 from nlpkit.topics.lda.heldout import CHAINS, hold_out, split_documents
 from nlpkit.topics.lda.infer import infer_topics, words_of
-from nlpkit.topics.lda.model import LdaModel
+from nlpkit.topics.lda.model import LdaModel, main_topics
 from nlpkit.topics.lda.sampler import stream_key
 from nlpkit.topics.lda.weights import strongest
 from nlpkit.topics.words import share_in_topic
@@ -31,6 +31,7 @@ from nlpkit.types import FloatArray, IntArray, LongArray, TokenTable
 from nlpkit.weighting.dtm import count_terms
 
 TOP_TERMS = 10
+SMALL_TOPIC = 10  # documents
 FEWEST_DOCS = 20
 LEAST_HELD_OUT = 50  # documents, where a third of the corpus is as many
 GROUPS = 100  # of held-out documents
@@ -44,7 +45,8 @@ class Scores:
 
     log_likelihood (G,): natural logarithm of the probability of the second halves of the held-out documents, by group of
     documents; n_tokens (G,): tokens in these. npmi, diversity, exclusivity: of the ten most probable terms of each topic,
-    means over topics, NaN where no topic has two. top_terms (K, 10): their ids in the corpus, -1 for none.
+    means over topics, NaN where no topic has two. small_topics: share of topics that are
+    the main topic of fewer than ten of the fitted documents. top_terms (K, 10): their ids in the corpus, -1 for none.
     """
 
     log_likelihood: tuple[float, ...]
@@ -52,6 +54,7 @@ class Scores:
     npmi: float
     diversity: float
     exclusivity: float
+    small_topics: float
     top_terms: tuple[tuple[int, ...], ...]
 
     def as_dict(self) -> dict[str, Any]:
@@ -67,6 +70,7 @@ class Scores:
         return cls(
             tuple(values["log_likelihood"]),
             tuple(values["n_tokens"]),
+            small_topics=values["small_topics"],
             top_terms=tuple(tuple(row) for row in values["top_terms"]),
             **plain,
         )
@@ -180,12 +184,12 @@ def score_fits(
         check()
         own = replace(prepared(*job), threads=max(1, threads // at_once))
         fit = fit_lda(corpus.train, own, guidance=corpus.guidance, weights=corpus.weights, progress=check)
-        return _score(fit.model, corpus, own.threads)
+        return _score(fit, corpus, own.threads)
 
     found = dict(known)
     with ThreadPoolExecutor(at_once, thread_name_prefix="nlpkit") as pool:
-        futures = [pool.submit(one, job) for job in new]
-        try:
+        try:  # from the first fit on: an interrupt between two of them would else wait for all sweeps
+            futures = [pool.submit(one, job) for job in new]
             for job, future in zip(new, futures, strict=True):
                 found[job] = future.result()
                 if done is not None:
@@ -196,7 +200,9 @@ def score_fits(
     return [found[job] for job in jobs]
 
 
-def _score(model: LdaModel, corpus: HeldOutCorpus, threads: int) -> Scores:
+def _score(fit: LdaFit, corpus: HeldOutCorpus, threads: int) -> Scores:
+    model, main = fit.model, main_topics(fit.doc_topic, fit.model.alpha).topic
+    size = np.bincount(main[main >= 0], minlength=model.n_topics)
     top = np.full((model.n_topics, TOP_TERMS), -1, np.int32)
     counts = model.topic_term
     for k, terms in enumerate(top):
@@ -210,6 +216,7 @@ def _score(model: LdaModel, corpus: HeldOutCorpus, threads: int) -> Scores:
         npmi=mean_of_known(npmi_by_document(in_corpus, corpus.reference).tolist()),
         diversity=unique_share(top),
         exclusivity=mean_of_known(exclusivity(top, share_in_topic(top, counts)).tolist()),
+        small_topics=float(np.mean(size < SMALL_TOPIC)),
         top_terms=tuple(tuple(row) for row in in_corpus.tolist()),
     )
 
