@@ -230,7 +230,7 @@ def test_what_to_type_next_is_quoted_for_the_shell(corpus: Path) -> None:
 
 def test_no_command_line_is_built_without_quoting() -> None:
     source = Path(__file__).parents[2] / "src" / "nlpkit"
-    unquoted = re.compile(rf"nlpkit (?:{'|'.join(COMMANDS)}) [^\"']*\{{")
+    unquoted = re.compile(rf"nlpkit (?:{'|'.join(COMMANDS)}) [^\"';]*\{{")
     for file in source.rglob("*.py"):
         for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
             assert not unquoted.search(line) or "shell_line" in line, f"{file}:{number}: use shell_line"
@@ -263,3 +263,75 @@ def test_every_option_says_whether_its_files_are_read_or_written() -> None:
         "lexicon",
     } <= readers
     assert READ.names(["a", "b"]) == ["a", "b"]
+
+
+# ---------------------------------------------------------------- tables on the screen
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Documents of 40 classes and their predictions; class 39 has most."""
+    path = tmp_path_factory.mktemp("many") / "many.jsonl"
+    rows = [
+        {"id": f"{k}-{i}", "text": f"word{k} the moon word{k} sea", "label": f"class-{k:02}", "prediction": "class-39"}
+        for k in range(40)
+        for i in range(2 + 2 * k // 10)
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def classes_in(text: str) -> list[str]:
+    return re.findall(r"^\s*(class-\d\d)", text, flags=re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("words", "tables", "by_size"),
+    [
+        (("ctfidf", "IN", "--by", "label"), 1, False),
+        (("kwic", "moon", "IN", "--count", "--by", "label"), 1, True),
+        (("stats", "IN", "--by", "label", "--language", "none", "--ngrams", "none"), 2, True),
+        (("tfidf", "IN", "--select", "chi2", "--min-df", 1), 1, False),
+        (("evaluate", "IN"), 1, True),
+    ],
+)
+def test_thirty_classes_are_printed_unless_told_otherwise(
+    words: tuple[Any, ...], tables: int, by_size: bool, many: Path
+) -> None:
+    line = [many if word == "IN" else word for word in words]
+    out = run_cli(*line).out
+    found = classes_in(out)
+    assert len(found) == 30 * tables
+    assert out.count("30 of 40") == tables
+    assert "--show all" in out
+    assert "class-39" in found  # the largest is never left out
+    if by_size:
+        assert found[0] > "class-34"
+    assert len(classes_in(run_cli(*line, "--show", "all").out)) == 40 * tables
+    assert len(classes_in(run_cli(*line, "--show", 7).out)) == 7 * tables
+    for wrong in ("0", "-1", "some"):
+        run_cli(*line, "--show", wrong, code=2).error()
+
+
+def test_thirty_topics_are_printed_and_the_documents_without_one(many: Path) -> None:
+    run = many.with_name("run")
+    line = ("lda-gibbs", many, "--k", 33, "--sweeps", 3, "--no-progress", "-o", run, "--force")
+    out = run_cli(*line).out
+    assert "the first 30 of 33 topics; all of them: --show all, or topics.parquet of the run" in out
+    assert re.search(r"^ +32 ", out, flags=re.MULTILINE) is None
+    assert re.search(r"^ +32 ", run_cli(*line, "--show", "all").out, flags=re.MULTILINE)
+    told = run_cli("info", run).out
+    assert f"30 of 33 topics; all of them: --show all, or {run}/topics.parquet" in told
+    told = run_cli("evaluate", run, "--metrics", "diversity,npmi", "--reference", many).out
+    assert "30 of 33 topics" in told
+
+
+@pytest.mark.parametrize("columns", [40, 60, 80, 100])
+def test_narrow_screens_cut_no_number(columns: int, many: Path) -> None:
+    env: dict[str, str | None] = {"COLUMNS": str(columns)}
+    wide = run_cli("evaluate", many, env={"COLUMNS": "1000"}).out
+    narrow = run_cli("evaluate", many, env=env).out
+    numbers = re.findall(r"-?\d+\.\d+", wide)
+    assert numbers
+    assert re.findall(r"-?\d+\.\d+", narrow) == numbers
+    assert "balanced_accuracy" in narrow

@@ -107,4 +107,4 @@ def topic_parameters(flags: TopicFlags, novelty_quantile: float) -> dict[str, An
 
 def register(app: typer.Typer) -> None:
     """Add the command to the app."""
-    command(app, "bertopic", bertopic_cli)
+    command(app, "bertopic", bertopic_cli, tables=True)

@@ -221,7 +221,8 @@ def show_evidence(model: TopicModel) -> None:
         ["→" if c.chosen else "", str(c.k), str(c.min_topic_size), *(f"{getattr(c, n):.3f}" for n in names)]
         for c in model.candidates
     ]
-    console.table(columns, rows, right=columns[1:], title="How many topics? Higher is better in every column.")
+    console.table(columns, rows, right=columns[1:], title="How many topics? Higher is better in every column.",
+        noun="cuts", sizes=[c.score for c in model.candidates], rest="manifest.json of the run")  # fmt: skip
 
 
 def show_topics(table: pa.Table, words: TokenTable, model: TopicModel) -> None:
@@ -235,9 +236,9 @@ def show_topics(table: pa.Table, words: TokenTable, model: TopicModel) -> None:
             [str(k), console.count(model.size[k]), f"{share:.1%}", model.labels[k], top, *headlines(table, first, 60)]
         )
     lost = int((model.topics < 0).sum())
-    rows.append(["-1", console.count(lost), f"{model.unassigned:.1%}", "(no topic)", "", ""])
+    none = ["-1", console.count(lost), f"{model.unassigned:.1%}", "(no topic)", "", ""]
     columns = ["topic", "size", "share", "name", "top words", "a representative document"]
-    console.table(columns, rows, right=columns[:3])
+    console.table(columns, rows, right=columns[:3], noun="topics", rest="topics.parquet of the run", after=[none])
 
 
 def show_next(target: Path, model: TopicModel, seconds: dict[str, float], quantile: float) -> None:

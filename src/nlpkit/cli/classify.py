@@ -164,4 +164,4 @@ def _without_training(
 
 def register(app: typer.Typer) -> None:
     """Add the command to the app."""
-    command(app, "classify", classify_cli)
+    command(app, "classify", classify_cli, tables=True)

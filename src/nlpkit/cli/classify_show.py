@@ -16,7 +16,6 @@ from nlpkit.io.score_files import markdown_table
 
 SHOWN_ERRORS = 5
 SHOWN_TERMS = 10
-SHOWN_CLASSES = 30
 TEXT_WIDTH = 60
 
 
@@ -31,9 +30,12 @@ class Page:
     ) -> None:
         """Print a table."""
         if self._markdown:
-            console.out(f"#### {title}\n\n" + markdown_table(columns, rows, right=right) + "\n")
+            kept = console.shown_rows(len(rows))
+            console.out(f"#### {title}\n\n" + markdown_table(columns, [rows[i] for i in kept], right=right) + "\n")
+            if len(kept) < len(rows):
+                console.out(console.rest_line(len(kept), len(rows), "rows", "the tables of the run") + "\n")
             return
-        console.table(columns, rows, right=right, title=title)
+        console.table(columns, rows, right=right, title=title, noun="rows", rest="the tables of the run")
 
 
 def show_scores(page: Page, scores: Scores, title: str) -> None:
@@ -88,7 +90,7 @@ def show_terms(page: Page, terms: pa.Table | None) -> None:
         own = words.setdefault(row["class"], [])
         if len(own) < SHOWN_TERMS:
             own.append(row["term"])
-    rows = [[short(name), " | ".join(own)] for name, own in list(words.items())[:SHOWN_CLASSES]]
+    rows = [[short(name), " | ".join(own)] for name, own in words.items()]
     page.table("Most telling words", ["class", "words"], rows)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -11,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from nlpkit.cli.layout import table_lines
 from nlpkit.plain import shell_line, to_json
 
 
@@ -18,7 +20,7 @@ from nlpkit.plain import shell_line, to_json
 class Settings:
     """How much to say; set once per process by the shared options of a command.
 
-    own_process: nlpkit was started as a program, not called from one.
+    own_process: nlpkit was started as a program, not called from one. show: the most rows of a table, None for all.
     """
 
     quiet: bool = False
@@ -27,6 +29,7 @@ class Settings:
     json: bool = False
     progress: bool | None = None
     own_process: bool = False
+    show: int | None = None
 
 
 settings = Settings()
@@ -34,7 +37,7 @@ settings = Settings()
 
 def use(new: Settings) -> None:
     """Take over the settings of the command that runs, and route the log of the core to stderr."""
-    for name in ("quiet", "verbose", "debug", "json", "progress"):
+    for name in ("quiet", "verbose", "debug", "json", "progress", "show"):
         setattr(settings, name, getattr(new, name))
     logger = logging.getLogger("nlpkit")
     logger.handlers = [_StderrHandler()]
@@ -85,39 +88,44 @@ def emit_json(value: dict[str, Any]) -> None:
     sys.stdout.write(to_json(value) + "\n")
 
 
-def table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[str] = (), title: str = "") -> None:
-    """Print a table for people on stdout. `right` names the columns of numbers; without column names there is no head."""
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+def table(
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    right: Sequence[str] = (),
+    title: str = "",
+    noun: str = "",
+    sizes: Sequence[float] | None = None,
+    rest: str = "",
+    after: Sequence[Sequence[str]] = (),
+) -> None:
+    """Print a table for people on stdout. `right` names the columns of numbers; without column names there is no head.
 
-    width = None if sys.stdout.isatty() else int(os.environ.get("COLUMNS") or 120)
-    shown = Console(file=sys.stdout, width=width, highlight=False, soft_wrap=False)
-    unbounded = shown.options.update(width=10_000)
+    Where there is a noun for the rows, at most --show of them are printed, the largest if there are sizes, and a line tells
+    that `rest` (a file, an option) has the others. Rows `after` them are always printed.
+    """
+    kept = shown_rows(len(rows), sizes) if noun else range(len(rows))
+    fixed = os.environ.get("COLUMNS") or ("" if sys.stdout.isatty() else "120")
+    width = int(fixed) if fixed.isdecimal() and int(fixed) else shutil.get_terminal_size().columns
+    head, lines = table_lines(columns, [*(rows[i] for i in kept), *after], right=right, width=width)
+    if sys.stdout.isatty():
+        head = [f"\x1b[1m{line}\x1b[0m" for line in head[:-1]] + head[-1:]
+    more = [] if len(kept) == len(rows) else [rest_line(len(kept), len(rows), noun, rest, largest=sizes is not None)]
+    sys.stdout.write("\n".join([*([title] if title else []), *head, *lines, *more]) + "\n")
 
-    def fill(gap: int) -> Table:
-        out = Table(
-            box=box.SIMPLE_HEAD, show_header=any(columns), pad_edge=False, show_edge=False, padding=(0, gap, 0, 0)
-        )
-        for i, name in enumerate(columns):
-            numbers = name in right
-            widest = max((len(row[i]) for row in rows), default=0) if numbers else None
-            out.add_column(name, justify="right" if numbers else "left", min_width=widest, overflow="fold")
-        for row in rows:
-            out.add_row(*(Text(cell) for cell in row))
-        return out
 
-    out = fill(1)
-    if 2 * len(right) > len(columns) and shown.measure(out, options=unbounded).maximum > shown.width:
-        out = fill(0)  # numbers cannot be wrapped
-    shown.width = max(shown.width, shown.measure(out, options=unbounded).minimum)
-    with shown.capture() as capture:
-        if title:
-            shown.print(title)
-        shown.print(out)
-    lines = [line.rstrip() for line in capture.get().split("\n")]
-    sys.stdout.write("\n".join(lines) + "\n")
+def shown_rows(n: int, sizes: Sequence[float] | None = None) -> list[int]:
+    """Return which of n rows are shown, in their order: all, or as many as --show says; the largest if there are sizes."""
+    most = n if settings.show is None else settings.show
+    if n <= most or sizes is None:
+        return list(range(min(n, most)))
+    return sorted(sorted(range(n), key=lambda i: -sizes[i])[:most])
+
+
+def rest_line(shown: int, n: int, noun: str, rest: str, *, largest: bool = False) -> str:
+    """Return the line below a table that is not whole."""
+    which = "the largest" if largest else "the first"
+    return f"… {which} {count(shown)} of {count(n)} {noun}; all of them: --show all{f', or {rest}' if rest else ''}"
 
 
 def plan(amounts: dict[str, Any]) -> None:

@@ -109,4 +109,4 @@ def ctfidf_cli(
 
 def register(app: typer.Typer) -> None:
     """Add the command to the app."""
-    command(app, "ctfidf", ctfidf_cli)
+    command(app, "ctfidf", ctfidf_cli, tables=True)

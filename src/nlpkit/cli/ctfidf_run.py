@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from nlpkit.text.preprocess import PreprocessOptions
 
 SHOWN_TERMS = 10
-SHOWN_CLASSES = 1000
 
 
 class Classes:
@@ -221,11 +220,12 @@ def _nested(weighed: Weighed, terms: tuple[str, ...]) -> dict[str, Any]:
 
 def _show(weighed: Weighed, terms: tuple[str, ...], columns: list[str]) -> None:
     rows, before = [], ""
-    best = weighed.best.term_ids[:SHOWN_CLASSES, :SHOWN_TERMS]
-    for names, documents, ids in zip(weighed.names, weighed.documents, best, strict=False):
+    kept = console.shown_rows(len(weighed.names), weighed.documents.tolist())
+    for i in kept:
+        names, documents, ids = weighed.names[i], weighed.documents[i], weighed.best.term_ids[i, :SHOWN_TERMS]
         shown = list(names) if len(names) == 1 or names[0] != before else ["", *names[1:]]
         rows.append([*shown, console.count(documents), " ".join(terms[t] for t in ids if t >= 0)])
         before = names[0]
     console.table([*columns, "documents", "top terms"], rows, right=["documents"])
-    if len(weighed.names) > SHOWN_CLASSES:
-        console.note(f"the first {SHOWN_CLASSES:,} of {len(weighed.names):,} classes; all of them: -o FILE or --json")
+    if len(kept) < len(weighed.names):
+        console.out(console.rest_line(len(kept), len(weighed.names), "classes", "-o FILE", largest=True))

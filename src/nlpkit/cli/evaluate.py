@@ -58,4 +58,4 @@ def evaluate_cli(
 
 def register(app: typer.Typer) -> None:
     """Add the command to the app."""
-    command(app, "evaluate", evaluate_cli)
+    command(app, "evaluate", evaluate_cli, tables=True)

@@ -312,7 +312,8 @@ def _read_baseline(path: Path) -> dict[str, dict[str, Any]]:
         value = json.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         raise InputError(
-            f"the baseline {path} does not exist; make it with: nlpkit evaluate … {shell_line('-o', path)}, or name the metrics.json of a run"
+            f"the baseline {path} does not exist; make it with: nlpkit evaluate … {shell_line('-o', path)}, or name the "
+            "metrics.json of a run"
         ) from None
     except (OSError, ValueError) as error:
         raise InputError(f"the baseline {path} cannot be read ({error}); {needed}") from None

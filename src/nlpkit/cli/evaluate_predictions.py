@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 CLASSIFICATION = (*in_group("classification"), "micro_precision", "micro_recall")
 CALIBRATION = in_group("calibration")
-SHOWN_CLASSES = 30
 SHOWN_MATRIX = 12
 SHOWN_CHARS = 40
 LARGE_MATRIX = 200  # classes; of more, a confusion matrix is told by its cells
@@ -137,15 +136,14 @@ def class_values(found: Report | MultilabelReport) -> dict[str, FloatArray]:
 def add_class_table(
     result: TargetResult, names: Sequence[str], found: Report | MultilabelReport, one: str, several: str
 ) -> None:
-    """Make the classes the units of a result, and add a table of the largest; `one` and `several` are what they are called."""
+    """Make the classes the units of a result, and add a table of them, the largest first; `one` and `several` are what they are called."""
     J = len(names)
     result.unit, result.units, result.unit_texts = "class", list(names), [""] * J
     numbers = zip(names, found.precision, found.recall, found.f_beta, found.support, found.predicted, strict=True)
     rows = [[short(c), f"{p:.3f}", f"{r:.3f}", f"{f:.3f}", f"{s:,}", f"{q:,}"] for c, p, r, f, s, q in numbers]
-    order = np.argsort(-found.support, kind="stable")[:SHOWN_CLASSES]
-    title = several.capitalize() if J <= SHOWN_CLASSES else f"The {SHOWN_CLASSES} largest of {J:,} {several}"
+    order = np.argsort(-found.support, kind="stable")
     columns = (one, "precision", "recall", f"F{found.beta:g}", "labels", "predictions")
-    result.tables[title] = (columns, [rows[i] for i in order])
+    result.tables[several.capitalize()] = (columns, [rows[i] for i in order])
 
 
 def short(label: str) -> str:

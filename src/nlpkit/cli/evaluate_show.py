@@ -14,7 +14,6 @@ from nlpkit.cli.evaluate_result import Evaluation, TargetResult
 from nlpkit.io.score_files import markdown_table
 from nlpkit.metrics.score import Score
 
-SHOWN_UNITS = 30
 SHOWN_WORDS = 8
 ALPHA = 0.05
 
@@ -27,6 +26,7 @@ class Block:
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
     right: Sequence[str]
+    noun: str = ""  # of the rows, where they may be many
 
 
 def show(evaluation: Evaluation, gates: Sequence[Gate], *, markdown: bool) -> None:
@@ -36,7 +36,9 @@ def show(evaluation: Evaluation, gates: Sequence[Gate], *, markdown: bool) -> No
         for i, block in enumerate(blocks):
             if i:
                 console.out("")
-            console.table(block.columns, block.rows, right=block.right, title=block.title)
+            console.table(
+                block.columns, block.rows, right=block.right, title=block.title, noun=block.noun, rest="-o FILE"
+            )
         for target in evaluation.targets:
             for note in target.notes:
                 console.note(f"{target.name}: {note}")
@@ -50,7 +52,10 @@ def show(evaluation: Evaluation, gates: Sequence[Gate], *, markdown: bool) -> No
     for block in blocks:
         if block.title:
             console.out(f"#### {block.title}\n")
-        console.out(markdown_table(block.columns, block.rows, right=block.right) + "\n")
+        kept = console.shown_rows(len(block.rows)) if block.noun else range(len(block.rows))
+        console.out(markdown_table(block.columns, [block.rows[i] for i in kept], right=block.right) + "\n")
+        if len(kept) < len(block.rows):
+            console.out(console.rest_line(len(kept), len(block.rows), block.noun, "-o FILE") + "\n")
     for target in evaluation.targets:
         for note in target.notes:
             console.out(f"> {target.name}: {note}\n")
@@ -75,7 +80,7 @@ def _blocks(evaluation: Evaluation) -> list[Block]:
         if target.unit == "topic":
             blocks += _units(target)
         for title, (columns, rows) in target.tables.items():
-            blocks.append(Block(title, columns, rows, _numbers(columns, rows)))
+            blocks.append(Block(title, columns, rows, _numbers(columns, rows), noun="rows"))
     return blocks
 
 
@@ -154,20 +159,14 @@ def _units(target: TargetResult) -> list[Block]:
         return []
     columns = [target.unit, *scores, "words"]
     rows = []
-    for k, name in enumerate(target.units[:SHOWN_UNITS]):
+    for k, name in enumerate(target.units):
         cells = [
             "–" if not np.isfinite(s.values[k]) else number(s.values[k])
             for s in scores.values()
             if s.values is not None
         ]
         rows.append([name, *cells, target.unit_texts[k]])
-    rest = len(target.units) - SHOWN_UNITS
-    title = (
-        f"The first {SHOWN_UNITS} of {len(target.units):,} {target.unit}s; -o scores.parquet has all"
-        if rest > 0
-        else ""
-    )
-    return [Block(title, columns, rows, [*scores])]
+    return [Block("", columns, rows, [*scores], noun=f"{target.unit}{'es' if target.unit == 'class' else 's'}")]
 
 
 def interval_of(score: Score) -> str:

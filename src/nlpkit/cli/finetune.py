@@ -53,4 +53,4 @@ def finetune_cli(
 
 def register(app: typer.Typer) -> None:
     """Add the command to the app."""
-    command(app, "finetune", finetune_cli)
+    command(app, "finetune", finetune_cli, tables=True)

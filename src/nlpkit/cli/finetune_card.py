@@ -14,6 +14,7 @@ from nlpkit.cli.evaluate_show import number
 from nlpkit.cli.finetune_corpus import TuneDocuments
 from nlpkit.io.corpora import InputInfo
 from nlpkit.io.score_files import markdown_table
+from nlpkit.plain import shell_line
 
 _LIBRARIES = {
     "transformers": "transformers",
@@ -101,7 +102,11 @@ def card(
         "",
     ]
     place = "RUN/model/merged" if name == "merged" else "RUN"
-    lines += ["```sh", f"nlpkit finetune NEW.jsonl --model {place} -o predictions.parquet", "```"]
+    lines += [
+        "```sh",
+        shell_line("nlpkit", "finetune", "NEW.jsonl", "--model", place, "-o", "predictions.parquet"),
+        "```",
+    ]
     if form in _LOAD:
         auto = "ModelForTokenClassification" if kind == "tokens" else "ModelForSequenceClassification"
         code = _LOAD[form].format(

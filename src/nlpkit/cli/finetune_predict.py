@@ -275,7 +275,9 @@ def _opened(folder: Path, *, verify: bool) -> tuple[Path, TunedConfig | None]:
         run = open_run(folder, ["finetune"], verify=verify)
         folder = run.folder(f"model/{run.model_config('format')['format']}")
     if not folder.is_dir():
-        raise InputError(f"there is no model {folder}; train one: nlpkit finetune TRAIN.jsonl -o {folder}")
+        raise InputError(
+            f"there is no model {folder}; train one: {shell_line('nlpkit', 'finetune', 'TRAIN.jsonl', '-o', folder)}"
+        )
     return folder, read_config(folder)
 
 

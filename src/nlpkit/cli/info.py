@@ -133,7 +133,7 @@ def _show(facts: dict[str, Any]) -> None:
             [str(t["topic"]), console.count(t["size"]), f"{t['share']:.1%}", _score(t["npmi"]), t["label"]]
             for t in topics
         ]
-        console.table(columns, table, right=columns[:4])
+        console.table(columns, table, right=columns[:4], noun="topics", rest=f"{facts['path']}/topics.parquet")
 
 
 def _score(value: float | None) -> str:
@@ -159,4 +159,4 @@ def _short(value: Any) -> str:
 
 def register(app: typer.Typer) -> None:
     """Add the command to the app."""
-    command(app, "info", info_cli)
+    command(app, "info", info_cli, tables=True)

@@ -257,13 +257,18 @@ def _tell(
     rows = [
         [name, console.count(s["documents"]), console.count(s["matched"]), _share(s["precision"]), _ends(s, "precision"),
          _share(s["recall"]), _ends(s, "recall"), _share(s["f1"])]
-        for name, s in scores.items()
+        for name, s in _largest_first(scores, by)
     ]  # fmt: skip
     if target == "-":  # stdout is for the lines
         for row in rows:
             console.note(f"{row[0]}: precision {row[3]} ({row[4]}), recall {row[5]} ({row[6]}), F1 {row[7]}")
         return
-    console.table(head, rows, right=head[1:])
+    console.table(head, rows, right=head[1:], noun="classes", rest="--json")
+
+
+def _largest_first(scores: dict[str, dict[str, Any]], by: str) -> list[tuple[str, dict[str, Any]]]:
+    """Return the classes with most documents first; parts of dates stay in their order."""
+    return list(scores.items()) if ":" in by else sorted(scores.items(), key=lambda item: -item[1]["documents"])
 
 
 def _share(value: float) -> str:
@@ -277,4 +282,4 @@ def _ends(score: dict[str, Any], name: str) -> str:
 
 def register(app: typer.Typer) -> None:
     """Add the command to the app."""
-    command(app, "kwic", kwic_cli)
+    command(app, "kwic", kwic_cli, tables=True)

@@ -89,4 +89,4 @@ def _refuse(*groups: tuple[str, object], why: str) -> None:
 
 def register(app: typer.Typer) -> None:
     """Add the command to the app."""
-    command(app, "lda-gibbs", lda_gibbs_cli)
+    command(app, "lda-gibbs", lda_gibbs_cli, tables=True)

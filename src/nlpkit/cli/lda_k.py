@@ -115,7 +115,16 @@ def show(found: TopicChoice) -> None:
         f"How many topics? {SEEDS} fits each; perplexity of {found.n_held_out:,} held-out documents and small topics (share with "
         "fewer than 10 documents): lower is better; all else: higher."
     )
-    console.table(columns, rows, right=columns[1:], title=title)
+    nearest = [-abs(row.behind) + (1e9 if row.chosen or row.best else 0) for row in found.rows]
+    console.table(
+        columns,
+        rows,
+        right=columns[1:],
+        title=title,
+        noun="numbers of topics",
+        sizes=nearest,
+        rest="manifest.json of the run",
+    )
     console.note(found.reason)
     for k, why in found.runner_ups:
         console.note(f"also worth a look: {k} topics, {why}")

@@ -17,24 +17,20 @@ if TYPE_CHECKING:
 
 TERMS_SHOWN = 8
 TEXT_WIDTH = 60
-MAX_TOPICS_SHOWN = 200
 
 
 def show_topics(topics: pa.Table, n_documents: int) -> None:
     """Print the topics with their words and a representative document."""
     rows = []
-    for row in topics.slice(0, MAX_TOPICS_SHOWN).to_pylist():
+    for row in topics.to_pylist():
         text = " ".join((row["representative_texts"] or [""])[0].split())
         short = text if len(text) <= TEXT_WIDTH else text[: TEXT_WIDTH - 1].rstrip() + "…"
         words = " ".join(row["top_terms"][:TERMS_SHOWN])
         rows.append([str(row["topic"]), console.count(row["size"]), f"{row['share']:.1%}", row["label"], words, short])
-    if topics.num_rows > MAX_TOPICS_SHOWN:
-        rows.append(["…", "", "", f"{topics.num_rows - MAX_TOPICS_SHOWN:,} more in topics.parquet", "", ""])
     lost = n_documents - sum(r["size"] for r in topics.select(["size"]).to_pylist())
-    if lost:
-        rows.append(["-1", console.count(lost), "", "(no tokens)", "", ""])
+    none = [["-1", console.count(lost), "", "(no tokens)", "", ""]] if lost else []
     columns = ["topic", "docs", "tokens", "name", "most probable words", "a representative document"]
-    console.table(columns, rows, right=columns[:3])
+    console.table(columns, rows, right=columns[:3], noun="topics", rest="topics.parquet of the run", after=none)
 
 
 def show_next(target: Path, found: LdaFit, described: TopicDescription, seconds: dict[str, float]) -> None:

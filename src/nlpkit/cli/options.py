@@ -224,6 +224,22 @@ class OutputFlags:
         return None if self.output is None else self.table_target(example)
 
 
+Show = Annotated[
+    str,
+    typer.Option("--show", metavar="N|all", help="Topics, classes or other rows of a table on the screen, at most."),
+]
+SHOWN = "30"
+
+
+def shown(text: str) -> int | None:
+    """Return the number that --show gives, None for all. Raises UsageError when it is neither."""
+    if text == "all":
+        return None
+    if not text.isdecimal() or not int(text):
+        raise UsageError(f"--show takes a number from 1 on, or all; got '{text}'")
+    return int(text)
+
+
 def _pairs(given: Sequence[str] | None, option: str) -> tuple[tuple[str, str], ...]:
     pairs = []
     for item in given or ():
@@ -234,10 +250,11 @@ def _pairs(given: Sequence[str] | None, option: str) -> tuple[tuple[str, str], .
     return tuple(pairs)
 
 
-def command(app: typer.Typer, name: str, function: Callable[..., None]) -> None:
+def command(app: typer.Typer, name: str, function: Callable[..., None], *, tables: bool = False) -> None:
     """Register a command; a parameter annotated with a dataclass becomes the options of its fields.
 
-    The function gets the record filled. Environment variables are NLPKIT_<OPTION>, the same for all commands.
+    The function gets the record filled. A command that prints `tables` has --show, which `console.table` keeps to.
+    Environment variables are NLPKIT_<OPTION>, the same for all commands.
     """
     hints = get_type_hints(function, include_extras=True)
     parameters: list[inspect.Parameter] = []
@@ -252,13 +269,17 @@ def command(app: typer.Typer, name: str, function: Callable[..., None]) -> None:
         else:
             parameters.append(_parameter(parameter.name, parameter.default, hint))
 
+    if tables:
+        parameters.append(_parameter("show", SHOWN, Show))
+
     @functools.wraps(function)
     def run(**values: Any) -> None:
         records, given = {}, dict(values)
         for parameter_name, record in unfolded.items():
             records[parameter_name] = record(**{f.name: values.pop(f.name) for f in fields(record)})
         flags = next(r for r in records.values() if isinstance(r, RunFlags))
-        console.use(console.Settings(flags.quiet, flags.verbose, flags.debug, flags.json, flags.progress))
+        most = shown(values.pop("show")) if tables else None
+        console.use(console.Settings(flags.quiet, flags.verbose, flags.debug, flags.json, flags.progress, show=most))
         config.check_environment()
         if console.settings.own_process:
             light.load_less()

@@ -29,8 +29,8 @@ class SideFlags:
 
     steps: Annotated[bool, typer.Option("--steps", help="Print what would be done, in its order; do nothing.")] = False
     show: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=1, help="Print the first N documents before and after.", show_default=False),
+        str | None,
+        typer.Option(metavar="N|all", help="Print the first N documents before and after.", show_default=False),
     ] = None
     save_vocab: Annotated[
         Path | None,

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from nlpkit.cli import console
+from nlpkit.cli.options import shown as show_at_most
 from nlpkit.cli.pipeline import steps, tokenized, warn_dropped
 from nlpkit.cli.preprocess import found_parameters, say_tokens, token_parameters
 from nlpkit.cli.rows import Rows
@@ -52,10 +53,11 @@ def make(
         schema, batches, found = stack.enter_context(made)
         block = _block(stream, plan, options, found)
         shown: list[dict[str, Any]] = []
+        most = 0 if side.show is None else show_at_most(side.show)
         sink = None if target is None else stack.enter_context(table_sink(target, schema, block, force=force))
         n_rows = empty = 0
         for batch in batches:
-            shown += _shown(batch, (side.show or 0) - len(shown))
+            shown += _shown(batch, batch.num_rows if most is None else most - len(shown))
             if sink is not None:
                 sink.write(batch)
             n_rows += batch.num_rows

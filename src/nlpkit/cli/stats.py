@@ -217,4 +217,4 @@ def _terms(counted: CountedWords, part: int, exponent: float | None) -> pa.Table
 
 def register(app: typer.Typer) -> None:
     """Add the command to the app."""
-    command(app, "stats", stats_cli)
+    command(app, "stats", stats_cli, tables=True)

@@ -132,20 +132,30 @@ def _show_groups(groups: Sequence[CountedGroup], by: str) -> None:
         [str(g.name), console.count(f.lengths.n_docs), console.count(f.tokens), console.count(f.types),
          console.count(f.hapaxes), _number(f.type_token_ratio, 3), f"{f.lengths.mean:,.1f}", _number(f.zipf.exponent, 3),
          _number(f.zipf.ks, 3), _number(f.heaps.k, 2), _number(f.heaps.beta, 3)]
-        for g in groups for f in (g.figures,)
+        for g in _largest_first(groups, by) for f in (g.figures,)
     ]  # fmt: skip
     console.table(
-        columns, rows, right=columns[1:], title=f"By {by} (ratio and exponents depend on the length of the text)"
+        columns,
+        rows,
+        right=columns[1:],
+        noun="groups",
+        rest="--json",
+        title=f"By {by} (ratio and exponents depend on text length)",
     )
 
 
 def _show_group_words(counted: CountedWords, by: str, top: int) -> None:
     words = counted.words.to_pylist()
     rows = []
-    for g in counted.groups:
+    for g in _largest_first(counted.groups, by):
         grams = [gram for found in g.ngrams.values() for gram, _ in spelled(found, words)[:3]]
         rows.append([str(g.name), " ".join(counted.terms.take(g.ids[:top]).to_pylist()), ", ".join(grams)])
-    console.table([by, "most frequent words", "n-grams"], rows)
+    console.table([by, "most frequent words", "n-grams"], rows, noun="groups", rest="--json")
+
+
+def _largest_first(groups: Sequence[CountedGroup], by: str) -> list[CountedGroup]:
+    """Return the groups with most documents first; parts of dates stay in their order."""
+    return list(groups) if ":" in by else sorted(groups, key=lambda g: -g.figures.lengths.n_docs)
 
 
 def as_json(counted: CountedWords, *, by: str | None, top: int, exponent: float | None) -> dict[str, Any]:

@@ -242,4 +242,4 @@ def format_of(to: str | None, output: str) -> str:
 
 def register(app: typer.Typer) -> None:
     """Add the command to the app."""
-    command(app, "tfidf", tfidf_cli)
+    command(app, "tfidf", tfidf_cli, tables=True)

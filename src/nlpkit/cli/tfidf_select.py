@@ -162,4 +162,5 @@ def show_features(selection: Selection, classes: Classes, terms: Sequence[str], 
         [name, console.count(size), " ".join(terms[i] for i in best.term_ids[:n])]
         for name, size, best in zip(classes.names, classes.sizes, selection.of_classes, strict=True)
     ]
-    console.table([classes.by, "documents", f"best features by {selection.wish.score.name}"], rows, right=["documents"])
+    console.table([classes.by, "documents", f"best features by {selection.wish.score.name}"], rows, right=["documents"],
+        noun="classes", sizes=classes.sizes, rest="--features FILE")  # fmt: skip

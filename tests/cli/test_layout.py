@@ -1,0 +1,97 @@
+"""Tables on the screen: no digit and no head word is cut at any width."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from nlpkit.cli import console
+from nlpkit.cli.layout import LONGEST_WORD, table_lines
+
+SCORES = (
+    ["metric", "score", "95% interval", "majority baseline", "without near-duplicates"],
+    [
+        ["balanced_accuracy", "0.7740", "[0.7661, 0.7819]", "0.1003", "0.7740"],
+        ["macro_precision (lower is better)", "0.7563", "[0.7476, 0.7650]", "–", "0.7563"],
+        ["Wörter 中文字符 of the text", "1,234,567", "[-1.0000, 1.0000]", "", "12.3%"],
+    ],
+)
+
+
+@pytest.mark.parametrize("width", [1, 20, 40, 59, 60, 61, 72, 80, 100, 120, 200])
+def test_numbers_and_head_words_stay_whole(width: int) -> None:
+    columns, rows = SCORES
+    head, lines = table_lines(columns, rows, right=columns[1:], width=width)
+    text = "\n".join(lines)
+    for row in rows:
+        for cell in row[1:]:
+            assert cell in text
+        for word in row[0].split():
+            assert word in text
+    for word in " ".join(columns).split():
+        assert re.search(rf"(^|\s){re.escape(word)}(\s|$)", "\n".join(head)), (word, head)
+    assert {line.rstrip() for line in [*head, *lines]} == {*head, *lines}
+
+
+def test_a_table_that_fits_is_as_wide_as_it_is() -> None:
+    assert table_lines(["a", "n"], [["b", "10"], ["中", "9"]], right=["n"], width=80) == (
+        ["a    n", "─" * 6],
+        ["b   10", "中   9"],
+    )
+
+
+def test_texts_are_wrapped_at_blanks_and_the_lines_fit() -> None:
+    rows = [["0", "one two three four five six seven", "eight nine ten"], ["1", "https://" + "x" * 60, ""]]
+    head, lines = table_lines(["k", "words", "more"], rows, right=["k"], width=60)
+    assert all(cell_len(line) <= 60 for line in [*head, *lines])
+    assert LONGEST_WORD < 60
+    assert table_lines(["", ""], [["a", "b"]], width=60) == ([], ["a  b"])
+    assert table_lines(["a"], [], width=60) == (["a", "─"], [])
+
+
+texts = st.text(alphabet="ab 中é", max_size=60)
+numbers = st.from_regex(r"-?[0-9]{1,8}(\.[0-9]{1,4})?", fullmatch=True)
+
+
+@given(st.lists(st.tuples(texts, numbers, texts, numbers), max_size=6), st.integers(1, 150))
+def test_nothing_is_lost_at_any_width(rows: list[tuple[str, str, str, str]], width: int) -> None:
+    columns = ["some words", "a score", "text", "n"]
+    head, lines = table_lines(columns, rows, right=["a score", "n"], width=width)
+    letters = "".join("".join(row) for row in rows)
+    assert sorted("".join(lines).replace(" ", "")) == sorted(letters.replace(" ", ""))
+    for row in rows:
+        assert all(any(n in line for line in lines) for n in (row[1], row[3]))
+    if lines and width >= 130:
+        assert max(map(cell_len, [*head, *lines])) <= max(width, 4 * LONGEST_WORD)
+
+
+def test_at_most_so_many_rows_and_where_the_rest_is(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [[str(i), str(size)] for i, size in enumerate([5, 1, 9, 7])]
+    monkeypatch.setattr(console.settings, "show", 2)
+    console.table(["topic", "size"], rows, right=["topic", "size"], noun="topics", rest="run/topics.parquet")
+    out = capsys.readouterr().out
+    assert out.splitlines()[2:] == [
+        "    0     5",
+        "    1     1",
+        "… the first 2 of 4 topics; all of them: --show all, or run/topics.parquet",
+    ]
+    console.table(["class", "size"], rows, right=["size"], noun="classes", sizes=[5, 1, 9, 7])
+    out = capsys.readouterr().out
+    assert [line.split()[0] for line in out.splitlines()[2:4]] == ["2", "3"]
+    assert "the largest 2 of 4 classes; all of them: --show all" in out
+    console.table(["class", "size"], rows, right=["size"])
+    assert len(capsys.readouterr().out.splitlines()) == 6
+    monkeypatch.setattr(console.settings, "show", None)
+    console.table(["class", "size"], rows, right=["size"], noun="classes")
+    assert len(capsys.readouterr().out.splitlines()) == 6
+
+
+def test_brackets_in_titles_and_cells_are_no_markup(capsys: pytest.CaptureFixture[str]) -> None:
+    console.table(["[bold]a"], [["[red]x[/red] :smile:"]], title="[1, 2] of [link]")
+    assert capsys.readouterr().out == "[1, 2] of [link]\n[bold]a\n────────────────────\n[red]x[/red] :smile:\n"
