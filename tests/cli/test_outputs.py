@@ -9,6 +9,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
@@ -335,3 +336,60 @@ def test_narrow_screens_cut_no_number(columns: int, many: Path) -> None:
     assert numbers
     assert re.findall(r"-?\d+\.\d+", narrow) == numbers
     assert "balanced_accuracy" in narrow
+
+
+# ---------------------------------------------------------------- info knows them all
+
+
+def test_info_knows_every_file_that_nlpkit_writes(many: Path) -> None:
+    def facts(name: str | Path, **expected: Any) -> None:
+        found = run_cli("info", many.with_name("kinds") / name, "--json", "-q").json()
+        assert {k: found[k] for k in expected} == expected, found
+        shown = run_cli("info", many.with_name("kinds") / name).out
+        assert str(expected["kind"]) in shown
+
+    folder = many.with_name("kinds")
+    folder.mkdir()
+
+    def at(name: str) -> Path:
+        return folder / name
+
+    for name in ("w.npz", "w.mtx", "w.svm", "w.csv", "w.arrow", "w.xlsx"):
+        run_cli("tfidf", many, "-o", at(name), "--min-df", 1, "--force", "-q")
+    n = pq.read_table(at("w.ids.parquet")).num_rows
+    terms = pq.read_table(at("w.vocab.parquet")).num_rows
+    entries = sparse.load_npz(at("w.npz")).nnz
+    shape = {"rows": n, "columns": terms, "entries": entries}
+    facts("w.npz", kind="matrix (scipy.sparse npz)", **shape)
+    facts("w.mtx", kind="matrix (Matrix Market)", **shape)
+    facts("w.svm", kind="matrix (svmlight)", **shape)
+    facts("w.csv", kind="table", rows=entries)
+    facts("w.arrow", kind="weights", rows=entries, command="tfidf")
+    facts("w.xlsx", kind="Excel workbook", rows=entries)
+    run_cli("evaluate", many, "-o", at("scores.json"), "--fail-under", "accuracy=0", "--junit", at("gates.xml"), "-q")
+    facts("scores.json", kind="scores (nlpkit evaluate)", gates=1, passed=True)
+    facts("gates.xml", kind="gates as JUnit XML", tests=1, failures=0)
+    run = folder / "run"
+    run_cli("lda-gibbs", many, "--k", 4, "--sweeps", 3, "-q", "--no-progress", "-o", run,
+            "--save-state", at("state.gz"), "--save-pyldavis", at("vis.json"))  # fmt: skip
+    facts("state.gz", kind="state of MALLET")
+    facts("vis.json", kind="data for pyLDAvis", n_topics=4)
+    facts("run/manifest.json", kind="manifest of a run (lda-gibbs)", run=str(run))
+    run_cli("evaluate", run, "--make-task", "word-intrusion", "-o", at("task.html"), "-q")
+    facts("task.key.json", kind="key of a task (nlpkit evaluate --answers)")
+    facts("task.html", kind="page of a task for people", key=str(at("task.key.json")))
+    np.savez(at("run.checkpoint.npz"), facts=np.frombuffer(b'{"identity": {}, "sweep": 7}', np.uint8))
+    facts("run.checkpoint.npz", kind="checkpoint (lda-gibbs)", sweep=7)
+    at("encoder").mkdir()
+    at("encoder/config.json").write_text("{}", encoding="utf-8")
+    facts("encoder", kind="model of transformers", files={"config.json": 2})
+    run_cli("classify", many, "--model", "nb", "--cv", 2, "-o", at("nb"), "-q")
+    facts("nb/metrics.json", kind="metrics.json of a run")
+
+
+@pytest.mark.parametrize("name", ["x.npz", "x.mtx", "x.svm", "x.arrow", "x.xlsx"])
+def test_info_of_what_is_not_what_its_name_says(name: str, tmp_path: Path) -> None:
+    for content in (b"", b"PK\x03\x04 and no more", b"hello\n", b"\xff" * 100):
+        (tmp_path / name).write_bytes(content)
+        done = run_cli("info", tmp_path / name, code=0 if (name, content) == ("x.svm", b"") else 3)
+        assert "a bug" not in done.err

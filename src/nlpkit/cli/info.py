@@ -9,17 +9,20 @@ import typer
 
 from nlpkit.cli import console
 from nlpkit.cli.options import ReadFlags, RunFlags, command
-from nlpkit.errors import InputError
+from nlpkit.errors import ColumnError, InputError
 
 
 def info_cli(
-    path: Annotated[str, typer.Argument(metavar="FILE|RUN", help="A run directory, a Parquet file, or a raw corpus.")],
+    path: Annotated[
+        str, typer.Argument(metavar="FILE|RUN", help="A run directory, a corpus, or any file that nlpkit wrote.")
+    ],
     read: ReadFlags,
     run: RunFlags,
 ) -> None:
     """Say what a file or run directory holds and how it was made.
 
-    Kind, schema, rows, columns, parameters in force, inputs with their sha256, sizes, seconds; for a run its topics too.
+    Any corpus, and any file or folder that nlpkit writes: tables, matrices, scores, checkpoints, models. Kind, schema, rows,
+    columns, parameters in force, inputs with their sha256, sizes, seconds; for a run its topics too.
 
     \b
     Examples:
@@ -37,7 +40,9 @@ def info_cli(
     elif target.suffix == ".parquet":
         facts = _parquet_facts(target)
     else:
-        facts = _corpus_facts(path, read)
+        from nlpkit.io.own_files import own_file_facts
+
+        facts = own_file_facts(target) or _corpus_facts(path, read)
     if run.json:
         console.emit_json(facts)
     else:
@@ -94,9 +99,16 @@ def _parquet_facts(path: Path) -> dict[str, Any]:
 def _corpus_facts(path: str, read: ReadFlags) -> dict[str, Any]:
     from nlpkit.io.artifacts import file_size
     from nlpkit.io.corpora import open_documents
+    from nlpkit.io.plain_tables import TABLE_FORMATS, table_format
 
     rows = characters = empty = 0
-    with open_documents([path], read.read_options()) as stream:
+    try:
+        stream = open_documents([path], read.read_options())
+    except ColumnError:
+        if table_format(Path(path)) not in TABLE_FORMATS or read != ReadFlags():
+            raise
+        return _table_facts(Path(path), read)
+    with stream:
         for batch in stream:
             lengths = [len(t) for t in batch.column("text").to_pylist()]
             rows, characters, empty = rows + len(lengths), characters + sum(lengths), empty + lengths.count(0)
@@ -113,6 +125,17 @@ def _corpus_facts(path: str, read: ReadFlags) -> dict[str, Any]:
         "columns": {f.name: str(f.type) for f in stream.schema},
         "inputs": [{"path": i.path, "rows": i.rows, "sha256": i.sha256} for i in stream.inputs],
     }
+
+
+def _table_facts(path: Path, read: ReadFlags) -> dict[str, Any]:
+    """Return what a table without a column of text is, such as nlpkit writes as CSV."""
+    from nlpkit.io.artifacts import file_size
+    from nlpkit.io.plain_tables import arrow_table
+
+    table = arrow_table(path, encoding=read.encoding)
+    console.note(f"{path} has no column 'text'; if it is a corpus, name its text with --text-col")
+    columns = {field.name: str(field.type) for field in table.schema}
+    return {"path": str(path), "kind": "table", "rows": table.num_rows, "bytes": file_size(path), "columns": columns}
 
 
 def _show(facts: dict[str, Any]) -> None:

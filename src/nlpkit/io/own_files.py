@@ -1,0 +1,226 @@
+"""What the files of nlpkit are that are no Parquet table and no corpus: matrices, scores, keys, checkpoints, folders of models."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pyarrow as pa
+
+from nlpkit.errors import InputError
+from nlpkit.io.artifacts import file_size
+from nlpkit.io.atomic import MANIFEST
+from nlpkit.io.footers import FOOTER_KEY
+from nlpkit.io.mallet import HEADER
+from nlpkit.io.tables import MATRICES
+from nlpkit.io.tasks import KEY_FORMAT
+
+_CHUNK, _HEAD = 1 << 22, 1 << 12
+_OF_RUNS = ("metrics.json", "config.json")
+
+
+def own_file_facts(path: Path) -> dict[str, Any] | None:
+    """Return what a file or folder that nlpkit writes is, None when it may be a corpus or anything else.
+
+    Raises:
+        InputError: its name or its beginning says what it is, and the rest does not hold it.
+    """
+    suffix = path.suffix.lower()
+    look = _folder if path.is_dir() else _BY_SUFFIX.get(suffix) or _BY_BEGINNING.get(suffix)
+    if look is None:
+        return None
+    try:
+        found = look(path)
+    except (
+        OSError,
+        EOFError,
+        ValueError,
+        LookupError,
+        TypeError,
+        zipfile.BadZipFile,
+        ET.ParseError,
+        pa.ArrowException,
+    ) as error:
+        if suffix in _BY_BEGINNING:
+            return None  # whoever reads corpora says what is wrong with it
+        said = str(error).splitlines() or [type(error).__name__]
+        raise InputError(f"{path} is not what its name says, or damaged: {said[0]}") from None
+    return None if found is None else {"path": str(path), **found, "bytes": file_size(path)}
+
+
+# ---------------------------------------------------------------- matrices and tables
+
+
+def _beside(path: Path) -> dict[str, Any]:
+    sides = {what: path.with_name(f"{path.stem}.{what}.parquet") for what in ("vocab", "ids")}
+    return {"beside": {what: str(side) for what, side in sides.items() if side.exists()}}
+
+
+def _npz(path: Path) -> dict[str, Any]:
+    with zipfile.ZipFile(path) as archive:
+        names = {name.removesuffix(".npy") for name in archive.namelist()}
+    with np.load(path, allow_pickle=False) as arrays:
+        if "facts" in names:
+            facts = json.loads(arrays["facts"].tobytes())
+            return {"kind": "checkpoint (lda-gibbs)", "sweep": facts["sweep"], "identity": facts["identity"]}
+        if {"data", "indices", "indptr", "shape"} <= names:
+            rows, columns = arrays["shape"].tolist()
+            matrix = {"rows": rows, "columns": columns, "entries": int(arrays["indptr"][-1])}
+            return {"kind": "matrix (scipy.sparse npz)", **matrix, **_beside(path)}
+        return {"kind": "arrays (NumPy npz)", "arrays": {name: str(arrays[name].shape) for name in sorted(names)}}
+
+
+def _mtx(path: Path) -> dict[str, Any]:
+    with path.open(encoding="ascii", errors="replace") as file:
+        head, line = file.readline(), file.readline()
+        while line.startswith("%"):
+            line = file.readline()
+    if not head.startswith("%%MatrixMarket matrix coordinate"):
+        raise ValueError("it does not begin with %%MatrixMarket matrix coordinate")
+    rows, columns, entries = map(int, line.split())
+    return {"kind": "matrix (Matrix Market)", "rows": rows, "columns": columns, "entries": entries, **_beside(path)}
+
+
+def _svmlight(path: Path) -> dict[str, Any]:
+    rows = entries = columns = 0
+    with path.open(encoding="ascii") as file:
+        for line in file:
+            label, *pairs = line.partition("#")[0].split() or [""]
+            float(label)
+            places = [int(pair.partition(":")[0]) for pair in pairs if not pair.startswith("qid:")]
+            rows, entries, columns = rows + 1, entries + len(places), max([columns, *places])
+    return {"kind": "matrix (svmlight)", "rows": rows, "columns": columns, "entries": entries, **_beside(path)}
+
+
+def _arrow(path: Path) -> dict[str, Any]:
+    with pa.ipc.open_file(path) as file:
+        rows = sum(file.get_batch(i).num_rows for i in range(file.num_record_batches))
+        schema = file.schema
+    block = json.loads((schema.metadata or {}).get(FOOTER_KEY, b"{}"))
+    made = {
+        k: block[k]
+        for k in ("schema_version", "nlpkit_version", "command", "seed", "parameters", "inputs")
+        if k in block
+    }
+    columns = {field.name: str(field.type) for field in schema}
+    return {"kind": block.get("kind", "Arrow file not written by nlpkit"), **made, "rows": rows, "columns": columns}
+
+
+def _xlsx(path: Path) -> dict[str, Any]:
+    rows, tail = 0, b""
+    with zipfile.ZipFile(path) as book, book.open("xl/worksheets/sheet1.xml") as sheet:
+        while chunk := sheet.read(_CHUNK):
+            text = tail + chunk
+            rows += len(re.findall(rb"<row ", text))
+            tail = text[-4:]
+    return {"kind": "Excel workbook", "rows": max(rows - 1, 0)}
+
+
+# ---------------------------------------------------------------- text
+
+
+def _json(path: Path) -> dict[str, Any] | None:
+    with path.open(encoding="utf-8-sig") as file:
+        head = file.read(_HEAD)
+    if not any(f'"{key}"' in head for key in ("nlpkit_version", "format", "mdsDat")) and path.name not in _OF_RUNS:
+        return None  # a corpus may be large
+    value = json.loads(path.read_text(encoding="utf-8-sig"))
+    if not isinstance(value, dict):
+        return None
+    if value.get("format") == KEY_FORMAT:
+        said = {k: value[k] for k in ("task", "name", "nlpkit_version") if k in value}
+        return {"kind": "key of a task (nlpkit evaluate --answers)", **said, "questions": len(value.get("items", ()))}
+    if isinstance(value.get("targets"), list) and "nlpkit_version" in value:
+        targets = {str(t["target"]): {n: m.get("value") for n, m in t["metrics"].items()} for t in value["targets"]}
+        made = {"nlpkit_version": value["nlpkit_version"], "seed": value.get("seed")}
+        gates = {"gates": len(value["gates"]), "passed": value["passed"]} if "gates" in value else {}
+        return {"kind": "scores (nlpkit evaluate)", **made, **gates, "scores": targets}
+    if {"mdsDat", "tinfo", "topic.order"} <= value.keys():
+        return {"kind": "data for pyLDAvis", "n_topics": len(value["topic.order"])}
+    if {"nlpkit_version", "outputs", "kind", "command_line"} <= value.keys():
+        return {
+            "kind": f"manifest of a run ({value['kind']})",
+            "run": str(path.parent),
+            "command_line": " ".join(value["command_line"]),
+        }
+    if path.name in _OF_RUNS and any((folder / MANIFEST).exists() for folder in path.parents[:2]):
+        return {"kind": f"{path.name} of a run", "keys": list(value)}
+    return None
+
+
+def _jsonl(path: Path) -> dict[str, Any] | None:
+    with path.open("rb") as file:
+        first = file.readline()
+        if not first.startswith(b'{"identity"'):
+            return None
+        return {
+            "kind": "fits of lda-gibbs --k so far",
+            "fits": sum(1 for _ in file),
+            "identity": json.loads(first)["identity"],
+        }
+
+
+def _xml(path: Path) -> dict[str, Any] | None:
+    with path.open("rb") as file:
+        if b"<testsuites" not in file.read(_HEAD):
+            return None
+    root = ET.parse(path).getroot()
+    counts = {k: int(root.attrib[k]) for k in ("tests", "failures")}
+    return {"kind": "gates as JUnit XML", **counts, "suites": [suite.attrib["name"] for suite in root]}
+
+
+def _gz(path: Path) -> dict[str, Any] | None:
+    with gzip.open(path, "rt", encoding="utf-8", errors="replace") as file:
+        if file.readline().rstrip("\n") != HEADER:
+            return None
+        return {"kind": "state of MALLET", "tokens": sum(1 for line in file if not line.startswith("#"))}
+
+
+def _html(path: Path) -> dict[str, Any] | None:
+    key = path.with_suffix(".key.json")
+    return {"kind": "page of a task for people", "key": str(key)} if key.exists() else None
+
+
+# ---------------------------------------------------------------- folders
+
+_FOLDERS = {
+    "nlpkit.json": "model of nlpkit finetune",
+    "adapter_config.json": "model of peft",
+    "config_setfit.json": "model of setfit",
+    "modules.json": "model of sentence-transformers",
+    "config.json": "model of transformers",
+}
+
+
+def _folder(path: Path) -> dict[str, Any] | None:
+    kind = next((kind for name, kind in _FOLDERS.items() if (path / name).is_file()), None)
+    if path.name.endswith(".checkpoint") and (path / "identity.json").is_file():
+        kind = "checkpoint (finetune)"
+    if kind is None:
+        return None
+    files = sorted(f for f in path.rglob("*") if f.is_file())
+    return {"kind": kind, "files": {str(f.relative_to(path)): file_size(f) for f in files}}
+
+
+_BY_SUFFIX: dict[str, Callable[[Path], dict[str, Any] | None]] = {
+    ".npz": _npz,
+    ".mtx": _mtx,
+    **{suffix: _svmlight for suffix, kind in MATRICES.items() if kind == "svmlight"},
+    ".arrow": _arrow,
+    ".feather": _arrow,
+    ".xlsx": _xlsx,
+}
+_BY_BEGINNING: dict[str, Callable[[Path], dict[str, Any] | None]] = {
+    ".json": _json,
+    ".jsonl": _jsonl,
+    ".xml": _xml,
+    ".gz": _gz,
+    ".html": _html,
+}
