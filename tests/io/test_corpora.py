@@ -602,3 +602,16 @@ def test_words_are_the_text_where_there_is_none(tmp_path: Path) -> None:
 def _parquet(rows: list[dict[str, Any]], folder: Path) -> bytes:
     pq.write_table(pa.Table.from_pylist(rows), folder / "plain.parquet")
     return (folder / "plain.parquet").read_bytes()
+
+
+def test_markdown(tmp_path: Path) -> None:
+    """.md needed --format; a file of it is one document, and a README beside a corpus is none of its documents."""
+    (tmp_path / "a.md").write_text("# Title\n\nBody.\n", encoding="utf-8")
+    with open_documents([str(tmp_path / "a.md")]) as stream:
+        assert stream.read_all()["text"].to_pylist() == ["# Title\n\nBody.\n"]
+    (tmp_path / "b.md").write_text("Other.", encoding="utf-8")
+    with open_documents([str(tmp_path)]) as stream:
+        assert stream.read_all().num_rows == 2
+    (tmp_path / "c.jsonl").write_text('{"text": "three"}\n', encoding="utf-8")
+    with open_documents([str(tmp_path)]) as stream:
+        assert stream.read_all()["text"].to_pylist() == ["three"]

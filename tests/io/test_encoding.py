@@ -168,3 +168,12 @@ def test_utf8_survives_any_cut_into_chunks(text: str, data: st.DataObject) -> No
     assert "".join(decode(chunks, "x").text) == text
     for name in ("utf-16", "utf-32", "utf-8-sig"):
         assert "".join(decode([text.encode(name)], "x").text) == text
+
+
+def test_lines_of_utf_8_beside_one_of_another_encoding() -> None:
+    """Two lines, one of Latin-1, were read as Korean (gr철횩e); the error names the byte, as for files of many lines."""
+    good, bad = '{"text": "grüße"}\n'.encode(), '{"text": "größe"}\n'.encode("latin-1")
+    for sample, at in ((good + bad, len(good) + 12), (bad + good, 12), (good * 3 + bad, 3 * len(good) + 12)):
+        with pytest.raises(EncodingError, match=f"byte {at} "):
+            "".join(decode([sample], "x.jsonl").text)
+    assert decode([bad * 3 + good], "x.jsonl").detected

@@ -160,3 +160,18 @@ def test_lists_of_packages() -> None:
     assert package_list("afinn:da").is_file()
     with pytest.raises(UsageError, match="afinn:da"):
         package_list("afinn:emoticons")
+
+
+def test_words_that_are_there_several_times(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Rows of emotions (NRC's long format) collapsed to their mean without a word."""
+    many = "".join(f"word{i}\t1\n" for i in range(30))
+    assert read_lexicon([written(tmp_path, "same.txt", many + "good\t2\ngood\t2\n")]).words
+    assert not caplog.messages
+    found = read_lexicon([written(tmp_path, "few.txt", many + "good\t2\nbad\t-1\ngood\t1\n")])
+    assert "'good' has the weight 2 in" in caplog.text
+    assert "few.txt:31 and 1 in" in caplog.text
+    assert found.words.count("good") == 2  # their mean is taken
+    nrc = "".join(f"{w}\t{e}\t{v}\n" for w in ("abacus", "abandon") for e, v in (("anger", 0), ("fear", 1), ("joy", 0)))
+    path = written(tmp_path, "nrc.tsv", "word\temotion\tweight\n" + nrc)
+    with pytest.raises(InputError, match=r"2 of 2 words have several weights .*nrc.tsv:2.*Keep the rows of one"):
+        read_lexicon([path])

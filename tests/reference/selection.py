@@ -50,7 +50,10 @@ def entropy(J: Any, M: int, df: int, o: Any, n: Any) -> float:
 
 
 def pmi_average(J: Any, M: int, df: int, o: Any, n: Any) -> float:
-    return sum(n[j] / M * log(o[j] / df / (n[j] / M)) for j in J) if df else math.nan
+    if not df:
+        return math.nan
+    more = 1 if any(o[j] == 0 for j in J) else 0  # a document of every class in part
+    return sum(n[j] / M * log((o[j] + more * n[j] / M) / (df + more) / (n[j] / M)) for j in J)
 
 
 def pmi_maximum(J: Any, M: int, df: int, o: Any, n: Any) -> float:

@@ -61,7 +61,7 @@ def test_two_by_two_by_hand() -> None:
         "gini-norm": [1 - (ratio[0] ** 2 + ratio[1] ** 2) / sum(ratio) ** 2, 0, 0.5],
         "entropy": [entropy, 0, prior],
         "mi": [prior - entropy, prior, 0],
-        "pmi-avg": [0.6 * ln(0.75 / 0.6) + 0.4 * ln(0.25 / 0.4), -math.inf, 0],
+        "pmi-avg": [0.6 * ln(0.75 / 0.6) + 0.4 * ln(0.25 / 0.4), 0.6 * ln(6.6 / 7 / 0.6) + 0.4 * ln(0.4 / 7 / 0.4), 0],
         "pmi-max": [ln(0.75 / 0.6), ln(1 / 0.6), 0],
         "chi2": [chi2, 10, 0],
         "cramer-v": [math.sqrt(chi2 / 20), math.sqrt(0.5), 0],

@@ -140,7 +140,7 @@ class LexiconFlags:
         if Path(self.lexicon).is_file():
             return read_lexicon([Path(self.lexicon)], self._columns())
         if is_package(self.lexicon):
-            return read_lexicon([package_list(self.lexicon)])
+            return read_lexicon([package_list(self.lexicon)], check=False)
         if self.lexicon == "liu":
             return opinion_lexicon()
         parts = [part.strip() for part in self.lexicon.split(",")]

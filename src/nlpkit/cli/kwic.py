@@ -160,6 +160,7 @@ def _hits(
     import pyarrow as pa
 
     from nlpkit.text.kwic import find_hits, find_spans
+    from nlpkit.text.regex import limited
 
     schema = _schema(classes=groups is not None)
     left_to_show = 0 if search.count else search.limit_hits
@@ -171,7 +172,8 @@ def _hits(
             for id_, text, number in zip(
                 batch.column("id").to_pylist(), batch.column("text").to_pylist(), numbers, strict=True
             ):
-                spans = find_spans(text or "", regex)
+                with limited(regex.pattern, len(text or ""), f"document {id_}"):
+                    spans = find_spans(text or "", regex)
                 tally.documents += 1
                 tally.hits += len(spans)
                 tally.matched += bool(spans)

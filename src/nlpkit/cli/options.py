@@ -44,7 +44,7 @@ Inputs = Annotated[
     list[str],
     typer.Argument(
         metavar="INPUT",
-        help="Files, directories, globs or - (stdin): jsonl json csv tsv parquet txt xml, also .gz .zst .bz2.",
+        help="Files, directories, globs or - (stdin): jsonl json csv tsv parquet txt md xml, also .gz .zst .bz2.",
         show_default=False,
     ),
     READ,

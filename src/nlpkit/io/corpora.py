@@ -31,7 +31,7 @@ from nlpkit.io.readers.parquet import ParquetInput
 from nlpkit.io.readers.roles import Roles, rename
 from nlpkit.io.readers.rows import RowInput
 from nlpkit.io.readers.schema import Found, Layout, unify, with_date_format
-from nlpkit.io.sources import FORMATS, Source, StoredBytes, resolve, sniff
+from nlpkit.io.sources import FORMATS, Source, StoredBytes, is_markdown, resolve, sniff
 
 _REPORTED = 5  # files whose encoding was detected that are named one by one
 
@@ -43,9 +43,9 @@ class ReadOptions:
     """How inputs are read; the command line has one option for each.
 
     `txt_docs`: "line", "file", or "auto": one .txt file is one document a line, several (a directory, a glob, many
-    arguments) are one document each. `xml_fields`: (column, path below the record). `words_col`: lists of words that are the
-    text where there is no column of it. `columns`: those to keep beside id and text. `limit`: the first N documents; the
-    sha256 of a file is that of the whole file even then.
+    arguments), and files of Markdown, are one document each. `xml_fields`: (column, path below the record). `words_col`: lists
+    of words that are the text where there is no column of it. `columns`: those to keep beside id and text. `limit`: the first
+    N documents; the sha256 of a file is that of the whole file even then.
     """
 
     format: str | None = None
@@ -310,6 +310,7 @@ def _reader(
                 raise
             return table
     assert format is not None
+    per_file = per_file or is_markdown(source.path)
     if options.txt_docs != "auto":
         per_file = options.txt_docs == "file"
     return RowInput(

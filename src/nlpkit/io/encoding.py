@@ -110,7 +110,22 @@ def _is_utf8(sample: bytes, *, whole: bool) -> bool:
     text = sample.decode("utf-8", "replace")
     broken = text.count("\ufffd")
     good = sum(count for char, count in Counter(text).items() if char > "\x7f") - broken
-    return good >= 4 * broken
+    return good >= 4 * broken or _most_lines_are_utf8(sample, whole=whole)
+
+
+def _most_lines_are_utf8(sample: bytes, *, whole: bool) -> bool:
+    """Tell whether of the lines that are not ASCII at least half are UTF-8, which bytes of other encodings hardly ever are by chance."""
+    lines = sample.splitlines()
+    good = bad = 0
+    for line in lines if whole else lines[:-1]:
+        if line.isascii():
+            continue
+        try:
+            line.decode("utf-8")
+            good += 1
+        except UnicodeDecodeError:
+            bad += 1
+    return good >= max(bad, 1)
 
 
 def _wide(sample: bytes) -> str | None:

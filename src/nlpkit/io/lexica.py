@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import logging
 import math
 import os
 import re
@@ -18,6 +19,8 @@ from nlpkit.errors import InputError, MissingError, UsageError, missing_column, 
 from nlpkit.io.plain_tables import read_rows, table_format, text_of
 from nlpkit.io.sources import missing_path
 from nlpkit.io.wordlists import numbered_lines
+
+log = logging.getLogger("nlpkit.io")
 
 ROLES = ("word", "weight", "kind")
 _NAMES = {  # what columns are called, lower case
@@ -47,7 +50,7 @@ class _Row:
     kind: str
 
 
-def read_lexicon(paths: Sequence[Path], columns: Mapping[str, str] | None = None) -> Lexicon:
+def read_lexicon(paths: Sequence[Path], columns: Mapping[str, str] | None = None, *, check: bool = True) -> Lexicon:
     """Return the lexicon of one file with weights, or of two lists of words, the positive ones first.
 
         word TAB weight …                      AFINN, VADER: no header, what follows the weight is passed over
@@ -61,10 +64,12 @@ def read_lexicon(paths: Sequence[Path], columns: Mapping[str, str] | None = None
     Args:
         paths: one file or two.
         columns: role (word, weight, kind) → name of the column, for those not recognised by their names.
+        check: whether words that stand in it with several weights are looked for: a few are told, and have the mean.
 
     Raises:
         UsageError: more than two files.
-        InputError: a file cannot be read, has no words, or a weight is none; the message names the line.
+        InputError: a file cannot be read, has no words, or a weight is none; the message names the line; or many words have several
+            weights, as in a long table with a row for each emotion.
         ColumnError: a column is not there.
     """
     if not 1 <= len(paths) <= 2:
@@ -78,6 +83,7 @@ def read_lexicon(paths: Sequence[Path], columns: Mapping[str, str] | None = None
     intensifiers: dict[str, float] = {}
     words: list[str] = []
     weights: list[float] = []
+    places: list[str] = []
     for path, sign in zip(paths, ("1", "-1"), strict=False):
         before = len(words)
         for row in _rows(path, columns or {}):
@@ -94,11 +100,38 @@ def read_lexicon(paths: Sequence[Path], columns: Mapping[str, str] | None = None
                 )
             else:
                 words.append(row.word)
+                places.append(row.place)
                 weights.append(_weight(row, sign if len(paths) == 2 else None))
         if len(words) == before:
             raise InputError(f"{path}: has no word with a weight; a word and its weight on a line were needed")
     name = ",".join(str(path) for path in paths)
+    if check:
+        _check_repeated(name, words, weights, places)
     return Lexicon(name, tuple(words), tuple(weights), tuple(negations), tuple(intensifiers.items()))
+
+
+_MANY = 0.1  # of the words
+
+
+def _check_repeated(name: str, words: Sequence[str], weights: Sequence[float], places: Sequence[str]) -> None:
+    first: dict[str, int] = {}
+    apart: dict[str, int] = {}  # word → its first row with another weight
+    for i, word in enumerate(words):
+        if weights[first.setdefault(word, i)] != weights[i]:
+            apart.setdefault(word, i)
+    if not apart:
+        return
+    word, i = next(iter(apart.items()))
+    shown = (
+        f"'{word}' has the weight {weights[first[word]]:g} in {places[first[word]]} and {weights[i]:g} in {places[i]}"
+    )
+    if len(apart) > _MANY * len(first):
+        raise InputError(
+            f"lexicon {name}: {len(apart):,} of {len(first):,} words have several weights ({shown}); is there a row for each emotion or "
+            "sense? Keep the rows of one"
+        )
+    more = f", and {len(apart) - 1:,} more words" if len(apart) > 1 else ""
+    log.warning("lexicon %s: %s%s; the mean of their weights is taken", name, shown, more)
 
 
 def read_negations(path: Path) -> tuple[str, ...]:
@@ -116,7 +149,7 @@ def opinion_lexicon() -> Lexicon:
     for folder in _nltk_folders():
         paths = [folder / "corpora" / "opinion_lexicon" / name for name in _LIU]
         if all(path.is_file() for path in paths):
-            return read_lexicon(paths)
+            return read_lexicon(paths, check=False)
     raise MissingError(
         "the opinion lexicon of Hu & Liu is not among NLTK's data (searched: NLTK_DATA, ~/nltk_data, the environment of Python and "
         "/usr): python -m nltk.downloader opinion_lexicon, or give its two lists: --lexicon positive-words.txt,negative-words.txt"

@@ -36,10 +36,13 @@ FORMATS = {
     ".parquet": "parquet",
     ".pq": "parquet",
     ".txt": "txt",
+    ".md": "txt",
+    ".markdown": "txt",
     ".xml": "xml",
     ".sgml": "sgml",
     ".sgm": "sgml",
 }
+MARKDOWN = (".md", ".markdown")
 COMPRESSED = (".gz", ".zst", ".bz2")
 STDIN = "-"
 
@@ -97,6 +100,13 @@ def split_suffix(name: str) -> tuple[str, str | None, bool]:
     return Path(inner).stem, FORMATS.get(Path(inner).suffix.lower()), bool(packed)
 
 
+def is_markdown(path: str) -> bool:
+    """Tell whether a file is of Markdown by its suffix: a text of one document, however many lines it has."""
+    for packed in COMPRESSED:
+        path = path.lower().removesuffix(packed)
+    return path.endswith(MARKDOWN)
+
+
 def sniff(head: bytes, path: str) -> str:
     """Return the format that the first unpacked bytes speak for; raises InputError when they could be anything."""
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
@@ -142,6 +152,8 @@ def _in_directory(name: str, format: str | None) -> list[Source]:
                 others[Path(file).suffix or "no suffix"] += 1
             else:
                 files.append(str(Path(folder, file)))
+    if format is None:  # README.md beside a corpus is none of its documents
+        files = [f for f in files if not is_markdown(f)] or files
     if not files:
         known = " ".join(sorted(FORMATS))
         seen = f"; it has {', '.join(f'{n} with {s}' for s, n in others.most_common(3))}" if others else ""

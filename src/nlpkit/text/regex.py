@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import re
+import signal
+import threading
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
@@ -11,7 +15,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nlpkit.errors import UsageError
+from nlpkit.errors import InputError, UsageError
+
+SECONDS = 10.0  # for a text, and more for a long one
+SECONDS_PER_CHARACTER = 5e-6
 
 # Patterns that mean the same to Python and to RE2 on ASCII text: no look-around, back reference, $ (Python's also stops
 # before a last line break), \s (Python's has more), doubled repeats.
@@ -19,6 +26,40 @@ _SHARED = re.compile(
     r"(?:\(\?i\))?(?:[A-Za-z0-9 _,;:'\"%&/<>=!@#~.|^-]|\\[bdw.]|\((?:\?:)?|\)|\[[A-Za-z0-9 _,.-]+\]"
     r"|(?:[*+?]|\{\d{1,2}(?:,\d{0,2})?\})(?![*+?{]))*"
 )
+
+
+class PatternTooSlowError(InputError):
+    """A regular expression takes too long in one text."""
+
+
+@contextmanager
+def limited(pattern: str, n_chars: int, where: str = "a text") -> Iterator[None]:
+    """Stop a search with a regular expression that tries more ways than time allows: (x+x+)+y in a line of x.
+
+    Python's engine goes back and tries again, up to exponentially often. 10 s for a text, and 5 s more for a million characters; kept in
+    the main thread of systems that have SIGALRM.
+
+    Raises:
+        PatternTooSlowError: the time is over.
+    """
+    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    seconds = SECONDS + SECONDS_PER_CHARACTER * n_chars
+
+    def stop(*_: object) -> None:
+        raise PatternTooSlowError(
+            f"the pattern {pattern} takes more than {seconds:.0f} s in {where} of {n_chars:,} characters; repeats within repeats such as "
+            "(x+)+ try every way to divide a text: write it without them"
+        )
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 @lru_cache(maxsize=64)

@@ -20,7 +20,10 @@ from nlpkit.weighting.contingency import Contingency
 
 
 def gini(table: Contingency) -> FloatArray:
-    """Return 1 - Σ_j P(c_j|f)², P(c_j|f) = o_j / df (V,): 0 for a term of one class, at most 1 - 1/J."""
+    """Return 1 - Σ_j P(c_j|f)², P(c_j|f) = o_j / df (V,): 0 for a term of one class, at most 1 - 1/J.
+
+    Every term of a single document has 0, the best there is: bound document frequency from below (--min-df).
+    """
     return _impurity(table.present.astype(np.float64))
 
 
@@ -50,12 +53,18 @@ def pmi_average(table: Contingency) -> FloatArray:
     """Return Σ_j n_j/M · ln(P(c_j|f) / P(c_j)) (V,).
 
     The lecture (L2019) prefers large values, as Yang & Pedersen (1997). It is minus the Kullback-Leibler divergence of
-    P(c|f) from P(c): 0 at most, reached by terms that tell nothing, and minus infinity for a term that one class never has.
+    P(c|f) from P(c): 0 at most, reached by terms that tell nothing. For a class that never has the term the logarithm would be
+    minus infinity, and all such terms, which are most, would be equal. They are given one more document, which is of every
+    class in part, P(c_j|f) = (o_j + n_j/M) / (df + 1), so that they rank by how many documents of theirs the class has missed.
     """
     filled = table.sizes > 0
     share = table.sizes[filled] / max(table.n_docs, 1)
-    pmi: FloatArray = (share[:, None] * class_pmi(table)[filled]).sum(axis=0)
-    return pmi
+    present, expected = table.present[filled].astype(np.float64), share[:, None]
+    more = ((present == 0).any(axis=0) & (table.df > 0)).astype(np.float64)  # documents added
+    with np.errstate(divide="ignore", invalid="ignore"):
+        pmi = np.log((present + more * expected) / ((table.df + more) * expected))
+    average: FloatArray = (expected * pmi).sum(axis=0)
+    return average
 
 
 def pmi_maximum(table: Contingency) -> FloatArray:
@@ -146,7 +155,7 @@ SCORES = {
         Score("cramer-v-usual", "Cramér's V, denominator M·(min{I, J} - 1)", cramers_v, True),
         Score("mi", "mutual information = information gain (nats)", mutual_information, True),
         Score("entropy", "conditional entropy of the class (nats)", conditional_entropy, False),
-        Score("gini", "Gini index", gini, False),
+        Score("gini", "Gini index (ties by document frequency)", gini, False),
         Score("gini-norm", "Gini index normalised by class size", gini_normalised, False),
         Score("pmi-avg", "mean PMI with the classes", pmi_average, True),
         Score("pmi-max", "largest PMI with a class", pmi_maximum, True),
