@@ -367,7 +367,7 @@ def test_info_knows_every_file_that_nlpkit_writes(many: Path) -> None:
     facts("w.arrow", kind="weights", rows=entries, command="tfidf")
     facts("w.xlsx", kind="Excel workbook", rows=entries)
     run_cli("evaluate", many, "-o", at("scores.json"), "--fail-under", "accuracy=0", "--junit", at("gates.xml"), "-q")
-    facts("scores.json", kind="scores (nlpkit evaluate)", gates=1, passed=True)
+    facts("scores.json", kind="scores", gates=1, passed=True)
     facts("gates.xml", kind="gates as JUnit XML", tests=1, failures=0)
     run = folder / "run"
     run_cli("lda-gibbs", many, "--k", 4, "--sweeps", 3, "-q", "--no-progress", "-o", run,
@@ -384,7 +384,8 @@ def test_info_knows_every_file_that_nlpkit_writes(many: Path) -> None:
     at("encoder/config.json").write_text("{}", encoding="utf-8")
     facts("encoder", kind="model of transformers", files={"config.json": 2})
     run_cli("classify", many, "--model", "nb", "--cv", 2, "-o", at("nb"), "-q")
-    facts("nb/metrics.json", kind="metrics.json of a run")
+    facts("nb/metrics.json", kind="scores")
+    facts("nb/model/config.json", kind="config.json of a run")
 
 
 @pytest.mark.parametrize("name", ["x.npz", "x.mtx", "x.svm", "x.arrow", "x.xlsx"])

@@ -141,7 +141,7 @@ def _json(path: Path) -> dict[str, Any] | None:
         targets = {str(t["target"]): {n: m.get("value") for n, m in t["metrics"].items()} for t in value["targets"]}
         made = {"nlpkit_version": value["nlpkit_version"], "seed": value.get("seed")}
         gates = {"gates": len(value["gates"]), "passed": value["passed"]} if "gates" in value else {}
-        return {"kind": "scores (nlpkit evaluate)", **made, **gates, "scores": targets}
+        return {"kind": "scores", **made, **gates, "scores": targets}
     if {"mdsDat", "tinfo", "topic.order"} <= value.keys():
         return {"kind": "data for pyLDAvis", "n_topics": len(value["topic.order"])}
     if {"nlpkit_version", "outputs", "kind", "command_line"} <= value.keys():
