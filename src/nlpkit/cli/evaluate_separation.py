@@ -136,7 +136,7 @@ def _points(target: TopicTarget, given: Sequence[str] | None, read: ReadFlags, t
 
 def _stored(run: Run) -> _Points | None:
     """Return the embeddings that a run was fitted to, a row for each different text, None of a run without any."""
-    if not (run.path / "model" / "training.parquet").exists():
+    if run.manifest["kind"] != "bertopic":  # what lda-gibbs knows of its training documents has no embeddings
         return None
     table = run.table("model/training", ["topic", "embedding"])
     topics = table.column("topic").to_numpy().astype(np.int32)
