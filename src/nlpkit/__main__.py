@@ -1,5 +1,18 @@
-"""`python -m nlpkit`."""
+"""`nlpkit` and `python -m nlpkit`. Nothing is imported before Ctrl-C can be told on one line."""
 
-from nlpkit.cli.app import main
 
-main()
+def main() -> None:
+    """Run the command line."""
+    try:
+        from nlpkit.cli.app import main as run
+
+        run()
+    except KeyboardInterrupt:  # while modules were loaded, or after the end of the command
+        import os
+
+        os.write(2, b"error: interrupted; nothing was written\n")
+        os._exit(130)
+
+
+if __name__ == "__main__":
+    main()

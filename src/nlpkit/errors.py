@@ -22,7 +22,6 @@ from difflib import get_close_matches
 from unicodedata import category
 
 EXIT_BUG = 70
-EXIT_INTERRUPTED = 130
 
 
 class NlpkitError(Exception):

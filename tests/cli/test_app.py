@@ -237,7 +237,10 @@ def ended(process: subprocess.Popen[bytes], end: int, number: signal.Signals) ->
 
 @pytest.mark.parametrize(
     ("number", "code", "says"),
-    [(signal.SIGINT, 130, "error: interrupted; nothing was written\n"), (signal.SIGTERM, 143, "")],
+    [
+        (signal.SIGINT, 130, "error: interrupted; nothing was written\n"),
+        (signal.SIGTERM, 143, "error: ended by SIGTERM; nothing was written\n"),
+    ],
 )
 def test_an_interrupted_command_leaves_nothing(number: signal.Signals, code: int, says: str, tmp_path: Path) -> None:
     process, end = waiting_process(["preprocess", "in.jsonl", "-o", "docs.parquet"], tmp_path)

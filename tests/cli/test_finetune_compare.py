@@ -254,14 +254,14 @@ def test_a_comparison_goes_on_with_the_training_it_was_stopped_in(base: Path, mo
 
 def test_resume_with_other_options_or_without_a_checkpoint(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     done = tune("train.jsonl", "--resume", "-o", "run", base=base)
-    assert "there is no checkpoint run.checkpoint; starting anew" in done.err
+    assert "there is no checkpoint run.checkpoint: starting anew" in done.err
     with monkeypatch.context() as patch:
         stop_at(2, patch)
         tune("train.jsonl", "-f", "-o", "run", base=base, steps=6, code=130)
     assert Path("run/manifest.json").exists()  # the run of before
     error = tune("train.jsonl", "--resume", "-f", "-o", "run", base=base, steps=7, code=3).error()
     assert "--max-steps was 6, now 7" in error
-    assert "leave --resume out" in error
+    assert "--force without --resume, which drops it" in error
     assert (
         "the input files have changed"
         in tune("test.jsonl", "--resume", "-f", "-o", "run", base=base, steps=6, code=3).error()

@@ -349,7 +349,7 @@ def test_a_checkpoint_of_other_texts_is_not_gone_on_with(
         train(*more, *own, base=base, code=3)
     error = denied(*more, *words, "--resume", base=base, code=3)
     assert said in error
-    assert "leave --resume out" in error
+    assert "--force without --resume, which drops it" in error
 
 
 def full(*args: Any, **more: Any) -> None:

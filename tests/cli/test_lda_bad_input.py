@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import time
@@ -15,7 +16,6 @@ import pytest
 from nlpkit.topics.lda import fit
 from nlpkit.topics.lda.sampler import GibbsSampler
 from tests.cli.conftest import files, nlpkit_process, planted_rows, read, run_cli, topics_of, write_jsonl
-from tests.interrupts import ctrl_c_while_main_waits
 
 CHAIN = ["--k", "4", "--sweeps", "60"]
 
@@ -78,7 +78,7 @@ def names() -> list[str]:
         (["--fixed-topics", "."], 3, "is not a run directory (no manifest.json)"),
         (["--seed-words", "nowhere.toml"], 3, "seed words nowhere.toml: cannot be opened (No such file or directory)"),
         (["--save-state", "no/where.gz"], 3, "the directory no does not exist"),
-        (["--save-pyldavis", "x.jsonl"], 2, "output x.jsonl exists; give --force to replace it"),
+        (["--save-pyldavis", "x.jsonl"], 2, "output x.jsonl is an input as well"),
         (["--text-col", "txt"], 3, "x.jsonl has no column 'txt' (found: id, text, label, date, n); did you mean 'text'?"),
         (["--estimat", "last"], 2, "no such option: --estimat"),
     ],
@@ -146,7 +146,7 @@ def test_states_that_cannot_become_a_run(corpus: Path) -> None:
         assert "--from-mallet makes a run of one file" in says
     assert "no.gz: cannot be opened" in run_cli("lda-gibbs", "no.gz", "--from-mallet", "-o", "three", code=3).error()
     words = ["--from-mallet", "--save-state", "s.gz", "-o", "three"]
-    assert "output s.gz exists" in run_cli("lda-gibbs", "s.gz", *words, code=2).error()
+    assert "output s.gz is an input as well" in run_cli("lda-gibbs", "s.gz", *words, code=2).error()
     assert not Path("three").exists()
 
 
@@ -275,7 +275,7 @@ def wait_for(path: Path, process: subprocess.Popen[bytes]) -> None:
 LONG = ["--k", "4", "--sweeps", "400", "--shards", "2", "--optimize-interval", "20", "--estimate", "mean"]
 
 
-@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_chain_that_was_ended_goes_on_to_the_same_bytes(sent: signal.Signals, corpus: Path, tmp_path: Path) -> None:
     words = ["lda-gibbs", corpus, *LONG, "--checkpoint-every", "1", "-o", "run"]
     checkpoint = tmp_path / "run.checkpoint.npz"
@@ -283,14 +283,11 @@ def test_a_chain_that_was_ended_goes_on_to_the_same_bytes(sent: signal.Signals, 
     wait_for(checkpoint, process)
     process.send_signal(sent)
     out, err = process.communicate(timeout=120)
-    assert process.returncode == (130 if sent == signal.SIGINT else -sent), err.decode()
+    assert process.returncode == (-sent if sent == signal.SIGKILL else 128 + sent), err.decode()
     assert out == b""
-    if sent == signal.SIGINT:
+    if sent != signal.SIGKILL:
         assert b"Traceback" not in err
-        assert (
-            b"interrupted; the chain is saved in run.checkpoint.npz: the same command with --resume goes on with it"
-            in err
-        )
+        assert b"; the chain is saved in run.checkpoint.npz: the same command with --resume goes on with it" in err
         assert names() == ["run.checkpoint.npz", "x.jsonl"]
     assert not Path("run").exists()
     before = checkpoint.read_bytes()
@@ -313,8 +310,7 @@ def interrupt_in_sweep(sweep: int, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(self: GibbsSampler, sweeps: int) -> None:
         if self.sweep == sweep - 1:
             monkeypatch.setattr(GibbsSampler, "run", run)
-            ctrl_c_while_main_waits()
-            time.sleep(0.05)
+            os.kill(os.getpid(), signal.SIGINT)
         run(self, sweeps)
 
     monkeypatch.setattr(GibbsSampler, "run", interrupted)
@@ -349,7 +345,6 @@ def test_an_interrupt_of_a_run_that_is_to_be_replaced(corpus: Path, monkeypatch:
     ("words", "says"),
     [
         (["--k", "5"], "n topics 4, now 5"),
-        (["--sweeps", "61"], "sweeps 60, now 61"),
         (["--alpha", "0.3"], "alpha None, now 0.3"),
         (["--estimate", "best"], "estimate last, now best"),
         (["--shards", "3"], "shards None, now 3"),
@@ -372,7 +367,7 @@ def test_a_checkpoint_of_another_chain(
     found = run_cli("lda-gibbs", corpus, *CHAIN, *seeds, *words, "--resume", "-o", "run", code=3).error()
     assert "checkpoint run.checkpoint.npz is of another chain: " in found
     assert says in found
-    assert "give the same input and options, or remove it to start anew" in found
+    assert "give the same input and options, or --force without --resume, which drops it" in found
     assert not Path("run").exists()
 
 
@@ -391,14 +386,14 @@ def test_a_damaged_checkpoint(corpus: Path) -> None:
         Path("run.checkpoint.npz").write_bytes(content)
         says = run_cli("lda-gibbs", corpus, *CHAIN, "--resume", "-o", "run", code=3).error()
         assert "checkpoint run.checkpoint.npz is damaged, or not a checkpoint of lda-gibbs" in says
-        assert "remove it to start anew" in says
-    assert "sweeps" in run_cli("lda-gibbs", corpus, *CHAIN, "-o", "run").err  # without --resume it is of no matter
+        assert "--force without --resume drops it" in says
+    assert "sweeps" in run_cli("lda-gibbs", corpus, *CHAIN, "--force", "-o", "run").err
     assert not Path("run.checkpoint.npz").exists()
 
 
 def test_no_checkpoint_to_go_on_from(corpus: Path) -> None:
     done = run_cli("lda-gibbs", corpus, *CHAIN, "--resume", "-o", "run")
-    assert "no checkpoint run.checkpoint.npz: starting anew" in done.err
+    assert "there is no checkpoint run.checkpoint.npz: starting anew" in done.err
 
 
 def test_checkpoints_are_made_as_often_as_asked(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -447,3 +442,36 @@ def test_what_a_state_cannot_hold_is_told_of_before_the_chain(tmp_path: Path) ->
 )
 def test_options_are_looked_at_before_the_corpus(words: list[str], says: str, tmp_path: Path) -> None:
     assert says in run_cli("lda-gibbs", "nowhere.jsonl", "--k", "2", "--sweeps", "30", *words, code=2).error()
+
+
+def test_the_work_of_an_unfinished_run_is_not_thrown_away(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    interrupt_in_sweep(17, monkeypatch)
+    run_cli("lda-gibbs", corpus, *CHAIN, "-o", "run", code=130)
+    before = Path("run.checkpoint.npz").read_bytes()
+    for more in ([], ["--limit", "100"]):
+        error = run_cli("lda-gibbs", corpus, *CHAIN, *more, "-o", "run", code=2).error()
+        assert (
+            "run.checkpoint.npz is of a run that was not finished: --resume goes on with it, --force drops it" in error
+        )
+        assert Path("run.checkpoint.npz").read_bytes() == before
+    Path("run.k.jsonl").write_text("mine")
+    scores = run_cli("lda-gibbs", corpus, "--resume", "--k", "2:3", "-o", "run", code=3).error()
+    assert "run.k.jsonl does not hold the scores of a comparison; --force without --resume drops it" in scores
+    assert Path("run.k.jsonl").read_text() == "mine"
+    run_cli("lda-gibbs", corpus, *CHAIN, "--limit", "100", "--force", "-q", "-o", "run")
+    assert names() == ["run", "run.k.jsonl", "x.jsonl"]
+
+
+def test_a_chain_is_lengthened(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    interrupt_in_sweep(17, monkeypatch)
+    run_cli("lda-gibbs", corpus, "--k", "4", "--sweeps", "30", "-o", "run", code=130)
+    fewer = run_cli("lda-gibbs", corpus, "--k", "4", "--sweeps", "10", "--resume", "-o", "run", code=3).error()
+    assert "the chain has 17 sweeps already, more than the 10 that are asked for" in fewer
+    run_cli("lda-gibbs", corpus, "--k", "4", "--sweeps", "50", "--resume", "-q", "-o", "run")
+    run_cli("lda-gibbs", corpus, "--k", "4", "--sweeps", "50", "-q", "-o", "whole")
+    assert contents("run") == contents("whole")
+
+
+def test_starting_anew_is_said_when_quiet(corpus: Path) -> None:
+    done = run_cli("lda-gibbs", corpus, *CHAIN, "--resume", "-q", "-o", "run")
+    assert "warning: there is no checkpoint run.checkpoint.npz: starting anew" in done.err

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from nlpkit.errors import InputError
+from nlpkit.errors import InputError, OutputExistsError
 from nlpkit.finetune.train import Point, State
 from nlpkit.io.finetune_checkpoints import Checkpoint
 
@@ -36,8 +36,8 @@ def same(a: State, b: State) -> bool:
     return all(getattr(a, name) == getattr(b, name) for name in plain)
 
 
-def make(tmp_path: Path, *, resume: bool = True, identity: Any = None) -> Checkpoint:
-    return Checkpoint(tmp_path / "run", identity or IDENTITY, resume=resume)
+def make(tmp_path: Path, *, resume: bool = True, identity: Any = None, force: bool = False) -> Checkpoint:
+    return Checkpoint(tmp_path / "run", identity or IDENTITY, resume=resume, force=force)
 
 
 def test_nothing_is_written_before_there_is_something_to_keep(tmp_path: Path) -> None:
@@ -128,9 +128,12 @@ def test_a_finished_training_comes_back_and_ends_the_one_under_way(tmp_path: Pat
     assert again.finished("b") is None
 
 
-def test_without_resume_it_is_cleared(tmp_path: Path) -> None:
+def test_without_resume_it_is_cleared_by_force_alone(tmp_path: Path) -> None:
     make(tmp_path).save("a", state())
-    found = make(tmp_path, resume=False)
+    with pytest.raises(OutputExistsError, match="--resume goes on with it, --force drops it"):
+        make(tmp_path, resume=False)
+    assert make(tmp_path).state("a") is not None
+    found = make(tmp_path, resume=False, force=True)
     assert not found.path.exists()
     assert found.state("a") is None
 
@@ -139,13 +142,16 @@ def test_a_folder_of_someone_else_is_not_removed(tmp_path: Path) -> None:
     (tmp_path / "run.checkpoint").mkdir()
     (tmp_path / "run.checkpoint" / "thesis.txt").write_text("mine")
     with pytest.raises(InputError, match="is no checkpoint of nlpkit, and in its place; move it away"):
-        make(tmp_path, resume=False)
+        make(tmp_path, resume=False, force=True)
     assert (tmp_path / "run.checkpoint" / "thesis.txt").read_text() == "mine"
 
 
 def test_of_other_options_it_is_refused(tmp_path: Path) -> None:
     make(tmp_path).save("a", state())
-    with pytest.raises(InputError, match=r"of another training: base sha256 was abc, now xyz; .* leave --resume out"):
+    with pytest.raises(
+        InputError,
+        match=r"of another training: base sha256 was abc, now xyz; .* --force without --resume, which drops it",
+    ):
         make(tmp_path, identity={**IDENTITY, "base_sha256": "xyz"})
     assert make(tmp_path, identity=dict(reversed(IDENTITY.items()))).found  # the order tells nothing
 
@@ -166,7 +172,7 @@ def test_it_is_removed(tmp_path: Path) -> None:
 def test_a_damaged_state_is_an_error(tmp_path: Path, content: bytes) -> None:
     make(tmp_path).save("a", state())
     (tmp_path / "run.checkpoint" / "state.safetensors").write_bytes(content)
-    with pytest.raises(InputError, match=r"run\.checkpoint is damaged .*; leave --resume out"):
+    with pytest.raises(InputError, match=r"run\.checkpoint is damaged .*; --force without --resume drops it"):
         make(tmp_path).state("a")
 
 
@@ -175,7 +181,7 @@ def test_damaged_arrays_are_an_error(tmp_path: Path, content: bytes | None) -> N
     make(tmp_path).finish("a", {}, {"x": np.zeros(100)})
     file = tmp_path / "run.checkpoint" / "a.npz"
     file.write_bytes(file.read_bytes()[:-40] if content is None else content)
-    with pytest.raises(InputError, match=r"is damaged .*; leave --resume out"):
+    with pytest.raises(InputError, match=r"is damaged .*; --force without --resume drops it"):
         make(tmp_path).finished("a")
 
 
@@ -201,7 +207,7 @@ def test_arrays_with_a_pickle_are_not_opened(tmp_path: Path) -> None:
 def test_a_damaged_identity_is_an_error(tmp_path: Path, content: str) -> None:
     make(tmp_path).save("a", state())
     (tmp_path / "run.checkpoint" / "identity.json").write_text(content)
-    with pytest.raises(InputError, match="leave --resume out"):
+    with pytest.raises(InputError, match="--force without --resume"):
         make(tmp_path)
 
 

@@ -8,6 +8,7 @@ import os
 import re
 import signal
 import sys
+from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
@@ -15,7 +16,8 @@ from typer.core import TyperGroup
 
 from nlpkit import __version__
 from nlpkit.cli import console
-from nlpkit.errors import EXIT_BUG, EXIT_INTERRUPTED, InputError, NlpkitError, OutOfMemoryError, UsageError
+from nlpkit.errors import EXIT_BUG, InputError, NlpkitError, OutOfMemoryError, UsageError
+from nlpkit.interrupts import Ended, catch_ending_signals
 
 
 class NlpkitGroup(TyperGroup):
@@ -44,7 +46,9 @@ class NlpkitGroup(TyperGroup):
             _let_go_of_pipes()
             raise typer.Exit(0) from None
         except KeyboardInterrupt as stopped:
-            self._fail(str(stopped) or "interrupted; nothing was written", EXIT_INTERRUPTED)
+            came = stopped.number if isinstance(stopped, Ended) else signal.SIGINT
+            how = "interrupted" if came == signal.SIGINT else f"ended by {signal.Signals(came).name}"
+            self._fail(f"{how}; {str(stopped) or 'nothing was written'}", 128 + came)
         except MemoryError as error:
             lines = str(error).splitlines()
             self._fail(
@@ -81,7 +85,8 @@ class NlpkitGroup(TyperGroup):
             import traceback
 
             traceback.print_exc()
-        console.error(message)
+        with suppress(OSError):  # of a terminal that is gone
+            console.error(message)
         raise typer.Exit(code)
 
     def _bug(self, error: Exception) -> None:
@@ -111,7 +116,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit codes: 0 ok, 1 quality gate failed, 2 usage, 3 input, 4 missing model or extra, 5 out of memory, 70 a bug, "
-    "130 Ctrl-C.",
+    "130 Ctrl-C, 143 SIGTERM.",
 )
 
 
@@ -172,10 +177,7 @@ def main() -> None:
     console.settings.own_process = True
     gc.set_threshold(100_000, 20, 100)  # a corpus is many small objects and few cycles: a twentieth of the time
     _prepare_streams()
-    for name in ("SIGTERM", "SIGHUP"):
-        number = getattr(signal, name, None)
-        if number is not None and signal.getsignal(number) is signal.SIG_DFL:  # nohup ignores SIGHUP: leave it so
-            signal.signal(number, _end)
+    catch_ending_signals()
     try:
         app(prog_name="nlpkit")
     finally:
@@ -194,8 +196,3 @@ def _prepare_streams() -> None:
             stream.reconfigure(errors="replace")
         else:
             stream.reconfigure(encoding="utf-8", errors="backslashreplace" if stream is sys.stderr else "strict")
-
-
-def _end(number: int, frame: Any) -> None:
-    """A batch system ends the process: leave by the finally blocks, which remove unfinished files."""
-    raise SystemExit(128 + number)

@@ -67,9 +67,9 @@ def note(message: str) -> None:
         _write(message)
 
 
-def warn(message: str) -> None:
-    """Print a warning, unless --quiet."""
-    if not settings.quiet:
+def warn(message: str, *, always: bool = False) -> None:
+    """Print a warning, unless --quiet; `always`: even then."""
+    if always or not settings.quiet:
         _write(f"warning: {message}")
 
 

@@ -15,7 +15,7 @@ from nlpkit import __version__
 from nlpkit.cli import console
 from nlpkit.cli.finetune_corpus import TuneDocuments
 from nlpkit.cli.finetune_scores import Guesses, nothing_yet, put
-from nlpkit.cli.finetune_stop import between_steps, state_to_go_on_from
+from nlpkit.cli.finetune_stop import state_to_go_on_from
 from nlpkit.embed.models import ModelFiles, weights_fingerprint
 from nlpkit.errors import InputError
 from nlpkit.finetune.engine import Engine
@@ -23,6 +23,7 @@ from nlpkit.finetune.fit import Learning, Reading, Trained, Watch, fit_network, 
 from nlpkit.finetune.methods import Method
 from nlpkit.finetune.tasks import IGNORED, Task
 from nlpkit.finetune.train import Point
+from nlpkit.interrupts import between_steps
 from nlpkit.io.finetune_checkpoints import Checkpoint
 from nlpkit.io.finetune_files import FORMATS, TunedConfig, model_bytes, save_merged, save_network, write_config
 from nlpkit.metrics.regression import statistics
@@ -89,7 +90,9 @@ class Bench:
         if found is not None:
             facts, arrays = found
             if not np.array_equal(arrays["rows"], rows):
-                raise InputError(f"checkpoint {self.checkpoint.path} is of other documents; leave --resume out")
+                raise InputError(
+                    f"checkpoint {self.checkpoint.path} is of other documents; --force without --resume drops it"
+                )
             console.note(f"{cell.title}: taken from the checkpoint")
             curve = [Point(**p) for p in facts.pop("curve")]
             return Done(cell, facts, arrays["rows"], _unpacked(arrays), curve)

@@ -20,7 +20,7 @@ from nlpkit.cli.finetune_estimate import loads_of_encoder, say_estimate
 from nlpkit.cli.finetune_pairs import Material, check_classes, pair_data, read_material, score_bounds
 from nlpkit.cli.finetune_parts import DEV, TEST, TRAIN
 from nlpkit.cli.finetune_show import curve_lines, say_growth, show_curve
-from nlpkit.cli.finetune_stop import Stop, between_steps, state_to_go_on_from
+from nlpkit.cli.finetune_stop import state_to_go_on_from
 from nlpkit.cli.pipeline import saying_what_is_saved, warn_dropped
 from nlpkit.embed.models import ModelFiles, find_model, weights_fingerprint
 from nlpkit.errors import InputError, UsageError
@@ -28,6 +28,7 @@ from nlpkit.finetune.encoders import OPTIONS, PLANS, Scorer, check_options, trai
 from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.methods import Value, parse_options
 from nlpkit.finetune.train import Outcome, Plan, Point
+from nlpkit.interrupts import Stop, between_steps
 from nlpkit.io.artifacts import footer_block
 from nlpkit.io.atomic import MANIFEST
 from nlpkit.io.finetune_checkpoints import Checkpoint
@@ -105,9 +106,9 @@ def fit_encoder(asked: Asked) -> None:
         **{part: None if path is None else str(path) for part, path in held_out.items()},
         "inputs": [i.sha256 for i in material.inputs],
     }  # fmt: skip
-    checkpoint = Checkpoint(target, identity, resume=asked.train.resume)
+    checkpoint = Checkpoint(target, identity, resume=asked.train.resume, force=asked.out.force)
     if asked.train.resume and not checkpoint.found:
-        console.note(f"there is no checkpoint {checkpoint.path}; starting anew")
+        console.warn(f"there is no checkpoint {checkpoint.path}: starting anew", always=True)
     found = _taken(checkpoint, name)
     if found is None:
         with (

@@ -126,9 +126,9 @@ def fit(asked: Asked) -> None:
     identity = {
         **said, "inputs": [i.sha256 for i in documents.inputs], "reading": asdict(asked.read), "merge": model.merge
     }  # fmt: skip
-    checkpoint = Checkpoint(target, identity, resume=asked.train.resume)
+    checkpoint = Checkpoint(target, identity, resume=asked.train.resume, force=asked.out.force)
     if asked.train.resume and not checkpoint.found:
-        console.note(f"there is no checkpoint {checkpoint.path}; starting anew")
+        console.warn(f"there is no checkpoint {checkpoint.path}: starting anew", always=True)
     columns = {
         "pair": data.pair_col,
         "context": data.context,

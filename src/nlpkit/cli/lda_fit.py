@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Any
 
 from nlpkit.cli import console
@@ -24,7 +25,7 @@ from nlpkit.cli.options import OutputFlags, ReadFlags, RunFlags
 from nlpkit.cli.pipeline import warn_dropped
 from nlpkit.cli.preprocess import dry_run
 from nlpkit.cli.token_flags import TokenFlags
-from nlpkit.io.checkpoints import checkpoint_path, scores_path
+from nlpkit.io.checkpoints import check_unfinished, checkpoint_path, scores_path
 from nlpkit.io.mallet import check_names
 from nlpkit.io.runs import stopwatch
 from nlpkit.topics.lda.fit import LdaOptions, check_options
@@ -53,6 +54,8 @@ def fit(
         check_prototype(prototype, chain)
     check_options(options)
     check_guide(guide, verify=run.verify)
+    for path in unfinished(target, chooses=exactly is None):
+        check_unfinished(path, resume=chain.resume, force=out.force)
     if run.dry_run:
         chains = 1 if prototype.prototype is None else prototype.prototype + 1
         dry_run(inputs, read, sweeps=options.sweeps * chains)
@@ -83,11 +86,11 @@ def fit(
             compared = choose_chain(work, options, prototype)
             options = replace(options, seed=compared.seed)
         with stopwatch(seconds, "sampling"):
-            found = run_chain(work, options)
+            found = run_chain(work, options, keep=compared is None)
         if compared is not None:
             compared.add_to(more, found)
         written = write_lda(work, found, extra, fit_parameters(options, chain, guide), more, force=out.force)
-    for leftover in (checkpoint_path(target), scores_path(target)):
+    for leftover in unfinished(target, chooses=exactly is None):
         leftover.unlink(missing_ok=True)
     warn_dropped(corpus, target / "dropped.parquet")
     if run.json:
@@ -97,6 +100,11 @@ def fit(
         compared.show()
     show_topics(written.tables["topics"], corpus.rows.num_rows)
     show_next(target, found, written.description, seconds)
+
+
+def unfinished(target: Path, *, chooses: bool) -> list[Path]:
+    """Return what a run leaves beside its target until it is whole: its chain, and the scores by which --k auto chooses."""
+    return [checkpoint_path(target), *([scores_path(target)] if chooses else [])]
 
 
 def fit_parameters(options: LdaOptions, chain: ChainFlags, guide: GuideFlags) -> dict[str, Any]:

@@ -70,9 +70,16 @@ class ChainFlags:
         ),
     ] = None
     checkpoint_every: Annotated[
-        int, typer.Option(min=0, help="Save the chain every N sweeps beside the run; 0: only at Ctrl-C.")
-    ] = 0
-    resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint, if there is one.")] = False
+        int | None,
+        typer.Option(
+            min=0,
+            help="Save the chain every N sweeps beside the run; 0: only at Ctrl-C and SIGTERM; default: every minute.",
+            show_default=False,
+        ),
+    ] = None
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on from the checkpoint, if there is one; --sweeps may be more.")
+    ] = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,8 @@ def chosen_topics(work: Work, options: LdaOptions, more: Results) -> LdaOptions:
     identity = json.loads(to_json({**work.identity, **_plain(options)}))
     known = _known(path, identity) if work.chain.resume else {}
     path.parent.mkdir(parents=True, exist_ok=True)
+    if work.chain.resume and not known:
+        console.warn(f"there are no scores {path}: starting anew", always=True)
     if not known:
         path.write_text(to_json({"identity": identity}) + "\n", encoding="utf-8")
     else:
@@ -54,9 +56,10 @@ def chosen_topics(work: Work, options: LdaOptions, more: Results) -> LdaOptions:
                 known=known,
                 done=done,
             )
-        except KeyboardInterrupt:
-            console.note(
-                f"{len(known) + fits} fits are kept in {path}; the same command with --resume goes on with them"
+        except KeyboardInterrupt as stopped:
+            kept = console.counted(len(known) + fits, "fit")
+            stopped.args = (
+                f"the scores of {kept} are kept in {path}: the same command with --resume goes on with them",
             )
             raise
     more.results |= {
@@ -81,12 +84,14 @@ def _known(path: Path, identity: dict[str, Any]) -> dict[tuple[int, int], Scores
     try:
         head = json.loads(lines[0])["identity"]
     except (ValueError, KeyError, IndexError, TypeError):
-        raise InputError(f"{path} does not hold the scores of a comparison; remove it to start anew") from None
+        raise InputError(
+            f"{path} does not hold the scores of a comparison; --force without --resume drops it"
+        ) from None
     changed = [key for key in identity if head.get(key) != identity[key]]
     if changed:
         raise InputError(
             f"{path} was made with another {changed[0].replace('_', ' ')} ({head.get(changed[0])}, now "
-            f"{identity[changed[0]]}); give the same options, or remove it to start anew"
+            f"{identity[changed[0]]}); give the same options, or --force without --resume, which drops it"
         )
     known = {}
     for line in lines[1:]:

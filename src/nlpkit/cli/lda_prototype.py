@@ -112,7 +112,7 @@ def check_prototype(flags: PrototypeFlags, chain: ChainFlags) -> None:
         "--optimize-interval": chain.optimize_interval > 0,
         "--early-stop": chain.early_stop is not None,
         "--resume": chain.resume,
-        "--checkpoint-every": chain.checkpoint_every > 0,
+        "--checkpoint-every": chain.checkpoint_every is not None,
     }.items():
         if used:
             raise UsageError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ from nlpkit.cli.counted import CountedCorpus, counted
 from nlpkit.cli.pipeline import saying_what_is_saved, steps
 from nlpkit.cli.preprocess import found_parameters, say_tokens, token_parameters
 from nlpkit.errors import InputError, UsageError
-from nlpkit.io.checkpoints import checkpoint_path, read_checkpoint, write_checkpoint
+from nlpkit.io.checkpoints import checkpoint_path, read_checkpoint, scores_path, write_checkpoint
 from nlpkit.io.corpora import DocumentStream, DroppedRow, InputInfo, open_documents
 from nlpkit.io.footers import step_parameters
 from nlpkit.io.lda_tables import read_model
@@ -26,6 +26,7 @@ from nlpkit.io.seed_words import read_seed_words
 from nlpkit.io.topic_tables import TOPIC_COLUMNS
 from nlpkit.topics.lda.fit import FitState, LdaFit, LdaOptions, TracePoint, fit_lda
 from nlpkit.topics.lda.guide import Guidance, check_weights, fixed_counts, joined, seed_counts
+from nlpkit.topics.lda.resume import cannot_go_on, chain_options
 from nlpkit.topics.lda.sampler import MAX_TOPICS
 
 if TYPE_CHECKING:
@@ -255,16 +256,31 @@ def guidance_of(guide: GuideFlags, corpus: Corpus, *, verify: bool) -> Guidance 
     return joined(fixed, seeded)
 
 
-def run_chain(work: Work, options: LdaOptions) -> LdaFit:
-    """Run the chain, from its checkpoint where one is to be gone on with; save it at intervals and at Ctrl-C."""
+def run_chain(work: Work, options: LdaOptions, *, keep: bool = True) -> LdaFit:
+    """Run the chain, from its checkpoint where one is to be gone on with.
+
+    Args:
+        work, options: what is fitted, and how.
+        keep: save it at intervals, at Ctrl-C and at signals that end the process.
+
+    Raises:
+        InputError: the checkpoint is of another chain.
+    """
     path = checkpoint_path(work.target)
-    identity = {**work.identity, **{k: v for k, v in asdict(options).items() if k != "threads"}}
+    identity = {**work.identity, **chain_options(options)}
     state = None
     if work.chain.resume and path.exists():
         state = read_checkpoint(path, identity)
+        problem = cannot_go_on(state, options)
+        if problem is not None:
+            raise InputError(
+                f"checkpoint {path}: {problem}; give --sweeps as then, or --force without --resume, which drops it"
+            )
         console.note(f"going on from {path} after {console.counted(state.sweep, 'sweep')}")
-    elif work.chain.resume:
-        console.note(f"no checkpoint {path}: starting anew")
+    elif work.chain.resume and not scores_path(work.target).exists():  # else --k auto has said what is there
+        console.warn(f"there is no checkpoint {path}: starting anew", always=True)
+    elif not work.chain.resume:
+        path.unlink(missing_ok=True)  # there is one with --force alone
 
     def save(now: FitState) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -285,7 +301,7 @@ def run_chain(work: Work, options: LdaOptions) -> LdaFit:
                 guidance=work.guidance,
                 weights=work.weights,
                 resume=state,
-                save=save,
+                save=save if keep else None,
                 save_every=work.chain.checkpoint_every,
                 progress=step,
             )

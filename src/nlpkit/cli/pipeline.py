@@ -31,15 +31,13 @@ CODES = "\0codes"  # no column of a user is called like that
 
 @contextmanager
 def saying_what_is_saved(what: str, path: Path) -> Iterator[None]:
-    """Let Ctrl-C say where the unfinished work lies, if it was saved at all, and how it goes on."""
+    """Let Ctrl-C and what ends a process like it say where the unfinished work lies, if it was saved, and how it goes on."""
     try:
         yield
-    except KeyboardInterrupt:
-        if not path.exists():
-            raise
-        raise KeyboardInterrupt(
-            f"interrupted; the {what} is saved in {path}: the same command with --resume goes on with it"
-        ) from None
+    except KeyboardInterrupt as stopped:
+        if path.exists():
+            stopped.args = (f"the {what} is saved in {path}: the same command with --resume goes on with it",)
+        raise
 
 
 class Documents(Protocol):

@@ -14,11 +14,15 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from nlpkit.errors import InputError
+from nlpkit.errors import InputError, OutputExistsError
 from nlpkit.plain import to_json
 from nlpkit.topics.lda.fit import FitState, TracePoint
 
 _SUMS = ("topic_sum", "doc_sum")
+_FOLLOWS = {  # from --sweeps, where they are not given
+    "burn_in": " (a half of the sweeps, unless --burn-in says it)",
+    "optimize_burn_in": " (a fifth of the sweeps, at most 200, unless --optimize-burn-in says it)",
+}
 _UNREADABLE = (  # what zipfile, NumPy and json say of files that are damaged or are something else
     OSError, EOFError, ValueError, LookupError, TypeError, RuntimeError, zlib.error, zipfile.BadZipFile
 )  # fmt: skip
@@ -32,6 +36,16 @@ def checkpoint_path(target: Path) -> Path:
 def scores_path(target: Path) -> Path:
     """Return where the scores of a comparison of numbers of topics lie meanwhile: beside the run."""
     return target.with_name(f"{target.name}.k.jsonl")
+
+
+def check_unfinished(path: Path, *, resume: bool, force: bool) -> None:
+    """Refuse to begin anew beside what an unfinished run has left.
+
+    Raises:
+        OutputExistsError: it is there, and neither to be gone on with nor to be dropped.
+    """
+    if path.exists() and not (resume or force):
+        raise OutputExistsError(f"{path} is of a run that was not finished: --resume goes on with it, --force drops it")
 
 
 def write_checkpoint(path: Path, state: FitState, identity: Mapping[str, Any]) -> None:
@@ -48,6 +62,7 @@ def write_checkpoint(path: Path, state: FitState, identity: Mapping[str, Any]) -
     facts = {
         "identity": dict(identity),
         "sweep": state.sweep,
+        "of": state.of,
         "eta": state.eta,
         "samples": state.samples,
         "best_sweep": state.best_sweep,
@@ -83,11 +98,12 @@ def read_checkpoint(path: Path, identity: Mapping[str, Any]) -> FitState:
         state = _state(facts, arrays)
     except _UNREADABLE as error:
         what = "damaged, or not a checkpoint of lda-gibbs"
-        raise InputError(f"checkpoint {path} is {what} ({error}); remove it to start anew") from None
+        raise InputError(f"checkpoint {path} is {what} ({error}); --force without --resume drops it") from None
     if changed:
         raise InputError(
             f"checkpoint {path} is of another chain: {changed[0].replace('_', ' ')} {theirs.get(changed[0])}, "
-            f"now {mine[changed[0]]}; give the same input and options, or remove it to start anew"
+            f"now {mine[changed[0]]}{_FOLLOWS.get(changed[0], '')}; give the same input and options, or --force without --resume, "
+            "which drops it"
         )
     return state
 
@@ -101,6 +117,7 @@ def _state(facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> FitSta
     sums = {name: _matrix(arrays, name) for name in _SUMS}
     return FitState(
         sweep=facts["sweep"],
+        of=facts.get("of", 0),
         alpha=arrays["alpha"],
         eta=facts["eta"],
         arrays={name.removeprefix("chain."): v for name, v in arrays.items() if name.startswith("chain.")},

@@ -13,6 +13,7 @@ import numpy as np
 
 from nlpkit.errors import InputError
 from nlpkit.finetune.train import Outcome, Point, State
+from nlpkit.io.checkpoints import check_unfinished
 from nlpkit.plain import to_json
 
 IDENTITY, STATE = "identity.json", "state.safetensors"
@@ -30,15 +31,17 @@ class Checkpoint:
     model: where the model of the run lies meanwhile.
     """
 
-    def __init__(self, target: Path, identity: Mapping[str, Any], *, resume: bool) -> None:
-        """Open the folder; without `resume` what lies there is removed.
+    def __init__(self, target: Path, identity: Mapping[str, Any], *, resume: bool, force: bool = False) -> None:
+        """Open the folder; with `force` and without `resume` what lies there is removed.
 
         Raises:
+            OutputExistsError: something lies there, and it is neither to be gone on with nor to be removed.
             InputError: it is of other documents or options, or damaged.
         """
         self.path = target.with_name(f"{target.name}.checkpoint")
         self.model = self.path / "model"
         mine = json.loads(to_json(dict(identity)))
+        check_unfinished(self.path, resume=resume, force=force)
         if self.path.exists() and not resume:
             self._clear()
         self.found = self.path.exists()
@@ -47,8 +50,8 @@ class Checkpoint:
             changed = _changed(theirs, mine)
             if changed is not None:
                 raise InputError(
-                    f"checkpoint {self.path} is of another training: {_said(*changed)}; give the same input and options, or leave "
-                    "--resume out"
+                    f"checkpoint {self.path} is of another training: {_said(*changed)}{_because(changed[0])}; give the same input and "
+                    "options, or --force without --resume, which drops it"
                 )
         self._identity = mine
 
@@ -61,7 +64,9 @@ class Checkpoint:
             with (self.path / f"{key}.npz").open("rb") as file, np.load(file, allow_pickle=False) as arrays:
                 return _read(facts), {name: arrays[name] for name in arrays.files}
         except Exception as error:  # of OSError, ValueError, EOFError, BadZipFile, zlib.error
-            raise InputError(f"checkpoint {self.path} is damaged ({error}); leave --resume out") from None
+            raise InputError(
+                f"checkpoint {self.path} is damaged ({error}); --force without --resume drops it"
+            ) from None
 
     def finish(self, key: str, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
         """Keep what a training came to; the state of one under way is removed."""
@@ -109,7 +114,9 @@ class Checkpoint:
                 facts["first"] = Outcome(**{**first, "curve": tuple(Point(**point) for point in first["curve"])})
             return State(**facts, curve=curve, **parts)  # type: ignore[arg-type]
         except Exception as error:  # safetensors has an error of its own
-            raise InputError(f"checkpoint {self.path} is damaged ({error}); leave --resume out") from None
+            raise InputError(
+                f"checkpoint {self.path} is damaged ({error}); --force without --resume drops it"
+            ) from None
 
     def remove(self) -> None:
         """Remove the folder: the run is written."""
@@ -155,11 +162,19 @@ def _said(name: str, was: Any, now: Any) -> str:
     return f"{OPTIONS.get(name, name.replace('_', ' '))} was {before}, now {after}"
 
 
+def _because(name: str) -> str:
+    return (
+        ", and every step learns at a rate that depends on how many there are"
+        if name in ("epochs", "max_steps")
+        else ""
+    )
+
+
 def _read(path: Path) -> dict[str, Any]:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise InputError(f"checkpoint {path.parent} is damaged ({error}); leave --resume out") from None
+        raise InputError(f"checkpoint {path.parent} is damaged ({error}); --force without --resume drops it") from None
     return found if isinstance(found, dict) else {}
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import signal
-import time
 from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
@@ -13,15 +13,17 @@ import numpy as np
 import pytest
 
 from nlpkit.errors import UsageError
+from nlpkit.interrupts import Ended, Stop
 from nlpkit.io.checkpoints import read_checkpoint, write_checkpoint
+from nlpkit.topics.lda import fit as fit_module
 from nlpkit.topics.lda.fit import WINDOW, FitState, LdaFit, LdaOptions, TracePoint, fit_lda
 from nlpkit.topics.lda.guide import Seeds, fixed_counts, joined, seed_counts, token_weights
 from nlpkit.topics.lda.likelihood import dirichlet_multinomial
 from nlpkit.topics.lda.model import main_topics
 from nlpkit.topics.lda.priors import estimate_alpha, estimate_eta
+from nlpkit.topics.lda.resume import cannot_go_on, chain_options
 from nlpkit.topics.lda.sampler import GibbsSampler
 from nlpkit.types import TokenTable
-from tests.interrupts import ctrl_c_while_main_waits
 from tests.strategies import planted, token_table
 
 CORPUS = planted([40, 30, 20, 10], seed=3)
@@ -327,8 +329,7 @@ def interrupted(options: LdaOptions, sweep: int, monkeypatch: pytest.MonkeyPatch
 
     def slow(self: GibbsSampler, sweeps: int) -> None:
         if self.sweep + 1 == sweep:
-            ctrl_c_while_main_waits()
-            time.sleep(0.1)
+            os.kill(os.getpid(), signal.SIGINT)
         run(self, sweeps)
 
     saved: list[FitState] = []
@@ -364,8 +365,7 @@ def test_an_interrupt_between_sweeps_saves_a_state_to_go_on_from(monkeypatch: py
 
     def interrupting(self: GibbsSampler) -> float:
         if self.sweep == 15:
-            ctrl_c_while_main_waits()
-            time.sleep(0.1)
+            os.kill(os.getpid(), signal.SIGINT)
         return log_likelihood(self)
 
     saved: list[FitState] = []
@@ -464,3 +464,54 @@ def test_the_early_stop_waits_for_the_first_sample_of_the_mean() -> None:
     assert fit.model.topic_term.dtype == np.float64
     assert fit.stopped is not None
     assert fit.stopped >= 150
+
+
+@pytest.mark.parametrize(
+    ("change", "first"),
+    [
+        ({}, 25),
+        ({"optimize_interval": 4, "optimize_burn_in": 3}, 25),
+        ({"estimate": "mean", "thin": 4, "burn_in": 10}, 25),
+        ({"estimate": "best", "burn_in": 5, "trace_every": 5}, 30),
+    ],
+)
+def test_a_chain_is_lengthened_to_the_same_bytes(change: dict[str, Any], first: int) -> None:
+    longer = replace(OPTIONS, sweeps=40, **change)
+    shorter = replace(longer, sweeps=first)
+    saved: list[FitState] = []
+    fit_lda(TOKENS, shorter, save=lambda state: saved.append(deepcopy(state)), save_every=5)
+    whole = fit_lda(TOKENS, longer)
+    assert chain_options(shorter) == chain_options(longer)
+    for state in saved:
+        problem = cannot_go_on(state, longer)
+        if problem is None:
+            same(fit_lda(TOKENS, longer, resume=state), whole)
+        else:  # after the last sweep of the shorter chain
+            assert state.sweep == first
+    assert cannot_go_on(saved[-1], replace(longer, sweeps=10)) is not None
+    assert chain_options(replace(OPTIONS, estimate="mean", sweeps=20)) != chain_options(
+        replace(OPTIONS, estimate="mean")
+    )
+
+
+def test_states_are_saved_by_the_clock_when_nobody_says_how_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fit_module, "SAVE_SECONDS", 0.0)
+    saved: list[int] = []
+    fit_lda(TOKENS, OPTIONS, save=lambda state: saved.append(state.sweep), save_every=None)
+    assert saved[0] == 1
+    saved.clear()
+    fit_lda(TOKENS, OPTIONS, save=lambda state: saved.append(state.sweep), save_every=0)
+    assert saved == []
+
+
+def test_a_signal_said_again_does_not_disturb_what_is_saved() -> None:
+    stop = Stop()
+    stop.step(1, 9)
+    stop.press(signal.SIGTERM)
+    stop.press(signal.SIGTERM)
+    with pytest.raises(Ended) as ended:
+        stop.step(2, 9)
+    assert ended.value.number == signal.SIGTERM
+    stop.press(signal.SIGTERM)  # while the state is written
+    with pytest.raises(KeyboardInterrupt):
+        stop.press(signal.SIGINT)

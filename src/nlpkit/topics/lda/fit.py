@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from nlpkit.errors import UsageError
+from nlpkit.interrupts import between_steps
 from nlpkit.topics.lda.guide import Guidance, seeded_start
 from nlpkit.topics.lda.model import LdaModel, main_topics
 from nlpkit.topics.lda.priors import estimate_alpha, estimate_eta
@@ -19,6 +20,7 @@ from nlpkit.types import CsrMatrix, FloatArray, IntArray, LongArray, TokenTable
 
 ESTIMATES = ("last", "mean", "best")
 ORDER_ROUNDS = 20
+SAVE_SECONDS = 60.0  # between two checkpoints that nobody asked for
 WINDOW = 5  # trace points whose mean is compared with that of as many before, for the early stop
 
 
@@ -84,7 +86,7 @@ class TracePoint:
 
 @dataclass(slots=True)
 class FitState:
-    """A fit between two sweeps: all that is needed to go on to the same bytes."""
+    """A fit between two sweeps: all that is needed to go on to the same bytes, of a chain that is longer, too."""
 
     sweep: int
     alpha: FloatArray
@@ -98,6 +100,7 @@ class FitState:
     best_sweep: int = 0
     best_alpha: FloatArray | None = None
     best_eta: float = 0.0
+    of: int = 0  # sweeps that the chain was to have, 0 where it is not known
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +132,7 @@ def fit_lda(
     weights: FloatArray | None = None,
     resume: FitState | None = None,
     save: Callable[[FitState], None] | None = None,
-    save_every: int = 0,
+    save_every: int | None = 0,
     progress: Callable[[int, TracePoint | None], None] | None = None,
 ) -> LdaFit:
     """Fit LDA by collapsed Gibbs sampling (`GibbsSampler`).
@@ -137,8 +140,9 @@ def fit_lda(
     Args:
         tokens: corpus; documents may be empty.
         guidance: seed words and fixed topics; weights: (N,) of the tokens.
-        resume: a state that `save` was given, of the same tokens and options.
-        save: called with the state after every save_every sweeps, and before an interrupt of the user goes on its way.
+        resume: a state that `save` was given, of the same tokens and options, or of a chain that was to be shorter (`resume`).
+        save: called with the state after every save_every sweeps (None: every minute, or where that takes long, for a twentieth of
+            the time), and before Ctrl-C or a signal that ends the process goes on its way.
         progress: called after each sweep with its number, and the new point of the trace if there is one.
 
     Raises:
@@ -151,21 +155,34 @@ def fit_lda(
         state = replace(resume, trace=list(resume.trace))
         sampler.restore(state.arrays, state.sweep)
         sampler.set_priors(state.alpha, state.eta)
+    state.of = options.sweeps
     stopped = _settled_at(state, options)
-    busy: Future[TracePoint | None] | None = None
-    with ThreadPoolExecutor(1, thread_name_prefix="sweep") as pool:
+    saved, pause = time.monotonic(), SAVE_SECONDS
+    whole = True  # the state is not in the middle of a sweep
+    with between_steps() as stop:
         try:
+            stop.step(state.sweep, options.sweeps)
             while state.sweep < options.sweeps and stopped is None:
-                busy = pool.submit(_sweep, sampler, state, options, guidance, tokens.n_docs)
-                point = _finished(busy)
-                if save is not None and save_every and state.sweep % save_every == 0:
+                whole = False
+                point = _sweep(sampler, state, options, guidance, tokens.n_docs)
+                whole = True
+                due = (
+                    time.monotonic() > saved + pause
+                    if save_every is None
+                    else save_every and state.sweep % save_every == 0
+                )
+                if save is not None and due:
+                    begin = time.monotonic()
                     state.arrays = sampler.state()
                     save(state)
+                    saved = time.monotonic()
+                    pause = max(SAVE_SECONDS, 20 * (saved - begin))
                 if progress is not None:
                     progress(state.sweep, point)
                 stopped = _settled_at(state, options)
+                stop.step(state.sweep, options.sweeps if stopped is None else state.sweep)
         except KeyboardInterrupt:
-            if save is not None and (busy is None or busy.done()):
+            if save is not None and whole:
                 state.arrays = sampler.state()
                 save(state)
             raise
@@ -251,15 +268,6 @@ def make_sampler(
         weights=None if weights is None else np.concatenate([weights, np.ones(extra)]),
         **common,
     )
-
-
-def _finished(busy: Future[TracePoint | None]) -> TracePoint | None:
-    """Wait for a sweep; an interrupt of the user lets it end first, so that the state is whole."""
-    try:
-        return busy.result()
-    except KeyboardInterrupt:
-        busy.result()
-        raise
 
 
 def _sweep(
