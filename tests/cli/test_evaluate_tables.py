@@ -187,6 +187,8 @@ def test_json_lines_and_latin_1(tmp_path: Path) -> None:
         ("label,prediction,prediction_prob\na,a,high\n", [], 3, "are not numbers; name their column with --prob-col"),
         ("label,prediction\na,a\n", ["--npmi"], 2, "npmi: no score of a table of predictions and labels"),
         ("label,prediction\na,a\n", ["--metrics", "macro_f"], 2, "'macro_f' is no metric; did you mean"),
+        ("label,prediction\na,a\n", ["--metrics", "foo"], 2, "'foo' is no metric; there are metrics of coherence (npmi …)"),
+        ("label,prediction\na,a\n", ["--fail-under", "foo=1"], 2, "'foo' is no metric; there are metrics of coherence"),
         ("label,prediction\na,a\n", ["--ci", "95"], 2, "--ci 95: a confidence level between 0 and 1 is needed"),
         ("label,prediction\na,a\n", ["--beta", "0"], 2, "--beta 0: a number above 0 is needed"),
         ("label,prediction\na,a\n", ["-o", "scores.rds"], 2, "output scores.rds: '.rds' is no format of nlpkit"),

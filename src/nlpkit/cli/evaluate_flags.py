@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Literal, cast
 
@@ -115,7 +114,7 @@ class MetricFlags:
         Raises:
             UsageError: a name is unknown.
         """
-        from nlpkit.metrics.score import ALIASES, GROUPS, METRICS, in_group
+        from nlpkit.metrics.score import ALIASES, GROUPS, METRICS, in_group, no_metric
 
         named: set[str] = set()
         for name in ("npmi", "pmi", "umass", "c_v", "c_p", "diversity", "perplexity"):
@@ -133,9 +132,7 @@ class MetricFlags:
             elif key in GROUPS:
                 named.update(in_group(key))
             elif key:
-                near = get_close_matches(key, [*METRICS, *ALIASES, *GROUPS], n=1)
-                hint = f"did you mean '{near[0]}'?" if near else f"known are {', '.join(METRICS)}"
-                raise UsageError(f"--metrics: '{item.strip()}' is no metric; {hint}")
+                raise UsageError(f"--metrics: {no_metric(item, groups=True)}")
         return [name for name in METRICS if name in named]
 
     def named(self, name: str) -> bool:

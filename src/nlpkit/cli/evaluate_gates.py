@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from nlpkit.cli.evaluate_result import Evaluation
 from nlpkit.errors import InputError, QualityGateError, UsageError
 from nlpkit.io.atomic import atomic_file
 from nlpkit.io.score_files import junit
-from nlpkit.metrics.score import ALIASES, METRICS, Score, metric_of
+from nlpkit.metrics.score import Score, metric_of, no_metric
 from nlpkit.plain import shell_line
 
 # what of a definition must be the same for two numbers to be the same score
@@ -136,9 +135,7 @@ def _better(name: str) -> str:
 def _metric(option: str, name: str) -> str:
     metric = metric_of(name)
     if metric is None:
-        near = get_close_matches(name.lower().replace("-", "_"), [*METRICS, *ALIASES], n=1)
-        hint = f"did you mean '{near[0]}'?" if near else f"known are {', '.join(METRICS)}"
-        raise UsageError(f"{option}: '{name}' is no metric; {hint}")
+        raise UsageError(f"{option}: {no_metric(name, groups=False)}")
     return metric.name
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -343,6 +344,20 @@ ALIASES = {
     "krippendorff_alpha": "alpha",
 }
 GROUPS: tuple[str, ...] = tuple(dict.fromkeys(metric.group for metric in METRICS.values()))
+
+
+def no_metric(name: str, *, groups: bool) -> str:
+    """Return what to say of a name that is no metric: the nearest one, else the groups of which there are examples.
+
+    Args:
+        groups: a group may be named as well.
+    """
+    key = name.strip().lower().replace("-", "_")
+    near = get_close_matches(key, [*METRICS, *ALIASES, *(GROUPS if groups else ())], n=1)
+    if near:
+        return f"'{name.strip()}' is no metric; did you mean '{near[0]}'?"
+    some = ", ".join(f"{group} ({next(iter(in_group(group)))} …)" for group in GROUPS)
+    return f"'{name.strip()}' is no metric; there are metrics of {some}"
 
 
 def metric_of(name: str) -> Metric | None:
