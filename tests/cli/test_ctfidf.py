@@ -335,3 +335,36 @@ def test_parts_of_dates_however_they_are_written(tmp_path: Path) -> None:
     assert (
         "after the colon goes" in run_cli("classify", "train.jsonl", "--groups", "date:era", "-o", "x", code=2).error()
     )
+
+
+def test_a_run_is_the_documents_it_was_made_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There was no way from a run to the words of its topics by year or class: it had no texts, and was refused."""
+    texts = ["river bank water", "moon star night"]
+    rows = [{"id": f"d{i}", "text": texts[i % 2], "date": f"20{10 + i % 3}-01-01"} for i in range(30)]
+    write_jsonl(tmp_path / "x.jsonl", [*rows, {"id": "e", "text": None}])
+    run_cli("lda-gibbs", "x.jsonl", "--k", "2", "--sweeps", "30", "-q", "-o", "lda")
+    run_cli("ctfidf", "lda", "--by", "topic", "--over", "date:year", "-q", "-o", "a.parquet")
+    run_cli("ctfidf", "lda/documents.parquet", "--by", "topic", "--over", "date:year", "-q", "-o", "b.parquet")
+    # as from the table that --model writes, which has texts and topics
+    run_cli("lda-gibbs", "x.jsonl", "--model", "lda", "-q", "-o", "p.parquet")
+    run_cli("ctfidf", "p.parquet", "--by", "topic", "--over", "date:year", "-q", "-o", "c.parquet")
+    assert len(read("a.parquet")) == 2 * 3 * 3
+    assert read("a.parquet").equals(read("b.parquet"))
+    assert read("a.parquet").equals(read("c.parquet"))
+    # tokens made before, another folder, a corpus that is gone
+    run_cli("preprocess", "x.jsonl", "--min-df", "1", "-q", "-o", "t.parquet")
+    run_cli("lda-gibbs", "t.parquet", "--k", "2", "--sweeps", "30", "-q", "-o", "lda2")
+    run_cli("ctfidf", "lda2", "--by", "topic", "-q", "-o", "d.parquet")
+    assert (
+        "--stop-words: the words of lda are cut"
+        in run_cli("ctfidf", "lda", "--by", "topic", "--stop-words", "none", code=2).error()
+    )
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    run_cli("ctfidf", "../lda", "--by", "topic", "-q")
+    says = run_cli("ctfidf", "../lda", "--by", "topic", "--id-col", "none", code=3).error()
+    assert "no document of the corpus has an id that is in ../lda" in says
+    (tmp_path / "x.jsonl").write_text("{}")
+    says = run_cli("ctfidf", "../lda", "--by", "topic", code=3).error()
+    assert "x.jsonl has changed" in says
+    assert "its words are counted there" in says

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,12 +12,14 @@ from scipy import sparse
 from nlpkit.cli import console
 from nlpkit.cli.counted import CountedCorpus, counted
 from nlpkit.cli.groups import Groups
-from nlpkit.cli.pipeline import no_documents, steps, warn_dropped
+from nlpkit.cli.pipeline import changed_token_options, cut_as_model, no_documents, steps, warn_dropped
 from nlpkit.cli.preprocess import found_parameters, say_tokens, token_parameters
 from nlpkit.errors import ColumnError, InputError, NlpkitError, UsageError
 from nlpkit.io.artifacts import footer_block
 from nlpkit.io.corpora import open_documents
+from nlpkit.io.run_documents import open_run_documents, run_of
 from nlpkit.io.tables import table_sink, write_dropped
+from nlpkit.text.options import PreprocessOptions
 from nlpkit.types import CsrMatrix, IntArray, LongArray
 from nlpkit.weighting.classes import ClassCounts
 from nlpkit.weighting.ctfidf import TopTerms, class_tfidf, top_terms, values_of
@@ -27,7 +29,6 @@ from nlpkit.weighting.keyness import keyness
 if TYPE_CHECKING:
     from nlpkit.cli.ctfidf import ClassFlags
     from nlpkit.cli.options import OutputFlags, ReadFlags
-    from nlpkit.text.preprocess import PreprocessOptions
 
 SHOWN_TERMS = 10
 
@@ -120,11 +121,27 @@ def weigh_classes(
     """Do what the command line asks for."""
     target = out.given_table_target("terms.parquet")
     _weights(sparse.csr_array((1, 1)), flags)  # a number that cannot be meant is told before reading
-    with open_documents(inputs, read.read_options()) as stream:
+    run = run_of(inputs)
+    own = True
+    if run is not None:
+        said = changed_token_options(options)
+        if said:
+            raise UsageError(f"{', '.join(said)}: the words of {run.path} are cut as they were for it; leave it out")
+    opened = (
+        open_documents(inputs, read.read_options()) if run is None else open_run_documents(run, read.read_options())
+    )
+    with opened as stream:
         if not stream.has_documents():  # told before a column that no file without rows can have
             raise no_documents(stream, inputs)
         classes = Classes(flags.by, flags.over, stream.schema, inputs)
-        with counted(stream, options, target or "-", inputs, columns=classes.columns, threads=threads) as corpus:
+        if run is not None:
+            settings = run.manifest["parameters"].get("tokens")
+            cut = cut_as_model(stream, settings, f"the run {run.path}", inputs, bounds=False)
+            words = tuple(run.table("vocab", ["term"]).column("term").to_pylist())
+            options, own = replace(cut or PreprocessOptions(), vocab=words), cut is None
+        with counted(
+            stream, options, target or "-", inputs, columns=classes.columns, threads=threads, own_tokens=own
+        ) as corpus:
             if not corpus.terms:
                 raise InputError(
                     f"no words are left in the documents of {', '.join(inputs)}; preprocess them with --stop-words none"

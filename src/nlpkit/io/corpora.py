@@ -19,7 +19,7 @@ from typing import Any, BinaryIO, Self
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nlpkit.errors import SchemaError, UsageError
+from nlpkit.errors import InputError, SchemaError, UsageError
 from nlpkit.io.encoding import check_codec
 from nlpkit.io.footers import DOCUMENTS, check_footer
 from nlpkit.io.readers.assemble import Assembler, Batches, Taken
@@ -146,6 +146,35 @@ class DocumentStream:
             self._batches = chain([first], self._batches)
         return first
 
+    def join(self, table: pa.Table, where: str) -> None:
+        """Yield from now on only the documents that a table has, by id, with its columns, which replace those of their names.
+
+        Iterating then raises InputError when no document is in the table, which `where` names.
+        """
+        columns = [name for name in table.column_names if name != "id"]
+        own = [name for name in self.schema.names if name not in columns]
+        self.schema = pa.schema(
+            [self.schema.field(name) for name in own] + [table.schema.field(name) for name in columns]
+        )
+        table, batches = table.combine_chunks(), self._batches
+
+        def joined() -> Iterator[pa.RecordBatch]:
+            found = 0
+            for batch in batches:
+                places = pc.index_in(batch.column("id"), value_set=table.column("id"))
+                there = places.is_valid()
+                kept, rows = batch.filter(there), table.take(places.filter(there)).combine_chunks()
+                found += kept.num_rows
+                arrays = [kept.column(name) for name in own]
+                arrays += [rows.column(name).combine_chunks() for name in columns]
+                yield pa.RecordBatch.from_arrays([_one(array) for array in arrays], schema=self.schema)
+            if not found:
+                raise InputError(
+                    f"no document of the corpus has an id that is in {where}; read it as then, with the same --id-col and --text-col"
+                )
+
+        self._batches = joined()
+
     def read_all(self) -> pa.Table:
         """Return the documents as one table."""
         return pa.Table.from_batches(self, self.schema)
@@ -181,6 +210,13 @@ class DocumentStream:
             for one in inputs:
                 one.reader.close()
         detected.summarize()
+
+
+def _one(array: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """Return an array that may have come in chunks as one; none of no rows."""
+    if isinstance(array, pa.ChunkedArray):
+        return array.chunk(0) if array.num_chunks else pa.array([], array.type)
+    return array
 
 
 def open_documents(
