@@ -10,6 +10,7 @@ a half-written file; a document table holds the documents that were read, in the
 from __future__ import annotations
 
 import contextlib
+import csv
 import gzip
 import importlib.util
 import json
@@ -161,8 +162,6 @@ def write_as(kind: str, path: Path, table: list[dict[str, Any]], rng: np.random.
     elif kind == "jsonl.gz":
         path.write_bytes(gzip.compress("".join(json.dumps(row) + "\n" for row in table).encode()))
     elif kind in ("csv", "tsv"):
-        import csv
-
         with path.open("w", newline="", encoding="utf-8") as file:
             writer = csv.DictWriter(
                 file, list(table[0]) if table else ["text"], delimiter="," if kind == "csv" else "\t"
@@ -417,7 +416,11 @@ def line(command: str, rng: np.random.Generator, drawn: Drawn, targets: Mapping[
             words += [option, *value]
     if "output" in parameters and (calm or rng.random() < 0.8):
         predicts = "--model" in way or "--lexicon" in way or "--zero-shot" in way
-        suffixes = [".parquet"] if predicts else SUFFIXES.get(command, [".parquet"])
+        suffixes = (
+            [".parquet", ".parquet", ".csv", ".jsonl"]
+            if predicts
+            else SUFFIXES.get(command, [".parquet", ".parquet", ".tsv", ".jsonl"])
+        )
         words += [
             "-o",
             f"out{rng.choice(suffixes if calm else [*suffixes, '.csv', '.jsonl', '.xlsx', '.doc', '.npz'])}",
@@ -565,11 +568,10 @@ def check_ids(done: Done, folder: Path, drawn: Drawn, words: Sequence[str]) -> N
     """The documents of a table or run are those that were read, in their order; the others are listed."""
     if drawn.ids is None or DROPS_ROWS & set(words) or str(drawn.path) not in words[1:2]:
         return
-    target = folder / "out.parquet"
-    run = next((path for path in (folder / "out", target) if (path / "documents.parquet").is_file()), None)
-    if run is not None:
-        ids, listed = ids_of(run / "documents.parquet"), run / "dropped.parquet"
-    elif target.is_file() and words[0] in (
+    target = next((path for path in folder.glob("out.*") if not path.name.startswith("out.dropped")), folder / "out")
+    if (target / "documents.parquet").is_file():
+        ids, listed = ids_of(target / "documents.parquet"), target / "dropped.parquet"
+    elif target.suffix in (".parquet", ".csv", ".tsv", ".jsonl") and words[0] in (
         "preprocess",
         "sbert-embed",
         "bertopic",
@@ -587,4 +589,9 @@ def check_ids(done: Done, folder: Path, drawn: Drawn, words: Sequence[str]) -> N
 
 
 def ids_of(path: Path) -> list[str]:
+    if path.suffix == ".jsonl":
+        return [str(json.loads(text)["id"]) for text in path.read_text(encoding="utf-8").splitlines()]
+    if path.suffix in (".csv", ".tsv"):
+        with path.open(newline="", encoding="utf-8") as file:
+            return [row["id"] for row in csv.DictReader(file, delimiter="," if path.suffix == ".csv" else "\t")]
     return [str(name) for name in pq.ParquetFile(path).read(columns=["id"])["id"].to_pylist()]
