@@ -58,6 +58,7 @@ def test_version() -> None:
         (["sbert-embed", NEWS], "say where to write: -o embedded.parquet"),
         (["bertopic", NEWS, "--n-neighbors", "2"], "invalid value for '--n-neighbors'"),
         (["bertopic", NEWS, "-o", "-"], "a run is a directory and cannot go to stdout"),
+        (["bertopic", NEWS, "-o", "topics.xlsx"], "-o topics.xlsx: a run is a directory, not a .xlsx file; give one, such as -o run/"),
         (["bertopic", NEWS, "-o", "."], "-o . is no name of a new directory; give one, such as -o run/"),
         (["bertopic", NEWS, "-f", "-o", "../"], "-o ../ is no name of a new directory"),
         (["ctfidf", NEWS, "--top-n", "0"], "invalid value for '--top-n'"),

@@ -180,7 +180,7 @@ class OutputFlags:
         """Return the run directory to write: -o, else `<input>.<suffix>` in the current directory.
 
         Raises:
-            UsageError: the output is `-`; and what `check_target` raises.
+            UsageError: the output is `-` or has the name of a table; and what `check_target` raises.
         """
         from nlpkit.io.atomic import check_target
 
@@ -189,6 +189,8 @@ class OutputFlags:
         return target
 
     def _run_directory(self, inputs: Sequence[str], suffix: str) -> Path:
+        from nlpkit.io.tables import FORMATS, MATRICES
+
         if self.output == "-":
             raise UsageError(
                 "a run is a directory and cannot go to stdout; give -o run/, or --json for the result as JSON"
@@ -196,6 +198,11 @@ class OutputFlags:
         if self.output is not None:
             if Path(self.output).name in ("", ".."):
                 raise UsageError(f"-o {self.output} is no name of a new directory; give one, such as -o run/")
+            ending = Path(self.output).suffix.lower()
+            if ending in FORMATS or ending in MATRICES:
+                raise UsageError(
+                    f"-o {self.output}: a run is a directory, not a {ending} file; give one, such as -o run/"
+                )
             return Path(self.output)
         name = "stdin" if inputs[0] == "-" else Path(inputs[0]).name.split(".")[0]
         return Path(f"{'corpus' if not name or has_magic(name) else name}.{suffix}")
