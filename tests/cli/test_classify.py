@@ -654,3 +654,20 @@ def test_probabilities_of_a_model_that_has_none_are_refused(tmp_path: Path) -> N
     names = [c["name"] for c in json.loads(Path("auto/metrics.json").read_text())["candidates"]]
     assert names
     assert not any("svm" in name for name in names)
+
+
+def test_predictions_for_what_the_model_learned_from_are_told(tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "train.jsonl", rows())
+    write_jsonl(tmp_path / "test.jsonl", [{**row, "text": row["text"] + " again"} for row in rows(2)])
+    run_cli("classify", "train.jsonl", "--model", "nb", "--test", "test.jsonl", "--twins", "0", "-q", "-o", "run")
+    shutil.copy("train.jsonl", "copy.jsonl")
+    done = run_cli("classify", "copy.jsonl", "--model", "run", "-o", "p.parquet")
+    said = "run learned from copy.jsonl: scores of these predictions are too good for new documents"
+    assert f"warning: {said}" in done.err
+    assert done.err.rstrip().endswith("next: nlpkit evaluate run")
+    assert said in run_cli("evaluate", "p.parquet").err
+    assert run_cli("evaluate", "p.parquet", "--json").json()["targets"][0]["learned_from"] == ["copy.jsonl"]
+    new = run_cli("classify", "test.jsonl", "--model", "run", "-f", "-o", "p.parquet")
+    assert "learned from" not in new.err
+    assert new.err.rstrip().endswith("next: nlpkit evaluate p.parquet")
+    assert "learned from" not in run_cli("evaluate", "p.parquet").err

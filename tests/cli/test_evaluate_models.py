@@ -203,7 +203,8 @@ def test_a_corpus_that_has_changed_is_no_reference(planted_lda: Path, tmp_path: 
     assert "has changed since" in run_cli("evaluate", run, "--npmi", code=3).error()
     corpus.unlink()
     assert (
-        "any more (seen from here); say where: --reference DOCS" in run_cli("evaluate", run, "--npmi", code=3).error()
+        "and beside the run); give the corpus to count in: --reference DOCS"
+        in run_cli("evaluate", run, "--npmi", code=3).error()
     )
     run_cli("evaluate", run, "--npmi", "--reference", NEWS)
     rest = run_cli("evaluate", run)  # what needs no corpus

@@ -25,6 +25,7 @@ from nlpkit.io.artifacts import footer_block
 from nlpkit.io.classifier_files import read_classifier
 from nlpkit.io.corpora import DocumentStream, open_documents
 from nlpkit.io.documents import add_column
+from nlpkit.io.run_reading import learned_from
 from nlpkit.io.runs import open_run
 from nlpkit.io.spool import spool_beside
 from nlpkit.io.tables import is_readable, table_sink, write_dropped
@@ -83,10 +84,11 @@ def predict(
         if missing:
             raise InputError(f"--explain {missing[0]}: no document of {', '.join(inputs)} has that id")
         dropped = None
+        known_files = learned_from(trained, stream.inputs)
         if target is not None:
+            parameters = {"model": str(model), "kind": config["model"].get("kind"), "classes": list(classifier.names)}
             block = footer_block(
-                "documents", command="classify",
-                parameters={"model": str(model), "kind": config["model"].get("kind"), "classes": list(classifier.names)},
+                "documents", command="classify", parameters=parameters | ({"learned_from": known_files} if known_files else {}),
                 seed=run.seed, inputs=stream.inputs, steps=steps(stream),
             )  # fmt: skip
             schema = _schema(stream.schema, classifier, probabilities=say.probabilities)
@@ -96,12 +98,18 @@ def predict(
             dropped = write_dropped(target, stream.dropped, block)
     warn_dropped(stream, dropped)
     work.say(model)
+    if known_files:
+        console.warn(console.learned_from(known_files, model))
     told = {"output": target, **work.counts, "predictions": work.sizes, **explainer.plain()}
+    told |= {"learned_from": known_files} if known_files else {}
     if target == "-":
         explainer.show(to_stderr=True)
     elif target is not None:
         scored = "label" in stream.schema.names and is_readable(target)
-        console.note(f"wrote {target}{console.next_step('evaluate', target) if scored else ''}")
+        # of what it learned from, the scores of cross-validation or of the test are those that tell
+        console.note(
+            f"wrote {target}{console.next_step('evaluate', model if known_files else target) if scored else ''}"
+        )
     if not run.json and target != "-":
         explainer.show()
     return told

@@ -73,6 +73,15 @@ def warn(message: str, *, always: bool = False) -> None:
         _write(f"warning: {message}")
 
 
+def learned_from(files: Sequence[str], model: object) -> str:
+    """Return what is to be said of predictions for documents that the model learned from."""
+    named = ", ".join(files)
+    return (
+        f"{model} learned from {named}: scores of these predictions are too good for new documents; those of documents it had not "
+        f"seen are in {model}/metrics.json"
+    )
+
+
 def next_step(*words: object) -> str:
     """Return how it goes on, behind what was written: a command line that a shell takes as it stands."""
     return f"; next: {shell_line('nlpkit', *words)}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from nlpkit.cli import console
 from nlpkit.cli.evaluate_clusters import CLUSTERING, add_clustering
 from nlpkit.cli.evaluate_compare import compare_labelled, compare_sets
 from nlpkit.cli.evaluate_flags import MetricFlags, TargetFlags
@@ -31,9 +32,11 @@ from nlpkit.cli.evaluate_numbers import (
 from nlpkit.cli.evaluate_predictions import CALIBRATION, CLASSIFICATION, add_calibration, add_classification
 from nlpkit.cli.evaluate_result import Evaluation, TargetResult
 from nlpkit.cli.evaluate_separation import add_table_separation
-from nlpkit.cli.evaluate_targets import TableTarget
+from nlpkit.cli.evaluate_targets import CLASSIFIERS, TableTarget
 from nlpkit.cli.options import ReadFlags
 from nlpkit.errors import UsageError
+from nlpkit.io.artifacts import read_footer
+from nlpkit.io.footers import step_parameters, steps_of
 from nlpkit.metrics.score import METRICS, Uncertainty, in_group
 
 DEFAULT_CLASSIFICATION = (
@@ -83,6 +86,7 @@ def evaluate_tables(
             result = TargetResult(table.name, f"sets of predictions against '{read.label_col}'")
             add_multilabel(result, documents.names, documents.true, documents.found, names, how, beta=metric.beta)
             note_sets(result, documents)
+            _note_learned(result, table)
             results.append(result)
         return Evaluation(results, compare_sets(sets, results, how))
     embedded = all("embedding" in table.columns for table in tables)
@@ -104,6 +108,7 @@ def evaluate_tables(
             apart = [n for n in names if n in separation]
             if apart:
                 add_table_separation(result, table, target.topic_col, apart, how)
+        _note_learned(result, table)
         results.append(result)
     return Evaluation(results, compare_labelled(data, results, how, beta=metric.beta))
 
@@ -129,8 +134,21 @@ def _numbers_or_words(
             add_numbers(result, *numbers_of(own), how, names)
         else:
             add_words(result, *words_of(own), how, names)
+        _note_learned(result, table)
         results.append(result)
     return Evaluation(results, [])
+
+
+def _note_learned(result: TargetResult, table: TableTarget) -> None:
+    """Say when the footer tells that the model had learned from these documents."""
+    if table.path.suffix != ".parquet":
+        return
+    steps = steps_of([read_footer(table.path)])
+    for command in CLASSIFIERS:
+        made = step_parameters(steps, command) or {}
+        if made.get("learned_from"):
+            result.facts["learned_from"] = made["learned_from"]
+            result.notes.append(console.learned_from(made["learned_from"], made.get("model")))
 
 
 def _chosen(

@@ -30,6 +30,7 @@ from nlpkit.io.atomic import MANIFEST
 from nlpkit.io.corpora import ReadOptions, open_documents
 from nlpkit.io.documents import add_column
 from nlpkit.io.finetune_files import TunedConfig, foreign_task, load_foreign, load_tuned_network, read_config
+from nlpkit.io.run_reading import learned_from
 from nlpkit.io.runs import open_run
 from nlpkit.io.setfit_files import is_setfit_folder
 from nlpkit.io.spool import spool_beside
@@ -135,6 +136,11 @@ def predict_new(asked: Asked) -> None:
         if not counts.documents:
             raise no_documents(stream, asked.inputs)
         parameters = {"model": str(model.model), "task": predictor.task.kind, "classes": list(predictor.task.names)}
+        model_run = asked.model.model / MANIFEST
+        known_files = (
+            learned_from(open_run(asked.model.model, verify=False), stream.inputs) if model_run.is_file() else []
+        )
+        parameters |= {"learned_from": known_files} if known_files else {}
         block = footer_block(
             "documents", command="finetune", parameters=parameters, seed=run.seed, inputs=stream.inputs, steps=steps(stream)
         )  # fmt: skip
@@ -144,6 +150,8 @@ def predict_new(asked: Asked) -> None:
         dropped = write_dropped(target, stream.dropped, block)
     warn_dropped(stream, dropped)
     console.note(f"predictions for {console.counted(counts.documents, 'document')} by {model.model}")
+    if known_files:
+        console.warn(console.learned_from(known_files, model.model))
     if counts.empty:
         console.note(f"{console.counted(counts.empty, 'document')} without a word: predicted like any other")
     if counts.single:
@@ -161,6 +169,8 @@ def predict_new(asked: Asked) -> None:
         told_next = (
             next_command(target, schema, asked.read.label_col, predictor.task.kind) if is_readable(target) else None
         )
+        if known_files and told_next is not None:
+            told_next = shell_line("nlpkit", "evaluate", model.model)
         console.note(f"wrote {target}{'' if told_next is None else f'; next: {told_next}'}")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ import pyarrow as pa
 
 from nlpkit.errors import InputError
 from nlpkit.io.atomic import MANIFEST
+from nlpkit.io.corpora import InputInfo
 from nlpkit.io.runs import Run, open_run, sha256_of
 
 
@@ -56,6 +58,18 @@ def corpus_of(run: Run) -> list[str]:
         InputError: a file is gone, has changed, or was stdin.
     """
     return [_found_input(run, str(entry["path"]), entry["sha256"]) for entry in run.manifest["inputs"]]
+
+
+def learned_from(run: Run, inputs: Sequence[InputInfo]) -> list[str]:
+    """Return which of some files are, by their sha256, those that the model of a run learned from; not those it was tested on."""
+    parameters = run.manifest.get("parameters") or {}
+    apart = [Path(str(parameters[role])) for role in ("test", "dev") if parameters.get(role)]
+    learned = {
+        entry["sha256"]
+        for entry in run.manifest["inputs"]
+        if not any(place in (Path(entry["path"]), *Path(entry["path"]).parents) for place in apart)
+    }
+    return [own.path for own in inputs if own.sha256 in learned]
 
 
 def _found_input(run: Run, typed: str, sha256: str) -> str:
