@@ -76,7 +76,7 @@ def test_at_most_so_many_rows_and_where_the_rest_is(
     monkeypatch.setattr(console.settings, "show", 2)
     console.table(["topic", "size"], rows, right=["topic", "size"], noun="topics", rest="run/topics.parquet")
     out = capsys.readouterr().out
-    assert out.splitlines()[2:] == [
+    assert out.splitlines()[2:-1] == [
         "    0     5",
         "    1     1",
         "… the first 2 of 4 topics; all of them: --show all, or run/topics.parquet",
@@ -86,12 +86,12 @@ def test_at_most_so_many_rows_and_where_the_rest_is(
     assert [line.split()[0] for line in out.splitlines()[2:4]] == ["2", "3"]
     assert "the largest 2 of 4 classes; all of them: --show all" in out
     console.table(["class", "size"], rows, right=["size"])
-    assert len(capsys.readouterr().out.splitlines()) == 6
+    assert len(capsys.readouterr().out.splitlines()) == 7
     monkeypatch.setattr(console.settings, "show", None)
     console.table(["class", "size"], rows, right=["size"], noun="classes")
-    assert len(capsys.readouterr().out.splitlines()) == 6
+    assert len(capsys.readouterr().out.splitlines()) == 7
 
 
 def test_brackets_in_titles_and_cells_are_no_markup(capsys: pytest.CaptureFixture[str]) -> None:
     console.table(["[bold]a"], [["[red]x[/red] :smile:"]], title="[1, 2] of [link]")
-    assert capsys.readouterr().out == "[1, 2] of [link]\n[bold]a\n────────────────────\n[red]x[/red] :smile:\n"
+    assert capsys.readouterr().out == "[1, 2] of [link]\n[bold]a\n────────────────────\n[red]x[/red] :smile:\n\n"

@@ -120,7 +120,7 @@ def table(
     if sys.stdout.isatty():
         head = [f"\x1b[1m{line}\x1b[0m" for line in head[:-1]] + head[-1:]
     more = [] if len(kept) == len(rows) else [rest_line(len(kept), len(rows), noun, rest, largest=sizes is not None)]
-    sys.stdout.write("\n".join([*([title] if title else []), *head, *lines, *more]) + "\n")
+    sys.stdout.write("\n".join([*([title] if title else []), *head, *lines, *more]) + "\n\n")
 
 
 def shown_rows(n: int, sizes: Sequence[float] | None = None) -> list[int]:
