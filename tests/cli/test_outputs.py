@@ -107,6 +107,27 @@ def test_the_list_of_dropped_rows_of_another_output_stays(corpus: Path) -> None:
     assert listed.exists()
 
 
+def test_a_corpus_that_is_named_like_a_checkpoint_is_not_dropped(corpus: Path) -> None:
+    rows = pl.read_parquet(corpus).to_dicts()
+    source = corpus.with_name("news.k.jsonl")
+    source.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    before = source.read_bytes()
+    line = (
+        "lda-gibbs",
+        source,
+        "--k",
+        "2:3",
+        "--sweeps",
+        3,
+        "--no-progress",
+        "-o",
+        corpus.with_name("news"),
+        "--force",
+    )
+    assert "is an input as well" in run_cli(*line, code=2).error()
+    assert source.read_bytes() == before
+
+
 @pytest.mark.parametrize("command", ["classify", "evaluate"])
 def test_a_report_of_gates_is_not_replaced_without_force(command: str, corpus: Path) -> None:
     junit = corpus.with_name("gates.xml")

@@ -136,10 +136,8 @@ def predict_new(asked: Asked) -> None:
         if not counts.documents:
             raise no_documents(stream, asked.inputs)
         parameters = {"model": str(model.model), "task": predictor.task.kind, "classes": list(predictor.task.names)}
-        model_run = asked.model.model / MANIFEST
-        known_files = (
-            learned_from(open_run(asked.model.model, verify=False), stream.inputs) if model_run.is_file() else []
-        )
+        is_run = (model.model / MANIFEST).is_file()
+        known_files = learned_from(open_run(model.model, verify=False), stream.inputs) if is_run else []
         parameters |= {"learned_from": known_files} if known_files else {}
         block = footer_block(
             "documents", command="finetune", parameters=parameters, seed=run.seed, inputs=stream.inputs, steps=steps(stream)

@@ -44,14 +44,14 @@ def check_target(path: Path, *, force: bool, directory: bool = False) -> None:
         raise UsageError(f"output {path} is a {found}, a {wanted} was needed; give another -o")
     if not directory and not path.is_file():
         raise UsageError(f"output {path} is a device or pipe; give the name of a file, or - for stdout")
-    _check_not_input(path, directory=directory)
+    check_not_input(path, directory=directory)
     if not force:
         raise OutputExistsError(f"output {path} exists; give --force to replace it, or another -o")
     if directory:
         _check_replaceable(path)
 
 
-def _check_not_input(path: Path, *, directory: bool) -> None:
+def check_not_input(path: Path, *, directory: bool) -> None:
     """Raise UsageError when writing `path` would replace an input, with --force too."""
     name = input_at(path, directory=directory)
     if name is None:

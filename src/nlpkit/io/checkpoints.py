@@ -15,6 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from nlpkit.errors import InputError, OutputExistsError
+from nlpkit.io.atomic import check_not_input
 from nlpkit.plain import to_json
 from nlpkit.topics.lda.fit import FitState, TracePoint
 
@@ -42,8 +43,9 @@ def check_unfinished(path: Path, *, resume: bool, force: bool) -> None:
     """Refuse to begin anew beside what an unfinished run has left.
 
     Raises:
-        OutputExistsError: it is there, and neither to be gone on with nor to be dropped.
+        OutputExistsError: it is there, and neither to be gone on with nor to be dropped; UsageError: it is an input.
     """
+    check_not_input(path, directory=path.is_dir())
     if path.exists() and not (resume or force):
         raise OutputExistsError(f"{path} is of a run that was not finished: --resume goes on with it, --force drops it")
 
