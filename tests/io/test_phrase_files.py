@@ -40,6 +40,34 @@ def test_found_phrases_come_back(tmp_path: Path) -> None:
     assert rows[1] == ("new_york_times", ["new", "york", "times"], "npmi", 0.625, 7)
 
 
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".jsonl"])
+@pytest.mark.parametrize("phrases", [FOUND, PhraseTable.from_words([["rock", "n", "roll"]])])
+def test_phrases_come_back_from_text_formats(tmp_path: Path, suffix: str, phrases: PhraseTable) -> None:
+    path = tmp_path / f"p{suffix}"
+    save_table(path, phrases_table(phrases), BLOCK, force=False)
+    back = read_phrases(path)
+    assert (back.parts, back.words, back.levels, back.counts) == (
+        phrases.parts,
+        phrases.words,
+        phrases.levels,
+        phrases.counts,
+    )
+    assert repr(back.scores) == repr(phrases.scores)
+
+
+def test_a_column_of_phrases_of_the_user(tmp_path: Path) -> None:
+    (tmp_path / "p.csv").write_text("nr,phrase\n1,San Francisco\n2,\n", encoding="utf-8")
+    assert read_phrases(tmp_path / "p.csv").parts == (("San", "Francisco"),)
+    (tmp_path / "q.csv").write_text("term\nSan Francisco\n", encoding="utf-8")
+    with pytest.raises(ColumnError, match="no column 'phrase'"):
+        read_phrases(tmp_path / "q.csv")
+    (tmp_path / "r.csv").write_text(
+        "phrase,words,measure,score,count,parts,level\na b,x,npmi,1,2,y,1\n", encoding="utf-8"
+    )
+    with pytest.raises(InputError, match="not as --save-phrases wrote it"):
+        read_phrases(tmp_path / "r.csv")
+
+
 def test_given_phrases_have_no_score(tmp_path: Path) -> None:
     path = tmp_path / "phrases.parquet"
     save_table(path, phrases_table(PhraseTable.from_words([["rock", "n", "roll"]])), BLOCK, force=False)
@@ -86,7 +114,7 @@ def test_files_that_hold_no_phrases(tmp_path: Path) -> None:
     with pytest.raises(InputError):
         read_phrases(tmp_path)
     other = tmp_path / "docs.parquet"
-    write_table(other, pa.table({"id": ["a"]}), BLOCK)
+    write_table(other, pa.table({"id": ["a"]}), {**BLOCK, "kind": "documents"})
     with pytest.raises(SchemaError, match="'documents'"):
         read_phrases(other)
     raw = tmp_path / "raw.parquet"

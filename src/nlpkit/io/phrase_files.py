@@ -1,14 +1,17 @@
-"""Phrases in files: a Parquet table as `phrases_table` makes it, or plain text with a phrase on each line."""
+"""Phrases in files: a table as `phrases_table` makes it, or plain text with a phrase on each line."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
 from nlpkit.errors import InputError, SchemaError
 from nlpkit.io.artifacts import read_table
+from nlpkit.io.plain_tables import TABLE_FORMATS, read_rows, table_format
 from nlpkit.io.wordlists import numbered_lines
 from nlpkit.text.phrases import PhraseTable
 
@@ -45,12 +48,12 @@ def phrases_table(phrases: PhraseTable) -> pa.Table:
 
 
 def read_phrases(path: Path, split: Callable[[str], Sequence[str]] = str.split) -> PhraseTable:
-    """Return the phrases of a file: those that were found and written, or those of plain text, one a line.
+    """Return the phrases of a file: those that were found and written, those of a column `phrase`, or of plain text, one a line.
 
     In plain text, empty lines and those that begin with # are left out, and a line that is one term stays one.
 
     Args:
-        path: Parquet or text (packed or not, any encoding that corpora may have).
+        path: Parquet, CSV, TSV, JSON or text (packed or not, any encoding that corpora may have).
         split: cuts a line of text into terms as the documents are cut, so that the phrases occur in them.
 
     Raises:
@@ -62,11 +65,36 @@ def read_phrases(path: Path, split: Callable[[str], Sequence[str]] = str.split) 
             packed = file.read(len(_PARQUET)) == _PARQUET
     except OSError as error:
         raise InputError(f"phrases {path}: {error.strerror or error}; give a file with a phrase on each line") from None
-    return _read_parquet(path) if packed else _read_text(path, split)
+    if packed:
+        return _read_parquet(path)
+    if table_format(path) in TABLE_FORMATS:
+        return _read_rows(path, split)
+    return _of_lines(path, [line.strip() for _, line in numbered_lines(path)], split)
 
 
-def _read_text(path: Path, split: Callable[[str], Sequence[str]]) -> PhraseTable:
-    lines = [line.strip() for _, line in numbered_lines(path)]
+def _read_rows(path: Path, split: Callable[[str], Sequence[str]]) -> PhraseTable:
+    """Read CSV, TSV or JSON: the columns of `phrases_table`, or the phrases of a user in the column `phrase`."""
+    rows = read_rows(path, hint="phrase")
+    lines = [str(phrase or "").strip() for phrase in rows.column("phrase")]
+    if not set(PHRASES_SCHEMA.names) <= set(rows.columns):
+        return _of_lines(path, lines, split)
+    try:
+        cells = {f.name: [_value(cell, f.type) for cell in rows.columns[f.name]] for f in PHRASES_SCHEMA}
+        return phrases_from(pa.table(cells, schema=PHRASES_SCHEMA))
+    except (ValueError, TypeError, pa.ArrowException) as error:
+        raise InputError(
+            f"{path} is not as --save-phrases wrote it: {str(error).splitlines()[0]}; write it again"
+        ) from None
+
+
+def _value(cell: Any, kind: pa.DataType) -> Any:
+    """Return a cell of CSV as its column holds it: lists are JSON, numbers are text, nothing is null."""
+    if not isinstance(cell, str) or pa.types.is_string(kind):
+        return cell
+    return json.loads(cell) if cell else None
+
+
+def _of_lines(path: Path, lines: Sequence[str], split: Callable[[str], Sequence[str]]) -> PhraseTable:
     given = [split(line) for line in lines if line and not line.startswith("#")]
     phrases = PhraseTable.from_words(given)
     if not len(phrases):
