@@ -179,8 +179,8 @@ def test_bounds_on_occurrences() -> None:
         (["--save-phrases", "p.parquet"], "--save-phrases saves what --phrases finds"),
         (["--save-vocab", "z.parquet"], "--output goes there already"),
         (["--save-removed", "z.dropped.parquet"], "the list of dropped rows goes there already"),
-        (["--save-vocab", "v", "--save-removed", "./v"], "--save-vocab goes there already"),
-        (["--save-vocab", "-"], "only the documents go to stdout"),
+        (["--save-vocab", "v.csv", "--save-removed", "./v.csv"], "--save-vocab goes there already"),
+        (["--save-vocab", "-"], "only the output itself goes to stdout"),
     ],
 )
 def test_options_that_cannot_be_meant(words: list[Any], says: str) -> None:
