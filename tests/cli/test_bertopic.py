@@ -407,7 +407,7 @@ def test_predictions_that_cannot_be_made(planted: Path, planted_run: Path, own_r
     assert "no documents: empty.jsonl has no rows" in says("empty.jsonl", "--model", planted_run)
     found = manifest(own_run)
     (own_run / "manifest.json").write_text(json.dumps({**found, "kind": "lda-gibbs"}))
-    assert "is a run of kind 'lda-gibbs', one of bertopic was needed" in says(planted, "--model", own_run)
+    assert "is a run of nlpkit lda-gibbs, but a run of bertopic was needed" in says(planted, "--model", own_run)
     (own_run / "manifest.json").write_text(json.dumps(found))
     (own_run / "model" / "config.json").write_text("{}")
     assert "config.json has no 'encoder'; the run directory is damaged" in says(planted, "--model", own_run)

@@ -372,7 +372,7 @@ def test_runs_that_cannot_predict(
     assert "run directory nowhere does not exist" in says(corpus, "--model", "nowhere")
     (tmp_path / "folder").mkdir()
     assert "folder is not a run directory (no manifest.json)" in says(corpus, "--model", "folder")
-    assert "is a run of kind 'bertopic', one of lda-gibbs was needed" in says(corpus, "--model", planted_run)
+    assert "is a run of nlpkit bertopic, but a run of lda-gibbs was needed" in says(corpus, "--model", planted_run)
     manifest = json.loads((own_lda / "manifest.json").read_text())
     newer = {**manifest, "schema_version": 99, "nlpkit_version": "9.9"}
     (own_lda / "manifest.json").write_text(json.dumps(newer))

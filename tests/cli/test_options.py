@@ -393,3 +393,12 @@ def test_several_inputs_and_stdin(tmp_path: Path) -> None:
     run_cli("preprocess", "-", "--force", "-o", "y.parquet", input='{"text": "river"}\n')
     assert read("y.parquet")["id"].to_pylist() == ["stdin:1"]
     assert footer("y.parquet")["inputs"][0]["path"] == "-"
+
+
+def test_numbers_out_of_range_are_told_in_plain_english() -> None:
+    """The words of a library came through: Input should be greater than or equal to 1."""
+    says = run_cli("stats", NEWS, "--limit", "0", code=2).error()
+    assert "'--limit': it must be at least 1" in says
+    assert "Input should" not in says
+    says = run_cli("classify", NEWS, "--entities", "-o", "x", code=2).error()
+    assert "no classifier uses" in says

@@ -158,7 +158,7 @@ def test_columns_of_other_names(tmp_path: Path) -> None:
     names = ["--text-col", "Inhalt", "--id-col", "Nr", "--label-col", "Ressort", "--date-col", "Tag"]
     run_cli("preprocess", "x.csv", *names, "-o", "y.parquet")
     table = read("y.parquet")
-    assert table.column_names == ["id", "text", "label", "date", "tokens"]
+    assert table.column_names == ["id", "text", "Nr", "label", "Ressort", "date", "Tag", "tokens"]
     assert table["id"].to_pylist() == ["7", "8"]
     run_cli("preprocess", "x.csv", "--text-col", "Inhalt", "--id-col", "none", "--force", "-o", "y.parquet")
     assert read("y.parquet")["id"].to_pylist() == ["x:1", "x:2"]

@@ -169,7 +169,7 @@ def test_bounds_on_occurrences() -> None:
         (["--emoji", "name"], "there are keep, words, remove"),
         (["--pos", "NOUNS"], "NOUNS is no part of speech"),
         (["--auto-stop", 3], "a share of the documents lies in 0.0 … 1.0"),
-        (["--ngrams", "2,1"], "--ngrams takes one length or two such as 1,2, got '2,1'"),
+        (["--ngrams", "2,1"], "--ngrams takes one length or two, the smaller first, such as 1,2; got '2,1'"),
         (["--min-cf", "2.5"], "--min-cf 2.5: a share lies in 0.0 … 1.0"),
         (["--min-cf", "few"], "--min-cf takes a number of occurrences or a share such as 0.05, got 'few'"),
         (["--unit", "page"], "give document, paragraph, sentence or chunk:N"),

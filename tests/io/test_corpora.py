@@ -288,11 +288,14 @@ def test_numbers_and_booleans_become_text(x: Path) -> None:
 # ---------------------------------------------------------------- columns
 
 
-def test_roles_are_renamed_in_their_place(x: Path) -> None:
+def test_columns_with_a_role_stay_under_their_own_names(x: Path) -> None:
+    """--label-col score renamed the user's column, and a join back to the data set had to guess."""
     content = jsonl({"cat": "c", "body": "b", "key": 9, "when": "2020", "n": 1})
     table = table_of(x, content, text_col="body", id_col="key", label_col="cat", date_col="when")
-    assert table.to_pylist() == [{"id": "9", "text": "b", "label": "c", "date": "2020", "n": 1}]
-    assert table.column_names == ["id", "text", "label", "date", "n"]
+    assert table.to_pylist() == [
+        {"id": "9", "text": "b", "label": "c", "cat": "c", "key": 9, "date": "2020", "when": "2020", "n": 1}
+    ]
+    assert table.column_names == ["id", "text", "label", "cat", "key", "date", "when", "n"]
 
 
 def test_a_column_in_the_way_is_kept_under_another_name(x: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -307,6 +310,7 @@ def test_a_column_in_the_way_is_kept_under_another_name(x: Path, caplog: pytest.
             "text_given": "g",
             "label_given": 1,
             "label": "c",
+            "cat": "c",
         }
     ]
     assert "column 'text' is kept as 'text_given_given'" in caplog.text
@@ -327,7 +331,7 @@ def test_columns_limits_what_is_kept(x: Path) -> None:
     content = jsonl({"id": 1, "text": "a", "label": "l", "n": 1, "m": {"k": [1]}})
     assert table_of(x, content, columns=("label", "absent")).column_names == ["id", "text", "label"]
     assert table_of(x, content, columns=()).column_names == ["id", "text"]
-    assert table_of(x, content, columns=("n",), label_col="n").column_names == ["id", "text", "label"]
+    assert table_of(x, content, columns=("n",), label_col="n").column_names == ["id", "text", "label", "n"]
 
 
 def test_columns_of_several_inputs_are_joined(tmp_path: Path) -> None:

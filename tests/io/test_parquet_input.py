@@ -111,7 +111,7 @@ def test_texts_become_strings_or_are_listed(tmp_path: Path, texts: pa.Array, rea
 def test_roles_columns_and_types(tmp_path: Path) -> None:
     path = written(tmp_path / "x.parquet", {"body": ["a"], "key": ["7"], "n": ["5"], "m": [[1]]})
     table = read(path, text_col="body", label_col="key", types=(("n", "int"), ("m", "string")))
-    assert table.to_pylist() == [{"id": "x:1", "text": "a", "label": "7", "n": 5, "m": "[1]"}]
+    assert table.to_pylist() == [{"id": "x:1", "text": "a", "label": "7", "key": "7", "n": 5, "m": "[1]"}]
     assert read(path, text_col="body", columns=("n",)).column_names == ["id", "text", "n"]
     with pytest.raises(ColumnError, match="has no column 'text'"):
         read(path)

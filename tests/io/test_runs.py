@@ -79,7 +79,7 @@ def test_what_is_no_run(tmp_path: Path) -> None:
         with pytest.raises(InputError, match=r"is not a run directory \(no manifest\.json\)"):
             open_run(tmp_path / name)
     path = write(tmp_path / "run")
-    with pytest.raises(SchemaError, match="is a run of kind 'bertopic', one of lda-gibbs, lsa was needed"):
+    with pytest.raises(SchemaError, match="is a run of nlpkit bertopic, but a run of lda-gibbs or lsa was needed"):
         open_run(path, ["lda-gibbs", "lsa"])
     run = open_run(path)
     with pytest.raises(InputError, match=r"has no vocab\.parquet; it is incomplete, make it again"):

@@ -73,7 +73,7 @@ class NlpkitGroup(TyperGroup):
         """Say a usage error on one line; the help that is shown without any argument is left to Typer."""
         if not _is_typers(error) or not hasattr(error, "format_message") or type(error).__name__ == "NoArgsIsHelpError":
             return
-        message = error.format_message().rstrip(".")
+        message = _in_our_words(error.format_message().rstrip("."))
         context = getattr(error, "ctx", None)
         command = context.command_path if context is not None else "nlpkit"
         see = f" See: {command} -h" if message.endswith("?") else f"; see: {command} -h"
@@ -92,6 +92,21 @@ class NlpkitGroup(TyperGroup):
     def _bug(self, error: Exception) -> None:
         hint = "" if console.settings.debug else "; run again with --debug for the traceback"
         self._fail(f"a bug in nlpkit: {type(error).__name__}: {error}{hint}", EXIT_BUG)
+
+
+_BOUNDS = (
+    (re.compile(r"Input should be greater than or equal to (\S+)"), r"it must be at least \1"),
+    (re.compile(r"Input should be less than or equal to (\S+)"), r"it must be at most \1"),
+    (re.compile(r"Input should be greater than (\S+)"), r"it must be above \1"),
+    (re.compile(r"Input should be less than (\S+)"), r"it must be below \1"),
+)
+
+
+def _in_our_words(message: str) -> str:
+    """Return a message of Typer's with its bounds on numbers said as nlpkit says them."""
+    for pattern, said in _BOUNDS:
+        message = pattern.sub(said, message)
+    return message
 
 
 def _is_typers(error: Exception) -> bool:

@@ -241,6 +241,10 @@ class ClassifyTextFlags(TextFlags):
         READ_LIST,
     ] = "none"
 
+    # refused, with the reason: they look at all documents, or give what no classifier uses
+    auto_stop: Annotated[float | None, typer.Option(hidden=True)] = None
+    entities: Annotated[bool, typer.Option("--entities", hidden=True)] = False
+
     @property
     def adapts(self) -> bool:
         """Whether it is for the texts to say how they are cut."""
@@ -254,6 +258,10 @@ class ClassifyTextFlags(TextFlags):
 
     def options(self) -> PreprocessOptions:
         """Return the options of the core; raises as TextFlags.options."""
+        if self.entities:
+            raise UsageError(
+                "--entities makes a column that no classifier uses; leave it out, or give it to nlpkit preprocess"
+            )
         if self.tokenizer != "auto":
             return TextFlags.options(self)
         return TextFlags.options(replace(self, tokenizer="sklearn" if self.adapts else "words"))

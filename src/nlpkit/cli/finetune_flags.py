@@ -267,9 +267,9 @@ class TrainFlags:
         if self.precision not in ("auto", "fp32", "bf16", "fp16"):
             raise UsageError(f"--precision {self.precision}: there are auto, fp32, bf16, fp16")
         if self.lr is not None and not 0 < self.lr < 10:
-            raise UsageError(f"--lr {self.lr:g}: a number above 0, such as 5e-5, is needed")
+            raise UsageError(f"--lr {self.lr:g}: a learning rate lies above 0 and below 10, such as 5e-5")
         if self.head_lr is not None and not 0 < self.head_lr < 10:
-            raise UsageError(f"--head-lr {self.head_lr:g}: a number above 0, such as 1e-3, is needed")
+            raise UsageError(f"--head-lr {self.head_lr:g}: a learning rate lies above 0 and below 10, such as 1e-3")
         if self.warmup is not None and not 0 <= self.warmup <= 1:
             raise UsageError(f"--warmup {self.warmup:g}: a share from 0 to 1 is needed")
         if self.weight_decay is not None and not 0 <= self.weight_decay < 1:

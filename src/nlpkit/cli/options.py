@@ -99,10 +99,16 @@ class RunFlags:
 class ReadFlags:
     """How documents are read."""
 
-    text_col: Annotated[str, typer.Option(help="Column of the text.")] = "text"
-    id_col: Annotated[str, typer.Option(help="Column of the id; 'none' numbers the rows.")] = "id"
-    label_col: Annotated[str, typer.Option(help="Column of the label.")] = "label"
-    date_col: Annotated[str, typer.Option(help="Column of the date.")] = "date"
+    text_col: Annotated[str, typer.Option(help="Column of the text; it is called text in what is written.")] = "text"
+    id_col: Annotated[
+        str, typer.Option(help="Column of the id; it stays, with a copy called id; 'none' numbers the rows.")
+    ] = "id"
+    label_col: Annotated[str, typer.Option(help="Column of the label; it stays, with a copy that is called label.")] = (
+        "label"
+    )
+    date_col: Annotated[str, typer.Option(help="Column of the date; it stays, with a copy that is called date.")] = (
+        "date"
+    )
     date_format: Annotated[
         str | None,
         typer.Option(

@@ -37,7 +37,9 @@ class RowFlags:
     dedupe: Annotated[
         str | None,
         typer.Option(
-            metavar="HOW", help="exact, or near:0.9 = alike in 90 % of their word triples.", show_default=False
+            metavar="HOW",
+            help="exact = the same text, white space aside; near:0.9 = alike in 90 % of their word triples.",
+            show_default=False,
         ),
     ] = None
     unit: Annotated[

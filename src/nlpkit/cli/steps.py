@@ -123,7 +123,7 @@ def _vocabulary(options: PreprocessOptions) -> list[tuple[str, str, str]]:
     if options.phrase_table is not None:
         steps.append(("phrases", f"join {len(options.phrase_table):,} given ones", "--phrase-file"))
     if drops:
-        steps.append(("drop stop words", "documents that become empty keep their row", "--stop-words"))
+        steps.append(("drop stop words", "a document without any word left keeps its row", "--stop-words"))
     if options.ngrams != (1, 1):
         low, high = options.ngrams
         sizes = f"{low}" if low == high else f"{low} to {high}"

@@ -320,7 +320,7 @@ def ngram_range(given: str) -> tuple[int, int]:
     except ValueError:
         found = (0, 0)
     if not 1 <= found[0] <= found[1]:
-        raise UsageError(f"--ngrams takes one length or two such as 1,2, got '{given}'")
+        raise UsageError(f"--ngrams takes one length or two, the smaller first, such as 1,2; got '{given}'")
     return found
 
 

@@ -274,7 +274,9 @@ class _Input:
             columns = {}
         renamed = {"text": roles.text}
         if columns:
-            renamed = rename(self.reader.roles(roles), list(columns), self.source.shown, keep=options.columns)
+            named = self.reader.roles(roles)
+            copies = self.source.format not in ("xml", "sgml")  # there the options hold paths, no names of columns
+            renamed = rename(named, list(columns), self.source.shown, keep=options.columns, copies=copies)
         metadata = self.reader.field_metadata if isinstance(self.reader, ParquetInput) else {}
         self.found = Found(self.source.shown, renamed, columns, self.reader.open_ended, metadata)
 

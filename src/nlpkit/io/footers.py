@@ -25,6 +25,9 @@ _WHAT_TO_RUN = {
     "weights": "nlpkit tfidf",
     "term_frequencies": "nlpkit stats",
     "kwic": "nlpkit kwic",
+    "phrases": "nlpkit preprocess --save-phrases",
+    "vocab": "nlpkit preprocess --save-vocab",
+    "removed_terms": "nlpkit preprocess --save-removed",
 }
 
 
@@ -63,8 +66,8 @@ def check_footer(block: dict[str, Any] | None, kinds: Sequence[str], where: str)
             f"it was written by nlpkit {block.get('nlpkit_version')}: update nlpkit"
         )
     if block.get("kind") not in kinds:
-        commands = " or ".join(_WHAT_TO_RUN.get(k, f"a command that writes {k}") for k in kinds)
+        commands = " or ".join(dict.fromkeys(_WHAT_TO_RUN[k] for k in kinds if k in _WHAT_TO_RUN))
         raise SchemaError(
-            f"{where} is a table of kind '{block.get('kind')}', but {' or '.join(repr(k) for k in kinds)} was needed; "
-            f"make one with: {commands}"
+            f"{where} is a table of kind '{block.get('kind')}', but {' or '.join(repr(k) for k in kinds)} was needed"
+            + (f"; make one with: {commands}" if commands else "")
         )

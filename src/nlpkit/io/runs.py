@@ -233,7 +233,9 @@ def open_run(path: Path, kinds: Sequence[str] | None = None, *, verify: bool = T
             f"({__version__}) reads up to {SCHEMA_VERSION}: update nlpkit"
         )
     if kinds and manifest.get("kind") not in kinds:
-        raise SchemaError(f"{path} is a run of kind '{manifest.get('kind')}', one of {', '.join(kinds)} was needed")
+        raise SchemaError(
+            f"{path} is a run of nlpkit {manifest.get('kind')}, but a run of {' or '.join(kinds)} was needed"
+        )
     _check_values(path / MANIFEST, manifest)
     return Run(path, manifest, verify)
 

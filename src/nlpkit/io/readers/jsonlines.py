@@ -108,7 +108,8 @@ def _not_json(line: str, path: str, number: int, error: json.JSONDecodeError) ->
         return f"{path}:{number}: more than one JSON value on this line (column {error.colno}); write one object a line"
     several = number == 1 and line.strip() in ("[", "{", "[{")
     hint = "; JSON over several lines is read with --format json" if several else ""
-    return f"{path}:{number}: not JSON: {error.msg} at column {error.colno} of {_short(line)}{hint}"
+    said = error.msg.removesuffix(" at")
+    return f"{path}:{number}: not JSON: {said} at column {error.colno} of {_short(line)}{hint}"
 
 
 def _short(line: str) -> str:

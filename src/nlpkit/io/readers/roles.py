@@ -28,11 +28,14 @@ class Roles:
         return ("text", self.text), ("id", self.id), ("label", self.label), ("date", self.date)
 
 
-def rename(roles: Roles, found: Sequence[str], path: str, *, keep: Sequence[str] | None = None) -> dict[str, str]:
+def rename(
+    roles: Roles, found: Sequence[str], path: str, *, keep: Sequence[str] | None = None, copies: bool = True
+) -> dict[str, str]:
     """Return final name → name in the input, in the order found; `keep` limits the columns beside id and text.
 
-    A column in the way of a role is kept as `<name>_given`; words that are the text are kept as well. Raises ColumnError for
-    a text column that is not there, and for another one that was named but is not there.
+    A column that is the id, label or date is there under its own name, too (not without `copies`); that of the text is called text. A
+    column in the way of a role is kept as `<name>_given`; words that are the text are kept as well. Raises ColumnError for a
+    text column that is not there, and for another one that was named but is not there.
     """
     given = dict(roles.items())
     worded = roles.words in found and (
@@ -51,6 +54,8 @@ def rename(roles: Roles, found: Sequence[str], path: str, *, keep: Sequence[str]
     renamed: dict[str, str] = {}
     for name in found:
         finals = [role for role, column in named.items() if column == name]
+        if copies and finals and "text" not in finals and name not in given:
+            finals.append(name)  # the user's own column; a text is not stored twice
         if not finals:
             finals = [name]
             if name in named or (name == "id" and given["id"] == NUMBERED):
