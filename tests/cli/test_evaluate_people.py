@@ -405,8 +405,8 @@ def test_what_is_written_is_a_document_table(capsys: pytest.CaptureFixture[str])
     assert block["inputs"][0]["rows"] == 2
     with pytest.raises(OutputExistsError):
         write_majority(Path("t.parquet"), ["a", "b"], name="label", output=Path("out.parquet"))
-    with pytest.raises(UsageError, match=r"written as \.parquet"):
-        write_majority(Path("t.parquet"), ["a", "b"], name="label", output=Path("out.csv"))
+    with pytest.raises(UsageError, match="no format of nlpkit"):
+        write_majority(Path("t.parquet"), ["a", "b"], name="label", output=Path("out.rds"))
 
 
 def test_without_texts_it_is_a_table_of_annotations() -> None:

@@ -167,7 +167,13 @@ class OutputFlags:
 
     output: Annotated[
         str | None,
-        typer.Option("--output", "-o", metavar="PATH", help="File, directory or - (stdout).", show_default=False),
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="PATH",
+            help="File, directory or - (stdout). A table is what its name says: .parquet .csv .tsv .jsonl .xlsx .arrow.",
+            show_default=False,
+        ),
         WRITTEN,
     ] = None
     force: Annotated[bool, typer.Option("--force", "-f", help="Replace an existing output.")] = False
