@@ -478,3 +478,29 @@ def test_silhouette_of_a_run_is_of_its_own_embeddings(planted_run: Path, tmp_pat
     write_jsonl(tmp_path / "texts.jsonl", texts)
     words = ("--metrics", "silhouette", "--reference", tmp_path / "texts.jsonl", "--json")
     assert run_cli("evaluate", run, *words).json()["targets"][0]["metrics"]["silhouette"] == got
+
+
+def test_the_only_run_of_a_folder_is_the_target(
+    planted_lda: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`nlpkit evaluate --npmi` is the line of a CI job; it ended with exit code 2."""
+    (tmp_path / "folder").mkdir()
+    monkeypatch.chdir(tmp_path / "folder")
+    assert "this folder holds no run" in run_cli("evaluate", "--npmi", code=2).error()
+    Path("notes").mkdir()
+    shutil.copytree(planted_lda, "one")
+    done = run_cli("evaluate", "--npmi", "--json")
+    assert done.json()["targets"][0]["target"] == "one"
+    assert "target: one, the only run here" in done.err
+    run_cli("evaluate", "--npmi", "--fail-under", "2", code=1)
+    shutil.copytree("one", "two")
+    assert "say which run to score: nlpkit evaluate one or two" in run_cli("evaluate", "--npmi", code=2).error()
+    monkeypatch.chdir("one")
+    assert "npmi" in run_cli("evaluate", "--npmi").out
+
+
+def test_an_imported_state_is_no_corpus(planted: Path, tmp_path: Path) -> None:
+    run_cli("lda-gibbs", planted, "--k", "3", "--sweeps", "20", "--save-state", "st.gz", "-q", "-o", "lda")
+    run_cli("lda-gibbs", "st.gz", "--from-mallet", "-q", "-o", "theirs")
+    assert "--reference DOCS" in run_cli("evaluate", "theirs", "--npmi", code=2).error()
+    assert "npmi" in run_cli("evaluate", "theirs", "--npmi", "--reference", planted).out

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import select
+import shlex
 import signal
 import subprocess
 import threading
@@ -36,6 +37,26 @@ def compared(*words: Any, base: Path, method: str = "full", **how: Any) -> list[
     tune("train.jsonl", *words, "-q", "-f", "-o", "run", base=base, method=method, **how)
     found: list[dict[str, Any]] = read("run/comparison.parquet").to_pylist()
     return found
+
+
+def test_a_comparison_says_how_the_best_is_trained(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ["train.jsonl", "--shots", "2,all", "--test", "test.jsonl", "--max-steps", "4", "--threads", "1"]
+    line = ["nlpkit", "finetune", *words, "--method", "full,setfit(R=1)", f"--base={base}", "-o", "run"]
+    monkeypatch.setattr("sys.argv", line)
+    done = run_cli(*line[1:])
+    means = {(row["method"], row["shots"]): row["mean"]["accuracy"] for row in report()["comparison"]}
+    method, shots = max((cell for cell in means if cell[0] != "majority"), key=lambda cell: means[cell])
+    told = done.err.splitlines()[-1]
+    assert told.startswith("a comparison keeps no model; to train the best on this test, " + method)
+    command = told[told.index("nlpkit finetune") :]
+    expected = [*line[:-6], line[-3], "--method", method, *([] if shots is None else ["--shots", str(shots)])]
+    expected = [word for i, word in enumerate(expected) if word != "--shots" or expected[i + 1] != "2,all"]
+    expected = [word for word in expected if word != "2,all"]
+    assert shlex.split(command) == [*expected, "--output", "run.best"]
+    says = run_cli("finetune", "test.jsonl", "--model", "run", "-o", "p.parquet", code=3).error()
+    assert f"run is a comparison, which keeps no model; train the best one: {command}" in says
+    run_cli(*shlex.split(command)[1:])
+    run_cli("finetune", "test.jsonl", "--model", "run.best", "-o", "p.parquet")
 
 
 def report() -> Any:

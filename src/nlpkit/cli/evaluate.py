@@ -11,10 +11,11 @@ from nlpkit.cli.options import READ, OutputFlags, ReadFlags, RunFlags, command
 from nlpkit.cli.sbert_embed import EncoderFlags
 
 Targets = Annotated[
-    list[str],
+    list[str] | None,
     typer.Argument(
-        metavar="TARGET",
-        help="Run directories, topics of other tools, or tables with labels and predictions; several are compared.",
+        metavar="[TARGET]",
+        help="Run directories, topics of other tools, or tables with labels and predictions; several are compared. Without one: "
+        "the only run in this folder.",
         show_default=False,
     ),
     READ,
@@ -22,7 +23,8 @@ Targets = Annotated[
 
 
 def evaluate_cli(
-    targets: Targets,
+    targets: Targets = None,
+    *,
     target: TargetFlags,
     metric: MetricFlags,
     ci: CiFlags,

@@ -99,6 +99,8 @@ def reference_of(
     if run is None:
         found = {reference_of(other, None) for other in others if other.run is not None}
         return found.pop() if len(found) == 1 else None
+    if run.manifest["parameters"].get("from_mallet") is not None:
+        return None  # made from the state of a chain, which is no corpus
     try:
         inputs = corpus_of(run)
     except InputError as error:

@@ -14,11 +14,12 @@ from nlpkit.cli import console
 from nlpkit.cli.evaluate_gates import Bound, check_gates, read_bounds, tell, write_junit
 from nlpkit.cli.evaluate_result import Evaluation
 from nlpkit.cli.evaluate_show import show
-from nlpkit.cli.evaluate_targets import TableTarget, TopicTarget, open_targets
+from nlpkit.cli.evaluate_targets import TableTarget, TopicTarget, open_targets, scorable
 from nlpkit.errors import UsageError
 from nlpkit.io.artifacts import footer_block
-from nlpkit.io.atomic import atomic_file, check_target
+from nlpkit.io.atomic import MANIFEST, atomic_file, check_target
 from nlpkit.io.run_reading import check_encoder
+from nlpkit.io.runs import open_run
 from nlpkit.io.tables import save_table, table_format
 from nlpkit.metrics.score import METRICS, Score, Uncertainty
 from nlpkit.plain import shell_line, to_json
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def evaluate(
-    targets: list[str],
+    targets: list[str] | None,
     target: TargetFlags,
     metric: MetricFlags,
     ci: CiFlags,
@@ -52,6 +53,7 @@ def evaluate(
     bounds = read_bounds(gate, asked)
     asked = [*asked, *(b.metric for b in bounds if b.metric not in asked)] if asked else asked
     target.check_separator(of_tables=people == type(people)())
+    targets = targets or [only_run(Path())]
     if people.make_task is not None:
         from nlpkit.cli.evaluate_asked import check_people, write_questions
 
@@ -96,6 +98,18 @@ def evaluate(
             models, wanted, bool(asked), target, metric, ci, how, encoder, read, threads=run.n_threads()
         )
     _finish(found, bounds, gate, asked, output, out, run)
+
+
+def only_run(folder: Path) -> str:
+    """Return the run with topics or predictions that a folder is, or holds. Raises UsageError when there is none, or are several."""
+    places = [folder, *sorted(path for path in folder.iterdir() if path.is_dir())]
+    runs = [path for path in places if (path / MANIFEST).is_file() and scorable(open_run(path, verify=False))]
+    if len(runs) == 1:
+        console.note(f"target: {runs[0]}, the only run here")
+        return str(runs[0])
+    if not runs:
+        raise UsageError("say what to score, since this folder holds no run: nlpkit evaluate RUN, TOPICS or TABLE")
+    raise UsageError(f"say which run to score: nlpkit evaluate {' or '.join(map(str, runs))}")
 
 
 def _output(out: OutputFlags) -> Path | None:

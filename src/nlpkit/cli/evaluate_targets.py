@@ -63,6 +63,11 @@ class TableTarget:
 Target = TopicTarget | TableTarget
 
 
+def scorable(run: Run) -> bool:
+    """Whether a run has topics, or predictions of a classifier."""
+    return run.manifest["kind"] in CLASSIFIERS or (run.path / "topics.parquet").exists()
+
+
 def open_targets(
     targets: Sequence[str],
     flags: TargetFlags,

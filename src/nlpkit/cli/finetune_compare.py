@@ -19,6 +19,7 @@ from nlpkit.finetune.methods import Method
 from nlpkit.finetune.train import Point
 from nlpkit.io.runs import RunTables, write_run
 from nlpkit.metrics.score import Uncertainty
+from nlpkit.plain import shell_line
 
 SHOWN = {
     "single": ("accuracy", "macro_f1"),
@@ -91,6 +92,33 @@ def summary(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         sds = {n: _sd([r.get(n) for r in own]) for n in numbers}
         found.append({"method": method, "shots": shots, "runs": len(own), "mean": means, "sd": sds})
     return found
+
+
+def best_of(found: Sequence[Mapping[str, Any]], kind: str) -> Mapping[str, Any] | None:
+    """Return the row of `summary` with the best mean on the test, None where no method has one; the first of equal ones."""
+    told = MAIN[kind]
+    own = [row for row in found if row["method"] not in ("majority", "mean") and row["mean"].get(told) is not None]
+    return max(own, key=lambda row: float(row["mean"][told]), default=None)
+
+
+def training_line(command: Sequence[str], best: Mapping[str, Any], target: str) -> str:
+    """Return the command line that trains one method of a comparison and keeps its model.
+
+    Args:
+        command: that of the comparison; best: a row of `summary`; target: the run to write.
+    """
+    wanted = {"--method": best["method"], "--shots": best["shots"], "--output": target}
+    spelled = {"-o": "--output", **{name: name for name in wanted}}
+    kept: list[str] = []
+    words = iter(command)
+    for word in words:
+        name, equals, _ = word.partition("=")
+        if name not in spelled:
+            kept.append(word)
+        elif not equals:
+            next(words, None)
+    given = [part for name, value in wanted.items() if value is not None for part in (name, str(value))]
+    return shell_line(*kept, *given)
 
 
 def _mean(values: Sequence[Any]) -> float | None:

@@ -20,7 +20,7 @@ from nlpkit.cli.finetune_scores import Guesses, put
 from nlpkit.cli.finetune_tables import guess_columns
 from nlpkit.cli.pipeline import no_documents, steps, warn_dropped
 from nlpkit.cli.preprocess import dry_run
-from nlpkit.errors import InputError, UsageError
+from nlpkit.errors import InputError, SchemaError, UsageError
 from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.fit import Reading
 from nlpkit.finetune.network import Network, predict
@@ -280,7 +280,12 @@ def load_predictor(
 def _opened(folder: Path, *, verify: bool) -> tuple[Path, TunedConfig | None]:
     """Return the folder of the model, which a run has inside, and what nlpkit wrote of it, None for another program's."""
     if (folder / MANIFEST).is_file():
-        run = open_run(folder, ["finetune"], verify=verify)
+        run = open_run(folder, ["finetune", "finetune-comparison"], verify=verify)
+        if run.manifest["kind"] == "finetune-comparison":
+            line = run.manifest["results"].get("train_best")
+            raise SchemaError(
+                f"{folder} is a comparison, which keeps no model; train the best one: {line or 'nlpkit finetune --method …'}"
+            )
         folder = run.folder(f"model/{run.model_config('format')['format']}")
     if not folder.is_dir():
         raise InputError(

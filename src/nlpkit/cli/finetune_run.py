@@ -18,7 +18,7 @@ from nlpkit.cli.evaluate_gates import Bound, Gate, check_gates, tell, write_juni
 from nlpkit.cli.evaluate_result import Evaluation, TargetResult
 from nlpkit.cli.finetune_card import write_cards
 from nlpkit.cli.finetune_cells import Done, guesses_of
-from nlpkit.cli.finetune_compare import comparison_table, summary, write_comparison
+from nlpkit.cli.finetune_compare import best_of, comparison_table, summary, training_line, write_comparison
 from nlpkit.cli.finetune_corpus import TuneDocuments, with_shots
 from nlpkit.cli.finetune_scores import score_guesses
 from nlpkit.cli.finetune_show import curve_lines, say_growth, show_comparison, show_curve, show_seeds
@@ -69,8 +69,13 @@ class Work:
 def write_compared(work: Work, rows: list[dict[str, Any]]) -> None:
     """Write and show the run of a comparison."""
     run, target = work.asked.run, work.target
-    report = {"nlpkit_version": __version__, "seed": run.seed, "comparison": summary(rows)}
-    manifest = work.manifest("finetune-comparison", work.parameters, {})
+    means = summary(rows)
+    report = {"nlpkit_version": __version__, "seed": run.seed, "comparison": means}
+    best, results = best_of(means, work.documents.kind), {}
+    if best is not None:
+        line = training_line(["nlpkit", *sys.argv[1:]], best, str(target.with_name(f"{target.name}.best")))
+        results = {"best": best["method"], "shots": best["shots"], "train_best": line}
+    manifest = work.manifest("finetune-comparison", work.parameters, results)
     write_comparison(target, rows, work.documents, work.block(), manifest, report, force=work.asked.out.force)
     work.checkpoint.remove()
     warn_dropped(work.documents, target / "dropped.parquet")
@@ -82,6 +87,11 @@ def write_compared(work: Work, rows: list[dict[str, Any]]) -> None:
         scarce = [shots for shots in work.asked.data.sizes() if shots is not None and shots > least]
         show_comparison(page, comparison_table(rows), documents.kind, scarce=scarce)
     console.note(f"wrote {target}/ in {sum(work.seconds.values()):.1f} s")
+    if best is not None:
+        shots = "" if best["shots"] is None else f" with {best['shots']} documents of a class"
+        console.note(
+            f"a comparison keeps no model; to train the best on this test, {best['method']}{shots}: {results['train_best']}"
+        )
 
 
 def write_trained(work: Work, by_seed: dict[int, list[Done]], bounds: Sequence[Bound], how: Uncertainty) -> None:
