@@ -291,7 +291,7 @@ def test_resume_with_other_options_or_without_a_checkpoint(base: Path, monkeypat
         tune("train.jsonl", "-f", "-o", "run", base=base, steps=6, code=130)
     assert Path("run/manifest.json").exists()  # the run of before
     error = tune("train.jsonl", "--resume", "-f", "-o", "run", base=base, steps=7, code=3).error()
-    assert "--max-steps was 6, now 7" in error
+    assert "--max-steps was 6, now 7, and every step learns at a rate that depends on how many there are" in error
     assert "--force without --resume, which drops it" in error
     assert (
         "the input files have changed"
@@ -312,7 +312,8 @@ def test_resume_with_other_options_or_without_a_checkpoint(base: Path, monkeypat
     assert "going on" not in tune("train.jsonl", "-f", "-o", "run", base=base, steps=6).err
     Path("other.checkpoint").mkdir()
     Path("other.checkpoint/mine.txt").write_text("mine")
-    assert "no checkpoint of nlpkit" in tune("train.jsonl", "-o", "other", base=base, code=3).error()
+    assert "--force drops it" in tune("train.jsonl", "-o", "other", base=base, code=2).error()
+    assert "no checkpoint of nlpkit" in tune("train.jsonl", "-f", "-o", "other", base=base, code=3).error()
     assert Path("other.checkpoint/mine.txt").exists()
 
 

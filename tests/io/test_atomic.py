@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -190,3 +192,21 @@ def test_the_only_copy_of_a_run_is_never_removed(tmp_path: Path) -> None:
     with atomic_directory(tmp_path / "again", force=True) as part:
         (part / "new").write_text("new")
     assert names(tmp_path) == [old.name, "again", "run"]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(errno.ENOSPC, "Error writing bytes to file. Detail: [errno 28] No space left on device"),  # of pyarrow
+        shutil.Error([("a", "b", "[Errno 28] No space left on device: 'b'")]),
+        RuntimeError("Error while serializing: I/O error: No space left on device (os error 28)"),  # of safetensors
+    ],
+)
+def test_a_full_disk_is_told_with_the_name_of_what_is_written(error: Exception, tmp_path: Path) -> None:
+    target = tmp_path / "out"
+    for writes in (atomic_file, atomic_directory):
+        with pytest.raises(InputError, match=rf"^cannot write {target}: No space left on device$"), writes(target):
+            raise error
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(OSError, match="Input/output error"), atomic_file(target):  # of what is read, maybe
+        raise OSError(errno.EIO, "Input/output error")

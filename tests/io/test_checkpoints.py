@@ -178,7 +178,7 @@ def test_a_write_that_fails_leaves_the_file_before_it(tmp_path: Path, monkeypatc
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(checkpoints.np, "savez", full)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(InputError, match=rf"cannot write {path}: No space left"):
         write_checkpoint(path, a_state(sweep=9), IDENTITY)
     assert [p.name for p in tmp_path.iterdir()] == [path.name]
     same(read_checkpoint(path, IDENTITY), a_state())

@@ -8,6 +8,7 @@ import os
 import re
 import signal
 import sys
+import threading
 from contextlib import suppress
 from typing import Annotated, Any
 
@@ -193,10 +194,18 @@ def main() -> None:
     gc.set_threshold(100_000, 20, 100)  # a corpus is many small objects and few cycles: a twentieth of the time
     _prepare_streams()
     catch_ending_signals()
+    threading.excepthook = _say_of_thread
     try:
         app(prog_name="nlpkit")
     finally:
         _let_go_of_pipes()
+
+
+def _say_of_thread(ended: threading.ExceptHookArgs) -> None:
+    """Say on one line that a thread ended by an error which nobody waits for."""
+    if console.settings.debug and ended.exc_value is not None:
+        sys.__excepthook__(ended.exc_type, ended.exc_value, ended.exc_traceback)
+    console.error(f"a bug in nlpkit: a thread ended: {ended.exc_type.__name__}: {ended.exc_value}")
 
 
 def _prepare_streams() -> None:

@@ -24,6 +24,7 @@ from nlpkit.finetune.methods import Method
 from nlpkit.finetune.tasks import IGNORED, Task
 from nlpkit.finetune.train import Point
 from nlpkit.interrupts import between_steps
+from nlpkit.io.atomic import naming
 from nlpkit.io.finetune_checkpoints import Checkpoint
 from nlpkit.io.finetune_files import FORMATS, TunedConfig, model_bytes, save_merged, save_network, write_config
 from nlpkit.metrics.regression import statistics
@@ -136,7 +137,8 @@ class Bench:
         family = cell.method.kind.family
         config = self.config(cell.method, task, trained)
         self.checkpoint.begin()
-        with tempfile.TemporaryDirectory(dir=self.checkpoint.path.parent, prefix=".nlpkit-model-") as scratch:
+        where = self.checkpoint.path  # what a kill leaves there goes with it
+        with naming(where), tempfile.TemporaryDirectory(dir=where, prefix="model-") as scratch:
             folder = (self.checkpoint.model if keep else Path(scratch)) / config.format
             if family == "setfit":
                 save_setfit(trained, folder, config)

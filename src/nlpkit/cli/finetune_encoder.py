@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
-import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,7 +31,7 @@ from nlpkit.finetune.methods import Value, parse_options
 from nlpkit.finetune.train import Outcome, Plan, Point
 from nlpkit.interrupts import Stop, between_steps
 from nlpkit.io.artifacts import footer_block
-from nlpkit.io.atomic import MANIFEST
+from nlpkit.io.atomic import MANIFEST, naming
 from nlpkit.io.finetune_checkpoints import Checkpoint
 from nlpkit.io.footers import steps_of
 from nlpkit.io.run_reading import check_encoder
@@ -115,10 +116,9 @@ def fit_encoder(asked: Asked) -> None:
             Engine(device, precision, threads=run.n_threads()) as engine,
             saying_what_is_saved("training", checkpoint.path),
             stopwatch(seconds, "train"),
-            tempfile.TemporaryDirectory(dir=target.parent, prefix=".nlpkit-model-") as scratch,
         ):
             work = _mlm if name == "mlm" else _pairs
-            model_folder = Path(scratch) / "model"
+            model_folder = checkpoint.path / "model.part"
             found = work(asked, name, options, material, files, plan, engine, checkpoint, model_folder)
             checkpoint.finish(KEY, asdict(found), {})
             model_folder.rename(checkpoint.model)
@@ -237,7 +237,8 @@ def _pairs(
             cut=lambda n, share: say_cut(n, share, "text"),
         )  # fmt: skip
     after = Scorer(embedder, test, name, found.names, found.weight, engine)()
-    embedder.save(folder / "sentence-transformers")
+    with _new(folder, checkpoint):
+        embedder.save(folder / "sentence-transformers")
     n_trained = sum(p.numel() for p in embedder.parameters().values())
     facts = {**_facts(found.training, plan, n_trained), "distinct_texts": found.n_texts}
     if name == "cosine":
@@ -272,9 +273,9 @@ def _mlm(
             told=_teller(name, update, stop), between=measured,
         )  # fmt: skip
     before, after = found.between, measured()
-    folder.mkdir()
-    network.save(folder / "transformers")
-    network.save_encoder(files.path, folder / "sentence-transformers")
+    with _new(folder, checkpoint):
+        network.save(folder / "transformers")
+        network.save_encoder(files.path, folder / "sentence-transformers")
     facts = _facts(found.whole, plan, sum(p.numel() for p in network.trained.values()))
     facts |= {"windows": found.windows, "head_is_new": network.head_is_new}
     if found.head is not None:
@@ -283,6 +284,16 @@ def _mlm(
     done = 0 if found.head is None else found.head.steps
     curve = first + [replace(point, step=point.step + done) for point in found.whole.curve]
     return Found(None if before is None else {"perplexity": before}, {"perplexity": after}, facts, curve)
+
+
+@contextmanager
+def _new(folder: Path, checkpoint: Checkpoint) -> Iterator[None]:
+    """Make the folder of a model in a checkpoint; what a kill left of it before goes."""
+    checkpoint.begin()
+    shutil.rmtree(folder, ignore_errors=True)
+    with naming(checkpoint.path):
+        folder.mkdir()
+        yield
 
 
 def _teller(name: str, update: Any, stop: Stop) -> Any:

@@ -12,6 +12,7 @@ from nlpkit.cli import console
 from nlpkit.cli.lda_work import Work, alpha_of
 from nlpkit.cli.lda_write import Results
 from nlpkit.errors import InputError
+from nlpkit.io.atomic import naming
 from nlpkit.io.checkpoints import scores_path
 from nlpkit.io.runs import stopwatch
 from nlpkit.plain import to_json
@@ -42,7 +43,7 @@ def chosen_topics(work: Work, options: LdaOptions, more: Results) -> LdaOptions:
         def done(n_topics: int, seed: int, scores: Scores) -> None:
             nonlocal fits
             fits += 1
-            with path.open("a", encoding="utf-8") as file:
+            with naming(path), path.open("a", encoding="utf-8") as file:
                 file.write(to_json({"k": n_topics, "seed": seed, "scores": scores.as_dict()}) + "\n")
             update(fits, f"fits (k = {n_topics})")
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import re
 import shutil
 import socket
 from collections.abc import Iterator
@@ -15,6 +17,7 @@ from nlpkit.io.protected import input_at
 from nlpkit.plain import shell_line
 
 MANIFEST = "manifest.json"
+_FULL = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EROFS)
 LITTER = (".DS_Store", "Thumbs.db")  # what file managers leave in any directory
 
 
@@ -89,15 +92,36 @@ def _check_replaceable(path: Path) -> None:
 
 
 @contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Name what is written where a disk is full, a file too large or a folder read-only: the libraries that write do not.
+
+    Raises:
+        InputError: it cannot be written.
+    """
+    try:
+        yield
+    except Exception as error:
+        number = getattr(error, "errno", None)
+        if isinstance(error, shutil.Error):
+            number = next((code for code in _FULL if os.strerror(code) in str(error)), None)
+        told = re.search(r"\(os error (\d+)\)", str(error))  # of libraries written in Rust
+        number = int(told[1]) if told is not None else number
+        if number not in _FULL:
+            raise
+        raise InputError(f"cannot write {path}: {os.strerror(number)}") from None
+
+
+@contextmanager
 def atomic_file(path: Path, *, force: bool = False) -> Iterator[Path]:
     """Yield a path beside `path` to write to; on success it is renamed to `path`, on any error it is removed."""
     check_target(path, force=force)
     _remove_leftovers(path)
     part = _beside(path, "part")
     try:
-        yield part
-        _sync(part)
-        part.replace(path)
+        with naming(path):
+            yield part
+            _sync(part)
+            part.replace(path)
     finally:
         part.unlink(missing_ok=True)
 
@@ -109,15 +133,16 @@ def atomic_directory(path: Path, *, force: bool = False) -> Iterator[Path]:
     _remove_leftovers(path)
     part, old = _beside(path, "part"), _beside(path, "old")
     shutil.rmtree(part, ignore_errors=True)
-    part.mkdir()
     try:
-        yield part
-        for file in sorted(part.rglob("*")):
-            if file.is_file():
-                _sync(file)
-        if path.exists():
-            path.rename(old)
-        part.rename(path)
+        with naming(path):
+            part.mkdir()
+            yield part
+            for file in sorted(part.rglob("*")):
+                if file.is_file():
+                    _sync(file)
+            if path.exists():
+                path.rename(old)
+            part.rename(path)
     finally:
         shutil.rmtree(part, ignore_errors=True)
         if old.exists() and not path.exists():

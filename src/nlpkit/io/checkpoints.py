@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from nlpkit.errors import InputError, OutputExistsError
-from nlpkit.io.atomic import check_not_input
+from nlpkit.io.atomic import check_not_input, naming
 from nlpkit.plain import to_json
 from nlpkit.topics.lda.fit import FitState, TracePoint
 
@@ -75,7 +75,7 @@ def write_checkpoint(path: Path, state: FitState, identity: Mapping[str, Any]) -
     arrays["facts"] = np.frombuffer(to_json(facts).encode(), np.uint8)
     part = path.with_name(f"{path.name}.part")
     try:
-        with part.open("wb") as file:
+        with naming(path), part.open("wb") as file:
             np.savez(file, **arrays)  # type: ignore[arg-type]
             file.flush()
             os.fsync(file.fileno())

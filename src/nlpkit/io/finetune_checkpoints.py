@@ -13,6 +13,7 @@ import numpy as np
 
 from nlpkit.errors import InputError
 from nlpkit.finetune.train import Outcome, Point, State
+from nlpkit.io.atomic import naming
 from nlpkit.io.checkpoints import check_unfinished
 from nlpkit.plain import to_json
 
@@ -71,8 +72,9 @@ class Checkpoint:
     def finish(self, key: str, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
         """Keep what a training came to; the state of one under way is removed."""
         self.begin()
-        np.savez(self.path / f"{key}.npz", **arrays)  # type: ignore[arg-type]
-        _write(self.path / f"{key}.json", facts)
+        with naming(self.path):
+            np.savez(self.path / f"{key}.npz", **arrays)  # type: ignore[arg-type]
+            _write(self.path / f"{key}.json", facts)
         (self.path / STATE).unlink(missing_ok=True)
 
     def save(self, key: str, state: State) -> None:
@@ -88,7 +90,8 @@ class Checkpoint:
         facts = {k: v for k, v in asdict_plain(state).items() if k not in _PARTS}
         new = self.path / f"{STATE}.part"
         try:
-            save_file(tensors, new, metadata={"state": json.dumps({"key": key, **facts}, default=float)})
+            with naming(self.path):
+                save_file(tensors, new, metadata={"state": json.dumps({"key": key, **facts}, default=float)})
         except Exception:  # a full disk, which half a file would keep full
             new.unlink(missing_ok=True)
             raise
@@ -125,10 +128,10 @@ class Checkpoint:
 
     def begin(self) -> None:
         """Make the folder, and write into it what it belongs to."""
-        if not self.path.exists():
-            self.path.mkdir(parents=True)
-        if not (self.path / IDENTITY).exists():
-            _write(self.path / IDENTITY, self._identity)
+        with naming(self.path):
+            self.path.mkdir(parents=True, exist_ok=True)
+            if not (self.path / IDENTITY).exists():
+                _write(self.path / IDENTITY, self._identity)
 
     def _clear(self) -> None:
         if not (self.path / IDENTITY).exists() and any(self.path.iterdir()):

@@ -10,6 +10,8 @@ from typing import IO
 
 import pyarrow as pa
 
+from nlpkit.io.atomic import naming
+
 MEMORY = 256 << 20  # bytes of batches that are held before the file is begun
 
 
@@ -34,7 +36,8 @@ class Spool:
             # a stream, not a file: the dictionary of a categorical column may differ from batch to batch
             how = pa.ipc.IpcWriteOptions(compression="lz4")
             self._writer = pa.ipc.new_stream(self._file, batch.schema, options=how)
-        self._writer.write_batch(batch)
+        with naming(self._directory or Path(tempfile.gettempdir())):
+            self._writer.write_batch(batch)
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         yield from self._held

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import tempfile
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 
-from nlpkit.errors import UsageError
+from nlpkit.errors import InputError, UsageError
 from nlpkit.text.languages import language_code, language_name, near_languages
 from nlpkit.text.stopwords import has_stop_words, stop_word_languages, stop_words
 
@@ -38,16 +40,28 @@ class LanguageShare:
 
 def prepare_detection() -> None:
     """Start loading the model in a thread: it takes most of a second, in which other work can be done."""
-    threading.Thread(target=_classifier, daemon=True, name="nlpkit-language").start()
+    threading.Thread(target=_prepare, daemon=True, name="nlpkit-language").start()
+
+
+def _prepare() -> None:
+    with suppress(Exception):  # whoever needs the model loads it again, and says what is wrong
+        _classifier()
 
 
 def _classifier() -> Callable[[str], tuple[str, float]]:
-    """Return py3langid's classify with its model loaded."""
+    """Return py3langid's classify with its model loaded. Raises InputError when there is no room to unpack it."""
     from py3langid import classify
     from threadpoolctl import threadpool_limits
 
     with _LOADING, threadpool_limits(1, user_api="blas"):
-        classify("")
+        try:
+            classify("")
+        except OSError as error:
+            folder = tempfile.tempdir or "the temporary folder"
+            raise InputError(
+                f"cannot unpack the model that finds languages in {folder}: {error.strerror or error}; name a folder with room in "
+                "TMPDIR"
+            ) from None
     found: Callable[[str], tuple[str, float]] = classify
     return found
 
