@@ -163,6 +163,12 @@ def test_columns_of_other_names(tmp_path: Path) -> None:
     run_cli("preprocess", "x.csv", "--text-col", "Inhalt", "--id-col", "none", "--force", "-o", "y.parquet")
     assert read("y.parquet")["id"].to_pylist() == ["x:1", "x:2"]
     run_cli("ctfidf", "x.csv", *names)
+    # the same options further on: the copies are made anew, not kept beside
+    names[1] = "text"
+    run_cli("preprocess", "x.csv", "--text-col", "Inhalt", *names[2:], "--force", "-o", "y.parquet")
+    done = run_cli("preprocess", "y.parquet", *names, "-o", "z.parquet")
+    assert read("z.parquet").column_names == table.column_names
+    assert "is kept as" not in done.err
 
 
 def test_ids_that_are_there_twice(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ from nlpkit.io.readers.columns import TYPES
 from nlpkit.io.readers.ids import UniqueIds
 from nlpkit.io.readers.markup import NoRecordsError
 from nlpkit.io.readers.parquet import ParquetInput
-from nlpkit.io.readers.roles import Roles, rename
+from nlpkit.io.readers.roles import COPY_KEY, Roles, rename
 from nlpkit.io.readers.rows import RowInput
 from nlpkit.io.readers.schema import Found, Layout, unify, with_date_format
 from nlpkit.io.sources import FORMATS, Source, StoredBytes, is_markdown, resolve, sniff
@@ -267,6 +267,8 @@ class _Input:
     def look(self, options: ReadOptions) -> None:
         """Find out which columns there are."""
         roles = options.roles()
+        metadata = self.reader.field_metadata if isinstance(self.reader, ParquetInput) else {}
+        copy_of = {name: found[COPY_KEY].decode() for name, found in metadata.items() if COPY_KEY in found}
         try:
             columns = self.reader.columns()
         except NoRecordsError as error:
@@ -276,8 +278,9 @@ class _Input:
         if columns:
             named = self.reader.roles(roles)
             copies = self.source.format not in ("xml", "sgml")  # there the options hold paths, no names of columns
-            renamed = rename(named, list(columns), self.source.shown, keep=options.columns, copies=copies)
-        metadata = self.reader.field_metadata if isinstance(self.reader, ParquetInput) else {}
+            renamed = rename(
+                named, list(columns), self.source.shown, keep=options.columns, copies=copies, copy_of=copy_of
+            )
         self.found = Found(self.source.shown, renamed, columns, self.reader.open_ended, metadata)
 
     def assembler(self, layout: Layout, options: ReadOptions, unique: UniqueIds | None, late: set[str]) -> Assembler:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from nlpkit.errors import missing_column
 
+COPY_KEY = b"nlpkit.copy_of"  # of a column id, label or date that is a copy of the one named for it
 NUMBERED = "none"  # --id-col none: every row gets a made id
 
 log = logging.getLogger("nlpkit.io")
@@ -29,13 +30,21 @@ class Roles:
 
 
 def rename(
-    roles: Roles, found: Sequence[str], path: str, *, keep: Sequence[str] | None = None, copies: bool = True
+    roles: Roles,
+    found: Sequence[str],
+    path: str,
+    *,
+    keep: Sequence[str] | None = None,
+    copies: bool = True,
+    copy_of: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
     """Return final name → name in the input, in the order found; `keep` limits the columns beside id and text.
 
     A column that is the id, label or date is there under its own name, too (not without `copies`); that of the text is called text. A
     column in the way of a role is kept as `<name>_given`; words that are the text are kept as well. Raises ColumnError for a
     text column that is not there, and for another one that was named but is not there.
+
+    copy_of: columns that are known to be copies, and of which; a copy in the way of the column it was made from falls away.
     """
     given = dict(roles.items())
     worded = roles.words in found and (
@@ -53,6 +62,8 @@ def rename(
     taken = set(found)
     renamed: dict[str, str] = {}
     for name in found:
+        if name in named and named[name] != name and (copy_of or {}).get(name) == named[name]:
+            continue
         finals = [role for role, column in named.items() if column == name]
         if copies and finals and "text" not in finals and name not in given:
             finals.append(name)  # the user's own column; a text is not stored twice

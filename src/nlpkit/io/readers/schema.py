@@ -11,6 +11,7 @@ import pyarrow as pa
 from nlpkit.errors import EncodingError, InputError, UsageError, missing_column
 from nlpkit.io.dates import FORMAT_KEY, check_format
 from nlpkit.io.readers.columns import NULL, TOKENS, Column, Kind, merge, settle
+from nlpkit.io.readers.roles import COPY_KEY
 
 ID = pa.field("id", pa.string(), nullable=False)
 TEXT = pa.field("text", pa.large_string())
@@ -49,7 +50,7 @@ def unify(inputs: Sequence[Found], forced: Mapping[str, str]) -> Layout:
     names = dict.fromkeys(name for found in inputs for name in found.renamed if name not in ("id", "text"))
     types = _forced_by_final_name(inputs, forced)
     names |= dict.fromkeys(name for name in types if name not in names)
-    fields, columns = [ID, TEXT], {}
+    fields, columns = [_marked(ID, inputs), TEXT], {}
     for name in names:
         held = [(found.path, found.columns[found.renamed[name]]) for found in inputs if name in found.renamed]
         kinds = [kind for _, kind in held if isinstance(kind, Kind)]
@@ -57,8 +58,18 @@ def unify(inputs: Sequence[Found], forced: Mapping[str, str]) -> Layout:
         columns[name] = settle(name, reduce(merge, kinds, NULL), types.get(name))
         carried = [dict(found.metadata.get(found.renamed[name]) or {}) for found in inputs if name in found.renamed]
         alike = carried[0] if carried and all(one == carried[0] for one in carried) else None
-        fields.append(pa.field(name, _common_type(name, held, columns[name]), metadata=alike or None))
+        fields.append(_marked(pa.field(name, _common_type(name, held, columns[name]), metadata=alike or None), inputs))
     return Layout(pa.schema(fields), columns)
+
+
+def _marked(field_: pa.Field, inputs: Sequence[Found]) -> pa.Field:
+    """Return a field that says of which column it is a copy, where it is one in all inputs."""
+    name = field_.name
+    sources = {found.renamed.get(name, name) for found in inputs}
+    source = sources.pop() if len(sources) == 1 else name
+    if source == name or not all(found.renamed.get(source) == source for found in inputs):
+        return field_
+    return field_.with_metadata({**(field_.metadata or {}), COPY_KEY: source.encode()})
 
 
 def with_date_format(layout: Layout, format: str, path: str) -> Layout:
