@@ -20,6 +20,7 @@ CORE_MODULES = [path for path in MODULES if path.relative_to(PACKAGE).parts[0] i
 HEAVY = (
     "torch", "sklearn", "numba", "polars", "pyarrow", "numpy", "pandas", "transformers", "scipy", "hdbscan", "umap",
     "sentence_transformers", "tokenizers", "safetensors", "peft", "py3langid", "stopwordsiso", "matplotlib", "plotly", "wordcloud",
+    "xlsxwriter",
 )  # fmt: skip
 
 

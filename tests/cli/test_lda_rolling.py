@@ -296,10 +296,12 @@ def test_many_updates_one_after_the_other(tmp_path: Path) -> None:
         write_jsonl(tmp_path / f"{i}.jsonl", rows[a:b]) for i, (a, b) in enumerate([(0, 100), (100, 101), (101, 180)])
     ]
     run_cli("lda-gibbs", parts[0], *ROLL, "-q", "-o", "run")
-    for part in parts[1:]:
-        run_cli("lda-gibbs", part, "--update", "run", "-q", "--force", "-o", "run")  # in place
+    for i, part in enumerate(parts[1:]):
+        before = f"run{i or ''}"
+        assert "input" in run_cli("lda-gibbs", part, "--update", before, "-q", "--force", "-o", before, code=2).error()
+        run_cli("lda-gibbs", part, "--update", before, "-q", "-o", f"run{i + 1}")
     run_cli("lda-gibbs", *parts, *ROLL, "-q", "-o", "one")
-    assert tables_of("run") == tables_of("one")
+    assert tables_of("run2") == tables_of("one")
 
 
 def changing_places(folder: Path) -> tuple[Path, Path]:

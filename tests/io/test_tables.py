@@ -170,6 +170,18 @@ def test_what_excel_has_no_room_for(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert sorted(p.name for p in tmp_path.iterdir()) == ["t.xlsx", "u.xlsx"]
 
 
+def test_a_full_disk_while_the_workbook_is_put_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import xlsxwriter
+
+    def full(book: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(xlsxwriter.Workbook, "_store_workbook", full)
+    with pytest.raises(OSError, match="No space left"):
+        save_table(tmp_path / "t.xlsx", pa.table({"n": [1]}), BLOCK, force=False)
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize(
     "name", ["a.rds", "a", "a.json", "a.xls", "a.csv.gz", "a.txt", ".parquet", *(f"a{s}" for s in MATRICES)]
 )

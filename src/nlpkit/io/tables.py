@@ -198,7 +198,7 @@ class _Delimited:
 @contextmanager
 def _xlsx(name: Path, path: Path, schema: pa.Schema) -> Iterator[TableSink]:
     """Open a workbook of one sheet that is written row by row; its temporary files lie beside it."""
-    import xlsxwriter
+    import xlsxwriter.exceptions
 
     with tempfile.TemporaryDirectory(prefix=f".{name.name}.", dir=path.parent) as scratch:
         how = {
@@ -212,12 +212,14 @@ def _xlsx(name: Path, path: Path, schema: pa.Schema) -> Iterator[TableSink]:
         book.set_properties({"created": datetime(1980, 1, 1)})  # the same bytes whenever it is written
         try:
             yield _Sheet(name, book, schema.names)
-        except BaseException:
+            book.use_zip64()
+            book.close()
+        except xlsxwriter.exceptions.FileCreateError as error:  # an OSError, such as that of a full disk
+            raise error.args[0] from None
+        finally:
             book.fileclosed = True  # nothing is made of half a book
             for sheet in book.worksheets():
                 sheet.row_data_fh.close()
-            raise
-        book.close()
 
 
 class _Sheet:
