@@ -94,7 +94,7 @@ def test_where_a_run_cannot_go(corpus: Path) -> None:
 
     assert "a run is a directory and cannot go to stdout; give -o run/, or --json" in says("-o", "-")
     assert "the directory no does not exist; create it with: mkdir -p no" in says("-o", "no/run", code=3)
-    assert "output x.jsonl is a file, a directory was needed" in says("-o", "x.jsonl", "--force")
+    assert "a run is a directory, not a .jsonl file" in says("-o", "x.jsonl", "--force")
     Path("mine").mkdir()
     Path("mine/notes.txt").write_text("mine")
     assert "output mine exists; give --force to replace it, or another -o" in says("-o", "mine")
@@ -229,7 +229,7 @@ def test_more_topics_than_tokens(tmp_path: Path) -> None:
         assert sum(topics["size"].to_pylist()) == 2
         assert topics["share"].to_numpy().sum() == pytest.approx(1)
         assert topics["label"][249].as_py() == "topic 249"
-        assert "50 more in topics.parquet" in done.out
+        assert "the first 30 of 250 topics" in done.out
     assert "warning" not in run_cli("lda-gibbs", "x.jsonl", "--k", "5", "--sweeps", "2", "-o", "run").err
 
 
@@ -421,7 +421,7 @@ def test_a_seed_below_0_is_refused_as_by_every_command(corpus: Path) -> None:
     for command in ("lda-gibbs", "bertopic", "classify", "finetune", "preprocess"):
         error = run_cli(command, corpus, "--seed", "-3", "-o", "none", code=2).error()
         assert "'--seed' / '--random-state'" in error
-        assert "greater than or equal to 0" in error
+        assert "at least 0" in error
 
 
 def test_what_a_state_cannot_hold_is_told_of_before_the_chain(tmp_path: Path) -> None:
