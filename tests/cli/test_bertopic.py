@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +105,53 @@ def test_extreme_options_still_fit(planted: Path, tmp_path: Path) -> None:
         run_cli("bertopic", planted, "--k", "2", *words, "-q", "-o", f"run{i}")
 
 
+def test_plain_ctfidf_can_be_recomputed_from_the_run(tmp_path: Path) -> None:
+    """Before, it was that of the clusters alone and in no column unless --plain-terms was given."""
+    rows = planted_rows(seed=3)
+    rng = np.random.default_rng(0)
+    for row in rows[::7]:  # some documents between the clusters
+        row["embedding"] = row["embedding"] + rng.normal(0, 0.6, DIMENSIONS)
+    path = write_embedded(tmp_path / "x.parquet", rows)
+    for name, words in (("core", []), ("plain", ["--plain-terms"])):
+        run_cli("bertopic", path, "--k", "4", *words, "-q", "-o", name)
+        topics, vocabulary = topics_of(tmp_path / name), set(read(f"{name}/vocab.parquet")["term"].to_pylist())
+        counts = {k: Counter() for k in range(4)}  # type: ignore[var-annotated]
+        for row in rows:
+            if topics[row["id"]] >= 0:
+                counts[topics[row["id"]]].update(w for w in row["text"].lower().split() if w in vocabulary)
+        total = sum(counts.values(), Counter())
+        mean = total.total() / 4
+        table = read(f"{name}/topic_terms.parquet").to_pylist()
+        for row in table:
+            tf = counts[row["topic"]]
+            by_hand = tf[row["term"]] / tf.total() * np.log(1 + mean / total[row["term"]])
+            assert row["ctfidf"] == pytest.approx(by_hand, rel=1e-5)
+            if name == "plain":
+                assert row["weight"] == row["ctfidf"]
+
+
+def test_what_the_table_of_auto_says_and_the_line_below_agree(planted: Path) -> None:
+    done = run_cli("bertopic", planted, "-o", "run")
+    assert (
+        "4 topics: the number nearest to ten of those whose score two layouts of the same documents cannot tell from"
+        in done.err
+    )
+    assert "whole documents; the table above scores each cut by plain c-tf-idf words of its clusters)" in done.err
+
+
+def test_a_word_that_leads_many_topics_is_told(tmp_path: Path) -> None:
+    rows = [{**row, "text": "said " * 9 + row["text"]} for row in planted_rows()]
+    path = write_embedded(tmp_path / "x.parquet", rows)
+    done = run_cli("bertopic", path, "--k", "4", "--plain-terms", "-o", "run")
+    assert (
+        "'said' is the first word of 4 of 4 topics (it is in 100% of the documents): --auto-stop 0.95 leaves out such words"
+        in done.err
+    )
+    done = run_cli("bertopic", path, "--k", "4", "--plain-terms", "--auto-stop", "0.95", "-o", "without")
+    assert "first word of" not in done.err
+    assert "said" not in {term for terms in read("without/topics.parquet")["top_terms"].to_pylist() for term in terms}
+
+
 def test_more_options(planted: Path, tmp_path: Path) -> None:
     for words in (["--assign-outliers"], ["--plain-terms"], ["--no-join-neighbors"]):
         done = run_cli("bertopic", planted, "--k", "4", *words, "--json", "-q", "--force", "-o", "run").json()
@@ -130,8 +178,14 @@ def test_too_few_documents(n: int, tmp_path: Path) -> None:
 
 def test_twenty_documents(tmp_path: Path) -> None:
     path = corpus(tmp_path / "x.parquet", planted_rows()[:20])  # five of each topic
-    says = run_cli("bertopic", path, "--k", "2", "-o", "run", code=3).error()
+    says = run_cli("bertopic", path, "--k", "2", "--min-topic-size", "3", "-o", "run", code=3).error()
     assert "found no groups of at least 3 similar documents among 20 different ones; more documents are needed" in says
+    done = run_cli("bertopic", path, "--k", "2", "-o", "pairs")  # --k N gives N topics where groups of two allow it
+    assert "2 topics in " in done.err
+    assert (
+        "so many topics needed a cut with 2 documents a topic and more, where 3 is usual here (--min-topic-size)"
+        in done.err
+    )
     run_cli("bertopic", path, "--k", "2", "--min-samples", "2", "-q", "-o", "run")
     assert set(topics_of(tmp_path / "run").values()) <= {-1, 0, 1}
 

@@ -207,7 +207,12 @@ def test_terms_of_topics(lda: Path) -> None:
         lift = phi / (n_kv.sum(axis=0)[expected] / n_kv.sum())
         assert [row["lift"] for row in rows] == pytest.approx(lift, rel=1e-6)
         assert [row["relevance"] for row in rows] == pytest.approx(0.6 * np.log(phi) + 0.4 * np.log(lift), rel=1e-5)
-        assert read(lda / "topics.parquet")["top_terms"][k].as_py() == [terms[v] for v in expected[:10]]
+        # a reader is shown the most relevant words
+        relevance = dict(zip(expected, [row["relevance"] for row in rows], strict=True))
+        shown = read(lda / "topics.parquet")["top_terms"][k].as_py()
+        best = sorted(relevance.values(), reverse=True)[:10]
+        number = {term: v for v, term in enumerate(terms)}
+        assert [relevance[number[term]] for term in shown] == pytest.approx(best)
 
 
 def test_representative_documents(lda: Path, docs: Path) -> None:
@@ -679,3 +684,30 @@ def test_news(tmp_path: Path) -> None:
     pairs = Counter(zip(topics_of(Path("run")).values(), labels, strict=True))
     purity = sum(max(n for (k, _), n in pairs.items() if k == topic) for topic in range(12)) / 416
     assert purity > 0.5  # nine labels
+
+
+def test_words_of_the_whole_corpus_do_not_lead_topics(tmp_path: Path) -> None:
+    """Before, "said" stood first in all ten topics of a corpus of news."""
+    rows = [{**row, "text": "said said said " + row["text"]} for row in planted_rows()]
+    write_jsonl(tmp_path / "x.jsonl", [{"id": r["id"], "text": r["text"]} for r in rows])
+    options = ("--k", "4", "--sweeps", "60")
+    done = run_cli("lda-gibbs", "x.jsonl", *options, "-o", "run")
+    assert "most relevant words" in done.out
+    terms = read("run/topic_terms.parquet").to_pylist()
+    probable = [row["term"] for row in terms if row["rank"] == 1]
+    shown = [row[0] for row in read("run/topics.parquet")["top_terms"].to_pylist()]
+    assert probable.count("said") > shown.count("said")
+    run_cli("lda-gibbs", "x.jsonl", *options, "--auto-stop", "0.9", "-q", "-o", "without")
+    assert "said" not in read("without/vocab.parquet")["term"].to_pylist()
+    says = run_cli("lda-gibbs", "x.jsonl", *options, "--auto-stop", "2", "-o", "bad", code=2).error()
+    assert "--auto-stop 2.0: a share of the documents lies in 0.0 … 1.0" in says
+
+
+@pytest.mark.parametrize("n", [1, 200])
+def test_one_text_is_warned_of(n: int, tmp_path: Path) -> None:
+    """Before, 200 copies of a text had 4 topics of NPMI 1.000 without a word."""
+    write_jsonl(tmp_path / "x.jsonl", [{"id": str(i), "text": "the river and the boats"} for i in range(n)])
+    done = run_cli("lda-gibbs", "x.jsonl", "--k", "4", "--sweeps", "3", "-o", "run")
+    assert f"warning: there is only one different text among {n} document" in done.err
+    write_jsonl(tmp_path / "y.jsonl", [{"text": "the river and the boats"}, {"text": "the judge"}])
+    assert "one different text" not in run_cli("lda-gibbs", "y.jsonl", "--k", "2", "--sweeps", "3", "-o", "two").err

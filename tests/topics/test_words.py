@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from nlpkit.topics.neighbours import Neighbours
-from nlpkit.topics.words import core_term_weights, share_in_topic, topic_names, typicality
+from nlpkit.topics.words import core_term_weights, leading_term, share_in_topic, topic_names, typicality
 from nlpkit.weighting.ctfidf import class_tfidf
 from nlpkit.weighting.dtm import group_rows
 
@@ -75,3 +75,20 @@ def test_shares_by_hand() -> None:
     counts = sparse.csr_array(np.array([[3, 0, 1], [1, 2, 0]], np.int32))
     shares = share_in_topic(np.array([[2, 0], [1, -1]], np.int32), counts)
     assert shares.tolist() == [[1.0, pytest.approx(0.75)], [1.0, 0.0]]
+
+
+@pytest.mark.parametrize(
+    ("first", "told"),
+    [
+        ([5, 5, 1, 2], (5, 2)),
+        ([5, 1, 2, 3], None),
+        ([5, 5, *range(10, 16)], None),  # a quarter is not more than a quarter
+        ([5, 5, *range(10, 15)], (5, 2)),
+        ([5], None),  # one topic of one
+        ([-1, -1, -1], None),
+        ([7, -1, 7, -1], (7, 2)),
+    ],
+)
+def test_a_term_that_leads(first: list[int], told: tuple[int, int] | None) -> None:
+    assert leading_term(np.array([[term, 99] for term in first], np.int32)) == told
+    assert leading_term(np.zeros((0, 3), np.int32)) is None

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from nlpkit.cli.options import Inputs, OutputFlags, ReadFlags, RunFlags, command
-from nlpkit.cli.preprocess import TokenFlags
 from nlpkit.cli.sbert_embed import EncoderFlags
+from nlpkit.cli.token_flags import TopicTokenFlags
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,13 +19,15 @@ class TopicFlags:
 
     k: Annotated[
         str,
-        typer.Option(
-            "--k", "--nr-topics", "--num-topics", help="auto; a number N (exactly N); a range lo:hi or lo:hi:step."
-        ),
+        typer.Option("--k", "--nr-topics", "--num-topics", help="auto; a number N; a range lo:hi or lo:hi:step."),
     ] = "auto"
     min_topic_size: Annotated[
         int | None,
-        typer.Option(min=2, help="Least documents of a topic; default: 1 in 100, from 3 to 10.", show_default=False),
+        typer.Option(
+            min=2,
+            help="Least documents of a topic; default: 1 in 100, from 3 to 10, or what --k N needs.",
+            show_default=False,
+        ),
     ] = None
     n_neighbors: Annotated[int, typer.Option(min=3, help="UMAP: neighbours of a document, itself included.")] = 15
     n_components: Annotated[int, typer.Option(min=2, help="UMAP: dimensions that are clustered.")] = 5
@@ -53,7 +55,9 @@ class TopicFlags:
     core_terms: Annotated[
         bool,
         typer.Option(
-            "--core-terms/--plain-terms", help="Topic words from typical documents, or plain c-tf-idf of all."
+            "--core-terms/--plain-terms",
+            help="Rank the words of a topic by its typical documents, or by plain c-tf-idf of all its documents (the column "
+            "ctfidf of topic_terms.parquet in any case).",
         ),
     ] = True
 
@@ -68,7 +72,7 @@ def bertopic_cli(
     ] = None,
     topics: TopicFlags,
     encoder: EncoderFlags,
-    tokens: TokenFlags,
+    tokens: TopicTokenFlags,
     read: ReadFlags,
     run: RunFlags,
 ) -> None:
@@ -80,7 +84,7 @@ def bertopic_cli(
     and writes a document table.
 
     --k auto tries minimum topic sizes on the cluster trees of two layouts, scores each cut by six numbers, prints the
-    table and marks the choice. --k N gives exactly N topics.
+    table and marks the choice. --k N gives exactly N topics, or an error where the documents have no N groups.
 
     \b
     Examples:

@@ -14,9 +14,11 @@ from nlpkit.cli import console
 from nlpkit.cli.bertopic import TopicFlags, topic_parameters
 from nlpkit.cli.options import OutputFlags, ReadFlags, RunFlags
 from nlpkit.cli.pipeline import embedded_by, has_text, no_documents, steps, tokens_of, warn_dropped
-from nlpkit.cli.preprocess import TokenFlags, dry_run, found_parameters, say_tokens, token_parameters
+from nlpkit.cli.preprocess import dry_run, found_parameters, say_tokens, token_parameters
 from nlpkit.cli.run_embeddings import embeddings_of
 from nlpkit.cli.sbert_embed import EncoderFlags
+from nlpkit.cli.token_flags import TopicTokenFlags
+from nlpkit.cli.topic_show import say_leading_term
 from nlpkit.errors import InputError, missing_extra
 from nlpkit.io.artifacts import footer_block
 from nlpkit.io.corpora import open_documents
@@ -35,13 +37,13 @@ from nlpkit.io.topic_tables import (
     vocab_table,
 )
 from nlpkit.plain import shell_line
-from nlpkit.topics.bertopic import BertopicOptions, NumberOfTopics, TopicModel, fit_topics
+from nlpkit.topics.bertopic import BertopicOptions, NumberOfTopics, TopicModel, fit_topics, smallest_topic
 from nlpkit.topics.novelty import NOVELTY_QUANTILE, check_quantile
 from nlpkit.weighting.dtm import count_terms, document_frequency
 
 if TYPE_CHECKING:
     from nlpkit.text.preprocess import PreprocessReport
-    from nlpkit.types import TokenTable
+    from nlpkit.types import FloatArray, TokenTable
 
 TERMS_SHOWN = 8
 STAGES = {"neighbours": (0, 5, "neighbours"), "layout": (5, 95, "layout"), "topics": (95, 100, "choice and words")}
@@ -52,7 +54,7 @@ def fit(
     out: OutputFlags,
     topics: TopicFlags,
     encoder: EncoderFlags,
-    tokens: TokenFlags,
+    tokens: TopicTokenFlags,
     read: ReadFlags,
     run: RunFlags,
 ) -> None:
@@ -155,9 +157,10 @@ def fit(
     if run.json:
         console.emit_json({"run": str(target), **results, "topics": tables["topics"].to_pylist()})
         return
-    show_evidence(model)
+    show_evidence(model, smallest_topic(int(usable.sum())))
     show_topics(table, words, model)
-    show_next(target, model, seconds, options.novelty_quantile)
+    documents_with = np.asarray(tables["vocab"].column("df").to_numpy() / table.num_rows)
+    show_next(target, model, seconds, options.novelty_quantile, words, documents_with)
 
 
 def warn_of_language(report: PreprocessReport, flags: EncoderFlags, table: pa.Table) -> None:
@@ -206,12 +209,18 @@ def evidence_rows(model: TopicModel) -> list[dict[str, Any]]:
     return [{k: round(v, 6) if isinstance(v, float) else v for k, v in c.as_dict().items()} for c in model.candidates]
 
 
-def show_evidence(model: TopicModel) -> None:
-    """Print the candidates of --k auto, the choice marked; or how exactly N topics came about."""
+def show_evidence(model: TopicModel, usual_size: int) -> None:
+    """Print the candidates of --k auto, the choice marked and why; or how exactly N topics came about."""
     if model.merges:
         console.note(
-            f"{model.n_topics} topics: the cut with at least {model.min_topic_size} documents a topic gave "
-            f"{model.n_topics + len(model.merges)}; {len(model.merges)} times the most similar pair (c-tf-idf) was merged"
+            f"{console.counted(model.n_topics, 'topic')}: the cut with at least {model.min_topic_size} documents a topic gave "
+            f"{model.n_topics + len(model.merges)}; the most similar pair (c-tf-idf) was merged "
+            f"{'once' if len(model.merges) == 1 else f'{len(model.merges)} times'}"
+        )
+    if not model.candidates and model.min_topic_size < usual_size:
+        console.note(
+            f"so many topics needed a cut with {model.min_topic_size} documents a topic and more, where {usual_size} is usual here "
+            "(--min-topic-size)"
         )
     if not model.candidates:
         return
@@ -223,6 +232,12 @@ def show_evidence(model: TopicModel) -> None:
     ]
     console.table(columns, rows, right=columns[1:], title="How many topics? Higher is better in every column.",
         noun="cuts", sizes=[c.score for c in model.candidates], rest="manifest.json of the run")  # fmt: skip
+    best = max(model.candidates, key=lambda c: (c.score, -c.k))
+    chosen = next(c for c in model.candidates if c.chosen)
+    console.note(
+        f"{console.counted(chosen.k, 'topic')}: the number nearest to ten of those whose score two layouts of the same documents cannot "
+        f"tell from the best ({best.score:.3f} with {console.counted(best.k, 'topic')})"
+    )
 
 
 def show_topics(table: pa.Table, words: TokenTable, model: TopicModel) -> None:
@@ -241,21 +256,36 @@ def show_topics(table: pa.Table, words: TokenTable, model: TopicModel) -> None:
     console.table(columns, rows, right=columns[:3], noun="topics", rest="topics.parquet of the run", after=[none])
 
 
-def show_next(target: Path, model: TopicModel, seconds: dict[str, float], quantile: float) -> None:
+def show_next(
+    target: Path,
+    model: TopicModel,
+    seconds: dict[str, float],
+    quantile: float,
+    words: TokenTable,
+    documents_with: FloatArray,
+) -> None:
     """Say what was written, how to read it, and what to type next."""
     finite = model.npmi[np.isfinite(model.npmi)]
     coherence = f"{finite.mean():.3f}" if len(finite) else "not defined"
+    apart = "; the table above scores each cut by plain c-tf-idf words of its clusters" if model.candidates else ""
     console.note(
-        f"{model.n_topics} topics in {sum(seconds.values()):.0f} s; NPMI {coherence} "
-        f"(top {TOP_TERMS} terms, this corpus, whole documents), diversity {model.diversity:.3f}"
+        f"{console.counted(model.n_topics, 'topic')} in {sum(seconds.values()):.0f} s; NPMI {coherence}, diversity "
+        f"{model.diversity:.3f} (the top {TOP_TERMS} words of each topic, this corpus, whole documents{apart})"
     )
     if model.outliers_joined:
         console.note(
-            f"{model.outliers_joined:,} documents between the clusters joined the topic of most of their neighbours "
+            f"{console.counted(model.outliers_joined, 'document')} between the clusters joined the topic of most of their neighbours "
             "(--no-join-neighbors leaves them out)"
         )
     if model.outliers_assigned:
-        console.note(f"{model.outliers_assigned:,} documents without a topic were moved to their nearest one")
+        n = model.outliers_assigned
+        what = (
+            "1 document without a topic was moved to its"
+            if n == 1
+            else f"{n:,} documents without a topic were moved to their"
+        )
+        console.note(f"{what} nearest one")
+    say_leading_term(model.terms.term_ids, words.terms, documents_with)
     console.note(
         "documents.parquet has the nearest topic and its margin of every document; new texts get the topic of their "
         f"neighbours: for {model.rule_agreement:.0%} of the documents here this rule gives the topic of the fit"

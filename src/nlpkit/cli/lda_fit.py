@@ -19,12 +19,13 @@ from nlpkit.cli.lda_work import (
     lda_options,
     read_corpus,
     run_chain,
+    warn_of_one_text,
 )
 from nlpkit.cli.lda_write import Results, write_lda
 from nlpkit.cli.options import OutputFlags, ReadFlags, RunFlags
 from nlpkit.cli.pipeline import warn_dropped
 from nlpkit.cli.preprocess import dry_run
-from nlpkit.cli.token_flags import TokenFlags
+from nlpkit.cli.token_flags import TopicTokenFlags
 from nlpkit.io.checkpoints import check_unfinished, checkpoint_path, scores_path
 from nlpkit.io.mallet import check_names
 from nlpkit.io.runs import stopwatch
@@ -39,7 +40,7 @@ def fit(
     guide: GuideFlags,
     prototype: PrototypeFlags,
     extra: ExtraFlags,
-    tokens: TokenFlags,
+    tokens: TopicTokenFlags,
     read: ReadFlags,
     run: RunFlags,
 ) -> None:
@@ -64,6 +65,7 @@ def fit(
     with ExitStack() as stack:
         with stopwatch(seconds, "read"):
             corpus = read_corpus(stack, inputs, target, token_options, read, run)
+        warn_of_one_text(corpus.tokens)
         if extra.save_state is not None:
             check_names(corpus.ids.to_pylist(), corpus.tokens.terms)
         with stopwatch(seconds, "guidance"):
@@ -99,7 +101,7 @@ def fit(
     if compared is not None:
         compared.show()
     show_topics(written.tables["topics"], corpus.rows.num_rows)
-    show_next(target, found, written.description, seconds)
+    show_next(target, found, written.description, seconds, corpus.df / corpus.rows.num_rows)
 
 
 def unfinished(target: Path, *, chooses: bool) -> list[Path]:

@@ -9,7 +9,7 @@ import typer
 
 from nlpkit.cli.lda_flags import ChainFlags, ExtraFlags, GuideFlags, PrototypeFlags, RollingFlags
 from nlpkit.cli.options import Inputs, OutputFlags, ReadFlags, RunFlags, command
-from nlpkit.cli.token_flags import TokenFlags
+from nlpkit.cli.token_flags import TopicTokenFlags
 from nlpkit.errors import UsageError
 
 
@@ -26,7 +26,7 @@ def lda_gibbs_cli(
     prototype: PrototypeFlags,
     rolling: RollingFlags,
     extra: ExtraFlags,
-    tokens: TokenFlags,
+    tokens: TopicTokenFlags,
     read: ReadFlags,
     run: RunFlags,
 ) -> None:

@@ -60,4 +60,4 @@ def make_run(inputs: list[str], out: OutputFlags, extra: ExtraFlags, run: RunFla
         console.emit_json({"run": str(target), **written.summary, "topics": written.tables["topics"].to_pylist()})
         return
     show_topics(written.tables["topics"], tokens.n_docs)
-    show_next(target, found, written.description, seconds)
+    show_next(target, found, written.description, seconds, corpus.df / corpus.rows.num_rows)

@@ -26,13 +26,13 @@ from nlpkit.text.options import PreprocessOptions
 from nlpkit.topics.lda.infer import SWEEPS, infer_topics, words_of
 
 if TYPE_CHECKING:
-    from nlpkit.cli.token_flags import TokenFlags
+    from nlpkit.cli.token_flags import TopicTokenFlags
 
 BATCH = 4096  # documents whose topics are drawn at once
 
 
 def predict(
-    inputs: list[str], out: OutputFlags, model: Path, tokens: TokenFlags, read: ReadFlags, run: RunFlags
+    inputs: list[str], out: OutputFlags, model: Path, tokens: TopicTokenFlags, read: ReadFlags, run: RunFlags
 ) -> None:
     """Give documents the topics of a run. Raises InputError, SchemaError and UsageError."""
     trained = open_run(model, ["lda-gibbs"], verify=run.verify)

@@ -53,7 +53,7 @@ from nlpkit.types import BoolArray, FloatArray, IntArray, LongArray, TokenTable
 if TYPE_CHECKING:
     from nlpkit.cli.lda_flags import ChainFlags, ExtraFlags, GuideFlags, PrototypeFlags, RollingFlags
     from nlpkit.cli.options import OutputFlags, ReadFlags, RunFlags
-    from nlpkit.cli.token_flags import TokenFlags
+    from nlpkit.cli.token_flags import TopicTokenFlags
     from nlpkit.io.corpora import DocumentStream
     from nlpkit.text.options import PreprocessOptions
 
@@ -78,7 +78,7 @@ def roll(
     prototype: PrototypeFlags,
     rolling: RollingFlags,
     extra: ExtraFlags,
-    tokens: TokenFlags,
+    tokens: TopicTokenFlags,
     read: ReadFlags,
     run: RunFlags,
 ) -> None:

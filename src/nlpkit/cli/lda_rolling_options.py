@@ -33,7 +33,7 @@ _WHY_NOT = {
     "checkpoint": "a rolling model has no checkpoint; fit it to the older documents first and add others with --update",
     "resume": "a rolling model has no checkpoint; add documents to a finished one with --update",
 }
-_PRUNES = ("--min-df", "--max-df", "--max-vocab", "--vocab")
+_PRUNES = ("--auto-stop", "--min-df", "--max-df", "--max-vocab", "--vocab")
 _CORE_NAMES = re.compile(r"\b(memory_fallback|vocab_abs|vocab_rel|vocab_fallback|doc_abs)\b|(?<!-)\binit\b")
 
 
@@ -112,7 +112,11 @@ def refuse_for_rolling(chain: ChainFlags, guide: GuideFlags, tokens: PreprocessO
             "tokens count alike; leave it out, or fit all documents at once"
         )
     if tokens is not None and (
-        tokens.min_df not in (None, 1) or tokens.max_df != 1.0 or tokens.max_vocab or tokens.vocab
+        tokens.min_df not in (None, 1)
+        or tokens.max_df != 1.0
+        or tokens.max_vocab
+        or tokens.vocab
+        or tokens.auto_stop is not None
     ):
         said = [option for option in changed_token_options(tokens) if option in _PRUNES]
         raise UsageError(

@@ -9,11 +9,13 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit.cli import console
+from nlpkit.cli.topic_show import say_leading_term
 from nlpkit.plain import shell_line
 
 if TYPE_CHECKING:
     from nlpkit.topics.lda.describe import TopicDescription
     from nlpkit.topics.lda.fit import LdaFit
+    from nlpkit.types import FloatArray
 
 TERMS_SHOWN = 8
 TEXT_WIDTH = 60
@@ -29,12 +31,18 @@ def show_topics(topics: pa.Table, n_documents: int) -> None:
         rows.append([str(row["topic"]), console.count(row["size"]), f"{row['share']:.1%}", row["label"], words, short])
     lost = n_documents - sum(r["size"] for r in topics.select(["size"]).to_pylist())
     none = [["-1", console.count(lost), "", "(no tokens)", "", ""]] if lost else []
-    columns = ["topic", "docs", "tokens", "name", "most probable words", "a representative document"]
+    columns = ["topic", "docs", "tokens", "name", "most relevant words", "a representative document"]
     console.table(columns, rows, right=columns[:3], noun="topics", rest="topics.parquet of the run", after=none)
 
 
-def show_next(target: Path, found: LdaFit, described: TopicDescription, seconds: dict[str, float]) -> None:
-    """Say how the fit went, what was written, and what to type next."""
+def show_next(
+    target: Path, found: LdaFit, described: TopicDescription, seconds: dict[str, float], documents_with: FloatArray
+) -> None:
+    """Say how the fit went, what was written, and what to type next.
+
+    Args:
+        documents_with: (V,) share of the documents that have each term.
+    """
     finite = described.npmi[np.isfinite(described.npmi)]
     coherence = f"{finite.mean():.3f}" if len(finite) else "not defined"
     if found.stopped is not None:
@@ -42,10 +50,14 @@ def show_next(target: Path, found: LdaFit, described: TopicDescription, seconds:
     of = f" (counts: mean of {found.samples} states)" if found.samples > 1 else ""
     console.note(
         f"{console.counted(found.model.n_topics, 'topic')} in {sum(seconds.values()):.0f} s{of}; log-likelihood "
-        f"{found.log_likelihood:.4f} a token, NPMI {coherence} (top 10 terms, this corpus, whole documents), diversity "
-        f"{described.diversity:.3f}; alpha sums to {found.model.alpha.sum():.4g}, eta {found.model.eta:.4g} each"
+        f"{found.log_likelihood:.4f} a token, NPMI {coherence}, diversity {described.diversity:.3f} (the 10 most probable words of each "
+        f"topic, this corpus, whole documents); alpha sums to {found.model.alpha.sum():.4g}, eta {found.model.eta:.4g} each"
     )
-    console.note("docs are those a topic is the main one of, tokens its share of all tokens")
+    console.note(
+        "docs are those a topic is the main one of, tokens its share of all tokens; words are ranked by relevance, topic_terms.parquet "
+        "has them by probability"
+    )
+    say_leading_term(described.relevant, found.model.terms, documents_with)
     console.note(f"wrote {target}/{console.next_step('info', target)}")
     predict = shell_line("nlpkit", "lda-gibbs", "NEW.jsonl", "--model", target, "-o", "predicted.parquet")
     console.note(f"              or: {predict}")

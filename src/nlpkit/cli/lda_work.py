@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -226,6 +227,20 @@ def with_words(tokens: TokenTable) -> TokenTable:
             "try --stop-words none, --min-df 1, or another --text-col"
         )
     return tokens
+
+
+def warn_of_one_text(tokens: TokenTable) -> None:
+    """Warn of a corpus in which all documents have the same words: its topics are made of chance."""
+    different: set[bytes] = set()
+    for begin, end in pairwise(tokens.offsets.tolist()):
+        if end > begin:
+            different.add(tokens.term_ids[begin:end].tobytes())
+        if len(different) == 2:
+            return
+    console.warn(
+        f"there is only one different text among {console.counted(tokens.n_docs, 'document')}: its topics and their scores are made of "
+        "chance, since topics are told apart by the documents they are in"
+    )
 
 
 def check_guide(guide: GuideFlags, *, verify: bool) -> None:

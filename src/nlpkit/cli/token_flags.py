@@ -125,7 +125,25 @@ class TokenFlags:
 
 
 @dataclass(frozen=True, slots=True)
-class TextFlags(TokenFlags):
+class TopicTokenFlags(TokenFlags):
+    """The same, where all documents are there: words that too many of them have can be told."""
+
+    auto_stop: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE", help="Terms in more than this share of the documents are stop words.", show_default=False
+        ),
+    ] = None
+
+    def options(self) -> PreprocessOptions:
+        """Return the options of the core; raises as TokenFlags.options."""
+        if self.auto_stop is not None and not 0 <= self.auto_stop <= 1:
+            raise UsageError(f"--auto-stop {self.auto_stop}: a share of the documents lies in 0.0 … 1.0")
+        return replace(TokenFlags.options(self), auto_stop=self.auto_stop)
+
+
+@dataclass(frozen=True, slots=True)
+class TextFlags(TopicTokenFlags):
     """Everything that can be done on the way from texts to tokens."""
 
     html: Annotated[
@@ -155,12 +173,6 @@ class TextFlags(TokenFlags):
         ),
     ] = "auto"
     min_length: Annotated[int, typer.Option(min=1, help="Least characters of a word.")] = 2
-    auto_stop: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SHARE", help="Terms in more than this share of the documents are stop words.", show_default=False
-        ),
-    ] = None
     lemma: Annotated[str, typer.Option(help="none; dict = dictionary of the language; spacy = its pipeline.")] = "none"
     stem: Annotated[str, typer.Option(help="none; auto = Snowball of the language; porter, german, …")] = "none"
     phrases: Annotated[
@@ -203,15 +215,13 @@ class TextFlags(TokenFlags):
         from nlpkit.text.segment import SEGMENTERS
 
         # no super(): a dataclass with slots is made anew, and the cell of super() holds the old one
-        base = TokenFlags.options(self)
+        base = TopicTokenFlags.options(self)
         if self.lemma not in ("none", "dict", "spacy"):
             raise UsageError(f"--lemma {self.lemma}: there are none, dict and spacy")
         if self.segment not in SEGMENTERS:
             raise UsageError(f"--segment {self.segment}: there are {', '.join(SEGMENTERS)}")
         if self.phrases is not None and self.phrase_file is not None:
             raise UsageError("--phrases finds phrases and --phrase-file gives them; keep one")
-        if self.auto_stop is not None and not 0 <= self.auto_stop <= 1:
-            raise UsageError(f"--auto-stop {self.auto_stop}: a share of the documents lies in 0.0 … 1.0")
         spacy = self._spacy()
         if spacy is not None and (base.tokenizer != "words" or self.segment != "auto"):
             raise UsageError("spaCy cuts texts by its own rules; leave --tokenizer, --token-pattern and --segment out")
@@ -233,7 +243,6 @@ class TextFlags(TokenFlags):
             keep=keep,
             segment=self.segment,
             min_length=self.min_length,
-            auto_stop=self.auto_stop,
             lemma=self.lemma == "dict",
             stem=self.stem,
             phrases=None if self.phrases is None else parse_phrases(self.phrases),

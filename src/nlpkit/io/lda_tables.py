@@ -30,7 +30,7 @@ def documents_table(rows: pa.Table, main: MainTopics) -> pa.Table:
 def topics_table(
     found: TopicDescription, model: LdaModel, ids: pa.ChunkedArray, text_of: Callable[[int], str]
 ) -> pa.Table:
-    """Return one row a topic: size, share, label, terms, scores, representative documents, tokens, alpha, MALLET's diagnostics."""
+    """Return one row a topic: size, share, label, relevant terms, scores, representative documents, tokens, alpha, diagnostics."""
     rows = []
     for k in range(model.n_topics):
         documents = [int(d) for d in found.representatives[k] if d >= 0]
@@ -40,7 +40,7 @@ def topics_table(
                 "size": int(found.size[k]),
                 "share": float(found.share[k]),
                 "label": found.labels[k],
-                "top_terms": [model.terms[t] for t in found.terms.term_ids[k, :TOP_TERMS] if t >= 0],
+                "top_terms": [model.terms[t] for t in found.relevant[k, :TOP_TERMS] if t >= 0],
                 "npmi": _number(found.npmi[k]),
                 "exclusivity": _number(found.exclusivity[k]),
                 "representative_ids": [ids[d].as_py() for d in documents],

@@ -85,7 +85,7 @@ def _number(value: float) -> float | None:
 
 
 def topic_terms_table(model: TopicModel, vocabulary: Sequence[str]) -> pa.Table:
-    """Return the stored terms of each topic with rank (1 = strongest) and c-tf-idf weight."""
+    """Return the stored terms of each topic with rank (1 = strongest), the weight that ranks them, and plain c-tf-idf."""
     given = model.terms.term_ids >= 0
     topic, rank = np.nonzero(given)
     terms = [vocabulary[t] for t in model.terms.term_ids[given]]
@@ -95,7 +95,8 @@ def topic_terms_table(model: TopicModel, vocabulary: Sequence[str]) -> pa.Table:
         pa.array(terms, pa.string()),
         pa.array(model.terms.weights[given]),
     ]
-    return pa.Table.from_arrays(columns, schema=TOPIC_TERMS_SCHEMA)
+    table = pa.Table.from_arrays(columns, schema=TOPIC_TERMS_SCHEMA)
+    return table.append_column("ctfidf", pa.array(model.plain_weights[given], pa.float32()))
 
 
 def doc_topics_table(table: pa.Table, model: TopicModel) -> tuple[pa.Table, float]:

@@ -30,7 +30,7 @@ from nlpkit.topics.novelty import NOVELTY_QUANTILE, check_quantile, least_simila
 from nlpkit.topics.reduce import fuzzy_graph, principal_axes, umap_layout
 from nlpkit.topics.words import core_term_weights, share_in_topic, topic_names, typicality
 from nlpkit.types import NO_TOPIC, BoolArray, CsrMatrix, Float32Array, FloatArray, IntArray, TokenTable
-from nlpkit.weighting.ctfidf import TopTerms, class_tfidf, top_terms
+from nlpkit.weighting.ctfidf import TopTerms, class_tfidf, top_terms, values_of
 from nlpkit.weighting.dtm import count_terms, group_rows
 
 MIN_DOCS = 10
@@ -63,7 +63,8 @@ class NumberOfTopics:
                 raise UsageError("--k needs at least 1 topic")
             return cls(exactly=numbers[0])
         if numbers[0] > numbers[1] or numbers[0] < 1 or (len(numbers) == 3 and numbers[2] < 1):
-            raise UsageError(f"--k {text} is an empty range; write it as lowest:highest")
+            why = "its step must be 1 or more" if len(numbers) == 3 and numbers[2] < 1 else "write it as lowest:highest"
+            raise UsageError(f"--k {text} is an empty range; {why}")
         return cls(within=Range(*numbers))
 
 
@@ -73,7 +74,7 @@ class BertopicOptions:
 
     min_topic_size: None = a hundredth of the documents, at least 3 and at most 10. join_neighbors: a document that the
     clustering left out joins a topic when the rule for new text gives it one. assign_outliers: the others then go to their
-    nearest topic. core_terms: topic words from typical documents of the clusters, else c-tf-idf of all of them.
+    nearest topic. core_terms: topic words from typical documents of the clusters, else c-tf-idf of all documents of a topic.
     novelty_quantile: see `least_similarity`.
     """
 
@@ -97,7 +98,8 @@ class TopicModel:
 
     Documents (D,): topic (-1 none), topic_prob (its share of the neighbours' votes, 0 for none), nearest_topic and
     margin (closest centroid, and its lead over the next in cosine). votes: the distributions behind topic_prob.
-    Topics (K,): size, label, npmi, exclusivity; terms (K, 30); representatives (K, 3) document numbers, -1 for none.
+    Topics (K,): size, label, npmi, exclusivity; terms (K, 30) and their plain_weights, c-tf-idf of all documents of the topics;
+    representatives (K, 3) document numbers, -1 for none.
     outliers_joined, outliers_assigned: how many documents were given a topic after clustering, by which of the two rules.
     rule_agreement: share of documents for which the rule for new text, without the document itself, gives the fit's topic.
     similarity (D,): mean cosine to the neighbours that vote, 0 for unusable documents; new text under least_similarity is
@@ -112,6 +114,7 @@ class TopicModel:
     size: IntArray
     labels: tuple[str, ...]
     terms: TopTerms
+    plain_weights: FloatArray
     npmi: FloatArray
     exclusivity: FloatArray
     diversity: float
@@ -171,7 +174,7 @@ def fit_topics(
             f"among {len(usable)} documents"
         )
     X = embeddings[points.first]
-    smallest = options.min_topic_size or max(3, min(10, points.n // 100))
+    smallest = options.min_topic_size or smallest_topic(points.n)
 
     say("neighbours", 0.0)
     neighbours = nearest_neighbours(X, k=options.n_neighbors - 1, threads=options.threads)
@@ -198,7 +201,9 @@ def fit_topics(
     candidates: list[Candidate] = []
     merges: list[tuple[int, int, float]] = []
     if options.k.exactly:
-        labels, cut_size, merges = cut_exactly(hierarchies[0], point_dtm, k=options.k.exactly, smallest=smallest)
+        labels, cut_size, merges = cut_exactly(
+            hierarchies[0], point_dtm, k=options.k.exactly, smallest=smallest, least=options.min_topic_size or 2
+        )
     else:
         _, labels, candidates = choose_cut(
             hierarchies, Evidence(graph, point_dtm, reference), smallest=smallest, wanted=options.k.within
@@ -209,6 +214,11 @@ def fit_topics(
         embeddings, dtm, tokens.terms, points, labels, neighbours, options, clock,
         reference=reference, candidates=candidates, merges=merges, cut_size=cut_size,
     )  # fmt: skip
+
+
+def smallest_topic(n: int) -> int:
+    """Return the usual least number of documents of a topic for n different documents: 1 in 100, from 3 to 10."""
+    return max(3, min(10, n // 100))
 
 
 def _describe(
@@ -242,14 +252,14 @@ def _describe(
     centroids = topic_centroids(X, found, K)
     nearest, cosine, margin = nearest_topics(X, centroids, threads=options.threads)
 
-    # the words of a topic are those of the documents it was found in, whoever joins afterwards
+    # core words are those of the documents a topic was found in, whoever joins afterwards
     counts = group_rows(dtm, topics, K)
     if options.core_terms:
         own = similarity_to_topic(X, centroids, found)
         weights = core_term_weights(dtm, topics, points.spread(typicality(found, own, neighbours), np.float64(0.0)), K)
-    else:
-        weights = class_tfidf(counts)
-    terms = top_terms(weights, STORED_TERMS)
+    plain = class_tfidf(group_rows(dtm, points.spread(labels), K))  # of all documents that have the topic in the end
+    plain.sort_indices()
+    terms = top_terms(weights if options.core_terms else plain, STORED_TERMS)
     coherence_terms = terms.term_ids[:, :COHERENCE_TERMS]
     similarity = mean_similarity(neighbours)
     bound = least_similarity(similarity, labels, options.novelty_quantile)
@@ -270,6 +280,7 @@ def _describe(
         size=np.bincount(topics[topics >= 0], minlength=K).astype(np.int32),
         labels=topic_names(counts, vocabulary),
         terms=terms,
+        plain_weights=values_of(plain, terms.term_ids),
         npmi=npmi_by_document(coherence_terms, reference),
         exclusivity=exclusivity(coherence_terms, share_in_topic(coherence_terms, counts)),
         diversity=unique_share(coherence_terms),

@@ -185,20 +185,25 @@ def score_cut(
 
 
 def cut_exactly(
-    hierarchy: Hierarchy, dtm: CsrMatrix, *, k: int, smallest: int
+    hierarchy: Hierarchy, dtm: CsrMatrix, *, k: int, smallest: int, least: int | None = None
 ) -> tuple[IntArray, int, list[tuple[int, int, float]]]:
     """Return labels (U,) with exactly k topics, the minimum size of the cut they come from, and the merges that were needed.
 
     The cut with the fewest topics that has at least k is taken (ties: most assigned); then the two topics of highest
     cosine similarity of c-tf-idf are merged until k are left. A merge is (kept, gone, similarity), by numbers of the cut.
+    Where no cut has k topics of `smallest` documents, smaller ones are allowed down to `least` (None: as `smallest`).
 
     Raises:
         InputError: no cut has k topics; the message names the largest number there is.
     """
+    least = smallest if least is None else min(least, smallest)
     best: tuple[int, float, int] | None = None
     most = 0
     labels_of: dict[int, IntArray] = {}
-    for size in [*range(smallest, 2 * smallest), *size_grid(2 * smallest, hierarchy.n_points)]:
+    usual = [*range(smallest, 2 * smallest), *size_grid(2 * smallest, hierarchy.n_points)]
+    for size in [*usual, *range(smallest - 1, least - 1, -1)]:
+        if size < smallest and best is not None:
+            break
         labels = hierarchy.cut(size)
         K = int(labels.max(initial=-1)) + 1
         most = max(most, K)
@@ -209,13 +214,14 @@ def cut_exactly(
                 labels_of = {size: labels}
     if best is None and not most:
         raise InputError(
-            f"found no groups of at least {smallest} similar documents among {hierarchy.n_points} different ones; "
+            f"found no groups of at least {least} similar documents among {hierarchy.n_points} different ones; "
             "more documents are needed, or a lower --min-topic-size or --min-samples"
         )
     if best is None:
+        lower = ", a lower --min-topic-size" if least > 2 else ", a lower --min-samples"
         raise InputError(
-            f"cannot make {k} topics of at least {smallest} documents from {hierarchy.n_points} different documents: "
-            f"the most is {most}; give --k {most}, a lower --min-topic-size, or --k auto"
+            f"cannot make {k} topics of at least {least} documents from {hierarchy.n_points} different documents: "
+            f"the most is {most}; give --k {most}{lower}, or --k auto"
         )
     labels, merges = merge_topics(labels_of[best[2]], dtm, k)
     return labels, best[2], merges

@@ -69,6 +69,22 @@ def topic_names(counts: CsrMatrix, vocabulary: tuple[str, ...]) -> tuple[str, ..
     return tuple(names)
 
 
+def leading_term(top_terms: IntArray) -> tuple[int, int] | None:
+    """Return the term that comes first in more than a quarter of the topics, and in at least two, and in how many; else None.
+
+    Args:
+        top_terms: (K, n) terms of each topic, best first, -1 for none.
+    """
+    if not top_terms.size:
+        return None
+    first = top_terms[:, 0]
+    terms, counts = np.unique(first[first >= 0], return_counts=True)
+    if not len(terms):
+        return None
+    at = int(counts.argmax())
+    return (int(terms[at]), int(counts[at])) if counts[at] >= 2 and counts[at] > len(first) / 4 else None
+
+
 def share_in_topic(term_ids: IntArray, counts: CsrMatrix) -> FloatArray:
     """Return tf_kv / Σ_l tf_lv of given terms of each topic (K, n), 0 where there is no term (-1)."""
     totals = np.asarray(counts.sum(axis=0)).ravel()

@@ -61,6 +61,14 @@ def test_representatives(found: TopicDescription) -> None:
     assert found.representatives.tolist() == [[0, 4, 1], [2, 1, 4]]
 
 
+def test_a_topic_that_is_the_main_one_of_no_document_has_no_representative() -> None:
+    documents = sparse.csr_array(np.array([[3, 1], [3, 1], [2, 0], [0, 0], [2, 1]], np.int32))
+    alone = describe_topics(MODEL, documents, TOKENS)
+    assert alone.size.tolist() == [4, 0]
+    assert alone.share[1] > 0
+    assert alone.representatives[1].tolist() == [-1] * REPRESENTATIVES
+
+
 def test_given_names_stay() -> None:
     given = describe_topics(MODEL, DOC_TOPIC, TOKENS, names=("water", ""))
     assert given.labels == ("water", "judge, jury, bank")

@@ -26,7 +26,9 @@ class TopicDescription:
     """Topics (K,) and the main topics of documents (D,).
 
     size: documents whose main topic it is; share: of the tokens; representatives (K, 3): documents in which the topic has the
-    highest theta, -1 for none; npmi and exclusivity of the ten most probable terms; diversity: share of different ones among them.
+    highest theta, -1 for none, as for topics that are the main one of no document; relevant (K, 10): the terms a reader is
+    shown, of highest relevance, -1 for none; npmi and exclusivity of the ten most probable terms; diversity: share of
+    different ones among them.
     """
 
     main: MainTopics
@@ -34,6 +36,7 @@ class TopicDescription:
     share: FloatArray
     labels: tuple[str, ...]
     terms: WeightedTerms
+    relevant: IntArray
     npmi: FloatArray
     exclusivity: FloatArray
     diversity: float
@@ -65,22 +68,29 @@ def describe_topics(
     # a term that only fixed topics hold has no frequency here: it is taken for one that occurs once
     cf = np.maximum(np.bincount(tokens.term_ids, minlength=tokens.n_terms), held).astype(np.float64)
     terms = weighted_terms(model.topic_term, model.eta, n=n_terms, cf=cf, relevance_lambda=relevance_lambda)
+    shown = weighted_terms(
+        model.topic_term, model.eta, n=SCORED_TERMS, by="relevance", cf=cf, relevance_lambda=relevance_lambda
+    )
+    size = np.bincount(main.topic[main.topic >= 0], minlength=K)
+    representatives = typical_documents(doc_topic, model.alpha, REPRESENTATIVES)
+    representatives[size == 0] = -1
     top = np.ascontiguousarray(terms.term_ids[:, :SCORED_TERMS])
     found = topic_names(model.topic_term, model.terms)
     given = (*names, *[""] * (K - len(names)))
     return TopicDescription(
         main=main,
-        size=np.bincount(main.topic[main.topic >= 0], minlength=K),
+        size=size,
         share=tokens_of_topic / max(tokens_of_topic.sum(), 1),
         labels=tuple(own or made for own, made in zip(given, found, strict=True)),
         terms=terms,
+        relevant=shown.term_ids,
         npmi=npmi_by_document(top, postings(dtm)),
         exclusivity=exclusivity(top, share_in_topic(top, model.topic_term)),
         diversity=unique_share(top),
         diagnostics=topic_diagnostics(
             model.topic_term, doc_topic, tokens, alpha=model.alpha, eta=model.eta, assignments=assignments
         ),
-        representatives=typical_documents(doc_topic, model.alpha, REPRESENTATIVES),
+        representatives=representatives,
     )
 
 

@@ -1,0 +1,32 @@
+"""What the commands that find topics say alike."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from nlpkit.cli import console
+from nlpkit.topics.words import leading_term
+
+if TYPE_CHECKING:
+    from nlpkit.types import FloatArray, IntArray
+
+
+def say_leading_term(top_terms: IntArray, terms: Sequence[str], documents_with: FloatArray) -> None:
+    """Say which word comes first in so many topics that it tells none of them, and how it can be left out.
+
+    Args:
+        top_terms: (K, n) terms of each topic as they are shown, -1 for none; documents_with: (V,) share of the documents that
+            have each term.
+    """
+    found = leading_term(top_terms)
+    if found is None:
+        return
+    term, n = found
+    share = documents_with[term]
+    auto = f"--auto-stop {(math.ceil(share * 20) - 1) / 20:g} leaves out such words, " if share > 0.1 else ""
+    console.note(
+        f"'{terms[term]}' is the first word of {n} of {len(top_terms)} topics (it is in {share:.0%} of the documents): {auto}"
+        "--stop-words FILE those you name"
+    )
