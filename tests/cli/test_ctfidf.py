@@ -259,7 +259,7 @@ def test_very_many_classes_are_shown_in_part(tmp_path: Path) -> None:
     x = write_jsonl(tmp_path / "x.jsonl", [{"text": f"river word{i}", "label": f"c{i:04d}"} for i in range(1001)])
     done = run_cli("ctfidf", x, "--min-df", "1", "-o", "t.parquet")
     assert len(done.out.splitlines()) == 2 + 30 + 1 + 1
-    assert done.out.splitlines()[-1] == "… the largest 30 of 1,001 classes; all of them: --show all, or -o FILE"
+    assert done.out.splitlines()[-2] == "… the largest 30 of 1,001 classes; all of them: --show all, or -o FILE"
     assert len(set(read("t.parquet")["class"].to_pylist())) == 1001
 
 

@@ -237,12 +237,12 @@ def _nested(weighed: Weighed, terms: tuple[str, ...]) -> dict[str, Any]:
 
 def _show(weighed: Weighed, terms: tuple[str, ...], columns: list[str]) -> None:
     rows, before = [], ""
-    kept = console.shown_rows(len(weighed.names), weighed.documents.tolist())
-    for i in kept:
-        names, documents, ids = weighed.names[i], weighed.documents[i], weighed.best.term_ids[i, :SHOWN_TERMS]
+    sizes = weighed.documents.tolist()
+    kept = set(console.shown_rows(len(sizes), sizes))
+    for i, (names, documents) in enumerate(zip(weighed.names, sizes, strict=True)):
+        ids = weighed.best.term_ids[i, :SHOWN_TERMS]
         shown = list(names) if len(names) == 1 or names[0] != before else ["", *names[1:]]
         rows.append([*shown, console.count(documents), " ".join(terms[t] for t in ids if t >= 0)])
-        before = names[0]
-    console.table([*columns, "documents", "top terms"], rows, right=["documents"])
-    if len(kept) < len(weighed.names):
-        console.out(console.rest_line(len(kept), len(weighed.names), "classes", "-o FILE", largest=True))
+        before = names[0] if i in kept else before
+    heads = [*columns, "documents", "top terms"]
+    console.table(heads, rows, right=["documents"], noun="classes", sizes=sizes, rest="-o FILE")
