@@ -671,3 +671,27 @@ def test_predictions_for_what_the_model_learned_from_are_told(tmp_path: Path) ->
     assert "learned from" not in new.err
     assert new.err.rstrip().endswith("next: nlpkit evaluate p.parquet")
     assert "learned from" not in run_cli("evaluate", "p.parquet").err
+
+
+def test_a_run_that_is_called_like_a_model_is_told(trained: Path, tmp_path: Path) -> None:
+    shutil.copytree(trained, "nb")
+    write_jsonl(tmp_path / "train.jsonl", rows())
+    train = ("classify", "train.jsonl", "--model", "nb", "--cv", "2", "-o", "run")
+    assert "not the run in ./nb; to predict with the run: --model ./nb" in run_cli(*train).err
+    assert "not the run" not in run_cli("classify", "train.jsonl", "--model", "./nb", "-o", "p.parquet").err
+
+
+def test_lengths_of_vectors_do_not_count_and_that_is_told(tmp_path: Path) -> None:
+    """XOR of two numbers: in directions alone (0, 0) is nowhere, so .94 was the most; between -1 and 1 it is learned."""
+    rng = np.random.default_rng(0)
+    bits = rng.integers(0, 2, (200, 2))
+    for low, least in ((0, 0.0), (-1, 0.99)):
+        points = np.where(bits == 1, 1, low) + rng.normal(0, 0.1, bits.shape)
+        found = [
+            {"id": str(i), "text": f"t{i}", "label": str(a ^ b), "embedding": point.tolist()}
+            for i, ((a, b), point) in enumerate(zip(bits.tolist(), points, strict=True))
+        ]
+        write_jsonl(tmp_path / "x.jsonl", found)
+        done = run_cli("classify", "x.jsonl", "--model", "mlp", "--cv", "2", "--twins", "0", "-f", "-o", "run")
+        assert "only their directions count" in done.err
+        assert metrics("run")["accuracy"] >= least

@@ -282,6 +282,18 @@ def test_pairs_in_transformers(base: Path, tmp_path: Path) -> None:
     np.testing.assert_allclose(chances("p.parquet"), expected, atol=1e-5)
 
 
+def test_the_lines_of_a_peft_card_give_names_of_classes(base: Path, tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "new.jsonl", rows(2))
+    tune("new.jsonl", "-q", "-o", "run", base=base, method="lora(r=2)")
+    card = Path("run/model/peft/README.md").read_text(encoding="utf-8")
+    lines = card.split("```python\n")[1].split("```")[0].replace("RUN/", "run/")
+    found: dict[str, Any] = {}
+    with theirs():
+        exec(lines, found)
+        found["model"](**found["tokenizer"](["the team won"], return_tensors="pt"))
+    assert [found["base"].config.id2label[j] for j in range(3)] == NAMES
+
+
 @pytest.mark.parametrize("method", ["lora(r=2)", "dora(r=2)", "ia3", "prefix(length=4)", "prompt(length=4)"])
 def test_peft_in_peft_and_merged_in_transformers(method: str, base: Path, tmp_path: Path) -> None:
     import peft

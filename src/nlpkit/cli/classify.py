@@ -48,8 +48,16 @@ def classify_cli(
       nlpkit classify data/samples/hard.jsonl --model run/ -o predictions.parquet
       nlpkit classify data/samples/news.jsonl --lexicon data/samples/lexicon.tsv -o sentiment.parquet
     """
+    from nlpkit.cli import console
+    from nlpkit.io.atomic import MANIFEST
+
     run_directory = Path(model.model)
     predicts = model.is_run()
+    if not predicts and (run_directory / MANIFEST).is_file():
+        console.warn(
+            f"--model {model.model} is the classifier of that name, not the run in ./{model.model}; to predict with the run: "
+            f"--model ./{model.model}"
+        )
     ways = {
         "--lexicon": lexicon.lexicon is not None,
         "--zero-shot": model.zero_shot is not None,

@@ -26,8 +26,10 @@ _LIBRARIES = {
 _LOAD = {
     "transformers": "from transformers import Auto{kind}, AutoTokenizer\nmodel = Auto{kind}.from_pretrained(\"{folder}\")\n"
     "tokenizer = AutoTokenizer.from_pretrained(\"{folder}\")",
-    "peft": "from transformers import Auto{kind}\nfrom peft import PeftModel\n"
-    "base = Auto{kind}.from_pretrained(\"{base}\", num_labels={n})\nmodel = PeftModel.from_pretrained(base, \"{folder}\")",
+    "peft": "from transformers import Auto{kind}, AutoTokenizer\nfrom peft import PeftModel\n"
+    "# {base}, weights of sha256 {sha256}…: this name on the hub, or a folder with the same weights\n"
+    "base = Auto{kind}.from_pretrained(\"{base}\", num_labels={n}{labels})\nmodel = PeftModel.from_pretrained(base, \"{folder}\")\n"
+    "tokenizer = AutoTokenizer.from_pretrained(\"{base}\")",
     "setfit": "from sentence_transformers import SentenceTransformer\nencoder = SentenceTransformer(\"{folder}\")  # head.safetensors: "
     "the classifier on its embeddings",
 }  # fmt: skip
@@ -110,7 +112,12 @@ def card(
     if form in _LOAD:
         auto = "ModelForTokenClassification" if kind == "tokens" else "ModelForSequenceClassification"
         code = _LOAD[form].format(
-            kind=auto, folder=f"RUN/model/{name}", base=base, n=max(1, len(classes) if kind != "regression" else 1)
+            kind=auto,
+            folder=f"RUN/model/{name}",
+            base=base,
+            n=max(1, len(classes) if kind != "regression" else 1),
+            sha256=str(parameters.get("base_sha256"))[:16],
+            labels=f", id2label={dict(enumerate(classes))!r}" if kind != "regression" else "",
         )
         lines += ["", "```python", code, "```"]
     return "\n".join(lines) + "\n"

@@ -11,7 +11,7 @@ from nlpkit.cli import console
 from nlpkit.cli.pipeline import embedded_by
 from nlpkit.cli.sbert_embed import EmbedTotals, EncoderFlags, embed_batches, encoder_parameters
 from nlpkit.errors import ColumnError, InputError, MissingError, UsageError
-from nlpkit.io.documents import embedding_matrix
+from nlpkit.io.documents import embedding_matrix, has_unit_rows
 
 if TYPE_CHECKING:
     from nlpkit.io.corpora import DocumentStream
@@ -47,7 +47,13 @@ def embeddings_of(
                 "the column 'embedding' does not say which model made it; "
                 "to predict new text with this run, it must bring its own embeddings"
             )
-        return embedding_matrix(table.column("embedding")), made
+        vectors = embedding_matrix(table.column("embedding"))
+        if not has_unit_rows(table.column("embedding")):
+            console.warn(
+                "the vectors in the column 'embedding' are of different lengths; each is divided by its length, so only their directions "
+                "count"
+            )
+        return vectors, made
     assert model is not None
     if there:
         console.note(

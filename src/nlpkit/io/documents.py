@@ -124,7 +124,7 @@ def embedding_field(schema: pa.Schema, dim: int) -> pa.Schema:
 
 
 def embedding_matrix(column: pa.ChunkedArray) -> Float32Array:
-    """Return the embedding column as (D, E) float32, rows L2-normalised.
+    """Return the embedding column as (D, E) float32, rows L2-normalised: only directions are seen, `has_unit_rows` tells if that matters.
 
     Raises:
         ColumnError: not lists of numbers of one length, or a null or non-finite row.
@@ -152,6 +152,13 @@ def embedding_matrix(column: pa.ChunkedArray) -> Float32Array:
     norms = np.linalg.norm(matrix.astype(np.float64), axis=1, keepdims=True)
     unit: Float32Array = np.where(np.abs(norms - 1.0) < 1e-3, matrix, matrix / np.maximum(norms, 1e-12))
     return unit.astype(np.float32)
+
+
+def has_unit_rows(column: pa.ChunkedArray) -> bool:
+    """Whether the vectors of a column that `embedding_matrix` takes have length 1 already."""
+    values = column.combine_chunks().flatten().to_numpy(zero_copy_only=False).astype(np.float64)
+    rows = values.reshape(len(column), -1)
+    return bool((np.abs(np.linalg.norm(rows, axis=1) - 1.0) < 1e-3).all())
 
 
 def add_column(batch: pa.RecordBatch, name: str, column: pa.Array) -> pa.RecordBatch:
