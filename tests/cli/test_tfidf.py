@@ -502,6 +502,9 @@ def test_a_vocabulary_fixes_columns_and_order_on_every_way(tmp_path: Path) -> No
     shutil.copy("own.parquet", "copy.parquet")
     run_cli("tfidf", "own.parquet", "copy.parquet", "--id-col", "none", "-q", "--scheme", "nnn", "-o", "e.npz")
     assert columns("w.parquet") == columns("e.vocab.parquet") == ["moon", "star", "apple"]
+    mixed = run_cli("tfidf", "own.parquet", "test.parquet", "--id-col", "none", "-o", "f.npz")
+    assert "restricted to different vocabularies" in mixed.err
+    assert columns("f.vocab.parquet") == ["apple", "moon", "zebra"]
     assert matrix("e.npz").tolist() == [[1, 0, 0], [2, 0, 1]] * 2
 
 

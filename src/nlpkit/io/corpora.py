@@ -30,7 +30,7 @@ from nlpkit.io.readers.markup import NoRecordsError
 from nlpkit.io.readers.parquet import ParquetInput
 from nlpkit.io.readers.roles import COPY_KEY, Roles, rename
 from nlpkit.io.readers.rows import RowInput
-from nlpkit.io.readers.schema import Found, Layout, unify, with_date_format
+from nlpkit.io.readers.schema import Found, Layout, check_vocabularies, unify, with_date_format
 from nlpkit.io.sources import FORMATS, Source, StoredBytes, is_markdown, resolve, sniff
 
 _REPORTED = 5  # files whose encoding was detected that are named one by one
@@ -241,6 +241,7 @@ def open_documents(
             opened[-1].look(options)
         _check_records(opened)
         layout = unify([one.found for one in opened if not one.empty], dict(options.types))
+        check_vocabularies([one.found for one in opened])
         if options.date_format is not None and layout.columns:
             layout = with_date_format(layout, options.date_format, opened[0].source.shown)
         return DocumentStream(opened, layout, options, detected)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
@@ -10,8 +11,11 @@ import pyarrow as pa
 
 from nlpkit.errors import EncodingError, InputError, UsageError, missing_column
 from nlpkit.io.dates import FORMAT_KEY, check_format
+from nlpkit.io.documents import VOCABULARY_KEY
 from nlpkit.io.readers.columns import NULL, TOKENS, Column, Kind, merge, settle
 from nlpkit.io.readers.roles import COPY_KEY
+
+log = logging.getLogger("nlpkit.io")
 
 ID = pa.field("id", pa.string(), nullable=False)
 TEXT = pa.field("text", pa.large_string())
@@ -70,6 +74,16 @@ def _marked(field_: pa.Field, inputs: Sequence[Found]) -> pa.Field:
     if source == name or not all(found.renamed.get(source) == source for found in inputs):
         return field_
     return field_.with_metadata({**(field_.metadata or {}), COPY_KEY: source.encode()})
+
+
+def check_vocabularies(inputs: Sequence[Found]) -> None:
+    """Warn when tokens were restricted to different vocabularies, so that none is that of all."""
+    held = [found.metadata.get(found.renamed["tokens"], {}) for found in inputs if "tokens" in found.renamed]
+    if len({metadata.get(VOCABULARY_KEY) for metadata in held}) > 1:
+        log.warning(
+            "the tokens of the inputs were restricted to different vocabularies, or some to none: their terms are those of all, in "
+            "alphabetical order"
+        )
 
 
 def with_date_format(layout: Layout, format: str, path: str) -> Layout:
