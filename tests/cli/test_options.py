@@ -402,3 +402,19 @@ def test_numbers_out_of_range_are_told_in_plain_english() -> None:
     assert "Input should" not in says
     says = run_cli("classify", NEWS, "--entities", "-o", "x", code=2).error()
     assert "no classifier uses" in says
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "kwic the {} --window N",
+        "preprocess {} --show N",
+        "preprocess {} --limit N",
+        "evaluate {} --top-n N",
+        "lda-gibbs {} --k 2 --sweeps N -o r",
+    ],
+)
+def test_numbers_that_nothing_has(line: str) -> None:
+    """They ended as bugs deep inside, or in loops without an end."""
+    for number in (2**31, 10**30):
+        assert "2,147,483,647" in run_cli(*line.format(NEWS).replace("N", str(number)).split(), code=2).error()

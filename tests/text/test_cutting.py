@@ -50,6 +50,7 @@ def test_names_of_tokenizers(name: str) -> None:
         ("chars:a", "is no tokenizer"),
         ("chars:3-", "is no tokenizer"),
         ("chars:٣", "is no tokenizer"),
+        ("chars:99999999999999999999", "chars:99999999999999999999: n-grams have at most 1,000 characters"),
         ("chars:0", "chars:0: n-grams have at least one character, and the shortest comes first: chars:3-5"),
         ("chars:5-3", "chars:5-3: n-grams have at least one character, and the shortest comes first: chars:3-5"),
         ("", "'' is no tokenizer"),

@@ -106,3 +106,11 @@ def test_gaps_are_in_no_ngram() -> None:
 def test_a_range_that_cannot_be_meant(n_range: tuple[int, int]) -> None:
     with pytest.raises(UsageError, match="smaller one first"):
         NgramVocabulary(*n_range)
+
+
+def test_longer_ngrams_than_any_document_take_no_time() -> None:
+    for n_min, n_max in ((1, 10**12), (1, 10**30), (3, 10**12), (10**12, 10**30)):
+        ngrams = NgramVocabulary(n_min, n_max)
+        assert len(ngrams.encode(batch([[0, 1], [], [0]])).offsets) == 4
+        assert ngrams.n_docs == 3
+        assert ngrams.words(np.arange(len(ngrams))) == ([(0,), (1,), (0, 1)] if n_min == 1 else [])

@@ -160,3 +160,7 @@ def test_same_bytes_on_1_2_and_3_threads() -> None:
     digests = done.stdout.split()
     assert len(digests) == 3
     assert len(set(digests)) == 1
+
+
+def test_any_seed_will_do() -> None:
+    assert np.isfinite(layout_of(seed=10**30, n_epochs=2)[0]).all()

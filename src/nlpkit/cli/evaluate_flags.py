@@ -8,7 +8,7 @@ from typing import Annotated, Literal, cast
 
 import typer
 
-from nlpkit.cli.options import READ, WRITTEN
+from nlpkit.cli.options import MOST, READ, WRITTEN
 from nlpkit.errors import UsageError
 
 COMPATS = ("gensim", "octis", "tomotopy", "palmetto")
@@ -148,8 +148,10 @@ class MetricFlags:
             depths = sorted({int(part) for part in self.top_n.split(",")})
         except ValueError:
             depths = []
-        if not depths or depths[0] < 2:
-            raise UsageError(f"--top-n {self.top_n}: whole numbers of at least 2 are needed, such as 10 or 5,10,20")
+        if not depths or depths[0] < 2 or depths[-1] > MOST:
+            raise UsageError(
+                f"--top-n {self.top_n}: whole numbers from 2 to {MOST:,} are needed, such as 10 or 5,10,20"
+            )
         return depths
 
     def windows(self) -> int | Literal["own"] | None:
@@ -158,10 +160,10 @@ class MetricFlags:
             return "own"
         if self.window in ("document", "documents", "doc"):
             return None
-        if self.window.isdecimal() and int(self.window) >= 2:
+        if self.window.isdecimal() and 2 <= int(self.window) <= MOST:
             return int(self.window)
         raise UsageError(
-            f"--window {self.window}: document, a number of tokens of at least 2, or own (that of each measure's paper)"
+            f"--window {self.window}: document, a number of tokens from 2 to {MOST:,}, or own (that of each measure's paper)"
         )
 
     def absent_rule(self) -> Literal["worst", "skip"]:

@@ -15,6 +15,8 @@ import typer
 from nlpkit.cli import config, console, light
 from nlpkit.errors import UsageError
 
+MOST = 2**31 - 1  # of whole numbers
+
 
 @dataclass(frozen=True, slots=True)
 class Files:
@@ -254,8 +256,8 @@ def shown(text: str) -> int | None:
     """Return the number that --show gives, None for all. Raises UsageError when it is neither."""
     if text == "all":
         return None
-    if not text.isdecimal() or not int(text):
-        raise UsageError(f"--show takes a number from 1 on, or all; got '{text}'")
+    if not text.isdecimal() or not 1 <= int(text) <= MOST:
+        raise UsageError(f"--show takes a number from 1 to {MOST:,}, or all; got '{text}'")
     return int(text)
 
 
@@ -300,6 +302,7 @@ def command(app: typer.Typer, name: str, function: Callable[..., None], *, table
         most = shown(values.pop("show")) if tables else None
         console.use(console.Settings(flags.quiet, flags.verbose, flags.debug, flags.json, flags.progress, show=most))
         config.check_environment()
+        _check_sizes(given)
         if console.settings.own_process:
             light.load_less()
         from nlpkit.io.protected import protected
@@ -316,6 +319,13 @@ def command(app: typer.Typer, name: str, function: Callable[..., None], *, table
     settings = {"auto_envvar_prefix": "NLPKIT", "help_option_names": ["-h", "--help"]}
     config.declare(name, run.__annotations__)
     app.command(name, context_settings=settings)(run)
+
+
+def _check_sizes(given: Mapping[str, Any]) -> None:
+    """Refuse numbers that no corpus has and that no loop or array could take; a seed may be any number."""
+    for name, value in given.items():
+        if type(value) is int and value > MOST and name != "seed":
+            raise UsageError(f"--{name.replace('_', '-')} {value}: at most {MOST:,} is possible")
 
 
 def _check_side_files(parameters: Sequence[inspect.Parameter], given: Mapping[str, Any], *, force: bool) -> None:

@@ -18,6 +18,7 @@ from nlpkit.text.stopwords import elisions
 from nlpkit.text.tokenize import WORD_PATTERN, RawTokens, cut_tokens, lower_texts, scan_runs, scan_tokens
 
 TOKENIZERS = ("words", "sklearn", "whitespace", "chars:N", "regex", "spacy")
+MOST_CHARACTERS = 1000
 _CHARS = re.compile(r"chars:([0-9]+)(?:-([0-9]+))?")
 
 
@@ -26,6 +27,8 @@ def check_tokenizer(name: str, pattern: str | None) -> None:
     if name not in TOKENIZERS and not _CHARS.fullmatch(name):
         raise UsageError(f"'{name}' is no tokenizer; there are {', '.join(TOKENIZERS)}")
     low, high = character_ngrams(name) or (1, 1)
+    if high > MOST_CHARACTERS:
+        raise UsageError(f"{name}: n-grams have at most {MOST_CHARACTERS:,} characters")
     if not 1 <= low <= high:
         raise UsageError(f"{name}: n-grams have at least one character, and the shortest comes first: chars:3-5")
     if (name == "regex") != (pattern is not None):

@@ -31,6 +31,7 @@ class NgramVocabulary:
         self._grams: IdTable = new_table(1024)
         self._unigrams: IntArray = np.zeros(0, np.int32)
         self._counts = Frequencies()
+        self._longest = 0  # n-gram so far
 
     def __len__(self) -> int:
         """V, the number of different n-grams so far."""
@@ -54,7 +55,14 @@ class NgramVocabulary:
     def encode(self, batch: EncodedBatch) -> EncodedBatch:
         """Return the n-grams of a batch of unigrams as ids, adding new ones and counting cf and df."""
         lengths = np.diff(batch.offsets)
-        room = sum(int(np.maximum(lengths - (n - 1), 0).sum()) for n in range(self.n_min, self.n_max + 1))
+        n_max = min(self.n_max, int(lengths.max(initial=0)))  # no document has longer ones, whatever was asked for
+        self._longest = max(self._longest, n_max)
+        if n_max < self.n_min:
+            empty = EncodedBatch(np.zeros(len(batch.offsets), np.int64), np.zeros(0, np.int32))
+            self._counts.count(empty, len(self))
+            return empty
+        # a document of L terms has L - n + 1 n-grams, gaps among them or not
+        room = sum(int(np.maximum(lengths - (n - 1), 0).sum()) for n in range(self.n_min, n_max + 1))
         offsets, ids = np.empty(len(batch.offsets), np.int64), np.empty(room, np.int32)
         if self.n_min == 1:
             more = int(batch.term_ids.max(initial=-1)) + 1 - len(self._unigrams)
@@ -66,7 +74,7 @@ class NgramVocabulary:
             batch.offsets,
             batch.term_ids,
             self.n_min,
-            self.n_max,
+            n_max,
             offsets,
             ids,
         )
@@ -76,7 +84,7 @@ class NgramVocabulary:
 
     def words(self, ids: IntArray | LongArray) -> list[tuple[int, ...]]:
         """Return the unigram ids of some n-grams."""
-        words, lengths = np.empty((len(ids), self.n_max), np.int32), np.empty(len(ids), np.int64)
+        words, lengths = np.empty((len(ids), self._longest), np.int32), np.empty(len(ids), np.int64)
         spell_ngrams(self._stems.keys, self._grams.keys, np.asarray(ids, np.int64), self.n_min, words, lengths)
         return [tuple(row[:n]) for row, n in zip(words.tolist(), lengths.tolist(), strict=True)]
 

@@ -66,11 +66,11 @@ class WordIndex:
 
     Args:
         words: (W,); empty ones and those of more than 1,000 characters are passed over (`n_long`).
-        n: length of the n-grams, at least 1.
+        n: length of the n-grams, 1 to 1,000.
         frequency: (W,) occurrences, to order words that are equally near; without, they are in alphabetical order.
 
     Raises:
-        UsageError: n is below 1.
+        UsageError: n is below 1 or above 1,000.
     """
 
     def __init__(
@@ -82,8 +82,8 @@ class WordIndex:
         lower: bool = True,
         frequency: LongArray | None = None,
     ) -> None:
-        if n < 1:
-            raise UsageError(f"--n {n}: n-grams have at least one character")
+        if not 1 <= n <= MAX_LENGTH:
+            raise UsageError(f"--n {n}: n-grams have 1 to {MAX_LENGTH:,} characters, as words have")
         self.n, self.padded, self.lower = n, padded, lower
         self.words, self._frequency = words, frequency
         self.forms = [comparable(word, lower=lower) for word in words]
@@ -195,7 +195,7 @@ def compare_words(words: Sequence[str], *, n: int = 3, padded: bool = False, low
     """Return every pair of words, in the order given, with all measures; see `WordIndex`.
 
     Raises:
-        UsageError: n is below 1, or a word is empty or longer than 1,000 characters.
+        UsageError: n is below 1 or above 1,000, or a word is empty or longer than 1,000 characters.
     """
     index = WordIndex(words, n=n, padded=padded, lower=lower)
     for word, form in zip(words, index.forms, strict=True):

@@ -106,11 +106,10 @@ def umap_layout(
     period: FloatArray = np.where(weights * n_epochs < top, np.inf, top / np.maximum(weights, 1e-12)).astype(np.float64)
     numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS) if D >= PARALLEL_FROM else 1)
     step = max(n_epochs // 50, 1)
+    draws = seed * 1_000_003 % 2**62  # of 64 bits, whatever the seed
     for first in range(0, n_epochs, step):
         last = min(first + step, n_epochs)
-        layout_epochs(
-            layout, graph.indptr, graph.indices, period, a, b, seed * 1_000_003, first, last, n_epochs, NEGATIVE_SAMPLES
-        )
+        layout_epochs(layout, graph.indptr, graph.indices, period, a, b, draws, first, last, n_epochs, NEGATIVE_SAMPLES)
         if progress:
             progress(last / n_epochs)
     return layout
