@@ -77,6 +77,7 @@ def hand_features(texts: pa.Array) -> FloatArray:
     counts = np.zeros((len(texts), len(kernel.COLUMNS)), np.int64)
     if len(texts):
         classes, lower = _tables()
+        # a word has a byte at least, and its hash is written where the words before it in its text end
         words = np.empty(int(np.diff(offsets).max()) + 1, np.uint64)
         with np.errstate(over="ignore"):  # the hash wraps around, which NumPy tells of where kernels are not compiled
             kernel.count_characters(data, offsets, classes, lower, _HEADS, words, counts)

@@ -129,24 +129,26 @@ def embedding_matrix(column: pa.ChunkedArray) -> Float32Array:
     Raises:
         ColumnError: not lists of numbers of one length, or a null or non-finite row.
     """
-    array = column.combine_chunks()
-    if isinstance(array, pa.ChunkedArray):
-        array = array.chunk(0)
-    kind = array.type
+    kind = column.type
     lists = pa.types.is_fixed_size_list(kind) or pa.types.is_list(kind) or pa.types.is_large_list(kind)
     if not lists or not (pa.types.is_floating(kind.value_type) or pa.types.is_integer(kind.value_type)):
         raise ColumnError(
             f"column 'embedding' holds {kind}, lists of numbers were needed; make it with: nlpkit sbert-embed"
         )
+    # chunk by chunk: together their values may be more than 32 bits count
+    chunks = column.chunks
     lengths = (
-        set(array.value_lengths().unique().to_pylist()) if not pa.types.is_fixed_size_list(kind) else {kind.list_size}
+        {n for chunk in chunks for n in chunk.value_lengths().unique().to_pylist()}
+        if not pa.types.is_fixed_size_list(kind)
+        else {kind.list_size}
     )
-    if array.null_count or len(lengths) > 1:
+    if column.null_count or len(lengths) > 1:
         raise ColumnError(
             "column 'embedding' has rows without a vector or of different lengths; make it again with: nlpkit sbert-embed"
         )
     size = lengths.pop() if lengths else 0
-    matrix = array.flatten().to_numpy(zero_copy_only=False).astype(np.float32).reshape(len(array), size)
+    parts = [chunk.flatten().to_numpy(zero_copy_only=False).astype(np.float32) for chunk in chunks]
+    matrix = np.concatenate([np.zeros(0, np.float32), *parts]).reshape(len(column), size)
     if not np.isfinite(matrix).all():
         raise ColumnError("column 'embedding' has values that are not finite; make it again with: nlpkit sbert-embed")
     norms = np.linalg.norm(matrix.astype(np.float64), axis=1, keepdims=True)

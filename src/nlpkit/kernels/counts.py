@@ -29,7 +29,7 @@ def count_rows(offsets: Any, ids: Any, n_terms: int) -> Any:
             docs[ends[v]] = d
             ends[v] += 1
     places = offsets[:-1].copy()
-    columns, counts = np.empty(N, np.int32), np.empty(N, np.int32)
+    columns, counts = np.empty(N, np.int32), np.empty(N, np.int32)  # a document has no more different terms than tokens
     start = 0
     for v in range(n_terms):
         for i in range(start, ends[v]):

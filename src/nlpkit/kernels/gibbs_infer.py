@@ -173,7 +173,7 @@ def infer(offsets, term_ids, words, chains, sweeps, burn_in, key, room, theta): 
     first = np.empty(longest + 1, np.int64)  # token of each different word
     inverses = np.empty(longest, np.float64)  # Σ 1 / weight of all topics, of each different word
     # topics of the document in a list of length n: n_dk, n_dk phi_kw and its running sums, Σ p(z_i = k) while listed
-    size = min(longest, K) + 1
+    size = min(longest, K) + 1  # a topic for each token, and one more while a token changes its topic
     topic, slot = np.empty(size, np.int32), np.full(K, -1, np.int32)
     count, weight, running, expected = np.empty(size), np.empty(size), np.empty(size), np.empty(size)
     total = np.empty(K)  # Σ p(z_i = k) otherwise
@@ -272,7 +272,7 @@ def left_to_right(offsets, term_ids, words, particles, key, room, out):  # type:
     n_rows = max(1, min(longest, room // K))
     rows = np.empty(n_rows * K, np.float64)
     z, row_of = np.empty(longest, np.uint32), np.empty(longest, np.int64)
-    size = min(longest, K) + 1
+    size = min(longest, K) + 1  # as in `infer`
     topic, slot = np.empty(size, np.int32), np.full(K, -1, np.int32)
     count, weight, running = np.empty(size), np.empty(size), np.empty(size)
     alpha_sum = words.alpha.sum()

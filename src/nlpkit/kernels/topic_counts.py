@@ -27,7 +27,7 @@ def count_topics(offsets, z, units, n_topics):  # type: ignore[no-untyped-def]
                 seen[z[i]] = r
                 distinct += 1
         indptr[r + 1] = indptr[r] + distinct
-    topics = np.empty(indptr[n_rows], np.int32)
+    topics = np.empty(indptr[n_rows], np.int32)  # counted above, entry by entry
     data = np.empty(indptr[n_rows], np.int64)
     seen[:] = -1
     for r in range(n_rows):

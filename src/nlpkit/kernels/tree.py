@@ -40,7 +40,7 @@ def condense(left, right, size, heights, min_size):  # type: ignore[no-untyped-d
     n = len(left) + 1
     label = np.zeros(2 * n - 1, np.int64)
     fell = np.zeros(2 * n - 1)  # 0 = still in its cluster
-    parent = np.full(2 * n, -1, np.int64)
+    parent = np.full(2 * n, -1, np.int64)  # the root, and two more for each of the n - 1 merges at most
     birth, stability = np.zeros(2 * n), np.zeros(2 * n)
     clusters = 1
     for i in range(n - 2, -1, -1):

@@ -222,6 +222,7 @@ class WindowCounter:
         rows = _rows(self._n_docs, D, len(self._counts.n_windows), self._groups)
         parts = 1 if N < _SMALL else self._threads
         for i in range(parts):
+            # a place for each token of a document, and one beyond them
             if len(self._present[i].where) <= longest:
                 self._present[i] = self._present[i]._replace(where=np.empty(longest + 1, np.int64))
 

@@ -84,6 +84,7 @@ class NgramVocabulary:
 
     def words(self, ids: IntArray | LongArray) -> list[tuple[int, ...]]:
         """Return the unigram ids of some n-grams."""
+        # no n-gram was numbered that is longer than the longest that a batch could have
         words, lengths = np.empty((len(ids), self._longest), np.int32), np.empty(len(ids), np.int64)
         spell_ngrams(self._stems.keys, self._grams.keys, np.asarray(ids, np.int64), self.n_min, words, lengths)
         return [tuple(row[:n]) for row, n in zip(words.tolist(), lengths.tolist(), strict=True)]

@@ -198,6 +198,7 @@ class _Tree:
         self._joined[nodes] = joined
 
     def apply(self, batch: EncodedBatch) -> EncodedBatch:
+        # a phrase takes the place of its terms: no document grows
         offsets, ids = np.empty(len(batch.offsets), np.int64), np.empty(len(batch.term_ids), np.int32)
         join_phrases(self._table, self._joined, self._begins, batch.offsets, batch.term_ids, offsets, ids)
         return EncodedBatch(offsets, ids[: offsets[-1]].copy())
@@ -248,6 +249,7 @@ class PhraseCounter:
         """
         size = int(self._table.size[0])
         ids = np.flatnonzero(self._counts[:size] >= spec.min_count)
+        # two terms, and what connects them
         words, lengths = np.empty((len(ids), self._max_between + 2), np.int32), np.empty(len(ids), np.int64)
         no_stems = self._table.keys[:0]
         spell_ngrams(no_stems, self._table.keys, ids, 2, words, lengths)

@@ -135,7 +135,8 @@ class WordIndex:
         With `top`, NaN for words that are farther away than that many others; NaN for words that are passed over.
         """
         form = self._form(word)
-        found, best = np.empty(len(self.words), np.int32), np.full(top, np.inf)
+        # no more nearest words than words
+        found, best = np.empty(len(self.words), np.int32), np.full(min(top, len(self.words)), np.inf)
         levenshtein_nearest(*self._codes, _pack([form])[0], self.usable, normalized, best, found)
         distances = np.where(found < 0, np.nan, found.astype(np.float64))
         return distances / np.maximum(np.maximum(self.lengths, len(form)), 1) if normalized else distances

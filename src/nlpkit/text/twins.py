@@ -88,6 +88,7 @@ def find_twins(texts: pa.Array | pa.ChunkedArray, groups: IntArray, *, threshold
 def _different_sets(texts: pa.Array | pa.ChunkedArray) -> tuple[IntArray, LongArray, npt.NDArray[np.uint32]]:
     """Return the number of the set of each text, -1 for empty ones, and the different sets in the order they come in."""
     D = len(texts)
+    # as if every text were another: one entry, one key and one number each
     heads, nexts = np.full(1 << max(10, D.bit_length()), EMPTY, np.int32), np.zeros(D, np.int32)
     known = np.zeros((D, 2), np.uint64)
     sets = np.empty(D, np.int32)

@@ -108,6 +108,7 @@ class Vocabulary:
         cf, df, last = counts.arrays(self.n_terms)
         local, users = np.empty(T, np.int32), np.zeros(self.n_terms, np.uint8)
         most = kernels.local_terms(raw_ids, self._starts, self._of_raw, raw.cf, raw.df, users, local, cf, df)
+        # `most` adds up the terms of each type as often as raw.cf says that it occurs: one for each that is written
         offsets, term_ids = np.zeros(len(raw.offsets), np.int64), np.empty(most, np.int32)
         n = kernels.expand_terms(
             raw.offsets,
@@ -156,6 +157,7 @@ class Vocabulary:
 
 def prune_batch(batch: EncodedBatch, new_ids: IntArray) -> EncodedBatch:
     """Renumber the terms of a batch by new_ids (V,), dropping those mapped to -1. Documents keep their places."""
+    # one id for a token at most
     offsets, out = np.zeros(len(batch.offsets), np.int64), np.empty(len(batch.term_ids), np.int32)
     n = kernels.map_ids(batch.offsets, batch.term_ids, new_ids, offsets, out)
     return EncodedBatch(offsets, out[:n])

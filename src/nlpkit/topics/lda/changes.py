@@ -165,6 +165,7 @@ def resampled_similarities(
     if V == S:
         cumulative[-1] = 1.0  # up to rounding it is, and no word lies beyond it
     G = 1 << (2 * S - 1).bit_length()
+    # a uniform number below the last of `cumulative` has its guide below it too, so the search from there ends at a word
     guide = np.searchsorted(cumulative, np.arange(G) / G, side="right").astype(np.int32)
     dots, squares = np.empty((2, samples), np.int64)
     scratch = np.zeros(V, np.int64)
