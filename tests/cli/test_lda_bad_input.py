@@ -94,7 +94,9 @@ def test_where_a_run_cannot_go(corpus: Path) -> None:
 
     assert "a run is a directory and cannot go to stdout; give -o run/, or --json" in says("-o", "-")
     assert "the directory no does not exist; create it with: mkdir -p no" in says("-o", "no/run", code=3)
-    assert "a run is a directory, not a .jsonl file" in says("-o", "x.jsonl", "--force")
+    assert "-o x.jsonl: a run is a directory, not a .jsonl file" in says("-o", "x.jsonl", "--force")
+    Path("notes").write_text("mine")
+    assert "output notes is a file, a directory was needed" in says("-o", "notes", "--force")
     Path("mine").mkdir()
     Path("mine/notes.txt").write_text("mine")
     assert "output mine exists; give --force to replace it, or another -o" in says("-o", "mine")
@@ -421,7 +423,7 @@ def test_a_seed_below_0_is_refused_as_by_every_command(corpus: Path) -> None:
     for command in ("lda-gibbs", "bertopic", "classify", "finetune", "preprocess"):
         error = run_cli(command, corpus, "--seed", "-3", "-o", "none", code=2).error()
         assert "'--seed' / '--random-state'" in error
-        assert "at least 0" in error
+        assert "must be at least 0" in error
 
 
 def test_what_a_state_cannot_hold_is_told_of_before_the_chain(tmp_path: Path) -> None:
@@ -475,3 +477,9 @@ def test_a_chain_is_lengthened(corpus: Path, monkeypatch: pytest.MonkeyPatch) ->
 def test_starting_anew_is_said_when_quiet(corpus: Path) -> None:
     done = run_cli("lda-gibbs", corpus, *CHAIN, "--resume", "-q", "-o", "run")
     assert "warning: there is no checkpoint run.checkpoint.npz: starting anew" in done.err
+
+
+def test_a_comparison_that_cannot_begin_leaves_no_scores(tmp_path: Path) -> None:
+    few = write_jsonl(tmp_path / "few.jsonl", [{"text": "the river and the boat"}] * 3)
+    run_cli("lda-gibbs", few, "--k", "2:4", "-o", "run", code=2)
+    assert names() == ["few.jsonl"]

@@ -32,9 +32,7 @@ def chosen_topics(work: Work, options: LdaOptions, more: Results) -> LdaOptions:
     path.parent.mkdir(parents=True, exist_ok=True)
     if work.chain.resume and not known:
         console.warn(f"there are no scores {path}: starting anew", always=True)
-    if not known:
-        path.write_text(to_json({"identity": identity}) + "\n", encoding="utf-8")
-    else:
+    if known:
         console.note(f"{len(known)} fits are known from {path}")
 
     fits = 0
@@ -42,8 +40,11 @@ def chosen_topics(work: Work, options: LdaOptions, more: Results) -> LdaOptions:
 
         def done(n_topics: int, seed: int, scores: Scores) -> None:
             nonlocal fits
+            begins = not known and not fits
             fits += 1
-            with naming(path), path.open("a", encoding="utf-8") as file:
+            with naming(path), path.open("w" if begins else "a", encoding="utf-8") as file:
+                if begins:
+                    file.write(to_json({"identity": identity}) + "\n")
                 file.write(to_json({"k": n_topics, "seed": seed, "scores": scores.as_dict()}) + "\n")
             update(fits, f"fits (k = {n_topics})")
 
@@ -58,6 +59,8 @@ def chosen_topics(work: Work, options: LdaOptions, more: Results) -> LdaOptions:
                 done=done,
             )
         except KeyboardInterrupt as stopped:
+            if not known and not fits:
+                raise
             kept = console.counted(len(known) + fits, "fit")
             stopped.args = (
                 f"the scores of {kept} are kept in {path}: the same command with --resume goes on with them",
