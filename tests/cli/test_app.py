@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from nlpkit.errors import MissingError, OutOfMemoryError, QualityGateError
@@ -84,6 +85,16 @@ def test_usage_errors_are_one_line_and_code_2(words: list[str], says: str, tmp_p
             "error: out of memory: Unable to allocate 3 TiB; try --limit N",
         ),
         (MemoryError(), 5, "error: out of memory; try --limit N"),
+        (
+            pa.ArrowCapacityError("array cannot contain more than 2147483646 bytes"),
+            5,
+            "error: a column holds 2 GB of text",
+        ),
+        (
+            pa.ArrowInvalid("offset overflow while concatenating arrays"),
+            5,
+            "error: a column holds 2 GB of text or more; cut",
+        ),
         (KeyboardInterrupt(), 130, "error: interrupted; nothing was written"),
         (PermissionError(13, "Permission denied", "a.jsonl"), 3, "error: a.jsonl: Permission denied"),
         (OSError(28, "No space left on device"), 3, "error: cannot read or write: No space left on device"),

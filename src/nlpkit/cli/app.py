@@ -68,6 +68,10 @@ class NlpkitGroup(TyperGroup):
             number = re.search(r"\(os error (\d+)\)", str(error))
             if number is not None:  # of libraries written in Rust, such as safetensors on a full disk
                 self._fail(f"cannot read or write: {os.strerror(int(number[1]))}", InputError.exit_code)
+            if type(error).__name__ == "ArrowCapacityError" or "offset overflow" in str(
+                error
+            ):  # Arrow's 32-bit offsets
+                self._fail("a column holds 2 GB of text or more; cut the corpus into parts", OutOfMemoryError.exit_code)
             self._bug(error)
 
     def _usage(self, error: Exception) -> None:
