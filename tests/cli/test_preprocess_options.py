@@ -538,7 +538,7 @@ def test_ctrl_c_leaves_no_file() -> None:
         for _ in range(40):  # 20 MB, far more than a pipe holds: the process is at work when all is written
             end.write(b"the storm and the sea rose over boats and harbours\n" * 10_000)
         process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=120)
+        _, err = process.communicate(timeout=120)  # the pipe is open still
     assert (process.returncode, err.decode().splitlines()[-1:]) == (130, ["error: interrupted; nothing was written"])
     assert [f.name for f in Path.cwd().iterdir()] == ["big.txt"]
 

@@ -306,8 +306,8 @@ class StoredBytes:
         return self._hash.hexdigest()
 
     def close(self) -> None:
-        """Close the file, but not standard input."""
-        if not self._is_stdin:
+        """Close the file, but not standard input, nor a pipe that a thread may be waiting for: closing it would wait, too."""
+        if not self._is_stdin and (self._whole or self.exhausted):
             self._file.close()
 
     def _stored(self) -> Iterator[bytes]:
