@@ -775,3 +775,10 @@ def test_long_tables_are_shortened(capsys: pytest.CaptureFixture[str]) -> None:
 )
 def test_default_memory(chunks: str, memory: str) -> None:
     assert default_memory(chunks) == memory
+
+
+def test_one_chunk_before_is_singular(capsys: pytest.CaptureFixture[str]) -> None:
+    show_changes([], [], ChangeOptions(max_span=1))
+    assert "against the chunk before)" in capsys.readouterr().out
+    show_changes([], [], ChangeOptions(max_span=4))
+    assert "against the 4 chunks before at most)" in capsys.readouterr().out

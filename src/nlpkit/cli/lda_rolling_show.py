@@ -55,9 +55,10 @@ def say_plan(options: RollingOptions, chunks: Sequence[Chunk]) -> None:
         )
     lost, kept = sum(chunk.n_discarded for chunk in chunks), sum(chunk.n for chunk in chunks)
     if lost > MANY_DISCARDED * (lost + kept):
+        often = "once" if options.vocab_abs == 1 else f"{options.vocab_abs} times"
         console.warn(
             f"{console.count(lost)} of {console.counted(lost + kept, 'document')} have too few words that are frequent enough and "
-            f"get no topic; a word enters when a chunk has it more than {options.vocab_abs} times (--vocab-abs): give less, or "
+            f"get no topic; a word enters when a chunk has it more than {often} (--vocab-abs): give less, or "
             "longer chunks"
         )
 
@@ -240,7 +241,8 @@ def _signed(words: Sequence[str], rose: Sequence[bool]) -> str:
 def show_changes(tests: Sequence[dict[str, Any]], names: Sequence[str], options: ChangeOptions) -> None:
     """Print the changes found, earliest first."""
     found = sorted((row for row in tests if row["changed"]), key=lambda row: (row["chunk"], row["topic"]))
-    how = f"level {options.level:g}, {options.mixture:.0%} of change usual, against the {options.max_span} chunks before at most"
+    before = "the chunk before" if options.max_span == 1 else f"the {options.max_span} chunks before at most"
+    how = f"level {options.level:g}, {options.mixture:.0%} of change usual, against {before}"
     if not found:
         console.out(f"No topic changed in any chunk ({console.counted(len(tests), 'test')}; {how}).")
         return
