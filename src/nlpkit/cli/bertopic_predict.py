@@ -177,7 +177,11 @@ def _bound(training: Training, made: dict[str, Any] | None, wanted: float | None
 def _say(counts: dict[str, int], bound: _Bound, config: dict[str, Any]) -> None:
     """Say where the topics come from, and why documents have none."""
     new = counts["documents"] - counts["known"] - counts["empty"]
-    parts = [f"{console.count(counts['known'])} known from the fit, with the topic they have there"]
+    parts = (
+        [f"{console.count(counts['known'])} known from the fit, with the topic they have there"]
+        if counts["known"]
+        else []
+    )
     if new:
         parts.append(
             f"{console.count(new)} new, with the topic of their neighbours (a rule that gives {config['rule_agreement']:.0%} of "
@@ -201,7 +205,8 @@ def _warn_of_language(sample: list[str], trained: Run, config: dict[str, Any]) -
     known = [code for code, _ in languages if code != NO_LANGUAGE]
     found = foreign_language(sample, known)
     if found is not None:
+        language = "in no language" if found.code == NO_LANGUAGE else f"'{found.code}'"
         console.warn(
-            f"the new texts are mostly '{found.code}' ({found.share:.0%}), those of the run '{', '.join(known)}': "
+            f"the new texts are mostly {language} ({found.share:.0%}), those of the run '{', '.join(known)}': "
             "their topics may follow the language more than the matter"
         )
