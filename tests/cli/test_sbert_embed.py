@@ -64,7 +64,7 @@ def test_the_vector_of_a_text_does_not_depend_on_its_company_or_the_threads(tmp_
 
 def test_texts_that_are_cut_are_reported(tmp_path: Path) -> None:
     done = run_cli("sbert-embed", NEWS, "--limit", "3", "--max-tokens", "16", "--offline", "-o", "y.parquet")
-    assert "it reads 16 tokens of a text: 3 documents cut off" in done.err
+    assert "the model reads the first 16 tokens of a text: 3 documents cut off" in done.err
     assert footer("y.parquet")["parameters"]["docs_cut"] == 3
     assert footer("y.parquet")["parameters"]["max_tokens"] == 16
 

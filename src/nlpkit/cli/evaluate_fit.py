@@ -31,7 +31,7 @@ from nlpkit.weighting.dtm import count_terms
 RESIDUAL_DOCS = 2000
 GROUPS = 500  # of documents, when there are more of them
 TRACE_LINES = 8
-NOT_LDA = "it is of LDA runs (nlpkit lda-gibbs)"
+NOT_LDA = "only runs of nlpkit lda-gibbs have it"
 
 
 @dataclass(frozen=True, slots=True)

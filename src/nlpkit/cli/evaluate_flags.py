@@ -249,7 +249,12 @@ class PeopleFlags:
         ),
     ] = None
     items: Annotated[
-        int | None, typer.Option(min=1, help="Questions of a task; default: one a topic.", show_default=False)
+        int | None,
+        typer.Option(
+            min=1,
+            help="Questions of a task; default: one for each topic; topic-intrusion: 50.",
+            show_default=False,
+        ),
     ] = None
     answers: Annotated[
         list[Path] | None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -80,7 +81,9 @@ def make_task(
         if kind != TOPIC:
             console.warn(f"no question about topic {task.topics[k][0]}: {why}")
     if kind == TOPIC and design.skipped:
-        console.note(f"{console.counted(len(design.skipped), 'document')} could not be asked about")
+        reasons = Counter(design.skipped.values()).most_common(2)
+        told = "; ".join(f"{n:,}: {why}" for why, n in reasons)
+        console.note(f"no question about {console.counted(len(design.skipped), 'document')} ({told})")
     console.note(
         f"wrote {page} with {console.counted(len(design.items), 'question')}, {table}, and {key} with the answers"
     )

@@ -154,10 +154,13 @@ def short(label: str) -> str:
 
 def note_never(result: TargetResult, found: Report | MultilabelReport, several: str) -> None:
     """Say which classes are never predicted or never a label, and when there are predictions but no class is both."""
-    for title, never in (("never predicted", found.never_predicted), ("never a label", found.never_true)):
+    for title, never, undefined in (
+        ("never predicted", found.never_predicted, "precision, which has nothing to divide by,"),
+        ("never a label", found.never_true, "recall, which has nothing to divide by,"),
+    ):
         if never:
             shown = ", ".join(map(short, never[:10])) + (" …" if len(never) > 10 else "")
-            result.notes.append(f"{several} that are {title}: {shown}; 0/0 counts as 0")
+            result.notes.append(f"{several} that are {title}: {shown}; {undefined} is 0 there")
     if found.predicted.any() and not ((found.support > 0) & (found.predicted > 0)).any():
         result.notes.append("no prediction is one of the labels: are they spelt the same (1 and 1.0 are two classes)?")
 

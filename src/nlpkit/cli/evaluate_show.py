@@ -197,7 +197,7 @@ def definition(score: Score) -> str:
         parts.append(str(p["method"]))
     if score.value is not None and score.over in ("topics", "documents", "tokens", "pairs of topics"):
         parts.append(f"{score.n:,} {score.over}")
-    if score.metric.better:
+    if score.metric.better and score.value is not None:
         parts.append(f"{score.metric.better}er is better" if score.metric.better == "low" else "higher is better")
     return ", ".join(parts)
 

@@ -108,8 +108,9 @@ class EmbedTotals:
         cut = ""
         if self.tokens_cut:
             cut = (
-                f"; it reads {encoder.max_tokens} tokens of a text: {console.counted(self.docs_cut, 'document')} cut off, "
-                f"{console.percent(self.tokens_cut / self.tokens)} of all tokens never seen"
+                f"; the model reads the first {console.counted(encoder.max_tokens, 'token')} of a text: "
+                f"{console.counted(self.docs_cut, 'document')} cut off, {console.percent(self.tokens_cut / self.tokens)} of all tokens "
+                "never seen (--max-tokens reads more where the model can, nlpkit preprocess --unit chunk:200 cuts texts into parts)"
             )
         rate = self.docs / self.seconds if self.seconds else 0.0
         return (

@@ -204,6 +204,10 @@ def read_key(path: Path) -> Task:
     """
     try:
         value = json.loads(path.read_text(encoding="utf-8-sig"))
+    except IsADirectoryError:
+        raise InputError(
+            f"{path} is a folder, not the key of a task; name the NAME.key.json that was written beside its page"
+        ) from None
     except FileNotFoundError:
         raise InputError(
             f"{path}: no such file; the key of a task is the NAME.key.json written beside its page"

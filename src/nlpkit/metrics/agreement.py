@@ -196,7 +196,7 @@ def fleiss_kappa(counts: npt.ArrayLike) -> float:
     if (ratings != n).any():
         raise InputError(
             f"Fleiss' kappa needs as many ratings for every unit, found from {ratings.min():g} to {ratings.max():g}; "
-            "take Krippendorff's alpha, which knows missing ratings"
+            "Krippendorff's alpha allows for missing ratings"
         )
     if n < 2:
         raise InputError(f"Fleiss' kappa needs two ratings of a unit or more, found {n:g}")
