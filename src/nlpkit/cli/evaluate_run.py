@@ -109,7 +109,7 @@ def only_run(folder: Path) -> str:
         return str(runs[0])
     if not runs:
         raise UsageError("say what to score, since this folder holds no run: nlpkit evaluate RUN, TOPICS or TABLE")
-    raise UsageError(f"say which run to score: nlpkit evaluate {' or '.join(map(str, runs))}")
+    raise UsageError(f"say which run to score: nlpkit evaluate {' or '.join(map(shell_line, runs))}")
 
 
 def _output(out: OutputFlags) -> Path | None:
