@@ -64,6 +64,7 @@ BERTOPIC: list[tuple[str, Change]] = [
     ("model/training.parquet", column("topic", -7)),
     ("model/training.parquet", column("topic_prob", float("nan"))),
     ("model/centroids.parquet", half),
+    ("model/training.parquet", lambda table: table.slice(0, 0)),
 ]
 NB: list[tuple[str, Change]] = [
     ("model/weights_coef.parquet", column("value", None)),

@@ -152,6 +152,8 @@ def read_training(run: Run, *, n_neighbors: int, threads: int) -> Training:
     with run.intact():
         vectors, middles = (embedding_matrix(t.column("embedding")) for t in (table, centroids))
         K = int(run.manifest["results"]["n_topics"])
+        if not len(vectors):
+            raise ValueError("no training document")
         if len(middles) != K or (K and vectors.shape[1] != middles.shape[1]):
             raise ValueError(f"centroids of shape {middles.shape} for {K} topics in {vectors.shape[1]} dimensions")
         if "similarity" in table.column_names:
