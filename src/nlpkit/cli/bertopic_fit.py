@@ -13,13 +13,13 @@ import pyarrow as pa
 from nlpkit.cli import console
 from nlpkit.cli.bertopic import TopicFlags, topic_parameters
 from nlpkit.cli.options import OutputFlags, ReadFlags, RunFlags
-from nlpkit.cli.pipeline import embedded_by, has_text, no_documents, steps, tokens_of, warn_dropped
+from nlpkit.cli.pipeline import embedded_by, has_text, no_documents, no_words, steps, tokens_of, warn_dropped
 from nlpkit.cli.preprocess import dry_run, found_parameters, say_tokens, token_parameters
 from nlpkit.cli.run_embeddings import embeddings_of
 from nlpkit.cli.sbert_embed import EncoderFlags
 from nlpkit.cli.token_flags import TopicTokenFlags
 from nlpkit.cli.topic_show import say_leading_term
-from nlpkit.errors import InputError, missing_extra
+from nlpkit.errors import missing_extra
 from nlpkit.io.artifacts import footer_block
 from nlpkit.io.corpora import open_documents
 from nlpkit.io.footers import step_parameters
@@ -97,10 +97,7 @@ def fit(
         say_tokens(report)
         warn_of_language(report, encoder, table)
     if not words.n_terms:
-        raise InputError(
-            f"no words are left in {console.counted(table.num_rows, 'document')}, so topics would have no names; "
-            "try --stop-words none, or another --text-col"
-        )
+        raise no_words(table.num_rows, ", so topics would have no names")
     with stopwatch(seconds, "embeddings"):
         usable = has_text(table.column("text"))
         embeddings, encoder_info = embeddings_of(table, made_by, encoder, run.n_threads(), usable)

@@ -12,7 +12,7 @@ from scipy import sparse
 from nlpkit.cli import console
 from nlpkit.cli.counted import CountedCorpus, counted
 from nlpkit.cli.groups import Groups
-from nlpkit.cli.pipeline import changed_token_options, cut_as_model, no_documents, steps, warn_dropped
+from nlpkit.cli.pipeline import changed_token_options, cut_as_model, no_documents, no_words, steps, warn_dropped
 from nlpkit.cli.preprocess import found_parameters, say_tokens, token_parameters
 from nlpkit.errors import ColumnError, InputError, NlpkitError, UsageError
 from nlpkit.io.artifacts import footer_block
@@ -143,9 +143,7 @@ def weigh_classes(
             stream, options, target or "-", inputs, columns=classes.columns, threads=threads, own_tokens=own
         ) as corpus:
             if not corpus.terms:
-                raise InputError(
-                    f"no words are left in the documents of {', '.join(inputs)}; preprocess them with --stop-words none"
-                )
+                raise no_words(corpus.n_docs)
             weighed = _weigh(corpus, classes, flags)
             terms = pa.array(corpus.terms, pa.string())
     left_out = corpus.n_docs - int(weighed.documents.sum())

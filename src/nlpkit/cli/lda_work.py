@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from nlpkit.cli import console
 from nlpkit.cli.counted import CountedCorpus, counted
-from nlpkit.cli.pipeline import saying_what_is_saved, steps
+from nlpkit.cli.pipeline import no_words, saying_what_is_saved, steps
 from nlpkit.cli.preprocess import found_parameters, say_tokens, token_parameters
 from nlpkit.errors import InputError, UsageError
 from nlpkit.io.checkpoints import checkpoint_path, read_checkpoint, scores_path, write_checkpoint
@@ -222,10 +222,7 @@ def with_words(tokens: TokenTable) -> TokenTable:
         InputError: there are none.
     """
     if not len(tokens.term_ids):
-        raise InputError(
-            f"no words are left in {console.counted(tokens.n_docs, 'document')}, so there is nothing to find topics in; "
-            "try --stop-words none, --min-df 1, or another --text-col"
-        )
+        raise no_words(tokens.n_docs, ", so there is nothing to find topics in")
     return tokens
 
 

@@ -61,6 +61,14 @@ class Drops(Protocol):
         """Rows that went."""
 
 
+def no_words(n_documents: int, so: str = "") -> InputError:
+    """Return the error for documents of which no token is left, with what keeps more. so: what that means, from a comma on."""
+    return InputError(
+        f"no words are left in {console.counted(n_documents, 'document')}{so}; try --stop-words none, --min-df 1, --tokenizer "
+        "whitespace (numbers and single letters count), or another --text-col"
+    )
+
+
 def no_documents(stream: Documents, inputs: Sequence[str]) -> InputError:
     """Return the error for inputs without a row that can be used; says why the rows there were not."""
     where = ", ".join("stdin" if name == "-" else name for name in inputs)

@@ -13,10 +13,10 @@ import pyarrow as pa
 from nlpkit.cli import console
 from nlpkit.cli.counted import CountedCorpus, counted
 from nlpkit.cli.groups import Groups
-from nlpkit.cli.pipeline import steps, warn_dropped
+from nlpkit.cli.pipeline import no_words, steps, warn_dropped
 from nlpkit.cli.preprocess import found_parameters, say_tokens, token_parameters
 from nlpkit.cli.tfidf_select import Classes, Selection, Wish, features_table, read_classes, select, show_features
-from nlpkit.errors import InputError, UsageError
+from nlpkit.errors import UsageError
 from nlpkit.io.artifacts import footer_block, write_table
 from nlpkit.io.atomic import atomic_file, check_target
 from nlpkit.io.corpora import DroppedRow, open_documents
@@ -176,10 +176,7 @@ def make(request: Request, read: ReadFlags) -> None:
             stream, request.tokens, beside, request.inputs, columns=columns, threads=request.threads
         ) as corpus:
             if not corpus.terms:
-                raise InputError(
-                    f"no words are left in {console.counted(corpus.n_docs, 'document')} of {', '.join(request.inputs)}; "
-                    "try --stop-words none, or another --text-col"
-                )
+                raise no_words(corpus.n_docs)
             stats = CorpusStats(corpus.n_docs, corpus.terms, corpus.cf, corpus.df)
             how = weighting(stats, request.scheme, (counts for _, counts in corpus.batches()))
             weighed = Weighed(corpus, how)
