@@ -297,7 +297,7 @@ def test_a_topic_model_of_documents_with_lists(own_run: Path) -> None:
     lists = pa.array([[v] for v in table.column("label").to_pylist()])
     at = table.column_names.index("label")
     pq.write_table(table.set_column(at, "label", lists), own_run / "documents.parquet")
-    done = run_cli("evaluate", own_run, "--metrics", "diversity")
+    done = run_cli("evaluate", own_run, "--metrics", "diversity", "--no-verify")
     assert "'label' holds lists; topics are held against one label of each document" in done.err
 
 
@@ -379,7 +379,7 @@ def test_a_run_of_a_classifier_is_no_topic_model(runs: dict[tuple[bool, str], Pa
     assert "a table of labels and others are topics" in run_cli("evaluate", run, planted_run, code=2).error()
     assert "npmi: no score of a table of predictions" in run_cli("evaluate", run, "--npmi", code=2).error()
     assert "no column 'kind' (found: id, label" in run_cli("evaluate", run, "--label-col", "kind", code=3).error()
-    assert run_cli("evaluate", run, "--dry-run").out == f"{run}: predictions\n"
+    assert run_cli("evaluate", run, "--dry-run").out.split()[-2:] == [str(run), "predictions"]
 
 
 def test_a_run_of_a_classifier_without_documents(tmp_path: Path) -> None:

@@ -107,7 +107,7 @@ def test_other_commands_know_the_run(trained: Path) -> None:
     write_jsonl(Path("new.jsonl"), rows(1))
     for command in ("classify", "bertopic", "lda-gibbs"):
         error = run_cli(command, "new.jsonl", "--model", trained, "-o", "x.parquet", code=3).error()
-        assert "'finetune'" in error
+        assert "finetune" in error
 
 
 def test_shown_on_stdout_and_told_on_stderr(base: Path) -> None:
@@ -683,7 +683,8 @@ def test_a_damaged_run(file: str, trained: Path) -> None:
     shutil.copytree(trained, "own")
     path = Path("own/model/transformers") / file
     path.write_bytes(path.read_bytes()[:50])
-    assert "train it again" in predict("own", rows(1), code=3).error().replace("the model again", "it again")
+    said = predict("own", rows(1), "--no-verify", code=3).error()
+    assert "train it again" in said.replace("the model again", "it again")
     assert not Path("p.parquet").exists()
 
 
