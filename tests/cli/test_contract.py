@@ -183,7 +183,9 @@ COLUMNS: dict[str, dict[str, pa.DataType]] = {
         "representative_ids": pa.list_(pa.field("element", pa.string())),
         "representative_texts": pa.list_(pa.field("element", pa.string())),
     },
-    "topic_terms": {"topic": pa.int32(), "rank": pa.int32(), "term": pa.string(), "weight": pa.float32()},
+    "topic_terms": {
+        "topic": pa.int32(), "rank": pa.int32(), "term": pa.string(), "weight": pa.float32(), "ctfidf": pa.float32(),
+    },
     "doc_topics": {"id": pa.string(), "topic": pa.int32(), "prob": pa.float32()},
     "vocab": {"term": pa.string(), "cf": pa.int64(), "df": pa.int64()},
 }  # fmt: skip

@@ -352,8 +352,8 @@ def test_mixed_targets_are_refused(planted_lda: Path) -> None:
     ("words", "message"),
     [
         (["--compat", "mallet"], "--compat mallet: known are gensim, octis, tomotopy, palmetto"),
-        (["--window", "1"], "--window 1: document, a number of tokens of at least 2, or own"),
-        (["--top-n", "1"], "--top-n 1: whole numbers of at least 2"),
+        (["--window", "1"], "--window 1: document, a number of tokens from 2"),
+        (["--top-n", "1"], "--top-n 1: whole numbers from 2"),
         (["--top-n", "5,x"], "--top-n 5,x: whole numbers"),
         (["--absent", "zero"], "--absent zero: worst or skip"),
         (["--compat", "gensim", "--absent", "skip"], "leave one of them out"),

@@ -113,8 +113,8 @@ def test_messages_name_what_was_looked_for(tmp_path: Path) -> None:
         resolve([str(tmp_path / "*.csv")])
     with pytest.raises(InputError, match="no input given"):
         resolve([])
-    touch(tmp_path / "docs/a.md")
-    with pytest.raises(InputError, match=r"no corpus file .* 1 with \.md"):
+    touch(tmp_path / "docs/a.toml")
+    with pytest.raises(InputError, match=r"no corpus file .* 1 with \.toml"):
         resolve([str(tmp_path / "docs")])
 
 

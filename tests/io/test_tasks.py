@@ -204,7 +204,7 @@ def test_files_that_are_no_key(tmp_path: Path) -> None:
     page, *_ = write_task(tmp_path / "t.html", task(), parameters={}, force=False)
     with pytest.raises(InputError, match=r"t\.html is not the key of a task"):
         read_key(page)
-    with pytest.raises(InputError, match="is not the key of a task"):
+    with pytest.raises(InputError, match="is a folder, not the key of a task"):
         read_key(tmp_path)
 
 
