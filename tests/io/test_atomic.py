@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from nlpkit.errors import InputError, OutputExistsError, UsageError
-from nlpkit.io.atomic import MANIFEST, atomic_directory, atomic_file, check_target
+from nlpkit.io.atomic import MANIFEST, atomic_directory, atomic_file, check_target, scratch_beside
 
 
 def names(folder: Path) -> list[str]:
@@ -180,6 +180,18 @@ def test_leftovers_of_killed_processes_are_removed(tmp_path: Path) -> None:
     with atomic_file(target, force=True) as part:
         part.write_text("new")
     assert names(tmp_path) == sorted([*others, "x"])
+
+
+def test_the_temporary_files_of_a_killed_library_are_removed(tmp_path: Path) -> None:
+    with atomic_file(tmp_path / "x") as part, scratch_beside(part) as scratch:
+        (scratch / "sheet").write_text("half")
+        part.write_text("new")
+        left = scratch.name.replace(f".{os.getpid()}@", f".{dead_process()}@")
+        shutil.copytree(scratch, tmp_path / left)
+    assert names(tmp_path) == [left, "x"]
+    with atomic_file(tmp_path / "x", force=True) as part:
+        part.write_text("newer")
+    assert names(tmp_path) == ["x"]
 
 
 def test_the_only_copy_of_a_run_is_never_removed(tmp_path: Path) -> None:

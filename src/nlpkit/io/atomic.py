@@ -150,6 +150,21 @@ def atomic_directory(path: Path, *, force: bool = False) -> Iterator[Path]:
         shutil.rmtree(old, ignore_errors=True)
 
 
+@contextmanager
+def scratch_beside(part: Path) -> Iterator[Path]:
+    """Yield an empty directory beside the part of an atomic file, for the temporary files of a library.
+
+    A process that is killed leaves both, and the next one that writes the target removes both.
+    """
+    scratch = part.with_suffix(".scratch")
+    shutil.rmtree(scratch, ignore_errors=True)
+    scratch.mkdir()
+    try:
+        yield scratch
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
 def _beside(path: Path, suffix: str) -> Path:
     return path.with_name(f".{path.name}.{os.getpid()}@{socket.gethostname()}.{suffix}")
 
@@ -161,7 +176,12 @@ def _remove_leftovers(path: Path) -> None:
     for other in sorted(path.parent.iterdir()):
         owner, _, suffix = other.name.removeprefix(start).rpartition(".")
         number, _, where = owner.partition("@")
-        if not other.name.startswith(start) or suffix not in ("part", "old") or where != host or not number.isdecimal():
+        if (
+            not other.name.startswith(start)
+            or suffix not in ("part", "old", "scratch")
+            or where != host
+            or not number.isdecimal()
+        ):
             continue
         if _alive(int(number)):
             continue

@@ -16,7 +16,6 @@ import json
 import logging
 import math
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -31,7 +30,7 @@ import pyarrow.parquet as pq
 
 from nlpkit.errors import UsageError
 from nlpkit.io.artifacts import DICTIONARY_BYTES, dropped_table, stored, stored_schema, with_footer, write_table
-from nlpkit.io.atomic import atomic_file, check_target
+from nlpkit.io.atomic import atomic_file, check_target, scratch_beside
 from nlpkit.io.corpora import DroppedRow
 
 FORMATS = {
@@ -200,10 +199,10 @@ def _xlsx(name: Path, path: Path, schema: pa.Schema) -> Iterator[TableSink]:
     """Open a workbook of one sheet that is written row by row; its temporary files lie beside it."""
     import xlsxwriter.exceptions
 
-    with tempfile.TemporaryDirectory(prefix=f".{name.name}.", dir=path.parent) as scratch:
+    with scratch_beside(path) as scratch:
         how = {
             "constant_memory": True,
-            "tmpdir": scratch,
+            "tmpdir": str(scratch),
             "strings_to_formulas": False,
             "strings_to_urls": False,
             "strings_to_numbers": False,
