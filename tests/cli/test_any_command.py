@@ -4,7 +4,7 @@ Each test draws a corpus, a command and options from its seed, which is part of 
 code is one of the contract and never that of a bug; an error is one line, without a traceback, and leaves no file behind; nothing leaves
 a half-written file; a document table holds the documents that were read, in their order, and those that were left out are listed.
 
-`ANY_COMMAND_LINES` is the number of lines for each command (default 40), `ANY_COMMAND_SEED` the first seed (default 0).
+`ANY_COMMAND_LINES` is the number of lines for each command (default 60), `ANY_COMMAND_SEED` the first seed (default 0).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from tests.cli.finetune_data import base_model, rows
 
 pytestmark = pytest.mark.any_command
 
-COMBINATIONS = int(os.environ.get("ANY_COMMAND_LINES", "40"))
+COMBINATIONS = int(os.environ.get("ANY_COMMAND_LINES", "60"))
 FIRST_SEED = int(os.environ.get("ANY_COMMAND_SEED", "0"))
 CONTRACT = (0, 1, 2, 3, 4, 5)
 
@@ -551,6 +551,7 @@ def check_files(done: Done, folder: Path, before: dict[Path, bytes]) -> None:
 
 
 DROPS_ROWS = {
+    "--format",
     "--where",
     "--keep-if",
     "--dedupe",
