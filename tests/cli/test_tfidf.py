@@ -197,7 +197,7 @@ def test_what_cannot_be_meant(options: list[str], says: str, corpus: Path) -> No
         (["--to", "npz"], "say where to write: -o weights.npz"),
         (["--lsa", "2"], "--lsa writes a directory, such as -o lsa/"),
         (["--to", "npz", "-o", "-"], "npz is not written to stdout; give -o weights.npz"),
-        (["-o", "w.rds"], "'.rds' is no format of nlpkit"),
+        (["-o", "w.rds"], "'.rds' is no format of nlpkit; weights are written as .parquet"),
     ],
 )
 def test_no_place_to_write(options: list[str], says: str, corpus: Path) -> None:

@@ -171,7 +171,7 @@ def fit_topics(
     if points.n < MIN_DOCS:
         raise InputError(
             f"finding topics needs at least {MIN_DOCS} different documents with text; found {points.n} "
-            f"among {len(usable)} documents"
+            f"among {len(usable)} document{'' if len(usable) == 1 else 's'}"
         )
     X = embeddings[points.first]
     smallest = options.min_topic_size or smallest_topic(points.n)
