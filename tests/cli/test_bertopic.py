@@ -171,7 +171,7 @@ def test_too_few_documents(n: int, tmp_path: Path) -> None:
     path = corpus(tmp_path / "x.parquet", planted_rows()[:n])
     says = run_cli("bertopic", path, "-o", "run", code=3).error()
     assert (
-        f"finding topics needs at least {MIN_DOCS} different documents with text; found {n} among {n} documents" in says
+        f"finding topics needs at least {MIN_DOCS} different documents with text; found {n} among {n} document" in says
     )
     assert not (tmp_path / "run").exists()
 
