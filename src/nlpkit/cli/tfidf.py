@@ -233,7 +233,8 @@ def format_of(to: str | None, output: str) -> str:
             f"--to {to} and -o {output} contradict each other; give -o {stem}{Path(EXAMPLES[to]).suffix}, or leave --to out"
         )
     if suffix and to is None and named is None and output != "-":
-        known = f"{' '.join(FORMATS)} (a row a weight) or {' '.join(MATRICES)} (a matrix)"
+        *most, last = FORMATS
+        known = f"{' '.join(most)} or {last} (a row for each weight), or as a matrix: {' '.join(MATRICES)}"
         raise UsageError(f"output {output}: '{suffix}' is no format of nlpkit; weights are written as {known}")
     kind = to or named
     if kind not in MATRICES.values():
