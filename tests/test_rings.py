@@ -6,7 +6,8 @@ import ast
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,45 @@ def imported(tree: ast.AST, name: str, is_package: bool) -> Iterator[str]:
 def imports_of(path: Path) -> set[str]:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     return set(imported(tree, module_name(path), path.name == "__init__.py"))
+
+
+@cache
+def package_imports() -> dict[str, frozenset[str]]:
+    """Return the modules of nlpkit, and which others of them each imports, in whatever place."""
+    names = {module_name(path): path for path in MODULES}
+    return {name: frozenset((imports_of(path) & names.keys()) - {name}) for name, path in names.items()}
+
+
+def circles(imports: Mapping[str, Collection[str]]) -> set[tuple[str, ...]]:
+    """Return the groups of modules of which each imports every other, at least by way of a third."""
+    reached: dict[str, set[str]] = {}
+    for start in imports:
+        seen, open_ = set(), [start]
+        while open_:
+            new = set(imports[open_.pop()]) - seen
+            seen |= new
+            open_ += new
+        reached[start] = seen
+    return {
+        tuple(sorted(other for other in reached[name] if name in reached[other]))
+        for name in imports
+        if name in reached[name]
+    }
+
+
+def command_modules() -> set[str]:
+    """Return the modules of the command line that are a command: they register themselves with the app."""
+    return {
+        module_name(path)
+        for path in (PACKAGE / "cli").rglob("*.py")
+        if any(isinstance(n, ast.FunctionDef) and n.name == "register" for n in ast.parse(path.read_text("utf-8")).body)
+    }
+
+
+def command_imports() -> set[tuple[str, str]]:
+    """Return the pairs of commands of which the first imports the second."""
+    commands = command_modules()
+    return {(name, other) for name in commands for other in package_imports()[name] & commands}
 
 
 def within(name: str, package: str) -> bool:
@@ -98,6 +138,55 @@ def test_io_knows_no_cli(path: Path) -> None:
 @pytest.mark.parametrize("path", MODULES, ids=label)
 def test_click_stays_unimported(path: Path) -> None:
     assert not [n for n in imports_of(path) if within(n, "click")]  # new Typer carries its own copy
+
+
+# Circles of modules, and commands that import another, which are still there. The lists may only become shorter.
+CIRCLES: set[tuple[str, ...]] = {
+    ("nlpkit.cli.bertopic", "nlpkit.cli.bertopic_fit", "nlpkit.cli.bertopic_predict"),
+    ("nlpkit.cli.ctfidf", "nlpkit.cli.ctfidf_run"),
+    ("nlpkit.cli.finetune_checks", "nlpkit.cli.finetune_corpus"),
+    ("nlpkit.cli.finetune_compare", "nlpkit.cli.finetune_show"),
+    ("nlpkit.cli.finetune_fit", "nlpkit.cli.finetune_predict", "nlpkit.cli.finetune_run"),
+    ("nlpkit.cli.preprocess", "nlpkit.cli.preprocess_run"),
+    ("nlpkit.cli.tfidf", "nlpkit.cli.tfidf_model"),
+    ("nlpkit.cli.tfidf_lsa", "nlpkit.cli.tfidf_run"),
+}
+COMMAND_IMPORTS: set[tuple[str, str]] = {
+    ("nlpkit.cli.bertopic", "nlpkit.cli.sbert_embed"),
+    ("nlpkit.cli.classify", "nlpkit.cli.preprocess"),
+    ("nlpkit.cli.classify", "nlpkit.cli.sbert_embed"),
+    ("nlpkit.cli.classify", "nlpkit.cli.tfidf"),
+    ("nlpkit.cli.ctfidf", "nlpkit.cli.preprocess"),
+    ("nlpkit.cli.evaluate", "nlpkit.cli.sbert_embed"),
+    ("nlpkit.cli.kwic", "nlpkit.cli.preprocess"),
+    ("nlpkit.cli.sbert_embed", "nlpkit.cli.preprocess"),
+    ("nlpkit.cli.stats", "nlpkit.cli.preprocess"),
+    ("nlpkit.cli.tfidf", "nlpkit.cli.preprocess"),
+}
+
+
+def test_a_circle_is_seen_and_a_diamond_is_none() -> None:
+    imports = {"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a", "e"}, "e": {"f"}, "g": {"f"}, "f": set[str]()}
+    assert circles(imports) == {("a", "b", "c")}
+
+
+def test_no_new_circle_of_imports() -> None:
+    new = circles(package_imports()) - CIRCLES
+    assert not new, f"these modules import each other: {new}"
+
+
+def test_circles_that_are_gone_are_not_listed() -> None:
+    assert circles(package_imports()) >= CIRCLES
+
+
+def test_no_further_command_imports_another() -> None:
+    assert len(command_modules()) > 10
+    new = command_imports() - COMMAND_IMPORTS
+    assert not new, f"move what they share out of the command: {new}"
+
+
+def test_imports_of_commands_that_are_gone_are_not_listed() -> None:
+    assert command_imports() >= COMMAND_IMPORTS
 
 
 def called(path: Path) -> Iterator[str]:

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from nlpkit.classify.fit import KINDS, ModelOptions, fit_model, fit_multilabel
-from nlpkit.classify.model import LinearModel, Model, model_from
+from nlpkit.classify.fit import KINDS, ModelOptions, fit_model, fit_multilabel, model_from
+from nlpkit.classify.model import LinearModel, Model
 from nlpkit.errors import InputError, SchemaError, UsageError
 
 LABELLED = [kind for kind, about in KINDS.items() if about.multi_label]

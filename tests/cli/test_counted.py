@@ -19,7 +19,8 @@ from sklearn.feature_extraction.text import CountVectorizer
 from nlpkit.cli.counted import counted
 from nlpkit.cli.pipeline import codes_array, codes_of, tokenized, tokens_of
 from nlpkit.errors import ColumnError, InputError, UsageError
-from nlpkit.io.corpora import ReadOptions, open_documents
+from nlpkit.io.corpora import open_documents
+from nlpkit.io.read_options import ReadOptions
 from nlpkit.text.options import PreprocessOptions, PreprocessReport
 from nlpkit.text.phrases import PhraseTable
 from nlpkit.text.vocab import EncodedBatch

@@ -14,7 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from nlpkit.finetune.methods import KINDS
-from nlpkit.io.corpora import DocumentStream, ReadOptions, open_documents
+from nlpkit.io.corpora import DocumentStream, open_documents
+from nlpkit.io.read_options import ReadOptions
 from tests.cli.conftest import files, footer, needs_minilm, read, run_cli, run_shell, write_jsonl
 from tests.cli.finetune_data import SPORT, TEXTS, VOCABULARY, base_model, chances, pair_rows, refused, rows, tune
 from tests.finetune.tiny import tiny_bert

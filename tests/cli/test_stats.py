@@ -13,7 +13,8 @@ from hypothesis import given, settings
 
 from nlpkit.cli.stats_count import CountedWords, count_words
 from nlpkit.cli.stats_show import as_json
-from nlpkit.io.corpora import ReadOptions, open_documents
+from nlpkit.io.corpora import open_documents
+from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.spool import spool_beside
 from nlpkit.metrics.zipf import fit_zipf
 from nlpkit.text.options import PreprocessOptions

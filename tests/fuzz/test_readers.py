@@ -20,7 +20,8 @@ import pytest
 import zstandard
 
 from nlpkit.errors import NlpkitError
-from nlpkit.io.corpora import ReadOptions, open_documents
+from nlpkit.io.corpora import open_documents
+from nlpkit.io.read_options import ReadOptions
 from nlpkit.text.tokenize import cut_tokens, scan_tokens
 from tests.fuzz.drawn import PIECES, changed
 

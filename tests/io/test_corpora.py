@@ -21,7 +21,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nlpkit.errors import ColumnError, EncodingError, InputError, UsageError
-from nlpkit.io.corpora import DocumentStream, InputInfo, ReadOptions, open_documents
+from nlpkit.io.corpora import DocumentStream, InputInfo, open_documents
+from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.readers.columns import TOKENS
 
 DATA = Path(__file__).parents[2].parent / "shared/data"

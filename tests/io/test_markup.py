@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlpkit.errors import ColumnError, InputError
-from nlpkit.io.corpora import DocumentStream, ReadOptions, open_documents
+from nlpkit.io.corpora import DocumentStream, open_documents
+from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.readers.markup import read_markup
 
 FORMATS = Path(__file__).parents[2].parent / "shared/data/formats"

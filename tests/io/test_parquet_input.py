@@ -15,7 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from nlpkit.errors import ColumnError, EncodingError, InputError, SchemaError
-from nlpkit.io.corpora import ReadOptions, open_documents
+from nlpkit.io.corpora import open_documents
+from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.readers.columns import TOKENS
 
 

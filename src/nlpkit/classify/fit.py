@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nlpkit.classify.model import Features, LinearModel, Model, checked_features
+from nlpkit.classify.model import Array, Features, LinearModel, Model, checked_features
 from nlpkit.classify.naive_bayes import NB_KINDS, Priors, fit_label_naive_bayes, fit_naive_bayes
-from nlpkit.errors import InputError, UsageError
+from nlpkit.errors import InputError, SchemaError, UsageError
 from nlpkit.types import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -21,12 +22,11 @@ if TYPE_CHECKING:
 class Kind:
     """What a classifier is: its name in words, and what it needs and has.
 
-    non_negative: features must not be negative; probabilities: has them without calibration; balanced: classes can be weighed;
-    multi_label: documents may have several labels; linear: the model is a LinearModel.
+    probabilities: has them without calibration; balanced: classes can be weighed; multi_label: documents may have several
+    labels; linear: the model is a LinearModel.
     """
 
     name: str
-    non_negative: bool = False
     probabilities: bool = True
     balanced: bool = False
     multi_label: bool = True
@@ -34,9 +34,9 @@ class Kind:
 
 
 KINDS: dict[str, Kind] = {
-    "nb": Kind("multinomial Naive Bayes", non_negative=True),
+    "nb": Kind("multinomial Naive Bayes"),
     "bernoulli-nb": Kind("Bernoulli Naive Bayes on which words are present"),
-    "complement-nb": Kind("complement Naive Bayes, for classes of unequal size", non_negative=True),
+    "complement-nb": Kind("complement Naive Bayes, for classes of unequal size"),
     "logreg": Kind("logistic regression", balanced=True),
     "svm": Kind("linear support vector machine", probabilities=False, balanced=True),
     "knn": Kind("k nearest documents by cosine", linear=False),
@@ -219,6 +219,29 @@ def _linear_labels(X: Features, Y: BoolArray, options: ModelOptions, *, seed: in
 
     weights = balanced_weights(Y, Y.shape[1]) if options.balanced else None
     return fit_label_logistic(X, Y, C=options.C, weights=weights, max_steps=options.max_iter, threads=threads)
+
+
+def model_from(config: Mapping[str, Any], arrays: Mapping[str, Array]) -> Model:
+    """Return the model whose `config` and `arrays` these are; its scores are equal to the bit.
+
+    Raises:
+        SchemaError: a kind that this nlpkit does not know, or arrays or values that are missing or do not fit.
+    """
+    kind = config.get("kind")
+    if kind not in KINDS:
+        raise SchemaError(f"no model is of kind {kind!r} (known: {', '.join(KINDS)})")
+    try:
+        if kind == "knn":
+            from nlpkit.classify.neighbours import NeighboursModel
+
+            return NeighboursModel.restored(config, arrays)
+        if kind == "mlp":
+            from nlpkit.classify.mlp import MlpModel
+
+            return MlpModel.restored(config, arrays)
+        return LinearModel.restored(config, arrays)
+    except KeyError as missing:
+        raise SchemaError(f"a model of kind {kind} needs {missing}, which is not there; fit it again") from None
 
 
 def balanced_weights(y: IntArray | BoolArray, n_classes: int) -> FloatArray:

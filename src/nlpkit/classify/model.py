@@ -115,6 +115,22 @@ class LinearModel:
         """Return coef (V, J) and intercept (J,)."""
         return {"coef": self.coef, "intercept": self.intercept}
 
+    @classmethod
+    def restored(cls, config: Mapping[str, Any], arrays: Mapping[str, Array]) -> LinearModel:
+        """Return the model of `config` and `arrays`. Raises KeyError, SchemaError."""
+        coef = np.ascontiguousarray(arrays["coef"], np.float64)
+        intercept = np.ascontiguousarray(arrays["intercept"], np.float64)
+        link = config["link"]
+        if coef.shape != (config["n_features"], config["n_classes"]) or intercept.shape != coef.shape[1:]:
+            raise SchemaError(
+                f"a model of {config['n_features']} features and {config['n_classes']} classes needs coef and intercept of "
+                f"that shape, got {coef.shape} and {intercept.shape}"
+            )
+        if link not in get_args(Link):
+            raise SchemaError(f"no link of scores is called {link!r} (known: {', '.join(get_args(Link))})")
+        flags = ("presence", "unit_rows", "multi_label", "converged")
+        return cls(config["kind"], coef, intercept, link, *(bool(config[name]) for name in flags))
+
 
 def two_sided(kind: str, weights: FloatArray, intercept: float, link: Link, *, converged: bool = True) -> LinearModel:
     """Return a model of two classes from the weights (V,) of the second against the first: -w/2 and +w/2.
@@ -123,47 +139,6 @@ def two_sided(kind: str, weights: FloatArray, intercept: float, link: Link, *, c
     """
     sides = np.array([-0.5, 0.5])
     return LinearModel(kind, weights[:, None] * sides, intercept * sides, link, converged=converged)
-
-
-def model_from(config: Mapping[str, Any], arrays: Mapping[str, Array]) -> Model:
-    """Return the model whose `config` and `arrays` these are; its scores are equal to the bit.
-
-    Raises:
-        SchemaError: a kind that this nlpkit does not know, or arrays or values that are missing or do not fit.
-    """
-    kind = config.get("kind")
-    try:
-        if kind == "knn":
-            from nlpkit.classify.neighbours import NeighboursModel
-
-            return NeighboursModel.restored(config, arrays)
-        if kind == "mlp":
-            from nlpkit.classify.mlp import MlpModel
-
-            return MlpModel.restored(config, arrays)
-        if kind in LINEAR_KINDS:
-            return _linear(config, arrays)
-    except KeyError as missing:
-        raise SchemaError(f"a model of kind {kind} needs {missing}, which is not there; fit it again") from None
-    raise SchemaError(f"no model is of kind {kind!r} (known: {', '.join((*LINEAR_KINDS, 'knn', 'mlp'))})")
-
-
-LINEAR_KINDS = ("nb", "bernoulli-nb", "complement-nb", "logreg", "svm", "centroid")
-
-
-def _linear(config: Mapping[str, Any], arrays: Mapping[str, Array]) -> LinearModel:
-    coef = np.ascontiguousarray(arrays["coef"], np.float64)
-    intercept = np.ascontiguousarray(arrays["intercept"], np.float64)
-    link = config["link"]
-    if coef.shape != (config["n_features"], config["n_classes"]) or intercept.shape != coef.shape[1:]:
-        raise SchemaError(
-            f"a model of {config['n_features']} features and {config['n_classes']} classes needs coef and intercept of that "
-            f"shape, got {coef.shape} and {intercept.shape}"
-        )
-    if link not in get_args(Link):
-        raise SchemaError(f"no link of scores is called {link!r} (known: {', '.join(get_args(Link))})")
-    flags = ("presence", "unit_rows", "multi_label", "converged")
-    return LinearModel(config["kind"], coef, intercept, link, *(bool(config[name]) for name in flags))
 
 
 def by_link(scores: FloatArray, link: Link) -> FloatArray:

@@ -27,9 +27,10 @@ from nlpkit.finetune.network import Network, predict
 from nlpkit.finetune.tasks import Task, TaskKind
 from nlpkit.io.artifacts import footer_block
 from nlpkit.io.atomic import MANIFEST
-from nlpkit.io.corpora import ReadOptions, open_documents
+from nlpkit.io.corpora import open_documents
 from nlpkit.io.documents import add_column
 from nlpkit.io.finetune_files import TunedConfig, foreign_task, load_foreign, load_tuned_network, read_config
+from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.run_reading import learned_from
 from nlpkit.io.runs import open_run
 from nlpkit.io.setfit_files import is_setfit_folder

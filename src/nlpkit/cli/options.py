@@ -144,7 +144,7 @@ class ReadFlags:
 
     def read_options(self) -> Any:
         """Return `nlpkit.io.corpora.ReadOptions`."""
-        from nlpkit.io.corpora import ReadOptions
+        from nlpkit.io.read_options import ReadOptions
 
         return ReadOptions(
             format=self.format,

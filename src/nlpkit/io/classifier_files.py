@@ -12,7 +12,7 @@ import pyarrow as pa
 from nlpkit.classify.calibration import calibrator_from
 from nlpkit.classify.classifier import Classifier
 from nlpkit.classify.features import Features, Scaling, Space
-from nlpkit.classify.model import model_from
+from nlpkit.classify.fit import model_from
 from nlpkit.io.phrase_files import phrases_from, phrases_table
 from nlpkit.io.run_reading import numbers, strings
 from nlpkit.io.runs import Run

@@ -22,13 +22,14 @@ import pyarrow.compute as pc
 from nlpkit.errors import InputError, SchemaError, UsageError
 from nlpkit.io.encoding import check_codec
 from nlpkit.io.footers import DOCUMENTS, check_footer
+from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.readers.assemble import Assembler, Batches, Taken
 from nlpkit.io.readers.blocks import Block
 from nlpkit.io.readers.columns import TYPES
 from nlpkit.io.readers.ids import UniqueIds
 from nlpkit.io.readers.markup import NoRecordsError
 from nlpkit.io.readers.parquet import ParquetInput
-from nlpkit.io.readers.roles import COPY_KEY, Roles, rename
+from nlpkit.io.readers.roles import COPY_KEY, rename
 from nlpkit.io.readers.rows import RowInput
 from nlpkit.io.readers.schema import Found, Layout, check_vocabularies, unify, with_date_format
 from nlpkit.io.sources import FORMATS, Source, StoredBytes, is_markdown, resolve, sniff
@@ -36,38 +37,6 @@ from nlpkit.io.sources import FORMATS, Source, StoredBytes, is_markdown, resolve
 _REPORTED = 5  # files whose encoding was detected that are named one by one
 
 log = logging.getLogger("nlpkit.io")
-
-
-@dataclass(frozen=True, slots=True)
-class ReadOptions:
-    """How inputs are read; the command line has one option for each.
-
-    `txt_docs`: "line", "file", or "auto": one .txt file is one document a line, several (a directory, a glob, many
-    arguments), and files of Markdown, are one document each. `xml_fields`: (column, path below the record). `words_col`: lists
-    of words that are the text where there is no column of it. `columns`: those to keep beside id and text. `limit`: the first
-    N documents; the sha256 of a file is that of the whole file even then.
-    """
-
-    format: str | None = None
-    text_col: str = "text"
-    id_col: str = "id"
-    label_col: str = "label"
-    date_col: str = "date"
-    date_format: str | None = None
-    words_col: str | None = None
-    encoding: str | None = None
-    encoding_errors: str = "strict"
-    txt_docs: str = "auto"
-    xml_record: str | None = None
-    xml_fields: tuple[tuple[str, str], ...] = ()
-    types: tuple[tuple[str, str], ...] = ()
-    columns: tuple[str, ...] | None = None
-    limit: int | None = None
-    batch_rows: int = 10_000
-
-    def roles(self) -> Roles:
-        """Return the names of the four columns with a role."""
-        return Roles(self.text_col, self.id_col, self.label_col, self.date_col, self.words_col)
 
 
 _DEFAULTS = ReadOptions()

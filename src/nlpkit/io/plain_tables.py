@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from nlpkit.errors import InputError, missing_column
-from nlpkit.io.corpora import ReadOptions
+from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.readers.parquet import ParquetInput
 from nlpkit.io.readers.rows import RowInput
 from nlpkit.io.sources import Source, StoredBytes, missing_path, split_suffix

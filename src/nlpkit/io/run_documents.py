@@ -7,7 +7,8 @@ from pathlib import Path
 
 from nlpkit.errors import InputError
 from nlpkit.io.atomic import MANIFEST
-from nlpkit.io.corpora import DocumentStream, ReadOptions, open_documents
+from nlpkit.io.corpora import DocumentStream, open_documents
+from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.run_reading import corpus_of
 from nlpkit.io.runs import Run, open_run
 

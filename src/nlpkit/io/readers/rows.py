@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import reduce
 from itertools import chain
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 from nlpkit.io.encoding import decode
+from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.readers.blocks import Block
 from nlpkit.io.readers.columns import NULL, STRING, Kind, kind_of, merge
 from nlpkit.io.readers.delimited import read_delimited
@@ -16,9 +17,6 @@ from nlpkit.io.readers.markup import read_markup
 from nlpkit.io.readers.plain import read_file, read_lines
 from nlpkit.io.readers.roles import NUMBERED, Roles
 from nlpkit.io.sources import Source, StoredBytes
-
-if TYPE_CHECKING:
-    from nlpkit.io.corpora import ReadOptions
 
 FIRST_ROWS = 1_000
 
