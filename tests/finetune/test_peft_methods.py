@@ -22,7 +22,6 @@ from nlpkit.finetune.peft_methods import (
     merge,
     resolve,
     split_targets,
-    trained_parameters,
     virtual_tokens,
 )
 
@@ -36,6 +35,11 @@ def _peft_may_warn() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*is_gradient_checkpointing", category=FutureWarning)
         yield
+
+
+def trained_parameters(model: torch.nn.Module) -> dict[str, Any]:
+    """Return the parameters of a peft model that are trained, by name."""
+    return {name: p for name, p in model.named_parameters() if p.requires_grad}
 
 
 def _stir(model: Any) -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlpkit.kernels.idtable import find_all, first_slot, insert_all, new_table, with_room
+from nlpkit.kernels.idtable import find, first_slot, insert_all, new_table, with_room
 from tests.strategies import repeatable
 
 # keys that meet: few of them, near each other, in the low or the high half; and all that 64 bits hold
@@ -22,9 +22,7 @@ def test_by_hand() -> None:
     assert ids.tolist() == [0, 1, 0, 2, 1, 3]
     assert table.size[0] == 4
     assert table.keys[:4].tolist() == [70, -5, 1 << 40, 0]
-    found = np.empty(3, np.int32)
-    find_all(table, np.array([1 << 40, 7, 0]), found)
-    assert found.tolist() == [2, -1, 3]
+    assert [find(table, key) for key in (1 << 40, 7, 0)] == [2, -1, 3]
 
 
 @repeatable
@@ -38,9 +36,7 @@ def test_equals_a_dictionary_while_it_grows(batches: list[list[int]], capacity: 
     assert table.keys[: table.size[0]].tolist() == list(plain)
     assert 2 * len(table.keys) == len(table.slots)
     asked = [k for batch in batches for k in batch] + [41, 1 << 62, -4]
-    found = np.empty(len(asked), np.int32)
-    find_all(table, np.array(asked, np.int64), found)
-    assert found.tolist() == [plain.get(key, -1) for key in asked]
+    assert [find(table, key) for key in asked] == [plain.get(key, -1) for key in asked]
 
 
 @pytest.mark.parametrize("capacity", [1, 2, 3, 16, 1000])

@@ -15,7 +15,6 @@ from nlpkit.metrics.agreement import (
     LEVELS,
     Level,
     alpha_statistic,
-    bootstrap_alpha,
     cohen_kappa,
     fleiss_kappa,
     krippendorff_alpha,
@@ -26,6 +25,7 @@ from nlpkit.metrics.agreement import (
     rating_counts,
     why_undefined,
 )
+from nlpkit.metrics.bootstrap import DRAWS, Interval, interval
 from tests.strategies import repeatable
 
 NONE = math.nan
@@ -37,6 +37,14 @@ OBSERVERS = [
     [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, NONE],
 ]
 EXAMPLE = np.array(OBSERVERS).T
+
+
+def alpha_interval(
+    ratings: Any, *, level: Level, confidence: float = 0.95, draws: int = DRAWS, seed: int = 0
+) -> Interval | None:
+    """The bootstrap interval over units, as evaluate computes it."""
+    statistic, times = alpha_statistic(ratings, level=level)
+    return interval(statistic, times, level=confidence, seed=seed, draws=draws)
 
 
 def plain_alpha(ratings: Any, level: Level) -> float:
@@ -186,7 +194,7 @@ def test_full_agreement_is_one() -> None:
 def test_without_variation_or_pairs_alpha_is_not_defined(ratings: Any, why: str) -> None:
     for level in LEVELS:
         assert math.isnan(krippendorff_alpha(ratings, level=level))
-        assert bootstrap_alpha(ratings, level=level) is None
+        assert alpha_interval(ratings, level=level) is None
     assert why in why_undefined(ratings)
     assert why_undefined(EXAMPLE) == ""
 
@@ -235,7 +243,7 @@ def test_the_interval_covers_what_generated_the_data() -> None:
     for seed in range(60):
         truth = rng.integers(0, 2, (120, 1))
         ratings = np.where(rng.random((120, 3)) < 0.8, truth, rng.integers(0, 2, (120, 3))).astype(float)
-        found = bootstrap_alpha(ratings, level="nominal", draws=300, confidence=0.9, seed=seed)
+        found = alpha_interval(ratings, level="nominal", draws=300, confidence=0.9, seed=seed)
         assert found is not None
         hits += found.low <= 0.64 <= found.high
     assert 47 <= hits <= 60  # 54 expected
@@ -243,21 +251,19 @@ def test_the_interval_covers_what_generated_the_data() -> None:
 
 def test_more_confidence_is_wider_and_the_seed_counts() -> None:
     wide, narrow, other = (
-        bootstrap_alpha(EXAMPLE, level="nominal", confidence=c, seed=s, draws=500)
+        alpha_interval(EXAMPLE, level="nominal", confidence=c, seed=s, draws=500)
         for c, s in ((0.99, 0), (0.5, 0), (0.5, 1))
     )
     assert wide is not None
     assert narrow is not None
     assert other is not None
     assert wide.low < narrow.low < krippendorff_alpha(EXAMPLE, level="nominal") < narrow.high <= wide.high
-    assert narrow == bootstrap_alpha(EXAMPLE, level="nominal", confidence=0.5, seed=0, draws=500)
+    assert narrow == alpha_interval(EXAMPLE, level="nominal", confidence=0.5, seed=0, draws=500)
     assert narrow.low != other.low
 
 
-def test_few_units_have_no_interval_and_the_confidence_is_checked() -> None:
-    assert bootstrap_alpha([[1, 2, 2], [1, 1, NONE], [1, NONE, NONE]], level="nominal") is None
-    with pytest.raises(UsageError, match="between 0 and 1"):
-        bootstrap_alpha(EXAMPLE, level="nominal", confidence=95)
+def test_few_units_have_no_interval() -> None:
+    assert alpha_interval([[1, 2, 2], [1, 1, NONE], [1, NONE, NONE]], level="nominal") is None
 
 
 # ---------------------------------------------------------------- kappa

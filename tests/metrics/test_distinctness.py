@@ -14,7 +14,6 @@ from nlpkit.errors import UsageError
 from nlpkit.metrics import distinctness
 from nlpkit.metrics.distinctness import (
     average_jaccard_matrix,
-    inverted_rbo,
     jaccard_matrix,
     mean_pairwise,
     rbo_matrix,
@@ -22,6 +21,10 @@ from nlpkit.metrics.distinctness import (
 )
 from nlpkit.metrics.diversity import unique_share
 from tests.strategies import repeatable, term_ids_kn
+
+
+def inverted_rbo(term_ids: np.ndarray) -> tuple[float, np.ndarray]:
+    return mean_pairwise(1 - rbo_matrix(term_ids))
 
 
 def ids(*topics: str) -> Any:

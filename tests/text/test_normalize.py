@@ -11,14 +11,16 @@ from hypothesis import strategies as st
 
 from nlpkit.text.kinds import KINDS, keep_patterns, kind_of
 from nlpkit.text.lemma import lemmatizer
-from nlpkit.text.normalize import MAX_TERM_LENGTH, Normalizer, normalize_token
+from nlpkit.text.normalize import MAX_TERM_LENGTH, Normalizer
 from nlpkit.text.stopwords import elisions
 from nlpkit.text.tokenize import WORD_PATTERN, cut_tokens
 from tests.strategies import repeatable, texts
 
+normalize = Normalizer()
+
 
 def terms_of(text: str) -> list[str]:
-    return [term for raw in cut_tokens(pa.array([text])).types for term in normalize_token(raw)]
+    return [term for raw in cut_tokens(pa.array([text])).types for term in normalize(raw)]
 
 
 @pytest.mark.parametrize(
@@ -42,7 +44,7 @@ def terms_of(text: str) -> list[str]:
     ],
 )
 def test_words(raw: str, terms: list[str]) -> None:
-    assert list(normalize_token(raw)) == terms
+    assert list(normalize(raw)) == terms
 
 
 @pytest.mark.parametrize(
@@ -54,7 +56,7 @@ def test_words(raw: str, terms: list[str]) -> None:
     ],
 )
 def test_junk_falls_away(raw: str) -> None:
-    assert normalize_token(raw) == ()
+    assert normalize(raw) == ()
 
 
 @pytest.mark.parametrize(
@@ -73,24 +75,24 @@ def test_junk_falls_away(raw: str) -> None:
     ],
 )
 def test_entities_become_what_they_name(raw: str, terms: list[str]) -> None:
-    assert list(normalize_token(raw)) == terms
+    assert list(normalize(raw)) == terms
 
 
 def test_decomposed_letters_are_composed() -> None:
     decomposed = unicodedata.normalize("NFD", "Überraschungsgäste")
     assert decomposed != "Überraschungsgäste"
-    assert normalize_token(decomposed) == normalize_token("Überraschungsgäste") == ("überraschungsgäste",)
+    assert normalize(decomposed) == normalize("Überraschungsgäste") == ("überraschungsgäste",)
 
 
 def test_invisible_hyphens_are_removed() -> None:
-    assert normalize_token("Donau\u00addampf\u00adschiff") == ("donaudampfschiff",)
+    assert normalize("Donau\u00addampf\u00adschiff") == ("donaudampfschiff",)
 
 
 @pytest.mark.parametrize(
     ("raw", "term"), [("İçin", "için"), ("İSTANBUL", "istanbul"), ("ışık", "ışık"), ("ŞEKER", "şeker")]
 )
 def test_turkish(raw: str, term: str) -> None:
-    assert normalize_token(raw) == (term,)
+    assert normalize(raw) == (term,)
 
 
 @pytest.mark.parametrize(
@@ -112,18 +114,18 @@ def test_turkish(raw: str, term: str) -> None:
     ],
 )
 def test_scripts_without_spaces(raw: str, terms: list[str]) -> None:
-    assert list(normalize_token(raw)) == terms
+    assert list(normalize(raw)) == terms
 
 
 def test_case_is_kept_on_request() -> None:
-    assert normalize_token("İzmir", lower=False) == ("İzmir",)
-    assert normalize_token("AT&T", lower=False) == ("AT&T",)
+    assert Normalizer(lower=False)("İzmir") == ("İzmir",)
+    assert Normalizer(lower=False)("AT&T") == ("AT&T",)
 
 
 def test_length_bounds() -> None:
-    assert normalize_token("x" * MAX_TERM_LENGTH) == ("x" * MAX_TERM_LENGTH,)
-    assert normalize_token("x" * (MAX_TERM_LENGTH + 1)) == ()
-    assert normalize_token("ab") == ("ab",)
+    assert normalize("x" * MAX_TERM_LENGTH) == ("x" * MAX_TERM_LENGTH,)
+    assert normalize("x" * (MAX_TERM_LENGTH + 1)) == ()
+    assert normalize("ab") == ("ab",)
 
 
 @repeatable

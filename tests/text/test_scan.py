@@ -18,7 +18,6 @@ from nlpkit.kernels import scan
 from nlpkit.text.tokenize import (
     _PLAIN,
     RawTokens,
-    classes_of_engine,
     cut_tokens,
     scan_runs,
     scan_tokens,
@@ -35,6 +34,37 @@ PIECES = [
     "\u200d", "\u0308", "a", "Z", "é", "ß", "9", "½", "Ⅻ", "日", "本", "ア", "ภ", "न", "म", "😀", " ", "\n", "\u00a0", "\u3000", "ſ", "K",
     "don", "t", "#tag", "$12.40", "a_b", "\u2028", "\x00", "\x7f", "\U000323af", "\U000e0100",
 ]  # fmt: skip
+
+
+# Behind a run of ASCII letters and digits these end the word, and no address or abbreviation can begin before them.
+ENDS = ' \t\n\r\v\f,;!?"()[]{}<>=/*#$^`~|\\'
+
+
+def classes_of_engine() -> np.ndarray:
+    """Return the flags of every code point (0x110000,) uint8 as the engine of the patterns sees them; see `unicode_runs`.
+
+    Only planes 0 to 3 and the first of plane 14 are asked: the others have no letters (a test looks).
+    """
+    codes = np.concatenate([np.arange(0xD800), np.arange(0xE000, 0x40000), np.arange(0xE0000, 0xE1000)]).astype("<u4")
+    every = pl.Series([codes.tobytes().decode("utf-32-le")])
+    flags = np.zeros(0x110000, np.uint8)
+    for inside, flag in (
+        (r"\p{L}", scan.START | scan.IN | scan.LOCAL | scan.RUN | scan.LETTER),
+        (r"\p{N}", scan.START | scan.IN | scan.LOCAL | scan.RUN),
+        (r"\p{M}", scan.IN),
+        (r"\s", scan.SPACE),
+    ):
+        for run in every.str.extract_all(f"{inside}+")[0]:
+            flags[ord(run[0]) : ord(run[-1]) + 1] |= flag  # the surrogates inside do not occur in UTF-8
+    for inside, flag in (
+        ("_\u00ad\u200c\u200d", scan.IN),
+        ("'’‘&-‐‑", scan.JOIN),
+        ("._%+-", scan.LOCAL),
+        ("_", scan.RUN),
+        (ENDS, scan.ENDS),
+    ):
+        flags[[ord(c) for c in inside]] |= flag
+    return flags
 
 
 def tangled() -> st.SearchStrategy[str]:

@@ -12,11 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlpkit.errors import UsageError
-from nlpkit.text.normalize import normalize_token
+from nlpkit.text.normalize import Normalizer
 from nlpkit.text.pruning import bound, df_bounds
 from nlpkit.text.tokenize import cut_tokens
 from nlpkit.text.vocab import EncodedBatch, Vocabulary, prune_batch
 from tests.strategies import corpora, repeatable
+
+normalize = Normalizer()
 
 
 def encode(vocab: Vocabulary, documents: list[str | None]) -> EncodedBatch:
@@ -35,12 +37,12 @@ def by_hand(documents: list[str | None]) -> list[list[str]]:
     result = []
     for text in documents:
         raw = cut_tokens(pa.array([text or ""]))
-        result.append([term for c in raw.codes for term in normalize_token(raw.types[c])])
+        result.append([term for c in raw.codes for term in normalize(raw.types[c])])
     return result
 
 
 def test_by_hand() -> None:
-    vocab = Vocabulary(normalize_token)
+    vocab = Vocabulary(normalize)
     first = encode(vocab, ["Rates rise, rates fall", "语言处理 x 12"])
     second = encode(vocab, [None, "fall RISE fall"])
     assert vocab.terms == ["rates", "rise", "fall", "语言", "言处", "处理"]
@@ -56,7 +58,7 @@ def test_each_distinct_token_is_normalised_once() -> None:
 
     def normalise(raw: str) -> tuple[str, ...]:
         calls[raw] += 1
-        return normalize_token(raw)
+        return normalize(raw)
 
     vocab = Vocabulary(normalise)
     for _ in range(3):
@@ -66,7 +68,7 @@ def test_each_distinct_token_is_normalised_once() -> None:
 
 def test_more_terms_than_first_reserved() -> None:
     words = [f"word{i}" for i in range(2500)]
-    vocab = Vocabulary(normalize_token)
+    vocab = Vocabulary(normalize)
     for start in range(0, 2500, 500):
         encode(vocab, [" ".join(words[: start + 500])])
     assert vocab.terms == words
@@ -76,13 +78,13 @@ def test_more_terms_than_first_reserved() -> None:
 @repeatable
 @given(corpora())
 def test_equals_counting_by_hand(documents: list[str | None]) -> None:
-    vocab = Vocabulary(normalize_token)
+    vocab = Vocabulary(normalize)
     batch = encode(vocab, documents)
     expected = by_hand(documents)
     assert documents_of(batch, vocab.terms) == expected
     cf = Counter(term for doc in expected for term in doc)
     df = Counter(term for doc in expected for term in set(doc))
-    known = {term for raw in cut_tokens(pa.array(documents, pa.string())).types for term in normalize_token(raw)}
+    known = {term for raw in cut_tokens(pa.array(documents, pa.string())).types for term in normalize(raw)}
     assert set(vocab.terms) == known == set(cf)
     assert dict(zip(vocab.terms, vocab.cf.tolist(), strict=True)) == dict(cf)
     assert dict(zip(vocab.terms, vocab.df.tolist(), strict=True)) == dict(df)
@@ -91,7 +93,7 @@ def test_equals_counting_by_hand(documents: list[str | None]) -> None:
 @repeatable
 @given(corpora(), st.lists(st.integers(0, 12)))
 def test_how_texts_are_split_into_batches_does_not_matter(documents: list[str | None], cuts: list[int]) -> None:
-    whole, parts = Vocabulary(normalize_token), Vocabulary(normalize_token)
+    whole, parts = Vocabulary(normalize), Vocabulary(normalize)
     batch = encode(whole, documents)
     edges = [0, *sorted(min(c, len(documents)) for c in cuts), len(documents)]
     pieces = [encode(parts, documents[a:b]) for a, b in pairwise(edges)]

@@ -53,11 +53,6 @@ class EncodeReport:
     device: str
     max_tokens: int  # special tokens included
 
-    @property
-    def cut_share(self) -> float:
-        """Share of the tokens that the model did not see, in [0, 1]."""
-        return self.tokens_cut / self.tokens if self.tokens else 0.0
-
 
 class Encoder:
     """A loaded model; make one with `load_encoder`."""

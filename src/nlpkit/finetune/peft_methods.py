@@ -15,7 +15,7 @@ from nlpkit.errors import UsageError
 from nlpkit.finetune.architectures import PARTS, Architecture, describe
 
 if TYPE_CHECKING:
-    from torch import nn
+    pass
 
 _LORA = {"r": 8, "alpha": 16.0, "dropout": 0.0, "targets": "q+v"}
 DEFAULTS: dict[str, dict[str, Any]] = {
@@ -30,7 +30,7 @@ PROMPT_INITS = ("vocab", "random")
 
 
 def apply_peft(model: Any, name: str, options: Mapping[str, Any] | None = None, *, seed: int) -> Any:
-    """Return a peft model of a transformers encoder, with or without a head, in which only `trained_parameters` train.
+    """Return a peft model of a transformers encoder, with or without a head, in which few parameters require gradients.
 
     name     lora (Hu et al. 2022), dora (Liu et al. 2024), ia3 (Liu et al. 2022), prefix (Li & Liang 2021), prompt
              (Lester et al. 2021)
@@ -93,11 +93,6 @@ def resolve(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
 def split_targets(targets: Any) -> list[str]:
     """Return the parts of a string such as `q+v`."""
     return [part for part in re.split(r"[+,\s]+", targets.lower()) if part] if isinstance(targets, str) else []
-
-
-def trained_parameters(model: nn.Module) -> dict[str, Any]:
-    """Return the parameters of a peft model that are trained, by name."""
-    return {name: p for name, p in model.named_parameters() if p.requires_grad}
 
 
 def merge(model: Any) -> Any:

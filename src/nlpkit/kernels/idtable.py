@@ -153,13 +153,3 @@ def insert_all(table, keys, ids):  # type: ignore[no-untyped-def]
         table = with_room(table, 1)
         done = _insert_until_full(table, keys, ids, done)
     return table
-
-
-@numba.njit(nogil=True, cache=True)
-def find_all(table, keys, ids):  # type: ignore[no-untyped-def]
-    """Fill ids (N,) int32 with the ids of keys (N,) int64, -1 where a key has none."""
-    for i in range(len(keys)):
-        if i + AHEAD < len(keys):
-            expect_slot(table, keys[i + AHEAD])
-            expect_key(table, keys[i + AHEAD // 2])
-        ids[i] = find(table, keys[i])

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from nlpkit.errors import InputError, UsageError
-from nlpkit.metrics.bootstrap import DRAWS, Interval, Statistic, check_level, interval
+from nlpkit.metrics.bootstrap import Statistic
 from nlpkit.types import BoolArray, CsrMatrix, FloatArray, IntArray, LongArray
 
 Level = Literal["nominal", "ordinal", "interval", "ratio"]
@@ -61,29 +61,6 @@ def why_undefined(ratings: npt.ArrayLike) -> str:
     if not len(times):
         return "no unit was rated by two coders"
     return "all ratings are the same: without variation agreement cannot be told from chance" if len(values) < 2 else ""
-
-
-def bootstrap_alpha(
-    ratings: npt.ArrayLike, *, level: Level, confidence: float = 0.95, draws: int = DRAWS, seed: int = 0
-) -> Interval | None:
-    """Return the BCa bootstrap interval of alpha over the units of two values or more, None where there is none.
-
-    All of alpha is computed anew in every draw of units, D_e included; a draw of which only one value is left is left out.
-    The bootstrap of Krippendorff (Hayes & Krippendorff 2007, Communication Methods and Measures 1) draws pairs of values
-    instead, as if those of a unit had nothing to do with each other, and holds D_e fixed: its intervals are others.
-
-    Args:
-        ratings: (U, C) float64, NaN for missing.
-        level: the level of measurement.
-        confidence: of the interval, in (0, 1).
-        draws: number of samples.
-        seed: of the samples.
-
-    Raises:
-        InputError, UsageError: see `krippendorff_alpha`; UsageError also for a confidence that is none.
-    """
-    statistic, times = alpha_statistic(ratings, level=level)
-    return interval(statistic, times, level=check_level(confidence), seed=seed, draws=draws)
 
 
 def alpha_statistic(ratings: npt.ArrayLike, *, level: Level) -> tuple[Statistic, LongArray]:

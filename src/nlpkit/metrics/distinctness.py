@@ -96,7 +96,7 @@ def rbo_matrix(
     of two equal lists of 10 words with p = 0.9 it is 0.86. norm is the sum of the seen ranks over what equal lists reach;
     with p = 1 it is the average overlap.
 
-    OCTIS's InvertedRBO (Bianchi et al. 2021; `inverted_rbo`) takes ext of the first 10 words; lists of one length agree
+    OCTIS's InvertedRBO (Bianchi et al. 2021) is 1 - `mean_pairwise` of ext for the first 10 words; lists of one length agree
     to the last digits. Of unequal lists, which its own check of the first topic alone lets through, its rbo.py changes
     X_d/d to 2 X_d / (s + d) below the shorter one: not the paper's, and not here. `topics.lda.similarity` has
     ldaPrototype's version with ties, from counts.
@@ -187,22 +187,6 @@ def mean_pairwise(matrix: FloatArray) -> tuple[float, FloatArray]:
     by_topic: FloatArray = np.divide(sums, counts, out=np.full(len(sums), np.nan), where=counts > 0)
     pairs = int(counts.sum())
     return (float(sums.sum() / pairs) if pairs else float("nan")), by_topic
-
-
-def inverted_rbo(term_ids: IntArray, *, p: float = RBO_P, form: RboForm = "ext") -> tuple[float, FloatArray]:
-    """Return 1 - mean rank-biased overlap of the pairs of topics, and of each topic with the others (K,); NaN for one topic.
-
-    1 where no two topics share a word, 0 where all are the same in the same order (Bianchi, Terragni & Hovy 2021; OCTIS).
-
-    Args:
-        term_ids: (K, n), -1 for none; theirs are the first 10 words.
-        p, form: see `rbo_matrix`.
-    """
-    mean, by_topic = mean_pairwise(rbo_matrix(term_ids, p=p, form=form))
-    return 1.0 - mean, 1.0 - by_topic
-
-
-# ---------------------------------------------------------------- words that two topics share
 
 
 def _sums(term_ids: IntArray, others: IntArray | None, weigh: Weights) -> tuple[FloatArray, LongArray, LongArray]:

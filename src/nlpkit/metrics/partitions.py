@@ -59,12 +59,6 @@ def weighted_contingency(
     return np.asarray(weights @ ones, np.float64).reshape(len(weights), R, C)
 
 
-def mutual_information(table: ArrayLike) -> FloatArray:
-    """Return the mutual information in nats, ≥ 0: Σ_rc n_rc/N · ln(N n_rc / (n_r n_c)) (scikit-learn: mutual_info_score)."""
-    counts = _counts(table)
-    return _information(*_entropies(counts))
-
-
 def normalized_mutual_information(table: ArrayLike, *, average: Average = "arithmetic") -> FloatArray:
     """Return NMI = I(R, C) / avg(H(R), H(C)), in [0, 1] (Strehl & Ghosh 2002; Vinh et al. 2010, JMLR 11).
 

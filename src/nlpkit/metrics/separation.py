@@ -1,4 +1,4 @@
-"""How far clusters lie apart, by the distances of their documents: silhouette, Davies-Bouldin, Caliński-Harabasz.
+"""How far clusters lie apart, by the distances of their documents: the silhouette.
 
 Points are embeddings (D, E) or sparse rows such as tf-idf (D, V). Labels (D,) number the clusters from 0; documents of -1 are left
 out. With fewer than two clusters no score is defined, and all are NaN: `n_clusters` tells.
@@ -74,22 +74,6 @@ def silhouette(
         with threadpool_limits(1, user_api="blas"):  # so that the number of threads changes no digit
             values[used] = score(points, used, codes, metric)
     return _summary(values, labels, used)
-
-
-def davies_bouldin(points: Points, labels: IntArray) -> float:
-    """Return the Davies-Bouldin index, ≥ 0, the lower the better (scikit-learn); NaN unless 2 ≤ clusters < documents.
-
-    Mean over the clusters of the largest (s_i + s_j) / d_ij: s the mean euclidean distance to the centroid, d between centroids.
-    """
-    return _by_scikit_learn("davies_bouldin_score", points, labels)
-
-
-def calinski_harabasz(points: Points, labels: IntArray) -> float:
-    """Return the Caliński-Harabasz index, ≥ 0, the higher the better (scikit-learn); NaN unless 2 ≤ clusters < documents.
-
-    Variance between clusters over that within: (Σ_k n_k |μ_k - μ|² / (K - 1)) / (Σ |x - μ_k|² / (n - K)).
-    """
-    return _by_scikit_learn("calinski_harabasz_score", points, labels)
 
 
 def clustered(points: Points, labels: IntArray) -> LongArray:
@@ -216,19 +200,6 @@ def _summary(values: FloatArray, labels: IntArray, used: LongArray) -> Separatio
     of_clusters = np.divide(sums, counts, out=np.full(K, np.nan), where=counts > 0)
     score = float(values[used].mean()) if len(used) else float("nan")
     return Separation(score, of_clusters, values, len(used), int((counts > 0).sum()))
-
-
-def _by_scikit_learn(name: str, points: Points, labels: IntArray) -> float:
-    if sparse.issparse(points):
-        raise UsageError(f"{name} needs embeddings: the centroids of sparse rows would fill the memory")
-    used = clustered(points, labels)
-    n_clusters = len(np.unique(labels[used]))
-    if not 2 <= n_clusters < len(used):
-        return float("nan")
-    from sklearn import metrics
-
-    with threadpool_limits(1, user_api="blas"):
-        return float(getattr(metrics, name)(_finite(points[used]).astype(np.float64), labels[used]))
 
 
 def _codes(labels: IntArray) -> LongArray:

@@ -108,15 +108,6 @@ class Normalizer:
         return (token,) if 0 < len(token) <= MAX_ADDRESS_LENGTH else ()
 
 
-_PLAIN = Normalizer()
-_CASED = Normalizer(lower=False)
-
-
-def normalize_token(raw: str, *, lower: bool = True) -> tuple[str, ...]:
-    """Return the terms of a raw token with the defaults of `Normalizer`."""
-    return _PLAIN(raw) if lower else _CASED(raw)
-
-
 def lower_case(token: str) -> str:
     """Return a token in lower case; the lower case of Turkish İ is i, not i with one more dot, and ß stays."""
     return token.lower() if token.isascii() else token.lower().replace("i\u0307", "i")

@@ -1,6 +1,7 @@
 """What the Rust crate `regex` takes for letters, marks, numbers and white space (Unicode 16), as runs of code points.
 
-Made by `tokenize.classes_of_engine`; a test compares the two. Read here so that the usual tokens need no regular expressions.
+Made by `classes_of_engine` of tests/text/test_scan.py, which compares the two. Read here so that the usual tokens
+need no regular expressions.
 """
 
 from __future__ import annotations
