@@ -2,7 +2,7 @@
 
 NlpkitError                     a message a user can act on
 ├── QualityGateError      1     a score fell below the bar the user set
-├── UsageError            2     an option or a config value that cannot be meant
+├── UsageError            2     an option, argument or config value that is invalid
 │   └── OutputExistsError 2     the target is there and --force was not given
 ├── InputError            3     a file or table that cannot be used
 │   ├── ColumnError       3     a column that is not there or has the wrong type
@@ -12,7 +12,8 @@ NlpkitError                     a message a user can act on
 └── OutOfMemoryError      5     the work does not fit into memory
 
 Anything else that reaches the boundary is a bug (exit code 70). Messages tell what was needed, what was
-found, where, and what to do next, on one line.
+found, where, and what to do next, on one line. They name a parameter between backticks, as in Python (`min_df`, `lower=False`);
+the command line shows it as an option.
 """
 
 from __future__ import annotations
@@ -28,6 +29,11 @@ class NlpkitError(Exception):
     """Root of all errors that nlpkit raises on purpose."""
 
     exit_code = EXIT_BUG
+
+    def __init__(self, message: str = "", *, parameter: str | None = None) -> None:
+        """Take the message and the name of the parameter whose value it is about, if there is one."""
+        super().__init__(message)
+        self.parameter = parameter
 
     def __str__(self) -> str:
         r"""Return the message on one line: what it quotes of a file may break lines or steer a terminal, and is shown as \r, \x1b."""
@@ -46,7 +52,7 @@ class QualityGateError(NlpkitError):
 
 
 class UsageError(NlpkitError):
-    """An option, an argument or a config value cannot be meant."""
+    """An option, argument or config value is invalid."""
 
     exit_code = 2
 

@@ -17,6 +17,7 @@ from typer.core import TyperGroup
 
 from nlpkit import __version__
 from nlpkit.cli import console
+from nlpkit.cli.options import command
 from nlpkit.errors import EXIT_BUG, InputError, NlpkitError, OutOfMemoryError, UsageError
 from nlpkit.interrupts import Ended, catch_ending_signals
 
@@ -166,27 +167,34 @@ def root(
 
 
 def _register() -> None:
-    # imported here, not above: the commands import `app` never, and stay importable one by one in tests
-    from nlpkit.cli import (
-        bertopic,
-        classify,
-        ctfidf,
-        evaluate,
-        finetune,
-        info,
-        kwic,
-        lda_gibbs,
-        preprocess,
-        sbert_embed,
-        similar_words,
-        stats,
-        tfidf,
-    )
+    # imported here, not above: the commands never import `app`, and stay importable one by one in tests
+    from nlpkit.cli.bertopic import bertopic_cli
+    from nlpkit.cli.classify import classify_cli
+    from nlpkit.cli.ctfidf import ctfidf_cli
+    from nlpkit.cli.evaluate import evaluate_cli
+    from nlpkit.cli.finetune import finetune_cli
+    from nlpkit.cli.info import info_cli
+    from nlpkit.cli.kwic import kwic_cli
+    from nlpkit.cli.lda_gibbs import lda_gibbs_cli
+    from nlpkit.cli.preprocess import preprocess_cli
+    from nlpkit.cli.sbert_embed import sbert_embed_cli
+    from nlpkit.cli.similar_words import similar_words_cli
+    from nlpkit.cli.stats import stats_cli
+    from nlpkit.cli.tfidf import tfidf_cli
 
-    for module in (
-        bertopic, lda_gibbs, preprocess, sbert_embed, tfidf, ctfidf, classify, finetune, evaluate, stats, kwic, similar_words, info,
-    ):  # fmt: skip
-        module.register(app)
+    command(app, "bertopic", bertopic_cli, tables=True)
+    command(app, "lda-gibbs", lda_gibbs_cli, tables=True)
+    command(app, "preprocess", preprocess_cli)
+    command(app, "sbert-embed", sbert_embed_cli)
+    command(app, "tfidf", tfidf_cli, tables=True)
+    command(app, "ctfidf", ctfidf_cli, tables=True)
+    command(app, "classify", classify_cli, tables=True)
+    command(app, "finetune", finetune_cli, tables=True)
+    command(app, "evaluate", evaluate_cli, tables=True)
+    command(app, "stats", stats_cli, tables=True)
+    command(app, "kwic", kwic_cli, tables=True)
+    command(app, "similar-words", similar_words_cli)
+    command(app, "info", info_cli, tables=True)
 
 
 _register()

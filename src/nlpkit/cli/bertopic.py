@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
-from nlpkit.cli.options import Inputs, OutputFlags, ReadFlags, RunFlags, command
+from nlpkit.cli.options import Inputs, OutputFlags, ReadFlags, RunFlags
 from nlpkit.cli.sbert_embed import EncoderFlags
 from nlpkit.cli.token_flags import TopicTokenFlags
+from nlpkit.parameters import Param
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,45 +18,36 @@ class TopicFlags:
 
     k: Annotated[
         str,
-        typer.Option("--k", "--nr-topics", "--num-topics", help="auto; a number N; a range lo:hi or lo:hi:step."),
+        Param("auto; a number N; a range lo:hi or lo:hi:step.", ("k", "nr_topics", "num_topics")),
     ] = "auto"
     min_topic_size: Annotated[
         int | None,
-        typer.Option(
-            min=2,
-            help="Least documents of a topic; default: 1 in 100, from 3 to 10, or what --k N needs.",
-            show_default=False,
-        ),
+        Param("Least documents of a topic; default: 1 in 100, from 3 to 10, or what --k N needs.", min=2),
     ] = None
-    n_neighbors: Annotated[int, typer.Option(min=3, help="UMAP: neighbours of a document, itself included.")] = 15
-    n_components: Annotated[int, typer.Option(min=2, help="UMAP: dimensions that are clustered.")] = 5
-    min_dist: Annotated[
-        float, typer.Option(min=0.0, max=1.0, help="UMAP: closest distance of points, at most its spread, 1.")
-    ] = 0.0
-    min_samples: Annotated[int, typer.Option(min=1, help="HDBSCAN: higher leaves more documents unassigned.")] = 5
-    assign_outliers: Annotated[
-        bool, typer.Option("--assign-outliers", help="Move documents without a topic to their nearest one.")
-    ] = False
+    n_neighbors: Annotated[int, Param("UMAP: neighbours of a document, itself included.", min=3)] = 15
+    n_components: Annotated[int, Param("UMAP: dimensions that are clustered.", min=2)] = 5
+    min_dist: Annotated[float, Param("UMAP: closest distance of points, at most its spread, 1.", min=0.0, max=1.0)] = (
+        0.0
+    )
+    min_samples: Annotated[int, Param("HDBSCAN: higher leaves more documents unassigned.", min=1)] = 5
+    assign_outliers: Annotated[bool, Param("Move documents without a topic to their nearest one.")] = False
     join_neighbors: Annotated[
         bool,
-        typer.Option(
-            "--join-neighbors/--no-join-neighbors", help="A document between clusters joins the topic around it."
-        ),
+        Param("A document between clusters joins the topic around it."),
     ] = True
     novelty_quantile: Annotated[
         float | None,
-        typer.Option(
-            help="New text that is less like its nearest training documents than this share of those with a topic is to theirs "
-            "gets topic -1; 1: no bound. Default: 0.95, with --model that of the run.",
-            show_default=False,
+        Param(
+            "New text that is less like its nearest training documents than this share of those with a topic is to theirs "
+            "gets topic -1; 1: no bound. Default: 0.95, with --model that of the run."
         ),
     ] = None
     core_terms: Annotated[
         bool,
-        typer.Option(
-            "--core-terms/--plain-terms",
-            help="Rank the words of a topic by its typical documents, or by plain c-tf-idf of all its documents (the column "
+        Param(
+            "Rank the words of a topic by its typical documents, or by plain c-tf-idf of all its documents (the column "
             "ctfidf of topic_terms.parquet in any case).",
+            off="plain_terms",
         ),
     ] = True
 
@@ -68,7 +58,7 @@ def bertopic_cli(
     out: OutputFlags,
     model: Annotated[
         Path | None,
-        typer.Option("--model", metavar="RUN", help="Predict with this run instead of fitting.", show_default=False),
+        Param("Predict with this run instead of fitting.", metavar="RUN"),
     ] = None,
     topics: TopicFlags,
     encoder: EncoderFlags,
@@ -107,8 +97,3 @@ def topic_parameters(flags: TopicFlags, novelty_quantile: float) -> dict[str, An
     from dataclasses import asdict
 
     return {**asdict(flags), "novelty_quantile": novelty_quantile}
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the app."""
-    command(app, "bertopic", bertopic_cli, tables=True)

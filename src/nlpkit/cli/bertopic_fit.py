@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from nlpkit import reporting, wording
 from nlpkit.cli import console
 from nlpkit.cli.bertopic import TopicFlags, topic_parameters
 from nlpkit.cli.options import OutputFlags, ReadFlags, RunFlags
@@ -90,7 +91,7 @@ def fit(
         raise no_documents(stream, inputs)
     for name in TOPIC_COLUMNS:
         if name in table.column_names:
-            console.warn(f"the column '{name}' of the input is not kept: the run has its own")
+            reporting.warn(f"the column '{name}' of the input is not kept: the run has its own")
     with stopwatch(seconds, "tokens"):
         words, report = tokens_of(table, token_options)
     if report is not None:
@@ -102,8 +103,8 @@ def fit(
         usable = has_text(table.column("text"))
         embeddings, encoder_info = embeddings_of(table, made_by, encoder, run.n_threads(), usable)
     if not usable.all():
-        console.note(f"{console.counted(int((~usable).sum()), 'document')} without text: no embedding, no topic")
-    with stopwatch(seconds, "topics"), console.progress("topics", 100, percent=True) as update:
+        reporting.note(f"{wording.counted(int((~usable).sum()), 'document')} without text: no embedding, no topic")
+    with stopwatch(seconds, "topics"), reporting.progress("topics", 100, percent=True) as update:
 
         def step(stage: str, share: float) -> None:
             start, end, name = STAGES.get(stage, (0, 100, stage))
@@ -164,7 +165,7 @@ def warn_of_language(report: PreprocessReport, flags: EncoderFlags, table: pa.Ta
     """Warn when an English encoder is about to encode a corpus that is mostly in another language."""
     english = "all-minilm" in flags.name.lower()
     if english and "embedding" not in table.column_names and report.languages and report.languages[0].code != "en":
-        console.warn(
+        reporting.warn(
             f"the corpus is mostly '{report.languages[0].code}' and {flags.name} knows English best: topics may follow "
             "style more than matter; a multilingual model serves better, such as "
             "--encoder sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2"
@@ -209,13 +210,13 @@ def evidence_rows(model: TopicModel) -> list[dict[str, Any]]:
 def show_evidence(model: TopicModel, usual_size: int) -> None:
     """Print the candidates of --k auto, the choice marked and why; or how exactly N topics came about."""
     if model.merges:
-        console.note(
-            f"{console.counted(model.n_topics, 'topic')}: the cut with at least {model.min_topic_size} documents a topic gave "
+        reporting.note(
+            f"{wording.counted(model.n_topics, 'topic')}: the cut with at least {model.min_topic_size} documents a topic gave "
             f"{model.n_topics + len(model.merges)}; the most similar pair (c-tf-idf) was merged "
             f"{'once' if len(model.merges) == 1 else f'{len(model.merges)} times'}"
         )
     if not model.candidates and model.min_topic_size < usual_size:
-        console.note(
+        reporting.note(
             f"so many topics needed a cut with {model.min_topic_size} documents a topic and more, where {usual_size} is usual here "
             "(--min-topic-size)"
         )
@@ -231,9 +232,9 @@ def show_evidence(model: TopicModel, usual_size: int) -> None:
         noun="cuts", sizes=[c.score for c in model.candidates], rest="manifest.json of the run")  # fmt: skip
     best = max(model.candidates, key=lambda c: (c.score, -c.k))
     chosen = next(c for c in model.candidates if c.chosen)
-    console.note(
-        f"{console.counted(chosen.k, 'topic')}: the number nearest to ten of those whose score two layouts of the same documents cannot "
-        f"tell from the best ({best.score:.3f} with {console.counted(best.k, 'topic')})"
+    reporting.note(
+        f"{wording.counted(chosen.k, 'topic')}: the number nearest to ten of those whose score two layouts of the same documents cannot "
+        f"tell from the best ({best.score:.3f} with {wording.counted(best.k, 'topic')})"
     )
 
 
@@ -245,10 +246,10 @@ def show_topics(table: pa.Table, words: TokenTable, model: TopicModel) -> None:
         share = model.size[k] / len(model.topics)
         first = [d for d in model.representatives[k] if d >= 0][:1]
         rows.append(
-            [str(k), console.count(model.size[k]), f"{share:.1%}", model.labels[k], top, *headlines(table, first, 60)]
+            [str(k), wording.count(model.size[k]), f"{share:.1%}", model.labels[k], top, *headlines(table, first, 60)]
         )
     lost = int((model.topics < 0).sum())
-    none = ["-1", console.count(lost), f"{model.unassigned:.1%}", "(no topic)", "", ""]
+    none = ["-1", wording.count(lost), f"{model.unassigned:.1%}", "(no topic)", "", ""]
     columns = ["topic", "size", "share", "name", "top words", "a representative document"]
     console.table(columns, rows, right=columns[:3], noun="topics", rest="topics.parquet of the run", after=[none])
 
@@ -265,13 +266,13 @@ def show_next(
     finite = model.npmi[np.isfinite(model.npmi)]
     coherence = f"{finite.mean():.3f}" if len(finite) else "not defined"
     apart = "; the table above scores each cut by plain c-tf-idf words of its clusters" if model.candidates else ""
-    console.note(
-        f"{console.counted(model.n_topics, 'topic')} in {sum(seconds.values()):.0f} s; NPMI {coherence}, diversity "
+    reporting.note(
+        f"{wording.counted(model.n_topics, 'topic')} in {sum(seconds.values()):.0f} s; NPMI {coherence}, diversity "
         f"{model.diversity:.3f} (the top {TOP_TERMS} words of each topic, this corpus, whole documents{apart})"
     )
     if model.outliers_joined:
-        console.note(
-            f"{console.counted(model.outliers_joined, 'document')} between the clusters joined the topic of most of their neighbours "
+        reporting.note(
+            f"{wording.counted(model.outliers_joined, 'document')} between the clusters joined the topic of most of their neighbours "
             "(--no-join-neighbors leaves them out)"
         )
     if model.outliers_assigned:
@@ -281,17 +282,17 @@ def show_next(
             if n == 1
             else f"{n:,} documents without a topic were moved to their"
         )
-        console.note(f"{what} nearest one")
+        reporting.note(f"{what} nearest one")
     say_leading_term(model.terms.term_ids, words.terms, documents_with)
-    console.note(
+    reporting.note(
         "documents.parquet has the nearest topic and its margin of every document; new texts get the topic of their "
         f"neighbours: for {model.rule_agreement:.0%} of the documents here this rule gives the topic of the fit"
     )
     if np.isfinite(model.least_similarity):
-        console.note(
+        reporting.note(
             f"new texts with a mean cosine under {model.least_similarity:.3f} to their nearest documents here get topic -1 "
             f"(--novelty-quantile {quantile:g})"
         )
-    console.note(f"wrote {target}/{console.next_step('info', target)}")
+    reporting.note(f"wrote {target}/{console.next_step('info', target)}")
     predict = shell_line("nlpkit", "bertopic", "NEW.jsonl", "--model", target, "-o", "predicted.parquet")
-    console.note(f"              or: {predict}")
+    reporting.note(f"              or: {predict}")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from nlpkit import reporting, wording
 from nlpkit.cli import console
 from nlpkit.cli.bertopic import TopicFlags
 from nlpkit.cli.options import OutputFlags, ReadFlags, RunFlags
@@ -55,7 +56,7 @@ def predict(
     if topics != replace(
         TopicFlags(), assign_outliers=topics.assign_outliers, novelty_quantile=topics.novelty_quantile
     ):
-        console.warn(
+        reporting.warn(
             "options that shape topics (--k, --n-neighbors …) were decided when the run was fitted: ignored here"
         )
     with open_documents(inputs, read.read_options()) as stream:
@@ -76,7 +77,7 @@ def _predict(
 ) -> None:
     for name in TOPIC_COLUMNS:
         if name in stream.schema.names:
-            console.warn(f"the column '{name}' of the input is replaced")
+            reporting.warn(f"the column '{name}' of the input is replaced")
     with trained.intact():
         if min(config["n_neighbors"], config["dim"]) < 1 or not 0 <= config["rule_agreement"] <= 1:
             raise ValueError("config.json has a number that is out of its range")
@@ -146,7 +147,7 @@ def _predict(
     _warn_of_language(sample, trained, config)
     if target != "-":
         goes_on = console.next_step("ctfidf", target, "--by", "topic") if is_readable(target) else ""
-        console.note(f"wrote {target}{goes_on}")
+        reporting.note(f"wrote {target}{goes_on}")
         if run.json:
             console.emit_json(
                 {"output": target, **counts, "rule_agreement": config["rule_agreement"], "novelty": bound.as_dict()}
@@ -178,22 +179,22 @@ def _say(counts: dict[str, int], bound: _Bound, config: dict[str, Any]) -> None:
     """Say where the topics come from, and why documents have none."""
     new = counts["documents"] - counts["known"] - counts["empty"]
     parts = (
-        [f"{console.count(counts['known'])} known from the fit, with the topic they have there"]
+        [f"{wording.count(counts['known'])} known from the fit, with the topic they have there"]
         if counts["known"]
         else []
     )
     if new:
         parts.append(
-            f"{console.count(new)} new, with the topic of their neighbours (a rule that gives {config['rule_agreement']:.0%} of "
+            f"{wording.count(new)} new, with the topic of their neighbours (a rule that gives {config['rule_agreement']:.0%} of "
             "the fit's own documents the topic of the fit)"
         )
     if counts["empty"]:
-        parts.append(f"{console.count(counts['empty'])} without text")
-    console.note(f"{console.counted(counts['documents'], 'document')}: {'; '.join(parts)}")
-    console.note(f"{console.counted(counts['unassigned'], 'document')} without a topic")
+        parts.append(f"{wording.count(counts['empty'])} without text")
+    reporting.note(f"{wording.counted(counts['documents'], 'document')}: {'; '.join(parts)}")
+    reporting.note(f"{wording.counted(counts['unassigned'], 'document')} without a topic")
     if counts["novel"]:
-        console.note(
-            f"{console.counted(counts['novel'], 'new document')} of these "
+        reporting.note(
+            f"{wording.counted(counts['novel'], 'new document')} of these "
             f"{'is' if counts['novel'] == 1 else 'are'} unlike everything the run was fitted to: mean cosine to the nearest "
             f"training documents under {bound.least_similarity:.3f} (--novelty-quantile {bound.quantile:g}; 1 sets no bound)"
         )
@@ -206,7 +207,7 @@ def _warn_of_language(sample: list[str], trained: Run, config: dict[str, Any]) -
     found = foreign_language(sample, known)
     if found is not None:
         language = "in no language" if found.code == NO_LANGUAGE else f"'{found.code}'"
-        console.warn(
+        reporting.warn(
             f"the new texts are mostly {language} ({found.share:.0%}), those of the run '{', '.join(known)}': "
             "their topics may follow the language more than the matter"
         )

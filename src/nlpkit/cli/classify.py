@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import typer
-
+from nlpkit import reporting
 from nlpkit.cli.classify_flags import ClassifyTextFlags, DataFlags, ModelFlags, TellFlags
 from nlpkit.cli.classify_lexicon_flags import LexiconFlags
 from nlpkit.cli.evaluate_flags import GateFlags
-from nlpkit.cli.options import Inputs, OutputFlags, ReadFlags, RunFlags, command
+from nlpkit.cli.options import Inputs, OutputFlags, ReadFlags, RunFlags
 from nlpkit.cli.sbert_embed import EncoderFlags
 from nlpkit.cli.tfidf import WeightFlags
 from nlpkit.errors import UsageError
@@ -48,13 +47,12 @@ def classify_cli(
       nlpkit classify data/samples/hard.jsonl --model run/ -o predictions.parquet
       nlpkit classify data/samples/news.jsonl --lexicon data/samples/lexicon.tsv -o sentiment.parquet
     """
-    from nlpkit.cli import console
     from nlpkit.io.atomic import MANIFEST
 
     run_directory = Path(model.model)
     predicts = model.is_run()
     if not predicts and (run_directory / MANIFEST).is_file():
-        console.warn(
+        reporting.warn(
             f"--model {model.model} is the classifier of that name, not the run in ./{model.model}; to predict with the run: "
             f"--model ./{model.model}"
         )
@@ -168,8 +166,3 @@ def _without_training(
     elif out.output != "-":
         show(found, gates, markdown=gate.markdown)
     tell(gates)
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the app."""
-    command(app, "classify", classify_cli, tables=True)

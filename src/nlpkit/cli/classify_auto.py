@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from nlpkit import reporting
 from nlpkit.classify.choose import Tried, best_of, compare_within, nested
 from nlpkit.classify.classifier import Fitted, Predicted, Recipe, fit_classifier, together
 from nlpkit.classify.fit import KINDS
 from nlpkit.classify.words import GivenWords
-from nlpkit.cli import console
 from nlpkit.cli.classify_corpus import LabelledDocuments
 from nlpkit.cli.classify_flags import ModelFlags
 from nlpkit.cli.classify_recipes import PLAIN, bounded, model_options, with_space
@@ -68,7 +68,7 @@ def choose(
     ]
     recipes = [bounded(recipe, documents.least_train) for recipe in compared]
     n_outer = documents.n_folds
-    with console.progress("models", len(recipes)) as update:
+    with reporting.progress("models", len(recipes)) as update:
         tried = compare_within(
             material, labels, documents.learn, recipes, n_outer=n_outer, budget=flags.budget, seed=seed, threads=threads,
             said=lambda n, name: update(n, f"models: {name}"),
@@ -77,7 +77,7 @@ def choose(
     chosen = recipes[best]
     left_out = [t.recipe.name for t in tried if t.why]
     if left_out:
-        console.note(
+        reporting.note(
             f"not tried within --budget {flags.budget:g}: {', '.join(left_out)}; what is tried depends on how fast this machine is"
         )
     rows = [_row(t, chosen=i == best) for i, t in enumerate(tried)]
@@ -86,7 +86,7 @@ def choose(
         fitted = fit_classifier(material, labels, train, chosen, seed=seed, threads=threads)
         return chosen, together(material.n_docs, labels, [(test, fitted.predict(test))]), fitted, rows
     kept = [t.recipe for t in tried if not t.why]
-    with console.progress("nested folds", n_outer) as update:
+    with reporting.progress("nested folds", n_outer) as update:
         predicted, fitted, winners = nested(
             material,
             labels,
@@ -97,7 +97,7 @@ def choose(
             said=lambda n, name: update(n, f"nested folds: {name}"),
         )
     won = ", ".join(f"{name} {winners.count(name)}" for name in dict.fromkeys(winners))
-    console.note(
+    reporting.note(
         f"chosen: {chosen.name}; the scores are those of choosing anew in each of {n_outer} folds (won there: {won})"
     )
     return chosen, predicted, fitted, rows

@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from nlpkit import reporting, wording
 from nlpkit.classify.classifier import Material
 from nlpkit.classify.labels import Labels, encode_sets, encode_single, stratified_folds
 from nlpkit.classify.words import CutWords, GivenWords
-from nlpkit.cli import console
 from nlpkit.cli.classify_flags import ClassifyTextFlags, DataFlags
 from nlpkit.cli.groups import Groups
 from nlpkit.cli.pipeline import embedded_by, no_documents, refuse_token_options
@@ -168,7 +168,7 @@ def _cut(streams: Sequence[DocumentStream], cut: CutWords, split: str | None) ->
 
     first, *others = (ahead(counted(number)) for number in range(len(streams)))
     found: list[pa.RecordBatch] = []
-    with console.progress("words", None) as update:
+    with reporting.progress("words", None) as update:
         rows = 0
         for batch in cut.cut(first, chain.from_iterable(others), learn=None if split is None else learn):
             found.append(batch)
@@ -214,7 +214,7 @@ def _check_making(streams: Sequence[DocumentStream], names: Sequence[str]) -> No
     bounds = list(dict.fromkeys(name for one in known[0] for name in learned_bounds(one)))
     together = len(streams) == 1 or bool(_sources(streams[0]) & _sources(streams[1]))
     if bounds and together:
-        console.warn(
+        reporting.warn(
             f"the words of {names[0]} were chosen by {', '.join(bounds)} in all documents, also in those to test on: scores may be "
             "too good; give the texts, and classify chooses words in the training documents alone"
         )
@@ -266,7 +266,7 @@ def joined(tables: Sequence[pa.Table]) -> pa.Table:
     if "embedding" in apart:
         raise ColumnError("training and test documents have embeddings of different types; embed both with one model")
     if apart:
-        console.warn(f"columns of other types in the test documents are left out: {', '.join(apart)}")
+        reporting.warn(f"columns of other types in the test documents are left out: {', '.join(apart)}")
         common = [n for n in common if n not in apart]
     return pa.concat_tables([first.select(common), second.select(common)])
 
@@ -360,13 +360,13 @@ def _folds(part: IntArray, labels: Labels, n_folds: int, table: pa.Table, data: 
     if data.groups is not None:
         column = _groups_column(table, data.groups)
         if column.null_count:
-            missing = console.counted(column.null_count, "document")
-            console.warn(f"{missing} without a value in '{data.groups}': together they are one group")
+            missing = wording.counted(column.null_count, "document")
+            reporting.warn(f"{missing} without a value in '{data.groups}': together they are one group")
         codes = pc.dictionary_encode(column, null_encoding="encode")
         codes = codes.chunk(0) if isinstance(codes, pa.ChunkedArray) else codes
         together = codes.indices.to_numpy(zero_copy_only=False)[rows].astype(np.int32)
     if data.cv is None and len(rows) < n_folds:
-        raise InputError(f"{console.counted(len(rows), 'document')} with a label: too few to train and test on")
+        raise InputError(f"{wording.counted(len(rows), 'document')} with a label: too few to train and test on")
     dealt = part.copy()
     dealt[rows] = stratified_folds(labels.strata(rows), n_folds, seed=seed, together=together)
     return dealt

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from nlpkit import reporting
 from nlpkit.classify.classifier import Classifier, Predicted
 from nlpkit.classify.explain import Push, explain_by_omission, explain_words, has_weights
 from nlpkit.cli import console
@@ -96,7 +97,7 @@ class Explainer:
                 title = f"{name}: {told['class']}{prob}"
                 words = told["words"][:SHOWN]
                 if to_stderr:
-                    console.note(title + "; " + ", ".join(f"{w['term']} {w['contribution']:+.3f}" for w in words))
+                    reporting.note(title + "; " + ", ".join(f"{w['term']} {w['contribution']:+.3f}" for w in words))
                     continue
                 rows = [[w["term"], f"{w['contribution']:+.4f}"] for w in words] or [
                     ["(no word that the model knows)", ""]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nlpkit import __version__
+from nlpkit import __version__, reporting, wording
 from nlpkit.classify.classifier import Fitted, Predicted, Recipe, cross_predict, fit_classifier
 from nlpkit.classify.fit import KINDS
 from nlpkit.classify.words import CutWords
@@ -108,7 +108,7 @@ def fit(
     _say_documents(documents, data)
     for name in OWN:
         if name in documents.table.column_names:
-            console.warn(f"the column '{name}' of the input is not kept: the run has its own")
+            reporting.warn(f"the column '{name}' of the input is not kept: the run has its own")
     with stopwatch(seconds, "features"):
         # the comparison has models on embeddings, too, where the documents bring them or an encoder is named
         brings = "embedding" in documents.table.column_names or encoder.encoder is not None
@@ -171,8 +171,8 @@ def fit(
         tell(gates)
         raise
     for note in [*scores.model.notes, *notes]:
-        console.note(note)
-    console.note(
+        reporting.note(note)
+    reporting.note(
         f"wrote {target}/ in {sum(seconds.values()):.1f} s"
         + console.next_step("classify", "NEW.jsonl", "--model", target, "-o", "predictions.parquet")
     )
@@ -194,7 +194,7 @@ def _train(
         )
     else:
         recipe = bounded(recipe, documents.least_train)
-        with console.progress("folds", len(rounds)) as update:
+        with reporting.progress("folds", len(rounds)) as update:
             predicted, fitted = cross_predict(
                 material, labels, rounds, recipe, seed=seed, threads=threads, done=lambda n: update(n)
             )
@@ -275,12 +275,12 @@ def _tables(
             known = [_alike(a, b) for a, b in pairs if a is not None]
             unknown = f", {found.num_rows - len(known):,} without one" if len(known) < found.num_rows else ""
             notes.append(
-                f"{console.counted(found.num_rows, 'test document')} of {len(tested):,} are near-duplicates of a training document "
+                f"{wording.counted(found.num_rows, 'test document')} of {len(tested):,} are near-duplicates of a training document "
                 f"({sum(known):,} with the same label{unknown}); see twins.parquet"
             )
         if twins.n_unsure:
             notes.append(
-                f"{console.counted(twins.n_unsure, 'document')} like too many others to be compared with all: more may be twins"
+                f"{wording.counted(twins.n_unsure, 'document')} like too many others to be compared with all: more may be twins"
             )
     if not trained.fitted.classifier.model.converged:
         notes.append(
@@ -290,7 +290,7 @@ def _tables(
     empty = 0 if sets is None else int((~sets[tested].any(axis=1)).sum())
     if 2 * empty > len(tested):
         notes.append(
-            f"{empty:,} of {console.counted(len(tested), 'test document')} get no label, since none is more probable than not; "
+            f"{empty:,} of {wording.counted(len(tested), 'test document')} get no label, since none is more probable than not; "
             "--cost 10 or --class-weight balanced finds more"
         )
     if trained.predicted.probabilities is None:
@@ -307,29 +307,29 @@ def _say_documents(documents: LabelledDocuments, data: DataFlags) -> None:
     without = np.fromiter((v is None for v in own), bool, len(own))
     predicted = without if documents.n_folds else without & (documents.part == 1)
     if predicted.any():
-        n = console.counted(int(predicted.sum()), "document")
-        console.note(f"{n} without a label: predicted, and neither trained on nor scored")
+        n = wording.counted(int(predicted.sum()), "document")
+        reporting.note(f"{n} without a label: predicted, and neither trained on nor scored")
     left = int((without & ~predicted & (documents.part == 0)).sum())
     if left:
-        console.note(f"{console.counted(left, 'training document')} without a label: left out")
+        reporting.note(f"{wording.counted(left, 'training document')} without a label: left out")
     unused = int(((documents.part < 0) & np.array([v is not None for v in own])).sum())
     if unused:
-        console.note(f"{console.counted(unused, 'document')} are neither train nor test in '{data.split}'")
+        reporting.note(f"{wording.counted(unused, 'document')} are neither train nor test in '{data.split}'")
     sizes = labels.sizes(documents.learn)
     few = [name for name, n in zip(labels.names, sizes.tolist(), strict=True) if n < 2]
     if few and documents.n_folds:
-        console.warn(
+        reporting.warn(
             f"classes of a single document: {', '.join(few[:5])}{' …' if len(few) > 5 else ''}; in cross-validation it is always wrong"
         )
     unseen = unseen_labels(documents)
     if unseen:
         named = ", ".join(f"'{name}' ({n:,})" for name, n in list(unseen.items())[:5])
-        console.warn(
+        reporting.warn(
             f"labels of test documents that no training document has: {named}{' …' if len(unseen) > 5 else ''}; always wrong"
         )
     if len(labels.names) > 50 and len(labels.names) > len(documents.learn) / 4:
-        console.warn(
-            f"{len(labels.names):,} classes for {console.counted(len(documents.learn), 'document')}: is the label a number that is "
+        reporting.warn(
+            f"{len(labels.names):,} classes for {wording.counted(len(documents.learn), 'document')}: is the label a number that is "
             "measured? Put it into classes first"
         )
 
@@ -380,7 +380,7 @@ def _title(documents: LabelledDocuments, trained: Trained) -> str:
     what = "embeddings" if space is None else f"{len(trained.fitted.classifier.features.names):,} features"
     n, J = len(documents.learn), len(documents.labels.names)
     where = f"cross-validation in {documents.n_folds} folds" if documents.n_folds else "on test documents"
-    return f"{trained.recipe.name} ({what}, {J:,} classes, {console.counted(n, 'training document')}), {where}"
+    return f"{trained.recipe.name} ({what}, {J:,} classes, {wording.counted(n, 'training document')}), {where}"
 
 
 def _predict_more(

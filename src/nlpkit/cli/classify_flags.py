@@ -6,11 +6,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from nlpkit.cli.options import READ_LIST, Files
 from nlpkit.cli.token_flags import TextFlags
 from nlpkit.errors import UsageError
+from nlpkit.parameters import READ_LIST, Files, Param
 
 if TYPE_CHECKING:
     from nlpkit.classify.calibration import Method
@@ -27,50 +25,31 @@ class DataFlags:
 
     test: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Labelled documents to score the model on.", show_default=False),
+        Param("Labelled documents to score the model on.", metavar="FILE"),
     ] = None
     split: Annotated[
         str | None,
-        typer.Option(
-            metavar="COL[=VALUE]",
-            help="Column that says train or test; with =VALUE: rows of that value are the test.",
-            show_default=False,
-        ),
+        Param("Column that says train or test; with =VALUE: rows of that value are the test.", metavar="COL[=VALUE]"),
     ] = None
     cv: Annotated[
         int | None,
-        typer.Option(
-            min=2,
-            metavar="K",
-            help="Cross-validation in K folds; the default, in 5, without --test.",
-            show_default=False,
-        ),
+        Param("Cross-validation in K folds; the default, in 5, without --test.", metavar="K", min=2),
     ] = None
     groups: Annotated[
         str | None,
-        typer.Option(
-            metavar="COL", help="Documents of one value (an author, a thread) stay in one fold.", show_default=False
-        ),
+        Param("Documents of one value (an author, a thread) stay in one fold.", metavar="COL"),
     ] = None
     label_sep: Annotated[
         str | None,
-        typer.Option(
-            metavar="TEXT",
-            help="Several labels in a cell, apart by this: ';'. A column of lists needs no option.",
-            show_default=False,
-        ),
+        Param("Several labels in a cell, apart by this: ';'. A column of lists needs no option.", metavar="TEXT"),
     ] = None
     predict: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE", help="Also predict these documents, into run/predictions.parquet.", show_default=False
-        ),
+        Param("Also predict these documents, into run/predictions.parquet.", metavar="FILE"),
     ] = None
     twins: Annotated[
         float,
-        typer.Option(
-            metavar="S", help="Test documents this similar to a training document are reported; 0: not looked for."
-        ),
+        Param("Test documents this similar to a training document are reported; 0: not looked for.", metavar="S"),
     ] = 0.9
 
     def check(self) -> None:
@@ -92,70 +71,60 @@ class ModelFlags:
 
     model: Annotated[
         str,
-        typer.Option(
-            metavar="NAME|RUN",
-            help="nb, bernoulli-nb, complement-nb, logreg, svm, knn, centroid, mlp; auto compares them; or a run directory, "
+        Param(
+            "nb, bernoulli-nb, complement-nb, logreg, svm, knn, centroid, mlp; auto compares them; or a run directory, "
             "to predict.",
+            metavar="NAME|RUN",
         ),
         Files(but=MODELS),
     ] = "logreg"
     on: Annotated[
         str | None,
-        typer.Option(
-            metavar="words|embedding",
-            help="What the model sees; default: embeddings for knn, centroid and mlp, else words.",
-            show_default=False,
+        Param(
+            "What the model sees; default: embeddings for knn, centroid and mlp, else words.", metavar="words|embedding"
         ),
     ] = None
     select: Annotated[
         str | None,
-        typer.Option(
+        Param(
+            "Keep the N words (or a share: 0.1) that tell the classes apart best, as in nlpkit tfidf: chi2:5000.",
             metavar="SCORE:N",
-            help="Keep the N words (or a share: 0.1) that tell the classes apart best, as in nlpkit tfidf: chi2:5000.",
-            show_default=False,
         ),
     ] = None
     hand_features: Annotated[
         str | None,
-        typer.Option(
-            metavar="all|NAME,…",
-            help="Also lengths, punctuation, capitals, digits …; for logreg and svm.",
-            show_default=False,
-        ),
+        Param("Also lengths, punctuation, capitals, digits …; for logreg and svm.", metavar="all|NAME,…"),
     ] = None
-    alpha: Annotated[float, typer.Option(help="Naive Bayes: added to each count.")] = 1.0
+    alpha: Annotated[float, Param("Naive Bayes: added to each count.")] = 1.0
     priors: Annotated[
         str,
-        typer.Option(
-            metavar="empirical|uniform|P,P,…", help="Naive Bayes: of the classes, in the order of their names."
-        ),
+        Param("Naive Bayes: of the classes, in the order of their names.", metavar="empirical|uniform|P,P,…"),
     ] = "empirical"
-    cost: Annotated[float, typer.Option("--cost", "-C", help="logreg, svm: the larger, the less is regularised.")] = 1.0
+    cost: Annotated[float, Param("logreg, svm: the larger, the less is regularised.", ("cost", "C"))] = 1.0
     class_weight: Annotated[
         str,
-        typer.Option(
-            metavar="none|balanced",
-            help="logreg, svm, mlp: balanced gives each class the same weight, in --calibrate as well; probabilities are then those "
+        Param(
+            "logreg, svm, mlp: balanced gives each class the same weight, in --calibrate as well; probabilities are then those "
             "of classes of equal size.",
+            metavar="none|balanced",
         ),
     ] = "none"
-    neighbors: Annotated[int, typer.Option(min=1, help="knn: documents that vote.")] = 15
-    hidden: Annotated[int, typer.Option(min=1, help="mlp: units of its layer.")] = 128
+    neighbors: Annotated[int, Param("knn: documents that vote.", min=1)] = 15
+    hidden: Annotated[int, Param("mlp: units of its layer.", min=1)] = 128
     calibrate: Annotated[
         str,
-        typer.Option(
+        Param(
+            "Probabilities from folds of the training documents: none, sigmoid, isotonic or temperature.",
             metavar="METHOD",
-            help="Probabilities from folds of the training documents: none, sigmoid, isotonic or temperature.",
         ),
     ] = "none"
-    budget: Annotated[float, typer.Option(min=1, metavar="SECONDS", help="auto: time for the comparison.")] = 300.0
+    budget: Annotated[float, Param("auto: time for the comparison.", metavar="SECONDS", min=1)] = 300.0
     zero_shot: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAMES|FILE",
-            help="No training: the nearest of these labels by embedding: 'sports,politics', 'sports: games, …; politics: …', "
+        Param(
+            "No training: the nearest of these labels by embedding: 'sports,politics', 'sports: games, …; politics: …', "
             "or a table of label and description.",
-            show_default=False,
+            metavar="NAMES|FILE",
         ),
         READ_LIST,
     ] = None
@@ -201,19 +170,13 @@ class ModelFlags:
 class TellFlags:
     """What is told of a classifier."""
 
-    probabilities: Annotated[
-        bool, typer.Option("--probabilities", help="A column with the probability of every label by name.")
-    ] = False
+    probabilities: Annotated[bool, Param("A column with the probability of every label by name.")] = False
     explain: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="ID",
-            help="With --model RUN: the words that pushed the decision on this document.",
-            show_default=False,
-        ),
+        Param("With --model RUN: the words that pushed the decision on this document.", metavar="ID"),
     ] = None
-    top_n: Annotated[int, typer.Option("--top-n", min=1, help="Most telling words of each class.")] = 15
-    ci: Annotated[float, typer.Option("--ci", help="Level of the intervals; 0 for none.")] = 0.95
+    top_n: Annotated[int, Param("Most telling words of each class.", min=1)] = 15
+    ci: Annotated[float, Param("Level of the intervals; 0 for none.")] = 0.95
 
     def level(self) -> float | None:
         """Return the level, None for no intervals. Raises UsageError when it is none."""
@@ -228,22 +191,22 @@ class ClassifyTextFlags(TextFlags):
 
     tokenizer: Annotated[
         str,
-        typer.Option(
-            help="auto = runs of letters and digits, as sklearn; words where a script has no spaces, or with --keep, --segment, "
+        Param(
+            "auto = runs of letters and digits, as sklearn; words where a script has no spaces, or with --keep, --segment, "
             "--min-length; whitespace; chars:3 or chars:3-5."
         ),
     ] = "auto"
     stop_words: Annotated[
         str,
-        typer.Option(
-            help="none = they stay; auto = those of the language; codes such as en,de; files with more words, or patterns."
+        Param(
+            "none = they stay; auto = those of the language; codes such as en,de; files with more words, or patterns."
         ),
         READ_LIST,
     ] = "none"
 
     # refused, with the reason: they look at all documents, or give what no classifier uses
-    auto_stop: Annotated[float | None, typer.Option(hidden=True)] = None
-    entities: Annotated[bool, typer.Option("--entities", hidden=True)] = False
+    auto_stop: Annotated[float | None, Param("")] = None
+    entities: Annotated[bool, Param("")] = False
 
     @property
     def adapts(self) -> bool:

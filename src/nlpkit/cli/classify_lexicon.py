@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from nlpkit import reporting, wording
 from nlpkit.classify.lexicon import (
     DEFAULT_CLASSES,
     LexiconScorer,
@@ -104,7 +105,7 @@ def classify_by_lexicon(
             raise missing_column(inputs[0], read.label_col, stream.schema.names, "--label-col")
         for name in COLUMNS:
             if target is not None and name in stream.schema.names:
-                console.warn(f"the column '{name}' of the input is replaced")
+                reporting.warn(f"the column '{name}' of the input is replaced")
         with spool_beside(target or "-") as spool:
             found = _score(stream, inputs, flags, options, run, spool, labelled=labelled, keeps=target is not None)
             scores = np.concatenate(found.scores)
@@ -122,9 +123,9 @@ def classify_by_lexicon(
                 warn_dropped(stream, None)
     evaluation = _evaluate(flags, read, found, scores, predictions, classes, Uncertainty(level, run.seed))
     for note in found.notes:
-        console.note(note)
+        reporting.note(note)
     if target is not None and target != "-":
-        console.note(f"wrote {target}")
+        reporting.note(f"wrote {target}")
     if evaluation is not None:
         evaluation.facts |= found.facts
     elif run.json:
@@ -163,7 +164,7 @@ def _score(
 
     def kept() -> Iterator[pa.RecordBatch]:
         rows = 0
-        with console.progress("sentiment", None) as update:
+        with reporting.progress("sentiment", None) as update:
             for batch in batches:
                 if labelled:
                     found.labels += [as_label(v) for v in batch.column("label").to_pylist()]
@@ -177,7 +178,7 @@ def _score(
     if lexicon is not None or english:
         found.languages = text_languages(options, [first])
     if english and found.languages and "en" not in found.languages:
-        console.warn(f"{flags.lexicon} is a lexicon of English, and the texts are {', '.join(found.languages)}")
+        reporting.warn(f"{flags.lexicon} is a lexicon of English, and the texts are {', '.join(found.languages)}")
     with ExitStack() as stack:
         if lexicon is None:
             package = stack.enter_context(PackageScorer(flags.lexicon, workers=run.n_threads()))
@@ -223,7 +224,7 @@ def _lex2sent(
     stops = np.fromiter((len(t) < options.min_length or is_stop(t) for t in terms), bool, len(terms))
     corpus = halve(np.concatenate(ends), np.concatenate(ids), terms, weights, negates=negates, marks=marks, stops=stops)
     how = flags.lex2sent_options()
-    with console.progress("Lex2Sent", how.B) as update:
+    with reporting.progress("Lex2Sent", how.B) as update:
         diff = lex2sent(corpus, how, seed=run.seed, workers=run.n_threads(), update=update)
     found.scores.append(-diff)
     found.without = int((np.diff(corpus.offsets) == 0).sum())
@@ -245,7 +246,7 @@ def _say_unused(flags: LexiconFlags, tokens: TextFlags) -> None:
     ]
     if unused:
         why = "scores texts as they are" if used == ("language",) else "looks at every word"
-        console.warn(f"{', '.join(unused)}: a lexicon {why}; not used")
+        reporting.warn(f"{', '.join(unused)}: a lexicon {why}; not used")
 
 
 def _say_lexicon(scorer: LexiconScorer, flags: LexiconFlags, found: _Found, *, given: bool) -> None:
@@ -255,20 +256,20 @@ def _say_lexicon(scorer: LexiconScorer, flags: LexiconFlags, found: _Found, *, g
         "negations": report.n_negations, "entries": report.n_words, "entries_unmatchable": report.n_unmatchable,
         "terms_of_several_weights": report.n_several,
     }  # fmt: skip
-    parts = [f"{report.n_positive:,} positive and {console.counted(report.n_negative, 'negative term')}"]
+    parts = [f"{report.n_positive:,} positive and {wording.counted(report.n_negative, 'negative term')}"]
     if flags.negation:
-        parts.append(f"{console.counted(report.n_negations, 'negation')}")
+        parts.append(f"{wording.counted(report.n_negations, 'negation')}")
     if report.n_several:
-        parts.append(f"{console.counted(report.n_several, 'term')} of several weights, which have their mean")
+        parts.append(f"{wording.counted(report.n_several, 'term')} of several weights, which have their mean")
     if report.n_unmatchable:
         parts.append(f"{report.n_unmatchable:,} entries are no words, such as emoticons, and match nothing")
-    console.note(f"{flags.shown()}: {'; '.join(parts)}")
+    reporting.note(f"{flags.shown()}: {'; '.join(parts)}")
     for n, name in ((report.n_positive, "positive"), (report.n_negative, "negative")):
         if not n and not flags.lex2sent:
-            console.warn(f"{flags.shown()} has no {name} words")
+            reporting.warn(f"{flags.shown()} has no {name} words")
     if flags.negation and not given and not negation_words(found.languages):
         language = ", ".join(found.languages) or "no language"
-        console.warn(
+        reporting.warn(
             f"there is no list of negations for {language} (there are {', '.join(negation_languages())}): no weight is turned; "
             "give one with --negations FILE, name the --language, or say --no-negation"
         )
@@ -288,7 +289,7 @@ def _predict(flags: LexiconFlags, classes: SentimentClasses, scores: FloatArray,
     vader = flags.lexicon == "vader" and not flags.lex2sent
     neutral = flags.neutral if flags.neutral is not None else _VADER_NEUTRAL if vader else 0.0
     if flags.neutral and classes.neutral is None:
-        console.warn(
+        reporting.warn(
             f"--neutral {flags.neutral:g}: there is no neutral class among {', '.join(classes.names)}; not used"
         )
     predictions = predict_classes(
@@ -300,7 +301,7 @@ def _predict(flags: LexiconFlags, classes: SentimentClasses, scores: FloatArray,
         which = f", {found.without:,} of them without a sentiment word" if found.without != zeros else ""
         how = "" if classes.neutral is not None else " (--zero)"
         found.notes.append(
-            f"{console.counted(zeros, 'document')} of {len(scores):,} with a score of 0{which}: predicted {named}{how}"
+            f"{wording.counted(zeros, 'document')} of {len(scores):,} with a score of 0{which}: predicted {named}{how}"
         )
     found.facts["neutral"] = neutral if classes.neutral is not None else None
     return predictions

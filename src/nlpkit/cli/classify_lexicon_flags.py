@@ -6,10 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from nlpkit.cli.options import READ_LIST
 from nlpkit.errors import UsageError
+from nlpkit.parameters import READ_LIST, Param
 
 if TYPE_CHECKING:
     from nlpkit.classify.lex2sent import Lex2SentOptions
@@ -22,73 +20,59 @@ class LexiconFlags:
 
     lexicon: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME|FILE[,FILE]",
-            help="No training: sentiment by a list of words: vader, afinn (afinn:da, afinn:emoticons), liu, a file of words and "
+        Param(
+            "No training: sentiment by a list of words: vader, afinn (afinn:da, afinn:emoticons), liu, a file of words and "
             "weights, or two lists, positive,negative.",
-            show_default=False,
+            metavar="NAME|FILE[,FILE]",
         ),
         READ_LIST,
     ] = None
     lexicon_cols: Annotated[
         str | None,
-        typer.Option(
-            metavar="ROLE=COL,…",
-            help="Columns of the file: word=…,weight=…,kind=…; kind says negation or intensifier.",
-            show_default=False,
-        ),
+        Param("Columns of the file: word=…,weight=…,kind=…; kind says negation or intensifier.", metavar="ROLE=COL,…"),
     ] = None
-    lexicon_score: Annotated[
-        str, typer.Option(help="sum of the weights; their mean; polarity = (P - N) / (P + N).")
-    ] = "sum"
+    lexicon_score: Annotated[str, Param("sum of the weights; their mean; polarity = (P - N) / (P + N).")] = "sum"
     negation: Annotated[
         bool,
-        typer.Option(
-            "--negation/--no-negation", help="Turn the weights between a negation and the next punctuation mark."
-        ),
+        Param("Turn the weights between a negation and the next punctuation mark."),
     ] = True
     negations: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE", help="Words that negate, one a line; default: lists for en and de.", show_default=False
-        ),
+        Param("Words that negate, one a line; default: lists for en and de.", metavar="FILE"),
     ] = None
     negation_reach: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="Turn at most the N words behind a negation.", show_default=False),
+        Param("Turn at most the N words behind a negation.", metavar="N", min=1),
     ] = None
     neutral: Annotated[
         float | None,
-        typer.Option(
-            min=0.0, metavar="X", help="Scores from -X to X are neutral.", show_default="0; vader: 0.05, not included"
-        ),
+        Param("Scores from -X to X are neutral.", metavar="X", min=0.0),
     ] = None
-    zero: Annotated[
-        str, typer.Option(metavar="positive|negative", help="What a score of 0 is where there are two classes.")
-    ] = "positive"
+    zero: Annotated[str, Param("What a score of 0 is where there are two classes.", metavar="positive|negative")] = (
+        "positive"
+    )
     classes: Annotated[
         str | None,
-        typer.Option(
+        Param(
+            "Names of the classes; default: as the labels have them, else negative,neutral,positive.",
             metavar="NEG,[NEU,]POS",
-            help="Names of the classes; default: as the labels have them, else negative,neutral,positive.",
-            show_default=False,
         ),
     ] = None
     lex2sent: Annotated[
         bool,
-        typer.Option("--lex2sent", help="Score by how near a text is to either half of the lexicon in doc2vec spaces."),
+        Param("Score by how near a text is to either half of the lexicon in doc2vec spaces."),
     ] = False
     l2s_resamples: Annotated[
         int | None,
-        typer.Option(min=1, metavar="B", help="Models of Lex2Sent.", show_default="one of each combination: 27"),
+        Param("Models of Lex2Sent.", metavar="B", min=1),
     ] = None
-    l2s_epochs: Annotated[str, typer.Option(metavar="N,…", help="Epochs of its models.")] = "5,10,15"
-    l2s_windows: Annotated[str, typer.Option(metavar="N,…", help="Windows.")] = "5,10,15"
-    l2s_sizes: Annotated[str, typer.Option(metavar="N,…", help="Dimensions.")] = "64,128,256"
+    l2s_epochs: Annotated[str, Param("Epochs of its models.", metavar="N,…")] = "5,10,15"
+    l2s_windows: Annotated[str, Param("Windows.", metavar="N,…")] = "5,10,15"
+    l2s_sizes: Annotated[str, Param("Dimensions.", metavar="N,…")] = "64,128,256"
     l2s_resampling: Annotated[
-        str, typer.Option(help="bootstrap = words drawn from their text; shuffle = in another order; none.")
+        str, Param("bootstrap = words drawn from their text; shuffle = in another order; none.")
     ] = "bootstrap"
-    l2s_min_count: Annotated[int, typer.Option(min=1, help="Words that are rarer have no vector.")] = 5
+    l2s_min_count: Annotated[int, Param("Words that are rarer have no vector.", min=1)] = 5
 
     def check(self) -> None:
         """Raise UsageError for options that contradict each other, or that nothing would come of."""

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from nlpkit import wording
 from nlpkit.classify.lexicon import SentimentClasses
-from nlpkit.cli import console
 from nlpkit.cli.evaluate_labels import Labelled
 from nlpkit.cli.evaluate_predictions import add_classification
 from nlpkit.cli.evaluate_result import Evaluation, TargetResult
@@ -67,7 +67,7 @@ def scored_numbers(name: str, label_col: str, labels: FloatArray, scores: FloatA
             continue
         result.add(Score(metric, r, "documents", n, interval=_fisher(r, n, spread(r), how.level)))
     if n < len(labels):
-        result.notes.append(f"{console.counted(len(labels) - n, 'row')} without a label, left out")
+        result.notes.append(f"{wording.counted(len(labels) - n, 'row')} without a label, left out")
     return Evaluation([result])
 
 

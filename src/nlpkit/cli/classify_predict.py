@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from nlpkit import reporting, wording
 from nlpkit.classify.classifier import Classifier, Predicted
 from nlpkit.classify.fit import KINDS
 from nlpkit.cli import console
@@ -68,7 +69,7 @@ def predict(
         work = _Work(classifier, config, model, stream, encoder, run)
         for name in COLUMNS:
             if target is not None and name in stream.schema.names:
-                console.warn(f"the column '{name}' of the input is replaced")
+                reporting.warn(f"the column '{name}' of the input is replaced")
         explainer = Explainer(classifier, say.explain or [], work.source)
         beside = target or "-"
         spool = stack.enter_context(spool_beside(beside))
@@ -99,7 +100,7 @@ def predict(
     warn_dropped(stream, dropped)
     work.say(model)
     if known_files:
-        console.warn(console.learned_from(known_files, model))
+        reporting.warn(console.learned_from(known_files, model))
     told = {"output": target, **work.counts, "predictions": work.sizes, **explainer.plain()}
     told |= {"learned_from": known_files} if known_files else {}
     if target == "-":
@@ -107,7 +108,7 @@ def predict(
     elif target is not None:
         scored = "label" in stream.schema.names and is_readable(target)
         # of what it learned from, the scores of cross-validation or of the test are those that tell
-        console.note(
+        reporting.note(
             f"wrote {target}{console.next_step('evaluate', model if known_files else target) if scored else ''}"
         )
     if not run.json and target != "-":
@@ -189,16 +190,16 @@ class _Work:
     def say(self, model: Path) -> None:
         """Say how many documents there were, and how many words the model does not know."""
         n = self.counts
-        line = f"predictions for {console.counted(n['documents'], 'document')} by {model}"
+        line = f"predictions for {wording.counted(n['documents'], 'document')} by {model}"
         if self.source is None and n["tokens"]:
             share = n["unknown_tokens"] / max(n["tokens"], 1)
-            line += f": {share:.0%} of {console.counted(n['tokens'], 'token')} are not among its words"
+            line += f": {share:.0%} of {wording.counted(n['tokens'], 'token')} are not among its words"
         if n["without_known_words"]:
             line += (
-                f", {console.counted(n['without_known_words'], 'document')} hold no word it knows and get the class it "
+                f", {wording.counted(n['without_known_words'], 'document')} hold no word it knows and get the class it "
                 "gives without any"
             )
-        console.note(line)
+        reporting.note(line)
 
 
 def _with(

@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from nlpkit import wording
 from nlpkit.cli import console
 from nlpkit.cli.classify_scores import NO_TWINS, Scores
 from nlpkit.cli.evaluate_predictions import short
@@ -106,7 +107,7 @@ def show_errors(page: Page, errors: pa.Table) -> None:
         rows.append([row["id"], shown(row["label"]), shown(row["prediction"]), f"{row[sure]:.3f}", short])
     columns = ["id", "label", "prediction", sure.removeprefix("prediction_"), "text"]
     page.table(
-        f"{console.counted(errors.num_rows, 'error')}; the model was surest of these", columns, rows, [columns[3]]
+        f"{wording.counted(errors.num_rows, 'error')}; the model was surest of these", columns, rows, [columns[3]]
     )
 
 

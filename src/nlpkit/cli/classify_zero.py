@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from nlpkit import reporting, wording
 from nlpkit.classify.labels import Labels
 from nlpkit.classify.zero_shot import check_labels, parse_labels, prompts_of, prototypes, zero_shot
-from nlpkit.cli import console
 from nlpkit.cli.classify_flags import ModelFlags, TellFlags
 from nlpkit.cli.classify_scores import labelled
 from nlpkit.cli.classify_tables import prediction_columns
@@ -87,9 +87,9 @@ def classify_by_names(
     assert found.codes is not None
     sizes = np.bincount(found.codes, minlength=len(names)).tolist()
     told = ", ".join(f"{name} {n:,}" for name, n in zip(names, sizes, strict=True))
-    console.note(f"{console.counted(table.num_rows, 'document')}: {told}")
+    reporting.note(f"{wording.counted(table.num_rows, 'document')}: {told}")
     if target != "-":
-        console.note(f"wrote {target}; probabilities order the labels of a document, they are not calibrated")
+        reporting.note(f"wrote {target}; probabilities order the labels of a document, they are not calibrated")
     return _scores(own, names, found, Uncertainty(say.level(), run.seed))
 
 
@@ -124,7 +124,7 @@ def _scores(own: list[Any] | None, names: tuple[str, ...], found: Any, how: Unce
     if own is None or not any(v is not None for v in own):
         return None
     if not set(own) & set(names):
-        console.note("the labels of the documents are none of those given, so nothing is scored")
+        reporting.note("the labels of the documents are none of those given, so nothing is scored")
         return None
     rows = np.array([d for d, v in enumerate(own) if v is not None], np.int64)
     known = np.array([v is not None for v in own])

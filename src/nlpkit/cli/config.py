@@ -11,7 +11,7 @@ from typing import Any, Union, get_args, get_origin
 
 import typer
 
-from nlpkit.cli import console
+from nlpkit import reporting
 from nlpkit.errors import InputError, UsageError
 
 PREFIX = "NLPKIT_"
@@ -63,7 +63,7 @@ def check_environment() -> None:
         if name.startswith(PREFIX) and name not in known:
             near = get_close_matches(name, known, n=1)
             hint = f"; did you mean {near[0]}?" if near else ""
-            console.warn(f"the environment variable {name} is no option of nlpkit and is ignored{hint}")
+            reporting.warn(f"the environment variable {name} is no option of nlpkit and is ignored{hint}")
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -10,9 +10,11 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
+from nlpkit import reporting, wording
 from nlpkit.cli.layout import table_lines
+from nlpkit.cli.spelling import as_options
 from nlpkit.plain import shell_line, to_json
 
 
@@ -43,13 +45,15 @@ def use(new: Settings) -> None:
     logger.handlers = [_StderrHandler()]
     logger.propagate = False
     level = logging.DEBUG if settings.verbose else logging.INFO
-    logger.setLevel(logging.ERROR if settings.quiet else level)
+    logger.setLevel(level)
 
 
 class _StderrHandler(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
+        if settings.quiet and record.levelno < logging.ERROR and not getattr(record, "always", False):
+            return
         prefix = "warning: " if record.levelno >= logging.WARNING else ""
-        _write(f"{prefix}{record.getMessage()}")
+        _write(f"{prefix}{as_options(record.getMessage())}")
 
 
 def _write(line: str) -> None:
@@ -58,19 +62,7 @@ def _write(line: str) -> None:
 
 def error(message: str) -> None:
     """Print an error as one line."""
-    _write("error: " + " ".join(message.splitlines()))
-
-
-def note(message: str) -> None:
-    """Print a line about what was done, unless --quiet."""
-    if not settings.quiet:
-        _write(message)
-
-
-def warn(message: str, *, always: bool = False) -> None:
-    """Print a warning, unless --quiet; `always`: even then."""
-    if always or not settings.quiet:
-        _write(f"warning: {message}")
+    _write("error: " + " ".join(as_options(message).splitlines()))
 
 
 def learned_from(files: Sequence[str], model: object) -> str:
@@ -134,7 +126,7 @@ def shown_rows(n: int, sizes: Sequence[float] | None = None) -> list[int]:
 def rest_line(shown: int, n: int, noun: str, rest: str, *, largest: bool = False) -> str:
     """Return the line below a table that is not whole."""
     which = "the largest" if largest else "the first"
-    return f"… {which} {count(shown)} of {count(n)} {noun}; all of them: --show all{f', or {rest}' if rest else ''}"
+    return f"… {which} {wording.count(shown)} of {wording.count(n)} {noun}; all of them: --show all{f', or {rest}' if rest else ''}"
 
 
 def plan(amounts: dict[str, Any]) -> None:
@@ -143,9 +135,9 @@ def plan(amounts: dict[str, Any]) -> None:
         emit_json(amounts)
         return
     names = [name.removesuffix("_about").replace("_mb", " (MB)").replace("_", " ") for name in amounts]
-    values = [count(n) if isinstance(n, int | float) else str(n) for n in amounts.values()]
+    values = [wording.count(n) if isinstance(n, int | float) else str(n) for n in amounts.values()]
     table(["", "about"], list(zip(names, values, strict=True)), right=["about"])
-    note("dry run: nothing was written")
+    reporting.note("dry run: nothing was written")
 
 
 def shows_progress() -> bool:
@@ -155,16 +147,9 @@ def shows_progress() -> bool:
     return sys.stderr.isatty() and not settings.quiet
 
 
-class Update(Protocol):
-    """Takes the amount done, and a new label when the work has come to another stage."""
-
-    def __call__(self, done: int, label: str | None = None, /) -> None:
-        """Draw."""
-
-
 @contextmanager
-def progress(label: str, total: int | None, *, percent: bool = False) -> Iterator[Update]:
-    """Yield a function that takes the amount done; draws a bar with rate and ETA on stderr when bars are shown.
+def progress(label: str, total: int | None, percent: bool) -> Iterator[reporting.Update]:
+    """Yield a function that takes the amount done and draws a bar with rate and ETA on stderr, where bars are shown.
 
     Where stderr is no terminal but bars were asked for (the log of a batch system), a line now and then takes its place.
     """
@@ -202,14 +187,14 @@ _SECONDS_BETWEEN_LINES = 10.0
 
 
 @contextmanager
-def _lines(label: str, total: int | None, *, percent: bool) -> Iterator[Update]:
+def _lines(label: str, total: int | None, *, percent: bool) -> Iterator[reporting.Update]:
     start = told = time.perf_counter()
     done, name = 0, label
 
     def line() -> str:
         seconds = time.perf_counter() - start
-        of = f" of {count(total)}" if total is not None else ""
-        amount = f"{done}%" if percent else f"{count(done)}{of}, {count(done / max(seconds, 1e-9))}/s"
+        of = f" of {wording.count(total)}" if total is not None else ""
+        amount = f"{done}%" if percent else f"{wording.count(done)}{of}, {wording.count(done / max(seconds, 1e-9))}/s"
         left = f", about {seconds * (total - done) / done:.0f} s left" if total and 0 < done < total else ""
         return f"{name}: {amount} after {seconds:.0f} s{left}"
 
@@ -223,18 +208,3 @@ def _lines(label: str, total: int | None, *, percent: bool) -> Iterator[Update]:
 
     yield update
     _write(line())
-
-
-def count(n: float) -> str:
-    """Return a number with thousands separators."""
-    return f"{n:,.0f}"
-
-
-def counted(n: int, noun: str, plural: str = "") -> str:
-    """Return a number and its noun: 1 document, 2 documents."""
-    return f"{count(n)} {noun if n == 1 else plural or noun + 's'}"
-
-
-def percent(share: float) -> str:
-    """Return a share that is not zero as per cent with one decimal: 12.3%, under 0.1%."""
-    return "under 0.1%" if share < 0.0005 else f"{share:.1%}"

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nlpkit.cli import console
+from nlpkit import reporting, wording
 from nlpkit.cli.pipeline import CODES, codes_array, codes_of, no_documents, refuse_token_options
 from nlpkit.errors import missing_column
 from nlpkit.io.documents import token_ids, vocabulary_of
@@ -155,7 +155,7 @@ def _made(
     threads: int,
 ) -> CountedCorpus:
     work = Preprocessor(options)
-    with console.progress("tokens", None) as update:
+    with reporting.progress("tokens", None) as update:
         rows = 0
         for batch, encoded in work.encode_all(ahead(stream), threads=threads):
             spool.write(kept(batch).append_column(CODES, codes_array(encoded)))
@@ -203,13 +203,13 @@ def _given(
         if options.lists_must_match and cf.any() and not cf[:V].any():
             raise no_vocabulary_match(vocabulary, terms[V:])
         if outside:
-            console.note(f"{console.counted(outside, 'token')} left out: the vocabulary does not have them")
+            reporting.note(f"{wording.counted(outside, 'token')} left out: the vocabulary does not have them")
         new_ids = np.where(np.arange(len(terms)) < V, np.arange(len(terms)), -1).astype(np.int32)
         keep = partial(prune_batch, new_ids=new_ids)
         return _sorted(spool, keep, terms[:V], cf[:V], df[:V], counts.n_docs, None, np.arange(V), threads)
     if V and outside:
-        console.warn(
-            f"{', '.join(inputs)}: {console.counted(outside, 'token')} such as '{terms[V]}' are not in the vocabulary that the "
+        reporting.warn(
+            f"{', '.join(inputs)}: {wording.counted(outside, 'token')} such as '{terms[V]}' are not in the vocabulary that the "
             "tokens were restricted to; the columns are all terms that occur, in alphabetical order"
         )
         occurs = np.flatnonzero(cf)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-import typer
-
-from nlpkit.cli.options import Inputs, OutputFlags, ReadFlags, RunFlags, command
+from nlpkit.cli.options import Inputs, OutputFlags, ReadFlags, RunFlags
 from nlpkit.cli.preprocess import TokenFlags
 from nlpkit.errors import UsageError
+from nlpkit.parameters import Param
 
 WEIGHTINGS = ("ctfidf", "importance", "keyness")
 
@@ -20,39 +19,35 @@ class ClassFlags:
 
     by: Annotated[
         str,
-        typer.Option(
-            help="Column of the classes: label, topic, source …; date:year (decade, quarter, month, week, day) takes a part of a date."
+        Param(
+            "Column of the classes: label, topic, source …; date:year (decade, quarter, month, week, day) takes a part of a date."
         ),
     ] = "label"
     over: Annotated[
         str | None,
-        typer.Option(help="A second column, crossed with the first: each pair is a class.", show_default=False),
+        Param("A second column, crossed with the first: each pair is a class."),
     ] = None
-    top_n: Annotated[int, typer.Option("--top-n", min=1, help="Terms of each class.")] = 30
+    top_n: Annotated[int, Param("Terms of each class.", min=1)] = 30
     weighting: Annotated[
         str,
-        typer.Option(help="ctfidf; importance (score of the lecture); keyness (log-odds of a class against the rest)."),
+        Param("ctfidf; importance (score of the lecture); keyness (log-odds of a class against the rest)."),
     ] = "ctfidf"
     reduce_frequent_words: Annotated[
         bool,
-        typer.Option(
-            "--reduce-frequent-words/--no-reduce-frequent-words", help="ctfidf: square root of the first factor."
-        ),
+        Param("ctfidf: square root of the first factor."),
     ] = False
     bm25: Annotated[
         bool,
-        typer.Option("--bm25/--no-bm25", "--bm25-weighting", help="ctfidf: ln(1 + (A - tf + 0.5) / (tf + 0.5))."),
+        Param("ctfidf: ln(1 + (A - tf + 0.5) / (tf + 0.5)).", ("bm25", "bm25_weighting")),
     ] = False
     compat: Annotated[
         str | None,
-        typer.Option(help="bertopic: ctfidf with A cut to a whole number, as BERTopic does.", show_default=False),
+        Param("bertopic: ctfidf with A cut to a whole number, as BERTopic does."),
     ] = None
-    epsilon: Annotated[
-        float | None, typer.Option(help="importance: the number added to shares; default 1e-5.", show_default=False)
-    ] = None
+    epsilon: Annotated[float | None, Param("importance: the number added to shares; default 1e-5.")] = None
     prior_words: Annotated[
         float | None,
-        typer.Option(help="keyness: size of the prior in words; default: mean words per class.", show_default=False),
+        Param("keyness: size of the prior in words; default: mean words per class."),
     ] = None
 
     def check(self) -> None:
@@ -106,8 +101,3 @@ def ctfidf_cli(
         dry_run(inputs, read)
         return
     weigh_classes(inputs, classes, options, out, read, threads=run.n_threads())
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the app."""
-    command(app, "ctfidf", ctfidf_cli, tables=True)

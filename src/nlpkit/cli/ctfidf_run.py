@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
+from nlpkit import reporting, wording
 from nlpkit.cli import console
 from nlpkit.cli.counted import CountedCorpus, counted
 from nlpkit.cli.groups import Groups
@@ -88,7 +89,7 @@ class Classes:
         if len(names) < 2:
             found = f" ({' '.join(names[0])})" if names else ""
             raise InputError(
-                f"'{' × '.join(self.names)}' of {self._where} has {console.counted(len(names), 'class', 'classes')}"
+                f"'{' × '.join(self.names)}' of {self._where} has {wording.counted(len(names), 'class', 'classes')}"
                 f"{found}; at least two are compared: name another column with --by"
             )
         return names, order
@@ -151,7 +152,7 @@ def weigh_classes(
         say_tokens(corpus.report)
     if left_out:
         what = "a topic" if classes.names == ["topic"] else f"a value in '{' and '.join(classes.names)}'"
-        console.note(f"left out: {console.counted(left_out, 'document')} without {what}")
+        reporting.note(f"left out: {wording.counted(left_out, 'document')} without {what}")
     table = class_table(weighed, terms)
     made = {**token_parameters(options), **found_parameters(corpus.report)} if corpus.report else None
     block = footer_block(
@@ -174,7 +175,7 @@ def weigh_classes(
         warn_dropped(stream, write_dropped(target, stream.dropped, block))
         if target == "-":
             return
-        console.note(f"wrote {target}: {console.counted(table.num_rows, 'term')} of {len(weighed.names)} classes")
+        reporting.note(f"wrote {target}: {wording.counted(table.num_rows, 'term')} of {len(weighed.names)} classes")
     if console.settings.json:
         facts = {"documents": corpus.n_docs, "left_out": left_out, **weighed.parameters}
         console.emit_json({"by": flags.by, "over": flags.over, **facts, "terms": _nested(weighed, corpus.terms)})
@@ -240,7 +241,7 @@ def _show(weighed: Weighed, terms: tuple[str, ...], columns: list[str]) -> None:
     for i, (names, documents) in enumerate(zip(weighed.names, sizes, strict=True)):
         ids = weighed.best.term_ids[i, :SHOWN_TERMS]
         shown = list(names) if len(names) == 1 or names[0] != before else ["", *names[1:]]
-        rows.append([*shown, console.count(documents), " ".join(terms[t] for t in ids if t >= 0)])
+        rows.append([*shown, wording.count(documents), " ".join(terms[t] for t in ids if t >= 0)])
         before = names[0] if i in kept else before
     heads = [*columns, "documents", "top terms"]
     console.table(heads, rows, right=["documents"], noun="classes", sizes=sizes, rest="-o FILE")

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from nlpkit.cli.evaluate_flags import CiFlags, GateFlags, MetricFlags, PeopleFlags, TargetFlags
-from nlpkit.cli.options import READ, OutputFlags, ReadFlags, RunFlags, command
+from nlpkit.cli.options import Argument, OutputFlags, ReadFlags, RunFlags
 from nlpkit.cli.sbert_embed import EncoderFlags
+from nlpkit.parameters import READ
 
 Targets = Annotated[
     list[str] | None,
-    typer.Argument(
-        metavar="[TARGET]",
-        help="Run directories, topics of other tools, or tables with labels and predictions; several are compared. Without one: "
+    Argument(
+        "Run directories, topics of other tools, or tables with labels and predictions; several are compared. Without one: "
         "the only run in this folder.",
-        show_default=False,
+        metavar="[TARGET]",
     ),
     READ,
 ]
@@ -56,8 +54,3 @@ def evaluate_cli(
     from nlpkit.cli.evaluate_run import evaluate
 
     evaluate(targets, target, metric, ci, gate, people, encoder, out, read, run)
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the app."""
-    command(app, "evaluate", evaluate_cli, tables=True)

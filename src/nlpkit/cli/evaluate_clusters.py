@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nlpkit.cli import console
+from nlpkit import wording
 from nlpkit.cli.evaluate_labels import NO_TOPIC, Cells, Labelled, cells_of, note_unlabelled
 from nlpkit.cli.evaluate_result import TargetResult
 from nlpkit.metrics import partitions
@@ -58,5 +58,5 @@ def add_clustering(result: TargetResult, data: Labelled, names: Sequence[str], h
     result.tables["Topics and labels"] = (("topic", "documents", "most of them", "share", "matched"), rows)
     result.facts["matched_labels"] = {data.found_names[k]: data.class_names[m] for k, m in enumerate(matches) if m >= 0}
     if n_without:
-        result.notes.append(f"{console.counted(n_without, 'document')} without a topic, together one more cluster")
+        result.notes.append(f"{wording.counted(n_without, 'document')} without a topic, together one more cluster")
     note_unlabelled(result, data)

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 
-from nlpkit.cli import console
+from nlpkit import reporting, wording
 from nlpkit.cli.evaluate_result import Evaluation, TargetResult
 from nlpkit.cli.evaluate_show import show
 from nlpkit.errors import InputError, UsageError
@@ -125,7 +125,7 @@ def score_agreement(
         found = read_long(table, unit=unit, coder=coder, value=value, level=measured, order=order, encoding=encoding)
     else:
         found = read_wide(table, columns, level=measured, order=order, encoding=encoding)
-    coders, units = console.counted(len(found.coders), "coder"), console.counted(len(found.units), "unit")
+    coders, units = wording.counted(len(found.coders), "coder"), wording.counted(len(found.units), "unit")
     result = TargetResult(str(table), f"{units} by {coders}", unit="coder", units=list(found.coders))
     result.unit_texts = [""] * len(found.coders)
     ratings, codes = found.ratings, found.codes
@@ -200,10 +200,10 @@ def _add_votes(result: TargetResult, found: Annotations) -> None:
         result.tables["Values"] = (("value", "judgements", "units by majority"), rows)
     if tie.any():
         result.notes.append(
-            f"{console.counted(int(tie.sum()), 'unit')} without a majority: two values were given as often"
+            f"{wording.counted(int(tie.sum()), 'unit')} without a majority: two values were given as often"
         )
     if unrated:
-        result.notes.append(f"{console.counted(unrated, 'unit')} without any judgement")
+        result.notes.append(f"{wording.counted(unrated, 'unit')} without any judgement")
 
 
 def _shown(value: float) -> str:
@@ -274,8 +274,8 @@ def write_majority(
     steps = steps_of([read_footer(table)] if split_suffix(table.name)[1] == "parquet" else [])
     block = footer_block(kind, command="evaluate", parameters=parameters, seed=None, inputs=inputs, steps=steps)
     save_table(output, whole, block, force=force)
-    open_ends = [console.counted(counts["ties"], "tie")] if counts["ties"] else []
+    open_ends = [wording.counted(counts["ties"], "tie")] if counts["ties"] else []
     open_ends += [f"{counts['unrated']:,} without a judgement"] if counts["unrated"] else []
     rest = f" ({', '.join(open_ends)})" if open_ends else ""
-    console.note(f"wrote {output}: {counts['labelled']:,} of {whole.num_rows:,} units have a majority label{rest}")
+    reporting.note(f"wrote {output}: {counts['labelled']:,} of {whole.num_rows:,} units have a majority label{rest}")
     return counts

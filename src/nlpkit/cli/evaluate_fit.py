@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from scipy import sparse
 
-from nlpkit.cli import console
+from nlpkit import reporting
 from nlpkit.cli.evaluate_flags import MetricFlags
 from nlpkit.cli.evaluate_reference import reference_of, token_table
 from nlpkit.cli.evaluate_result import Compared, TargetResult
@@ -126,7 +126,7 @@ def _add_perplexity(
     model = read_model(run)
     rows, tokens, seen = token_table(heldout, read, threads)
     _warn_of_training(run, rows, seen.inputs)
-    with console.progress("perplexity", None):
+    with reporting.progress("perplexity", None):
         found = perplexity(
             model,
             tokens,
@@ -184,7 +184,7 @@ def compare_perplexity(
             continue
         same = np.array_equal(other.found.documents, first.found.documents)
         if not same or other.found.n_tokens != first.found.n_tokens:
-            console.warn(
+            reporting.warn(
                 f"{results[0].name} and {result.name} know different words: their perplexities are of different tokens "
                 "and cannot be compared"
             )
@@ -199,7 +199,9 @@ def compare_perplexity(
 def _warn_of_training(run: Run, rows: pa.Table, inputs: object) -> None:
     known = {entry["sha256"] for entry in run.manifest["inputs"]}
     if any(i.sha256 in known for i in inputs):  # type: ignore[attr-defined]
-        console.warn(f"--heldout is the corpus {run.path} was fitted to: this perplexity is not held-out, and too low")
+        reporting.warn(
+            f"--heldout is the corpus {run.path} was fitted to: this perplexity is not held-out, and too low"
+        )
 
 
 def _add_residuals(

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal, cast
 
-import typer
-
-from nlpkit.cli.options import MOST, READ, WRITTEN
+from nlpkit.cli.options import MOST
 from nlpkit.errors import UsageError
+from nlpkit.parameters import READ, WRITTEN, Param
 
 COMPATS = ("gensim", "octis", "tomotopy", "palmetto")
 
@@ -20,28 +19,19 @@ class TargetFlags:
 
     reference: Annotated[
         list[str] | None,
-        typer.Option(
-            "--reference",
-            metavar="DOCS",
-            help="Corpus to count words in; default: that of the fit. Repeat it for several files.",
-            show_default=False,
-        ),
+        Param("Corpus to count words in; default: that of the fit. Repeat it for several files.", metavar="DOCS"),
         READ,
     ] = None
     target_format: Annotated[
         str,
-        typer.Option(help="auto, run, table; or of topics: lines octis mallet gensim tomotopy csv tsv parquet."),
+        Param("auto, run, table; or of topics: lines octis mallet gensim tomotopy csv tsv parquet."),
     ] = "auto"
-    prediction_col: Annotated[str, typer.Option(help="Table: column of the predicted label.")] = "prediction"
-    prob_col: Annotated[str, typer.Option(help="Table: column of its probability.")] = "prediction_prob"
-    topic_col: Annotated[str, typer.Option(help="Table: column of the topic or cluster.")] = "topic"
+    prediction_col: Annotated[str, Param("Table: column of the predicted label.")] = "prediction"
+    prob_col: Annotated[str, Param("Table: column of its probability.")] = "prediction_prob"
+    topic_col: Annotated[str, Param("Table: column of the topic or cluster.")] = "topic"
     label_sep: Annotated[
         str | None,
-        typer.Option(
-            metavar="TEXT",
-            help="Table: several labels in a cell, apart by this: ';'.",
-            show_default=False,
-        ),
+        Param("Table: several labels in a cell, apart by this: ';'.", metavar="TEXT"),
     ] = None
 
     def check_separator(self, *, of_tables: bool) -> None:
@@ -58,55 +48,44 @@ class MetricFlags:
 
     metrics: Annotated[
         str | None,
-        typer.Option(
+        Param(
+            "Names or groups: npmi,c_v,diversity, coherence, distinctness, fit, clustering, all; see README.",
             metavar="NAMES",
-            help="Names or groups: npmi,c_v,diversity, coherence, distinctness, fit, clustering, all; see README.",
-            show_default=False,
         ),
     ] = None
-    npmi: Annotated[bool, typer.Option("--npmi", help="Coherence by NPMI.")] = False
-    pmi: Annotated[bool, typer.Option("--pmi", "--c-uci", help="Coherence by PMI (C_UCI).")] = False
-    umass: Annotated[bool, typer.Option("--umass", "--u-mass", help="Coherence by Mimno et al.")] = False
-    c_v: Annotated[bool, typer.Option("--c-v", help="Coherence C_V of Röder et al.")] = False
-    c_p: Annotated[bool, typer.Option("--c-p", help="Coherence C_P of Röder et al.")] = False
-    diversity: Annotated[bool, typer.Option("--diversity", help="Share of different top words.")] = False
-    perplexity: Annotated[bool, typer.Option("--perplexity", help="Of --heldout documents.")] = False
-    stability: Annotated[bool, typer.Option("--stability", help="Agreement of several models.")] = False
-    window: Annotated[str, typer.Option(help="document, a number of tokens, or own: that of each measure's paper.")] = (
-        "own"
-    )
+    npmi: Annotated[bool, Param("Coherence by NPMI.")] = False
+    pmi: Annotated[bool, Param("Coherence by PMI (C_UCI).", ("pmi", "c_uci"))] = False
+    umass: Annotated[bool, Param("Coherence by Mimno et al.", ("umass", "u_mass"))] = False
+    c_v: Annotated[bool, Param("Coherence C_V of Röder et al.")] = False
+    c_p: Annotated[bool, Param("Coherence C_P of Röder et al.")] = False
+    diversity: Annotated[bool, Param("Share of different top words.")] = False
+    perplexity: Annotated[bool, Param("Of --heldout documents.")] = False
+    stability: Annotated[bool, Param("Agreement of several models.")] = False
+    window: Annotated[str, Param("document, a number of tokens, or own: that of each measure's paper.")] = "own"
     top_n: Annotated[
         str,
-        typer.Option(
-            "--top-n",
-            "--topn",
-            help="Top words of a topic; 5,10,20: coherence is the mean of the three, the rest takes 20.",
+        Param(
+            "Top words of a topic; 5,10,20: coherence is the mean of the three, the rest takes 20.", ("top_n", "topn")
         ),
     ] = "10"
     compat: Annotated[
         str | None,
-        typer.Option(help="Another program's coherence: gensim, octis, tomotopy, palmetto.", show_default=False),
+        Param("Another program's coherence: gensim, octis, tomotopy, palmetto."),
     ] = None
-    absent: Annotated[str, typer.Option(help="Words the reference does not have: worst (never together) or skip.")] = (
-        "worst"
-    )
+    absent: Annotated[str, Param("Words the reference does not have: worst (never together) or skip.")] = "worst"
     vectors: Annotated[
         str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Word vectors for we_pairwise, we_centroid, intruder_found; or 'encoder'.",
-            show_default=False,
-        ),
+        Param("Word vectors for we_pairwise, we_centroid, intruder_found; or 'encoder'.", metavar="FILE"),
         READ,
     ] = None
     heldout: Annotated[
         list[str] | None,
-        typer.Option(metavar="DOCS", help="Documents for perplexity that no fit has seen.", show_default=False),
+        Param("Documents for perplexity that no fit has seen.", metavar="DOCS"),
         READ,
     ] = None
-    method: Annotated[str, typer.Option(help="Of perplexity: completion or left-to-right.")] = "completion"
-    particles: Annotated[int, typer.Option(min=1, help="Of left-to-right.")] = 100
-    beta: Annotated[float, typer.Option(help="Of F-beta.")] = 1.0
+    method: Annotated[str, Param("Of perplexity: completion or left-to-right.")] = "completion"
+    particles: Annotated[int, Param("Of left-to-right.", min=1)] = 100
+    beta: Annotated[float, Param("Of F-beta.")] = 1.0
 
     def asked(self) -> list[str]:
         """Return the names of the metrics that were asked for, in their order; empty when none was.
@@ -190,10 +169,10 @@ class MetricFlags:
 class CiFlags:
     """Intervals."""
 
-    ci: Annotated[float, typer.Option("--ci", help="Level of the bootstrap intervals; 0 for none.")] = 0.95
-    ci_over: Annotated[
-        str, typer.Option(help="Coherence: topics (another sample of topics) or documents (another corpus).")
-    ] = "topics"
+    ci: Annotated[float, Param("Level of the bootstrap intervals; 0 for none.")] = 0.95
+    ci_over: Annotated[str, Param("Coherence: topics (another sample of topics) or documents (another corpus).")] = (
+        "topics"
+    )
 
     def level(self) -> float | None:
         """Return the level, None for no intervals. Raises UsageError when it is none."""
@@ -210,30 +189,24 @@ class GateFlags:
 
     fail_under: Annotated[
         str | None,
-        typer.Option(
-            metavar="SCORES", help="Exit 1 when a score is lower: npmi=0.05,diversity=0.7.", show_default=False
-        ),
+        Param("Exit 1 when a score is lower: npmi=0.05,diversity=0.7.", metavar="SCORES"),
     ] = None
     fail_over: Annotated[
         str | None,
-        typer.Option(metavar="SCORES", help="Exit 1 when a score is higher: perplexity=900.", show_default=False),
+        Param("Exit 1 when a score is higher: perplexity=900.", metavar="SCORES"),
     ] = None
     baseline: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Scores of before (-o metrics.json); see --max-drop.", show_default=False),
+        Param("Scores of before (-o metrics.json); see --max-drop.", metavar="FILE"),
     ] = None
     max_drop: Annotated[
         str | None,
-        typer.Option(
-            metavar="DROP",
-            help="Exit 1 when a score is worse than the baseline by more: 0.02, 2%, npmi=0.02,perplexity=1%.",
-            show_default=False,
+        Param(
+            "Exit 1 when a score is worse than the baseline by more: 0.02, 2%, npmi=0.02,perplexity=1%.", metavar="DROP"
         ),
     ] = None
-    markdown: Annotated[bool, typer.Option("--markdown", help="Markdown on stdout: the summary of a CI job.")] = False
-    junit: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the gates as JUnit XML.", show_default=False), WRITTEN
-    ] = None
+    markdown: Annotated[bool, Param("Markdown on stdout: the summary of a CI job.")] = False
+    junit: Annotated[Path | None, Param("Write the gates as JUnit XML.", metavar="FILE"), WRITTEN] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,47 +215,36 @@ class PeopleFlags:
 
     make_task: Annotated[
         str | None,
-        typer.Option(
+        Param(
+            "word-intrusion, topic-intrusion, word-set-intrusion or rating: a page for people; needs -o task.html.",
             metavar="KIND",
-            help="word-intrusion, topic-intrusion, word-set-intrusion or rating: a page for people; needs -o task.html.",
-            show_default=False,
         ),
     ] = None
     items: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            help="Questions of a task; default: one for each topic; topic-intrusion: 50.",
-            show_default=False,
-        ),
+        Param("Questions of a task; default: one for each topic; topic-intrusion: 50.", min=1),
     ] = None
     answers: Annotated[
         list[Path] | None,
-        typer.Option(
-            metavar="FILE", help="Answers to a task; the target is its key, task.key.json.", show_default=False
-        ),
+        Param("Answers to a task; the target is its key, task.key.json.", metavar="FILE"),
     ] = None
     annotators: Annotated[
         str | None,
-        typer.Option(
-            metavar="COLS", help="Columns of a table that hold each coder's labels: a,b,c.", show_default=False
-        ),
+        Param("Columns of a table that hold each coder's labels: a,b,c.", metavar="COLS"),
     ] = None
     judgements: Annotated[
         str | None,
-        typer.Option(metavar="COLS", help="A table of a row a judgement: unit,coder,value.", show_default=False),
+        Param("A table of a row a judgement: unit,coder,value.", metavar="COLS"),
     ] = None
     measurement: Annotated[
         str | None,
-        typer.Option(
-            "--measurement", help="Of the labels: nominal (default), ordinal, interval or ratio.", show_default=False
-        ),
+        Param("Of the labels: nominal (default), ordinal, interval or ratio."),
     ] = None
     order: Annotated[
         str | None,
-        typer.Option(metavar="LABELS", help="Ordinal labels from low to high: low,mid,high.", show_default=False),
+        Param("Ordinal labels from low to high: low,mid,high.", metavar="LABELS"),
     ] = None
     majority: Annotated[
         str | None,
-        typer.Option(metavar="COL", help="With -o: the table with the label most coders gave.", show_default=False),
+        Param("With -o: the table with the label most coders gave.", metavar="COL"),
     ] = None

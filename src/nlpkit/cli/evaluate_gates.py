@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from nlpkit import reporting
 from nlpkit.cli import console
 from nlpkit.cli.evaluate_flags import GateFlags
 from nlpkit.cli.evaluate_result import Evaluation
@@ -206,7 +207,7 @@ def _against(
         _warn_of_documents(path, old, own)
         lost = [m for m, then in old.items() if m not in own and not asked and _better(m) and _value(then) is not None]
         for metric in [m for m in lost if m in lacking.get(name, {})]:
-            console.warn(f"{metric} of the baseline {path} is not held against anything: {lacking[name][metric]}")
+            reporting.warn(f"{metric} of the baseline {path} is not held against anything: {lacking[name][metric]}")
             lost.remove(metric)
         if lost:
             raise InputError(
@@ -239,7 +240,7 @@ def _warn_of_corpus(path: Path, evaluation: Evaluation) -> None:
     then = [t.get("reference") for t in value["targets"]]
     now = [t.facts.get("reference") for t in evaluation.targets]
     if len(then) == len(now) and [_hashes(r) for r in then] != [_hashes(r) for r in now]:
-        console.warn(f"the scores of {path} were counted in another corpus, or in the same one cut into other words")
+        reporting.warn(f"the scores of {path} were counted in another corpus, or in the same one cut into other words")
 
 
 def _warn_of_documents(path: Path, before: Mapping[str, Any], own: Mapping[str, Score]) -> None:
@@ -249,7 +250,7 @@ def _warn_of_documents(path: Path, before: Mapping[str, Any], own: Mapping[str, 
         now = own[name].parameters
         for what in ("documents", "classes"):
             if then and what in then and what in now and then[what] != now[what]:
-                console.warn(
+                reporting.warn(
                     f"the scores of {path} are of {then[what]:,} {what}, those made now of {now[what]:,}: another test, so a "
                     "difference may be due to it"
                 )
@@ -339,7 +340,7 @@ def tell(gates: Sequence[Gate]) -> None:
     failed = [gate for gate in gates if not gate.passed]
     for gate in gates:
         if gate.passed:
-            console.note(f"gate passed: {gate.line}")
+            reporting.note(f"gate passed: {gate.line}")
     for gate in failed[:-1]:
         console.error(f"gate failed: {gate.line}")
     if failed:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from nlpkit.cli import console
+from nlpkit import reporting, wording
 from nlpkit.cli.evaluate_flags import TargetFlags
 from nlpkit.cli.evaluate_result import TargetResult
 from nlpkit.cli.evaluate_targets import TableTarget, TopicTarget
@@ -106,7 +106,7 @@ def run_labelled(target: TopicTarget, label_col: str) -> Labelled | None:
     if all(value is None for value in labels):
         return None
     if any(isinstance(value, list) for value in labels):
-        console.warn(
+        reporting.warn(
             f"{target.name}: '{label_col}' holds lists; topics are held against one label of each document, so not against these"
         )
         return None
@@ -148,7 +148,7 @@ def _brier(name: str, given: Sequence[Any] | None, true: Sequence[str | None]) -
     except (TypeError, ValueError, KeyError):
         p = np.full((1, 1), np.nan)
     if not (np.abs(p.sum(axis=1) - 1) < 1e-3).all() or p.min() < 0:
-        console.warn(
+        reporting.warn(
             f"{name}: the column '{PROBABILITIES}' is left out: it does not hold a probability of every class, 1 in sum"
         )
         return None
@@ -159,7 +159,7 @@ def _brier(name: str, given: Sequence[Any] | None, true: Sequence[str | None]) -
 
 def check_given(columns: Columns, true: Sequence[Any], found: Sequence[Any]) -> int:
     """Return how many rows have no label. Raises InputError when none has one, or no row has a prediction."""
-    rows, n_unlabelled = console.counted(len(true), "row"), sum(v is None for v in true)
+    rows, n_unlabelled = wording.counted(len(true), "row"), sum(v is None for v in true)
     if n_unlabelled == len(true):
         raise InputError(f"{columns.name}: no row has a label ({rows}); name the column with --label-col")
     if columns.predictions and all(v is None for v in found):
@@ -213,7 +213,7 @@ def cells_of(data: Labelled) -> Cells:
 def note_unlabelled(result: TargetResult, data: Labelled | LabelSets) -> None:
     """Say how many rows have no label."""
     if data.n_unlabelled:
-        result.notes.append(f"{console.counted(data.n_unlabelled, 'row')} without a label, left out")
+        result.notes.append(f"{wording.counted(data.n_unlabelled, 'row')} without a label, left out")
 
 
 def paired(first: Labelled, second: Labelled) -> tuple[Cells, Cells, LongArray] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nlpkit.cli import console
+from nlpkit import wording
 from nlpkit.cli.evaluate_clusters import add_clustering
 from nlpkit.cli.evaluate_compare import compare_labelled
 from nlpkit.cli.evaluate_fit import add_fit, compare_perplexity
@@ -141,7 +141,7 @@ def _result(target: TopicTarget, depth: int) -> TargetResult:
     short = sum(0 < len(topic) < depth for topic in target.topics)
     if short:
         known = "stores" if target.run is not None else "has"
-        noun = console.counted(short, "topic")
+        noun = wording.counted(short, "topic")
         result.notes.append(f"{target.name} {known} fewer than {depth} words of {noun}: those that are there count")
     single = [name for name, topic in zip(target.names, target.topics, strict=True) if len(topic) == 1]
     if single:

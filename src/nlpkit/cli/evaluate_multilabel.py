@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from scipy import sparse
 
-from nlpkit.cli import console
+from nlpkit import wording
 from nlpkit.cli.evaluate_labels import Columns, LabelSets, check_given, note_unlabelled
 from nlpkit.cli.evaluate_predictions import add_class_table, beta_name, class_values, note_never
 from nlpkit.cli.evaluate_result import TargetResult
@@ -79,7 +79,7 @@ def add_multilabel(
         )
     if empty.any():
         result.notes.append(
-            f"{console.counted(int(empty.sum()), 'document')} without a label that {'gets' if empty.sum() == 1 else 'get'} none: right, "
+            f"{wording.counted(int(empty.sum()), 'document')} without a label that {'gets' if empty.sum() == 1 else 'get'} none: right, "
             "and 1 in the samples scores"
         )
     add_class_table(result, names, report, "label", "labels")
@@ -202,11 +202,11 @@ def _lists(name: str, column: str, values: Sequence[Any]) -> pa.LargeListArray:
 def note_sets(result: TargetResult, data: LabelSets) -> None:
     """Say how many documents have no list, or no label in it."""
     if data.n_unpredicted:
-        without = console.counted(data.n_unpredicted, "document")
+        without = wording.counted(data.n_unpredicted, "document")
         result.notes.append(f"{without} without a prediction, which counts as a set without labels")
     empty = int((np.diff(data.true.indptr) == 0).sum())
     if empty:
-        without = console.counted(empty, "document")
+        without = wording.counted(empty, "document")
         result.notes.append(f"{without} with an empty list of labels: right where none is predicted")
     note_unlabelled(result, data)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nlpkit.cli import console
+from nlpkit import wording
 from nlpkit.cli.evaluate_labels import Columns, Labelled, check_given
 from nlpkit.cli.evaluate_predictions import add_classification
 from nlpkit.cli.evaluate_result import TargetResult
@@ -97,7 +97,7 @@ def add_numbers(
     for what, missing in (("label", ~np.isfinite(true)), ("prediction", np.isfinite(true) & ~np.isfinite(found))):
         if missing.any():
             result.notes.append(
-                f"{console.counted(int(missing.sum()), 'document')} without a {what}: left out of the scores"
+                f"{wording.counted(int(missing.sum()), 'document')} without a {what}: left out of the scores"
             )
 
 
@@ -120,7 +120,7 @@ def add_words(
     paired = [[(t, f) for t, f in zip(a, b, strict=True) if t is not None] for a, b in zip(true, found, strict=True)]
     without = sum(map(len, true)) - sum(map(len, paired))
     if without:
-        result.notes.append(f"{console.counted(without, 'word')} without a label: left out of the scores")
+        result.notes.append(f"{wording.counted(without, 'word')} without a label: left out of the scores")
     paired = [own for own in paired if own]  # a draw of texts without words would have no score
     if not paired:
         raise InputError("no word has a label, so nothing can be scored")

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from nlpkit.cli import console
+from nlpkit import reporting, wording
 from nlpkit.cli.evaluate_coders import PEOPLE, agreement_scores, measurement
 from nlpkit.cli.evaluate_result import TargetResult
 from nlpkit.errors import InputError, UsageError
@@ -79,16 +79,16 @@ def make_task(
     page, table, key = write_task(output, task, parameters={"n_items": n_items, "topics": len(topics)}, force=force)
     for k, why in design.skipped.items():
         if kind != TOPIC:
-            console.warn(f"no question about topic {task.topics[k][0]}: {why}")
+            reporting.warn(f"no question about topic {task.topics[k][0]}: {why}")
     if kind == TOPIC and design.skipped:
         reasons = Counter(design.skipped.values()).most_common(2)
         told = "; ".join(f"{n:,}: {why}" for why, n in reasons)
-        console.note(f"no question about {console.counted(len(design.skipped), 'document')} ({told})")
-    console.note(
-        f"wrote {page} with {console.counted(len(design.items), 'question')}, {table}, and {key} with the answers"
+        reporting.note(f"no question about {wording.counted(len(design.skipped), 'document')} ({told})")
+    reporting.note(
+        f"wrote {page} with {wording.counted(len(design.items), 'question')}, {table}, and {key} with the answers"
     )
-    console.note(f"next: give {page.name} (or {table.name}) to each coder, and keep {key.name} to yourself")
-    console.note(
+    reporting.note(f"next: give {page.name} (or {table.name}) to each coder, and keep {key.name} to yourself")
+    reporting.note(
         f"then: {shell_line('nlpkit', 'evaluate', key, '--answers', 'FILE')}, once for each file that comes back"
     )
     return {
@@ -155,7 +155,7 @@ def score_answers(
     task = read_key(key)
     found = read_answers(answers, task, encoding=encoding)
     how = Uncertainty(ci, seed)
-    result = TargetResult(task.name, f"{task.kind} task answered by {console.counted(len(found.coders), 'coder')}")
+    result = TargetResult(task.name, f"{task.kind} task answered by {wording.counted(len(found.coders), 'coder')}")
     ratings = np.where(found.chosen >= 0, found.chosen + 1.0, np.nan)
     if task.kind == RATING:
         _add_ratings(result, task, found, ratings, how)

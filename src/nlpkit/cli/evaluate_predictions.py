@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from nlpkit.cli import console
+from nlpkit import wording
 from nlpkit.cli.evaluate_labels import Cells, Labelled, cells_of, note_unlabelled
 from nlpkit.cli.evaluate_result import TargetResult
 from nlpkit.metrics import calibration, classification
@@ -94,7 +94,7 @@ def add_classification(
         )  # fmt: skip
     note_never(result, found, "classes")
     if found.n_unpredicted:
-        without = console.counted(found.n_unpredicted, noun)
+        without = wording.counted(found.n_unpredicted, noun)
         result.notes.append(f"{without} without a prediction, which counts as wrong")
     note_unlabelled(result, data)
 

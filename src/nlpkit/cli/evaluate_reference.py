@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from nlpkit.cli import console
+from nlpkit import reporting
 from nlpkit.cli.counted import counted
 from nlpkit.cli.evaluate_targets import TopicTarget
 from nlpkit.cli.options import ReadFlags
@@ -141,7 +141,7 @@ def encoded(
         def counting(
             batches: Iterator[tuple[pa.RecordBatch, LongArray, IntArray, Sequence[str]]],
         ) -> Iterator[tuple[pa.RecordBatch, LongArray, IntArray, Sequence[str]]]:
-            with console.progress("reference", None) as update:
+            with reporting.progress("reference", None) as update:
                 for item in batches:
                     size[0] += item[0].num_rows
                     size[1] += len(item[2])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from nlpkit import __version__
+from nlpkit import __version__, reporting
 from nlpkit.cli import console
 from nlpkit.cli.evaluate_gates import Bound, check_gates, read_bounds, tell, write_junit
 from nlpkit.cli.evaluate_result import Evaluation
@@ -105,7 +105,7 @@ def only_run(folder: Path) -> str:
     places = [folder, *sorted(path for path in folder.iterdir() if path.is_dir())]
     runs = [path for path in places if (path / MANIFEST).is_file() and scorable(open_run(path, verify=False))]
     if len(runs) == 1:
-        console.note(f"target: {runs[0]}, the only run here")
+        reporting.note(f"target: {runs[0]}, the only run here")
         return str(runs[0])
     if not runs:
         raise UsageError("say what to score, since this folder holds no run: nlpkit evaluate RUN, TOPICS or TABLE")
@@ -140,7 +140,7 @@ def _finish(
         result |= {"gates": [g.plain() for g in gates], "passed": all(g.passed for g in gates)}
     if output is not None:
         _write(output, result, found, run.seed, force=out.force)
-        console.note(
+        reporting.note(
             f"wrote {output}"
             + (f"; later: nlpkit evaluate … {shell_line('--baseline', output)}" if output.suffix == ".json" else "")
         )

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from nlpkit import reporting, wording
 from nlpkit.cli import console
 from nlpkit.cli.evaluate_gates import Gate
 from nlpkit.cli.evaluate_result import Evaluation, TargetResult
@@ -41,7 +42,7 @@ def show(evaluation: Evaluation, gates: Sequence[Gate], *, markdown: bool) -> No
             )
         for target in evaluation.targets:
             for note in target.notes:
-                console.note(f"{target.name}: {note}")
+                reporting.note(f"{target.name}: {note}")
         return
     if gates:
         failed = sum(not gate.passed for gate in gates)
@@ -87,13 +88,13 @@ def _blocks(evaluation: Evaluation) -> list[Block]:
 def _headline(target: TargetResult) -> str:
     parts = [f"{target.name}: {target.kind}"]
     if target.unit == "topic" and target.units:
-        parts.append(console.counted(len(target.units), "topic"))
+        parts.append(wording.counted(len(target.units), "topic"))
     reference = target.facts.get("reference")
     if reference:
         files = [i["path"] for i in reference["inputs"]]
         shown = ", ".join(files[:2]) + (f" and {len(files) - 2} more" if len(files) > 2 else "")
         parts.append(
-            f"counted in {shown} ({console.counted(reference['documents'], 'document')}, {reference['tokens']})"
+            f"counted in {shown} ({wording.counted(reference['documents'], 'document')}, {reference['tokens']})"
         )
     return ", ".join(parts)
 

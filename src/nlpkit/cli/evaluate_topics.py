@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from nlpkit.cli import console
+from nlpkit import reporting
 from nlpkit.cli.evaluate_flags import CiFlags, MetricFlags
 from nlpkit.cli.evaluate_reference import GROUPS, Reference, Seen, count_windows, need_reference, reference_of
 from nlpkit.cli.evaluate_result import Compared, TargetResult
@@ -73,7 +73,7 @@ def count_references(
         except InputError as error:
             if not optional:
                 raise
-            console.warn(f"no coherence of {target.name}: {error}")
+            reporting.warn(f"no coherence of {target.name}: {error}")
             continue
         if reference is not None:
             references.setdefault(reference, []).append(i)
@@ -227,7 +227,7 @@ def compare_topics(
     if results[1:] and any(c is not None for c in counted):
         seen = {c.seen for c in counted if c is not None}
         if len(seen) > 1:
-            console.warn(
+            reporting.warn(
                 "the targets were held against different corpora, or the same one cut into other words: their coherences cannot be "
                 "compared; give one --reference with a column tokens (nlpkit preprocess)"
             )

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import typer
-
 from nlpkit.cli.evaluate_flags import GateFlags
 from nlpkit.cli.finetune_flags import TrainFlags, TuneDataFlags, TuneModelFlags, TuneTellFlags
-from nlpkit.cli.options import Inputs, OutputFlags, ReadFlags, RunFlags, command
+from nlpkit.cli.options import Inputs, OutputFlags, ReadFlags, RunFlags
 
 
 def finetune_cli(
@@ -49,8 +47,3 @@ def finetune_cli(
         fit_encoder(asked)
     else:
         fit(asked)
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the app."""
-    command(app, "finetune", finetune_cli, tables=True)

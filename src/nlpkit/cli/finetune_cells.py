@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from nlpkit import __version__
-from nlpkit.cli import console
+from nlpkit import __version__, reporting, wording
 from nlpkit.cli.finetune_corpus import TuneDocuments
 from nlpkit.cli.finetune_scores import Guesses, nothing_yet, put
 from nlpkit.cli.finetune_stop import state_to_go_on_from
@@ -94,13 +93,13 @@ class Bench:
                 raise InputError(
                     f"checkpoint {self.checkpoint.path} is of other documents; --force without --resume drops it"
                 )
-            console.note(f"{cell.title}: taken from the checkpoint")
+            reporting.note(f"{cell.title}: taken from the checkpoint")
             curve = [Point(**p) for p in facts.pop("curve")]
             return Done(cell, facts, arrays["rows"], _unpacked(arrays), curve)
         task, y = task_of(documents, train_rows)
         reading = Reading(documents.texts, documents.second, documents.context, documents.words)
         state = state_to_go_on_from(self.checkpoint, cell.key, cell.title)
-        with console.progress(cell.title, 100, percent=True) as update, between_steps() as stop:
+        with reporting.progress(cell.title, 100, percent=True) as update, between_steps() as stop:
 
             def told(step: int, steps: int, point: Point | None) -> None:
                 loss = "" if point is None else f", loss {point.loss:.3f}"
@@ -162,8 +161,8 @@ class Bench:
 def say_cut(n: int, share: float, noun: str) -> None:
     """Warn of texts that are longer than the window; noun: what has such a text."""
     if n:
-        console.warn(
-            f"{console.counted(n, noun)} longer than the window of the model: {console.percent(share)} of all tokens are not seen; "
+        reporting.warn(
+            f"{wording.counted(n, noun)} longer than the window of the model: {wording.percent(share)} of all tokens are not seen; "
             "see --max-tokens, or cut them with nlpkit preprocess --unit"
         )
 
@@ -178,7 +177,7 @@ def say_unknown(files: ModelFiles, texts: Sequence[str]) -> None:
         return
     share = unknown_share(load_tokenizer(layout), texts[:SAMPLE])
     if share >= MUCH:
-        console.warn(
+        reporting.warn(
             f"{share:.1%} of the tokens are not in the vocabulary of {files.name}; see --base for a model of the language"
         )
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nlpkit.cli import console
+from nlpkit import reporting, wording
 from nlpkit.cli.finetune_parts import DEV, TEST
 from nlpkit.errors import InputError
 from nlpkit.types import LongArray
@@ -34,7 +34,7 @@ def check_parts(documents: TuneDocuments, shots: int | None, data: TuneDataFlags
             )
         where = f"--test {data.test}" if data.test is not None else "the test"
         raise InputError(
-            f"{where}: none of {console.counted(len(test), 'document')} has a label, so nothing can be scored; "
+            f"{where}: none of {wording.counted(len(test), 'document')} has a label, so nothing can be scored; "
             "name the column with --label-col"
         )
 
@@ -48,7 +48,7 @@ def keep_lonely(documents: TuneDocuments, rows: LongArray, data: TuneDataFlags) 
     named = ", ".join(f"'{documents.labels.names[j]}'" for j in np.flatnonzero(lonely)[:5].tolist())
     more = " …" if lonely.sum() > 5 else ""
     where = "in one fold there is nothing to learn from" if data.cv else "learned from, and not tested"
-    console.warn(f"{console.counted(int(lonely.sum()), 'label')} with a single document ({named}{more}): {where}")
+    reporting.warn(f"{wording.counted(int(lonely.sum()), 'label')} with a single document ({named}{more}): {where}")
     if data.cv:
         return rows
     assert documents.labels.sets is not None

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from nlpkit.cli import console
+from nlpkit import reporting
 from nlpkit.cli.finetune_cells import Bench, Cell, guesses_of
 from nlpkit.cli.finetune_corpus import TuneDocuments, with_shots
 from nlpkit.cli.finetune_scores import MAIN, score_guesses
@@ -52,7 +52,7 @@ def compare(
                     done = [bench.run(Cell(method, shots, seed, fold), own, keep=False) for fold in folds]
                 except UsageError as error:
                     refused[method.spelling] = str(error)
-                    console.warn(f"{method.spelling} is left out: {error}")
+                    reporting.warn(f"{method.spelling} is left out: {error}")
                     continue
                 scores = score_guesses(own, guesses_of(own, done), None, Uncertainty(None, seed))
                 facts = done[-1].facts
@@ -71,7 +71,7 @@ def compare(
                 told = MAIN[own.kind]
                 value = values.get(told)
                 shown = "–" if value is None else f"{value:.3f}"
-                console.note(f"{Cell(method, shots, seed).title}: {told} {shown} in {rows[-1]['seconds']:.1f} s")
+                reporting.note(f"{Cell(method, shots, seed).title}: {told} {shown} in {rows[-1]['seconds']:.1f} s")
             if majority:
                 name = "mean" if own.kind == "regression" else "majority"
                 rows.append({"method": name, "shots": shots, "seed": seed, **majority})

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from nlpkit import reporting, wording
 from nlpkit.classify.classifier import Material
 from nlpkit.classify.labels import Labels, encode_sets, encode_single, stratified_folds
-from nlpkit.cli import console
 from nlpkit.cli.classify_corpus import UNUSED, LabelledDocuments, joined
 from nlpkit.cli.finetune_checks import check_labels, check_parts, keep_lonely, refuse_lonely
 from nlpkit.cli.finetune_flags import TuneDataFlags
@@ -104,7 +104,7 @@ def read_tuning_documents(inputs: Sequence[str], data: TuneDataFlags, read: Read
     learn = role == TRAIN
     if not known[learn].any():
         raise InputError(
-            f"none of {console.counted(int(learn.sum()), 'document')} has a label; name the column with --label-col"
+            f"none of {wording.counted(int(learn.sum()), 'document')} has a label; name the column with --label-col"
         )
     part, n_folds = _parts(table, role, known, data)
     labels = _encode(kind, own, known, (part == TRAIN) & known)
@@ -118,7 +118,7 @@ def read_tuning_documents(inputs: Sequence[str], data: TuneDataFlags, read: Read
     _list_unused(documents, known, data)
     without = 0 if documents.second is None else sum(not text.strip() for text in documents.second)
     if without:
-        console.warn(f"{console.counted(without, 'pair')} without a second text: read as if it were empty")
+        reporting.warn(f"{wording.counted(without, 'pair')} without a second text: read as if it were empty")
     learn = documents.part == TRAIN
     if not n_folds and learn.any():  # what only held-out documents have is no class of the model
         documents.labels, documents.tag_names = _encode(kind, own, known, learn & known), tag_names_of(tags, learn)
@@ -225,7 +225,7 @@ def _leave_empty_out(documents: TuneDocuments) -> None:
     left = documents.empty & (documents.part == TRAIN)
     if left.any():
         documents.part = np.where(left, UNUSED, documents.part).astype(np.int32)
-        console.warn(f"{console.counted(int(left.sum()), 'training document')} without a word: left out")
+        reporting.warn(f"{wording.counted(int(left.sum()), 'training document')} without a word: left out")
         if not (documents.part == TRAIN).any():
             raise InputError("no training document with a label has a word; see --text-col")
 
@@ -248,7 +248,7 @@ def _list_unused(documents: TuneDocuments, known: BoolArray, data: TuneDataFlags
         named = ", ".join(f"{reason} ({n:,})" for reason, n in others.most_common(5)) + (
             " …" if len(others) > 5 else ""
         )
-        console.warn(f"{console.counted(others.total(), 'row')} neither train, dev nor test: {named}; left out")
+        reporting.warn(f"{wording.counted(others.total(), 'row')} neither train, dev nor test: {named}; left out")
 
 
 def _deal(documents: TuneDocuments, data: TuneDataFlags, seed: int) -> None:
@@ -267,7 +267,7 @@ def _deal(documents: TuneDocuments, data: TuneDataFlags, seed: int) -> None:
     elif not (documents.part == TEST).any() and not rest:
         n = max(2, round(1 / data.holdout)) if data.holdout <= 0.5 else 0
         if len(rows) < 2:
-            raise InputError(f"{console.counted(len(rows), 'document')} with a label: too few to train and test on")
+            raise InputError(f"{wording.counted(len(rows), 'document')} with a label: too few to train and test on")
         rng = np.random.default_rng([seed, 5])
         if n and abs(1 / n - data.holdout) < 1e-9:
             held = stratified_folds(strata, min(n, len(rows)), seed=seed) == 0

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nlpkit import __version__
+from nlpkit import __version__, reporting, wording
 from nlpkit.cli import console
 from nlpkit.cli.classify_show import Page
 from nlpkit.cli.evaluate_flags import GateFlags
@@ -86,7 +86,7 @@ def fit_encoder(asked: Asked) -> None:
     sizes = {part: len(material.rows(part)) for part in (TRAIN, DEV, TEST)}
     asked.train.check_patience(dev=sizes[DEV] > 0)
     dev = f", {sizes[DEV]:,} dev" if sizes[DEV] else ""
-    console.note(f"{name}: {console.counted(sizes[TRAIN], 'training row')}{dev}, {sizes[TEST]:,} test")
+    reporting.note(f"{name}: {wording.counted(sizes[TRAIN], 'training row')}{dev}, {sizes[TEST]:,} test")
     if run.dry_run:
         columns = 1 + sum(column is not None for column in (data.pair_col, data.negative_col))
         loads = loads_of_encoder(name, plan, int(options.get("head_steps", 0)), columns, sizes[TRAIN], sizes[TEST])
@@ -109,7 +109,7 @@ def fit_encoder(asked: Asked) -> None:
     }  # fmt: skip
     checkpoint = Checkpoint(target, identity, resume=asked.train.resume, force=asked.out.force)
     if asked.train.resume and not checkpoint.found:
-        console.warn(f"there is no checkpoint {checkpoint.path}: starting anew", always=True)
+        reporting.warn(f"there is no checkpoint {checkpoint.path}: starting anew", always=True)
     found = _taken(checkpoint, name)
     if found is None:
         with (
@@ -150,11 +150,11 @@ def fit_encoder(asked: Asked) -> None:
     for metric, value in (found.after or {}).items():
         before = (found.before or {}).get(metric, value)
         if (value < before) if BETTER[metric] == "higher" else (value > before):
-            console.warn(
+            reporting.warn(
                 f"{metric} is worse than before, {value:,.4g} after {before:,.4g}; lower --lr, or train on more rows"
             )
     say_growth(found.curve)
-    console.note(
+    reporting.note(
         f"wrote {target}/ in {sum(seconds.values()):.1f} s"
         + console.next_step("sbert-embed", "NEW.jsonl", "--model", target, "-o", "embedded.parquet")
     )
@@ -165,7 +165,7 @@ def _taken(checkpoint: Checkpoint, name: str) -> Found | None:
     done = checkpoint.finished(KEY)
     if done is None or not checkpoint.model.exists():
         return None
-    console.note(f"{name}: taken from the checkpoint")
+    reporting.note(f"{name}: taken from the checkpoint")
     facts = done[0]
     return Found(facts["before"], facts["after"], facts["facts"], [Point(**p) for p in facts["curve"]])
 
@@ -230,7 +230,7 @@ def _pairs(
     dev = pair_data(asked, name, material, rows, bounds) if len(rows) else None
     embedder = load_embedder(files.path, max_tokens=asked.train.max_tokens, device=engine.device)
     before = None if name == "sbert-softmax" else Scorer(embedder, test, name, (), None, engine)()
-    with console.progress(name, 100, percent=True) as update, between_steps() as stop:
+    with reporting.progress(name, 100, percent=True) as update, between_steps() as stop:
         found = train_encoder(
             embedder, data, name, options=options, dev=dev, plan=plan, engine=engine, seed=asked.run.seed,
             state=state_to_go_on_from(checkpoint, KEY, name), save=lambda own: checkpoint.save(KEY, own), told=_teller(name, update, stop),
@@ -255,7 +255,7 @@ def _mlm(
 
     network = load_mlm(files.path, device=engine.device, seed=asked.run.seed, max_tokens=asked.train.max_tokens)
     if network.head_is_new:
-        console.note(
+        reporting.note(
             f"{files.name} has no head that guesses words: one is made from its word embeddings and trained first, "
             f"{options['head_steps']} steps"
         )
@@ -266,7 +266,7 @@ def _mlm(
     def measured() -> float:
         return perplexity(network, windows, engine, seed=seed, share=share)
 
-    with console.progress(name, 100, percent=True) as update, between_steps() as stop:
+    with reporting.progress(name, 100, percent=True) as update, between_steps() as stop:
         found = train_mlm(
             network, texts[TRAIN], plan=plan, options={k: float(v) for k, v in options.items()}, engine=engine, seed=seed,
             dev=texts[DEV] or None, state=state_to_go_on_from(checkpoint, KEY, name), save=lambda own: checkpoint.save(KEY, own),

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nlpkit import reporting, wording
 from nlpkit.cli import console
 from nlpkit.cli.finetune_corpus import with_shots
 
@@ -147,11 +148,11 @@ def say_estimate(
         return
     header = ["method", "shots", "trainings", "documents", "steps each", "seconds, about"]
     rows = [
-        [load.name, load.shots or "all", *map(console.count, (load.trainings, load.documents, load.steps)), console.count(round(own))]
+        [load.name, load.shots or "all", *map(wording.count, (load.trainings, load.documents, load.steps)), wording.count(round(own))]
         for load, own in zip(loads, seconds, strict=True)
     ]  # fmt: skip
     console.table(header, rows, right=header[1:])
-    console.note(
-        f"about {console.count(totals['seconds_about'])} s, {console.count(totals['memory_mb_about'])} MB of memory and "
-        f"{console.count(totals['disk_mb_about'])} MB on disk; dry run: nothing was written"
+    reporting.note(
+        f"about {wording.count(totals['seconds_about'])} s, {wording.count(totals['memory_mb_about'])} MB of memory and "
+        f"{wording.count(totals['disk_mb_about'])} MB on disk; dry run: nothing was written"
     )

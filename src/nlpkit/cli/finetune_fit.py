@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nlpkit.cli import console
+from nlpkit import reporting, wording
 from nlpkit.cli.classify_scores import unseen_labels
 from nlpkit.cli.evaluate_flags import GateFlags
 from nlpkit.cli.evaluate_gates import Bound, read_bounds
@@ -96,7 +96,7 @@ def fit(asked: Asked) -> None:
     asked.train.check_patience(dev=bool((documents.part == DEV).any()))
     seeds = [run.seed + i for i in range(asked.train.seeds)]
     if any(m.name == "setfit" for m in methods) and (documents.part == DEV).any():
-        console.note("setfit does not stop early: its dev documents are not looked at")
+        reporting.note("setfit does not stop early: its dev documents are not looked at")
     shown = with_shots(documents, sizes[0], seed=run.seed)
     _say_documents(shown)
     _say_few([with_shots(documents, own, seed=run.seed) for own in sizes], sizes)
@@ -128,7 +128,7 @@ def fit(asked: Asked) -> None:
     }  # fmt: skip
     checkpoint = Checkpoint(target, identity, resume=asked.train.resume, force=asked.out.force)
     if asked.train.resume and not checkpoint.found:
-        console.warn(f"there is no checkpoint {checkpoint.path}: starting anew", always=True)
+        reporting.warn(f"there is no checkpoint {checkpoint.path}: starting anew", always=True)
     columns = {
         "pair": data.pair_col,
         "context": data.context,
@@ -200,7 +200,7 @@ def _auto(documents: TuneDocuments, sizes: Sequence[int | None]) -> Method:
         raise UsageError(
             f"--method auto is {each} documents a class; say what is compared: --method '{','.join(names)}'"
         )
-    console.note(f"--method auto: {names[0]} ({found[0][1]})")
+    reporting.note(f"--method auto: {names[0]} ({found[0][1]})")
     return parse_method(names[0])
 
 
@@ -257,7 +257,7 @@ def _refuse_setfit(documents: TuneDocuments, methods: list[Method], *, compares:
     message = "setfit learns classes from one text a document, not numbers, words, pairs or context"
     if not compares:
         raise UsageError(f"{message}; take another --method")
-    console.note(f"{message}: left out")
+    reporting.note(f"{message}: left out")
     methods[:] = [m for m in methods if m.name != "setfit"]
 
 
@@ -283,7 +283,7 @@ def _say_few(drawn: Sequence[TuneDocuments], sizes: Sequence[int | None]) -> Non
         own = documents.labels.sizes(documents.learn).tolist()
         few = [f"'{n}' ({k})" for n, k in zip(documents.labels.names, own, strict=True) if k < asked]
         if few:
-            console.warn(
+            reporting.warn(
                 f"classes with fewer than {asked} documents: {', '.join(few[:5])}{' …' if len(few) > 5 else ''}"
             )
 
@@ -292,31 +292,31 @@ def _task(documents: TuneDocuments) -> str:
     """Return what the labels were taken for."""
     names = documents.tag_names if documents.kind == "tokens" else documents.labels.names
     return {
-        "single": console.counted(len(names), "class", "classes"),
-        "multi": f"several of {console.counted(len(names), 'label')} a document",
+        "single": wording.counted(len(names), "class", "classes"),
+        "multi": f"several of {wording.counted(len(names), 'label')} a document",
         "regression": "numbers",
-        "tokens": f"{console.counted(len(names), 'label')} of words",
+        "tokens": f"{wording.counted(len(names), 'label')} of words",
     }[documents.kind]
 
 
 def _say_documents(documents: TuneDocuments) -> None:
     part, known = documents.part, documents.labels.known
     if documents.n_folds:
-        said = f"{console.counted(int((part >= 0).sum()), 'document')} in {documents.n_folds} folds"
+        said = f"{wording.counted(int((part >= 0).sum()), 'document')} in {documents.n_folds} folds"
     else:
         train, test = documents.rounds[0]
         dev = f", {len(documents.dev):,} dev" if (part == DEV).any() else ""
-        said = f"{console.counted(len(train), 'training document')}{dev}, {len(test):,} test"
-    console.note(f"{said}; {_task(documents)}")
+        said = f"{wording.counted(len(train), 'training document')}{dev}, {len(test):,} test"
+    reporting.note(f"{said}; {_task(documents)}")
     left = int(((part < 0) & ~known).sum())
     if left:
-        console.note(f"{console.counted(left, 'document')} without a label: left out")
+        reporting.note(f"{wording.counted(left, 'document')} without a label: left out")
     if documents.kind != "regression":
         unseen = unseen_labels(documents, documents.tag_names)
         if unseen:
             named = ", ".join(f"'{name}' ({n:,})" for name, n in list(unseen.items())[:5])
             more = " …" if len(unseen) > 5 else ""
-            console.warn(f"labels of test documents that no training document has: {named}{more}; always wrong")
+            reporting.warn(f"labels of test documents that no training document has: {named}{more}; always wrong")
     empty = documents.empty & (part == TEST)
     if empty.any() and not documents.n_folds:
-        console.note(f"{console.counted(int(empty.sum()), 'test document')} without a word: predicted like any other")
+        reporting.note(f"{wording.counted(int(empty.sum()), 'test document')} without a word: predicted like any other")

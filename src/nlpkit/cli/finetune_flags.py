@@ -6,10 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from nlpkit.cli.options import FOLDER_WRITTEN, READ
 from nlpkit.errors import UsageError
+from nlpkit.parameters import FOLDER_WRITTEN, READ, Param
 
 if TYPE_CHECKING:
     import torch
@@ -27,76 +25,58 @@ class TuneDataFlags:
 
     test: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Labelled documents to score the model on.", show_default=False),
+        Param("Labelled documents to score the model on.", metavar="FILE"),
     ] = None
     dev: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Labelled documents that tell when to stop training.", show_default=False),
+        Param("Labelled documents that tell when to stop training.", metavar="FILE"),
     ] = None
     split: Annotated[
         str | None,
-        typer.Option(metavar="COL", help="Column that says train, dev or test.", show_default=False),
+        Param("Column that says train, dev or test.", metavar="COL"),
     ] = None
-    cv: Annotated[
-        int | None, typer.Option(min=2, metavar="K", help="Cross-validation in K folds.", show_default=False)
-    ] = None
+    cv: Annotated[int | None, Param("Cross-validation in K folds.", metavar="K", min=2)] = None
     holdout: Annotated[
-        float, typer.Option(metavar="SHARE", help="Without any of these: the share of documents that is the test.")
+        float, Param("Without any of these: the share of documents that is the test.", metavar="SHARE")
     ] = 0.2
     shots: Annotated[
         str | None,
-        typer.Option(
-            metavar="N,…",
-            help="Learn from N documents of each class; 8,64,all compares, on one test.",
-            show_default=False,
-        ),
+        Param("Learn from N documents of each class; 8,64,all compares, on one test.", metavar="N,…"),
     ] = None
     task: Annotated[
         str,
-        typer.Option(
-            help="classes, labels (several a document), regression, words (of --words-col, else between spaces); auto: by the labels. "
+        Param(
+            "classes, labels (several a document), regression, words (of --words-col, else between spaces); auto: by the labels. "
             "With --model: of a peft folder."
         ),
     ] = "auto"
     pair_col: Annotated[
         str | None,
-        typer.Option(
-            metavar="COL", help="A second text: sentence pairs; for encoders the text alike.", show_default=False
-        ),
+        Param("A second text: sentence pairs; for encoders the text alike.", metavar="COL"),
     ] = None
     negative_col: Annotated[
         str | None,
-        typer.Option(metavar="COL", help="--objective triplet, mnrl: a text unlike the first.", show_default=False),
+        Param("--objective triplet, mnrl: a text unlike the first.", metavar="COL"),
     ] = None
     words_col: Annotated[
         str,
-        typer.Option(
-            metavar="COL", help="Lists of words, each with a label; the text, where there is no column of it."
-        ),
+        Param("Lists of words, each with a label; the text, where there is no column of it.", metavar="COL"),
     ] = "words"
     context: Annotated[
         int,
-        typer.Option(
-            min=0, metavar="N", help="Also show N documents before and after: [target] <sep> [before] <sep> [after]."
-        ),
+        Param("Also show N documents before and after: [target] <sep> [before] <sep> [after].", metavar="N", min=0),
     ] = 0
     context_by: Annotated[
         str | None,
-        typer.Option(metavar="COL", help="Context ends where this column changes.", show_default=False),
+        Param("Context ends where this column changes.", metavar="COL"),
     ] = None
     label_sep: Annotated[
         str | None,
-        typer.Option(
-            metavar="TEXT",
-            help="Several labels in a cell, apart by this: ';'. A column of lists needs no option.",
-            show_default=False,
-        ),
+        Param("Several labels in a cell, apart by this: ';'. A column of lists needs no option.", metavar="TEXT"),
     ] = None
     twins: Annotated[
         float,
-        typer.Option(
-            metavar="S", help="Test documents this similar to a training document are reported; 0: not looked for."
-        ),
+        Param("Test documents this similar to a training document are reported; 0: not looked for.", metavar="S"),
     ] = 0.9
 
     def check(self) -> None:
@@ -146,50 +126,35 @@ class TuneModelFlags:
 
     model: Annotated[
         Path | None,
-        typer.Option(
-            metavar="RUN",
-            help="Predict with this: a run, or a folder of transformers, peft or setfit.",
-            show_default=False,
-        ),
+        Param("Predict with this: a run, or a folder of transformers, peft or setfit.", metavar="RUN"),
     ] = None
-    base: Annotated[
-        str, typer.Option(metavar="MODEL", help="What is fine-tuned: a folder, or a name on the hub."), READ
-    ] = "sentence-transformers/all-MiniLM-L6-v2"
+    base: Annotated[str, Param("What is fine-tuned: a folder, or a name on the hub.", metavar="MODEL"), READ] = (
+        "sentence-transformers/all-MiniLM-L6-v2"
+    )
     method: Annotated[
         str,
-        typer.Option(
-            metavar="NAME(…),…",
-            help="full, head, lora, dora, ia3, prefix, prompt, pfeiffer, houlsby, parallel, compacter, compacter++, mam, "
+        Param(
+            "full, head, lora, dora, ia3, prefix, prompt, pfeiffer, houlsby, parallel, compacter, compacter++, mam, "
             "unipelt, setfit; with options, listed in README: lora(r=8,alpha=16). Several, or all, are compared. auto: setfit for few "
             "documents, else full.",
+            metavar="NAME(…),…",
         ),
     ] = "auto"
     labels: Annotated[
         str | None,
-        typer.Option(
+        Param(
+            "--model of peft or setfit, whose folder may have no names: those of its classes, in order.",
             metavar="NAME,…",
-            help="--model of peft or setfit, whose folder may have no names: those of its classes, in order.",
-            show_default=False,
         ),
     ] = None
     objective: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Train the encoder instead: mlm, sbert-softmax, triplet, mnrl, cosine.",
-            show_default=False,
-        ),
+        Param("Train the encoder instead: mlm, sbert-softmax, triplet, mnrl, cosine.", metavar="NAME"),
     ] = None
-    merge: Annotated[bool, typer.Option("--merge", help="lora, dora: also the whole model with the updates in it.")] = (
-        False
-    )
+    merge: Annotated[bool, Param("lora, dora: also the whole model with the updates in it.")] = False
     export: Annotated[
         Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="setfit: also a folder the setfit library loads; its head is a pickle.",
-            show_default=False,
-        ),
+        Param("setfit: also a folder the setfit library loads; its head is a pickle.", metavar="DIR"),
         FOLDER_WRITTEN,
     ] = None
 
@@ -211,54 +176,34 @@ class TrainFlags:
 
     epochs: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            help="Default: 3, more where that is under 200 steps; of --objective 1, of mlm 3.",
-            show_default=False,
-        ),
+        Param("Default: 3, more where that is under 200 steps; of --objective 1, of mlm 3.", min=1),
     ] = None
-    max_steps: Annotated[int | None, typer.Option(min=1, help="End after so many steps.", show_default=False)] = None
+    max_steps: Annotated[int | None, Param("End after so many steps.", min=1)] = None
     batch_size: Annotated[
         int | None,
-        typer.Option(min=1, help="Documents of a step; default: 16, of mlm and mnrl 32.", show_default=False),
+        Param("Documents of a step; default: 16, of mlm and mnrl 32.", min=1),
     ] = None
-    lr: Annotated[
-        float | None, typer.Option("--lr", help="Rate of learning; default: that of the method.", show_default=False)
-    ] = None
+    lr: Annotated[float | None, Param("Rate of learning; default: that of the method.")] = None
     head_lr: Annotated[
         float | None,
-        typer.Option(
-            "--head-lr",
-            help="That of the new head; default: of the method, with more classes than a batch has documents 2e-3.",
-            show_default=False,
-        ),
+        Param("That of the new head; default: of the method, with more classes than a batch has documents 2e-3."),
     ] = None
     warmup: Annotated[
         float | None,
-        typer.Option(help="Share of the steps in which the rate grows; default: 0.1, of mlm 0.06.", show_default=False),
+        Param("Share of the steps in which the rate grows; default: 0.1, of mlm 0.06."),
     ] = None
-    weight_decay: Annotated[
-        float | None, typer.Option(help="Of AdamW; default: 0.01, of setfit 0.", show_default=False)
-    ] = None
-    patience: Annotated[
-        int, typer.Option(min=0, help="With --dev: end after so many scores without a gain; 0: never.")
-    ] = 3
-    class_weight: Annotated[
-        str, typer.Option(metavar="none|balanced", help="balanced gives each class the same weight.")
-    ] = "none"
-    seeds: Annotated[int, typer.Option(min=1, help="Train so many times, from --seed on: mean and deviation.")] = 1
-    resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint, if there is one.")] = False
-    device: Annotated[
-        str | None, typer.Option(help="cpu, cuda, mps; default: the best there is.", show_default=False)
-    ] = None
-    precision: Annotated[
-        str, typer.Option(help="auto, fp32, bf16 or fp16; auto: bf16 on a GPU that has it, else fp32.")
-    ] = "auto"
+    weight_decay: Annotated[float | None, Param("Of AdamW; default: 0.01, of setfit 0.")] = None
+    patience: Annotated[int, Param("With --dev: end after so many scores without a gain; 0: never.", min=0)] = 3
+    class_weight: Annotated[str, Param("balanced gives each class the same weight.", metavar="none|balanced")] = "none"
+    seeds: Annotated[int, Param("Train so many times, from --seed on: mean and deviation.", min=1)] = 1
+    resume: Annotated[bool, Param("Go on from the checkpoint, if there is one.")] = False
+    device: Annotated[str | None, Param("cpu, cuda, mps; default: the best there is.")] = None
+    precision: Annotated[str, Param("auto, fp32, bf16 or fp16; auto: bf16 on a GPU that has it, else fp32.")] = "auto"
     max_tokens: Annotated[
         int | None,
-        typer.Option(min=4, help="Tokens of a text that the model sees; default: its own.", show_default=False),
+        Param("Tokens of a text that the model sees; default: its own.", min=4),
     ] = None
-    offline: Annotated[bool, typer.Option("--offline", help="Never ask the hub.")] = False
+    offline: Annotated[bool, Param("Never ask the hub.")] = False
 
     def check(self) -> None:
         """Raise UsageError for values that cannot be meant."""
@@ -296,10 +241,8 @@ class TrainFlags:
 class TuneTellFlags:
     """What is told."""
 
-    probabilities: Annotated[
-        bool, typer.Option("--probabilities", help="A column with the probability of every label by name.")
-    ] = False
-    ci: Annotated[float, typer.Option("--ci", help="Level of the intervals; 0 for none.")] = 0.95
+    probabilities: Annotated[bool, Param("A column with the probability of every label by name.")] = False
+    ci: Annotated[float, Param("Level of the intervals; 0 for none.")] = 0.95
 
     def level(self) -> float | None:
         """Return the level, None for no intervals. Raises UsageError when it is none."""

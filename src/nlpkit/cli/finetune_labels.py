@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from nlpkit.cli import console
+from nlpkit import reporting, wording
 from nlpkit.cli.classify_corpus import label_values
 from nlpkit.cli.finetune_flags import TuneDataFlags
 from nlpkit.errors import ColumnError, InputError, UsageError
@@ -122,12 +122,12 @@ def _words(table: pa.Table, data: TuneDataFlags, lists: bool) -> tuple[list[list
         tags.append(given if any(t is not None for t in given) else None)
         if own is not None and len(own) != len(words[d]):
             raise InputError(
-                f"document {table.column('id')[d].as_py()} has {console.counted(len(words[d]), 'word')} and "
-                f"{console.counted(len(own), 'label')}; --task words needs one label for each word"
+                f"document {table.column('id')[d].as_py()} has {wording.counted(len(words[d]), 'word')} and "
+                f"{wording.counted(len(own), 'label')}; --task words needs one label for each word"
             )
     without = sum(t is None for own in tags if own is not None for t in own)
     if without:
-        console.note(f"{console.counted(without, 'word')} without a label: neither learned from nor scored")
+        reporting.note(f"{wording.counted(without, 'word')} without a label: neither learned from nor scored")
     return words, tags
 
 

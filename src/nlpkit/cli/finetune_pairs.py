@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from nlpkit.cli import console
+from nlpkit import reporting, wording
 from nlpkit.cli.classify_corpus import joined
 from nlpkit.cli.finetune_parts import DEV, TEST, TRAIN, role_of
 from nlpkit.cli.pipeline import no_documents
@@ -81,7 +81,7 @@ def read_material(asked: Asked, name: str) -> Material:
     for column in columns:
         empty |= np.array([not str(v or "").strip() for v in table.column(column).to_pylist()])
     if empty.any():
-        console.warn(f"{console.counted(int(empty.sum()), 'row')} with an empty text: left out")
+        reporting.warn(f"{wording.counted(int(empty.sum()), 'row')} with an empty text: left out")
         for number, where in _held_out_parts(data):
             if (part == number).any() and empty[part == number].all():
                 raise InputError(f"{where}: no row has a text in {' and '.join(columns)}; nothing can be scored")
@@ -157,7 +157,7 @@ def check_classes(material: Material, data: TuneDataFlags) -> None:
             raise InputError(
                 f"{where}: labels that no training row has: {named}; spell them alike, or add such rows to training"
             )
-        console.warn(f"labels of test rows that no training row has: {named}; always wrong")
+        reporting.warn(f"labels of test rows that no training row has: {named}; always wrong")
 
 
 def pair_data(asked: Asked, name: str, material: Material, rows: LongArray, bounds: tuple[float, float]) -> EncoderData:
@@ -221,5 +221,5 @@ def score_bounds(name: str, material: Material) -> tuple[float, float]:
         raise InputError(f"all training pairs have the score {low:g}; there is nothing to learn")
     if low >= 0 and high <= 1:
         return 0.0, 1.0
-    console.note(f"scores from {low:g} to {high:g}: trained towards cosines from 0 to 1")
+    reporting.note(f"scores from {low:g} to {high:g}: trained towards cosines from 0 to 1")
     return low, high

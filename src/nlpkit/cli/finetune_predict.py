@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from nlpkit import reporting, wording
 from nlpkit.cli import console
 from nlpkit.cli.evaluate_flags import GateFlags
 from nlpkit.cli.finetune_flags import TASKS, TrainFlags, TuneDataFlags, TuneModelFlags, TuneTellFlags
@@ -99,9 +100,9 @@ def predict_new(asked: Asked) -> None:
         if predictor.form is not None:
             kind = predictor.task.kind
             more = OR_ELSE.get(kind, "") if predictor.form == "peft" and data.task == "auto" else ""
-            console.note(f"task: {SPELLED[kind]} ({model.model}/ of {predictor.form}{more})")
+            reporting.note(f"task: {SPELLED[kind]} ({model.model}/ of {predictor.form}{more})")
             if predictor.task.names and all(re.fullmatch(r"LABEL_\d+", name) for name in predictor.task.names):
-                console.note(
+                reporting.note(
                     f"its classes have no names: give them, in their order, with --labels {','.join(predictor.task.names[:3])}…"
                 )
         predictor.columns = columns_read(
@@ -111,11 +112,11 @@ def predict_new(asked: Asked) -> None:
         check_columns(stream.schema.names, predictor.columns, ", ".join(asked.inputs))
         for name in ("prediction", *(["prediction_prob"] if predictor.task.kind != "regression" else [])):
             if name in stream.schema.names:
-                console.warn(f"the column '{name}' of the input is replaced")
+                reporting.warn(f"the column '{name}' of the input is replaced")
         counts, schema = Counts(), stream.schema
         with (
             Engine(device, precision, threads=run.n_threads()) as engine,
-            console.progress("predictions", None) as update,
+            reporting.progress("predictions", None) as update,
         ):
             if asked.say.probabilities and predictor.task.kind not in ("single", "multi"):
                 raise UsageError(
@@ -148,16 +149,16 @@ def predict_new(asked: Asked) -> None:
                 sink.write(batch)
         dropped = write_dropped(target, stream.dropped, block)
     warn_dropped(stream, dropped)
-    console.note(f"predictions for {console.counted(counts.documents, 'document')} by {model.model}")
+    reporting.note(f"predictions for {wording.counted(counts.documents, 'document')} by {model.model}")
     if known_files:
-        console.warn(console.learned_from(known_files, model.model))
+        reporting.warn(console.learned_from(known_files, model.model))
     if counts.empty:
-        console.note(f"{console.counted(counts.empty, 'document')} without a word: predicted like any other")
+        reporting.note(f"{wording.counted(counts.empty, 'document')} without a word: predicted like any other")
     if counts.single:
-        console.note(f"{console.counted(counts.single, 'pair')} without a second text: read as if it were empty")
+        reporting.note(f"{wording.counted(counts.single, 'pair')} without a second text: read as if it were empty")
     if counts.cut:
-        console.note(
-            f"{console.counted(counts.cut, 'document')} longer than the window of the model: the end is not seen"
+        reporting.note(
+            f"{wording.counted(counts.cut, 'document')} longer than the window of the model: the end is not seen"
         )
     told = {
         "output": target, "documents": counts.documents, "documents_cut": counts.cut, "predictions": counts.most_frequent_first()
@@ -170,7 +171,7 @@ def predict_new(asked: Asked) -> None:
         )
         if known_files and told_next is not None:
             told_next = shell_line("nlpkit", "evaluate", model.model)
-        console.note(f"wrote {target}{'' if told_next is None else f'; next: {told_next}'}")
+        reporting.note(f"wrote {target}{'' if told_next is None else f'; next: {told_next}'}")
 
 
 def dry_predict(asked: Asked, labels: list[str] | None) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nlpkit import __version__
+from nlpkit import __version__, reporting, wording
 from nlpkit.cli import console
 from nlpkit.cli.classify_scores import Scores
 from nlpkit.cli.classify_show import Page, show_errors, show_scores
@@ -86,10 +86,10 @@ def write_compared(work: Work, rows: list[dict[str, Any]]) -> None:
         least = min(documents.labels.sizes(documents.learn).tolist(), default=0)
         scarce = [shots for shots in work.asked.data.sizes() if shots is not None and shots > least]
         show_comparison(page, comparison_table(rows), documents.kind, scarce=scarce)
-    console.note(f"wrote {target}/ in {sum(work.seconds.values()):.1f} s")
+    reporting.note(f"wrote {target}/ in {sum(work.seconds.values()):.1f} s")
     if best is not None:
         shots = "" if best["shots"] is None else f" with {best['shots']} documents of a class"
-        console.note(
+        reporting.note(
             f"a comparison keeps no model; to train the best on this test, {best['method']}{shots}: {results['train_best']}"
         )
 
@@ -142,12 +142,12 @@ def write_trained(work: Work, by_seed: dict[int, list[Done]], bounds: Sequence[B
         tell(gates)
         raise
     if gates and spread is not None:
-        console.note(f"gates look at the means of {len(spread['runs'])} seeds")
+        reporting.note(f"gates look at the means of {len(spread['runs'])} seeds")
     leaks += ["twins.parquet has the pairs"] if "twins" in tables else []
     say_growth(done[-1].curve)
     for note in [*scores.model.notes, *leaks, *_training_notes(done[-1].facts)]:
-        console.note(note)
-    console.note(
+        reporting.note(note)
+    reporting.note(
         f"wrote {target}/ in {sum(work.seconds.values()):.1f} s"
         + console.next_step("finetune", "NEW.jsonl", "--model", target, "-o", "predictions.parquet")
     )
@@ -177,7 +177,7 @@ def _export(folder: Path, target: Path) -> None:
     found = load_predictor(folder, base=None, device=device("cpu"), offline=True)
     with atomic_directory(target) as part:
         write_setfit_folder(part, found.embedder, found.setfit)
-    console.note(f"wrote {target}/ for the setfit library; its model_head.pkl is a pickle")
+    reporting.note(f"wrote {target}/ for the setfit library; its model_head.pkl is a pickle")
 
 
 def _report(
@@ -227,7 +227,7 @@ def _format(folder: Path) -> str:
 
 def _title(documents: TuneDocuments, done: list[Done]) -> str:
     facts = done[-1].facts
-    n = console.counted(facts["training_documents"], "training document")
+    n = wording.counted(facts["training_documents"], "training document")
     where = f"cross-validation in {documents.n_folds} folds" if documents.n_folds else "on test documents"
     return f"{facts['method']} ({facts['trained_parameters']:,} of {facts['parameters']:,} parameters, {n}), {where}"
 
@@ -239,6 +239,6 @@ def _training_notes(facts: dict[str, Any]) -> list[str]:
     alone = facts.get("setfit", {}).get("alone", 0)
     if alone:
         notes.append(
-            f"{console.counted(alone, 'class', 'classes')} with one training document, whose similar pair is with itself"
+            f"{wording.counted(alone, 'class', 'classes')} with one training document, whose similar pair is with itself"
         )
     return notes

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from nlpkit import reporting, wording
 from nlpkit.cli import console
 from nlpkit.cli.classify_show import Page
 from nlpkit.finetune.train import Point
@@ -68,7 +69,7 @@ def show_comparison(page: Page, table: pa.Table, kind: str, *, scarce: Collectio
         cells.append("" if size is None else f"{size / 1e6:,.2f}")
         rows.append(cells)
     runs = max(own["runs"] for own in found)
-    page.table(f"Methods on test documents, {console.counted(runs, 'seed')}", columns, rows, columns[1:])
+    page.table(f"Methods on test documents, {wording.counted(runs, 'seed')}", columns, rows, columns[1:])
 
 
 def _pm(mean: float | None, sd: float | None) -> str:
@@ -94,7 +95,7 @@ def show_curve(curve: Sequence[Point], *, markdown: bool = False) -> None:
 def say_growth(curve: Sequence[Point]) -> None:
     """Warn where the loss ended well above its start."""
     if len(curve) > 1 and curve[-1].loss > GROWTH * curve[0].loss:
-        console.warn(f"the loss grew from {curve[0].loss:.3g} to {curve[-1].loss:.3g} in training; lower --lr")
+        reporting.warn(f"the loss grew from {curve[0].loss:.3g} to {curve[-1].loss:.3g} in training; lower --lr")
 
 
 def chart(values: Sequence[float], steps: Sequence[int], title: str) -> str:

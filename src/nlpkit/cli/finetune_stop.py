@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nlpkit.cli import console
+from nlpkit import reporting
 
 if TYPE_CHECKING:
     from nlpkit.finetune.train import State
@@ -15,5 +15,5 @@ def state_to_go_on_from(checkpoint: Checkpoint, key: str, title: str) -> State |
     """Return the state of a training that was cut off, and say so; None when there is none."""
     state = checkpoint.state(key)
     if state is not None:
-        console.note(f"{title}: going on after step {state.step:,}")
+        reporting.note(f"{title}: going on after step {state.step:,}")
     return state

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from nlpkit.cli import console
+from nlpkit import reporting, wording
 from nlpkit.cli.classify_scores import Scores
 from nlpkit.cli.classify_tables import (
     NOT_CARRIED,
@@ -69,7 +69,7 @@ def twin_notes(documents: TuneDocuments, twins: Twins | None, threshold: float) 
 
 def _near(n: int, of: int, part: str, other: str) -> str:
     are = "is a near-duplicate" if n == 1 else "are near-duplicates"
-    return f"{n:,} of {console.counted(of, f'{part} document')} {are} of a {other} document"
+    return f"{n:,} of {wording.counted(of, f'{part} document')} {are} of a {other} document"
 
 
 def say_twins(documents: TuneDocuments, sizes: Sequence[int | None], threshold: float, *, seed: int) -> None:
@@ -78,7 +78,7 @@ def say_twins(documents: TuneDocuments, sizes: Sequence[int | None], threshold: 
     own = with_shots(documents, most, seed=seed)
     where = "" if most is None else f"{most} shots, seed {seed}: "
     for note in twin_notes(own, twins_of(own, threshold), threshold):
-        console.note(f"{where}{note}")
+        reporting.note(f"{where}{note}")
 
 
 def run_tables(
@@ -90,7 +90,7 @@ def run_tables(
     labelled = np.array([d for d in tested.tolist() if documents.own[d] is not None], np.int64)
     for name in OWN:
         if name in documents.table.column_names:
-            console.warn(f"the column '{name}' of the input is not kept: the run has its own")
+            reporting.warn(f"the column '{name}' of the input is not kept: the run has its own")
     if documents.kind in ("single", "multi"):
         assert guesses.predicted is not None
         tables = {

@@ -5,17 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
+from nlpkit import reporting, wording
 from nlpkit.cli import console
-from nlpkit.cli.options import ReadFlags, RunFlags, command
+from nlpkit.cli.options import Argument, ReadFlags, RunFlags
 from nlpkit.errors import ColumnError, InputError
 
 
 def info_cli(
-    path: Annotated[
-        str, typer.Argument(metavar="FILE|RUN", help="A run directory, a corpus, or any file that nlpkit wrote.")
-    ],
+    path: Annotated[str, Argument("A run directory, a corpus, or any file that nlpkit wrote.", metavar="FILE|RUN")],
     read: ReadFlags,
     run: RunFlags,
 ) -> None:
@@ -59,8 +56,8 @@ def _run_facts(path: Path) -> dict[str, Any]:
         raise InputError(f"run directory {path} has no {missing[0]}; it is incomplete, make it again")
     changed = list(found.changed())
     if changed:
-        console.warn(
-            f"{console.counted(len(changed), 'file')} of {path} {'was' if len(changed) == 1 else 'were'} changed since the run "
+        reporting.warn(
+            f"{wording.counted(len(changed), 'file')} of {path} {'was' if len(changed) == 1 else 'were'} changed since the run "
             f"was written: {', '.join(changed)}"
         )
     topics = None  # a run of another kind, such as LSA, has none
@@ -133,7 +130,7 @@ def _table_facts(path: Path, read: ReadFlags) -> dict[str, Any]:
     from nlpkit.io.plain_tables import arrow_table
 
     table = arrow_table(path, encoding=read.encoding)
-    console.note(f"{path} has no column 'text'; if it is a corpus, name its text with --text-col")
+    reporting.note(f"{path} has no column 'text'; if it is a corpus, name its text with --text-col")
     columns = {field.name: str(field.type) for field in table.schema}
     return {"path": str(path), "kind": "table", "rows": table.num_rows, "bytes": file_size(path), "columns": columns}
 
@@ -153,7 +150,7 @@ def _show(facts: dict[str, Any]) -> None:
     if topics is not None:
         columns = ["topic", "size", "share", "npmi", "name"]
         table = [
-            [str(t["topic"]), console.count(t["size"]), f"{t['share']:.1%}", _score(t["npmi"]), t["label"]]
+            [str(t["topic"]), wording.count(t["size"]), f"{t['share']:.1%}", _score(t["npmi"]), t["label"]]
             for t in topics
         ]
         console.table(columns, table, right=columns[:4], noun="topics", rest=f"{facts['path']}/topics.parquet")
@@ -169,7 +166,7 @@ def _short(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int):
-        return console.count(value)
+        return wording.count(value)
     if isinstance(value, float):
         return f"{value:.6g}"
     if isinstance(value, list | tuple):
@@ -178,8 +175,3 @@ def _short(value: Any) -> str:
         return ", ".join(f"{k} {_short(v)}" for k, v in value.items() if v is not None)
     text = str(value)
     return text if len(text) <= 300 else text[:299] + "…"
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the app."""
-    command(app, "info", info_cli, tables=True)

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
+from nlpkit import reporting, wording
 from nlpkit.cli import console
-from nlpkit.cli.options import Inputs, OutputFlags, ReadFlags, RunFlags, command
+from nlpkit.cli.options import Argument, Inputs, OutputFlags, ReadFlags, RunFlags
 from nlpkit.errors import UsageError
+from nlpkit.parameters import Param
 
 if TYPE_CHECKING:
     import re
@@ -26,19 +26,13 @@ if TYPE_CHECKING:
 class SearchFlags:
     """What is searched, and how much is shown of it."""
 
-    word: Annotated[bool, typer.Option("--word", "-w", help="Match whole words only.")] = False
-    glob: Annotated[
-        bool, typer.Option("--glob", help="PATTERN is words, not a regex: * = any letters, ? = one letter.")
-    ] = False
-    ignore_case: Annotated[bool, typer.Option("--ignore-case", "-i", help="A and a are one letter.")] = False
-    window: Annotated[int, typer.Option(min=0, help="Words of context on each side.")] = 8
-    width: Annotated[
-        int | None, typer.Option(min=0, help="Characters of context instead of words.", show_default=False)
-    ] = None
-    limit_hits: Annotated[
-        int | None, typer.Option(min=1, help="Show or write the first N hits; all are counted.", show_default=False)
-    ] = None
-    count: Annotated[bool, typer.Option("--count", "-c", help="Documents and hits only, no lines.")] = False
+    word: Annotated[bool, Param("Match whole words only.", ("word", "w"))] = False
+    glob: Annotated[bool, Param("PATTERN is words, not a regex: * = any letters, ? = one letter.")] = False
+    ignore_case: Annotated[bool, Param("A and a are one letter.", ("ignore_case", "i"))] = False
+    window: Annotated[int, Param("Words of context on each side.", min=0)] = 8
+    width: Annotated[int | None, Param("Characters of context instead of words.", min=0)] = None
+    limit_hits: Annotated[int | None, Param("Show or write the first N hits; all are counted.", min=1)] = None
+    count: Annotated[bool, Param("Documents and hits only, no lines.", ("count", "c"))] = False
 
 
 @dataclass(slots=True)
@@ -53,9 +47,7 @@ class _Tally:
 
 
 def kwic_cli(
-    pattern: Annotated[
-        str, typer.Argument(metavar="PATTERN", help="Regular expression (Python's re) or, with --glob, words.")
-    ],
+    pattern: Annotated[str, Argument("Regular expression (Python's re) or, with --glob, words.", metavar="PATTERN")],
     inputs: Inputs,
     out: OutputFlags,
     read: ReadFlags,
@@ -63,11 +55,9 @@ def kwic_cli(
     search: SearchFlags,
     by: Annotated[
         str | None,
-        typer.Option(help="Column of classes: precision and recall of the pattern for each.", show_default=False),
+        Param("Column of classes: precision and recall of the pattern for each."),
     ] = None,
-    positive: Annotated[
-        str | None, typer.Option(help="Only this class of --by (default column: label).", show_default=False)
-    ] = None,
+    positive: Annotated[str | None, Param("Only this class of --by (default column: label).")] = None,
 ) -> None:
     """Show every match of a pattern in its context.
 
@@ -164,7 +154,7 @@ def _hits(
 
     schema = _schema(classes=groups is not None)
     left_to_show = 0 if search.count else search.limit_hits
-    with console.progress("search", None) as update:
+    with reporting.progress("search", None) as update:
         for batch in stream:
             numbers = [-1] * batch.num_rows if groups is None else groups.of(batch).tolist()
             names = [] if groups is None else groups.names()
@@ -228,7 +218,7 @@ def _tell(
 ) -> None:  # fmt: skip
     unclassed = tally.of_group.get(-1, [0, 0])[0] if by is not None else 0
     if target not in (None, "-"):
-        console.note(f"wrote {target}: {console.counted(tally.shown, 'hit')}")
+        reporting.note(f"wrote {target}: {wording.counted(tally.shown, 'hit')}")
     if console.settings.json:
         result: dict[str, Any] = {
             "pattern": pattern, "documents": tally.documents, "matched": tally.matched, "hits": tally.hits,
@@ -237,33 +227,33 @@ def _tell(
             result |= {"by": by, "without_class": unclassed, "classes": scores}
         console.emit_json(result if search.count or target is not None else {**result, "lines": lines})
         return
-    shown = f" (the first {console.count(tally.shown)} here)" if not search.count and tally.shown < tally.hits else ""
+    shown = f" (the first {wording.count(tally.shown)} here)" if not search.count and tally.shown < tally.hits else ""
     said = (
-        f"{console.counted(tally.hits, 'hit')}{shown} in {console.count(tally.matched)} of "
-        f"{console.counted(tally.documents, 'document')} ({tally.matched / tally.documents:.1%})"
+        f"{wording.counted(tally.hits, 'hit')}{shown} in {wording.count(tally.matched)} of "
+        f"{wording.counted(tally.documents, 'document')} ({tally.matched / tally.documents:.1%})"
     )
     if search.count and by is None:
         console.table(
             ["documents", "with a hit", "share", "hits"],
-            [[console.count(tally.documents), console.count(tally.matched), f"{tally.matched / tally.documents:.1%}",
-              console.count(tally.hits)]],
+            [[wording.count(tally.documents), wording.count(tally.matched), f"{tally.matched / tally.documents:.1%}",
+              wording.count(tally.hits)]],
             right=["documents", "with a hit", "share", "hits"],
         )  # fmt: skip
     else:
-        console.note(said)
+        reporting.note(said)
     if unclassed:
-        console.note(f"not scored: {console.counted(unclassed, 'document')} without a value in '{by}'")
+        reporting.note(f"not scored: {wording.counted(unclassed, 'document')} without a value in '{by}'")
     if by is None:
         return
     head = [by, "documents", "with a hit", "precision", "95 %", "recall", "95 %", "F1"]
     rows = [
-        [name, console.count(s["documents"]), console.count(s["matched"]), _share(s["precision"]), _ends(s, "precision"),
+        [name, wording.count(s["documents"]), wording.count(s["matched"]), _share(s["precision"]), _ends(s, "precision"),
          _share(s["recall"]), _ends(s, "recall"), _share(s["f1"])]
         for name, s in _largest_first(scores, by)
     ]  # fmt: skip
     if target == "-":  # stdout is for the lines
         for row in rows:
-            console.note(f"{row[0]}: precision {row[3]} ({row[4]}), recall {row[5]} ({row[6]}), F1 {row[7]}")
+            reporting.note(f"{row[0]}: precision {row[3]} ({row[4]}), recall {row[5]} ({row[6]}), F1 {row[7]}")
         return
     console.table(head, rows, right=head[1:], noun="classes", rest="--json")
 
@@ -280,8 +270,3 @@ def _share(value: float) -> str:
 def _ends(score: dict[str, Any], name: str) -> str:
     low, high = score[f"{name}_low"], score[f"{name}_high"]
     return "" if low != low else f"{low:.3f}–{high:.3f}"
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the app."""
-    command(app, "kwic", kwic_cli, tables=True)

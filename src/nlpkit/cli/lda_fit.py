@@ -7,6 +7,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from nlpkit import reporting, wording
 from nlpkit.cli import console
 from nlpkit.cli.lda_flags import ChainFlags, ExtraFlags, GuideFlags, PrototypeFlags
 from nlpkit.cli.lda_show import show_next, show_topics
@@ -129,11 +130,11 @@ def fit_parameters(options: LdaOptions, chain: ChainFlags, guide: GuideFlags) ->
 def say_plan(work: Work, options: LdaOptions) -> None:
     """Say what is about to run: topics, priors each, sweeps."""
     n = len(work.corpus.tokens.term_ids)
-    console.note(
-        f"LDA of {console.counted(options.n_topics, 'topic')}: alpha {options.start_alpha:.4g} and eta {options.start_eta:.4g} "
-        f"each, {console.counted(options.sweeps, 'sweep')} over {console.counted(n, 'token')}"
+    reporting.note(
+        f"LDA of {wording.counted(options.n_topics, 'topic')}: alpha {options.start_alpha:.4g} and eta {options.start_eta:.4g} "
+        f"each, {wording.counted(options.sweeps, 'sweep')} over {wording.counted(n, 'token')}"
     )
     if options.n_topics > n:
-        console.warn(
+        reporting.warn(
             f"more topics than tokens: at least {options.n_topics - n:,} of them stay without any; give a smaller --k"
         )

@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from nlpkit.cli.lda_flags import ChainFlags, ExtraFlags, GuideFlags, PrototypeFlags, RollingFlags
-from nlpkit.cli.options import Inputs, OutputFlags, ReadFlags, RunFlags, command
+from nlpkit.cli.options import Inputs, OutputFlags, ReadFlags, RunFlags
 from nlpkit.cli.token_flags import TopicTokenFlags
 from nlpkit.errors import UsageError
+from nlpkit.parameters import Param
 
 
 def lda_gibbs_cli(
@@ -19,7 +18,7 @@ def lda_gibbs_cli(
     out: OutputFlags,
     model: Annotated[
         Path | None,
-        typer.Option("--model", metavar="RUN", help="Predict with this run instead of fitting.", show_default=False),
+        Param("Predict with this run instead of fitting.", metavar="RUN"),
     ] = None,
     chain: ChainFlags,
     guide: GuideFlags,
@@ -85,8 +84,3 @@ def _refuse(*groups: tuple[str, object], why: str) -> None:
     for names, flags in groups:
         if flags != type(flags)():
             raise UsageError(f"{names}: {why}")
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the app."""
-    command(app, "lda-gibbs", lda_gibbs_cli, tables=True)

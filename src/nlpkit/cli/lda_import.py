@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from nlpkit import reporting, wording
 from nlpkit.cli import console
 from nlpkit.cli.lda_flags import ChainFlags, ExtraFlags
 from nlpkit.cli.lda_show import show_next, show_topics
@@ -34,9 +35,9 @@ def make_run(inputs: list[str], out: OutputFlags, extra: ExtraFlags, run: RunFla
     with stopwatch(seconds, "read"):
         state = read_mallet_state(Path(inputs[0]))
     tokens = state.tokens
-    console.note(
-        f"state of {console.counted(len(state.alpha), 'topic')}: {console.counted(len(tokens.term_ids), 'token')} in "
-        f"{console.counted(tokens.n_docs, 'document')}; alpha sums to {state.alpha.sum():.4g}, beta {state.beta:.4g} each"
+    reporting.note(
+        f"state of {wording.counted(len(state.alpha), 'topic')}: {wording.counted(len(tokens.term_ids), 'token')} in "
+        f"{wording.counted(tokens.n_docs, 'document')}; alpha sums to {state.alpha.sum():.4g}, beta {state.beta:.4g} each"
     )
     if run.dry_run:
         console.plan({"documents": tokens.n_docs, "tokens": len(tokens.term_ids), "n_topics": len(state.alpha)})

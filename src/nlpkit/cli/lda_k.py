@@ -8,6 +8,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from nlpkit import reporting, wording
 from nlpkit.cli import console
 from nlpkit.cli.lda_work import Work, alpha_of
 from nlpkit.cli.lda_write import Results
@@ -31,12 +32,12 @@ def chosen_topics(work: Work, options: LdaOptions, more: Results) -> LdaOptions:
     known = _known(path, identity) if work.chain.resume else {}
     path.parent.mkdir(parents=True, exist_ok=True)
     if work.chain.resume and not known:
-        console.warn(f"there are no scores {path}: starting anew", always=True)
+        reporting.warn(f"there are no scores {path}: starting anew", always=True)
     if known:
-        console.note(f"{len(known)} fits are known from {path}")
+        reporting.note(f"{len(known)} fits are known from {path}")
 
     fits = 0
-    with stopwatch(work.seconds, "choice of k"), console.progress("fits", None) as update:
+    with stopwatch(work.seconds, "choice of k"), reporting.progress("fits", None) as update:
 
         def done(n_topics: int, seed: int, scores: Scores) -> None:
             nonlocal fits
@@ -61,7 +62,7 @@ def chosen_topics(work: Work, options: LdaOptions, more: Results) -> LdaOptions:
         except KeyboardInterrupt as stopped:
             if not known and not fits:
                 raise
-            kept = console.counted(len(known) + fits, "fit")
+            kept = wording.counted(len(known) + fits, "fit")
             stopped.args = (
                 f"the scores of {kept} are kept in {path}: the same command with --resume goes on with them",
             )
@@ -134,12 +135,12 @@ def show(found: TopicChoice) -> None:
         sizes=nearest,
         rest="manifest.json of the run",
     )
-    console.note(found.reason)
+    reporting.note(found.reason)
     for k, why in found.runner_ups:
-        console.note(f"also worth a look: {k} topics, {why}")
+        reporting.note(f"also worth a look: {k} topics, {why}")
     if found.note:
-        console.note(found.note)
-    console.note("there is no right number of topics: read the topics of two or three of these before you decide")
+        reporting.note(found.note)
+    reporting.note("there is no right number of topics: read the topics of two or three of these before you decide")
 
 
 def _number(value: float) -> str:

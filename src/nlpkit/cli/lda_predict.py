@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from nlpkit import reporting, wording
 from nlpkit.cli import console
 from nlpkit.cli.counted import CountedCorpus, counted
 from nlpkit.cli.options import OutputFlags, ReadFlags, RunFlags
@@ -47,7 +48,7 @@ def predict(
     with open_documents(inputs, read.read_options()) as stream:
         for name in TOPIC_COLUMNS:
             if name in stream.schema.names:
-                console.warn(f"the column '{name}' of the input is replaced")
+                reporting.warn(f"the column '{name}' of the input is replaced")
         options = cut_as_model(stream, config["tokens"], f"the run {model}", inputs)
         columns = [n for n in stream.schema.names if n not in TOPIC_COLUMNS]
         schema = with_topic_columns(pa.schema([stream.schema.field(n) for n in columns]))
@@ -68,7 +69,7 @@ def predict(
     batches.say(trained)
     if target != "-":
         goes_on = console.next_step("ctfidf", target, "--by", "topic") if is_readable(target) else ""
-        console.note(f"wrote {target}{goes_on}")
+        reporting.note(f"wrote {target}{goes_on}")
         if run.json:
             console.emit_json({"output": target, **batches.counts})
 
@@ -90,7 +91,7 @@ class _Predicted:
         )  # fmt: skip
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
-        with console.progress("topics", self.words.n_docs) as update:
+        with reporting.progress("topics", self.words.n_docs) as update:
             for whole, encoded in self.words.encoded():
                 for start in range(0, whole.num_rows, BATCH):
                     stop = min(start + BATCH, whole.num_rows)
@@ -132,20 +133,20 @@ class _Predicted:
         n = self.counts
         new = n["documents"] - n["known"]
         parts = (
-            [f"{console.count(n['known'])} known from the fit, with the topic they have there"] if n["known"] else []
+            [f"{wording.count(n['known'])} known from the fit, with the topic they have there"] if n["known"] else []
         )
-        parts += [f"{console.count(new)} new"] if new else []
-        console.note(f"{console.counted(n['documents'], 'document')}: {'; '.join(parts)}")
+        parts += [f"{wording.count(new)} new"] if new else []
+        reporting.note(f"{wording.counted(n['documents'], 'document')}: {'; '.join(parts)}")
         if n["unassigned"]:
             have = "has" if n["unassigned"] == 1 else "have"
-            console.note(
-                f"{console.counted(n['unassigned'], 'document')} {have} no word that the run {run.path} knows, and no topic"
+            reporting.note(
+                f"{wording.counted(n['unassigned'], 'document')} {have} no word that the run {run.path} knows, and no topic"
             )
         if n["unknown_tokens"]:
             share = n["unknown_tokens"] / n["tokens"]
             are = "is" if n["unknown_tokens"] == 1 else "are"
-            console.note(
-                f"{console.count(n['unknown_tokens'])} of {console.counted(n['tokens'], 'token')} ({share:.0%}) {are} not in its "
+            reporting.note(
+                f"{wording.count(n['unknown_tokens'])} of {wording.counted(n['tokens'], 'token')} ({share:.0%}) {are} not in its "
                 f"vocabulary: {self._why()}"
             )
 
@@ -153,6 +154,6 @@ class _Predicted:
         if self.left_out is None:
             return "words that the fit left out or never saw"
         gone, unseen = self.counts["left_out_tokens"], self.counts["unknown_tokens"] - self.counts["left_out_tokens"]
-        parts = [f"{console.count(gone)} of words that the fit left out (--min-df and the like)"] if gone else []
-        parts += [f"{console.count(unseen)} of words that it never saw"] if unseen else []
+        parts = [f"{wording.count(gone)} of words that the fit left out (--min-df and the like)"] if gone else []
+        parts += [f"{wording.count(unseen)} of words that it never saw"] if unseen else []
         return ", ".join(parts)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from nlpkit import reporting
 from nlpkit.cli import console
 from nlpkit.cli.lda_flags import ChainFlags, PrototypeFlags
 from nlpkit.cli.lda_write import Results
@@ -94,7 +95,7 @@ class Compared:
         ]  # fmt: skip
         columns = ["", "run", "seed", "mean S-CLOP", "log p(w, z)"]
         console.table(columns, rows, right=columns[1:], title="How much do the chains agree? 1 = the same topics.")
-        console.note(
+        reporting.note(
             f"run {self.found.run} is the prototype: mean S-CLOP {mean.max():.3f} with the others, mean of all runs "
             f"{mean.mean():.3f}, worst {mean.min():.3f} ({self.measure} similarity of topics)"
         )
@@ -129,7 +130,7 @@ def choose_chain(work: Work, options: LdaOptions, flags: PrototypeFlags) -> Comp
     def chain(seed: int) -> GibbsSampler:
         return make_sampler(tokens, replace(options, seed=seed, threads=1), work.guidance, work.weights)
 
-    with stopwatch(work.seconds, "chains"), console.progress("chains", 100, percent=True) as update:
+    with stopwatch(work.seconds, "chains"), reporting.progress("chains", 100, percent=True) as update:
         runs, found = run_prototype(
             chain,
             runs=flags.prototype,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from nlpkit.cli import console
+from nlpkit import reporting
 from nlpkit.cli.lda_prototype import Compared, choose_chain
 from nlpkit.cli.lda_rolling_corpus import Base, Dated, added, cut_as, modelled, open_base, read_dated
 from nlpkit.cli.lda_rolling_options import (
@@ -276,7 +276,7 @@ class _Watch:
     def __init__(self, documents: int, sweeps: int) -> None:
         self._total, self._sweeps = documents, sweeps
         self._stack = ExitStack()
-        self._update: console.Update | None = None
+        self._update: reporting.Update | None = None
         self._done, self._now = 0, 0
 
     def __enter__(self) -> _Watch:
@@ -297,7 +297,7 @@ class _Watch:
     def swept(self, sweep: int) -> None:
         """Take note of a sweep of the chunk at hand."""
         if self._update is None:
-            self._update = self._stack.enter_context(console.progress("documents", self._total))
+            self._update = self._stack.enter_context(reporting.progress("documents", self._total))
         self._update(self._done + self._now * sweep // self._sweeps)
 
 

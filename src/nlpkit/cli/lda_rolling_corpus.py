@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from nlpkit.cli import console
+from nlpkit import wording
 from nlpkit.cli.lda_work import Corpus, counted_words, with_words
 from nlpkit.cli.pipeline import cut_as_model, steps
 from nlpkit.cli.preprocess import found_parameters, token_parameters
@@ -131,7 +131,7 @@ def _no_dates(reasons: list[str], name: str, inputs: Sequence[str]) -> InputErro
     unread = [reason for reason in reasons if "missing" not in reason]
     why = f"the first: {unread[0]}" if unread else "all are missing"
     return InputError(
-        f"no date can be read in column '{name}' of the {console.counted(len(reasons), 'document')} of {', '.join(inputs)} ({why}); "
+        f"no date can be read in column '{name}' of the {wording.counted(len(reasons), 'document')} of {', '.join(inputs)} ({why}); "
         "name another column with --date-col"
     )
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from nlpkit import reporting, wording
 from nlpkit.cli import console
 from nlpkit.cli.lda_rolling_options import alpha_sum
 from nlpkit.cli.lda_show import show_topics
@@ -42,22 +43,22 @@ def say_plan(options: RollingOptions, chunks: Sequence[Chunk]) -> None:
     tokens = sum(chunk.n_tokens for chunk in chunks)
     K = options.n_topics
     alpha, eta = alpha_sum(options) / K, 1 / K if options.eta is None else options.eta
-    console.note(
-        f"RollingLDA of {console.counted(K, 'topic')}: first period {first.start_date} to {first.end_date} "
-        f"({console.counted(first.n, 'document')}), then {console.counted(len(later), 'chunk')} of "
+    reporting.note(
+        f"RollingLDA of {wording.counted(K, 'topic')}: first period {first.start_date} to {first.end_date} "
+        f"({wording.counted(first.n, 'document')}), then {wording.counted(len(later), 'chunk')} of "
         f"{parse_span(options.chunks, 'chunks')} with a memory of {parse_span(options.memory, 'memory')}; alpha {alpha:.4g} and "
-        f"eta {eta:.4g} each, {console.counted(options.sweeps, 'sweep')} a chunk over {console.counted(tokens, 'token')}"
+        f"eta {eta:.4g} each, {wording.counted(options.sweeps, 'sweep')} a chunk over {wording.counted(tokens, 'token')}"
     )
     if first.n_tokens < 100 * K:
-        console.warn(
-            f"the first period has only {console.counted(first.n_tokens, 'token')} for {console.counted(K, 'topic')}, and all "
+        reporting.warn(
+            f"the first period has only {wording.counted(first.n_tokens, 'token')} for {wording.counted(K, 'topic')}, and all "
             "later topics come from it; a longer --init or a smaller --k may be better"
         )
     lost, kept = sum(chunk.n_discarded for chunk in chunks), sum(chunk.n for chunk in chunks)
     if lost > MANY_DISCARDED * (lost + kept):
         often = "once" if options.vocab_abs == 1 else f"{options.vocab_abs} times"
-        console.warn(
-            f"{console.count(lost)} of {console.counted(lost + kept, 'document')} have too few words that are frequent enough and "
+        reporting.warn(
+            f"{wording.count(lost)} of {wording.counted(lost + kept, 'document')} have too few words that are frequent enough and "
             f"get no topic; a word enters when a chunk has it more than {often} (--vocab-abs): give less, or "
             "longer chunks"
         )
@@ -75,21 +76,21 @@ def show_rolling(
     console.out("")
     show_changes(tables["changes"].to_pylist(), names, changes)
     result = written.summary
-    console.note(
-        f"{console.counted(found.model.n_topics, 'topic')} in {console.counted(result['chunks'], 'chunk')} in "
+    reporting.note(
+        f"{wording.counted(found.model.n_topics, 'topic')} in {wording.counted(result['chunks'], 'chunk')} in "
         f"{sum(seconds.values()):.0f} s; log-likelihood {found.log_likelihood:.4f} a token, diversity "
         f"{written.description.diversity:.3f}; alpha sums to {found.model.alpha.sum():.4g}, eta {found.model.eta:.4g} each"
     )
-    console.note(f"wrote {target}/ (over time: topic_shares.parquet, changes.parquet, chunks.parquet)")
-    console.note(f"next: {shell_line('nlpkit', 'info', target)}")
-    console.note(f"  or: {shell_line('nlpkit', 'lda-gibbs', 'NEWER.jsonl', '--update', target, '-o', 'longer/')}")
+    reporting.note(f"wrote {target}/ (over time: topic_shares.parquet, changes.parquet, chunks.parquet)")
+    reporting.note(f"next: {shell_line('nlpkit', 'info', target)}")
+    reporting.note(f"  or: {shell_line('nlpkit', 'lda-gibbs', 'NEWER.jsonl', '--update', target, '-o', 'longer/')}")
 
 
 def say_longer(run: Path, state: RollingState, days: Days) -> None:
     """Say what is added to what."""
-    console.note(
-        f"{run}: {console.counted(len(state.ids), 'document')} in {console.counted(len(state.chunks), 'chunk')} up to "
-        f"{state.chunks[-1].end_date}; {console.counted(len(days), 'document')} of {days.min()} to {days.max()} are added"
+    reporting.note(
+        f"{run}: {wording.counted(len(state.ids), 'document')} in {wording.counted(len(state.chunks), 'chunk')} up to "
+        f"{state.chunks[-1].end_date}; {wording.counted(len(days), 'document')} of {days.min()} to {days.max()} are added"
     )
 
 
@@ -99,7 +100,7 @@ def say_renumbered(base: Base, found: LdaFit) -> None:
     moved = [(was[int(k)], number) for number, k in enumerate(found.order) if was[int(k)] != number]
     if moved:
         listed = ", ".join(f"{old} → {new}" for old, new in sorted(moved)[:20])
-        console.note(
+        reporting.note(
             f"topics are numbered by size, so some have another number than in {base.run.path}: {listed}"
             f"{' …' if len(moved) > 20 else ''} (the column chain_topic stays the same)"
         )
@@ -126,11 +127,11 @@ def show_chunks(chunks: Sequence[dict[str, Any]]) -> None:
             str(c["chunk"]),
             str(c["start_date"]),
             str(c["end_date"]),
-            console.count(c["n"]),
-            console.count(c["n_discarded"]),
-            "" if c["n_memory"] is None else f"{console.count(c['n_memory'])} since {c['memory']}",
-            console.count(c["n_vocab"]),
-            console.count(c["n_tokens"]),
+            wording.count(c["n"]),
+            wording.count(c["n_discarded"]),
+            "" if c["n_memory"] is None else f"{wording.count(c['n_memory'])} since {c['memory']}",
+            wording.count(c["n_vocab"]),
+            wording.count(c["n_tokens"]),
         ]
         for c in chunks
     ]
@@ -244,7 +245,7 @@ def show_changes(tests: Sequence[dict[str, Any]], names: Sequence[str], options:
     before = "the chunk before" if options.max_span == 1 else f"the {options.max_span} chunks before at most"
     how = f"level {options.level:g}, {options.mixture:.0%} of change usual, against {before}"
     if not found:
-        console.out(f"No topic changed in any chunk ({console.counted(len(tests), 'test')}; {how}).")
+        console.out(f"No topic changed in any chunk ({wording.counted(len(tests), 'test')}; {how}).")
         return
     rows = [
         [
@@ -256,7 +257,7 @@ def show_changes(tests: Sequence[dict[str, Any]], names: Sequence[str], options:
         ]
         for row in found[:CHANGES_SHOWN]
     ]
-    title = f"Changes: {len(found)} in {console.counted(len(tests), 'test')} ({how})"
+    title = f"Changes: {len(found)} in {wording.counted(len(tests), 'test')} ({how})"
     columns = ["chunk from", "topic", "name", "similarity", "words that drove it: + more, − less"]
     console.table(columns, rows, right=["topic"], title=title)
     if len(found) > CHANGES_SHOWN:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from nlpkit import reporting, wording
 from nlpkit.cli import console
 from nlpkit.cli.topic_show import say_leading_term
 from nlpkit.plain import shell_line
@@ -28,9 +29,9 @@ def show_topics(topics: pa.Table, n_documents: int) -> None:
         text = " ".join((row["representative_texts"] or [""])[0].split())
         short = text if len(text) <= TEXT_WIDTH else text[: TEXT_WIDTH - 1].rstrip() + "…"
         words = " ".join(row["top_terms"][:TERMS_SHOWN])
-        rows.append([str(row["topic"]), console.count(row["size"]), f"{row['share']:.1%}", row["label"], words, short])
+        rows.append([str(row["topic"]), wording.count(row["size"]), f"{row['share']:.1%}", row["label"], words, short])
     lost = n_documents - sum(r["size"] for r in topics.select(["size"]).to_pylist())
-    none = [["-1", console.count(lost), "", "(no tokens)", "", ""]] if lost else []
+    none = [["-1", wording.count(lost), "", "(no tokens)", "", ""]] if lost else []
     columns = ["topic", "docs", "tokens", "name", "most relevant words", "a representative document"]
     console.table(columns, rows, right=columns[:3], noun="topics", rest="topics.parquet of the run", after=none)
 
@@ -46,18 +47,18 @@ def show_next(
     finite = described.npmi[np.isfinite(described.npmi)]
     coherence = f"{finite.mean():.3f}" if len(finite) else "not defined"
     if found.stopped is not None:
-        console.note(f"the chain had settled after {console.counted(found.stopped, 'sweep')} (--early-stop)")
+        reporting.note(f"the chain had settled after {wording.counted(found.stopped, 'sweep')} (--early-stop)")
     of = f" (counts: mean of {found.samples} states)" if found.samples > 1 else ""
-    console.note(
-        f"{console.counted(found.model.n_topics, 'topic')} in {sum(seconds.values()):.0f} s{of}; log-likelihood "
+    reporting.note(
+        f"{wording.counted(found.model.n_topics, 'topic')} in {sum(seconds.values()):.0f} s{of}; log-likelihood "
         f"{found.log_likelihood:.4f} a token, NPMI {coherence}, diversity {described.diversity:.3f} (the 10 most probable words of each "
         f"topic, this corpus, whole documents); alpha sums to {found.model.alpha.sum():.4g}, eta {found.model.eta:.4g} each"
     )
-    console.note(
+    reporting.note(
         "docs are those a topic is the main one of, tokens its share of all tokens; words are ranked by relevance, topic_terms.parquet "
         "has them by probability"
     )
     say_leading_term(described.relevant, found.model.terms, documents_with)
-    console.note(f"wrote {target}/{console.next_step('info', target)}")
+    reporting.note(f"wrote {target}/{console.next_step('info', target)}")
     predict = shell_line("nlpkit", "lda-gibbs", "NEW.jsonl", "--model", target, "-o", "predicted.parquet")
-    console.note(f"              or: {predict}")
+    reporting.note(f"              or: {predict}")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from nlpkit.cli import console
+from nlpkit import reporting, wording
 from nlpkit.cli.counted import CountedCorpus, counted
 from nlpkit.cli.pipeline import no_words, saying_what_is_saved, steps
 from nlpkit.cli.preprocess import found_parameters, say_tokens, token_parameters
@@ -196,7 +196,7 @@ def counted_words(
     """
     for name in own:
         if name in stream.schema.names:
-            console.warn(f"the column '{name}' of the input is not kept: the run has its own")
+            reporting.warn(f"the column '{name}' of the input is not kept: the run has its own")
     columns = [n for n in stream.schema.names if n not in ("tokens", "embedding", *own)]
     made = counted(
         stream,
@@ -234,8 +234,8 @@ def warn_of_one_text(tokens: TokenTable) -> None:
             different.add(tokens.term_ids[begin:end].tobytes())
         if len(different) == 2:
             return
-    console.warn(
-        f"there is only one different text among {console.counted(tokens.n_docs, 'document')}: its topics and their scores are made of "
+    reporting.warn(
+        f"there is only one different text among {wording.counted(tokens.n_docs, 'document')}: its topics and their scores are made of "
         "chance, since topics are told apart by the documents they are in"
     )
 
@@ -264,7 +264,7 @@ def guidance_of(guide: GuideFlags, corpus: Corpus, *, verify: bool) -> Guidance 
         seeds = read_seed_words(guide.seed_words)
         seeded = seed_counts(seeds, corpus.tokens.terms, corpus.cf, first=0 if fixed is None else fixed.n_fixed)
         if seeded.missing:
-            console.warn(f"seed words that are no terms of the corpus: {', '.join(seeded.missing[:10])}")
+            reporting.warn(f"seed words that are no terms of the corpus: {', '.join(seeded.missing[:10])}")
     return joined(fixed, seeded)
 
 
@@ -288,9 +288,9 @@ def run_chain(work: Work, options: LdaOptions, *, keep: bool = True) -> LdaFit:
             raise InputError(
                 f"checkpoint {path}: {problem}; give --sweeps as then, or --force without --resume, which drops it"
             )
-        console.note(f"going on from {path} after {console.counted(state.sweep, 'sweep')}")
+        reporting.note(f"going on from {path} after {wording.counted(state.sweep, 'sweep')}")
     elif work.chain.resume and not scores_path(work.target).exists():  # else --k auto has said what is there
-        console.warn(f"there is no checkpoint {path}: starting anew", always=True)
+        reporting.warn(f"there is no checkpoint {path}: starting anew", always=True)
     elif not work.chain.resume:
         path.unlink(missing_ok=True)  # there is one with --force alone
 
@@ -299,7 +299,7 @@ def run_chain(work: Work, options: LdaOptions, *, keep: bool = True) -> LdaFit:
         write_checkpoint(path, now, identity)
 
     last: list[TracePoint] = []
-    with console.progress("sweeps", options.sweeps) as update:
+    with reporting.progress("sweeps", options.sweeps) as update:
 
         def step(sweep: int, point: TracePoint | None) -> None:
             if point is not None:

@@ -8,74 +8,46 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from glob import has_magic
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_type_hints
+from types import NoneType, UnionType
+from typing import Annotated, Any, ClassVar, Union, get_args, get_origin, get_type_hints
 
 import typer
 
-from nlpkit.cli import config, console, light
+from nlpkit import reporting
+from nlpkit.cli import config, console, light, spelling
 from nlpkit.errors import UsageError
+from nlpkit.parameters import READ, WRITTEN, Execution, Files, Param
 
 MOST = 2**31 - 1  # of whole numbers
 
 
 @dataclass(frozen=True, slots=True)
-class Files:
-    """A second annotation of an option: its value names files. An option of type Path is read unless it says otherwise.
+class Argument(Param):
+    """A parameter that stands on the command line without a name."""
 
-    written: they are not read but written: a table, whose suffix says the format, a folder, or another file. several: files
-    stand in a list with commas, among other things. but: values that are no files.
-    """
-
-    written: Literal["", "table", "folder", "file"] = ""
-    several: bool = False
-    but: tuple[str, ...] = ()
-
-    def names(self, value: Any) -> list[str]:
-        """Return the files that a value of the option names."""
-        values = [str(v) for v in (value if isinstance(value, list) else [value]) if v is not None]
-        if self.several:
-            parts = [part.strip() for v in values for part in v.split(",")]
-            return [part for part in parts if Path(part).is_file()]
-        return [v for v in values if v not in self.but]
-
-
-READ, READ_LIST = Files(), Files(several=True)
-WRITTEN, TABLE_WRITTEN, FOLDER_WRITTEN = Files("file"), Files("table"), Files("folder")
 
 Inputs = Annotated[
     list[str],
-    typer.Argument(
+    Argument(
+        "Files, directories, globs or - (stdin): jsonl json csv tsv parquet txt md xml, also .gz .zst .bz2.",
         metavar="INPUT",
-        help="Files, directories, globs or - (stdin): jsonl json csv tsv parquet txt md xml, also .gz .zst .bz2.",
-        show_default=False,
     ),
     READ,
 ]
 
 
 @dataclass(frozen=True, slots=True)
-class RunFlags:
+class RunFlags(Execution):
     """How a command runs and what it says."""
 
-    seed: Annotated[int, typer.Option("--seed", "--random-state", min=0, help="Of everything random.")] = 42
-    threads: Annotated[
-        int, typer.Option("--threads", min=0, help="0 = all cores. The result does not depend on it.")
-    ] = 0
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", "-n", help="Say rows, tokens, memory, time and disk; write nothing.")
-    ] = False
-    json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout instead of tables.")] = False
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only errors on stderr.")] = False
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Say more on stderr.")] = False
-    progress: Annotated[
-        bool | None,
-        typer.Option("--progress/--no-progress", help="Bars on stderr; default: on a terminal.", show_default=False),
-    ] = None
-    verify: Annotated[
-        bool,
-        typer.Option("--verify/--no-verify", help="Refuse a run whose files were changed since it was written."),
-    ] = True
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False
+    PANEL: ClassVar[str] = "Run"
+
+    dry_run: Annotated[bool, Param("Say rows, tokens, memory, time and disk; write nothing.", ("dry_run", "n"))] = False
+    json: Annotated[bool, Param("Print one JSON object on stdout instead of tables.")] = False
+    quiet: Annotated[bool, Param("Print only errors on stderr.", ("quiet", "q"))] = False
+    verbose: Annotated[bool, Param("Print more on stderr.", ("verbose", "v"))] = False
+    progress: Annotated[bool | None, Param("Draw bars on stderr; default: on a terminal.")] = None
+    debug: Annotated[bool, Param("Show the traceback of an error.")] = False
     config: Annotated[
         Path | None,
         typer.Option(
@@ -85,62 +57,45 @@ class RunFlags:
             callback=config.load_config,
             help="TOML with option names as keys. A flag wins over NLPKIT_<OPTION> (say NLPKIT_SEED), that over the file.",
             show_default=False,
+            show_envvar=False,
+            rich_help_panel="Run",
         ),
     ] = None
-
-    def n_threads(self) -> int:
-        """The number of workers, at least 1."""
-        import os
-
-        if self.threads:
-            return self.threads
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @dataclass(frozen=True, slots=True)
 class ReadFlags:
     """How documents are read."""
 
-    text_col: Annotated[str, typer.Option(help="Column of the text; it is called text in what is written.")] = "text"
-    id_col: Annotated[
-        str, typer.Option(help="Column of the id; it stays, with a copy called id; 'none' numbers the rows.")
-    ] = "id"
-    label_col: Annotated[str, typer.Option(help="Column of the label; it stays, with a copy that is called label.")] = (
-        "label"
-    )
-    date_col: Annotated[str, typer.Option(help="Column of the date; it stays, with a copy that is called date.")] = (
-        "date"
-    )
+    text_col: Annotated[str, Param("Column of the text; it is called text in what is written.")] = "text"
+    id_col: Annotated[str, Param("Column of the id; it stays, with a copy called id; 'none' numbers the rows.")] = "id"
+    label_col: Annotated[str, Param("Column of the label; it stays, with a copy that is called label.")] = "label"
+    date_col: Annotated[str, Param("Column of the date; it stays, with a copy that is called date.")] = "date"
     date_format: Annotated[
         str | None,
-        typer.Option(
-            metavar="FORMAT",
-            help="How dates are written, such as %d/%m/%Y; default: 2011-12-25, 25.12.2011, and 25/12/2011 where the column tells "
+        Param(
+            "How dates are written, such as %d/%m/%Y; default: 2011-12-25, 25.12.2011, and 25/12/2011 where the column tells "
             "whether day or month comes first.",
-            show_default=False,
+            metavar="FORMAT",
         ),
     ] = None
     format: Annotated[
         str | None,
-        typer.Option(help="jsonl json csv tsv parquet txt xml sgml; default: by suffix.", show_default=False),
+        Param("jsonl json csv tsv parquet txt xml sgml; default: by suffix."),
     ] = None
-    encoding: Annotated[
-        str | None, typer.Option(help="Force an encoding; default: UTF-8, else detected.", show_default=False)
-    ] = None
-    encoding_errors: Annotated[str, typer.Option(help="strict, or replace bytes that are not text.")] = "strict"
-    txt_docs: Annotated[str, typer.Option(help="A document per line or file of .txt; auto: one file = lines.")] = "auto"
-    xml_record: Annotated[
-        str | None, typer.Option(metavar="NAME", help="XML/SGML element that is one document.", show_default=False)
-    ] = None
+    encoding: Annotated[str | None, Param("Force an encoding; default: UTF-8, else detected.")] = None
+    encoding_errors: Annotated[str, Param("strict, or replace bytes that are not text.")] = "strict"
+    txt_docs: Annotated[str, Param("A document per line or file of .txt; auto: one file = lines.")] = "auto"
+    xml_record: Annotated[str | None, Param("XML/SGML element that is one document.", metavar="NAME")] = None
     xml_field: Annotated[
         list[str] | None,
-        typer.Option(metavar="COL=PATH", help="XML column, e.g. text=revision/text or id=@id.", show_default=False),
+        Param("XML column, e.g. text=revision/text or id=@id.", metavar="COL=PATH"),
     ] = None
     types: Annotated[
         list[str] | None,
-        typer.Option(metavar="COL=TYPE", help="string, int, float or bool for a column.", show_default=False),
+        Param("string, int, float or bool for a column.", metavar="COL=TYPE"),
     ] = None
-    limit: Annotated[int | None, typer.Option(min=1, help="Only the first N documents.", show_default=False)] = None
+    limit: Annotated[int | None, Param("Only the first N documents.", min=1)] = None
 
     def read_options(self) -> Any:
         """Return `nlpkit.io.corpora.ReadOptions`."""
@@ -169,16 +124,14 @@ class OutputFlags:
 
     output: Annotated[
         str | None,
-        typer.Option(
-            "--output",
-            "-o",
+        Param(
+            "File, directory or - (stdout). A table is what its name says: .parquet .csv .tsv .jsonl .xlsx .arrow.",
+            ("output", "o"),
             metavar="PATH",
-            help="File, directory or - (stdout). A table is what its name says: .parquet .csv .tsv .jsonl .xlsx .arrow.",
-            show_default=False,
         ),
         WRITTEN,
     ] = None
-    force: Annotated[bool, typer.Option("--force", "-f", help="Replace an existing output.")] = False
+    force: Annotated[bool, Param("Replace an existing output.", ("force", "f"))] = False
 
     def target(self, example: str) -> str:
         """Return the output, which must have been given.
@@ -247,7 +200,7 @@ class OutputFlags:
 
 Show = Annotated[
     str,
-    typer.Option("--show", metavar="N|all", help="Topics, classes or other rows of a table on the screen, at most."),
+    Param("Topics, classes or other rows of a table on the screen, at most.", ("show",), metavar="N|all"),
 ]
 SHOWN = "30"
 
@@ -283,10 +236,10 @@ def command(app: typer.Typer, name: str, function: Callable[..., None], *, table
     for parameter in inspect.signature(function).parameters.values():
         hint = hints[parameter.name]
         if is_dataclass(hint):
-            unfolded[parameter.name] = hint
+            unfolded[parameter.name], panel = hint, getattr(hint, "PANEL", "")
             field_hints = get_type_hints(hint, include_extras=True)
             for field in fields(hint):
-                parameters.append(_parameter(field.name, field.default, field_hints[field.name]))
+                parameters.append(_parameter(field.name, field.default, field_hints[field.name], panel))
         else:
             parameters.append(_parameter(parameter.name, parameter.default, hint))
 
@@ -300,6 +253,7 @@ def command(app: typer.Typer, name: str, function: Callable[..., None], *, table
             records[parameter_name] = record(**{f.name: values.pop(f.name) for f in fields(record)})
         flags = next(r for r in records.values() if isinstance(r, RunFlags))
         most = shown(values.pop("show")) if tables else None
+        spelling.use(spellings)
         console.use(console.Settings(flags.quiet, flags.verbose, flags.debug, flags.json, flags.progress, show=most))
         config.check_environment()
         _check_sizes(given)
@@ -307,7 +261,7 @@ def command(app: typer.Typer, name: str, function: Callable[..., None], *, table
             light.load_less()
         from nlpkit.io.protected import protected
 
-        with protected(_read_files(parameters, given)):
+        with protected(_read_files(parameters, given)), reporting.progress_shown_by(console.progress):
             if "output" in given and not flags.dry_run:
                 _check_side_files(parameters, given, force=given["force"])
             function(**values, **records)
@@ -318,6 +272,8 @@ def command(app: typer.Typer, name: str, function: Callable[..., None], *, table
     del run.__wrapped__
     settings = {"auto_envvar_prefix": "NLPKIT", "help_option_names": ["-h", "--help"]}
     config.declare(name, run.__annotations__)
+    spellings = dict(map(_spelling, parameters))
+    spelling.declare(spellings)
     app.command(name, context_settings=settings)(run)
 
 
@@ -377,8 +333,51 @@ def _read_files(parameters: Sequence[inspect.Parameter], given: Mapping[str, Any
     return found
 
 
-def _parameter(name: str, default: Any, annotation: Any) -> inspect.Parameter:
-    for info in getattr(annotation, "__metadata__", ()):
-        if not isinstance(info, Files):
-            info.show_envvar = False  # one rule for all, told at --config
+def _parameter(name: str, default: Any, annotation: Any, panel: str = "") -> inspect.Parameter:
+    """Return an option, or an argument where nothing but a list of names is wanted, as Typer reads it from a signature."""
+    marks = [m for m in getattr(annotation, "__metadata__", ()) if not isinstance(m, Param)]
+    param = next((m for m in getattr(annotation, "__metadata__", ()) if isinstance(m, Param)), None)
+    if param is not None:
+        kind = _written(annotation.__origin__)
+        annotation = Annotated[(kind, _option(name, default, kind, param, panel), *marks)]
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _spelling(parameter: inspect.Parameter) -> tuple[str, tuple[str, str]]:
+    """Return a parameter with the option that it is on the command line and what switches it off."""
+    info = next(iter(parameter.annotation.__metadata__))
+    declared = getattr(info, "param_decls", None)
+    if not declared:
+        return parameter.name, (info.metavar or parameter.name.upper(), "")
+    if parameter.name == "output":
+        return parameter.name, ("-o", "")
+    on, _, off = declared[0].partition("/")
+    return parameter.name, (on, off)
+
+
+def _written(kind: Any) -> Any:
+    """Return the type in which a value is written on the command line: a path or text where a record takes other types, too."""
+    kinds = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
+    for text in (Path, str):
+        if text in kinds and len(kinds) > 1 + (NoneType in kinds):
+            return text | None if NoneType in kinds else text
+    return kind
+
+
+def _option(name: str, default: Any, kind: Any, param: Param, panel: str) -> Any:
+    shared: dict[str, Any] = {
+        "metavar": param.metavar,
+        "help": param.help,
+        "hidden": not param.help,
+        "show_envvar": False,  # one rule for all, told at --config
+        "show_default": not any(default is nothing for nothing in (None, False, inspect.Parameter.empty)),
+        "rich_help_panel": param.panel or panel or None,
+    }
+    if isinstance(param, Argument):
+        return typer.Argument(**shared)
+    declared = [spelling.option(n, name) for n in param.names or (name,)]
+    if kind in (bool, bool | None):
+        off = param.off if param.off is not None else "" if default is False else f"no_{name}"
+        if off:
+            declared[0] += f"/--{off.replace('_', '-')}"
+    return typer.Option(*declared, min=param.min, max=param.max, **shared)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import pyarrow as pa
 
-from nlpkit.cli import console
+from nlpkit import reporting, wording
 from nlpkit.errors import ColumnError, InputError, UsageError
 from nlpkit.io.documents import add_column, token_table, tokens_column, tokens_field
 from nlpkit.io.footers import step_parameters, steps_of
@@ -64,7 +64,7 @@ class Drops(Protocol):
 def no_words(n_documents: int, so: str = "") -> InputError:
     """Return the error for documents of which no token is left, with what keeps more. so: what that means, from a comma on."""
     return InputError(
-        f"no words are left in {console.counted(n_documents, 'document')}{so}; try --stop-words none, --min-df 1, --tokenizer "
+        f"no words are left in {wording.counted(n_documents, 'document')}{so}; try --stop-words none, --min-df 1, --tokenizer "
         "whitespace (numbers and single letters count), or another --text-col"
     )
 
@@ -77,11 +77,11 @@ def no_documents(stream: Documents, inputs: Sequence[str]) -> InputError:
     reasons = Counter(row.reason for row in stream.dropped).most_common(2)
     if any(row.stage != "read" for row in stream.dropped):
         return InputError(
-            f"no documents are left of {console.counted(len(stream.dropped), 'row')} of {where} "
+            f"no documents are left of {wording.counted(len(stream.dropped), 'row')} of {where} "
             f"({'; '.join(f'{count:,} × {reason}' for reason, count in reasons)})"
         )
     return InputError(
-        f"no documents: {console.counted(len(stream.dropped), 'row')} of {where} cannot be used "
+        f"no documents: {wording.counted(len(stream.dropped), 'row')} of {where} cannot be used "
         f"({'; '.join(f'{count:,} × {reason}' for reason, count in reasons)}); is the text in another column? See --text-col"
     )
 
@@ -91,8 +91,8 @@ def warn_dropped(stream: Drops, where: Path | None) -> None:
     if stream.dropped:
         first = stream.dropped[0]
         see = f"; all are listed in {where}" if where else ""
-        console.warn(
-            f"{console.counted(len(stream.dropped), 'row')} could not be used, such as {first.id}: {first.reason}{see}"
+        reporting.warn(
+            f"{wording.counted(len(stream.dropped), 'row')} could not be used, such as {first.id}: {first.reason}{see}"
         )
 
 
@@ -158,7 +158,7 @@ def cut_as_model(
         ) from None
     if not stream.has_texts():
         if not apart:
-            console.warn(
+            reporting.warn(
                 f"the tokens of {where} may not be those of {model} ({why}), and there are no texts to cut again"
             )
             return None
@@ -166,7 +166,7 @@ def cut_as_model(
             f"the tokens of {where} are not made as those of {model} ({why}), and there are no texts to cut again; make them in "
             "the same way with nlpkit preprocess"
         )
-    console.note(f"the tokens of {where} are not made as those of {model} ({why}): its texts are cut again")
+    reporting.note(f"the tokens of {where} are not made as those of {model} ({why}): its texts are cut again")
     return again
 
 
@@ -197,7 +197,7 @@ def tokenized(
     """Yield schema, batches and vocabulary of a document stream with its tokens; two passes over a spool beside the target."""
     work = Preprocessor(options)
     with spool_beside(target) as spool:
-        with console.progress("tokens", None) as update:
+        with reporting.progress("tokens", None) as update:
             rows, schema = 0, stream.schema
             for batch, encoded in work.encode_all(ahead(stream), threads=threads):
                 schema = batch.schema

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
+from nlpkit import reporting, wording
 from nlpkit.cli import console
-from nlpkit.cli.options import TABLE_WRITTEN, Inputs, OutputFlags, ReadFlags, RunFlags, command
+from nlpkit.cli.options import Inputs, OutputFlags, ReadFlags, RunFlags
 from nlpkit.cli.rows import RowFlags
 from nlpkit.cli.token_flags import TextFlags, TokenFlags
+from nlpkit.parameters import TABLE_WRITTEN, Param
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,24 +27,24 @@ __all__ = ["TokenFlags", "dry_run", "found_parameters", "say_tokens", "token_par
 class SideFlags:
     """What else is shown or written."""
 
-    steps: Annotated[bool, typer.Option("--steps", help="Print what would be done, in its order; do nothing.")] = False
+    steps: Annotated[bool, Param("Print what would be done, in its order; do nothing.")] = False
     show: Annotated[
         str | None,
-        typer.Option(metavar="N|all", help="Print the first N documents before and after.", show_default=False),
+        Param("Print the first N documents before and after.", metavar="N|all"),
     ] = None
     save_vocab: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Table of term, cf, df, for --vocab.", show_default=False),
+        Param("Table of term, cf, df, for --vocab.", metavar="FILE"),
         TABLE_WRITTEN,
     ] = None
     save_phrases: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="The phrases found, for --phrase-file.", show_default=False),
+        Param("The phrases found, for --phrase-file.", metavar="FILE"),
         TABLE_WRITTEN,
     ] = None
     save_removed: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Table of the terms that went: term, cf, df, reason.", show_default=False),
+        Param("Table of the terms that went: term, cf, df, reason.", metavar="FILE"),
         TABLE_WRITTEN,
     ] = None
 
@@ -139,24 +139,24 @@ def say_tokens(report: PreprocessReport, options: PreprocessOptions | None = Non
     out = []
     if report.stop_word_languages or report.n_stop_tokens:
         lists = ", ".join(report.stop_word_languages)
-        out.append(f"{console.counted(report.n_stop_tokens, 'stop word')}{f' ({lists})' if lists else ''}")
+        out.append(f"{wording.counted(report.n_stop_tokens, 'stop word')}{f' ({lists})' if lists else ''}")
     if report.n_rare_terms:
         also = "" if options is None or options.min_cf in (0, 1) else " or under --min-cf"
         rare = f"in fewer than {_bound_text(report.min_df)}{also}"
-        out.append(f"{console.counted(report.n_rare_terms, 'term')} {rare}")
+        out.append(f"{wording.counted(report.n_rare_terms, 'term')} {rare}")
     if report.n_frequent_terms:
         also = "" if options is None or options.max_cf == 1.0 else " or over --max-cf"
         frequent = f"in more than {_bound_text(report.max_df)}{also}"
-        out.append(f"{console.counted(report.n_frequent_terms, 'term')} {frequent}")
+        out.append(f"{wording.counted(report.n_frequent_terms, 'term')} {frequent}")
     if report.n_capped_terms:
-        out.append(f"{console.counted(report.n_capped_terms, 'term')} beyond the most frequent")
+        out.append(f"{wording.counted(report.n_capped_terms, 'term')} beyond the most frequent")
     if report.n_foreign_terms:
-        out.append(f"{console.counted(report.n_foreign_terms, 'term')} that the vocabulary does not have")
+        out.append(f"{wording.counted(report.n_foreign_terms, 'term')} that the vocabulary does not have")
     if report.n_phrases:
-        console.note(f"{console.counted(report.n_phrases, 'phrase')} joined")
-    console.note(
-        f"{console.counted(report.n_docs, 'document')}: {console.counted(report.n_tokens, 'token')}, "
-        f"{console.counted(report.n_terms, 'different term')} (language: {languages}; left out: {', '.join(out) or 'nothing'})"
+        reporting.note(f"{wording.counted(report.n_phrases, 'phrase')} joined")
+    reporting.note(
+        f"{wording.counted(report.n_docs, 'document')}: {wording.counted(report.n_tokens, 'token')}, "
+        f"{wording.counted(report.n_terms, 'different term')} (language: {languages}; left out: {', '.join(out) or 'nothing'})"
     )
     if not report.n_stop_words and (options is None or options.stop_words == "auto"):
         _warn_listless([s.code for s in report.languages])
@@ -168,16 +168,16 @@ def _warn_listless(codes: Sequence[str]) -> None:
 
     listless = [code for code in codes if not has_stop_words(code) and code != NO_LANGUAGE]
     if listless:
-        console.warn(
+        reporting.warn(
             f"there is no list of stop words for '{', '.join(listless)}': common words stay in; "
             "give one with --stop-words FILE, or prune with --max-df 0.5"
         )
     elif NO_LANGUAGE in codes:
-        console.warn("no language was recognised: common words stay in; name it with --language, or give none")
+        reporting.warn("no language was recognised: common words stay in; name it with --language, or give none")
 
 
 def _bound_text(bound: float) -> str:
-    return f"{100 * bound:.3g} % of the documents" if isinstance(bound, float) else f"{console.count(bound)} documents"
+    return f"{100 * bound:.3g} % of the documents" if isinstance(bound, float) else f"{wording.count(bound)} documents"
 
 
 def dry_run(
@@ -218,8 +218,3 @@ def _plan(stream: Documents, inputs: Sequence[str], *, embeds: bool, sweeps: int
             "seconds_about": round(seconds), "disk_mb_about": round(disk), "dropped": len(stream.dropped),
         }
     )  # fmt: skip
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the app."""
-    command(app, "preprocess", preprocess_cli)

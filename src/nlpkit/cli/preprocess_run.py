@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from nlpkit import reporting, wording
 from nlpkit.cli import console
 from nlpkit.cli.options import shown as show_at_most
 from nlpkit.cli.pipeline import steps, tokenized, warn_dropped
@@ -65,17 +66,17 @@ def make(
         sides = _write_sides(side, found, options, block, stack, force=force)
     dropped = None if target is None else write_dropped(target, rows.dropped, block)
     for line in sides:
-        console.note(line)
+        reporting.note(line)
     _say(rows, found, empty, dropped, stream, options)
     if shown and not run.json:
         _show(shown, to_stderr=target == "-")
     if target == "-":
         return
     if target is None:
-        console.note("no documents were written; give -o FILE to write them")
+        reporting.note("no documents were written; give -o FILE to write them")
     else:
         goes_on = console.next_step("bertopic", target, "-o", "run/") if is_readable(target) else ""
-        console.note(f"wrote {target}: {console.counted(n_rows, 'document')}{goes_on}")
+        reporting.note(f"wrote {target}: {wording.counted(n_rows, 'document')}{goes_on}")
     if run.json:
         report = asdict(found.report)
         console.emit_json(
@@ -108,7 +109,7 @@ def _show(shown: list[dict[str, Any]], *, to_stderr: bool) -> None:
         after = " | ".join(terms) + (f" … {more:,} more" if more else "")
         lines.append(f"{row['id']}\n  before  {cut or '(empty)'}\n  after   {after or '(no token)'}")
     for line in lines:
-        console.note(line) if to_stderr else console.out(line)
+        reporting.note(line) if to_stderr else console.out(line)
 
 
 def _until(terms: Sequence[str], chars: int) -> Iterator[str]:
@@ -147,17 +148,17 @@ def _write_sides(
         if options.vocab is None:
             at = np.array(sorted(at.tolist(), key=found.terms.__getitem__), np.int64)
         table = vocabulary_table(tuple(found.terms[i] for i in at), found.cf[at], found.df[at])
-        write(side.save_vocab, "vocab", table, f"{console.counted(len(found.terms), 'term')}; use it with --vocab")
+        write(side.save_vocab, "vocab", table, f"{wording.counted(len(found.terms), 'term')}; use it with --vocab")
     if side.save_phrases is not None and found.phrases is not None:
         from nlpkit.io.phrase_files import PHRASES, phrases_table
 
-        count = console.counted(len(found.phrases), "phrase")
+        count = wording.counted(len(found.phrases), "phrase")
         write(side.save_phrases, PHRASES, phrases_table(found.phrases), f"{count}; use it with --phrase-file")
     if side.save_removed is not None:
         removed = found.removed()
         terms = pa.array(removed.terms, pa.string())
         table = pa.table({"term": terms, "cf": removed.cf, "df": removed.df, "reason": removed.reasons})
-        count = console.counted(table.num_rows, "term")
+        count = wording.counted(table.num_rows, "term")
         write(side.save_removed, "removed_terms", table, f"{count} that went, with the reason")
     return said
 
@@ -175,11 +176,11 @@ def _say(
 ) -> None:
     for stage, count in rows.counts.items():
         if count:
-            console.note(f"{console.counted(count, 'document')} left out: they {_STAGES[stage]}")
+            reporting.note(f"{wording.counted(count, 'document')} left out: they {_STAGES[stage]}")
     say_tokens(found.report, options)
     if empty:
         keep = "keeps its row" if empty == 1 else "keep their rows"
-        console.note(f"{console.counted(empty, 'document')} without a token {keep}")
+        reporting.note(f"{wording.counted(empty, 'document')} without a token {keep}")
     warn_dropped(stream, dropped)
     if rows.counts and dropped is not None:
-        console.note(f"what was left out is listed in {dropped}")
+        reporting.note(f"what was left out is listed in {dropped}")

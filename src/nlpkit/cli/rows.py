@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from nlpkit.parameters import Param
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,26 +24,23 @@ class RowFlags:
 
     where: Annotated[
         str | None,
-        typer.Option(metavar="REGEX", help="Only documents whose text matches (Python syntax).", show_default=False),
+        Param("Only documents whose text matches (Python syntax).", metavar="REGEX"),
     ] = None
     keep_if: Annotated[
         str | None,
-        typer.Option(
+        Param(
+            "Only rows with: \"label == 'pos' and rating >= 7\"; also in, contains, matches, is null, not, or.",
             metavar="CONDITION",
-            help="Only rows with: \"label == 'pos' and rating >= 7\"; also in, contains, matches, is null, not, or.",
-            show_default=False,
         ),
     ] = None
     dedupe: Annotated[
         str | None,
-        typer.Option(
-            metavar="HOW",
-            help="exact = the same text, white space aside; near:0.9 = alike in 90 % of their word triples.",
-            show_default=False,
+        Param(
+            "exact = the same text, white space aside; near:0.9 = alike in 90 % of their word triples.", metavar="HOW"
         ),
     ] = None
     unit: Annotated[
-        str, typer.Option(help="A row per document, paragraph, sentence, or chunk:200 (words); parent_id tells whose.")
+        str, Param("A row per document, paragraph, sentence, or chunk:200 (words); parent_id tells whose.")
     ] = "document"
 
     def plan(self) -> RowPlan:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from nlpkit.cli import console
+from nlpkit import reporting
 from nlpkit.cli.pipeline import embedded_by
 from nlpkit.cli.sbert_embed import EmbedTotals, EncoderFlags, embed_batches, encoder_parameters
 from nlpkit.errors import ColumnError, InputError, MissingError, UsageError
@@ -43,20 +43,20 @@ def embeddings_of(
     model = flags.load(threads) if flags.encoder is not None or not there else None
     if there and (model is None or _same_embeddings(made, encoder_parameters(model))):
         if made is None:
-            console.warn(
+            reporting.warn(
                 "the column 'embedding' does not say which model made it; "
                 "to predict new text with this run, it must bring its own embeddings"
             )
         vectors = embedding_matrix(table.column("embedding"))
         if not has_unit_rows(table.column("embedding")):
-            console.warn(
+            reporting.warn(
                 "the vectors in the column 'embedding' are of different lengths; each is divided by its length, so only their directions "
                 "count"
             )
         return vectors, made
     assert model is not None
     if there:
-        console.note(
+        reporting.note(
             f"the column 'embedding' was made by {'an unknown model' if made is None else made['encoder']}: the embeddings are made "
             f"anew by {model.name}"
         )
@@ -67,7 +67,7 @@ def embeddings_of(
     parts = [b.column("embedding") for b in embed_batches(iter(texts.to_batches()), model, totals, rows=texts.num_rows)]
     if parts:
         embeddings[wanted] = embedding_matrix(pa.chunked_array(parts))
-    console.note(totals.describe(model))
+    reporting.note(totals.describe(model))
     return embeddings, encoder_parameters(model)
 
 
@@ -100,11 +100,11 @@ class RunEmbeddings:
         if self.has_column:
             self.made = embedded_by(stream)
             if flags.encoder is not None and not _same_embeddings(self.made, wanted):
-                console.note(f"the column 'embedding' is made anew by {flags.encoder}")
+                reporting.note(f"the column 'embedding' is made anew by {flags.encoder}")
                 self.has_column = False
                 return
             if self.made is None and config["encoder"] is not None:
-                console.warn(
+                reporting.warn(
                     "the column 'embedding' does not say which model made it; "
                     f"its vectors must be those of {config['encoder']['encoder']}"
                 )

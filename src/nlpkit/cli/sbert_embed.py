@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
+from nlpkit import reporting, wording
 from nlpkit.cli import console
-from nlpkit.cli.options import READ, Inputs, OutputFlags, ReadFlags, RunFlags, command
+from nlpkit.cli.options import Inputs, OutputFlags, ReadFlags, RunFlags
 from nlpkit.errors import UsageError
+from nlpkit.parameters import READ, Param
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,25 +27,19 @@ class EncoderFlags:
 
     encoder: Annotated[
         str | None,
-        typer.Option(
-            "--encoder",
-            help="A sentence-transformers model: folder, or name on the hub. When it is given, a column 'embedding' that another "
-            f"model made is made anew; default: that column, else {DEFAULT_ENCODER}.",
-            show_default=False,
+        Param(
+            "A sentence-transformers model: folder, or name on the hub. When it is given, a column 'embedding' that another "
+            f"model made is made anew; default: that column, else {DEFAULT_ENCODER}."
         ),
         READ,
     ] = None
-    device: Annotated[
-        str | None, typer.Option(help="cpu, cuda, mps; default: the best there is.", show_default=False)
-    ] = None
-    precision: Annotated[str, typer.Option(help="auto, fp32, bf16 or fp16; auto = bf16 where the device has it.")] = (
-        "auto"
-    )
+    device: Annotated[str | None, Param("cpu, cuda, mps; default: the best there is.")] = None
+    precision: Annotated[str, Param("auto, fp32, bf16 or fp16; auto = bf16 where the device has it.")] = "auto"
     max_tokens: Annotated[
         int | None,
-        typer.Option(min=2, help="Tokens of a text that the model sees; default: its own.", show_default=False),
+        Param("Tokens of a text that the model sees; default: its own.", min=2),
     ] = None
-    offline: Annotated[bool, typer.Option("--offline", help="Never ask the hub.")] = False
+    offline: Annotated[bool, Param("Never ask the hub.")] = False
 
     @property
     def name(self) -> str:
@@ -80,7 +74,7 @@ class SbertFlags(EncoderFlags):
 
     encoder: Annotated[
         str,
-        typer.Option("--model", "--encoder", help="A sentence-transformers model: folder, or name on the hub."),
+        Param("A sentence-transformers model: folder, or name on the hub.", ("model", "encoder")),
         READ,
     ] = DEFAULT_ENCODER
 
@@ -108,13 +102,13 @@ class EmbedTotals:
         cut = ""
         if self.tokens_cut:
             cut = (
-                f"; the model reads the first {console.counted(encoder.max_tokens, 'token')} of a text: "
-                f"{console.counted(self.docs_cut, 'document')} cut off, {console.percent(self.tokens_cut / self.tokens)} of all tokens "
+                f"; the model reads the first {wording.counted(encoder.max_tokens, 'token')} of a text: "
+                f"{wording.counted(self.docs_cut, 'document')} cut off, {wording.percent(self.tokens_cut / self.tokens)} of all tokens "
                 "never seen (--max-tokens reads more where the model can, nlpkit preprocess --unit chunk:200 cuts texts into parts)"
             )
         rate = self.docs / self.seconds if self.seconds else 0.0
         return (
-            f"embeddings: {console.counted(self.docs, 'document')} by {encoder.name} ({encoder.origin}, {encoder.device}, "
+            f"embeddings: {wording.counted(self.docs, 'document')} by {encoder.name} ({encoder.origin}, {encoder.device}, "
             f"{encoder.precision}, {rate:,.0f} docs/s){cut}"
         )
 
@@ -147,7 +141,7 @@ def embed_batches(
     from nlpkit.io.documents import add_column, embedding_column
 
     done = 0
-    with console.progress("embeddings", rows) as update:
+    with reporting.progress("embeddings", rows) as update:
 
         def more(n: int) -> None:
             nonlocal done
@@ -167,7 +161,7 @@ def sbert_embed_cli(
     read: ReadFlags,
     run: RunFlags,
     encoder: SbertFlags,
-    normalize: Annotated[bool, typer.Option("--normalize/--no-normalize", help="Vectors of length 1.")] = True,
+    normalize: Annotated[bool, Param("Vectors of length 1.")] = True,
 ) -> None:
     """Encode texts as sentence embeddings, column 'embedding'.
 
@@ -214,16 +208,11 @@ def sbert_embed_cli(
             for batch in spool:
                 sink.write(batch)
         dropped = write_dropped(target, stream.dropped, block)
-    console.note(totals.describe(model))
+    reporting.note(totals.describe(model))
     warn_dropped(stream, dropped)
     if target != "-":
         goes_on = console.next_step("bertopic", target, "-o", "run/") if is_readable(target) else ""
-        console.note(f"wrote {target}: {console.counted(totals.docs, 'document')}{goes_on}")
+        reporting.note(f"wrote {target}: {wording.counted(totals.docs, 'document')}{goes_on}")
         if run.json:
             report = {"output": target, **totals.as_dict(), **encoder_parameters(model, normalize=normalize)}
             console.emit_json({**report, "dropped": len(stream.dropped), "device": model.device})
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the app."""
-    command(app, "sbert-embed", sbert_embed_cli)

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
+from nlpkit import reporting, wording
 from nlpkit.cli import console
-from nlpkit.cli.options import READ, OutputFlags, ReadFlags, RunFlags, command
+from nlpkit.cli.options import Argument, OutputFlags, ReadFlags, RunFlags
 from nlpkit.errors import UsageError
+from nlpkit.parameters import READ, Param
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,30 +26,26 @@ class SimilarityFlags:
 
     within: Annotated[
         str | None,
-        typer.Option(
-            "--in",
-            metavar="CORPUS|VOCAB",
-            help="Find the nearest words here: any corpus, a run directory, a Parquet file with a column 'term', a .txt "
+        Param(
+            "Find the nearest words here: any corpus, a run directory, a Parquet file with a column 'term', a .txt "
             "file with a word per line.",
-            show_default=False,
+            ("in",),
+            metavar="CORPUS|VOCAB",
         ),
         READ,
     ] = None
     measure: Annotated[
         str | None,
-        typer.Option(
-            help="With --in: jaccard (default), dice, overlap, cosine, levenshtein or levenshtein-normalized.",
-            show_default=False,
-        ),
+        Param("With --in: jaccard (default), dice, overlap, cosine, levenshtein or levenshtein-normalized."),
     ] = None
-    n: Annotated[int, typer.Option("--n", min=1, help="Characters of an n-gram.")] = 3
-    pad: Annotated[bool, typer.Option("--pad/--no-pad", help="Count n-grams over the ends of words too.")] = False
-    lower: Annotated[bool, typer.Option("--lower/--no-lower", help="Compare in lower case.")] = True
+    n: Annotated[int, Param("Characters of an n-gram.", min=1)] = 3
+    pad: Annotated[bool, Param("Count n-grams over the ends of words too.")] = False
+    lower: Annotated[bool, Param("Compare in lower case.")] = True
     top: Annotated[
         int | None,
-        typer.Option("--top", "--top-n", min=1, help="With --in: words to find, default 10.", show_default=False),
+        Param("With --in: words to find, default 10.", ("top", "top_n"), min=1),
     ] = None
-    min_df: Annotated[str, typer.Option(help="With --in: least documents of a word that is found.")] = "1"
+    min_df: Annotated[str, Param("With --in: least documents of a word that is found.")] = "1"
 
     def parameters(self) -> dict[str, Any]:
         """What a footer tells of them."""
@@ -63,7 +59,7 @@ class SimilarityFlags:
 
 
 def similar_words_cli(
-    words: Annotated[list[str], typer.Argument(metavar="WORD", help="Words to compare.", show_default=False)],
+    words: Annotated[list[str], Argument("Words to compare.", metavar="WORD")],
     compare: SimilarityFlags,
     out: OutputFlags,
     read: ReadFlags,
@@ -128,7 +124,7 @@ def _pairs(words: list[str], compare: SimilarityFlags, target: str | None, out: 
             return
     short = sorted({w for p in pairs for w, o in ((p.first, p.second), (p.second, p.first)) if _is_short(w, compare)})
     if short:
-        console.note(f"shorter than {compare.n} characters, so without n-grams: {', '.join(short)} (see --n, --pad)")
+        reporting.note(f"shorter than {compare.n} characters, so without n-grams: {', '.join(short)} (see --n, --pad)")
     if run.json:
         console.emit_json({**compare.parameters(), "pairs": [asdict(p) for p in pairs]})
         return
@@ -187,7 +183,7 @@ def _nearest(
         terms, df, cf = [terms[i] for i in kept.tolist()], df[kept], None if cf is None else cf[kept]
     index = WordIndex(terms, **how, frequency=df if cf is None else cf)
     found = {word: index.nearest(word, measure=measure, top=top) for word in words}
-    console.note(f"searched {console.counted(len(terms), 'word')} of {'stdin' if within == '-' else within}")
+    reporting.note(f"searched {wording.counted(len(terms), 'word')} of {'stdin' if within == '-' else within}")
     _say_passed_over(index, measure)
     rows = [row for word, near in found.items() for row in _rows(word, near, terms, cf, df)]
     if target is not None:
@@ -215,9 +211,9 @@ def _nearest(
         return
     for word in words:
         if own[word] is None:
-            console.note(f"'{word}' itself is not among them")
+            reporting.note(f"'{word}' itself is not among them")
         if not lines[word]:
-            console.note(f"no word shares an n-gram of {compare.n} characters with '{word}'")
+            reporting.note(f"no word shares an n-gram of {compare.n} characters with '{word}'")
     counts = [name for name, known in (("cf", cf), ("df", df)) if known is not None]
     name = "distance" if measure.startswith("levenshtein") else measure
     shown = [
@@ -225,7 +221,7 @@ def _nearest(
             word if i == 0 else "",
             row["term"],
             str(int(row["score"])) if measure == "levenshtein" else f"{row['score']:.3f}",
-            *(console.count(row[c]) for c in counts),
+            *(wording.count(row[c]) for c in counts),
         ]
         for word in words
         for i, row in enumerate(lines[word])
@@ -258,10 +254,10 @@ def _say_passed_over(index: WordIndex, measure: str) -> None:
     from nlpkit.text.similarity import MAX_LENGTH
 
     if index.n_long:
-        console.note(f"passed over: {console.counted(index.n_long, 'word')} of more than {MAX_LENGTH:,} characters")
+        reporting.note(f"passed over: {wording.counted(index.n_long, 'word')} of more than {MAX_LENGTH:,} characters")
     if not measure.startswith("levenshtein") and index.n_short:
-        console.note(
-            f"passed over: {console.counted(index.n_short, 'word')} shorter than {index.n} characters, so without n-grams "
+        reporting.note(
+            f"passed over: {wording.counted(index.n_short, 'word')} shorter than {index.n} characters, so without n-grams "
             "(see --n, --pad)"
         )
 
@@ -286,9 +282,4 @@ def _write(target: str, table: pa.Table, parameters: dict[str, Any], source: Voc
             sink.write(batch)
     write_dropped(target, source.dropped, block)
     if target != "-":
-        console.note(f"wrote {target}: {console.counted(table.num_rows, 'row')}")
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the app."""
-    command(app, "similar-words", similar_words_cli)
+        reporting.note(f"wrote {target}: {wording.counted(table.num_rows, 'row')}")

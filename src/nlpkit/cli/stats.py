@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
+from nlpkit import reporting, wording
 from nlpkit.cli import console
-from nlpkit.cli.options import WRITTEN, Inputs, OutputFlags, ReadFlags, RunFlags, command
+from nlpkit.cli.options import Inputs, OutputFlags, ReadFlags, RunFlags
 from nlpkit.errors import UsageError
+from nlpkit.parameters import WRITTEN, Param
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 class CountFlags:
     """Which words are counted, when the documents have no tokens yet."""
 
-    language: Annotated[
-        str, typer.Option("--language", "--lang", help="ISO code or name; auto = detected; none = no language.")
-    ] = "auto"
+    language: Annotated[str, Param("ISO code or name; auto = detected; none = no language.", ("language", "lang"))] = (
+        "auto"
+    )
     stop_words: Annotated[
-        str, typer.Option(help="none: they count; auto = those of the language are left out; codes such as en,de.")
+        str, Param("none: they count; auto = those of the language are left out; codes such as en,de.")
     ] = "none"
-    lower: Annotated[bool, typer.Option("--lower/--no-lower", help="Lower case.")] = True
-    min_length: Annotated[int, typer.Option(min=1, help="Least letters of a word.")] = 1
+    lower: Annotated[bool, Param("Lower case.")] = True
+    min_length: Annotated[int, Param("Least letters of a word.", min=1)] = 1
 
     def options(self) -> PreprocessOptions:
         """Return the options of the core. Raises UsageError when a language is unknown."""
@@ -58,33 +58,24 @@ def stats_cli(
     count: CountFlags,
     by: Annotated[
         str | None,
-        typer.Option(
-            help="Also for each value of a column: label, topic …; date:year (decade, quarter, month, week, day) takes a part of a date.",
-            show_default=False,
+        Param(
+            "Also for each value of a column: label, topic …; date:year (decade, quarter, month, week, day) takes a part of a date."
         ),
     ] = None,
-    top: Annotated[int, typer.Option("--top", "--top-n", min=1, help="Words and n-grams to show.")] = 10,
-    ngrams: Annotated[str, typer.Option(help="Sizes of n-grams, from 2 to 5; none = none.")] = "2,3",
+    top: Annotated[int, Param("Words and n-grams to show.", ("top", "top_n"), min=1)] = 10,
+    ngrams: Annotated[str, Param("Sizes of n-grams, from 2 to 5; none = none.")] = "2,3",
     zipf_s: Annotated[
         float | None,
-        typer.Option(
-            "--zipf-s", min=0, help="Exponent of the Zipf table; default: the fitted one.", show_default=False
-        ),
+        Param("Exponent of the Zipf table; default: the fitted one.", min=0),
     ] = None,
     plot: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="[KIND:]FILE",
-            help="zipf, heaps, lengths (.png .svg .html) or cloud (.png); several allowed.",
-            show_default=False,
-        ),
+        Param("zipf, heaps, lengths (.png .svg .html) or cloud (.png); several allowed.", metavar="[KIND:]FILE"),
         WRITTEN,
     ] = None,
     font: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE", help="Font of the word cloud; default: one that has the letters.", show_default=False
-        ),
+        Param("Font of the word cloud; default: one that has the letters.", metavar="FILE"),
     ] = None,
 ) -> None:
     """Count words and documents; fit the laws of Zipf and Heaps.
@@ -121,11 +112,11 @@ def stats_cli(
             stream, options, spool, inputs, by=by, ngrams=sizes, top=top, threads=run.n_threads()
         )  # fmt: skip
     if counted.report is None:
-        console.note("the words are those of the column 'tokens', as they are")
+        reporting.note("the words are those of the column 'tokens', as they are")
     languages = _languages(counted, stream, options)
     fitted = counted.whole.figures.zipf.exponent
     if counted.ungrouped and by is not None:
-        console.note(f"in no group: {console.counted(counted.ungrouped, 'document')} without a value in '{by}'")
+        reporting.note(f"in no group: {wording.counted(counted.ungrouped, 'document')} without a value in '{by}'")
     if target is not None:
         parameters = {
             "by": by, "language": options.language, "stop_words": options.stop_words, "lower": options.lower,
@@ -189,7 +180,7 @@ def _write_terms(
                 sink.write(batch)
     warn_dropped(stream, write_dropped(target, stream.dropped, block))
     if target != "-":
-        console.note(f"wrote {target}: {console.counted(sum(t.num_rows for t in tables), 'term')}")
+        reporting.note(f"wrote {target}: {wording.counted(sum(t.num_rows for t in tables), 'term')}")
 
 
 def _terms(counted: CountedWords, part: int, exponent: float | None) -> pa.Table:
@@ -213,8 +204,3 @@ def _terms(counted: CountedWords, part: int, exponent: float | None) -> pa.Table
     if counted.groups:
         return pa.table({"class": pa.array([group.name] * V, pa.string()), **columns})
     return pa.table(columns)
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the app."""
-    command(app, "stats", stats_cli, tables=True)

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nlpkit.cli import console
+from nlpkit import reporting
 from nlpkit.cli.groups import Groups
 from nlpkit.cli.pipeline import CODES, codes_array, codes_of, no_documents
 from nlpkit.io.documents import token_ids
@@ -78,7 +78,7 @@ def count_words(
         for batch in spool:
             yield apply(codes_of(batch.column(CODES))), places[batch.column(GROUP).to_numpy()]
 
-    with console.progress("count", None) as update:
+    with reporting.progress("count", None) as update:
         whole_tally, tally = WordTally(1), WordTally(len(names))
         lengths, of_group, rows = [], [], 0
         for batch, of in batches():
@@ -137,7 +137,7 @@ def _spool_ids(
     made = "tokens" not in stream.schema.names
     work, known, rows = Preprocessor(options), dict[str, int](), 0
     encoded = work.encode_all(ahead(stream), threads=threads) if made else _given(stream, known)
-    with console.progress("tokens", None) as update:
+    with reporting.progress("tokens", None) as update:
         for batch, ids in encoded:
             of = np.full(batch.num_rows, -1, np.int32) if groups is None else groups.of(batch)
             spool.write(pa.RecordBatch.from_arrays([codes_array(ids), pa.array(of)], names=[CODES, GROUP]))

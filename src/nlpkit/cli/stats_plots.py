@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from nlpkit.cli import console
+from nlpkit import reporting, wording
 from nlpkit.cli.stats_count import CountedWords
 from nlpkit.errors import UsageError
 from nlpkit.io.atomic import check_target
@@ -82,7 +82,7 @@ def write_plots(
     largest = sorted(counted.groups, key=lambda g: (-g.figures.tokens, str(g.name)))[: len(COLOURS) - 1]
     shown: Grouped = [(str(g.name), g.figures, g.cf) for g in counted.groups if g in largest and g.figures.tokens]
     if any(plot.kind in ("zipf", "heaps") for plot in plots) and len(shown) < len(counted.groups):
-        console.note(f"pictures show the {len(shown)} largest of {len(counted.groups)} groups")
+        reporting.note(f"pictures show the {len(shown)} largest of {len(counted.groups)} groups")
     whole = counted.whole
     for plot in plots:
         if plot.kind == "cloud":
@@ -95,7 +95,7 @@ def write_plots(
         else:
             chart = lengths_chart(whole.figures)
         write_picture(plot.path, _drawn(chart, plot), force=force)
-        console.note(f"wrote {plot.path}")
+        reporting.note(f"wrote {plot.path}")
 
 
 def _drawn(chart: Chart, plot: Plot) -> bytes | str:
@@ -111,10 +111,10 @@ def _write_cloud(
     cloud = draw_cloud(words, seed=seed, font=font)
     write_picture(plot.path, cloud.png, force=force)
     of = f" without the stop words of {', '.join(languages)}" if stop else ""
-    console.note(f"wrote {plot.path}: {console.counted(cloud.n_words, 'word')}{of}")
+    reporting.note(f"wrote {plot.path}: {wording.counted(cloud.n_words, 'word')}{of}")
     if cloud.left_out:
-        console.warn(
-            f"{plot.path}: {console.counted(len(cloud.left_out), 'word')} not drawn, such as {cloud.left_out[0]}: the font "
+        reporting.warn(
+            f"{plot.path}: {wording.counted(len(cloud.left_out), 'word')} not drawn, such as {cloud.left_out[0]}: the font "
             f"{Path(cloud.font).name} lacks {''.join(sorted(cloud.lacks)[:20])}; give one that has them with --font FILE"
         )
 

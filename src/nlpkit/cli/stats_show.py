@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from nlpkit import reporting, wording
 from nlpkit.cli import console
 from nlpkit.cli.stats_count import CountedGroup, CountedWords
 from nlpkit.metrics.corpus import CorpusFigures
@@ -33,10 +34,10 @@ def show(counted: CountedWords, *, by: str | None, top: int, exponent: float | N
 def _show_figures(figures: CorpusFigures) -> None:
     lengths = figures.lengths
     rows = [
-        ["documents", f"{console.count(lengths.n_docs)}{_empty(lengths.empty)}"],
-        ["tokens", console.count(figures.tokens)],
-        ["types (different words)", console.count(figures.types)],
-        ["hapaxes (words that occur once)", f"{console.count(figures.hapaxes)}{_of(figures.hapaxes, figures.types)}"],
+        ["documents", f"{wording.count(lengths.n_docs)}{_empty(lengths.empty)}"],
+        ["tokens", wording.count(figures.tokens)],
+        ["types (different words)", wording.count(figures.types)],
+        ["hapaxes (words that occur once)", f"{wording.count(figures.hapaxes)}{_of(figures.hapaxes, figures.types)}"],
         ["type-token ratio", _number(figures.type_token_ratio, 4)],
         ["tokens per document", f"mean {lengths.mean:,.1f}; min {lengths.min:,}, quartiles {_quartile(lengths.q1)} · "
          f"{_quartile(lengths.median)} · {_quartile(lengths.q3)}, max {lengths.max:,}"],
@@ -46,7 +47,7 @@ def _show_figures(figures: CorpusFigures) -> None:
 
 def _show_lengths(bins: Sequence[LengthBin]) -> None:
     most = max(b.documents for b in bins)
-    rows = [[_range(b), console.count(b.documents), "█" * -(-b.documents * _BAR // most)] for b in bins]
+    rows = [[_range(b), wording.count(b.documents), "█" * -(-b.documents * _BAR // most)] for b in bins]
     console.table(["tokens", "documents", ""], rows, right=["tokens", "documents"], title="Length of documents")
 
 
@@ -57,7 +58,7 @@ def _show_zipf(whole: CountedGroup, words: Sequence[str], top: int, exponent: fl
     s = fit.exponent if exponent is None else exponent
     law = zipf_frequencies(float(whole.cf[0]), s, min(top, fit.n_ranks)).tolist()
     rows = [
-        [str(k), words[k - 1], console.count(int(whole.cf[k - 1])), _share(int(whole.cf[k - 1]), whole.figures.tokens),
+        [str(k), words[k - 1], wording.count(int(whole.cf[k - 1])), _share(int(whole.cf[k - 1]), whole.figures.tokens),
          _number(f, 2)]
         for k, f in enumerate(law, 1)
     ]  # fmt: skip
@@ -65,10 +66,10 @@ def _show_zipf(whole: CountedGroup, words: Sequence[str], top: int, exponent: fl
     if fit.n_ranks > 1:
         title = (
             f"Zipf's law p_k = k^-s / Σ v^-s: s = {fit.exponent:.4f} ± {fit.error:.2g} (maximum likelihood, "
-            f"{console.count(fit.n_ranks)} ranks)\n{verdict(fit.ks).capitalize()}: the first "
-            f"{console.counted(fit.ks_rank, 'word')} {'has' if fit.ks_rank == 1 else 'have'} a share of the tokens "
+            f"{wording.count(fit.n_ranks)} ranks)\n{verdict(fit.ks).capitalize()}: the first "
+            f"{wording.counted(fit.ks_rank, 'word')} {'has' if fit.ks_rank == 1 else 'have'} a share of the tokens "
             f"{fit.ks:.3f} off the law, the largest gap (KS)\nMost frequent words; Zipf = "
-            f"{console.count(int(whole.cf[0]))} / rank^{s:.4g}"
+            f"{wording.count(int(whole.cf[0]))} / rank^{s:.4g}"
         )
     console.table(["rank", "word", "tf", "share", "Zipf"], rows, right=["rank", "tf", "share", "Zipf"], title=title)
 
@@ -90,7 +91,7 @@ def _show_heaps(figures: CorpusFigures) -> None:
         ["K", _number(fit.k, 3)],
         ["β", _number(fit.beta, 4)],
         ["R² of the logarithms", _number(fit.r2, 4)],
-        ["types in twice the text, about", console.count(_rounded(ahead))],
+        ["types in twice the text, about", wording.count(_rounded(ahead))],
     ]
     console.table(["", ""], rows, title="Heaps' law V(n) = K n^β (least squares on the logarithms)")
 
@@ -105,10 +106,10 @@ def _show_ngrams(whole: CountedGroup, words: Sequence[str]) -> None:
         right.append(f"tf {n}")
         lists.append(spelled(found, words))
     for k in range(max(map(len, lists))):
-        cells = [(grams[k][0], console.count(grams[k][1])) if k < len(grams) else ("", "") for grams in lists]
+        cells = [(grams[k][0], wording.count(grams[k][1])) if k < len(grams) else ("", "") for grams in lists]
         rows.append([str(k + 1), *(cell for pair in cells for cell in pair)])
     if not rows:
-        console.note("no n-gram occurs twice")
+        reporting.note("no n-gram occurs twice")
         return
     names = [name if not name.startswith("tf ") else "tf" for name in columns]
     console.table(names, rows, right=["rank", "tf"], title="Most frequent n-grams")
@@ -129,8 +130,8 @@ def _show_groups(groups: Sequence[CountedGroup], by: str) -> None:
         "β",
     ]
     rows = [
-        [str(g.name), console.count(f.lengths.n_docs), console.count(f.tokens), console.count(f.types),
-         console.count(f.hapaxes), _number(f.type_token_ratio, 3), f"{f.lengths.mean:,.1f}", _number(f.zipf.exponent, 3),
+        [str(g.name), wording.count(f.lengths.n_docs), wording.count(f.tokens), wording.count(f.types),
+         wording.count(f.hapaxes), _number(f.type_token_ratio, 3), f"{f.lengths.mean:,.1f}", _number(f.zipf.exponent, 3),
          _number(f.zipf.ks, 3), _number(f.heaps.k, 2), _number(f.heaps.beta, 3)]
         for g in _largest_first(groups, by) for f in (g.figures,)
     ]  # fmt: skip
@@ -207,7 +208,7 @@ def _range(b: LengthBin) -> str:
 
 
 def _empty(n: int) -> str:
-    return f" ({console.count(n)} without a token)" if n else ""
+    return f" ({wording.count(n)} without a token)" if n else ""
 
 
 def _of(part: int, whole: int) -> str:

@@ -6,11 +6,10 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from nlpkit.cli.options import TABLE_WRITTEN, Inputs, OutputFlags, ReadFlags, RunFlags, command
+from nlpkit.cli.options import Inputs, OutputFlags, ReadFlags, RunFlags
 from nlpkit.cli.preprocess import TokenFlags
 from nlpkit.errors import UsageError
+from nlpkit.parameters import TABLE_WRITTEN, Param
 
 if TYPE_CHECKING:
     from nlpkit.weighting.schemes import Scheme
@@ -24,36 +23,32 @@ class WeightFlags:
 
     scheme: Annotated[
         str | None,
-        typer.Option(
-            help="SMART letters such as ltc (tf n b l a L d, idf n t p, norm n c u b), lecture, sklearn, bm25, "
-            "bm25-robertson, bm25-atire, bm25-okapi.",
-            show_default="lecture: tf · ln(M/df)",
+        Param(
+            "SMART letters such as ltc (tf n b l a L d, idf n t p, norm n c u b), lecture, sklearn, bm25, "
+            "bm25-robertson, bm25-atire, bm25-okapi."
         ),
     ] = None
-    tf: Annotated[
-        str | None, typer.Option(help="raw binary log log1p loglog sqrt augmented logave bm25.", show_default=False)
-    ] = None
+    tf: Annotated[str | None, Param("raw binary log log1p loglog sqrt augmented logave bm25.")] = None
     idf: Annotated[
         str | None,
-        typer.Option(
-            help="idf ln(M/df); plus1 ln(M/(df+1)); prob max{0, ln((M-df)/df)}; smooth, sklearn: as scikit-learn with "
-            "and without smoothing; rsj lucene okapi: of BM25; none.",
-            show_default=False,
+        Param(
+            "idf ln(M/df); plus1 ln(M/(df+1)); prob max{0, ln((M-df)/df)}; smooth, sklearn: as scikit-learn with "
+            "and without smoothing; rsj lucene okapi: of BM25; none."
         ),
     ] = None
     norm: Annotated[
         str | None,
-        typer.Option(help="none l1 l2 pivoted-unique pivoted-bytes pivoted-l2.", show_default=False),
+        Param("none l1 l2 pivoted-unique pivoted-bytes pivoted-l2."),
     ] = None
     like: Annotated[
         str | None,
-        typer.Option(help="sklearn: the numbers of TfidfVectorizer; --tf log is its sublinear_tf.", show_default=False),
+        Param("sklearn: the numbers of TfidfVectorizer; --tf log is its sublinear_tf."),
     ] = None
-    bm25: Annotated[bool, typer.Option("--bm25", help="BM25 as in Lucene, = --scheme bm25.")] = False
-    k1: Annotated[float | None, typer.Option(help="Of BM25.", show_default="1.2")] = None
-    b: Annotated[float | None, typer.Option("--b", help="Of BM25.", show_default="0.75")] = None
-    slope: Annotated[float | None, typer.Option(help="Of a pivoted norm.", show_default="0.2")] = None
-    augment: Annotated[float | None, typer.Option(help="Of --tf augmented.", show_default="0.5")] = None
+    bm25: Annotated[bool, Param("BM25 as in Lucene, = --scheme bm25.")] = False
+    k1: Annotated[float | None, Param("Of BM25.")] = None
+    b: Annotated[float | None, Param("Of BM25.")] = None
+    slope: Annotated[float | None, Param("Of a pivoted norm.")] = None
+    augment: Annotated[float | None, Param("Of --tf augmented.")] = None
 
     def weighting(self) -> Scheme:
         """Return the weighting asked for.
@@ -91,27 +86,23 @@ class SelectFlags:
 
     select: Annotated[
         str | None,
-        typer.Option(
-            metavar="SCORE:N",
-            help="Keep the N terms (or a share of them: 0.1) that tell the classes apart best by chi2 chi2-counts "
+        Param(
+            "Keep the N terms (or a share of them: 0.1) that tell the classes apart best by chi2 chi2-counts "
             "cramer-v cramer-v-usual mi entropy gini gini-norm pmi-avg pmi-max anova-f anova-f-weights; without :N "
             "all terms stay.",
-            show_default=False,
+            metavar="SCORE:N",
         ),
     ] = None
     by: Annotated[
         str | None,
-        typer.Option(
-            help="Column of the classes; date:year (decade, quarter, month, week, day) takes a part of a date.",
-            show_default="label",
-        ),
+        Param("Column of the classes; date:year (decade, quarter, month, week, day) takes a part of a date."),
     ] = None
     features: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Table of the best features of each class.", show_default=False),
+        Param("Table of the best features of each class.", metavar="FILE"),
         TABLE_WRITTEN,
     ] = None
-    top_n: Annotated[int, typer.Option("--top-n", min=1, help="Best features of each class.")] = 30
+    top_n: Annotated[int, Param("Best features of each class.", min=1)] = 30
 
 
 def tfidf_cli(
@@ -124,25 +115,20 @@ def tfidf_cli(
     selection: SelectFlags,
     to: Annotated[
         str | None,
-        typer.Option(
-            help="parquet, npz (scipy), mtx (Matrix Market) or svmlight, whatever the name of -o; default: by its suffix.",
-            show_default=False,
+        Param(
+            "parquet, npz (scipy), mtx (Matrix Market) or svmlight, whatever the name of -o; default: by its suffix."
         ),
     ] = None,
     model: Annotated[
         Path | None,
-        typer.Option(
-            "--model",
+        Param(
+            "Weigh new documents with the terms, idf and columns of an earlier output of tfidf, or place them in its LSA.",
             metavar="WEIGHTS|RUN",
-            help="Weigh new documents with the terms, idf and columns of an earlier output of tfidf, or place them in its LSA.",
-            show_default=False,
         ),
     ] = None,
     lsa: Annotated[
         int | None,
-        typer.Option(
-            min=1, metavar="L", help="Latent semantic analysis: L dimensions; -o is a directory.", show_default=False
-        ),
+        Param("Latent semantic analysis: L dimensions; -o is a directory.", metavar="L", min=1),
     ] = None,
 ) -> None:
     """Weigh the terms of documents: tf-idf, BM25, LSA.
@@ -242,8 +228,3 @@ def format_of(to: str | None, output: str) -> str:
     if output == "-":
         raise UsageError(f"{kind} is not written to stdout; give -o {EXAMPLES[str(kind)]}")
     return str(kind)
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the app."""
-    command(app, "tfidf", tfidf_cli, tables=True)

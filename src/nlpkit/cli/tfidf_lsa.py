@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from nlpkit import reporting
 from nlpkit.cli import console
 from nlpkit.io.documents import embedding_column
 from nlpkit.io.exports import stacked
@@ -35,12 +36,12 @@ def write_lsa(request: Request, weighed: Weighed, block: dict[str, Any], stream:
         found = lsa(X, request.lsa, seed=request.seed)
     L = len(found.singular_values)
     if request.lsa > L:
-        console.note(f"the weights have rank {L}: {L} components instead of {request.lsa}")
+        reporting.note(f"the weights have rank {L}: {L} components instead of {request.lsa}")
     components = components_table(found, weighed.terms)
     terms = pa.table({"term": pa.array(weighed.terms, pa.string()), "vector": _vectors(found.terms)})
     documents = pa.Table.from_batches(weighed.rows)
     if VECTORS in documents.column_names:
-        console.warn(f"the column '{VECTORS}' of the input is not kept: the run has its own")
+        reporting.warn(f"the column '{VECTORS}' of the input is not kept: the run has its own")
         documents = documents.drop_columns(VECTORS)
     documents = documents.append_column(VECTORS, _vectors(found.documents))
     tables = {"documents": documents, "components": components, "term_vectors": terms, "vocab": weighed.vocab()}
@@ -74,7 +75,7 @@ def write_lsa(request: Request, weighed: Weighed, block: dict[str, Any], stream:
         manifest,
         force=request.force,
     )
-    console.note(
+    reporting.note(
         f"wrote {path}/: {L} components explain {results['explained_variance']:.1%} of the variance of the weights"
         + console.next_step("tfidf", "NEW.jsonl", "--model", path, "-o", "new.parquet")
     )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from nlpkit import reporting, wording
 from nlpkit.cli import console
 from nlpkit.cli.counted import CountedCorpus, counted
 from nlpkit.cli.groups import Groups
@@ -95,7 +96,7 @@ def _classes(corpus: CountedCorpus, model: WeightModel, stream: DocumentStream, 
     names = list(model.parameters.get("classes") or ())
     other = [name for name in found.names if name not in names]
     if names and other:
-        console.warn(f"classes in '{by}' that the documents of {model.path} do not have: {', '.join(other[:10])}")
+        reporting.warn(f"classes in '{by}' that the documents of {model.path} do not have: {', '.join(other[:10])}")
     names += other
     places = np.array([*map(names.index, found.names), -1], np.int32)
     return Classes(by, names, places[found.of_documents], None)
@@ -105,12 +106,14 @@ def _say(model: WeightModel, corpus: CountedCorpus) -> None:
     if corpus.report is not None:
         say_tokens(corpus.report)
     known = np.count_nonzero(corpus.df)
-    console.note(
-        f"weights as in {model.path}: {len(model.kept):,} columns, idf of {console.counted(model.n_docs, 'document')}; "
+    reporting.note(
+        f"weights as in {model.path}: {len(model.kept):,} columns, idf of {wording.counted(model.n_docs, 'document')}; "
         f"{known:,} of its {len(corpus.terms):,} terms occur here"
     )
     if not known:
-        console.warn(f"no term of {model.path} occurs in these documents: all weights are 0; is it the same language?")
+        reporting.warn(
+            f"no term of {model.path} occurs in these documents: all weights are 0; is it the same language?"
+        )
 
 
 def _place(
@@ -121,13 +124,13 @@ def _place(
     columns = [stream.schema.field(name) for name in stream.schema.names if name != VECTORS]
     schema = pa.schema([*columns, pa.field(VECTORS, pa.list_(pa.float32(), model.components.shape[1]))])
     if VECTORS in stream.schema.names:
-        console.warn(f"the column '{VECTORS}' of the input is replaced")
+        reporting.warn(f"the column '{VECTORS}' of the input is replaced")
     corpus, n_docs, empty = weighed.corpus, 0, 0
     places = np.full(len(corpus.terms), -1, np.int32)
     places[model.kept] = np.arange(len(model.kept), dtype=np.int32)
     with (
         table_sink(target, schema, {**block, "kind": "documents"}, force=force) as sink,
-        console.progress("documents", corpus.n_docs) as update,
+        reporting.progress("documents", corpus.n_docs) as update,
     ):
         for batch, counts in corpus.batches():
             weights = kept_columns(model.weighting.weigh(counts), places, len(model.kept))
@@ -138,8 +141,10 @@ def _place(
             update(n_docs)
     warn_dropped(stream, write_dropped(target, stream.dropped, block))
     if empty:
-        console.note(f"{console.counted(empty, 'document')} without a term of the columns: the vector is 0")
+        reporting.note(f"{wording.counted(empty, 'document')} without a term of the columns: the vector is 0")
     if target != "-":
-        console.note(f"wrote {target}: {console.counted(n_docs, 'document')} in {model.components.shape[1]} components")
+        reporting.note(
+            f"wrote {target}: {wording.counted(n_docs, 'document')} in {model.components.shape[1]} components"
+        )
         if console.settings.json:
             console.emit_json({"output": target, "documents": n_docs, "empty": empty, "dropped": len(stream.dropped)})

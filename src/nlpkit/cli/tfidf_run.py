@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from nlpkit import reporting, wording
 from nlpkit.cli import console
 from nlpkit.cli.counted import CountedCorpus, counted
 from nlpkit.cli.groups import Groups
@@ -104,7 +105,7 @@ class Weighed:
         self.entries = start = 0
         self.rows.clear()
         self.empty.clear()
-        with console.progress("weights", self.corpus.n_docs) as update:
+        with reporting.progress("weights", self.corpus.n_docs) as update:
             for batch, counts in regrouped(self.corpus.batches()):
                 weights = self.how.weigh(counts)
                 if places is not None:
@@ -229,20 +230,20 @@ def _block(request: Request, weighed: Weighed, stream: DocumentStream) -> dict[s
 def _say_weights(request: Request, weighed: Weighed) -> None:
     smart = request.scheme.smart
     if request.target is not None:
-        console.note(
+        reporting.note(
             f"weight = {request.scheme.formula}{f' (SMART {smart})' if smart else ''}; "
             f"M = {weighed.corpus.n_docs:,} documents, {len(weighed.corpus.terms):,} terms"
         )
     if weighed.selection is not None and request.wish is not None:
         score = request.wish.score
         way = "larger" if score.larger_is_better else "smaller"
-        console.note(
+        reporting.note(
             f"kept {weighed.n_terms:,} of {len(weighed.corpus.terms):,} terms by {score.name}: {score.what}, {way} is better"
         )
     classes = weighed.classes
     left_out = 0 if classes is None else int((classes.of_documents < 0).sum())
     if classes is not None and left_out:
-        console.note(f"{console.counted(left_out, 'document')} without a value in '{classes.by}'")
+        reporting.note(f"{wording.counted(left_out, 'document')} without a value in '{classes.by}'")
 
 
 def write(request: Request, weighed: Weighed, block: dict[str, Any], stream: DocumentStream) -> dict[str, Any]:
@@ -299,7 +300,7 @@ def finish(
         features = features_table(weighed.selection, classes, weighed.corpus.terms)
         if request.features is not None:
             save_table(request.features, features, {**block, "kind": "class_features"}, force=request.force)
-            console.note(f"wrote {request.features}: the best features of {len(classes.names)} classes")
+            reporting.note(f"wrote {request.features}: the best features of {len(classes.names)} classes")
     listed = None
     if request.target is not None and request.kind != "run":
         # in the long form they have no row
@@ -313,12 +314,12 @@ def finish(
             keep = "is a row of zeros" if one else "are rows of zeros"
         elif listed is not None:
             keep += f" and {'is' if one else 'are'} listed in {listed}"
-        console.note(f"{console.counted(len(weighed.empty), 'document')} without a term {keep}")
+        reporting.note(f"{wording.counted(len(weighed.empty), 'document')} without a term {keep}")
     if request.target == "-":
         return
     if request.target is not None and request.kind != "run":
         ids = f", ids of the rows in {request.beside('ids')}" if request.kind in MATRIX_WRITERS else ""
-        console.note(f"wrote {request.target}: {weighed.entries:,} weights; terms in {request.beside('vocab')}{ids}")
+        reporting.note(f"wrote {request.target}: {weighed.entries:,} weights; terms in {request.beside('vocab')}{ids}")
     if console.settings.json:
         scheme = {"formula": request.scheme.formula, "smart": request.scheme.smart, "scheme": asdict(request.scheme)}
         facts |= {

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from nlpkit import wording
 from nlpkit.cli import console
 from nlpkit.cli.groups import Groups
 from nlpkit.errors import InputError, UsageError
@@ -159,7 +160,7 @@ def features_table(selection: Selection, classes: Classes, terms: Sequence[str])
 def show_features(selection: Selection, classes: Classes, terms: Sequence[str], n: int = 10) -> None:
     """Print the best features of each class."""
     rows = [
-        [name, console.count(size), " ".join(terms[i] for i in best.term_ids[:n])]
+        [name, wording.count(size), " ".join(terms[i] for i in best.term_ids[:n])]
         for name, size, best in zip(classes.names, classes.sizes, selection.of_classes, strict=True)
     ]
     console.table([classes.by, "documents", f"best features by {selection.wish.score.name}"], rows, right=["documents"],

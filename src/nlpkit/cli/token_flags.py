@@ -7,10 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from nlpkit.cli.options import READ, READ_LIST
 from nlpkit.errors import UsageError
+from nlpkit.parameters import READ, READ_LIST, Param
 
 if TYPE_CHECKING:
     from nlpkit.text.options import PreprocessOptions, SpacyOptions
@@ -21,52 +19,45 @@ if TYPE_CHECKING:
 class TokenFlags:
     """How texts become tokens: what every command that makes them takes."""
 
-    language: Annotated[
-        str, typer.Option("--language", "--lang", help="ISO code or name; auto = detected; none = no language.")
-    ] = "auto"
+    language: Annotated[str, Param("ISO code or name; auto = detected; none = no language.", ("language", "lang"))] = (
+        "auto"
+    )
     tokenizer: Annotated[
         str,
-        typer.Option(
-            help="words; sklearn = runs of two letters or more, as its vectorizers; whitespace; chars:3-5 = character n-grams."
+        Param(
+            "words; sklearn = runs of two letters or more, as its vectorizers; whitespace; chars:3-5 = character n-grams."
         ),
     ] = "words"
     token_pattern: Annotated[
         str | None,
-        typer.Option(
-            metavar="REGEX", help="Every match is a token (syntax of the Rust crate regex).", show_default=False
-        ),
+        Param("Every match is a token (syntax of the Rust crate regex).", metavar="REGEX"),
     ] = None
     stop_words: Annotated[
         str,
-        typer.Option(
-            help="auto = those of the language; none; codes such as en,de; files with more words, or patterns as /\\d+th/."
+        Param(
+            "auto = those of the language; none; codes such as en,de; files with more words, or patterns as /\\d+th/."
         ),
         READ_LIST,
     ] = "auto"
-    lower: Annotated[bool, typer.Option("--lower/--no-lower", help="Lower case.")] = True
+    lower: Annotated[bool, Param("Lower case.")] = True
     ngrams: Annotated[
         str,
-        typer.Option(
-            "--ngrams", "--ngram-range", metavar="A[,B]", help="Sequences of A to B terms, 1,2 = words and pairs."
-        ),
+        Param("Sequences of A to B terms, 1,2 = words and pairs.", ("ngrams", "ngram_range"), metavar="A[,B]"),
     ] = "1"
     min_df: Annotated[
-        str, typer.Option(help="Least documents of a term; 0.01 = a share; auto = 2 from 100 documents on, else 1.")
+        str, Param("Least documents of a term; 0.01 = a share; auto = 2 from 100 documents on, else 1.")
     ] = "auto"
-    max_df: Annotated[str, typer.Option(help="Most documents of a term; a number, or a share such as 0.5.")] = "1.0"
+    max_df: Annotated[str, Param("Most documents of a term; a number, or a share such as 0.5.")] = "1.0"
     max_vocab: Annotated[
         int | None,
-        typer.Option(
-            "--max-vocab", "--max-features", min=1, help="Only the N most frequent terms.", show_default=False
-        ),
+        Param("Only the N most frequent terms.", ("max_vocab", "max_features"), min=1),
     ] = None
     vocab: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="These terms and no others, in this order: a table with a column term (Parquet, CSV, TSV, JSONL), or a "
+        Param(
+            "These terms and no others, in this order: a table with a column term (Parquet, CSV, TSV, JSONL), or a "
             "text file with one term per line.",
-            show_default=False,
+            metavar="FILE",
         ),
     ] = None
 
@@ -130,9 +121,7 @@ class TopicTokenFlags(TokenFlags):
 
     auto_stop: Annotated[
         float | None,
-        typer.Option(
-            metavar="SHARE", help="Terms in more than this share of the documents are stop words.", show_default=False
-        ),
+        Param("Terms in more than this share of the documents are stop words.", metavar="SHARE"),
     ] = None
 
     def options(self) -> PreprocessOptions:
@@ -146,67 +135,52 @@ class TopicTokenFlags(TokenFlags):
 class TextFlags(TopicTokenFlags):
     """Everything that can be done on the way from texts to tokens."""
 
-    html: Annotated[
-        bool, typer.Option("--html", help="Take HTML and XML apart: scripts and styles go too, paragraphs stay apart.")
-    ] = False
+    html: Annotated[bool, Param("Take HTML and XML apart: scripts and styles go too, paragraphs stay apart.")] = False
     replace: Annotated[
         Path | None,
-        typer.Option(
+        Param(
+            "Replacements before cutting, a line each: phrase TAB other; without TAB: deleted; /regex/ TAB other.",
             metavar="FILE",
-            help="Replacements before cutting, a line each: phrase TAB other; without TAB: deleted; /regex/ TAB other.",
-            show_default=False,
         ),
     ] = None
-    emoji: Annotated[str, typer.Option(help="keep (see --keep emoji), words = their names, remove.")] = "keep"
+    emoji: Annotated[str, Param("keep (see --keep emoji), words = their names, remove.")] = "keep"
     keep: Annotated[
         str | None,
-        typer.Option(
-            metavar="KIND,…",
-            help="Tokens that stay whole: url, email, hashtag, mention, number, emoji.",
-            show_default=False,
-        ),
+        Param("Tokens that stay whole: url, email, hashtag, mention, number, emoji.", metavar="KIND,…"),
     ] = None
     segment: Annotated[
         str,
-        typer.Option(
-            help="Chinese, Japanese, Thai: ngrams; characters; words (pip install 'nlpkit[asian]'); auto = ngrams."
-        ),
+        Param("Chinese, Japanese, Thai: ngrams; characters; words (pip install 'nlpkit[asian]'); auto = ngrams."),
     ] = "auto"
-    min_length: Annotated[int, typer.Option(min=1, help="Least characters of a word.")] = 2
-    lemma: Annotated[str, typer.Option(help="none; dict = dictionary of the language; spacy = its pipeline.")] = "none"
-    stem: Annotated[str, typer.Option(help="none; auto = Snowball of the language; porter, german, …")] = "none"
+    min_length: Annotated[int, Param("Least characters of a word.", min=1)] = 2
+    lemma: Annotated[str, Param("none; dict = dictionary of the language; spacy = its pipeline.")] = "none"
+    stem: Annotated[str, Param("none; auto = Snowball of the language; porter, german, …")] = "none"
     phrases: Annotated[
         str | None,
-        typer.Option(
+        Param(
+            "Join phrases found in the corpus: npmi:0.5, pmi:3, llr:10.83; a third number is their least count.",
             metavar="MEASURE:MIN",
-            help="Join phrases found in the corpus: npmi:0.5, pmi:3, llr:10.83; a third number is their least count.",
-            show_default=False,
         ),
     ] = None
     phrase_file: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE", help="Join these phrases: one a line, or a file of --save-phrases.", show_default=False
-        ),
+        Param("Join these phrases: one a line, or a file of --save-phrases.", metavar="FILE"),
     ] = None
     spacy: Annotated[
         str | None,
-        typer.Option(
+        Param(
+            "Cut with this spaCy pipeline (name, folder, blank:de, auto = the installed one of the language).",
             metavar="MODEL",
-            help="Cut with this spaCy pipeline (name, folder, blank:de, auto = the installed one of the language).",
-            show_default=False,
         ),
         READ,
     ] = None
     pos: Annotated[
         str | None,
-        typer.Option(metavar="TAG,…", help="Only these parts of speech: NOUN,PROPN,ADJ (spaCy).", show_default=False),
+        Param("Only these parts of speech: NOUN,PROPN,ADJ (spaCy).", metavar="TAG,…"),
     ] = None
-    entities: Annotated[
-        bool, typer.Option("--entities", help="Column of named entities: start, end, text, type (spaCy).")
-    ] = False
-    min_cf: Annotated[str, typer.Option(help="Least occurrences of a term; a number, or a share of all tokens.")] = "1"
-    max_cf: Annotated[str, typer.Option(help="Most occurrences of a term; a number, or a share.")] = "1.0"
+    entities: Annotated[bool, Param("Column of named entities: start, end, text, type (spaCy).")] = False
+    min_cf: Annotated[str, Param("Least occurrences of a term; a number, or a share of all tokens.")] = "1"
+    max_cf: Annotated[str, Param("Most occurrences of a term; a number, or a share.")] = "1.0"
 
     def options(self) -> PreprocessOptions:
         """Return the options of the core; raises as TokenFlags.options."""

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from nlpkit.cli import console
+from nlpkit import reporting
 from nlpkit.topics.words import leading_term
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def say_leading_term(top_terms: IntArray, terms: Sequence[str], documents_with: 
     term, n = found
     share = documents_with[term]
     auto = f"--auto-stop {(math.ceil(share * 20) - 1) / 20:g} leaves out such words, " if share > 0.1 else ""
-    console.note(
+    reporting.note(
         f"'{terms[term]}' is the first word of {n} of {len(top_terms)} topics (it is in {share:.0%} of the documents): {auto}"
         "--stop-words FILE those you name"
     )

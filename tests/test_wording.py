@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nlpkit.cli.console import counted, percent
+from nlpkit.wording import counted, percent
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,45 @@
+"""How the parameters that messages name are written on the command line: `min_df=5` in Python is --min-df 5 here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+_PARAMETER = re.compile(r"`([a-z][a-z0-9_]*)(?:=([^`]*))?`")
+_known: dict[str, tuple[str, str]] = {}  # of all commands: parameter → the option, and what switches it off
+_current: dict[str, tuple[str, str]] = {}  # of the command that runs
+
+
+def option(name: str, field: str = "") -> str:
+    """Return a name of the parameter `field` as an option; a single letter that is not the field's name is a short one."""
+    return f"-{name}" if len(name) == 1 and name != field else f"--{name.replace('_', '-')}"
+
+
+def declare(spellings: Mapping[str, tuple[str, str]]) -> None:
+    """Take note of the options of a command: parameter → the option and what switches it off ("" where nothing does)."""
+    for name, spelling in spellings.items():
+        _known.setdefault(name, spelling)
+
+
+def use(spellings: Mapping[str, tuple[str, str]]) -> None:
+    """Write parameters as the options of this command, those it does not have as they are elsewhere."""
+    _current.clear()
+    _current.update(spellings)
+
+
+def as_options(message: str) -> str:
+    """Return a message with the parameters that stand between backticks as options; other words there stay."""
+    return _PARAMETER.sub(_spelled, message) if "`" in message else message
+
+
+def _spelled(match: re.Match[str]) -> str:
+    name, value = match[1], match[2]
+    spelling = _current.get(name) or _known.get(name)
+    if spelling is None:
+        return match[0]
+    on, off = spelling
+    if value is None or value == "True":
+        return on
+    if value == "False":
+        return off or on
+    return f"{on} {value.strip(chr(34))}"

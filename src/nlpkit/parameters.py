@@ -1,0 +1,72 @@
+"""Options as plain data: a record's fields carry their help and limits, and the command line unfolds them into its options.
+
+An option record is a frozen dataclass whose fields are annotated `Annotated[type, Param("A sentence.", min=1)]`. It lives in the
+package that it configures, and its defaults are stated nowhere else. Messages name a parameter between backticks, as Python
+writes it (`min_df`, `min_df=5`, `lower=False`); the command line shows it as the option it is there (--min-df 5, --no-lower).
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """What a parameter whose value names files does with them. A parameter of type Path is read unless it says otherwise.
+
+    written: they are not read but written: a table, whose suffix says the format, a folder, or another file. several: files
+    stand in a list with commas, among other things. but: values that are no files.
+    """
+
+    written: Literal["", "table", "folder", "file"] = ""
+    several: bool = False
+    but: tuple[str, ...] = ()
+
+    def names(self, value: Any) -> list[str]:
+        """Return the files that a value of the parameter names."""
+        values = [str(v) for v in (value if isinstance(value, list) else [value]) if v is not None]
+        if self.several:
+            parts = [part.strip() for v in values for part in v.split(",")]
+            return [part for part in parts if Path(part).is_file()]
+        return [v for v in values if v not in self.but]
+
+
+READ, READ_LIST = Files(), Files(several=True)
+WRITTEN, TABLE_WRITTEN, FOLDER_WRITTEN = Files("file"), Files("table"), Files("folder")
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """Help and limits of one parameter.
+
+    help: a sentence that stands alone. names: how the command line calls it where that is not the name of the field, the first
+    being the one that is shown, and a single letter a short option. off: the name that switches a bool off where that is not
+    `no_<name>`; "" where there is none, as for a bool that is False by default. metavar: how its value is shown. panel: the
+    heading of the help under which it stands; default: that of its record (PANEL).
+    """
+
+    help: str
+    names: tuple[str, ...] = ()
+    off: str | None = None
+    metavar: str | None = None
+    min: float | None = None
+    max: float | None = None
+    panel: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """How a computation runs; its result depends on the seed alone."""
+
+    seed: Annotated[int, Param("Random seed.", ("seed", "random_state"), min=0)] = 42
+    threads: Annotated[int, Param("Number of threads; 0: all cores. The result does not depend on it.", min=0)] = 0
+    verify: Annotated[bool, Param("Refuse a run whose files were changed since it was written.")] = True
+
+    def n_threads(self) -> int:
+        """Return the number of workers, at least 1."""
+        if self.threads:
+            return self.threads
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
