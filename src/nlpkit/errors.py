@@ -18,8 +18,11 @@ the command line shows it as an option.
 
 from __future__ import annotations
 
+import shlex
+import sys
 from collections.abc import Iterable
 from difflib import get_close_matches
+from pathlib import Path
 from unicodedata import category
 
 EXIT_BUG = 70
@@ -93,10 +96,25 @@ class OutOfMemoryError(NlpkitError):
 
 def missing_extra(feature: str, extra: str) -> MissingError:
     """Return the error for an optional extra that is not installed, with the command that installs it."""
-    return MissingError(
-        f"{feature} needs the extra '{extra}', which is not installed; "
-        f"from the nlpkit checkout run: pip install -c constraints.txt -e '.[{extra}]'"
-    )
+    where, command = _installation(extra)
+    return MissingError(f"{feature} needs the extra '{extra}', which is not installed; {where}run: {command}")
+
+
+def install_command(extra: str) -> str:
+    """Return the shell command that adds an optional extra to the nlpkit that is running."""
+    return _installation(extra)[1]
+
+
+def _installation(extra: str) -> tuple[str, str]:
+    """Return where a command that installs an extra must be run ("" for anywhere), and the command.
+
+    A checkout installs itself with the versions that were tested. An installed wheel is extended by the pip of its interpreter,
+    which finds nlpkit there and asks the package index for the packages of the extra only: another pip could fetch
+    the project that has the name nlpkit on the index.
+    """
+    if (Path(__file__).parents[2] / "constraints.txt").is_file():
+        return "from the nlpkit checkout ", f"pip install -c constraints.txt -e '.[{extra}]'"
+    return "", f"{shlex.quote(sys.executable)} -m pip install 'nlpkit[{extra}]'"
 
 
 def missing_column(where: str, needed: str, found: Iterable[str], option: str | None = None) -> ColumnError:

