@@ -384,7 +384,7 @@ def test_as_a_step_of_a_ci_job(planted_lda: Path, tmp_path: Path) -> None:
 # ---------------------------------------------------------------- found by trying it out
 
 
-def test_octis_json_is_told_by_its_content(tmp_path: Path) -> None:
+def test_octis_json_is_told_by_its_suffix(tmp_path: Path) -> None:
     topics = [line.split() for line in TOPICS.read_text(encoding="utf-8").splitlines()]
     for name, value_ in (("octis.json", {"topics": topics}), ("lists.json", topics)):
         (tmp_path / name).write_text(json.dumps(value_), encoding="utf-8")

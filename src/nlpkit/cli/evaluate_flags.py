@@ -24,7 +24,7 @@ class TargetFlags:
     ] = None
     target_format: Annotated[
         str,
-        Param("auto, run, table; or of topics: lines octis mallet gensim tomotopy csv tsv parquet."),
+        Param("auto, run, table; or of topics: lines json mallet csv tsv parquet."),
     ] = "auto"
     prediction_col: Annotated[str, Param("Table: column of the predicted label.")] = "prediction"
     prob_col: Annotated[str, Param("Table: column of its probability.")] = "prediction_prob"

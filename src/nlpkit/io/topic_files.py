@@ -1,14 +1,12 @@
-"""Files with the topics of other programs: format and layout are told by what is in them.
+"""Files with the topics of other programs: six formats, told by the name of the file or its first line.
 
-bytes ─▶ text ─[recognize]─▶ topic_text_files · topic_json_files · topic_table_files ─▶ topics as they stand ─[finish]─▶ TopicFile
+bytes ─▶ text ─[format]─▶ topic_text_files · topic_json_files · topic_table_files ─▶ topics as they stand ─[finish]─▶ TopicFile
 """
 
 from __future__ import annotations
 
-import csv
-import math
-from collections.abc import Callable
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
@@ -21,22 +19,20 @@ from nlpkit.io import topic_text_files as texts
 from nlpkit.io.encoding import decode
 from nlpkit.io.readers.delimited import read_delimited
 from nlpkit.io.sources import STDIN, Source, StoredBytes, missing_path, split_suffix
-from nlpkit.io.topic_json_files import parse_json, read_json_topics, read_printed
-from nlpkit.io.topic_table_files import Columns, Layout, is_numbered_header, is_topic_header, read_table_topics
+from nlpkit.io.topic_json_files import parse_json, read_json_topics
+from nlpkit.io.topic_table_files import Columns, is_numbered_header, is_topic_header, read_table_topics
 from nlpkit.io.topic_text_files import MOST_WORDS, RawTopics
 from nlpkit.io.validity import check_values
 from nlpkit.types import FloatArray
 
-TopicFormat: TypeAlias = Literal[
-    "auto", "lines", "octis", "json", "mallet", "gensim", "tomotopy", "stm", "csv", "tsv", "parquet", "rows", "columns"
-]
+TopicFormat: TypeAlias = Literal["auto", "lines", "json", "mallet", "csv", "tsv", "parquet"]
 FORMATS: tuple[TopicFormat, ...] = get_args(TopicFormat)
 
 MOST_BYTES = 512 << 20
 OUTLIERS = "-1"  # BERTopic's topic of the documents that are in none
 
-_DELIMITERS = (",", "\t", ";", "|")
-_JSON = ("octis", "json", "gensim", "tomotopy")
+# What gensim prints, and summaries of tomotopy and stm: written for people, so that words cannot be told from the rest.
+_PRINTED = re.compile(r"\d?\.\d+\s?\*\s?\S|^[\[(]{1,2}['\"]|^<Topics>|^\W*Highest Prob: ", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +42,8 @@ class TopicFile:
     topics: the words of each, best first, none twice.
     weights: of these words, as the file has them (probabilities, counts, c-tf-idf; LSI's are signed), or None without.
     names (K,): number or label in the file; where it has none the place among all its topics, from 0.
-    format: the one recognised, of `FORMATS`; layout: what of it, such as "topic keys", "" where there is only one.
-    n_empty: topics without words, n_outlier: topics -1, both left out; n_repeated: words that a topic had already, left out;
-    n_skipped_lines: lines of printed text that are no topic.
+    format: one of `FORMATS`; layout: what of it, such as "topic keys", "" where there is only one.
+    n_empty: topics without words, n_outlier: topics -1, both left out; n_repeated: words that a topic had already, left out.
     """
 
     topics: tuple[tuple[str, ...], ...]
@@ -59,7 +54,6 @@ class TopicFile:
     n_empty: int = 0
     n_outlier: int = 0
     n_repeated: int = 0
-    n_skipped_lines: int = 0
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -68,7 +62,6 @@ class TopicFile:
             (self.n_empty, "topic without words left out", "topics without words left out"),
             (self.n_outlier, "outlier topic (-1) left out", "outlier topics (-1) left out"),
             (self.n_repeated, "repeated word of a topic left out", "repeated words of topics left out"),
-            (self.n_skipped_lines, "line that is no topic skipped", "lines that are no topics skipped"),
         )
         again = len(self.names) - len(set(self.names))
         odd = (
@@ -83,31 +76,29 @@ def read_topic_file(path: Path, *, format: str = "auto", encoding: str | None = 
     """Return the topics of a file, packed or not, in any encoding that corpora may have; `-` is standard input.
 
         lines      a line a topic; "3<TAB>…", "Topic 3: …" and "name: …" name it
-        octis      JSON: {"topics": [[word, …], …]}, or a list of lists of words, of [word, weight], of {"word": …, "weight": …}
-        json       other JSON: {name: [word, …]}, BERTopic's topics.json, rows of a table
+        json       {"topics": [[word, …], …]} as OCTIS writes, {name: [word, …]}, BERTopic's topics.json (`read_json_topics`)
         mallet     --output-topic-keys, --topic-word-weights-file
-        gensim     show_topics and print_topics, as JSON, as Python prints them, or a line each
-        tomotopy   model.summary(), JSON of get_topic_words
-        stm        what labelTopics prints
         csv tsv parquet   a table: a row a word, a row a topic, a column a topic, a matrix (`read_table_topics`)
-        rows columns      such a table whatever its header says: each row, or each column, is a topic
+
+    auto takes the format from the name (.json .jsonl .csv .tsv), else from the first line: JSON begins with a bracket, a line of
+    MALLET is number, tab, …, a table has a header with a column of topics; all else is a line a topic.
 
     Where a file weighs every word of the vocabulary, the 1000 strongest of a topic are kept.
 
     Raises:
         UsageError: no such format.
-        InputError: the file cannot be read, holds no topics, or could be read in two ways; the message names the place.
+        InputError: the file cannot be read or holds no topics; the message names the place.
     """
     if format not in FORMATS:
         raise UsageError(f"--target-format {format}: known are {', '.join(FORMATS)}")
     shown, data = _read(path)
     if data.startswith(b"PAR1") or format == "parquet":
-        found = _parquet(data, shown, "rows" if format == "rows" else "columns" if format == "columns" else None)
+        found = _parquet(data, shown)
     else:
         text = "".join(decode(iter([data]), shown, encoding=encoding).text)
         if not text.strip():
             raise InputError(f"{shown} is empty; a file of topics needs at least one")
-        found = _parse(text, shown, _recognize(text, shown) if format == "auto" else format)
+        found = _parse(text, shown, _format_of(text, shown) if format == "auto" else format)
     return _finish(found, shown)
 
 
@@ -133,53 +124,35 @@ def _read(path: Path) -> tuple[str, bytes]:
 # ---------------------------------------------------------------- which format
 
 
-def _recognize(text: str, path: str) -> str:
+def _format_of(text: str, path: str) -> str:
     """Return the format of a text.
 
     Raises:
-        InputError: it is markup, or looks like documents.
+        InputError: it is markup, what a program printed for people, or looks like documents.
     """
     start = text.lstrip()
-    lower = start[:200].lower()
-    if lower.startswith(("<?xml", "<!doctype", "<html", "<model", "<topics>\n<topic ")):
+    if start[:200].lower().startswith(("<?xml", "<!doctype", "<html", "<model", "<topics>\n<topic ")):
         raise InputError(f"{path} is XML or HTML; of MALLET give --output-topic-keys or --topic-word-weights-file")
-    if texts.is_tomotopy(text):
-        return "tomotopy"
     suffix = split_suffix(Path(path).name)[1]
-    if start.startswith(("{", "[", "(")) or suffix in ("json", "jsonl"):
+    if suffix in ("json", "jsonl") or start.startswith(("{", "[")):
         return "json"
-    for name, known in (("stm", texts.is_stm), ("mallet", texts.is_mallet), ("gensim", texts.is_gensim)):
-        if known(text):
-            return name
-    if texts.is_literals(text):
-        return "gensim"
     if suffix in ("csv", "tsv"):
         return suffix
-    if (sign := _delimiter(text)) is not None:
-        return "tsv" if sign == "\t" else "csv"
+    if texts.is_mallet(text):
+        return "mallet"
+    if _PRINTED.search(text, 0, 1 << 20):
+        raise InputError(
+            f"{path} is what a program prints for people; write the words of its topics as JSON, of gensim with: "
+            "json.dump([[w for w, _ in model.show_topic(k)] for k in range(model.num_topics)], file)"
+        )
+    header, _, below = start.partition("\n")
+    names = [name.strip('"') for name in re.split(r"[,;|\t]", header)]
+    if is_numbered_header(names) or (
+        is_topic_header(names) and re.search(r"(?:^|[,;|\t])\"?[-.\d\[]", below.partition("\n")[0])
+    ):
+        return "tsv" if "\t" in header else "csv"
     _refuse_documents(text, path)
     return "lines"
-
-
-def _delimiter(text: str) -> str | None:
-    """Return the delimiter under which the first line is the header of topics and a number or a list stands below it."""
-    lines = text.lstrip().splitlines()[:2]
-    for sign in _DELIMITERS:
-        try:
-            header, *rows = (next(csv.reader([line], delimiter=sign), []) for line in lines)
-        except csv.Error:  # a field of more than 131,072 characters
-            continue
-        below = rows[0] if rows else []
-        if is_numbered_header(header) or (is_topic_header(header) and any(_has_number(cell) for cell in below)):
-            return sign
-    return None
-
-
-def _has_number(cell: str) -> bool:
-    try:
-        return math.isfinite(float(cell))
-    except ValueError:
-        return cell.startswith("[")
 
 
 def _refuse_documents(text: str, path: str) -> None:
@@ -195,62 +168,31 @@ def _refuse_documents(text: str, path: str) -> None:
 
 
 def _parse(text: str, path: str, format: str) -> RawTopics:
-    if format in _JSON and text.lstrip().startswith(("{", "[", "(")):
-        return _structured(text, path)
-    readers: dict[str, Callable[[str, str], RawTopics]] = {
-        "lines": texts.read_lines,
-        "mallet": texts.read_mallet,
-        "gensim": read_printed,
-        "tomotopy": texts.read_tomotopy if texts.is_tomotopy(text) else read_printed,
-        "stm": texts.read_stm,
-    }
-    if format in readers:
-        return readers[format](text, path)
-    if format in _JSON:
-        return _structured(text, path)
-    layout: Layout | None = "rows" if format == "rows" else "columns" if format == "columns" else None
-    return _table(text, path, "\t" if format == "tsv" else _delimiter(text), layout)
-
-
-def _structured(text: str, path: str) -> RawTopics:
-    """Return the topics of JSON or of a Python literal, or else of lines that are one each."""
-    try:
-        value = parse_json(text, path)
-    except InputError:
-        if text.lstrip().startswith("{"):
-            raise
-        try:
-            return read_printed(text, path)
-        except InputError:
-            pass
-        raise
-    return read_json_topics(value, path)
-
-
-def _table(text: str, path: str, delimiter: str | None, layout: Layout | None) -> RawTopics:
+    if format == "json":
+        return read_json_topics(parse_json(text, path), path)
+    if format == "lines":
+        return texts.read_lines(text, path)
+    if format == "mallet":
+        return texts.read_mallet(text, path)
     columns: dict[str, list[object]] = {}
     lines: list[int] = []
-    for block in read_delimited(iter([text]), path, delimiter=delimiter, text_col="topic"):
+    for block in read_delimited(iter([text]), path, delimiter="\t" if format == "tsv" else None, text_col="topic"):
         for name, values in block.columns.items():
             columns.setdefault(name, []).extend(values)
         lines.extend(block.lines or ())
     if not lines:
         raise InputError(f"{path} has a header and no rows; a table of topics needs at least one")
-    found = read_table_topics(columns, lambda row: f"{path}:{lines[row]}", path, layout=layout)
-    found.format = "tsv" if delimiter == "\t" else "csv"
-    return found
+    return replace(read_table_topics(columns, lambda row: f"{path}:{lines[row]}", path), format=format)
 
 
-def _parquet(data: bytes, path: str, layout: Layout | None) -> RawTopics:
+def _parquet(data: bytes, path: str) -> RawTopics:
     try:
         table = pq.read_table(pa.BufferReader(data))
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"{path}: cannot be read as Parquet ({str(error).splitlines()[0]}); write it again") from None
     check_values(table, path)
     columns: Columns = {name: table.column(name).to_pylist() for name in table.column_names}
-    found = read_table_topics(columns, lambda row: f"{path}: row {row + 1}", path, layout=layout)
-    found.format = "parquet"
-    return found
+    return replace(read_table_topics(columns, lambda row: f"{path}: row {row + 1}", path), format="parquet")
 
 
 # ---------------------------------------------------------------- finishing
@@ -285,7 +227,7 @@ def _finish(found: RawTopics, path: str) -> TopicFile:
         raise InputError(f"{path} holds no topics{left}; a file of topics needs at least one word in one topic")
     return TopicFile(
         tuple(topics), tuple(weights) if weighted else None, tuple(names), found.format, found.layout,
-        empty, outlier, repeated, found.skipped_lines,
+        empty, outlier, repeated,
     )  # fmt: skip
 
 

@@ -1,17 +1,17 @@
-"""Topics in tables: a row a word, a row a topic, a column a topic, or a matrix of weights; told by header and cells."""
+"""Topics in tables: a row a word, a row a topic, a column a topic, or a matrix of weights; told by the header."""
 
 from __future__ import annotations
 
+import ast
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 from nlpkit.errors import InputError
-from nlpkit.io.topic_text_files import RawTopic, RawTopics, parse_formula, parse_literal, split_words, strongest
+from nlpkit.io.topic_text_files import RawTopic, RawTopics, split_words, strongest
 
-Layout: TypeAlias = Literal["rows", "columns"]
 Columns: TypeAlias = Mapping[str, Sequence[Any]]
 
 TOPIC_NAMES = (
@@ -32,8 +32,6 @@ LIST_NAMES = (
 _WORD_NUMBER = re.compile(r"(?:top_?)?(?:word|term|token|feature|keyword|rank|top|w)_?(\d+)")
 _WEIGHT_NUMBER = re.compile(r"(?:weight|prob|probability|score|value|p)_?(\d+)")
 _TOPIC_NUMBER = re.compile(r"(?:topic|cluster|component|factor|class|k|t)_?#?(\d+)")
-_BARE_NUMBER = re.compile(r"(?:v|x)?\d+")
-_INDEX_NAMES = ("", "column_1", "unnamed:_0", "index", "rank", "row", "id", "n")
 
 
 def plain_name(name: str) -> str:
@@ -50,14 +48,12 @@ def is_topic_header(names: Sequence[str]) -> bool:
 
 
 def is_numbered_header(names: Sequence[str]) -> bool:
-    """Tell whether more than a third of the names, and not just one, are word_1, word_2 … or topic_0, topic_1 …"""
-    plain = [plain_name(name) for name in names]
-    return any(3 * sum(bool(p.fullmatch(n)) for n in plain) > max(3, len(plain)) for p in (_WORD_NUMBER, _TOPIC_NUMBER))
+    """Tell whether two names or more are word_1, word_2 … or topic_0, topic_1 …"""
+    plain = [name for name in map(plain_name, names) if name[:1].isalpha()]
+    return any(sum(bool(p.fullmatch(name)) for name in plain) > 1 for p in (_WORD_NUMBER, _TOPIC_NUMBER))
 
 
-def read_table_topics(
-    columns: Columns, place: Callable[[int], str], path: str, *, layout: Layout | None = None
-) -> RawTopics:
+def read_table_topics(columns: Columns, place: Callable[[int], str], path: str) -> RawTopics:
     """Return the topics of a table.
 
     long        a topic column, a term column, and rank or weight: a row a word (tidytext, nlpkit's topic_terms and ctfidf)
@@ -73,39 +69,35 @@ def read_table_topics(
         columns: values of each column, all of one length.
         place: where a row is, as messages say it.
         path: the file.
-        layout: take it as rows or columns whatever the header says.
 
     Raises:
         InputError: it cannot be told where the topics are, or a cell does not fit; the message names the row.
     """
     plain = {plain_name(name): name for name in columns}
     term = next((plain[name] for name in WORD_NAMES if name in plain), None)
-    if layout is None:
-        lists = _list_column(columns, plain)
-        topic = _topic_columns(columns, plain, besides=lists)
-        if lists is not None and _is_long(columns, lists, topic):
-            term, lists = lists, None
-        if lists is not None:
-            return _word_lists(columns, lists, topic, place)
-        if term is not None and topic:
-            return _long(columns, term, topic, plain, place)
-    numbered = [name for name in columns if _TOPIC_NUMBER.fullmatch(plain_name(name))]
-    if layout is None and numbered and all(_numeric(columns[name]) for name in numbered):
-        return _matrix(columns, term or _first_of_words(columns, numbered), numbered, place, path)
-    chosen = layout or _orientation(columns, numbered)
-    if chosen == "rows":
+    lists = _list_column(columns, plain)
+    topic = _topic_columns(columns, plain, besides=lists)
+    if lists is not None and _is_long(columns, lists, topic):
+        term, lists = lists, None
+    if lists is not None:
+        return _word_lists(columns, lists, topic, plain, place)
+    if term is not None and topic:
+        return _long(columns, term, topic, plain, place)
+    if any(_WORD_NUMBER.fullmatch(name) for name in plain):
         return _rows(columns, plain, place)
-    if chosen == "columns":
-        named = numbered or [name for name in columns if not _is_index(name, columns[name])]
+    numbered = [name for name in columns if _TOPIC_NUMBER.fullmatch(plain_name(name))]
+    if numbered and all(_numeric(columns[name]) for name in numbered):
+        return _matrix(columns, term or _first_of_words(columns, numbered), numbered, place, path)
+    if numbered:
         topics = [
             RawTopic(_number(_TOPIC_NUMBER, name), _words(columns[name]), None, f"{path}: column '{name}'")
-            for name in named
+            for name in numbered
         ]
         return RawTopics("table", topics, "columns")
     raise InputError(
-        f"{path}: where are the topics? Found the columns {_listed(columns)}; needed are topic and term (and rank or weight), "
-        "topic and words, word_1 word_2 …, or topic_0 topic_1 …; else say --target-format rows (each row is a topic), "
-        "columns (each column is one) or lines (there is no header)"
+        f"{path}: where are the topics? Found the columns {_listed(columns)}; name them topic and term (and rank or weight), "
+        "topic and words, word_1 word_2 … (each row is a topic) or topic_0 topic_1 … (each column is one); "
+        "without a header say --target-format lines"
     )
 
 
@@ -136,11 +128,17 @@ def _long(
     return RawTopics("table", topics, "long")
 
 
-def _word_lists(columns: Columns, lists: str, topic: list[str], place: Callable[[int], str]) -> RawTopics:
+def _word_lists(
+    columns: Columns, lists: str, topic: list[str], plain: dict[str, str], place: Callable[[int], str]
+) -> RawTopics:
+    weight = next((plain[name] for one in WEIGHT_NAMES for name in (f"{one}s", one) if name in plain), None)
     names = [columns[name] for name in topic[:1]]
     topics = []
     for row, cell in enumerate(columns[lists]):
         words, weights = _cell(cell, place(row))
+        given = None if weight is None else columns[weight][row]
+        if weight is not None and weights is None and isinstance(given, list) and len(given) == len(words):
+            weights = [_float(value, weight, place(row)) for value in given]
         name = _label(names[0][row]) if names else None
         topics.append(RawTopic(name or None, words, weights, place(row)))
     return RawTopics("table", topics, "word lists")
@@ -150,12 +148,9 @@ def _rows(columns: Columns, plain: dict[str, str], place: Callable[[int], str]) 
     chosen = _in_order(columns, _WORD_NUMBER)
     weighing = _in_order(columns, _WEIGHT_NUMBER)
     names = next((plain[name] for name in TOPIC_NAMES if name in plain), None)
-    if not chosen:
-        names = names or next((name for name in list(columns)[:1] if _is_index(name, columns[name])), None)
-        chosen = [name for name in columns if name != names]
     weighted = len(weighing) == len(chosen) and all(_numeric(columns[name]) for name in weighing)
     topics = []
-    for row in range(len(columns[chosen[0]]) if chosen else 0):
+    for row in range(len(columns[chosen[0]])):
         filled = [i for i, name in enumerate(chosen) if _label(columns[name][row])]
         words = [_label(columns[chosen[i]][row]) for i in filled]
         weights = [_float(columns[weighing[i]][row], weighing[i], place(row)) for i in filled] if weighted else None
@@ -213,30 +208,6 @@ def _several_words(cells: Sequence[Any]) -> bool:
     )
 
 
-def _orientation(columns: Columns, numbered: list[str]) -> Layout | None:
-    """Return which way the topics lie; where the header does not say it, no topic holds a word twice, and that may tell."""
-    if any(_WORD_NUMBER.fullmatch(plain_name(name)) for name in columns):
-        return None if numbered else "rows"
-    if numbered:
-        return "columns"
-    cells = [columns[name] for name in columns if not _is_index(name, columns[name])]
-    named = [name for name in columns if not _is_index(name, columns[name])]
-    if (
-        len(cells) < 2
-        or not all(_BARE_NUMBER.fullmatch(plain_name(name)) for name in named)
-        or any(map(_numeric, cells))
-    ):
-        return None
-    if all(map(_distinct, cells)) == all(map(_distinct, zip(*cells, strict=True))):
-        return None
-    return "columns" if all(map(_distinct, cells)) else "rows"
-
-
-def _distinct(cells: Sequence[Any]) -> bool:
-    words = [word for cell in cells if (word := _label(cell))]
-    return len(set(words)) == len(words)
-
-
 def _first_of_words(columns: Columns, numbered: list[str]) -> str | None:
     return next((name for name in columns if name not in numbered and not _numeric(columns[name])), None)
 
@@ -244,14 +215,6 @@ def _first_of_words(columns: Columns, numbered: list[str]) -> str | None:
 def _in_order(columns: Columns, pattern: re.Pattern[str]) -> list[str]:
     found = {name: int(match[1]) for name in columns if (match := pattern.fullmatch(plain_name(name)))}
     return sorted(found, key=found.__getitem__)
-
-
-def _is_index(name: str, cells: Sequence[Any]) -> bool:
-    """Tell whether a column only numbers the rows, from 0 or 1."""
-    if plain_name(name) not in _INDEX_NAMES:
-        return False
-    texts = [_label(cell) for cell in cells]
-    return texts in ([str(i) for i in range(len(texts))], [str(i + 1) for i in range(len(texts))])
 
 
 def _number(pattern: re.Pattern[str], name: str) -> str:
@@ -268,12 +231,14 @@ def _listed(names: Sequence[str] | Columns) -> str:
 
 
 def _cell(cell: Any, where: str) -> tuple[list[str], list[float] | None]:
-    """Return words and weights of a cell: a list, a list written as text, gensim's formula, or words."""
+    """Return words and weights of a cell: a list, such a list as BERTopic's tables have it in CSV, or words."""
     if isinstance(cell, str):
-        text = cell.strip()
-        if not text.startswith("["):
-            return parse_formula(text) or (split_words(text), None)
-        cell = parse_literal(text, where)
+        if not cell.strip().startswith("["):
+            return split_words(cell), None
+        try:
+            cell = ast.literal_eval(cell.strip())
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            raise InputError(f"{where}: a list of words was needed, found {cell[:60]}") from None
     if cell is None or (isinstance(cell, float) and math.isnan(cell)):
         return [], None
     items = list(cell) if isinstance(cell, list | tuple) else [cell]

@@ -1,11 +1,9 @@
-"""Topics that other programs print: a line a topic, MALLET, gensim, tomotopy, stm. Text → topics as they stand there."""
+"""Topics as plain text: a line a topic, and the two files of MALLET. Text → topics as they stand there."""
 
 from __future__ import annotations
 
-import ast
 import re
-import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +14,6 @@ import pyarrow.csv as pacsv
 from nlpkit.errors import InputError
 
 MOST_WORDS = 1000  # of a topic that are kept, where a file gives the weight of every word
-LITERAL_CHARS = 8 << 20  # Python's parser takes about a hundred times the memory of its text
 
 
 @dataclass(slots=True)
@@ -31,12 +28,11 @@ class RawTopic:
 
 @dataclass(slots=True)
 class RawTopics:
-    """The topics of a file in its order, the format they were found in, and how many lines were none of them."""
+    """The topics of a file in its order, and the format they were found in."""
 
     format: str
     topics: list[RawTopic]
     layout: str = ""
-    skipped_lines: int = 0
 
 
 # ---------------------------------------------------------------- a line a topic
@@ -203,148 +199,3 @@ def strongest(words: Sequence[str], weights: Sequence[float], *, above: float) -
 
 def _is_number(text: str) -> bool:  # with a decimal comma too, as Java writes alpha where the locale does
     return re.fullmatch(r"\s*[-+]?(\d+([.,]\d*)?|[.,]\d+)([eE][-+]?\d+)?\s*", text) is not None
-
-
-# ---------------------------------------------------------------- gensim
-
-_WEIGHT = r"[-+]?\d*\.\d+(?:[eE][-+]?\d+)?\s?\*\s?"  # 0.050*
-_FORMULA = re.compile(rf"(?<![\w.*]){_WEIGHT}(?=\S)")
-_TITLE = re.compile(r"topics?\W{0,4}(-?\d+)", re.I)
-
-
-def parse_formula(text: str) -> tuple[list[str], list[float]] | None:
-    """Return words and weights of gensim's `0.050*"word" + -0.030*"other"`, None where a text is none."""
-    if not (found := _FORMULA.match(text.strip())):
-        return None
-    words, weights = [], []
-    for part in re.split(rf"\s\+\s(?={_WEIGHT})", text.strip()):
-        found = _FORMULA.match(part)
-        assert found is not None  # parts begin with a weight
-        word = part[found.end() :].strip()
-        words.append(word[1:-1] if len(word) > 1 and word[0] == word[-1] == '"' else word)
-        weights.append(float(found[0].rstrip("* ")))
-    return words, weights
-
-
-def is_gensim(text: str) -> bool:
-    """Tell whether some line of the first million characters holds weight*word."""
-    return any(_FORMULA.search(line) for line in text[: 1 << 20].splitlines())
-
-
-def is_literals(text: str) -> bool:
-    """Tell whether some line of a text is a Python list or tuple, such as [('word', 0.05), …] below a title."""
-    return any(line.startswith(("[(", "[['", '[["', "['", '["')) for line in text.splitlines())
-
-
-def printed_lines(text: str, path: str) -> Iterator[tuple[int, str | None, Any]]:
-    """Yield number, name and topic of the lines that gensim and Python print, the topic being a formula or a literal.
-
-    A name is the number after "topic" in the line or in one before it. What is neither is yielded with a topic of None.
-    """
-    name: str | None = None
-    for number, line in enumerate(text.splitlines(), start=1):
-        stripped = line.strip().rstrip(",")
-        found = _FORMULA.search(stripped)
-        if stripped.startswith(("(", "[")):
-            yield number, name, parse_literal(stripped, f"{path}:{number}")
-        elif found:
-            title = _TITLE.search(stripped[: found.start()])
-            yield number, title[1] if title else name, stripped[found.start() :]
-        elif title := _TITLE.search(stripped):
-            name = title[1]
-            continue
-        elif stripped:
-            yield number, None, None
-            continue
-        else:
-            continue
-        name = None
-
-
-def parse_literal(text: str, where: str) -> Any:
-    """Return the value of a Python literal, NumPy's names of its numbers taken off; nothing is run.
-
-    Raises:
-        InputError: it is none, or too long to parse.
-    """
-    if len(text) > LITERAL_CHARS:
-        raise InputError(
-            f"{where}: a Python list of {len(text):,} characters; up to {LITERAL_CHARS:,} are read, write it with json.dump"
-        )
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SyntaxWarning)  # of a backslash in a word
-            return ast.literal_eval(re.sub(r"\b(?:np|numpy)\.\w+\(([-+.\deE]+)\)", r"\1", text.strip()))
-    except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
-        raise InputError(
-            f"{where}: neither JSON nor a Python list: {text.strip()[:60]}; write it with json.dump"
-        ) from None
-
-
-# ---------------------------------------------------------------- tomotopy
-
-_SUMMARY = re.compile(r"\|\s*(?P<name>\S.*?)\s*\((?P<size>\d[\d, ]*)\)(?: : ?(?P<words>.*))?")
-
-
-def is_tomotopy(text: str) -> bool:
-    """Tell whether a text is what `model.summary()` prints."""
-    return "<Topics>" in text
-
-
-def read_tomotopy(text: str, path: str) -> RawTopics:
-    """Return the topics that `model.summary()` of tomotopy 0.14 lists below <Topics>; of all its kinds of models.
-
-    A blank within a word cannot be told there from one between words: for such vocabularies write get_topic_words as JSON.
-    """
-    topics: list[RawTopic] = []
-    heading, outer, inside = "", "", False
-    headings: list[str] = []
-    for number, line in enumerate(text.splitlines(), start=1):
-        if "<Topics>" in line:
-            inside, topics, headings = True, [], []  # of several summaries in one file the last one
-        found = _SUMMARY.fullmatch(line.rstrip()) if inside else None
-        if found is None:
-            if inside and (title := line.strip("| \t")) and not title.startswith(("<", "its sub-topics")):
-                heading = title
-            continue
-        name, words = _plain_name(found["name"]), found["words"]
-        if words is None:  # of DTModel: the time slices follow
-            outer = name
-        elif not (
-            words.split() and all(re.fullmatch(r"#\d+", word) for word in words.split())
-        ):  # numbers of sub-topics
-            topics.append(
-                RawTopic(f"{outer} {name}" if name.startswith("t=") else name, words.split(), None, f"{path}:{number}")
-            )
-            headings.append(heading)
-    names = [topic.name for topic in topics]
-    for topic, above in zip(topics, headings, strict=True):
-        if names.count(topic.name) > 1 and above:
-            topic.name = f"{above} {topic.name}"
-    return RawTopics("tomotopy", topics, "summary")
-
-
-def _plain_name(name: str) -> str:
-    labelled = re.fullmatch(r"(?:Label )?(.*\S) \(#\d+\)", name)
-    return labelled[1] if labelled else name.removeprefix("#")
-
-
-# ---------------------------------------------------------------- stm
-
-
-def is_stm(text: str) -> bool:
-    """Tell whether a text is what `labelTopics` of R's stm prints."""
-    return re.search(r"^\W*Highest Prob: ", text, re.MULTILINE) is not None
-
-
-def read_stm(text: str, path: str) -> RawTopics:
-    """Return the topics that `labelTopics` and `summary` of R's stm print, by probability; FREX, lift and score are not read."""
-    topics: list[RawTopic] = []
-    name: str | None = None
-    for number, line in enumerate(text.splitlines(), start=1):
-        label, colon, words = line.strip("# \t").partition(":")
-        if title := re.match(r"Topic (\S+) Top Words", label):
-            name = title[1]
-        elif colon and label == "Highest Prob":
-            topics.append(RawTopic(name, split_words(words.strip().rstrip(",")), None, f"{path}:{number}"))
-    return RawTopics("stm", topics, "highest probability")
