@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import io
 import json
-import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,6 @@ from nlpkit.io.phrase_files import read_phrases
 from nlpkit.io.plain_tables import read_rows
 from nlpkit.io.rules import read_rules
 from nlpkit.io.seed_words import read_seed_words
-from nlpkit.io.setfit_files import read_setfit_head
 from nlpkit.io.tasks import read_key
 from nlpkit.io.topic_files import read_topic_file
 from nlpkit.io.vocabularies import read_vocabulary
@@ -84,7 +82,6 @@ READERS: dict[str, tuple[str, bytes, Callable[[Path], Any]]] = {
     "vectors.parquet": ("x.parquet", _parquet(), lambda path: read_word_vectors(path, ["a"])),
     "key": ("x.json", b'{"format": "nlpkit-task", "version": 1, "items": [{"id": 1}], "skipped": {}, "topics": []}', read_key),
     "checkpoint": ("x.npz", _npz(), lambda path: read_checkpoint(path, {"k": 2})),
-    "head": ("model_head.pkl", pickle.dumps({"a": [1, np.ones(2)]}), lambda path: read_setfit_head(path.parent)),
 }  # fmt: skip
 
 

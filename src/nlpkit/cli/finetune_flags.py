@@ -126,7 +126,7 @@ class TuneModelFlags:
 
     model: Annotated[
         Path | None,
-        Param("Predict with this: a run, or a folder of transformers, peft or setfit.", metavar="RUN"),
+        Param("Predict with this: a run, or a folder of transformers or peft.", metavar="RUN"),
     ] = None
     base: Annotated[str, Param("What is fine-tuned: a folder, or a name on the hub.", metavar="MODEL"), READ] = (
         "sentence-transformers/all-MiniLM-L6-v2"

@@ -34,7 +34,6 @@ from nlpkit.io.finetune_files import TunedConfig, foreign_task, load_foreign, lo
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.run_reading import learned_from
 from nlpkit.io.runs import open_run
-from nlpkit.io.setfit_files import is_setfit_folder
 from nlpkit.io.spool import spool_beside
 from nlpkit.io.tables import is_readable, table_sink, write_dropped
 from nlpkit.plain import shell_line
@@ -107,7 +106,7 @@ def predict_new(asked: Asked) -> None:
                 )
         predictor.columns = columns_read(
             model.model, predictor.columns, data, kind=predictor.task.kind,
-            pairs=predictor.form is not None and predictor.network is not None,
+            pairs=predictor.form is not None,
         )  # fmt: skip
         check_columns(stream.schema.names, predictor.columns, ", ".join(asked.inputs))
         for name in ("prediction", *(["prediction_prob"] if predictor.task.kind != "regression" else [])):
@@ -181,8 +180,6 @@ def dry_predict(asked: Asked, labels: list[str] | None) -> None:
     if config is not None:
         _refuse_own(asked.model.model, config.task, labels, KINDS.get(asked.data.task))
         task, own, pairs = config.task, dict(config.columns), False
-    elif is_setfit_folder(folder):
-        task, own, pairs = Task("single"), {}, False
     else:
         task, pairs = foreign_task(folder, labels, KINDS.get(asked.data.task))[1], True
         own = {"task": task.kind}
@@ -250,7 +247,7 @@ def load_predictor(
     run_or_folder: Path, *, base: str | None, device: Any, offline: bool, labels: list[str] | None = None,
     kind: TaskKind | None = None, verify: bool = True,
 ) -> Predictor:  # fmt: skip
-    """Return the model of a run or of a folder: nlpkit's own, of transformers, peft or setfit.
+    """Return the model of a run or of a folder: nlpkit's own, of transformers or peft.
 
     Args:
         labels: names of the classes, of another program's folder; kind: of a task, where a folder of peft does not say;
@@ -269,9 +266,6 @@ def load_predictor(
             return _own_setfit(folder, config, device)
         network = load_tuned_network(folder, config, base=base, device=device, offline=offline)
         return Predictor(config.task, dict(config.columns), network)
-    if is_setfit_folder(folder):
-        _refuse_base(folder, base)
-        return _foreign_setfit(folder, device, labels, kind)
     form, task = foreign_task(folder, labels, kind)
     if form == "transformers":
         _refuse_base(folder, base)
@@ -338,18 +332,6 @@ def _own_setfit(folder: Path, config: TunedConfig, device: Any) -> Predictor:
     except Exception as error:  # safetensors has an error of its own
         raise InputError(f"{folder} is damaged ({error}); train the model again") from None
     return Predictor(config.task, {}, None, embedder, model)
-
-
-def _foreign_setfit(folder: Path, device: Any, labels: list[str] | None, kind: TaskKind | None) -> Predictor:
-    from nlpkit.finetune.embedder import load_embedder
-    from nlpkit.io.setfit_files import read_setfit_head
-
-    model = read_setfit_head(folder, labels)
-    task = Task("multi" if model.multiple else "single", model.names)
-    if kind is not None:
-        raise UsageError(f"the head of {folder} says its task: {SPELLED[task.kind]}; leave --task out")
-    embedder = load_embedder(folder, max_tokens=None, device=device)
-    return Predictor(task, {}, None, embedder, model, "setfit")
 
 
 def columns_of(task: Task, outputs: Any, *, probabilities: bool) -> dict[str, pa.Array]:

@@ -21,6 +21,7 @@ from nlpkit.plain import to_json
 
 NLPKIT = "nlpkit.json"
 ADAPTER = "adapter.safetensors"
+SETFIT_HEAD = "model_head.pkl"  # of a folder that the setfit library wrote
 FORMATS = {"full": "transformers", "head": "adapter", "peft": "peft", "adapter": "adapter", "setfit": "setfit"}
 
 
@@ -242,6 +243,11 @@ def foreign_task(folder: Path, labels: Sequence[str] | None = None, kind: TaskKi
     Raises:
         InputError: it is none of these, or has no classes to predict; UsageError: labels or kind do not fit.
     """
+    if (folder / SETFIT_HEAD).is_file():
+        raise InputError(
+            f"the classifier of {folder} is a pickle ({SETFIT_HEAD}), which can run any code when it is read: predict with the setfit "
+            "library, or train it again with nlpkit finetune --method setfit"
+        )
     if (folder / "adapter_config.json").is_file():
         return "peft", _peft_task(folder, labels, kind)
     if (folder / "config.json").is_file():
@@ -249,7 +255,7 @@ def foreign_task(folder: Path, labels: Sequence[str] | None = None, kind: TaskKi
         if kind is not None:
             raise UsageError(f"the config.json of {folder} says its task (problem_type); leave --task out")
         return "transformers", task
-    raise InputError(f"{folder} is no fine-tuned model: neither a run, nor a folder of transformers, peft or setfit")
+    raise InputError(f"{folder} is no fine-tuned model: neither a run, nor a folder of transformers or peft")
 
 
 def _peft_task(folder: Path, labels: Sequence[str] | None, kind: TaskKind | None) -> Task:
