@@ -73,11 +73,14 @@ def circles(imports: Mapping[str, Collection[str]]) -> set[tuple[str, ...]]:
 
 
 def command_modules() -> set[str]:
-    """Return the modules of the command line that are a command: they register themselves with the app."""
+    """Return the modules of the command line that are a command: they define a function that is called so."""
     return {
         module_name(path)
         for path in (PACKAGE / "cli").rglob("*.py")
-        if any(isinstance(n, ast.FunctionDef) and n.name == "register" for n in ast.parse(path.read_text("utf-8")).body)
+        if any(
+            isinstance(node, ast.FunctionDef) and node.name.endswith("_cli")
+            for node in ast.parse(path.read_text("utf-8")).body
+        )
     }
 
 

@@ -143,7 +143,7 @@ class TuneModelFlags:
     labels: Annotated[
         str | None,
         Param(
-            "--model of peft or setfit, whose folder may have no names: those of its classes, in order.",
+            "--model of peft, whose folder may have no names: those of its classes, in order.",
             metavar="NAME,…",
         ),
     ] = None
