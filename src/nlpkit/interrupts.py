@@ -6,6 +6,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, NoReturn
 
 ENDING = ("SIGTERM", "SIGHUP")  # of batch systems, containers and terminals that close
@@ -77,6 +78,17 @@ def between_steps() -> Iterator[Stop]:
             signal.signal(number, how)
     if stop.pressed is not None:
         end(stop.pressed)
+
+
+@contextmanager
+def report_checkpoint_on_interrupt(what: str, path: Path) -> Iterator[None]:
+    """Let Ctrl-C, and a signal like it, say where the unfinished work is saved, if it is, and how to continue it."""
+    try:
+        yield
+    except KeyboardInterrupt as stopped:
+        if path.exists():
+            stopped.args = (f"the {what} is saved in {path}: the same command with `resume` goes on with it",)
+        raise
 
 
 def _numbers(names: tuple[str, ...]) -> list[signal.Signals]:

@@ -41,9 +41,9 @@ def prepare(name: str) -> Path:
         return folder
     import pyarrow as pa
 
-    from nlpkit.cli.pipeline import tokens_of
     from nlpkit.embed.encoder import load_encoder
     from nlpkit.text.preprocess import PreprocessOptions
+    from nlpkit.workflows.tokens import tokens_of
 
     path = DATA / CORPORA[name]
     with gzip.open(path, "rt") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:

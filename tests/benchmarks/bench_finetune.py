@@ -94,9 +94,9 @@ def documents(
     """Return the texts and classes that nlpkit learns from with this seed, and those of the test."""
     from nlpkit.cli.finetune_corpus import read_tuning_documents, with_shots
     from nlpkit.cli.finetune_flags import TuneDataFlags
-    from nlpkit.cli.options import ReadFlags
+    from nlpkit.io.read_options import ReadOptions
 
-    read = read_tuning_documents([str(train)], TuneDataFlags(test=test, shots=shots), ReadFlags(), seed=seed)
+    read = read_tuning_documents([str(train)], TuneDataFlags(test=test, shots=shots), ReadOptions(), seed=seed)
     own = with_shots(read, None if shots == "all" else int(shots), seed=seed)
     a, b = own.rounds[0]
     texts, codes = own.texts, own.labels.codes

@@ -26,6 +26,7 @@ from nlpkit.cli import console
 from nlpkit.cli.app import app
 from nlpkit.io.artifacts import footer_block, write_table
 from nlpkit.io.documents import embedding_column
+from nlpkit.io.read_options import ReadOptions
 
 ROOT = Path(__file__).parents[2]
 SAMPLES = ROOT / "data" / "samples"
@@ -274,3 +275,14 @@ def topics_of(run: Path) -> dict[str, int]:
     """Document → topic of a run directory."""
     table = pl.read_parquet(run / "documents.parquet")
     return dict(zip(table["id"], table["topic"], strict=True))
+
+
+def in_batches(monkeypatch: pytest.MonkeyPatch, rows: int) -> None:
+    """Let documents be read in batches of so many rows."""
+    check = ReadOptions.__post_init__
+
+    def post_init(self: ReadOptions) -> None:
+        check(self)
+        object.__setattr__(self, "batch_rows", rows)
+
+    monkeypatch.setattr(ReadOptions, "__post_init__", post_init)

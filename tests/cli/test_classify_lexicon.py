@@ -15,8 +15,9 @@ from typer.testing import CliRunner
 from nlpkit.cli import console
 from nlpkit.cli.app import NlpkitGroup
 from nlpkit.cli.classify_lexicon_flags import LexiconFlags
-from nlpkit.cli.options import Inputs, OutputFlags, ReadFlags, RunFlags, command
-from nlpkit.cli.token_flags import TextFlags
+from nlpkit.cli.options import Inputs, OutputFlags, RunFlags, command
+from nlpkit.io.read_options import ReadOptions
+from nlpkit.workflows.token_options import TextOptions
 from tests.cli.conftest import NEWS, ROOT, SAMPLES, Done, footer, read, write_jsonl
 
 SHARED = ROOT.parent / "shared" / "data"
@@ -31,7 +32,7 @@ def root() -> None:
 
 
 def classify_cli(
-    inputs: Inputs, out: OutputFlags, read: ReadFlags, run: RunFlags, tokens: TextFlags, lexicon: LexiconFlags
+    inputs: Inputs, out: OutputFlags, read: ReadOptions, run: RunFlags, tokens: TextOptions, lexicon: LexiconFlags
 ) -> None:
     """Score by a lexicon."""
     from nlpkit.cli.classify_lexicon import classify_by_lexicon

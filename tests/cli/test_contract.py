@@ -26,6 +26,7 @@ from tests.cli.conftest import (
     SAMPLES,
     files,
     footer,
+    in_batches,
     needs_hdbscan,
     needs_minilm,
     planted_rows,
@@ -394,13 +395,8 @@ def test_a_pipe_of_a_parquet_file(planted: Path) -> None:
 
 
 def test_large_batches_and_small_ones_make_the_same_table(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from dataclasses import replace
-
-    from nlpkit.cli.options import ReadFlags
-
-    real = ReadFlags.read_options
     run_cli("preprocess", NACHRICHTEN, "-q", "-o", "a.parquet")
-    monkeypatch.setattr(ReadFlags, "read_options", lambda self: replace(real(self), batch_rows=7))
+    in_batches(monkeypatch, 7)
     run_cli("preprocess", NACHRICHTEN, "-q", "-o", "b.parquet")
     assert read("a.parquet").to_pylist() == read("b.parquet").to_pylist()
     assert footer("a.parquet") == footer("b.parquet")

@@ -16,14 +16,14 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer
 
-from nlpkit.cli.counted import counted
-from nlpkit.cli.pipeline import codes_array, codes_of, tokenized, tokens_of
 from nlpkit.errors import ColumnError, InputError, UsageError
 from nlpkit.io.corpora import open_documents
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.text.options import PreprocessOptions, PreprocessReport
 from nlpkit.text.phrases import PhraseTable
 from nlpkit.text.vocab import EncodedBatch
+from nlpkit.workflows.counts import counted
+from nlpkit.workflows.tokens import codes_array, codes_of, tokenized, tokens_of
 from tests.cli.conftest import NEWS, run_cli, write_jsonl
 from tests.strategies import repeatable
 
@@ -57,7 +57,7 @@ def count(
     names = [str(inputs)]
     with ExitStack() as stack:
         stream = stack.enter_context(open_documents(names, ReadOptions(batch_rows=batch_rows)))
-        corpus = stack.enter_context(counted(stream, how, "y.parquet", names, columns=columns, threads=threads))
+        corpus = stack.enter_context(counted(stream, how, columns=columns, threads=threads))
         rows, parts = [], []
         for batch, counts in corpus.batches():
             rows += batch.to_pylist()
@@ -199,11 +199,13 @@ def test_tokens_replace_those_that_are_there_in_their_place() -> None:
     class Stream:
         schema = table.schema
         dropped = ()
+        where = "x"
+        spool_directory = None
 
         def __iter__(self) -> Any:
             return iter(table.to_batches(max_chunksize=1))
 
-    with tokenized(Stream(), options, "-", ["x"]) as (schema, batches, found):
+    with tokenized(Stream(), options) as (schema, batches, found):
         made = pa.Table.from_batches(list(batches), schema)
     assert made.column_names == table.column_names
     assert made["tokens"].to_pylist() == [["the", "sea"], ["boat"]]

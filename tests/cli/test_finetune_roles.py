@@ -10,14 +10,14 @@ import pytest
 from nlpkit.cli.finetune_corpus import read_tuning_documents
 from nlpkit.cli.finetune_flags import TuneDataFlags
 from nlpkit.cli.finetune_parts import TRAIN
-from nlpkit.cli.options import ReadFlags
 from nlpkit.errors import InputError, UsageError
+from nlpkit.io.read_options import ReadOptions
 from tests.cli.conftest import write_jsonl
 
 
 def documents(rows: list[dict[str, Any]], *, seed: int = 0, **data: Any) -> Any:
     path = write_jsonl(Path("train.jsonl"), rows)
-    return read_tuning_documents([str(path)], TuneDataFlags(**data), ReadFlags(), seed=seed)
+    return read_tuning_documents([str(path)], TuneDataFlags(**data), ReadOptions(), seed=seed)
 
 
 def test_labels_of_held_out_words_alone_are_no_classes() -> None:
@@ -69,7 +69,7 @@ def test_a_context_ends_with_each_file_of_the_input() -> None:
     for name in "ab":
         rows = [{"id": f"{name}{i}", "text": None if i == 1 else f"{name} {i}", "label": "xy"[i % 2]} for i in range(4)]
         names.append(str(write_jsonl(Path(f"{name}.jsonl"), rows)))
-    found = read_tuning_documents(names, TuneDataFlags(context=1), ReadFlags(), seed=0)
+    found = read_tuning_documents(names, TuneDataFlags(context=1), ReadOptions(), seed=0)
     assert found.table.column("id").to_pylist() == ["a0", "a2", "a3", "b0", "b2", "b3"]
     assert found.context == (["", "a 0", "a 2", "", "b 0", "b 2"], ["a 2", "a 3", "", "b 2", "b 3", ""])
 

@@ -12,7 +12,7 @@ import pytest
 from nlpkit.cli import bertopic_fit
 from nlpkit.cli.bertopic import TopicFlags
 from nlpkit.cli.options import RunFlags
-from nlpkit.cli.preprocess import TokenFlags
+from nlpkit.workflows.token_options import TokenOptions
 from tests.cli.conftest import (
     COMMANDS,
     HARD,
@@ -38,7 +38,7 @@ def fitted(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     seen: dict[str, Any] = {}
 
     def fit(
-        inputs: list[str], out: Any, topics: TopicFlags, encoder: Any, tokens: TokenFlags, read: Any, run: RunFlags
+        inputs: list[str], out: Any, topics: TopicFlags, encoder: Any, tokens: TokenOptions, read: Any, run: RunFlags
     ) -> None:
         seen.update(inputs=inputs, out=out, topics=topics, encoder=encoder, tokens=tokens, read=read, run=run)
 
@@ -76,7 +76,7 @@ def test_values_of_a_config_file_reach_the_command(fitted: dict[str, Any], tmp_p
     topics, tokens, read_flags = fitted["topics"], fitted["tokens"], fitted["read"]
     assert (topics.k, topics.min_topic_size, topics.min_dist, topics.assign_outliers) == ("5:20:5", 4, 0.1, True)
     assert (tokens.lower, tokens.min_df, tokens.max_df) == (False, "0.01", "50")
-    assert (list(read_flags.types), list(read_flags.xml_field)) == (["a=int", "b=string"], ["text=body"])
+    assert (read_flags.types, read_flags.xml_fields) == ((("a", "int"), ("b", "string")), (("text", "body"),))
     assert (read_flags.limit, fitted["run"].quiet, fitted["encoder"].offline) == (7, True, True)
     run_cli("bertopic", NEWS, "--config", config, "--lower", "--k", "3")
     assert (fitted["tokens"].lower, fitted["topics"].k) == (True, "3")

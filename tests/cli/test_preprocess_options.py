@@ -19,8 +19,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nlpkit.cli.rows import RowFlags, Rows
 from nlpkit.io.corpora import DroppedRow
+from nlpkit.workflows.rows import RowOptions, Rows
 from tests.cli.conftest import (
     NACHRICHTEN,
     NEWS,
@@ -282,7 +282,7 @@ def test_every_row_stays_in_its_place_or_is_listed_once(
     ids = [f"d{i}" for i in range(len(texts))]
     text = pa.array(texts, pa.large_string())
     table = pa.table({"id": pa.array(ids, pa.string()), "text": text, "n": pa.array(range(len(texts)), pa.int64())})
-    plan = RowFlags(where=where, keep_if=keep_if, dedupe=dedupe, unit=unit).plan()
+    plan = RowOptions(where=where, keep_if=keep_if, dedupe=dedupe, unit=unit).plan()
 
     def rows_in(size: int) -> tuple[list[dict[str, Any]], Rows]:
         rows = Rows(Stream(table, size), plan, "en")  # type: ignore[arg-type]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from scipy import sparse
 
-from nlpkit.cli.options import ReadFlags
-from tests.cli.conftest import NEWS, files, footer, read, run_cli, write_jsonl
+from tests.cli.conftest import NEWS, files, footer, in_batches, read, run_cli, write_jsonl
 
 ROWS = [
     {"id": "d1", "text": "river river bank", "label": "a"},
@@ -442,11 +440,10 @@ def test_same_bytes_on_any_number_of_threads_and_for_any_row_groups(
     from nlpkit.io import exports
 
     monkeypatch.setattr(exports, "GROUP_ENTRIES", 1000)  # many row groups of a small corpus
-    real = ReadFlags.read_options
     found = []
     for threads, rows in ((1, None), (2, 7), (3, 100)):
         if rows is not None:
-            monkeypatch.setattr(ReadFlags, "read_options", lambda self, n=rows: replace(real(self), batch_rows=n))
+            in_batches(monkeypatch, rows)
         folder = tmp_path / f"run{threads}"
         folder.mkdir()
         monkeypatch.chdir(folder)

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from nlpkit.cli.options import Inputs, OutputFlags, ReadFlags, RunFlags
-from nlpkit.cli.sbert_embed import EncoderFlags
-from nlpkit.cli.token_flags import TopicTokenFlags
+from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
+from nlpkit.embed.options import EncoderOptions
+from nlpkit.io.read_options import ReadOptions
 from nlpkit.parameters import Param
+from nlpkit.workflows.token_options import TopicTokenOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +62,9 @@ def bertopic_cli(
         Param("Predict with this run instead of fitting.", metavar="RUN"),
     ] = None,
     topics: TopicFlags,
-    encoder: EncoderFlags,
-    tokens: TopicTokenFlags,
-    read: ReadFlags,
+    encoder: EncoderOptions,
+    tokens: TopicTokenOptions,
+    read: ReadOptions,
     run: RunFlags,
 ) -> None:
     """Find topics in documents, or predict those of new ones.

@@ -13,17 +13,15 @@ import pyarrow as pa
 from nlpkit import reporting, wording
 from nlpkit.cli import console
 from nlpkit.cli.bertopic import TopicFlags, topic_parameters
-from nlpkit.cli.options import OutputFlags, ReadFlags, RunFlags
-from nlpkit.cli.pipeline import embedded_by, has_text, no_documents, no_words, steps, tokens_of, warn_dropped
-from nlpkit.cli.preprocess import dry_run, found_parameters, say_tokens, token_parameters
-from nlpkit.cli.run_embeddings import embeddings_of
-from nlpkit.cli.sbert_embed import EncoderFlags
-from nlpkit.cli.token_flags import TopicTokenFlags
+from nlpkit.cli.dry_run import dry_run
+from nlpkit.cli.options import OutputFlags, RunFlags
 from nlpkit.cli.topic_show import say_leading_term
+from nlpkit.embed.options import EncoderOptions
 from nlpkit.errors import missing_extra
 from nlpkit.io.artifacts import footer_block
 from nlpkit.io.corpora import open_documents
 from nlpkit.io.footers import step_parameters
+from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.run_reading import check_encoder
 from nlpkit.io.runs import RunTables, manifest_of, stopwatch, write_run
 from nlpkit.io.topic_tables import (
@@ -41,6 +39,10 @@ from nlpkit.plain import shell_line
 from nlpkit.topics.bertopic import BertopicOptions, NumberOfTopics, TopicModel, fit_topics, smallest_topic
 from nlpkit.topics.novelty import NOVELTY_QUANTILE, check_quantile
 from nlpkit.weighting.dtm import count_terms, document_frequency
+from nlpkit.workflows.corpus import has_text, no_documents, no_words, steps, warn_dropped
+from nlpkit.workflows.embeddings import embedded_by, embeddings_of
+from nlpkit.workflows.token_options import TopicTokenOptions
+from nlpkit.workflows.tokens import found_parameters, say_tokens, token_parameters, tokens_of
 
 if TYPE_CHECKING:
     from nlpkit.text.preprocess import PreprocessReport
@@ -54,9 +56,9 @@ def fit(
     inputs: list[str],
     out: OutputFlags,
     topics: TopicFlags,
-    encoder: EncoderFlags,
-    tokens: TopicTokenFlags,
-    read: ReadFlags,
+    encoder: EncoderOptions,
+    tokens: TopicTokenOptions,
+    read: ReadOptions,
     run: RunFlags,
 ) -> None:
     """Fit topics and write a run directory. Raises InputError, UsageError and MissingError as its steps do."""
@@ -84,11 +86,11 @@ def fit(
     if find_spec("hdbscan") is None:  # said now, not after an hour of encoding
         raise missing_extra("nlpkit bertopic", "neural")
     check_encoder(encoder.encoder, verify=run.verify)
-    with stopwatch(seconds, "read"), open_documents(inputs, read.read_options()) as stream:
+    with stopwatch(seconds, "read"), open_documents(inputs, read) as stream:
         made_by = embedded_by(stream)
         table = stream.read_all()
     if not table.num_rows:
-        raise no_documents(stream, inputs)
+        raise no_documents(stream)
     for name in TOPIC_COLUMNS:
         if name in table.column_names:
             reporting.warn(f"the column '{name}' of the input is not kept: the run has its own")
@@ -161,7 +163,7 @@ def fit(
     show_next(target, model, seconds, options.novelty_quantile, words, documents_with)
 
 
-def warn_of_language(report: PreprocessReport, flags: EncoderFlags, table: pa.Table) -> None:
+def warn_of_language(report: PreprocessReport, flags: EncoderOptions, table: pa.Table) -> None:
     """Warn when an English encoder is about to encode a corpus that is mostly in another language."""
     english = "all-minilm" in flags.name.lower()
     if english and "embedding" not in table.column_names and report.languages and report.languages[0].code != "en":

@@ -14,14 +14,13 @@ import pyarrow as pa
 from nlpkit import reporting, wording
 from nlpkit.cli import console
 from nlpkit.cli.bertopic import TopicFlags
-from nlpkit.cli.options import OutputFlags, ReadFlags, RunFlags
-from nlpkit.cli.pipeline import has_text, no_documents, steps, warn_dropped
-from nlpkit.cli.preprocess import dry_run
-from nlpkit.cli.run_embeddings import RunEmbeddings
-from nlpkit.cli.sbert_embed import EncoderFlags
+from nlpkit.cli.dry_run import dry_run
+from nlpkit.cli.options import OutputFlags, RunFlags
+from nlpkit.embed.options import EncoderOptions
 from nlpkit.io.artifacts import footer_block
 from nlpkit.io.corpora import open_documents
 from nlpkit.io.documents import add_column
+from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.runs import Run, open_run
 from nlpkit.io.spool import spool_beside
 from nlpkit.io.tables import is_readable, table_sink, write_dropped
@@ -30,6 +29,8 @@ from nlpkit.text.language import SAMPLE_DOCS, foreign_language
 from nlpkit.text.token_settings import NO_LANGUAGE
 from nlpkit.topics.novelty import NOVELTY_QUANTILE, check_quantile, least_similarity
 from nlpkit.topics.predict import Training, predict_topics
+from nlpkit.workflows.corpus import has_text, no_documents, steps, warn_dropped
+from nlpkit.workflows.embeddings import RunEmbeddings
 
 if TYPE_CHECKING:
     from nlpkit.io.corpora import DocumentStream
@@ -39,8 +40,8 @@ def predict(
     inputs: list[str],
     out: OutputFlags,
     topics: TopicFlags,
-    encoder: EncoderFlags,
-    read: ReadFlags,
+    encoder: EncoderOptions,
+    read: ReadOptions,
     run: RunFlags,
     model: Path,
 ) -> None:
@@ -59,7 +60,7 @@ def predict(
         reporting.warn(
             "options that shape topics (--k, --n-neighbors …) were decided when the run was fitted: ignored here"
         )
-    with open_documents(inputs, read.read_options()) as stream:
+    with open_documents(inputs, read) as stream:
         _predict(stream, inputs, target, trained, config, topics, encoder, run, force=out.force)
 
 
@@ -70,7 +71,7 @@ def _predict(
     trained: Run,
     config: dict[str, Any],
     topics: TopicFlags,
-    encoder: EncoderFlags,
+    encoder: EncoderOptions,
     run: RunFlags,
     *,
     force: bool,
@@ -135,12 +136,12 @@ def _predict(
             for batch in predicted():
                 spool.write(batch)
             if not counts["documents"]:
-                raise no_documents(stream, inputs)
+                raise no_documents(stream)
             with table_sink(target, schema, block(), force=force) as sink:
                 for batch in spool:
                     sink.write(batch)
     if not counts["documents"]:
-        raise no_documents(stream, inputs)
+        raise no_documents(stream)
     dropped = write_dropped(target, stream.dropped, block())
     warn_dropped(stream, dropped)
     _say(counts, bound, config)

@@ -9,10 +9,11 @@ from nlpkit import reporting
 from nlpkit.cli.classify_flags import ClassifyTextFlags, DataFlags, ModelFlags, TellFlags
 from nlpkit.cli.classify_lexicon_flags import LexiconFlags
 from nlpkit.cli.evaluate_flags import GateFlags
-from nlpkit.cli.options import Inputs, OutputFlags, ReadFlags, RunFlags
-from nlpkit.cli.sbert_embed import EncoderFlags
+from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.cli.tfidf import WeightFlags
+from nlpkit.embed.options import EncoderOptions
 from nlpkit.errors import UsageError
+from nlpkit.io.read_options import ReadOptions
 from nlpkit.plain import shell_line
 
 
@@ -25,9 +26,9 @@ def classify_cli(
     lexicon: LexiconFlags,
     tokens: ClassifyTextFlags,
     weights: WeightFlags,
-    encoder: EncoderFlags,
+    encoder: EncoderOptions,
     out: OutputFlags,
-    read: ReadFlags,
+    read: ReadOptions,
     run: RunFlags,
 ) -> None:
     """Train, score and apply classifiers; sentiment.
@@ -95,13 +96,13 @@ def _predict(
     gate: GateFlags,
     tokens: ClassifyTextFlags,
     weights: WeightFlags,
-    encoder: EncoderFlags,
+    encoder: EncoderOptions,
     out: OutputFlags,
-    read: ReadFlags,
+    read: ReadOptions,
     run: RunFlags,
 ) -> None:
     from nlpkit.cli import console
-    from nlpkit.cli.preprocess import dry_run
+    from nlpkit.cli.dry_run import dry_run
 
     if tokens != ClassifyTextFlags() or weights != WeightFlags() or replace(model, model="logreg") != ModelFlags():
         raise UsageError(
@@ -129,9 +130,9 @@ def _without_training(
     gate: GateFlags,
     lexicon: LexiconFlags,
     tokens: ClassifyTextFlags,
-    encoder: EncoderFlags,
+    encoder: EncoderOptions,
     out: OutputFlags,
-    read: ReadFlags,
+    read: ReadOptions,
     run: RunFlags,
 ) -> None:
     """Predict by lexicon or by names of labels, and show scores when the documents have labels."""

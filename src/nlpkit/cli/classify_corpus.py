@@ -16,8 +16,6 @@ from nlpkit.classify.classifier import Material
 from nlpkit.classify.labels import Labels, encode_sets, encode_single, stratified_folds
 from nlpkit.classify.words import CutWords, GivenWords
 from nlpkit.cli.classify_flags import ClassifyTextFlags, DataFlags
-from nlpkit.cli.groups import Groups
-from nlpkit.cli.pipeline import embedded_by, no_documents, refuse_token_options
 from nlpkit.errors import ColumnError, InputError, UsageError, missing_column
 from nlpkit.io.corpora import DocumentStream, DroppedRow, InputInfo, open_documents
 from nlpkit.io.documents import token_table
@@ -26,9 +24,13 @@ from nlpkit.io.plain_tables import as_label
 from nlpkit.parallel import ahead
 from nlpkit.text.token_settings import differences, learned_bounds
 from nlpkit.types import BoolArray, IntArray, LongArray
+from nlpkit.workflows.corpus import no_documents
+from nlpkit.workflows.embeddings import embedded_by
+from nlpkit.workflows.groups import Groups
+from nlpkit.workflows.tokens import refuse_token_options
 
 if TYPE_CHECKING:
-    from nlpkit.cli.options import ReadFlags
+    from nlpkit.io.read_options import ReadOptions
 
 TRAIN_NAMES = ("train", "training")
 TEST_NAMES = ("test", "testing", "eval")
@@ -91,7 +93,7 @@ def read_labelled_documents(
     inputs: Sequence[str],
     data: DataFlags,
     tokens: ClassifyTextFlags,
-    read: ReadFlags,
+    read: ReadOptions,
     *,
     words: bool,
     seed: int,
@@ -102,7 +104,7 @@ def read_labelled_documents(
     Raises:
         ColumnError, InputError, UsageError: no labels, a column that is not there, roles that cannot be given out.
     """
-    options = read.read_options()
+    options = read
     streams = [open_documents(list(inputs), options)]
     if data.test is not None:
         streams.append(open_documents([str(data.test)], replace(options, limit=None)))
@@ -111,7 +113,7 @@ def read_labelled_documents(
         for stream, name in zip(streams, names, strict=False):
             if "label" not in stream.schema.names:
                 if not stream.has_documents():
-                    raise no_documents(stream, [name])
+                    raise no_documents(stream)
                 raise missing_column(name, read.label_col, stream.schema.names, "--label-col")
         split = None if data.split is None else _column(data.split)
         for column, option in ((split, "--split"), (data.groups, "--groups")):
@@ -130,9 +132,9 @@ def read_labelled_documents(
             tables = _cut(streams, cut, data.split)
         else:
             tables = [stream.read_all() for stream in streams]
-        for table, stream, name in zip(tables, streams, names, strict=False):
+        for table, stream in zip(tables, streams, strict=False):
             if not table.num_rows:
-                raise no_documents(stream, [name])
+                raise no_documents(stream)
     finally:
         for stream in streams:
             stream.close()

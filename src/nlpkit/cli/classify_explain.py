@@ -16,7 +16,7 @@ from nlpkit.cli import console
 from nlpkit.types import FloatArray
 
 if TYPE_CHECKING:
-    from nlpkit.cli.run_embeddings import RunEmbeddings
+    from nlpkit.workflows.embeddings import RunEmbeddings
 
 SHOWN = 15
 MOST_WORDS = 400  # of a text that are left out in turn

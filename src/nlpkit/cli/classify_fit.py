@@ -28,11 +28,9 @@ from nlpkit.cli.classify_tables import (
     errors_table,
     twins_table,
 )
+from nlpkit.cli.dry_run import dry_run
 from nlpkit.cli.evaluate_gates import check_gates, read_bounds, tell, write_junit
 from nlpkit.cli.evaluate_result import Evaluation
-from nlpkit.cli.pipeline import warn_dropped
-from nlpkit.cli.preprocess import dry_run, found_parameters, say_tokens, token_parameters
-from nlpkit.cli.run_embeddings import embeddings_of
 from nlpkit.errors import InputError, UsageError
 from nlpkit.io.artifacts import footer_block
 from nlpkit.io.classifier_files import classifier_tables
@@ -41,14 +39,18 @@ from nlpkit.io.run_reading import check_encoder
 from nlpkit.io.runs import RunTables, add_output, manifest_of, stopwatch, write_run
 from nlpkit.io.sources import missing_path
 from nlpkit.metrics.score import Uncertainty
+from nlpkit.workflows.corpus import warn_dropped
+from nlpkit.workflows.embeddings import embeddings_of
+from nlpkit.workflows.tokens import found_parameters, say_tokens, token_parameters
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from nlpkit.cli.evaluate_flags import GateFlags
-    from nlpkit.cli.options import OutputFlags, ReadFlags, RunFlags
-    from nlpkit.cli.sbert_embed import EncoderFlags
+    from nlpkit.cli.options import OutputFlags, RunFlags
     from nlpkit.cli.tfidf import WeightFlags
+    from nlpkit.embed.options import EncoderOptions
+    from nlpkit.io.read_options import ReadOptions
     from nlpkit.text.twins import Twins
 
 
@@ -69,10 +71,10 @@ def fit(
     say: TellFlags,
     tokens: ClassifyTextFlags,
     weights: WeightFlags,
-    encoder: EncoderFlags,
+    encoder: EncoderOptions,
     gate: GateFlags,
     out: OutputFlags,
-    read: ReadFlags,
+    read: ReadOptions,
     run: RunFlags,
 ) -> None:
     """Train a classifier, score it and write its run directory. Raises what its steps raise, QualityGateError when a gate fails."""
@@ -214,7 +216,7 @@ def _fill(predicted: Predicted, rows: Any, found: Predicted) -> None:
 
 
 def _add_material(
-    documents: LabelledDocuments, model: ModelFlags, encoder: EncoderFlags, threads: int, *, embeds: bool
+    documents: LabelledDocuments, model: ModelFlags, encoder: EncoderOptions, threads: int, *, embeds: bool
 ) -> dict[str, Any] | None:
     """Make the hand-made features and embeddings that are wanted; return what made the embeddings."""
     info: dict[str, Any] | None = None
@@ -384,7 +386,7 @@ def _title(documents: LabelledDocuments, trained: Trained) -> str:
 
 
 def _predict_more(
-    path: Path, target: Path, read: ReadFlags, run: RunFlags, say: TellFlags, encoder: EncoderFlags
+    path: Path, target: Path, read: ReadOptions, run: RunFlags, say: TellFlags, encoder: EncoderOptions
 ) -> dict[str, Any]:
     from nlpkit.cli.classify_predict import predict
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from nlpkit.cli.token_flags import TextFlags
 from nlpkit.errors import UsageError
 from nlpkit.parameters import READ_LIST, Files, Param
+from nlpkit.workflows.token_options import TextOptions
 
 if TYPE_CHECKING:
     from nlpkit.classify.calibration import Method
@@ -186,7 +186,7 @@ class TellFlags:
 
 
 @dataclass(frozen=True, slots=True)
-class ClassifyTextFlags(TextFlags):
+class ClassifyTextFlags(TextOptions):
     """How texts are cut; stop words stay, they tell classes apart (lecture L1935)."""
 
     tokenizer: Annotated[
@@ -211,7 +211,7 @@ class ClassifyTextFlags(TextFlags):
     @property
     def adapts(self) -> bool:
         """Whether it is for the texts to say how they are cut."""
-        plain = TextFlags()
+        plain = TextOptions()
         asks = ("keep", "segment", "min_length", "token_pattern", "spacy", "pos", "entities")
         return (
             self.tokenizer == "auto"
@@ -220,11 +220,11 @@ class ClassifyTextFlags(TextFlags):
         )
 
     def options(self) -> PreprocessOptions:
-        """Return the options of the core; raises as TextFlags.options."""
+        """Return the options of the core; raises as TextOptions.options."""
         if self.entities:
             raise UsageError(
                 "--entities makes a column that no classifier uses; leave it out, or give it to nlpkit preprocess"
             )
         if self.tokenizer != "auto":
-            return TextFlags.options(self)
-        return TextFlags.options(replace(self, tokenizer="sklearn" if self.adapts else "words"))
+            return TextOptions.options(self)
+        return TextOptions.options(replace(self, tokenizer="sklearn" if self.adapts else "words"))

@@ -26,25 +26,26 @@ from nlpkit.classify.packages import PackageScorer, is_package
 from nlpkit.cli import console
 from nlpkit.cli.classify_lexicon_flags import LexiconFlags
 from nlpkit.cli.classify_lexicon_show import numbers_of, scored_classes, scored_numbers
+from nlpkit.cli.dry_run import dry_run
 from nlpkit.cli.evaluate_result import Evaluation
-from nlpkit.cli.options import OutputFlags, ReadFlags, RunFlags
-from nlpkit.cli.pipeline import no_documents, steps, warn_dropped
-from nlpkit.cli.preprocess import dry_run
+from nlpkit.cli.options import OutputFlags, RunFlags
 from nlpkit.errors import UsageError, missing_column
 from nlpkit.io.artifacts import footer_block
 from nlpkit.io.corpora import open_documents
 from nlpkit.io.documents import add_column
 from nlpkit.io.lexica import read_negations
 from nlpkit.io.plain_tables import as_label
+from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.spool import Spool, spool_beside
 from nlpkit.io.tables import table_sink, write_dropped
 from nlpkit.metrics.score import Uncertainty
 from nlpkit.types import FloatArray, IntArray
+from nlpkit.workflows.corpus import no_documents, steps, warn_dropped
 
 if TYPE_CHECKING:
-    from nlpkit.cli.token_flags import TextFlags
     from nlpkit.io.corpora import DocumentStream
     from nlpkit.text.options import PreprocessOptions
+    from nlpkit.workflows.token_options import TextOptions
 
 COLUMNS = {"sentiment": pa.float32(), "prediction": pa.string()}
 _MATCHED = ("language", "lower", "lemma", "stem", "html", "replace", "emoji", "keep", "segment")
@@ -67,9 +68,9 @@ class _Found:
 def classify_by_lexicon(
     inputs: list[str],
     flags: LexiconFlags,
-    tokens: TextFlags,
+    tokens: TextOptions,
     out: OutputFlags,
-    read: ReadFlags,
+    read: ReadOptions,
     run: RunFlags,
     *,
     level: float | None = 0.95,
@@ -90,7 +91,7 @@ def classify_by_lexicon(
         return None
     target = out.given_table_target("sentiment.parquet")
     _say_unused(flags, tokens)
-    with open_documents(inputs, read.read_options()) as stream:
+    with open_documents(inputs, read) as stream:
         labelled = "label" in stream.schema.names and not pa.types.is_nested(stream.schema.field("label").type)
         if target is None and not labelled:
             if "label" in stream.schema.names:
@@ -158,7 +159,7 @@ def _score(
     running = iter(stream)
     first = next(running, None)
     if first is None:
-        raise no_documents(stream, inputs)
+        raise no_documents(stream)
     found = _Found()
     batches = chain([first], running)
 
@@ -234,7 +235,7 @@ def _lex2sent(
     }  # fmt: skip
 
 
-def _say_unused(flags: LexiconFlags, tokens: TextFlags) -> None:
+def _say_unused(flags: LexiconFlags, tokens: TextOptions) -> None:
     """Say which options about tokens nothing comes of."""
     assert flags.lexicon is not None
     changed = [f.name for f in fields(tokens) if getattr(tokens, f.name) != f.default]
@@ -309,7 +310,7 @@ def _predict(flags: LexiconFlags, classes: SentimentClasses, scores: FloatArray,
 
 def _evaluate(
     flags: LexiconFlags,
-    read: ReadFlags,
+    read: ReadOptions,
     found: _Found,
     scores: FloatArray,
     predictions: IntArray,
@@ -343,7 +344,7 @@ def _write(
     predictions: IntArray,
     classes: SentimentClasses,
     flags: LexiconFlags,
-    tokens: TextFlags,
+    tokens: TextOptions,
     run: RunFlags,
     found: _Found,
     *,

@@ -18,9 +18,6 @@ from nlpkit.cli import console
 from nlpkit.cli.classify_explain import Explainer
 from nlpkit.cli.classify_flags import TellFlags
 from nlpkit.cli.classify_tables import NO_PROBABILITIES, prediction_columns
-from nlpkit.cli.counted import counted
-from nlpkit.cli.pipeline import cut_as_model, no_documents, steps, warn_dropped
-from nlpkit.cli.run_embeddings import RunEmbeddings
 from nlpkit.errors import InputError, UsageError
 from nlpkit.io.artifacts import footer_block
 from nlpkit.io.classifier_files import read_classifier
@@ -32,10 +29,15 @@ from nlpkit.io.spool import spool_beside
 from nlpkit.io.tables import is_readable, table_sink, write_dropped
 from nlpkit.text.options import PreprocessOptions
 from nlpkit.types import BoolArray
+from nlpkit.workflows.corpus import no_documents, steps, warn_dropped
+from nlpkit.workflows.counts import counted
+from nlpkit.workflows.embeddings import RunEmbeddings
+from nlpkit.workflows.tokens import cut_as_model
 
 if TYPE_CHECKING:
-    from nlpkit.cli.options import ReadFlags, RunFlags
-    from nlpkit.cli.sbert_embed import EncoderFlags
+    from nlpkit.cli.options import RunFlags
+    from nlpkit.embed.options import EncoderOptions
+    from nlpkit.io.read_options import ReadOptions
 
 BATCH = 4096
 COLUMNS = ("prediction", "prediction_prob")
@@ -46,8 +48,8 @@ def predict(
     target: str | None,
     model: Path,
     say: TellFlags,
-    encoder: EncoderFlags,
-    read: ReadFlags,
+    encoder: EncoderOptions,
+    read: ReadOptions,
     run: RunFlags,
     *,
     force: bool,
@@ -62,7 +64,7 @@ def predict(
     kind = KINDS.get(str(config["model"].get("kind")))
     if say.probabilities and classifier.calibrator is None and kind is not None and not kind.probabilities:
         raise UsageError(NO_PROBABILITIES)
-    options = read.read_options()
+    options = read
     if read.label_col != "label":
         options = replace(options, label_col="label")  # new documents need no label
     with open_documents(inputs, options) as stream, ExitStack() as stack:
@@ -80,7 +82,7 @@ def predict(
             if target is not None:
                 spool.write(_with(batch, classifier, found, known, probabilities=say.probabilities))
         if not work.counts["documents"]:
-            raise no_documents(stream, inputs)
+            raise no_documents(stream)
         missing = explainer.missing()
         if missing:
             raise InputError(f"--explain {missing[0]}: no document of {', '.join(inputs)} has that id")
@@ -125,7 +127,7 @@ class _Work:
         config: dict[str, Any],
         model: Path,
         stream: DocumentStream,
-        encoder: EncoderFlags,
+        encoder: EncoderOptions,
         run: RunFlags,
     ) -> None:
         self.classifier, self.config, self.model, self.stream, self.run = classifier, config, model, stream, run
@@ -149,11 +151,11 @@ class _Work:
         space = features.space
         assert space is not None
         options = cut_as_model(
-            self.stream, self.config["tokens"], f"the run {self.model}", inputs, phrases=self.classifier.phrases
+            self.stream, self.config["tokens"], f"the run {self.model}", phrases=self.classifier.phrases
         )
         corpus = stack.enter_context(
             counted(
-                self.stream, options or PreprocessOptions(), beside, inputs,
+                self.stream, options or PreprocessOptions(),
                 columns=self.stream.schema.names, threads=self.run.n_threads(), own_tokens=options is None,
             )
         )  # fmt: skip

@@ -15,13 +15,11 @@ from nlpkit.classify.zero_shot import check_labels, parse_labels, prompts_of, pr
 from nlpkit.cli.classify_flags import ModelFlags, TellFlags
 from nlpkit.cli.classify_scores import labelled
 from nlpkit.cli.classify_tables import prediction_columns
+from nlpkit.cli.dry_run import dry_run
 from nlpkit.cli.evaluate_predictions import add_classification
 from nlpkit.cli.evaluate_result import Evaluation, TargetResult
 from nlpkit.cli.evaluate_tables import DEFAULT_CLASSIFICATION
-from nlpkit.cli.pipeline import embedded_by, no_documents, steps, warn_dropped
-from nlpkit.cli.preprocess import dry_run
-from nlpkit.cli.run_embeddings import RunEmbeddings, embeddings_of
-from nlpkit.cli.sbert_embed import EncoderFlags
+from nlpkit.embed.options import EncoderOptions
 from nlpkit.errors import InputError
 from nlpkit.io.artifacts import footer_block
 from nlpkit.io.corpora import open_documents
@@ -30,18 +28,21 @@ from nlpkit.io.plain_tables import as_label, column_names, read_columns
 from nlpkit.io.run_reading import check_encoder
 from nlpkit.io.tables import table_sink, write_dropped
 from nlpkit.metrics.score import Uncertainty
+from nlpkit.workflows.corpus import no_documents, steps, warn_dropped
+from nlpkit.workflows.embeddings import RunEmbeddings, embedded_by, embeddings_of
 
 if TYPE_CHECKING:
-    from nlpkit.cli.options import OutputFlags, ReadFlags, RunFlags
+    from nlpkit.cli.options import OutputFlags, RunFlags
+    from nlpkit.io.read_options import ReadOptions
 
 
 def classify_by_names(
     inputs: list[str],
     model: ModelFlags,
     say: TellFlags,
-    encoder: EncoderFlags,
+    encoder: EncoderOptions,
     out: OutputFlags,
-    read: ReadFlags,
+    read: ReadOptions,
     run: RunFlags,
 ) -> Evaluation | None:
     """Write the documents with the nearest label; return scores when they have labels of their own.
@@ -57,7 +58,7 @@ def classify_by_names(
         return None
     check_encoder(encoder.encoder, verify=run.verify)
     threads = run.n_threads()
-    with open_documents(inputs, read.read_options()) as stream:
+    with open_documents(inputs, read) as stream:
         made_by = embedded_by(stream)
         if "embedding" in stream.schema.names and made_by is None:
             raise InputError(
@@ -66,7 +67,7 @@ def classify_by_names(
             )
         table = stream.read_all()
         if not table.num_rows:
-            raise no_documents(stream, inputs)
+            raise no_documents(stream)
         vectors, info = embeddings_of(table, made_by, encoder, threads)
         source = RunEmbeddings({"encoder": info, "dim": vectors.shape[1]}, encoder, threads, stream)
         texts, owners = prompts_of(labels)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nlpkit import reporting, wording
-from nlpkit.cli.layout import table_lines
+from nlpkit.cli.render.layout import table_lines
 from nlpkit.cli.spelling import as_options
 from nlpkit.plain import shell_line, to_json
 

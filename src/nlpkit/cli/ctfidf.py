@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from nlpkit.cli.options import Inputs, OutputFlags, ReadFlags, RunFlags
-from nlpkit.cli.preprocess import TokenFlags
+from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.errors import UsageError
+from nlpkit.io.read_options import ReadOptions
 from nlpkit.parameters import Param
+from nlpkit.workflows.token_options import TokenOptions
 
 WEIGHTINGS = ("ctfidf", "importance", "keyness")
 
@@ -73,9 +74,9 @@ class ClassFlags:
 def ctfidf_cli(
     inputs: Inputs,
     classes: ClassFlags,
-    tokens: TokenFlags,
+    tokens: TokenOptions,
     out: OutputFlags,
-    read: ReadFlags,
+    read: ReadOptions,
     run: RunFlags,
 ) -> None:
     """Weigh terms by class: which words tell the classes apart.
@@ -93,7 +94,7 @@ def ctfidf_cli(
       nlpkit ctfidf data/samples/news.jsonl --by source --weighting keyness -o terms.parquet
     """
     from nlpkit.cli.ctfidf_run import weigh_classes
-    from nlpkit.cli.preprocess import dry_run
+    from nlpkit.cli.dry_run import dry_run
 
     classes.check()
     options = tokens.options()

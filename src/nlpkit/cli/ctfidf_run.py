@@ -11,10 +11,6 @@ from scipy import sparse
 
 from nlpkit import reporting, wording
 from nlpkit.cli import console
-from nlpkit.cli.counted import CountedCorpus, counted
-from nlpkit.cli.groups import Groups
-from nlpkit.cli.pipeline import changed_token_options, cut_as_model, no_documents, no_words, steps, warn_dropped
-from nlpkit.cli.preprocess import found_parameters, say_tokens, token_parameters
 from nlpkit.errors import ColumnError, InputError, NlpkitError, UsageError
 from nlpkit.io.artifacts import footer_block
 from nlpkit.io.corpora import open_documents
@@ -26,10 +22,15 @@ from nlpkit.weighting.classes import ClassCounts
 from nlpkit.weighting.ctfidf import TopTerms, class_tfidf, top_terms, values_of
 from nlpkit.weighting.importance import EPSILON, importance
 from nlpkit.weighting.keyness import keyness
+from nlpkit.workflows.corpus import no_documents, no_words, steps, warn_dropped
+from nlpkit.workflows.counts import CountedCorpus, counted
+from nlpkit.workflows.groups import Groups
+from nlpkit.workflows.tokens import changed_token_options, cut_as_model, found_parameters, say_tokens, token_parameters
 
 if TYPE_CHECKING:
     from nlpkit.cli.ctfidf import ClassFlags
-    from nlpkit.cli.options import OutputFlags, ReadFlags
+    from nlpkit.cli.options import OutputFlags
+    from nlpkit.io.read_options import ReadOptions
 
 SHOWN_TERMS = 10
 
@@ -115,7 +116,7 @@ def weigh_classes(
     flags: ClassFlags,
     options: PreprocessOptions,
     out: OutputFlags,
-    read: ReadFlags,
+    read: ReadOptions,
     *,
     threads: int,
 ) -> None:
@@ -128,21 +129,17 @@ def weigh_classes(
         said = changed_token_options(options)
         if said:
             raise UsageError(f"{', '.join(said)}: the words of {run.path} are cut as they were for it; leave it out")
-    opened = (
-        open_documents(inputs, read.read_options()) if run is None else open_run_documents(run, read.read_options())
-    )
+    opened = open_documents(inputs, read) if run is None else open_run_documents(run, read)
     with opened as stream:
         if not stream.has_documents():  # told before a column that no file without rows can have
-            raise no_documents(stream, inputs)
+            raise no_documents(stream)
         classes = Classes(flags.by, flags.over, stream.schema, inputs)
         if run is not None:
             settings = run.manifest["parameters"].get("tokens")
-            cut = cut_as_model(stream, settings, f"the run {run.path}", inputs, bounds=False)
+            cut = cut_as_model(stream, settings, f"the run {run.path}", bounds=False)
             words = tuple(run.table("vocab", ["term"]).column("term").to_pylist())
             options, own = replace(cut or PreprocessOptions(), vocab=words), cut is None
-        with counted(
-            stream, options, target or "-", inputs, columns=classes.columns, threads=threads, own_tokens=own
-        ) as corpus:
+        with counted(stream, options, columns=classes.columns, threads=threads, own_tokens=own) as corpus:
             if not corpus.terms:
                 raise no_words(corpus.n_docs)
             weighed = _weigh(corpus, classes, flags)

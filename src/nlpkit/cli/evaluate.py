@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Annotated
 
 from nlpkit.cli.evaluate_flags import CiFlags, GateFlags, MetricFlags, PeopleFlags, TargetFlags
-from nlpkit.cli.options import Argument, OutputFlags, ReadFlags, RunFlags
-from nlpkit.cli.sbert_embed import EncoderFlags
+from nlpkit.cli.options import Argument, OutputFlags, RunFlags
+from nlpkit.embed.options import EncoderOptions
+from nlpkit.io.read_options import ReadOptions
 from nlpkit.parameters import READ
 
 Targets = Annotated[
@@ -28,9 +29,9 @@ def evaluate_cli(
     ci: CiFlags,
     gate: GateFlags,
     people: PeopleFlags,
-    encoder: EncoderFlags,
+    encoder: EncoderOptions,
     out: OutputFlags,
-    read: ReadFlags,
+    read: ReadOptions,
     run: RunFlags,
 ) -> None:
     """Score topic models and predictions; gates for CI.

@@ -20,11 +20,12 @@ from nlpkit.metrics.score import Uncertainty
 
 if TYPE_CHECKING:
     from nlpkit.cli.evaluate_flags import PeopleFlags, TargetFlags
-    from nlpkit.cli.options import OutputFlags, ReadFlags, RunFlags
+    from nlpkit.cli.options import OutputFlags, RunFlags
+    from nlpkit.io.read_options import ReadOptions
 
 
 def write_questions(
-    targets: Sequence[str], people: PeopleFlags, flags: TargetFlags, out: OutputFlags, read: ReadFlags, run: RunFlags
+    targets: Sequence[str], people: PeopleFlags, flags: TargetFlags, out: OutputFlags, read: ReadOptions, run: RunFlags
 ) -> None:
     """Write a task about the topics of one target. Raises UsageError and InputError."""
     assert people.make_task is not None
@@ -56,7 +57,9 @@ def write_questions(
         console.emit_json(made)
 
 
-def _documents(target: TopicTarget, flags: TargetFlags, read: ReadFlags) -> list[tuple[str, str, Mapping[int, float]]]:
+def _documents(
+    target: TopicTarget, flags: TargetFlags, read: ReadOptions
+) -> list[tuple[str, str, Mapping[int, float]]]:
     """Return id, text and probabilities of topics of the documents of a run."""
     if target.run is None:
         raise UsageError(f"a topic intrusion asks about documents, which {target.name} does not have; a run was needed")
@@ -71,7 +74,7 @@ def _documents(target: TopicTarget, flags: TargetFlags, read: ReadFlags) -> list
         for name, topic, prob in zip(*columns, strict=True):
             probs.setdefault(name, {})[place[str(topic)]] = prob
     found: list[tuple[str, str, Mapping[int, float]]] = []
-    with open_documents(list(reference.inputs), read.read_options()) as stream:
+    with open_documents(list(reference.inputs), read) as stream:
         for batch in stream:
             rows = zip(batch.column("id").to_pylist(), batch.column("text").to_pylist(), strict=True)
             found += [(name, text, probs[name]) for name, text in rows if name in probs and text.strip()]
@@ -83,7 +86,7 @@ def _documents(target: TopicTarget, flags: TargetFlags, read: ReadFlags) -> list
 
 
 def evaluate_people(
-    targets: Sequence[str], people: PeopleFlags, out: OutputFlags, read: ReadFlags, how: Uncertainty
+    targets: Sequence[str], people: PeopleFlags, out: OutputFlags, read: ReadOptions, how: Uncertainty
 ) -> Evaluation:
     """Return the scores of answers to a task, or of the coders of tables; write the majority labels where these are asked for.
 
@@ -124,7 +127,7 @@ def evaluate_people(
     return Evaluation(results)
 
 
-def _write_majority(targets: Sequence[str], people: PeopleFlags, out: OutputFlags, read: ReadFlags) -> None:
+def _write_majority(targets: Sequence[str], people: PeopleFlags, out: OutputFlags, read: ReadOptions) -> None:
     if people.majority is None or people.annotators is None or len(targets) != 1:
         raise UsageError("--majority is for one table with --annotators")
     if out.output is None:

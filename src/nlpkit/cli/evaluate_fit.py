@@ -16,9 +16,9 @@ from nlpkit.cli.evaluate_flags import MetricFlags
 from nlpkit.cli.evaluate_reference import reference_of, token_table
 from nlpkit.cli.evaluate_result import Compared, TargetResult
 from nlpkit.cli.evaluate_targets import TopicTarget
-from nlpkit.cli.options import ReadFlags
 from nlpkit.errors import InputError, UsageError
 from nlpkit.io.lda_tables import read_model
+from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.runs import Run
 from nlpkit.metrics.bootstrap import Statistic, compare, ratio_of
 from nlpkit.metrics.score import METRICS, Score, Uncertainty, statistic_score
@@ -49,7 +49,7 @@ def add_fit(
     names: Sequence[str],
     metric: MetricFlags,
     given: Sequence[str] | None,
-    read: ReadFlags,
+    read: ReadOptions,
     how: Uncertainty,
     *,
     threads: int,
@@ -112,7 +112,7 @@ def _add_perplexity(
     target: TopicTarget,
     run: Run,
     metric: MetricFlags,
-    read: ReadFlags,
+    read: ReadOptions,
     how: Uncertainty,
     threads: int,
 ) -> Held:
@@ -209,7 +209,7 @@ def _add_residuals(
     target: TopicTarget,
     run: Run,
     given: Sequence[str] | None,
-    read: ReadFlags,
+    read: ReadOptions,
     seed: int,
     threads: int,
 ) -> None:

@@ -12,9 +12,9 @@ from nlpkit import reporting, wording
 from nlpkit.cli.evaluate_flags import TargetFlags
 from nlpkit.cli.evaluate_result import TargetResult
 from nlpkit.cli.evaluate_targets import TableTarget, TopicTarget
-from nlpkit.cli.options import ReadFlags
 from nlpkit.errors import InputError, missing_column
 from nlpkit.io.plain_tables import as_label, read_columns
+from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.run_reading import numbers, strings
 from nlpkit.metrics.calibration import brier_errors
 from nlpkit.metrics.classification import encode_labels
@@ -76,7 +76,7 @@ class Columns:
     probabilities: Sequence[Any] | None = None
 
 
-def read_table(target: TableTarget, flags: TargetFlags, read: ReadFlags) -> Columns:
+def read_table(target: TableTarget, flags: TargetFlags, read: ReadOptions) -> Columns:
     """Return the columns of a table that are scored. Raises ColumnError when it has no labels, InputError when it cannot be read."""
     found_col = flags.prediction_col if target.kind == "predictions" else flags.topic_col
     wanted = [read.label_col, found_col]

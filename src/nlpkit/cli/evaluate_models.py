@@ -23,9 +23,9 @@ from nlpkit.cli.evaluate_topics import (
     count_references,
 )
 from nlpkit.cli.evaluate_vectors import add_vector_scores, check_vectors
-from nlpkit.cli.options import ReadFlags
-from nlpkit.cli.sbert_embed import EncoderFlags
+from nlpkit.embed.options import EncoderOptions
 from nlpkit.errors import InputError, UsageError, missing_column
+from nlpkit.io.read_options import ReadOptions
 from nlpkit.metrics.bootstrap import Statistic
 from nlpkit.metrics.score import METRICS, Score, Uncertainty
 
@@ -42,8 +42,8 @@ def evaluate_models(
     metric: MetricFlags,
     ci: CiFlags,
     how: Uncertainty,
-    encoder: EncoderFlags,
-    read: ReadFlags,
+    encoder: EncoderOptions,
+    read: ReadOptions,
     *,
     threads: int,
 ) -> Evaluation:
@@ -155,7 +155,7 @@ def _add_labels(
     target: TopicTarget,
     labels: Labelled | None,
     names: Sequence[str],
-    read: ReadFlags,
+    read: ReadOptions,
     how: Uncertainty,
     *,
     asked: bool,

@@ -12,19 +12,20 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit import reporting
-from nlpkit.cli.counted import counted
 from nlpkit.cli.evaluate_targets import TopicTarget
-from nlpkit.cli.options import ReadFlags
-from nlpkit.cli.pipeline import cut_as_model, no_documents, warn_dropped
 from nlpkit.errors import InputError, UsageError
 from nlpkit.io.corpora import InputInfo, open_documents
 from nlpkit.io.documents import token_ids
+from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.run_reading import corpus_of
 from nlpkit.metrics.windows import PairPlan, WindowCounter, WindowCounts
 from nlpkit.parallel import ahead
 from nlpkit.text.options import PreprocessOptions
 from nlpkit.text.token_settings import options_from
 from nlpkit.types import IntArray, LongArray, TokenTable
+from nlpkit.workflows.corpus import no_documents, warn_dropped
+from nlpkit.workflows.counts import counted
+from nlpkit.workflows.tokens import cut_as_model
 
 GROUPS = 200  # of documents, for a bootstrap over them
 PRUNED = ("min_df", "max_df", "min_cf", "max_cf", "max_vocab", "auto_stop")
@@ -112,7 +113,7 @@ def reference_of(
 
 @contextmanager
 def encoded(
-    reference: Reference, read: ReadFlags, threads: int, columns: Sequence[str] = ()
+    reference: Reference, read: ReadOptions, threads: int, columns: Sequence[str] = ()
 ) -> Iterator[tuple[Callable[[], Seen], Iterator[tuple[pa.RecordBatch, LongArray, IntArray, Sequence[str]]]]]:
     """Yield the documents of a reference: batch, offsets (D_b+1,), term ids (N_b,), and the terms known so far in id order.
 
@@ -120,13 +121,13 @@ def encoded(
     """
     inputs = list(reference.inputs)
     limits = [n for n in (read.limit, reference.limit) if n is not None]
-    options = replace(read.read_options(), columns=("tokens", *columns), limit=min(limits, default=None))
+    options = replace(read, columns=("tokens", *columns), limit=min(limits, default=None))
     with open_documents(inputs, options) as stream:
         size = [0, 0]
         has_tokens = "tokens" in stream.schema.names
         if has_tokens and reference.cut is not None and not reference.own:
             settings = json.loads(reference.cut)
-            has_tokens = cut_as_model(stream, settings, "the run to evaluate", inputs, bounds=False) is None
+            has_tokens = cut_as_model(stream, settings, "the run to evaluate", bounds=False) is None
         how = (
             "of the column tokens"
             if has_tokens
@@ -148,14 +149,12 @@ def encoded(
                     yield item
                     update(size[0])
             if not size[0]:
-                raise no_documents(stream, inputs)
+                raise no_documents(stream)
 
         if has_tokens:
             yield seen, counting(_given(stream))
         else:
-            with counted(
-                stream, reference.options(), "-", inputs, columns=columns, threads=threads, own_tokens=False
-            ) as corpus:
+            with counted(stream, reference.options(), columns=columns, threads=threads, own_tokens=False) as corpus:
                 terms = corpus.terms
                 yield seen, counting((b, e.offsets, e.term_ids, terms) for b, e in corpus.encoded())
         warn_dropped(stream, None)
@@ -235,7 +234,7 @@ def insert_ngrams(
 
 
 def count_windows(
-    reference: Reference, counters: Sequence[tuple[PairPlan, WindowCounter]], read: ReadFlags, *, threads: int
+    reference: Reference, counters: Sequence[tuple[PairPlan, WindowCounter]], read: ReadOptions, *, threads: int
 ) -> tuple[list[WindowCounts], Seen]:
     """Return what each counter has counted in a reference, in one pass over it, and what the reference was."""
     places: dict[tuple[str, ...], Places] = {}
@@ -252,7 +251,7 @@ def count_windows(
 
 
 def token_table(
-    reference: Reference, read: ReadFlags, threads: int, columns: Sequence[str] = ()
+    reference: Reference, read: ReadOptions, threads: int, columns: Sequence[str] = ()
 ) -> tuple[pa.Table, TokenTable, Seen]:
     """Return id and other columns of a reference, and all its tokens in memory; for held-out documents."""
     offsets, ids, rows, at = [np.zeros(1, np.int64)], [], [], 0

@@ -26,8 +26,9 @@ from nlpkit.plain import shell_line, to_json
 
 if TYPE_CHECKING:
     from nlpkit.cli.evaluate_flags import CiFlags, GateFlags, MetricFlags, PeopleFlags, TargetFlags
-    from nlpkit.cli.options import OutputFlags, ReadFlags, RunFlags
-    from nlpkit.cli.sbert_embed import EncoderFlags
+    from nlpkit.cli.options import OutputFlags, RunFlags
+    from nlpkit.embed.options import EncoderOptions
+    from nlpkit.io.read_options import ReadOptions
 
 
 def evaluate(
@@ -37,9 +38,9 @@ def evaluate(
     ci: CiFlags,
     gate: GateFlags,
     people: PeopleFlags,
-    encoder: EncoderFlags,
+    encoder: EncoderOptions,
     out: OutputFlags,
-    read: ReadFlags,
+    read: ReadOptions,
     run: RunFlags,
 ) -> None:
     """Score the targets; see `nlpkit.cli.evaluate`. Raises QualityGateError when a gate fails."""

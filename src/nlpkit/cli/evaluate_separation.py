@@ -14,11 +14,11 @@ from nlpkit.cli.evaluate_reference import need_reference, reference_of
 from nlpkit.cli.evaluate_reference import token_table as reference_tokens
 from nlpkit.cli.evaluate_result import TargetResult
 from nlpkit.cli.evaluate_targets import TableTarget, TopicTarget
-from nlpkit.cli.options import ReadFlags
 from nlpkit.errors import InputError
 from nlpkit.io.corpora import open_documents
 from nlpkit.io.documents import embedding_matrix
 from nlpkit.io.plain_tables import arrow_table, as_label
+from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.runs import Run
 from nlpkit.metrics.dbcv import dbcv
 from nlpkit.metrics.score import METRICS, Score, Uncertainty, mean_score
@@ -43,7 +43,7 @@ def add_separation(
     target: TopicTarget,
     names: Sequence[str],
     given: Sequence[str] | None,
-    read: ReadFlags,
+    read: ReadOptions,
     how: Uncertainty,
     *,
     threads: int,
@@ -103,7 +103,7 @@ def _add(result: TargetResult, points: _Points, names: Sequence[str], K: int, ho
         )
 
 
-def _points(target: TopicTarget, given: Sequence[str] | None, read: ReadFlags, threads: int) -> _Points:
+def _points(target: TopicTarget, given: Sequence[str] | None, read: ReadOptions, threads: int) -> _Points:
     assert target.run is not None
     stored = _stored(target.run)
     if stored is not None and given is None:
@@ -113,7 +113,7 @@ def _points(target: TopicTarget, given: Sequence[str] | None, read: ReadFlags, t
         raise need_reference(target, "silhouette")
     table = target.run.table("documents", ["id", "topic"])
     topic_of = dict(zip(table.column("id").to_pylist(), table.column("topic").to_pylist(), strict=True))
-    with open_documents(list(reference.inputs), read.read_options()) as stream:
+    with open_documents(list(reference.inputs), read) as stream:
         if "embedding" in stream.schema.names:
             ids, rows = [], []
             for batch in stream:

@@ -33,10 +33,10 @@ from nlpkit.cli.evaluate_predictions import CALIBRATION, CLASSIFICATION, add_cal
 from nlpkit.cli.evaluate_result import Evaluation, TargetResult
 from nlpkit.cli.evaluate_separation import add_table_separation
 from nlpkit.cli.evaluate_targets import CLASSIFIERS, TableTarget
-from nlpkit.cli.options import ReadFlags
 from nlpkit.errors import UsageError
 from nlpkit.io.artifacts import read_footer
 from nlpkit.io.footers import step_parameters, steps_of
+from nlpkit.io.read_options import ReadOptions
 from nlpkit.metrics.score import METRICS, Uncertainty, in_group
 
 DEFAULT_CLASSIFICATION = (
@@ -58,7 +58,7 @@ def evaluate_tables(
     target: TargetFlags,
     metric: MetricFlags,
     how: Uncertainty,
-    read: ReadFlags,
+    read: ReadOptions,
 ) -> Evaluation:
     """Score tables, all of them with predictions or all with topics; predictions and labels may be sets of labels.
 
@@ -120,7 +120,7 @@ def _numbers_or_words(
     asked: bool,
     metric: MetricFlags,
     how: Uncertainty,
-    read: ReadFlags,
+    read: ReadOptions,
 ) -> Evaluation:
     """Score tables of predicted numbers, or of labels of words."""
     numbers = hold_numbers(columns)

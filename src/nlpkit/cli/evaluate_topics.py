@@ -13,8 +13,8 @@ from nlpkit.cli.evaluate_flags import CiFlags, MetricFlags
 from nlpkit.cli.evaluate_reference import GROUPS, Reference, Seen, count_windows, need_reference, reference_of
 from nlpkit.cli.evaluate_result import Compared, TargetResult
 from nlpkit.cli.evaluate_targets import TopicTarget
-from nlpkit.cli.options import ReadFlags
 from nlpkit.errors import InputError
+from nlpkit.io.read_options import ReadOptions
 from nlpkit.metrics.bootstrap import Comparison, Statistic, compare_means, pair_mean_of
 from nlpkit.metrics.coherence_measures import Measure, absent_words, coherence, measure
 from nlpkit.metrics.distinctness import (
@@ -49,7 +49,7 @@ def count_references(
     metric: MetricFlags,
     ci: CiFlags,
     given: Sequence[str] | None,
-    read: ReadFlags,
+    read: ReadOptions,
     *,
     threads: int,
     optional: bool,

@@ -10,7 +10,7 @@ import numpy as np
 
 from nlpkit.cli.evaluate_result import TargetResult
 from nlpkit.cli.evaluate_targets import TopicTarget
-from nlpkit.cli.sbert_embed import EncoderFlags
+from nlpkit.embed.options import EncoderOptions
 from nlpkit.errors import UsageError
 from nlpkit.io.word_vectors import read_word_vectors
 from nlpkit.metrics.intrusion import automatic_precision
@@ -36,7 +36,7 @@ def add_vector_scores(
     targets: Sequence[TopicTarget],
     names: Sequence[str],
     given: str,
-    encoder: EncoderFlags,
+    encoder: EncoderOptions,
     n: int,
     how: Uncertainty,
     *,

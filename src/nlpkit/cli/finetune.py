@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from nlpkit.cli.evaluate_flags import GateFlags
 from nlpkit.cli.finetune_flags import TrainFlags, TuneDataFlags, TuneModelFlags, TuneTellFlags
-from nlpkit.cli.options import Inputs, OutputFlags, ReadFlags, RunFlags
+from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
+from nlpkit.io.read_options import ReadOptions
 
 
 def finetune_cli(
@@ -15,7 +16,7 @@ def finetune_cli(
     say: TuneTellFlags,
     gate: GateFlags,
     out: OutputFlags,
-    read: ReadFlags,
+    read: ReadOptions,
     run: RunFlags,
 ) -> None:
     """Fine-tune a transformer; compare methods; predict.

@@ -18,14 +18,14 @@ from nlpkit.cli.finetune_checks import check_labels, check_parts, keep_lonely, r
 from nlpkit.cli.finetune_flags import TuneDataFlags
 from nlpkit.cli.finetune_labels import Tags, kind_of, labels_of, tag_names_of
 from nlpkit.cli.finetune_parts import DEV, ROLES, TEST, TRAIN, role_of
-from nlpkit.cli.pipeline import no_documents
 from nlpkit.errors import InputError, UsageError, missing_column
 from nlpkit.io.corpora import DocumentStream, DroppedRow, open_documents
 from nlpkit.io.plain_tables import as_label
 from nlpkit.types import BoolArray, FloatArray, IntArray, LongArray
+from nlpkit.workflows.corpus import no_documents
 
 if TYPE_CHECKING:
-    from nlpkit.cli.options import ReadFlags
+    from nlpkit.io.read_options import ReadOptions
 
 
 @dataclass(slots=True)
@@ -70,13 +70,13 @@ class TuneDocuments(LabelledDocuments):
         return np.flatnonzero((self.part == DEV) & known) if not self.n_folds else np.zeros(0, np.int64)
 
 
-def read_tuning_documents(inputs: Sequence[str], data: TuneDataFlags, read: ReadFlags, *, seed: int) -> TuneDocuments:
+def read_tuning_documents(inputs: Sequence[str], data: TuneDataFlags, read: ReadOptions, *, seed: int) -> TuneDocuments:
     """Return the documents with their labels and roles.
 
     Raises:
         ColumnError, InputError, UsageError: no labels, a column that is not there, labels or roles that cannot be used.
     """
-    options = replace(read.read_options(), words_col=data.words_col)
+    options = replace(read, words_col=data.words_col)
     named = [(list(inputs), options, TRAIN)]
     for path, number in ((data.dev, DEV), (data.test, TEST)):
         if path is not None:
@@ -88,7 +88,7 @@ def read_tuning_documents(inputs: Sequence[str], data: TuneDataFlags, read: Read
             _check_columns(stream, names, data, read)
             tables.append(stream.read_all())
             if not tables[-1].num_rows:
-                raise no_documents(stream, names)
+                raise no_documents(stream)
     finally:
         for stream in streams:
             stream.close()
@@ -153,11 +153,11 @@ def with_shots(documents: TuneDocuments, shots: int | None, *, seed: int) -> Tun
     return replace(documents, part=part)
 
 
-def _check_columns(stream: Any, names: Sequence[str], data: TuneDataFlags, read: ReadFlags) -> None:
+def _check_columns(stream: Any, names: Sequence[str], data: TuneDataFlags, read: ReadOptions) -> None:
     have, shown = stream.schema.names, ", ".join(names)
     if "label" not in have:
         if not stream.has_documents():
-            raise no_documents(stream, names)
+            raise no_documents(stream)
         raise missing_column(shown, read.label_col, have, "--label-col")
     words = None if data.words_col == TuneDataFlags().words_col else data.words_col
     wanted = {"--split": data.split, "--pair-col": data.pair_col, "--context-by": data.context_by, "--words-col": words}

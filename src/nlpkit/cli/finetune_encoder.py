@@ -22,14 +22,13 @@ from nlpkit.cli.finetune_pairs import Material, check_classes, pair_data, read_m
 from nlpkit.cli.finetune_parts import DEV, TEST, TRAIN
 from nlpkit.cli.finetune_show import curve_lines, say_growth, show_curve
 from nlpkit.cli.finetune_stop import state_to_go_on_from
-from nlpkit.cli.pipeline import saying_what_is_saved, warn_dropped
 from nlpkit.embed.models import ModelFiles, find_model, weights_fingerprint
 from nlpkit.errors import InputError, UsageError
 from nlpkit.finetune.encoders import OPTIONS, PLANS, Scorer, check_options, train_encoder
 from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.methods import Value, parse_options
 from nlpkit.finetune.train import Outcome, Plan, Point
-from nlpkit.interrupts import Stop, between_steps
+from nlpkit.interrupts import Stop, between_steps, report_checkpoint_on_interrupt
 from nlpkit.io.artifacts import footer_block
 from nlpkit.io.atomic import MANIFEST, naming
 from nlpkit.io.finetune_checkpoints import Checkpoint
@@ -37,6 +36,7 @@ from nlpkit.io.footers import steps_of
 from nlpkit.io.run_reading import check_encoder
 from nlpkit.io.runs import RunTables, manifest_of, stopwatch, write_run
 from nlpkit.io.sources import missing_path
+from nlpkit.workflows.corpus import warn_dropped
 
 if TYPE_CHECKING:
     from nlpkit.cli.finetune_fit import Asked
@@ -114,7 +114,7 @@ def fit_encoder(asked: Asked) -> None:
     if found is None:
         with (
             Engine(device, precision, threads=run.n_threads()) as engine,
-            saying_what_is_saved("training", checkpoint.path),
+            report_checkpoint_on_interrupt("training", checkpoint.path),
             stopwatch(seconds, "train"),
         ):
             work = _mlm if name == "mlm" else _pairs

@@ -23,12 +23,12 @@ from nlpkit.cli.finetune_flags import FEW, TrainFlags, TuneDataFlags, TuneModelF
 from nlpkit.cli.finetune_parts import DEV, TEST
 from nlpkit.cli.finetune_run import Work, write_compared, write_trained
 from nlpkit.cli.finetune_tables import say_twins
-from nlpkit.cli.pipeline import saying_what_is_saved
 from nlpkit.embed.models import find_model, weights_fingerprint
 from nlpkit.errors import InputError, UsageError
 from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.fit import Learning
 from nlpkit.finetune.methods import Method, parse_method
+from nlpkit.interrupts import report_checkpoint_on_interrupt
 from nlpkit.io.atomic import check_target
 from nlpkit.io.finetune_checkpoints import Checkpoint
 from nlpkit.io.run_reading import check_encoder
@@ -38,7 +38,8 @@ from nlpkit.metrics.score import Uncertainty
 from nlpkit.metrics.spans import are_bio
 
 if TYPE_CHECKING:
-    from nlpkit.cli.options import OutputFlags, ReadFlags, RunFlags
+    from nlpkit.cli.options import OutputFlags, RunFlags
+    from nlpkit.io.read_options import ReadOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ class Asked:
     say: TuneTellFlags
     gate: GateFlags
     out: OutputFlags
-    read: ReadFlags
+    read: ReadOptions
     run: RunFlags
 
 
@@ -140,7 +141,7 @@ def fit(asked: Asked) -> None:
     work = Work(asked, target, documents, parameters, checkpoint, seconds)
     with Engine(device, precision, threads=threads) as engine:
         bench = Bench(files, learning, engine, checkpoint, columns, model.merge)
-        with saying_what_is_saved("training", checkpoint.path), stopwatch(seconds, "train"):
+        with report_checkpoint_on_interrupt("training", checkpoint.path), stopwatch(seconds, "train"):
             if compares:
                 rows = compare(bench, documents, methods, sizes, seeds)
             else:

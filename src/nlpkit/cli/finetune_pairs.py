@@ -12,12 +12,12 @@ import pyarrow as pa
 from nlpkit import reporting, wording
 from nlpkit.cli.classify_corpus import joined
 from nlpkit.cli.finetune_parts import DEV, TEST, TRAIN, role_of
-from nlpkit.cli.pipeline import no_documents
 from nlpkit.errors import InputError, missing_column
 from nlpkit.finetune.encoders import EncoderData
 from nlpkit.io.corpora import DroppedRow, InputInfo, open_documents
 from nlpkit.io.plain_tables import as_label
 from nlpkit.types import IntArray, LongArray
+from nlpkit.workflows.corpus import no_documents
 
 if TYPE_CHECKING:
     from nlpkit.cli.finetune_fit import Asked
@@ -46,7 +46,7 @@ class Material:
 def read_material(asked: Asked, name: str) -> Material:
     """Return the rows of all inputs. Raises ColumnError, InputError for what cannot be learned from."""
     data, read = asked.data, asked.read
-    options = read.read_options()
+    options = read
     named = [(list(asked.inputs), options, TRAIN)]
     named += [
         ([str(p)], replace(options, limit=None), r) for p, r in ((data.dev, DEV), (data.test, TEST)) if p is not None
@@ -66,7 +66,7 @@ def read_material(asked: Asked, name: str) -> Material:
                 raise missing_column(", ".join(names), read.label_col, have, "--label-col")
             tables.append(stream.read_all())
             if not tables[-1].num_rows:
-                raise no_documents(stream, names)
+                raise no_documents(stream)
     finally:
         for stream in streams:
             stream.close()

@@ -13,14 +13,13 @@ import pyarrow as pa
 
 from nlpkit import reporting, wording
 from nlpkit.cli import console
+from nlpkit.cli.dry_run import dry_run
 from nlpkit.cli.evaluate_flags import GateFlags
 from nlpkit.cli.finetune_flags import TASKS, TrainFlags, TuneDataFlags, TuneModelFlags, TuneTellFlags
 from nlpkit.cli.finetune_labels import KINDS
 from nlpkit.cli.finetune_new import check_columns, columns_read, next_command, pieces, reading_of
 from nlpkit.cli.finetune_scores import Guesses, put
 from nlpkit.cli.finetune_tables import guess_columns
-from nlpkit.cli.pipeline import no_documents, steps, warn_dropped
-from nlpkit.cli.preprocess import dry_run
 from nlpkit.errors import InputError, SchemaError, UsageError
 from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.fit import Reading
@@ -37,6 +36,7 @@ from nlpkit.io.runs import open_run
 from nlpkit.io.spool import spool_beside
 from nlpkit.io.tables import is_readable, table_sink, write_dropped
 from nlpkit.plain import shell_line
+from nlpkit.workflows.corpus import no_documents, steps, warn_dropped
 
 if TYPE_CHECKING:
     from nlpkit.cli.finetune_fit import Asked
@@ -135,7 +135,7 @@ def predict_new(asked: Asked) -> None:
                 spool.write(batch)
                 update(counts.documents)
         if not counts.documents:
-            raise no_documents(stream, asked.inputs)
+            raise no_documents(stream)
         parameters = {"model": str(model.model), "task": predictor.task.kind, "classes": list(predictor.task.names)}
         is_run = (model.model / MANIFEST).is_file()
         known_files = learned_from(open_run(model.model, verify=False), stream.inputs) if is_run else []
@@ -295,7 +295,7 @@ def _read_options(asked: Asked) -> ReadOptions:
     assert asked.model.model is not None
     own = asked.data.words_col
     words = own if own != TuneDataFlags().words_col else _words_column(asked.model.model)
-    options: ReadOptions = replace(asked.read.read_options(), words_col=words, label_col="label")
+    options: ReadOptions = replace(asked.read, words_col=words, label_col="label")
     return options
 
 

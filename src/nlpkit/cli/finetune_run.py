@@ -23,7 +23,6 @@ from nlpkit.cli.finetune_corpus import TuneDocuments, with_shots
 from nlpkit.cli.finetune_scores import score_guesses
 from nlpkit.cli.finetune_show import curve_lines, say_growth, show_comparison, show_curve, show_seeds
 from nlpkit.cli.finetune_tables import run_tables, twin_notes, twins_of
-from nlpkit.cli.pipeline import warn_dropped
 from nlpkit.errors import NlpkitError
 from nlpkit.io.artifacts import footer_block
 from nlpkit.io.atomic import atomic_directory
@@ -31,6 +30,7 @@ from nlpkit.io.finetune_checkpoints import Checkpoint
 from nlpkit.io.footers import steps_of
 from nlpkit.io.runs import RunTables, manifest_of, stopwatch, write_run
 from nlpkit.metrics.score import Uncertainty
+from nlpkit.workflows.corpus import warn_dropped
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -7,13 +7,14 @@ from typing import Annotated, Any
 
 from nlpkit import reporting, wording
 from nlpkit.cli import console
-from nlpkit.cli.options import Argument, ReadFlags, RunFlags
+from nlpkit.cli.options import Argument, RunFlags
 from nlpkit.errors import ColumnError, InputError
+from nlpkit.io.read_options import ReadOptions
 
 
 def info_cli(
     path: Annotated[str, Argument("A run directory, a corpus, or any file that nlpkit wrote.", metavar="FILE|RUN")],
-    read: ReadFlags,
+    read: ReadOptions,
     run: RunFlags,
 ) -> None:
     """Say what a file or run directory holds and how it was made.
@@ -93,16 +94,16 @@ def _parquet_facts(path: Path) -> dict[str, Any]:
     return {**facts, "rows": rows, "row_groups": groups, "bytes": file_size(path), "columns": columns}
 
 
-def _corpus_facts(path: str, read: ReadFlags) -> dict[str, Any]:
+def _corpus_facts(path: str, read: ReadOptions) -> dict[str, Any]:
     from nlpkit.io.artifacts import file_size
     from nlpkit.io.corpora import open_documents
     from nlpkit.io.plain_tables import TABLE_FORMATS, table_format
 
     rows = characters = empty = 0
     try:
-        stream = open_documents([path], read.read_options())
+        stream = open_documents([path], read)
     except ColumnError:
-        if table_format(Path(path)) not in TABLE_FORMATS or read != ReadFlags():
+        if table_format(Path(path)) not in TABLE_FORMATS or read != ReadOptions():
             raise
         return _table_facts(Path(path), read)
     with stream:
@@ -124,7 +125,7 @@ def _corpus_facts(path: str, read: ReadFlags) -> dict[str, Any]:
     }
 
 
-def _table_facts(path: Path, read: ReadFlags) -> dict[str, Any]:
+def _table_facts(path: Path, read: ReadOptions) -> dict[str, Any]:
     """Return what a table without a column of text is, such as nlpkit writes as CSV."""
     from nlpkit.io.artifacts import file_size
     from nlpkit.io.plain_tables import arrow_table

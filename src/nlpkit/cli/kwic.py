@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from nlpkit import reporting, wording
 from nlpkit.cli import console
-from nlpkit.cli.options import Argument, Inputs, OutputFlags, ReadFlags, RunFlags
+from nlpkit.cli.options import Argument, Inputs, OutputFlags, RunFlags
 from nlpkit.errors import UsageError
+from nlpkit.io.read_options import ReadOptions
 from nlpkit.parameters import Param
 
 if TYPE_CHECKING:
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from nlpkit.cli.groups import Groups
     from nlpkit.io.corpora import DocumentStream
+    from nlpkit.workflows.groups import Groups
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ def kwic_cli(
     pattern: Annotated[str, Argument("Regular expression (Python's re) or, with --glob, words.", metavar="PATTERN")],
     inputs: Inputs,
     out: OutputFlags,
-    read: ReadFlags,
+    read: ReadOptions,
     run: RunFlags,
     search: SearchFlags,
     by: Annotated[
@@ -72,7 +73,7 @@ def kwic_cli(
       nlpkit kwic "climat* chang*" data/samples/news.jsonl --glob -i -o hits.parquet
       nlpkit kwic "judge|jury|court" data/samples/news.jsonl --count --by label
     """
-    from nlpkit.cli.preprocess import dry_run
+    from nlpkit.cli.dry_run import dry_run
     from nlpkit.text.kwic import compile_pattern
 
     regex = compile_pattern(pattern, word=search.word, glob=search.glob, ignore_case=search.ignore_case)
@@ -87,20 +88,20 @@ def kwic_cli(
 
 
 def _run(
-    regex: re.Pattern[str], pattern: str, inputs: Sequence[str], out: OutputFlags, read: ReadFlags,
+    regex: re.Pattern[str], pattern: str, inputs: Sequence[str], out: OutputFlags, read: ReadOptions,
     search: SearchFlags, by: str | None, positive: str | None, target: str | None,
 ) -> None:  # fmt: skip
-    from nlpkit.cli.groups import Groups
     from nlpkit.cli.kwic_show import Lines
-    from nlpkit.cli.pipeline import no_documents, steps, warn_dropped
     from nlpkit.io.artifacts import footer_block
     from nlpkit.io.corpora import open_documents
     from nlpkit.io.spool import spool_beside
     from nlpkit.io.tables import table_sink, write_dropped
+    from nlpkit.workflows.corpus import no_documents, steps, warn_dropped
+    from nlpkit.workflows.groups import Groups
 
     tally = _Tally()
     kept: list[dict[str, Any]] = []
-    with open_documents(inputs, read.read_options()) as stream, spool_beside(target or "-") as spool:
+    with open_documents(inputs, read) as stream, spool_beside(target or "-") as spool:
         groups = None if by is None else Groups(by, stream.schema, inputs)
         lines = Lines()
         found = _hits(stream, regex, search, groups, tally)
@@ -118,7 +119,7 @@ def _run(
                 else:
                     lines.show(batch)
         if not tally.documents:
-            raise no_documents(stream, inputs)
+            raise no_documents(stream)
         names, places = groups.finish() if groups is not None else ([], None)
         if positive is not None and positive not in names:
             raise _unknown(positive, str(by), names)

@@ -9,6 +9,7 @@ from typing import Any
 
 from nlpkit import reporting, wording
 from nlpkit.cli import console
+from nlpkit.cli.dry_run import dry_run
 from nlpkit.cli.lda_flags import ChainFlags, ExtraFlags, GuideFlags, PrototypeFlags
 from nlpkit.cli.lda_show import show_next, show_topics
 from nlpkit.cli.lda_work import (
@@ -18,20 +19,20 @@ from nlpkit.cli.lda_work import (
     exact_topics,
     guidance_of,
     lda_options,
-    read_corpus,
     run_chain,
+    token_corpus,
     warn_of_one_text,
 )
 from nlpkit.cli.lda_write import Results, write_lda
-from nlpkit.cli.options import OutputFlags, ReadFlags, RunFlags
-from nlpkit.cli.pipeline import warn_dropped
-from nlpkit.cli.preprocess import dry_run
-from nlpkit.cli.token_flags import TopicTokenFlags
+from nlpkit.cli.options import OutputFlags, RunFlags
 from nlpkit.io.checkpoints import check_unfinished, checkpoint_path, scores_path
 from nlpkit.io.mallet import check_names
+from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.runs import stopwatch
 from nlpkit.topics.lda.fit import LdaOptions, check_options
 from nlpkit.topics.lda.guide import token_weights
+from nlpkit.workflows.corpus import warn_dropped
+from nlpkit.workflows.token_options import TopicTokenOptions
 
 
 def fit(
@@ -41,8 +42,8 @@ def fit(
     guide: GuideFlags,
     prototype: PrototypeFlags,
     extra: ExtraFlags,
-    tokens: TopicTokenFlags,
-    read: ReadFlags,
+    tokens: TopicTokenOptions,
+    read: ReadOptions,
     run: RunFlags,
 ) -> None:
     """Fit LDA and write a run directory. Raises InputError and UsageError as its steps do."""
@@ -65,7 +66,7 @@ def fit(
     seconds: dict[str, float] = {}
     with ExitStack() as stack:
         with stopwatch(seconds, "read"):
-            corpus = read_corpus(stack, inputs, target, token_options, read, run)
+            corpus = token_corpus(stack, inputs, target, token_options, read, run)
         warn_of_one_text(corpus.tokens)
         if extra.save_state is not None:
             check_names(corpus.ids.to_pylist(), corpus.tokens.terms)

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Annotated
 
 from nlpkit.cli.lda_flags import ChainFlags, ExtraFlags, GuideFlags, PrototypeFlags, RollingFlags
-from nlpkit.cli.options import Inputs, OutputFlags, ReadFlags, RunFlags
-from nlpkit.cli.token_flags import TopicTokenFlags
+from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.errors import UsageError
+from nlpkit.io.read_options import ReadOptions
 from nlpkit.parameters import Param
+from nlpkit.workflows.token_options import TopicTokenOptions
 
 
 def lda_gibbs_cli(
@@ -25,8 +26,8 @@ def lda_gibbs_cli(
     prototype: PrototypeFlags,
     rolling: RollingFlags,
     extra: ExtraFlags,
-    tokens: TopicTokenFlags,
-    read: ReadFlags,
+    tokens: TopicTokenOptions,
+    read: ReadOptions,
     run: RunFlags,
 ) -> None:
     """Fit LDA by Gibbs sampling, or predict topics of new text.

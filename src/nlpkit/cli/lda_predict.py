@@ -11,29 +11,30 @@ import pyarrow as pa
 
 from nlpkit import reporting, wording
 from nlpkit.cli import console
-from nlpkit.cli.counted import CountedCorpus, counted
-from nlpkit.cli.options import OutputFlags, ReadFlags, RunFlags
-from nlpkit.cli.pipeline import changed_token_options, cut_as_model, steps, warn_dropped
-from nlpkit.cli.preprocess import dry_run
+from nlpkit.cli.dry_run import dry_run
+from nlpkit.cli.options import OutputFlags, RunFlags
 from nlpkit.errors import UsageError
 from nlpkit.io.artifacts import footer_block
-from nlpkit.io.corpora import open_documents
 from nlpkit.io.documents import add_column
 from nlpkit.io.lda_tables import read_fitted_texts, read_left_out, read_model
+from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.runs import Run, open_run
 from nlpkit.io.tables import is_readable, table_sink, write_dropped
 from nlpkit.io.topic_tables import TOPIC_COLUMNS, text_hashes, topic_columns, with_topic_columns
 from nlpkit.text.options import PreprocessOptions
 from nlpkit.topics.lda.infer import SWEEPS, infer_topics, words_of
+from nlpkit.workflows.corpus import read_corpus, steps, warn_dropped
+from nlpkit.workflows.counts import CountedCorpus, counted
+from nlpkit.workflows.tokens import changed_token_options, cut_as_model
 
 if TYPE_CHECKING:
-    from nlpkit.cli.token_flags import TopicTokenFlags
+    from nlpkit.workflows.token_options import TopicTokenOptions
 
 BATCH = 4096  # documents whose topics are drawn at once
 
 
 def predict(
-    inputs: list[str], out: OutputFlags, model: Path, tokens: TopicTokenFlags, read: ReadFlags, run: RunFlags
+    inputs: list[str], out: OutputFlags, model: Path, tokens: TopicTokenOptions, read: ReadOptions, run: RunFlags
 ) -> None:
     """Give documents the topics of a run. Raises InputError, SchemaError and UsageError."""
     trained = open_run(model, ["lda-gibbs"], verify=run.verify)
@@ -45,15 +46,15 @@ def predict(
         dry_run(inputs, read)
         return
     target = out.target("predicted.parquet")
-    with open_documents(inputs, read.read_options()) as stream:
+    with read_corpus(*inputs, options=read, beside=target).open() as stream:
         for name in TOPIC_COLUMNS:
             if name in stream.schema.names:
                 reporting.warn(f"the column '{name}' of the input is replaced")
-        options = cut_as_model(stream, config["tokens"], f"the run {model}", inputs)
+        options = cut_as_model(stream, config["tokens"], f"the run {model}")
         columns = [n for n in stream.schema.names if n not in TOPIC_COLUMNS]
         schema = with_topic_columns(pa.schema([stream.schema.field(n) for n in columns]))
         with counted(
-            stream, options or PreprocessOptions(), target, inputs,
+            stream, options or PreprocessOptions(),
             columns=columns, threads=run.n_threads(), own_tokens=options is None,
         ) as words:  # fmt: skip
             batches = _Predicted(words, trained, run)

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit import reporting
+from nlpkit.cli.dry_run import dry_run
 from nlpkit.cli.lda_prototype import Compared, choose_chain
 from nlpkit.cli.lda_rolling_corpus import Base, Dated, added, cut_as, modelled, open_base, read_dated
 from nlpkit.cli.lda_rolling_options import (
@@ -24,8 +25,6 @@ from nlpkit.cli.lda_rolling_options import (
 from nlpkit.cli.lda_rolling_show import say_longer, say_plan, say_renumbered, show_json, show_rolling
 from nlpkit.cli.lda_work import Corpus, Work, lda_options
 from nlpkit.cli.lda_write import Results, Written, write_lda
-from nlpkit.cli.pipeline import refuse_token_options, warn_dropped
-from nlpkit.cli.preprocess import dry_run
 from nlpkit.io.rolling_tables import (
     changes_table,
     chunks_table,
@@ -49,13 +48,16 @@ from nlpkit.topics.lda.shares import (
     topic_term_by_chunk,
 )
 from nlpkit.types import BoolArray, FloatArray, IntArray, LongArray, TokenTable
+from nlpkit.workflows.corpus import warn_dropped
+from nlpkit.workflows.tokens import refuse_token_options
 
 if TYPE_CHECKING:
     from nlpkit.cli.lda_flags import ChainFlags, ExtraFlags, GuideFlags, PrototypeFlags, RollingFlags
-    from nlpkit.cli.options import OutputFlags, ReadFlags, RunFlags
-    from nlpkit.cli.token_flags import TopicTokenFlags
+    from nlpkit.cli.options import OutputFlags, RunFlags
     from nlpkit.io.corpora import DocumentStream
+    from nlpkit.io.read_options import ReadOptions
     from nlpkit.text.options import PreprocessOptions
+    from nlpkit.workflows.token_options import TopicTokenOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +80,8 @@ def roll(
     prototype: PrototypeFlags,
     rolling: RollingFlags,
     extra: ExtraFlags,
-    tokens: TopicTokenFlags,
-    read: ReadFlags,
+    tokens: TopicTokenOptions,
+    read: ReadOptions,
     run: RunFlags,
 ) -> None:
     """Fit a rolling model, or add documents to one, and write its run. Raises InputError and UsageError as its steps do."""

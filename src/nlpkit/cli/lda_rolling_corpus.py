@@ -13,8 +13,6 @@ import pyarrow as pa
 
 from nlpkit import wording
 from nlpkit.cli.lda_work import Corpus, counted_words, with_words
-from nlpkit.cli.pipeline import cut_as_model, steps
-from nlpkit.cli.preprocess import found_parameters, token_parameters
 from nlpkit.errors import ColumnError, InputError, missing_column
 from nlpkit.io.artifacts import read_footer
 from nlpkit.io.corpora import DocumentStream, DroppedRow, InputInfo, open_documents
@@ -32,9 +30,12 @@ from nlpkit.topics.lda.growth import take
 from nlpkit.topics.lda.rolling_plan import RollingOptions, RollingState
 from nlpkit.types import IntArray, LongArray, TokenTable
 from nlpkit.weighting.dtm import count_terms, document_frequency
+from nlpkit.workflows.corpus import steps
+from nlpkit.workflows.tokens import cut_as_model, found_parameters, token_parameters
 
 if TYPE_CHECKING:
-    from nlpkit.cli.options import ReadFlags, RunFlags
+    from nlpkit.cli.options import RunFlags
+    from nlpkit.io.read_options import ReadOptions
 
 CHUNK = "chunk"  # column of documents.parquet
 OWN_COLUMNS = (*TOPIC_COLUMNS, CHUNK)
@@ -75,7 +76,7 @@ def read_dated(
     inputs: list[str],
     target: Path,
     options_for: Callable[[DocumentStream], PreprocessOptions | None],
-    read: ReadFlags,
+    read: ReadOptions,
     run: RunFlags,
 ) -> Dated:
     """Read documents, their tokens and their days; those without a day that can be read are listed as dropped.
@@ -87,7 +88,7 @@ def read_dated(
         ColumnError: there is no column of dates, or it holds something else.
         InputError: no document has a date, or no words are left.
     """
-    stream = stack.enter_context(open_documents(inputs, read.read_options()))
+    stream = stack.enter_context(open_documents(inputs, read))
     names = stream.schema.names
     if "date" not in names:
         raise missing_column(", ".join(inputs), read.date_col, names, "--date-col")
@@ -179,7 +180,7 @@ def cut_as(base: Base, stream: DocumentStream, inputs: Sequence[str]) -> Preproc
         InputError: see `cut_as_model`.
     """
     from_texts = step_parameters(base.steps, "preprocess") is None  # then the words of the run are all there
-    return cut_as_model(stream, base.token_info, f"the run {base.run.path}", inputs, bounds=from_texts)
+    return cut_as_model(stream, base.token_info, f"the run {base.run.path}", bounds=from_texts)
 
 
 def added(base: Base, new: Dated) -> Corpus:

@@ -12,11 +12,11 @@ import numpy as np
 
 from nlpkit.cli.lda_flags import ChainFlags, GuideFlags, PrototypeFlags, RollingFlags
 from nlpkit.cli.lda_work import alpha_of, lda_options
-from nlpkit.cli.pipeline import changed_token_options
 from nlpkit.errors import InputError, NlpkitError, UsageError
 from nlpkit.topics.lda.changes import ChangeOptions
 from nlpkit.topics.lda.chunks import Days, initial_end, parse_span
 from nlpkit.topics.lda.rolling_plan import RollingOptions
+from nlpkit.workflows.tokens import changed_token_options
 
 if TYPE_CHECKING:
     from nlpkit.cli.options import RunFlags

@@ -14,12 +14,10 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit import reporting, wording
-from nlpkit.cli.counted import CountedCorpus, counted
-from nlpkit.cli.pipeline import no_words, saying_what_is_saved, steps
-from nlpkit.cli.preprocess import found_parameters, say_tokens, token_parameters
 from nlpkit.errors import InputError, UsageError
+from nlpkit.interrupts import report_checkpoint_on_interrupt
 from nlpkit.io.checkpoints import checkpoint_path, read_checkpoint, scores_path, write_checkpoint
-from nlpkit.io.corpora import DocumentStream, DroppedRow, InputInfo, open_documents
+from nlpkit.io.corpora import DocumentStream, DroppedRow, InputInfo
 from nlpkit.io.footers import step_parameters
 from nlpkit.io.lda_tables import read_model
 from nlpkit.io.runs import REPRESENTATIVE_CHARS, open_run
@@ -29,10 +27,14 @@ from nlpkit.topics.lda.fit import FitState, LdaFit, LdaOptions, TracePoint, fit_
 from nlpkit.topics.lda.guide import Guidance, check_weights, fixed_counts, joined, seed_counts
 from nlpkit.topics.lda.resume import cannot_go_on, chain_options
 from nlpkit.topics.lda.sampler import MAX_TOPICS
+from nlpkit.workflows.corpus import no_words, read_corpus, steps
+from nlpkit.workflows.counts import CountedCorpus, counted
+from nlpkit.workflows.tokens import found_parameters, say_tokens, token_parameters
 
 if TYPE_CHECKING:
     from nlpkit.cli.lda_flags import ChainFlags, GuideFlags
-    from nlpkit.cli.options import ReadFlags, RunFlags
+    from nlpkit.cli.options import RunFlags
+    from nlpkit.io.read_options import ReadOptions
     from nlpkit.text.options import PreprocessOptions
     from nlpkit.types import FloatArray, LongArray, TokenTable
 
@@ -150,15 +152,15 @@ def alpha_of(chain: ChainFlags, n_topics: int) -> float | None:
     return chain.alpha if chain.alpha_sum is None else chain.alpha_sum / n_topics
 
 
-def read_corpus(
-    stack: ExitStack, inputs: list[str], target: Path, options: PreprocessOptions, read: ReadFlags, run: RunFlags
+def token_corpus(
+    stack: ExitStack, inputs: list[str], target: Path, options: PreprocessOptions, read: ReadOptions, run: RunFlags
 ) -> Corpus:
     """Read documents and their tokens.
 
     Raises:
         InputError: there is nothing to fit.
     """
-    stream = stack.enter_context(open_documents(inputs, read.read_options()))
+    stream = stack.enter_context(read_corpus(*inputs, options=read, beside=target).open())
     words = counted_words(stack, stream, options, target, inputs, run)
     tokens = with_words(words.tokens())
     earlier = steps(stream)
@@ -201,8 +203,6 @@ def counted_words(
     made = counted(
         stream,
         options,
-        str(target),
-        inputs,
         columns=columns,
         text_chars=REPRESENTATIVE_CHARS,
         hashed=True,
@@ -306,7 +306,7 @@ def run_chain(work: Work, options: LdaOptions, *, keep: bool = True) -> LdaFit:
                 last[:] = [point]
             update(sweep, f"sweeps (log p {last[0].log_likelihood:.4f} a token)" if last else "sweeps")
 
-        with saying_what_is_saved("chain", path):
+        with report_checkpoint_on_interrupt("chain", path):
             return fit_lda(
                 work.corpus.tokens,
                 options,

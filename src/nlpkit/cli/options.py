@@ -12,6 +12,7 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, ClassVar, Union, get_args, get_origin, get_type_hints
 
 import typer
+from typer.models import ArgumentInfo
 
 from nlpkit import reporting
 from nlpkit.cli import config, console, light, spelling
@@ -61,61 +62,6 @@ class RunFlags(Execution):
             rich_help_panel="Run",
         ),
     ] = None
-
-
-@dataclass(frozen=True, slots=True)
-class ReadFlags:
-    """How documents are read."""
-
-    text_col: Annotated[str, Param("Column of the text; it is called text in what is written.")] = "text"
-    id_col: Annotated[str, Param("Column of the id; it stays, with a copy called id; 'none' numbers the rows.")] = "id"
-    label_col: Annotated[str, Param("Column of the label; it stays, with a copy that is called label.")] = "label"
-    date_col: Annotated[str, Param("Column of the date; it stays, with a copy that is called date.")] = "date"
-    date_format: Annotated[
-        str | None,
-        Param(
-            "How dates are written, such as %d/%m/%Y; default: 2011-12-25, 25.12.2011, and 25/12/2011 where the column tells "
-            "whether day or month comes first.",
-            metavar="FORMAT",
-        ),
-    ] = None
-    format: Annotated[
-        str | None,
-        Param("jsonl json csv tsv parquet txt xml sgml; default: by suffix."),
-    ] = None
-    encoding: Annotated[str | None, Param("Force an encoding; default: UTF-8, else detected.")] = None
-    encoding_errors: Annotated[str, Param("strict, or replace bytes that are not text.")] = "strict"
-    txt_docs: Annotated[str, Param("A document per line or file of .txt; auto: one file = lines.")] = "auto"
-    xml_record: Annotated[str | None, Param("XML/SGML element that is one document.", metavar="NAME")] = None
-    xml_field: Annotated[
-        list[str] | None,
-        Param("XML column, e.g. text=revision/text or id=@id.", metavar="COL=PATH"),
-    ] = None
-    types: Annotated[
-        list[str] | None,
-        Param("string, int, float or bool for a column.", metavar="COL=TYPE"),
-    ] = None
-    limit: Annotated[int | None, Param("Only the first N documents.", min=1)] = None
-
-    def read_options(self) -> Any:
-        """Return `nlpkit.io.corpora.ReadOptions`."""
-        from nlpkit.io.read_options import ReadOptions
-
-        return ReadOptions(
-            format=self.format,
-            text_col=self.text_col,
-            id_col=self.id_col,
-            label_col=self.label_col,
-            date_col=self.date_col,
-            date_format=self.date_format,
-            encoding=self.encoding,
-            encoding_errors=self.encoding_errors,
-            txt_docs=self.txt_docs,
-            xml_record=self.xml_record,
-            xml_fields=_pairs(self.xml_field, "--xml-field"),
-            types=_pairs(self.types, "--types"),
-            limit=self.limit,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,16 +160,6 @@ def shown(text: str) -> int | None:
     return int(text)
 
 
-def _pairs(given: Sequence[str] | None, option: str) -> tuple[tuple[str, str], ...]:
-    pairs = []
-    for item in given or ():
-        name, equals, value = item.partition("=")
-        if not equals or not name or not value:
-            raise UsageError(f"{option} takes NAME=VALUE, got '{item}'")
-        pairs.append((name, value))
-    return tuple(pairs)
-
-
 def command(app: typer.Typer, name: str, function: Callable[..., None], *, tables: bool = False) -> None:
     """Register a command; a parameter annotated with a dataclass becomes the options of its fields.
 
@@ -238,7 +174,7 @@ def command(app: typer.Typer, name: str, function: Callable[..., None], *, table
         if is_dataclass(hint):
             unfolded[parameter.name], panel = hint, getattr(hint, "PANEL", "")
             field_hints = get_type_hints(hint, include_extras=True)
-            for field in fields(hint):
+            for field in _params(hint, field_hints):
                 parameters.append(_parameter(field.name, field.default, field_hints[field.name], panel))
         else:
             parameters.append(_parameter(parameter.name, parameter.default, hint))
@@ -250,7 +186,7 @@ def command(app: typer.Typer, name: str, function: Callable[..., None], *, table
     def run(**values: Any) -> None:
         records, given = {}, dict(values)
         for parameter_name, record in unfolded.items():
-            records[parameter_name] = record(**{f.name: values.pop(f.name) for f in fields(record)})
+            records[parameter_name] = record(**{f.name: values.pop(f.name) for f in fields(record) if f.name in values})
         flags = next(r for r in records.values() if isinstance(r, RunFlags))
         most = shown(values.pop("show")) if tables else None
         spelling.use(spellings)
@@ -339,29 +275,36 @@ def _parameter(name: str, default: Any, annotation: Any, panel: str = "") -> ins
     param = next((m for m in getattr(annotation, "__metadata__", ()) if isinstance(m, Param)), None)
     if param is not None:
         kind = _written(annotation.__origin__)
+        default = None if default == () else default
         annotation = Annotated[(kind, _option(name, default, kind, param, panel), *marks)]
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _params(record: Any, hints: Mapping[str, Any]) -> list[Any]:
+    """Return the fields of a record that are options; the others are for Python alone."""
+    return [field for field in fields(record) if hasattr(hints[field.name], "__metadata__")]
 
 
 def _spelling(parameter: inspect.Parameter) -> tuple[str, tuple[str, str]]:
     """Return a parameter with the option that it is on the command line and what switches it off."""
     info = next(iter(parameter.annotation.__metadata__))
-    declared = getattr(info, "param_decls", None)
-    if not declared:
+    if isinstance(info, ArgumentInfo):
         return parameter.name, (info.metavar or parameter.name.upper(), "")
     if parameter.name == "output":
         return parameter.name, ("-o", "")
-    on, _, off = declared[0].partition("/")
+    on, _, off = info.default.partition("/")  # in an annotation the first name stands where a default would
     return parameter.name, (on, off)
 
 
 def _written(kind: Any) -> Any:
-    """Return the type in which a value is written on the command line: a path or text where a record takes other types, too."""
+    """Return the type in which a value is written on the command line: a path or text where a record takes other types, too,
+    and one text for each item of a tuple.
+    """
     kinds = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
     for text in (Path, str):
         if text in kinds and len(kinds) > 1 + (NoneType in kinds):
             return text | None if NoneType in kinds else text
-    return kind
+    return list[str] | None if get_origin(kind) is tuple else kind
 
 
 def _option(name: str, default: Any, kind: Any, param: Param, panel: str) -> Any:

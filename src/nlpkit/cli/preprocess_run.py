@@ -15,20 +15,20 @@ import pyarrow.compute as pc
 from nlpkit import reporting, wording
 from nlpkit.cli import console
 from nlpkit.cli.options import shown as show_at_most
-from nlpkit.cli.pipeline import steps, tokenized, warn_dropped
-from nlpkit.cli.preprocess import found_parameters, say_tokens, token_parameters
-from nlpkit.cli.rows import Rows
 from nlpkit.errors import UsageError
 from nlpkit.io.artifacts import footer_block
-from nlpkit.io.corpora import open_documents
 from nlpkit.io.tables import is_readable, table_sink, write_dropped
+from nlpkit.workflows.corpus import read_corpus, steps, warn_dropped
+from nlpkit.workflows.rows import Rows
+from nlpkit.workflows.tokens import found_parameters, say_tokens, token_parameters, tokenized
 
 if TYPE_CHECKING:
-    from nlpkit.cli.options import ReadFlags, RunFlags
+    from nlpkit.cli.options import RunFlags
     from nlpkit.cli.preprocess import SideFlags
-    from nlpkit.cli.rows import RowPlan
     from nlpkit.io.corpora import DocumentStream
+    from nlpkit.io.read_options import ReadOptions
     from nlpkit.text.preprocess import Finished, PreprocessOptions
+    from nlpkit.workflows.rows import RowPlan
 
 SHOWN_CHARS = 400
 
@@ -39,7 +39,7 @@ def make(
     plan: RowPlan,
     options: PreprocessOptions,
     side: SideFlags,
-    read: ReadFlags,
+    read: ReadOptions,
     run: RunFlags,
     *,
     force: bool,
@@ -48,9 +48,9 @@ def make(
     if side.save_phrases is not None and options.phrases is None:
         raise UsageError("--save-phrases saves what --phrases finds; give --phrases npmi:0.5 too")
     language = None if options.language in ("auto", "none") else options.language
-    with open_documents(inputs, read.read_options()) as stream, ExitStack() as stack:
+    with read_corpus(*inputs, options=read, beside=target).open() as stream, ExitStack() as stack:
         rows = Rows(stream, plan, language)
-        made = tokenized(rows, options, target or "-", inputs, threads=run.n_threads())
+        made = tokenized(rows, options, threads=run.n_threads())
         schema, batches, found = stack.enter_context(made)
         block = _block(stream, plan, options, found)
         shown: list[dict[str, Any]] = []

@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from nlpkit import reporting, wording
 from nlpkit.cli import console
-from nlpkit.cli.options import Argument, OutputFlags, ReadFlags, RunFlags
+from nlpkit.cli.options import Argument, OutputFlags, RunFlags
 from nlpkit.errors import UsageError
+from nlpkit.io.read_options import ReadOptions
 from nlpkit.parameters import READ, Param
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from nlpkit.cli.word_source import Vocabulary
     from nlpkit.text.similarity import Nearest, WordIndex
     from nlpkit.types import LongArray
+    from nlpkit.workflows.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ def similar_words_cli(
     words: Annotated[list[str], Argument("Words to compare.", metavar="WORD")],
     compare: SimilarityFlags,
     out: OutputFlags,
-    read: ReadFlags,
+    read: ReadOptions,
     run: RunFlags,
 ) -> None:
     """Compare words, or find those of a corpus nearest to them.
@@ -102,8 +103,8 @@ def _pairs(words: list[str], compare: SimilarityFlags, target: str | None, out: 
 
     import pyarrow as pa
 
-    from nlpkit.cli.word_source import Vocabulary
     from nlpkit.text.similarity import compare_words
+    from nlpkit.workflows.vocabulary import Vocabulary
 
     given = next((o for o, v in (("--measure", compare.measure), ("--top", compare.top)) if v is not None), None)
     if len(words) < 2:
@@ -157,14 +158,14 @@ def _nearest(
     compare: SimilarityFlags,
     target: str | None,
     out: OutputFlags,
-    read: ReadFlags,
+    read: ReadOptions,
     run: RunFlags,
 ) -> None:
     import numpy as np
     import pyarrow as pa
 
-    from nlpkit.cli.word_source import read_vocabulary
     from nlpkit.text.similarity import WordIndex
+    from nlpkit.workflows.vocabulary import read_vocabulary
 
     measure, top, least = compare.measure or "jaccard", compare.top or 10, compare.least_documents()
     words = list(dict.fromkeys(words))

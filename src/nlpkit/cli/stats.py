@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from nlpkit import reporting, wording
 from nlpkit.cli import console
-from nlpkit.cli.options import Inputs, OutputFlags, ReadFlags, RunFlags
+from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.errors import UsageError
+from nlpkit.io.read_options import ReadOptions
 from nlpkit.parameters import WRITTEN, Param
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class CountFlags:
 def stats_cli(
     inputs: Inputs,
     out: OutputFlags,
-    read: ReadFlags,
+    read: ReadOptions,
     run: RunFlags,
     count: CountFlags,
     by: Annotated[
@@ -91,7 +92,7 @@ def stats_cli(
       nlpkit stats data/samples/news.jsonl --by label --top 5 -o terms.parquet
       nlpkit stats data/samples/nachrichten.jsonl --plot zipf.html --ngrams 2
     """
-    from nlpkit.cli.preprocess import dry_run
+    from nlpkit.cli.dry_run import dry_run
 
     options, sizes = count.options(), _sizes(ngrams)
     if run.dry_run:
@@ -99,15 +100,15 @@ def stats_cli(
         return
     target = out.given_table_target("terms.parquet")
 
-    from nlpkit.cli.pipeline import warn_dropped
     from nlpkit.cli.stats_count import count_words
     from nlpkit.cli.stats_plots import parse_plots, write_plots
     from nlpkit.cli.stats_show import as_json, show
     from nlpkit.io.corpora import open_documents
     from nlpkit.io.spool import spool_beside
+    from nlpkit.workflows.corpus import warn_dropped
 
     plots = parse_plots(plot or (), force=out.force)
-    with open_documents(inputs, read.read_options()) as stream, spool_beside(target or "-") as spool:
+    with open_documents(inputs, read) as stream, spool_beside(target or "-") as spool:
         counted = count_words(
             stream, options, spool, inputs, by=by, ngrams=sizes, top=top, threads=run.n_threads()
         )  # fmt: skip
@@ -154,8 +155,8 @@ def _languages(counted: CountedWords, stream: DocumentStream, options: Preproces
         return [options.language]
     if options.language == "none":
         return []
-    from nlpkit.cli.pipeline import steps
     from nlpkit.io.footers import step_parameters
+    from nlpkit.workflows.corpus import steps
 
     found = step_parameters(steps(stream), "preprocess") or {}
     return [str(code) for code, _ in found.get("languages", ())]
@@ -165,9 +166,9 @@ def _write_terms(
     counted: CountedWords, stream: DocumentStream, target: str, parameters: dict[str, Any], exponent: float | None,
     *, force: bool,
 ) -> None:  # fmt: skip
-    from nlpkit.cli.pipeline import steps, warn_dropped
     from nlpkit.io.artifacts import footer_block
     from nlpkit.io.tables import table_sink, write_dropped
+    from nlpkit.workflows.corpus import steps, warn_dropped
 
     parts = counted.groups if parameters["by"] is not None else [counted.whole]
     tables = [_terms(counted, i, exponent) for i in range(len(parts))]

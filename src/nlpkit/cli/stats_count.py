@@ -11,8 +11,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from nlpkit import reporting
-from nlpkit.cli.groups import Groups
-from nlpkit.cli.pipeline import CODES, codes_array, codes_of, no_documents
 from nlpkit.io.documents import token_ids
 from nlpkit.metrics.corpus import CorpusFigures, corpus_figures
 from nlpkit.parallel import ahead
@@ -22,6 +20,9 @@ from nlpkit.text.tally import GroupWords, WordTally
 from nlpkit.text.vocab import EncodedBatch
 from nlpkit.types import IntArray, LongArray
 from nlpkit.widths import narrow
+from nlpkit.workflows.corpus import no_documents
+from nlpkit.workflows.groups import Groups
+from nlpkit.workflows.tokens import CODES, codes_array, codes_of
 
 if TYPE_CHECKING:
     from nlpkit.io.corpora import DocumentStream
@@ -143,7 +144,7 @@ def _spool_ids(
             spool.write(pa.RecordBatch.from_arrays([codes_array(ids), pa.array(of)], names=[CODES, GROUP]))
             update(rows := rows + batch.num_rows)
     if not rows:
-        raise no_documents(stream, inputs)
+        raise no_documents(stream)
     if not made:
         return pa.array(list(known), pa.string()), lambda batch: batch, None
     found = work.finish(lambda: (codes_of(batch.column(CODES)) for batch in spool))

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from nlpkit.cli import console
 
 if TYPE_CHECKING:
-    from nlpkit.cli.rows import RowPlan
     from nlpkit.text.options import PreprocessOptions
+    from nlpkit.workflows.rows import RowPlan
 
 
 def show_steps(plan: RowPlan, options: PreprocessOptions) -> None:

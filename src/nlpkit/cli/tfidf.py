@@ -6,10 +6,11 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from nlpkit.cli.options import Inputs, OutputFlags, ReadFlags, RunFlags
-from nlpkit.cli.preprocess import TokenFlags
+from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.errors import UsageError
+from nlpkit.io.read_options import ReadOptions
 from nlpkit.parameters import TABLE_WRITTEN, Param
+from nlpkit.workflows.token_options import TokenOptions
 
 if TYPE_CHECKING:
     from nlpkit.weighting.schemes import Scheme
@@ -108,9 +109,9 @@ class SelectFlags:
 def tfidf_cli(
     inputs: Inputs,
     out: OutputFlags,
-    read: ReadFlags,
+    read: ReadOptions,
     run: RunFlags,
-    tokens: TokenFlags,
+    tokens: TokenOptions,
     weights: WeightFlags,
     selection: SelectFlags,
     to: Annotated[
@@ -147,7 +148,7 @@ def tfidf_cli(
       nlpkit tfidf data/samples/news.jsonl --like sklearn --lsa 20 -o lsa/
       nlpkit tfidf data/samples/hard.jsonl --model ltc.npz -o new.npz
     """
-    from nlpkit.cli.preprocess import dry_run
+    from nlpkit.cli.dry_run import dry_run
     from nlpkit.cli.tfidf_run import Request, make
     from nlpkit.cli.tfidf_select import Wish
 
@@ -186,10 +187,10 @@ def tfidf_cli(
 
 
 def refuse_beside_model(
-    model: Path, tokens: TokenFlags, weights: WeightFlags, selection: SelectFlags, lsa: int | None
+    model: Path, tokens: TokenOptions, weights: WeightFlags, selection: SelectFlags, lsa: int | None
 ) -> None:
     """Raise UsageError for options that say what the model has decided."""
-    from nlpkit.cli.pipeline import changed_token_options
+    from nlpkit.workflows.tokens import changed_token_options
 
     said = [*changed_token_options(tokens.options())]
     for flags, usual in ((weights, WeightFlags()), (selection, SelectFlags())):

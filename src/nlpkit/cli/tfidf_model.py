@@ -12,30 +12,32 @@ import pyarrow as pa
 
 from nlpkit import reporting, wording
 from nlpkit.cli import console
-from nlpkit.cli.counted import CountedCorpus, counted
-from nlpkit.cli.groups import Groups
-from nlpkit.cli.pipeline import cut_as_model, steps, warn_dropped
-from nlpkit.cli.preprocess import say_tokens
 from nlpkit.cli.tfidf import format_of
 from nlpkit.cli.tfidf_lsa import VECTORS
 from nlpkit.cli.tfidf_run import Request, Weighed, finish, write
 from nlpkit.cli.tfidf_select import Classes, read_classes
 from nlpkit.errors import UsageError
 from nlpkit.io.artifacts import footer_block
-from nlpkit.io.corpora import open_documents
 from nlpkit.io.documents import add_column, embedding_column
 from nlpkit.io.exports import MATRIX_WRITERS
 from nlpkit.io.tables import table_sink, write_dropped
 from nlpkit.io.weight_models import WeightModel, read_weight_model
 from nlpkit.text.options import PreprocessOptions
 from nlpkit.weighting.tfidf import kept_columns
+from nlpkit.workflows.corpus import read_corpus, steps, warn_dropped
+from nlpkit.workflows.counts import CountedCorpus, counted
+from nlpkit.workflows.groups import Groups
+from nlpkit.workflows.tokens import cut_as_model, say_tokens
 
 if TYPE_CHECKING:
-    from nlpkit.cli.options import OutputFlags, ReadFlags, RunFlags
+    from nlpkit.cli.options import OutputFlags, RunFlags
     from nlpkit.io.corpora import DocumentStream
+    from nlpkit.io.read_options import ReadOptions
 
 
-def weigh_new(inputs: list[str], path: Path, to: str | None, out: OutputFlags, read: ReadFlags, run: RunFlags) -> None:
+def weigh_new(
+    inputs: list[str], path: Path, to: str | None, out: OutputFlags, read: ReadOptions, run: RunFlags
+) -> None:
     """Weigh new documents as a model says.
 
     Raises:
@@ -57,16 +59,14 @@ def weigh_new(inputs: list[str], path: Path, to: str | None, out: OutputFlags, r
     )  # fmt: skip
     if kind != "documents":
         request.check_targets(terms=len(model.kept) < model.terms.num_rows)
-    with open_documents(inputs, read.read_options()) as stream:
-        cut = cut_as_model(stream, model.token_settings, str(path), inputs)
+    with read_corpus(*inputs, options=read, beside=target).open() as stream:
+        cut = cut_as_model(stream, model.token_settings, str(path))
         options = replace(cut or PreprocessOptions(), vocab=model.words)
         by = model.parameters.get("by", "label")
         columns = [by] if kind in MATRIX_WRITERS and by in stream.schema.names else []
         if kind == "documents":
             columns = [n for n in stream.schema.names if n not in ("id", VECTORS)]
-        with counted(
-            stream, options, target, inputs, columns=columns, threads=run.n_threads(), own_tokens=cut is None
-        ) as corpus:
+        with counted(stream, options, columns=columns, threads=run.n_threads(), own_tokens=cut is None) as corpus:
             weighed = Weighed(corpus, model.weighting, model=model)
             if columns and kind != "documents":
                 weighed.classes = _classes(corpus, model, stream, inputs)

@@ -12,25 +12,25 @@ import pyarrow as pa
 
 from nlpkit import reporting, wording
 from nlpkit.cli import console
-from nlpkit.cli.counted import CountedCorpus, counted
-from nlpkit.cli.groups import Groups
-from nlpkit.cli.pipeline import no_words, steps, warn_dropped
-from nlpkit.cli.preprocess import found_parameters, say_tokens, token_parameters
 from nlpkit.cli.tfidf_select import Classes, Selection, Wish, features_table, read_classes, select, show_features
 from nlpkit.errors import UsageError
 from nlpkit.io.artifacts import footer_block, write_table
 from nlpkit.io.atomic import atomic_file, check_target
-from nlpkit.io.corpora import DroppedRow, open_documents
+from nlpkit.io.corpora import DroppedRow
 from nlpkit.io.exports import MATRIX_WRITERS, WeightedDocuments, long_table, regrouped, weights_sink
 from nlpkit.io.footers import step_parameters
 from nlpkit.io.tables import save_table, table_format, write_dropped
 from nlpkit.parallel import ahead
 from nlpkit.types import IntArray
 from nlpkit.weighting.tfidf import CorpusStats, Weighting, kept_columns, weighting
+from nlpkit.workflows.corpus import no_words, read_corpus, steps, warn_dropped
+from nlpkit.workflows.counts import CountedCorpus, counted
+from nlpkit.workflows.groups import Groups
+from nlpkit.workflows.tokens import found_parameters, say_tokens, token_parameters
 
 if TYPE_CHECKING:
-    from nlpkit.cli.options import ReadFlags
     from nlpkit.io.corpora import DocumentStream
+    from nlpkit.io.read_options import ReadOptions
     from nlpkit.io.weight_models import WeightModel
     from nlpkit.text.preprocess import PreprocessOptions
     from nlpkit.weighting.schemes import Scheme
@@ -165,17 +165,15 @@ class Weighed:
         return self.all_terms() if self.model is None else self.model.terms
 
 
-def make(request: Request, read: ReadFlags) -> None:
+def make(request: Request, read: ReadOptions) -> None:
     """Do what the command line asks for."""
-    with open_documents(request.inputs, read.read_options()) as stream:
+    beside = None if request.kind == "run" else request.target
+    with read_corpus(*request.inputs, options=read, beside=beside).open() as stream:
         groups = _groups(request, stream)
         columns = [] if groups is None else [groups.column]
         if request.lsa:
             columns += [n for n in stream.schema.names if n not in NOT_CARRIED and n not in (*columns, "id")]
-        beside = "-" if request.target is None or request.kind == "run" else request.target
-        with counted(
-            stream, request.tokens, beside, request.inputs, columns=columns, threads=request.threads
-        ) as corpus:
+        with counted(stream, request.tokens, columns=columns, threads=request.threads) as corpus:
             if not corpus.terms:
                 raise no_words(corpus.n_docs)
             stats = CorpusStats(corpus.n_docs, corpus.terms, corpus.cf, corpus.df)

@@ -11,7 +11,6 @@ import pyarrow as pa
 
 from nlpkit import wording
 from nlpkit.cli import console
-from nlpkit.cli.groups import Groups
 from nlpkit.errors import InputError, UsageError
 from nlpkit.types import CsrMatrix, FloatArray, IntArray
 from nlpkit.weighting.contingency import ClassCounts, Contingency
@@ -23,6 +22,7 @@ from nlpkit.weighting.selection import (
     features_of_class,
     score_named,
 )
+from nlpkit.workflows.groups import Groups
 
 if TYPE_CHECKING:
     from nlpkit.weighting.tfidf import Weighting

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
+from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Self
 
@@ -28,11 +29,11 @@ from nlpkit.io.readers.blocks import Block
 from nlpkit.io.readers.columns import TYPES
 from nlpkit.io.readers.ids import UniqueIds
 from nlpkit.io.readers.markup import NoRecordsError
-from nlpkit.io.readers.parquet import ParquetInput
+from nlpkit.io.readers.parquet import ArrowInput, ParquetInput, TableInput
 from nlpkit.io.readers.roles import COPY_KEY, rename
 from nlpkit.io.readers.rows import RowInput
 from nlpkit.io.readers.schema import Found, Layout, check_vocabularies, unify, with_date_format
-from nlpkit.io.sources import FORMATS, Source, StoredBytes, is_markdown, resolve, sniff
+from nlpkit.io.sources import FORMATS, STDIN, Source, StoredBytes, is_markdown, resolve, sniff
 
 _REPORTED = 5  # files whose encoding was detected that are named one by one
 
@@ -64,19 +65,25 @@ class DroppedRow:
 class DocumentStream:
     """The documents of all inputs, read once from the first to the last; `open_documents` makes it.
 
+    `where` names the inputs in messages. `spool_directory`: where work that needs a second pass may put its copy, None for the
+    temporary directory.
     `blocks` holds the footer block of each input, None when nlpkit did not write it; `kept`, once an input is read, how many
     documents it had.
     Iterating raises InputError with path and line for a row that cannot be read, a value that does not fit its
     column and an id that is there twice; EncodingError for bytes that are not text.
     """
 
-    def __init__(self, inputs: Sequence[_Input], layout: Layout, options: ReadOptions, detected: _Detected) -> None:
+    def __init__(
+        self, inputs: Sequence[_Input], layout: Layout, options: ReadOptions, detected: _Detected, where: str
+    ) -> None:
+        self.where = where
+        self.spool_directory: Path | None = None
         self.schema: pa.Schema = layout.schema
         self.inputs: list[InputInfo] = []
         self.kept: list[int] = []
         self.dropped: list[DroppedRow] = []
         readers = [one.reader for one in inputs]
-        self.blocks = [r.metadata if isinstance(r, ParquetInput) else None for r in readers]  # the footer of each input
+        self.blocks = [r.metadata if isinstance(r, ArrowInput) else None for r in readers]  # the footer of each input
         self.metadata: dict[str, Any] | None = self.blocks[0] if len(inputs) == 1 else None
         self._readers = readers
         self._batches: Iterator[pa.RecordBatch] = self._read(inputs, layout, options, detected)
@@ -208,16 +215,29 @@ def open_documents(
             reader = _reader(source, options, alone=alone, per_file=per_file, stdin=stdin, detected=detected)
             opened.append(_Input(source, reader))
             opened[-1].look(options)
-        _check_records(opened)
-        layout = unify([one.found for one in opened if not one.empty], dict(options.types))
-        check_vocabularies([one.found for one in opened])
-        if options.date_format is not None and layout.columns:
-            layout = with_date_format(layout, options.date_format, opened[0].source.shown)
-        return DocumentStream(opened, layout, options, detected)
+        where = ", ".join("stdin" if name == STDIN else name for name in inputs)
+        return _stream(opened, options, detected, where)
     except BaseException:
         for one in opened:
             one.reader.close()
         raise
+
+
+def open_table(table: pa.Table, options: ReadOptions = _DEFAULTS, *, name: str = "the table") -> DocumentStream:
+    """Open a table in memory as a stream of documents, as `open_documents` does a file. `name`: what messages call it."""
+    _check(options)
+    one = _Input(Source(name, "row", None), TableInput(Source(name, "row", None), table))
+    one.look(options)
+    return _stream([one], options, _Detected(), name)
+
+
+def _stream(opened: Sequence[_Input], options: ReadOptions, detected: _Detected, where: str) -> DocumentStream:
+    _check_records(opened)
+    layout = unify([one.found for one in opened if not one.empty], dict(options.types))
+    check_vocabularies([one.found for one in opened])
+    if options.date_format is not None and layout.columns:
+        layout = with_date_format(layout, options.date_format, opened[0].source.shown)
+    return DocumentStream(opened, layout, options, detected, where)
 
 
 @dataclass(slots=True)
@@ -225,7 +245,7 @@ class _Input:
     """One opened input with the columns found in it."""
 
     source: Source
-    reader: RowInput | ParquetInput
+    reader: RowInput | ArrowInput
     found: Found = field(default_factory=lambda: Found("", {}, {}))
     no_records: NoRecordsError | None = None
 
@@ -237,7 +257,7 @@ class _Input:
     def look(self, options: ReadOptions) -> None:
         """Find out which columns there are."""
         roles = options.roles()
-        metadata = self.reader.field_metadata if isinstance(self.reader, ParquetInput) else {}
+        metadata = self.reader.field_metadata if isinstance(self.reader, ArrowInput) else {}
         copy_of = {name: found[COPY_KEY].decode() for name, found in metadata.items() if COPY_KEY in found}
         try:
             columns = self.reader.columns()
@@ -278,7 +298,7 @@ class _Input:
                 return
 
     def _parts(self, batch_rows: int) -> Iterator[tuple[Block | pa.RecordBatch, int | None]]:
-        if isinstance(self.reader, ParquetInput):
+        if isinstance(self.reader, ArrowInput):
             names = list(dict.fromkeys(self.found.renamed.values()))
             yield from ((batch, None) for batch in self.reader.batches(names, batch_rows))
         elif self.no_records is None:
@@ -306,7 +326,7 @@ class _Detected:
 
 def _reader(
     source: Source, options: ReadOptions, *, alone: bool, per_file: bool, stdin: BinaryIO | None, detected: _Detected
-) -> RowInput | ParquetInput:
+) -> RowInput | ArrowInput:
     format = source.format
     stored: StoredBytes | None = None
     if format in (None, "parquet"):

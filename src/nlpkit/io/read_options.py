@@ -2,38 +2,76 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
 
+from nlpkit.errors import UsageError
 from nlpkit.io.readers.roles import Roles
+from nlpkit.parameters import Param
+
+Pairs = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """How inputs are read; the command line has one option for each.
+    """How inputs are read.
 
-    `txt_docs`: "line", "file", or "auto": one .txt file is one document a line, several (a directory, a glob, many
-    arguments), and files of Markdown, are one document each. `xml_fields`: (column, path below the record). `words_col`: lists
-    of words that are the text where there is no column of it. `columns`: those to keep beside id and text. `limit`: the first
-    N documents; the sha256 of a file is that of the whole file even then.
+    `xml_fields` and `types` are pairs; a mapping and strings `NAME=VALUE` become these. `words_col`: lists of words that are the
+    text where there is no column of it. `columns`: those to keep beside id and text. `limit`: the first N documents; the sha256
+    of a file is that of the whole file even then.
+
+    Raises:
+        UsageError: a pair that is none.
     """
 
-    format: str | None = None
-    text_col: str = "text"
-    id_col: str = "id"
-    label_col: str = "label"
-    date_col: str = "date"
-    date_format: str | None = None
+    PANEL: ClassVar[str] = "Input"
+
+    text_col: Annotated[str, Param("Column of the text; it is called text in what is written.")] = "text"
+    id_col: Annotated[str, Param("Column of the id; it stays, with a copy called id; 'none' numbers the rows.")] = "id"
+    label_col: Annotated[str, Param("Column of the label; it stays, with a copy that is called label.")] = "label"
+    date_col: Annotated[str, Param("Column of the date; it stays, with a copy that is called date.")] = "date"
+    date_format: Annotated[
+        str | None,
+        Param(
+            "How dates are written, such as %d/%m/%Y; default: 2011-12-25, 25.12.2011, and 25/12/2011 where the column tells "
+            "whether day or month comes first.",
+            metavar="FORMAT",
+        ),
+    ] = None
+    format: Annotated[str | None, Param("jsonl json csv tsv parquet txt xml sgml; default: by suffix.")] = None
+    encoding: Annotated[str | None, Param("Force an encoding; default: UTF-8, else detected.")] = None
+    encoding_errors: Annotated[str, Param("strict, or replace bytes that are not text.")] = "strict"
+    txt_docs: Annotated[str, Param("A document per line or file of .txt; auto: one file = lines.")] = "auto"
+    xml_record: Annotated[str | None, Param("XML/SGML element that is one document.", metavar="NAME")] = None
+    xml_fields: Annotated[
+        Pairs,
+        Param("XML column, e.g. text=revision/text or id=@id.", ("xml_field",), metavar="COL=PATH"),
+    ] = ()
+    types: Annotated[Pairs, Param("string, int, float or bool for a column.", metavar="COL=TYPE")] = ()
+    limit: Annotated[int | None, Param("Only the first N documents.", min=1)] = None
     words_col: str | None = None
-    encoding: str | None = None
-    encoding_errors: str = "strict"
-    txt_docs: str = "auto"
-    xml_record: str | None = None
-    xml_fields: tuple[tuple[str, str], ...] = ()
-    types: tuple[tuple[str, str], ...] = ()
     columns: tuple[str, ...] | None = None
-    limit: int | None = None
     batch_rows: int = 10_000
+
+    def __post_init__(self) -> None:
+        """Make pairs of what stands for them."""
+        object.__setattr__(self, "xml_fields", _pairs(self.xml_fields, "xml_fields"))
+        object.__setattr__(self, "types", _pairs(self.types, "types"))
 
     def roles(self) -> Roles:
         """Return the names of the four columns with a role."""
         return Roles(self.text_col, self.id_col, self.label_col, self.date_col, self.words_col)
+
+
+def _pairs(values: Mapping[str, str] | Iterable[Any] | None, parameter: str) -> Pairs:
+    if isinstance(values, Mapping):
+        return tuple(values.items())
+    return tuple(value if isinstance(value, tuple) else _pair(value, parameter) for value in values or ())
+
+
+def _pair(text: str, parameter: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name or not value:
+        raise UsageError(f"`{parameter}` takes NAME=VALUE, got '{text}'", parameter=parameter)
+    return name, value

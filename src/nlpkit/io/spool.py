@@ -55,10 +55,17 @@ class Spool:
 
 
 @contextmanager
-def spool_beside(target: str) -> Iterator[Spool]:
-    """Yield a spool in the directory of an output (where there is room for the output), or the temporary directory for stdout."""
-    spool = Spool(None if target == "-" else Path(target).resolve().parent)
+def spool_in(directory: Path | None) -> Iterator[Spool]:
+    """Yield a spool in a directory, None for the temporary one."""
+    spool = Spool(directory)
     try:
         yield spool
     finally:
         spool.close()
+
+
+@contextmanager
+def spool_beside(target: str) -> Iterator[Spool]:
+    """Yield a spool in the directory of an output (where there is room for the output), or the temporary directory for stdout."""
+    with spool_in(None if target == "-" else Path(target).resolve().parent) as spool:
+        yield spool

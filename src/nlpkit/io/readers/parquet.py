@@ -1,9 +1,12 @@
-"""Parquet files → record batches, row group by row group, columns as they are stored."""
+"""Parquet files, row group by row group, and tables in memory → record batches, columns as they are stored."""
 
 from __future__ import annotations
 
+import hashlib
+import io
 import json
 import tempfile
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any, BinaryIO, cast
 
@@ -22,35 +25,32 @@ _BATCH_BYTES = 64 << 20  # of long documents fewer go into a batch
 _UNREADABLE = (ValueError, TypeError, KeyError, NotImplementedError, OSError)  # what Arrow raises on broken files
 
 
-class ParquetInput:
-    """One Parquet file; a piped or packed one is copied to a temporary file, because Parquet is read from the end."""
+class ArrowInput(ABC):
+    """An input that has typed columns already."""
 
     encoding = None
     open_ended = False
 
-    def __init__(self, source: Source, stored: StoredBytes) -> None:
-        """Read the schema; raises InputError for a file that is not Parquet."""
-        self.source = source
-        self._copy: BinaryIO | None = None
-        self._sha256: str | None = None
-        try:
-            stored.head()
-            if not source.rereadable or stored.packed:
-                self._copy = _copied(stored)
-                self._sha256 = stored.sha256()
-            with self._opened() as parquet:
-                self.schema: pa.Schema = parquet.schema_arrow
-                self.rows: int = parquet.metadata.num_rows
-        except _UNREADABLE as error:
-            self.close()
-            raise InputError(f"{source.shown}: not a readable Parquet file ({_first_line(error)})") from None
-        finally:
-            stored.close()
-        names = self.schema.names
+    def __init__(self, source: Source, schema: pa.Schema) -> None:
+        """Raise InputError for a column that is there twice."""
+        self.source, self.schema = source, schema
+        names = schema.names
         twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
         if twice is not None:
             self.close()
             raise InputError(f"{source.shown}: has the column '{twice}' twice; rename one of them")
+
+    @abstractmethod
+    def batches(self, columns: Sequence[str], batch_rows: int) -> Iterator[pa.RecordBatch]:
+        """Yield batches of at most `batch_rows` rows."""
+
+    @abstractmethod
+    def sha256(self) -> str:
+        """Return the sha256 of the input."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of what is held."""
 
     def columns(self) -> dict[str, pa.DataType]:
         """Return the columns with their types, in the order of the file."""
@@ -85,6 +85,30 @@ class ParquetInput:
             )
         return parsed
 
+
+class ParquetInput(ArrowInput):
+    """One Parquet file; a piped or packed one is copied to a temporary file, because Parquet is read from the end."""
+
+    def __init__(self, source: Source, stored: StoredBytes) -> None:
+        """Read the schema; raises InputError for a file that is not Parquet."""
+        self.source = source
+        self._copy: BinaryIO | None = None
+        self._sha256: str | None = None
+        try:
+            stored.head()
+            if not source.rereadable or stored.packed:
+                self._copy = _copied(stored)
+                self._sha256 = stored.sha256()
+            with self._opened() as parquet:
+                schema: pa.Schema = parquet.schema_arrow
+                self.rows: int = parquet.metadata.num_rows
+        except _UNREADABLE as error:
+            self.close()
+            raise InputError(f"{source.shown}: not a readable Parquet file ({_first_line(error)})") from None
+        finally:
+            stored.close()
+        super().__init__(source, schema)
+
     def batches(self, columns: Sequence[str], batch_rows: int) -> Iterator[pa.RecordBatch]:
         """Yield batches of at most `batch_rows` rows, fewer of long documents; raises InputError for a corrupt file,
         EncodingError for text that is not UTF-8.
@@ -117,6 +141,46 @@ class ParquetInput:
 
     def _opened(self) -> pq.ParquetFile:
         return pq.ParquetFile(self.source.path if self._copy is None else self._copy)
+
+
+class TableInput(ArrowInput):
+    """A table in memory."""
+
+    def __init__(self, source: Source, table: pa.Table) -> None:
+        """Raise InputError for a column that is there twice."""
+        self._table = table
+        super().__init__(source, table.schema)
+
+    def batches(self, columns: Sequence[str], batch_rows: int) -> Iterator[pa.RecordBatch]:
+        """Yield batches of at most `batch_rows` rows; raises EncodingError for text that is not UTF-8."""
+        for batch in self._table.select(list(columns)).to_batches(max_chunksize=batch_rows):
+            check_values(batch, self.source.shown)
+            yield batch
+
+    def sha256(self) -> str:
+        """Return the sha256 of the table as an Arrow stream of one batch."""
+        digest = _Digest()
+        table = self._table.combine_chunks()
+        with pa.ipc.new_stream(pa.PythonFile(digest, "w"), table.schema) as writer:
+            writer.write_table(table)
+        return digest.sha256.hexdigest()
+
+    def close(self) -> None:
+        """Do nothing: the table is its owner's."""
+
+
+class _Digest(io.RawIOBase):
+    """A file of which only the sha256 is kept."""
+
+    def __init__(self) -> None:
+        self.sha256 = hashlib.sha256()
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        self.sha256.update(data)
+        return len(data)
 
 
 def _copied(stored: StoredBytes) -> BinaryIO:

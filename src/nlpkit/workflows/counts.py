@@ -13,10 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from nlpkit import reporting, wording
-from nlpkit.cli.pipeline import CODES, codes_array, codes_of, no_documents, refuse_token_options
 from nlpkit.errors import missing_column
 from nlpkit.io.documents import token_ids, vocabulary_of
-from nlpkit.io.spool import Spool, spool_beside
+from nlpkit.io.spool import Spool, spool_in
 from nlpkit.io.topic_tables import TEXT_HASH, text_hashes
 from nlpkit.parallel import ahead, map_ahead
 from nlpkit.text.preprocess import PreprocessOptions, Preprocessor, PreprocessReport
@@ -24,6 +23,8 @@ from nlpkit.text.pruning import no_vocabulary_match
 from nlpkit.text.vocab import EncodedBatch, Frequencies, prune_batch
 from nlpkit.types import CsrMatrix, IntArray, LongArray, TokenTable
 from nlpkit.weighting.dtm import count_terms
+from nlpkit.workflows.corpus import no_documents
+from nlpkit.workflows.tokens import CODES, codes_array, codes_of, refuse_token_options
 
 if TYPE_CHECKING:
     from nlpkit.io.corpora import DocumentStream
@@ -100,8 +101,6 @@ class CountedCorpus:
 def counted(
     stream: DocumentStream,
     options: PreprocessOptions,
-    target: str,
-    inputs: Sequence[str],
     *,
     columns: Sequence[str] = (),
     text_chars: int | None = None,
@@ -114,7 +113,6 @@ def counted(
     A vocabulary in the options holds for tokens that are there, too.
 
     Args:
-        target: the output; a spool of ids lies beside it meanwhile.
         columns: columns to keep beside id; text_chars: of the column text only so many characters; hashed: add
             the column TEXT_HASH, of the whole texts, null for those without letters.
         own_tokens: whether tokens that are there are taken; else the texts are cut with `options` all the same.
@@ -124,16 +122,16 @@ def counted(
     """
     for name in columns:
         if name not in stream.schema.names:
-            raise missing_column(", ".join(inputs), name, stream.schema.names)
+            raise missing_column(stream.where, name, stream.schema.names)
     keep = list(dict.fromkeys(["id", *columns]))
     there = own_tokens and "tokens" in stream.schema.names
     if there:
-        refuse_token_options(replace(options, vocab=None), ", ".join(inputs))
-    with spool_beside(target) as spool:
+        refuse_token_options(replace(options, vocab=None), stream.where)
+    with spool_in(stream.spool_directory) as spool:
         if there:
-            yield _given(stream, options, inputs, lambda batch: _kept(batch, keep, text_chars, hashed), spool, threads)
+            yield _given(stream, options, lambda batch: _kept(batch, keep, text_chars, hashed), spool, threads)
         else:
-            yield _made(stream, options, inputs, lambda batch: _kept(batch, keep, text_chars, hashed), spool, threads)
+            yield _made(stream, options, lambda batch: _kept(batch, keep, text_chars, hashed), spool, threads)
 
 
 def _kept(batch: pa.RecordBatch, columns: list[str], text_chars: int | None, hashed: bool) -> pa.RecordBatch:
@@ -149,7 +147,6 @@ def _kept(batch: pa.RecordBatch, columns: list[str], text_chars: int | None, has
 def _made(
     stream: DocumentStream,
     options: PreprocessOptions,
-    inputs: Sequence[str],
     kept: Callable[[pa.RecordBatch], pa.RecordBatch],
     spool: Spool,
     threads: int,
@@ -162,7 +159,7 @@ def _made(
             rows += batch.num_rows
             update(rows)
     if not rows:
-        raise no_documents(stream, inputs)
+        raise no_documents(stream)
     found = work.finish(lambda: (codes_of(batch.column(CODES)) for batch in spool))
     order = np.arange(len(found.terms)) if options.vocab else None
     return _sorted(
@@ -182,7 +179,6 @@ def _made(
 def _given(
     stream: DocumentStream,
     options: PreprocessOptions,
-    inputs: Sequence[str],
     kept: Callable[[pa.RecordBatch], pa.RecordBatch],
     spool: Spool,
     threads: int,
@@ -195,7 +191,7 @@ def _given(
         counts.count(encoded, len(known))
         spool.write(kept(batch).append_column(CODES, codes_array(encoded)))
     if not counts.n_docs:
-        raise no_documents(stream, inputs)
+        raise no_documents(stream)
     V, terms = len(vocabulary), tuple(known)
     cf, df = counts.cf(len(terms)), counts.df(len(terms))
     outside = int(cf[V:].sum())
@@ -209,7 +205,7 @@ def _given(
         return _sorted(spool, keep, terms[:V], cf[:V], df[:V], counts.n_docs, None, np.arange(V), threads)
     if V and outside:
         reporting.warn(
-            f"{', '.join(inputs)}: {wording.counted(outside, 'token')} such as '{terms[V]}' are not in the vocabulary that the "
+            f"{stream.where}: {wording.counted(outside, 'token')} such as '{terms[V]}' are not in the vocabulary that the "
             "tokens were restricted to; the columns are all terms that occur, in alphabetical order"
         )
         occurs = np.flatnonzero(cf)

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from nlpkit.parameters import Param
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pyarrow as pa
 
     from nlpkit.io.corpora import DocumentStream, DroppedRow, InputInfo
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class RowFlags:
+class RowOptions:
     """Which rows there are."""
 
     where: Annotated[
@@ -102,6 +104,16 @@ class Rows:
         self.counts: Counter[str] = Counter()
         self._stream, self._plan, self._language = stream, plan, language
         self._gone: list[DroppedRow] = []
+
+    @property
+    def where(self) -> str:
+        """Name of the inputs in messages."""
+        return self._stream.where
+
+    @property
+    def spool_directory(self) -> Path | None:
+        """Directory for a copy that is read a second time."""
+        return self._stream.spool_directory
 
     @property
     def inputs(self) -> Sequence[InputInfo]:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from nlpkit.cli import console
-from nlpkit.cli.layout import LONGEST_WORD, table_lines
+from nlpkit.cli.render.layout import LONGEST_WORD, table_lines
 
 SCORES = (
     ["metric", "score", "95% interval", "majority baseline", "without near-duplicates"],

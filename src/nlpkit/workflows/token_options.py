@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class TokenFlags:
+class TokenOptions:
     """How texts become tokens: what every command that makes them takes."""
 
     language: Annotated[str, Param("ISO code or name; auto = detected; none = no language.", ("language", "lang"))] = (
@@ -116,7 +116,7 @@ class TokenFlags:
 
 
 @dataclass(frozen=True, slots=True)
-class TopicTokenFlags(TokenFlags):
+class TopicTokenOptions(TokenOptions):
     """The same, where all documents are there: words that too many of them have can be told."""
 
     auto_stop: Annotated[
@@ -125,14 +125,14 @@ class TopicTokenFlags(TokenFlags):
     ] = None
 
     def options(self) -> PreprocessOptions:
-        """Return the options of the core; raises as TokenFlags.options."""
+        """Return the options of the core; raises as TokenOptions.options."""
         if self.auto_stop is not None and not 0 <= self.auto_stop <= 1:
             raise UsageError(f"--auto-stop {self.auto_stop}: a share of the documents lies in 0.0 … 1.0")
-        return replace(TokenFlags.options(self), auto_stop=self.auto_stop)
+        return replace(TokenOptions.options(self), auto_stop=self.auto_stop)
 
 
 @dataclass(frozen=True, slots=True)
-class TextFlags(TopicTokenFlags):
+class TextOptions(TopicTokenOptions):
     """Everything that can be done on the way from texts to tokens."""
 
     html: Annotated[bool, Param("Take HTML and XML apart: scripts and styles go too, paragraphs stay apart.")] = False
@@ -183,13 +183,13 @@ class TextFlags(TopicTokenFlags):
     max_cf: Annotated[str, Param("Most occurrences of a term; a number, or a share.")] = "1.0"
 
     def options(self) -> PreprocessOptions:
-        """Return the options of the core; raises as TokenFlags.options."""
+        """Return the options of the core; raises as TokenOptions.options."""
         from nlpkit.text.kinds import check_kinds
         from nlpkit.text.phrases import parse_phrases
         from nlpkit.text.segment import SEGMENTERS
 
         # no super(): a dataclass with slots is made anew, and the cell of super() holds the old one
-        base = TopicTokenFlags.options(self)
+        base = TopicTokenOptions.options(self)
         if self.lemma not in ("none", "dict", "spacy"):
             raise UsageError(f"--lemma {self.lemma}: there are none, dict and spacy")
         if self.segment not in SEGMENTERS:

@@ -11,19 +11,19 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from nlpkit.cli.counted import counted
-from nlpkit.cli.options import ReadFlags
-from nlpkit.cli.pipeline import steps
 from nlpkit.errors import InputError
 from nlpkit.io.artifacts import parquet_shape, read_footer, read_table
 from nlpkit.io.atomic import MANIFEST
 from nlpkit.io.corpora import DroppedRow, InputInfo, open_documents
 from nlpkit.io.footers import steps_of
+from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.runs import open_run
 from nlpkit.io.sources import Source, StoredBytes, split_suffix
 from nlpkit.io.wordlists import numbered_lines
 from nlpkit.text.preprocess import PreprocessOptions
 from nlpkit.types import LongArray
+from nlpkit.workflows.corpus import steps
+from nlpkit.workflows.counts import counted
 
 MOST_WORDS = 5  # of an entry of a word list; a line with more is a text
 
@@ -40,7 +40,7 @@ class Vocabulary:
     dropped: Sequence[DroppedRow] = ()
 
 
-def read_vocabulary(where: str, read: ReadFlags, *, lower: bool, threads: int, verify: bool = True) -> Vocabulary:
+def read_vocabulary(where: str, read: ReadOptions, *, lower: bool, threads: int, verify: bool = True) -> Vocabulary:
     """Return the words of a run directory, a Parquet file with a column 'term', a word list, or else of a corpus.
 
     Raises:
@@ -99,11 +99,11 @@ def _info(path: Path, rows: int) -> InputInfo:
         return InputInfo(str(path), rows, stored.sha256(), None)
 
 
-def _of_corpus(where: str, read: ReadFlags, *, lower: bool, threads: int) -> Vocabulary:
-    with open_documents([where], read.read_options()) as stream, ExitStack() as stack:
+def _of_corpus(where: str, read: ReadOptions, *, lower: bool, threads: int) -> Vocabulary:
+    with open_documents([where], read) as stream, ExitStack() as stack:
         options = PreprocessOptions()
         if "tokens" not in stream.schema.names:
             # every word counts: a misspelling is rare, and a stop word may be asked for
             options = PreprocessOptions(stop_words="none", lower=lower, min_df=1)
-        corpus = stack.enter_context(counted(stream, options, "-", [where], threads=threads))
+        corpus = stack.enter_context(counted(stream, options, threads=threads))
         return Vocabulary(corpus.terms, corpus.cf, corpus.df, stream.inputs, steps(stream), stream.dropped)

@@ -2,110 +2,37 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import fields, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import fields, is_dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from nlpkit import reporting, wording
-from nlpkit.errors import ColumnError, InputError, UsageError
+from nlpkit.errors import InputError, UsageError
 from nlpkit.io.documents import add_column, token_table, tokens_column, tokens_field
 from nlpkit.io.footers import step_parameters, steps_of
-from nlpkit.io.spool import spool_beside
+from nlpkit.io.spool import spool_in
 from nlpkit.parallel import ahead
+from nlpkit.text.phrases import PhraseTable
 from nlpkit.text.preprocess import Finished, PreprocessOptions, Preprocessor, PreprocessReport
 from nlpkit.text.vocab import EncodedBatch
 from nlpkit.types import TokenTable
+from nlpkit.workflows.corpus import Documents, no_documents
 
 if TYPE_CHECKING:
-    from nlpkit.io.corpora import DocumentStream, DroppedRow
-    from nlpkit.text.phrases import PhraseTable
+    from nlpkit.io.corpora import DocumentStream
 
 CODES = "\0codes"  # no column of a user is called like that
-
-
-@contextmanager
-def saying_what_is_saved(what: str, path: Path) -> Iterator[None]:
-    """Let Ctrl-C and what ends a process like it say where the unfinished work lies, if it was saved, and how it goes on."""
-    try:
-        yield
-    except KeyboardInterrupt as stopped:
-        if path.exists():
-            stopped.args = (f"the {what} is saved in {path}: the same command with --resume goes on with it",)
-        raise
-
-
-class Documents(Protocol):
-    """What a stream of documents is to the steps here."""
-
-    schema: pa.Schema
-
-    @property
-    def dropped(self) -> Sequence[DroppedRow]:
-        """Rows that went, so far."""
-
-    def __iter__(self) -> Iterator[pa.RecordBatch]:
-        """Yield the documents in order."""
-
-
-class Drops(Protocol):
-    """What knows which rows went."""
-
-    @property
-    def dropped(self) -> Sequence[DroppedRow]:
-        """Rows that went."""
-
-
-def no_words(n_documents: int, so: str = "") -> InputError:
-    """Return the error for documents of which no token is left, with what keeps more. so: what that means, from a comma on."""
-    return InputError(
-        f"no words are left in {wording.counted(n_documents, 'document')}{so}; try --stop-words none, --min-df 1, --tokenizer "
-        "whitespace (numbers and single letters count), or another --text-col"
-    )
-
-
-def no_documents(stream: Documents, inputs: Sequence[str]) -> InputError:
-    """Return the error for inputs without a row that can be used; says why the rows there were not."""
-    where = ", ".join("stdin" if name == "-" else name for name in inputs)
-    if not stream.dropped:
-        return InputError(f"no documents: {where} has no rows")
-    reasons = Counter(row.reason for row in stream.dropped).most_common(2)
-    if any(row.stage != "read" for row in stream.dropped):
-        return InputError(
-            f"no documents are left of {wording.counted(len(stream.dropped), 'row')} of {where} "
-            f"({'; '.join(f'{count:,} × {reason}' for reason, count in reasons)})"
-        )
-    return InputError(
-        f"no documents: {wording.counted(len(stream.dropped), 'row')} of {where} cannot be used "
-        f"({'; '.join(f'{count:,} × {reason}' for reason, count in reasons)}); is the text in another column? See --text-col"
-    )
-
-
-def warn_dropped(stream: Drops, where: Path | None) -> None:
-    """Count the rows that could not be used on stderr, with the first reason and the list of all."""
-    if stream.dropped:
-        first = stream.dropped[0]
-        see = f"; all are listed in {where}" if where else ""
-        reporting.warn(
-            f"{wording.counted(len(stream.dropped), 'row')} could not be used, such as {first.id}: {first.reason}{see}"
-        )
-
-
-def steps(stream: DocumentStream) -> list[dict[str, Any]]:
-    """Return what earlier commands did to the documents of a stream."""
-    return steps_of(stream.blocks)
 
 
 def cut_as_model(
     stream: DocumentStream,
     settings: Mapping[str, Any] | None,
     model: str,
-    inputs: Sequence[str],
     *,
     phrases: PhraseTable | None = None,
     bounds: bool = True,
@@ -119,7 +46,6 @@ def cut_as_model(
         stream: the documents.
         settings: how the model's tokens were made, None where it does not say.
         model: what the model is called in messages.
-        inputs: names of the documents.
         phrases: phrases that the model itself has, which count as given.
         bounds: whether tokens of words that are frequent enough among the new documents alone are other tokens, too.
 
@@ -128,7 +54,7 @@ def cut_as_model(
     """
     from nlpkit.text.token_settings import differences, learned_bounds, options_from
 
-    where = ", ".join("stdin" if name == "-" else name for name in inputs)
+    where = stream.where
 
     def options() -> PreprocessOptions:
         given = settings
@@ -170,33 +96,13 @@ def cut_as_model(
     return again
 
 
-ENCODER_KEYS = ("encoder", "fingerprint", "dim", "max_tokens", "precision", "normalize")
-
-
-def embedded_by(stream: DocumentStream) -> dict[str, Any] | None:
-    """Return the encoder that made the column 'embedding' of a stream, None when an input does not say.
-
-    Raises:
-        ColumnError: the inputs were embedded by different models, whose vectors have nothing to do with each other.
-    """
-    made = [step_parameters(steps_of([block]), "sbert-embed") for block in stream.blocks]
-    known = {m.get("fingerprint"): m for m in made if m}
-    if len(known) > 1:
-        names = ", ".join(sorted({str(m.get("encoder")) for m in known.values()}))
-        raise ColumnError(f"the inputs were embedded by different models ({names}); embed them with one")
-    if not known or None in made:
-        return None
-    found = next(iter(known.values()))
-    return {k: found[k] for k in ENCODER_KEYS if k in found}
-
-
 @contextmanager
 def tokenized(
-    stream: Documents, options: PreprocessOptions, target: str, inputs: Sequence[str], *, threads: int = 1
+    stream: Documents, options: PreprocessOptions, *, threads: int = 1
 ) -> Iterator[tuple[pa.Schema, Iterator[pa.RecordBatch], Finished]]:
-    """Yield schema, batches and vocabulary of a document stream with its tokens; two passes over a spool beside the target."""
+    """Yield schema, batches and vocabulary of a document stream with its tokens; two passes over a spool."""
     work = Preprocessor(options)
-    with spool_beside(target) as spool:
+    with spool_in(stream.spool_directory) as spool:
         with reporting.progress("tokens", None) as update:
             rows, schema = 0, stream.schema
             for batch, encoded in work.encode_all(ahead(stream), threads=threads):
@@ -205,7 +111,7 @@ def tokenized(
                 rows += batch.num_rows
                 update(rows)
         if not rows:
-            raise no_documents(stream, inputs)
+            raise no_documents(stream)
         found = work.finish(lambda: (codes_of(batch.column(CODES)) for batch in spool))
         term_array = pa.array(found.terms, pa.string())
         schema = _with_tokens(schema, options.vocab)
@@ -264,13 +170,6 @@ def refuse_token_options(options: PreprocessOptions, where: str, usual: Preproce
         )
 
 
-def has_text(column: pa.ChunkedArray) -> Any:
-    """Return which texts hold more than white space (D,)."""
-    import pyarrow.compute as pc
-
-    return pc.greater(pc.utf8_length(pc.utf8_trim_whitespace(column)), 0).to_numpy(zero_copy_only=False)
-
-
 def tokens_of(table: pa.Table, options: PreprocessOptions) -> tuple[TokenTable, PreprocessReport | None]:
     """Return the tokens of a document table held in memory: its own column, else made with `options` (and a report)."""
     if "tokens" in table.column_names:
@@ -286,3 +185,83 @@ def tokens_of(table: pa.Table, options: PreprocessOptions) -> tuple[TokenTable, 
         ids.append(kept.term_ids)
         at += int(kept.offsets[-1])
     return TokenTable(np.concatenate(offsets), np.concatenate(ids), found.terms), found.report
+
+
+def token_parameters(options: PreprocessOptions) -> dict[str, Any]:
+    """Return preprocess options as footer parameters; long lists (a vocabulary, phrases, replacements) are only counted."""
+    return {f.name: _parameter(getattr(options, f.name)) for f in fields(options) if f.name != "lists_must_match"}
+
+
+def _parameter(value: Any) -> Any:
+    if isinstance(value, PhraseTable):
+        return _parameter(tuple(value.phrases))
+    if is_dataclass(value):
+        return {f.name: _parameter(getattr(value, f.name)) for f in fields(value)}
+    if isinstance(value, frozenset):
+        return sorted(value)
+    if isinstance(value, tuple):
+        return [_parameter(v) for v in value] if len(value) < 1000 else f"{len(value)} of them ({_digest(value)})"
+    return value
+
+
+def _digest(values: tuple[Any, ...]) -> str:
+    """Return a short hash by which two long lists are told apart."""
+    return hashlib.blake2b(repr(values).encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
+
+
+def found_parameters(report: PreprocessReport) -> dict[str, Any]:
+    return {
+        "min_df": report.min_df,
+        "languages": [[s.code, round(s.share, 4)] for s in report.languages],
+        "stop_word_languages": list(report.stop_word_languages),
+        **({"spacy_pipeline": report.spacy_pipeline} if report.spacy_pipeline else {}),
+    }
+
+
+def say_tokens(report: PreprocessReport, options: PreprocessOptions | None = None) -> None:
+    """Say in one line what preprocess did, and warn when common words stay in for want of a list that was wanted."""
+    from nlpkit.text.token_settings import NO_LANGUAGE
+
+    languages = ", ".join(f"{s.code} {s.share:.0%}" for s in report.languages if s.code != NO_LANGUAGE) or "none"
+    out = []
+    if report.stop_word_languages or report.n_stop_tokens:
+        lists = ", ".join(report.stop_word_languages)
+        out.append(f"{wording.counted(report.n_stop_tokens, 'stop word')}{f' ({lists})' if lists else ''}")
+    if report.n_rare_terms:
+        also = "" if options is None or options.min_cf in (0, 1) else " or under --min-cf"
+        rare = f"in fewer than {_bound_text(report.min_df)}{also}"
+        out.append(f"{wording.counted(report.n_rare_terms, 'term')} {rare}")
+    if report.n_frequent_terms:
+        also = "" if options is None or options.max_cf == 1.0 else " or over --max-cf"
+        frequent = f"in more than {_bound_text(report.max_df)}{also}"
+        out.append(f"{wording.counted(report.n_frequent_terms, 'term')} {frequent}")
+    if report.n_capped_terms:
+        out.append(f"{wording.counted(report.n_capped_terms, 'term')} beyond the most frequent")
+    if report.n_foreign_terms:
+        out.append(f"{wording.counted(report.n_foreign_terms, 'term')} that the vocabulary does not have")
+    if report.n_phrases:
+        reporting.note(f"{wording.counted(report.n_phrases, 'phrase')} joined")
+    reporting.note(
+        f"{wording.counted(report.n_docs, 'document')}: {wording.counted(report.n_tokens, 'token')}, "
+        f"{wording.counted(report.n_terms, 'different term')} (language: {languages}; left out: {', '.join(out) or 'nothing'})"
+    )
+    if not report.n_stop_words and (options is None or options.stop_words == "auto"):
+        _warn_listless([s.code for s in report.languages])
+
+
+def _warn_listless(codes: Sequence[str]) -> None:
+    from nlpkit.text.language import has_stop_words
+    from nlpkit.text.token_settings import NO_LANGUAGE
+
+    listless = [code for code in codes if not has_stop_words(code) and code != NO_LANGUAGE]
+    if listless:
+        reporting.warn(
+            f"there is no list of stop words for '{', '.join(listless)}': common words stay in; "
+            "give one with --stop-words FILE, or prune with --max-df 0.5"
+        )
+    elif NO_LANGUAGE in codes:
+        reporting.warn("no language was recognised: common words stay in; name it with --language, or give none")
+
+
+def _bound_text(bound: float) -> str:
+    return f"{100 * bound:.3g} % of the documents" if isinstance(bound, float) else f"{wording.count(bound)} documents"

@@ -2,26 +2,123 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
-from nlpkit import reporting
-from nlpkit.cli.pipeline import embedded_by
-from nlpkit.cli.sbert_embed import EmbedTotals, EncoderFlags, embed_batches, encoder_parameters
+from nlpkit import reporting, wording
+from nlpkit.embed.options import EncoderOptions
 from nlpkit.errors import ColumnError, InputError, MissingError, UsageError
-from nlpkit.io.documents import embedding_matrix, has_unit_rows
+from nlpkit.io.documents import add_column, embedding_column, embedding_matrix, has_unit_rows
+from nlpkit.io.footers import step_parameters, steps_of
 
 if TYPE_CHECKING:
+    from nlpkit.embed.encoder import Encoder
     from nlpkit.io.corpora import DocumentStream
     from nlpkit.types import BoolArray, Float32Array
+
+
+@dataclass(slots=True)
+class EmbedTotals:
+    """What encoding a corpus came to."""
+
+    docs: int = 0
+    tokens: int = 0
+    tokens_cut: int = 0
+    docs_cut: int = 0
+    seconds: float = 0.0
+
+    def add(self, report: Any) -> None:
+        """Count one more batch."""
+        self.docs += report.n_docs
+        self.tokens += report.tokens
+        self.tokens_cut += report.tokens_cut
+        self.docs_cut += report.docs_cut
+        self.seconds += report.seconds
+
+    def describe(self, encoder: Encoder) -> str:
+        """Return one line on what was encoded and how much the model never saw."""
+        cut = ""
+        if self.tokens_cut:
+            cut = (
+                f"; the model reads the first {wording.counted(encoder.max_tokens, 'token')} of a text: "
+                f"{wording.counted(self.docs_cut, 'document')} cut off, {wording.percent(self.tokens_cut / self.tokens)} of all tokens "
+                "never seen (`max_tokens` reads more where the model can, nlpkit preprocess `unit=chunk:200` cuts texts into parts)"
+            )
+        rate = self.docs / self.seconds if self.seconds else 0.0
+        return (
+            f"embeddings: {wording.counted(self.docs, 'document')} by {encoder.name} ({encoder.origin}, {encoder.device}, "
+            f"{encoder.precision}, {rate:,.0f} docs/s){cut}"
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the counts that do not depend on the clock."""
+        return {"docs": self.docs, "tokens": self.tokens, "tokens_cut": self.tokens_cut, "docs_cut": self.docs_cut}
+
+
+def encoder_parameters(encoder: Encoder, *, normalize: bool = True) -> dict[str, Any]:
+    """Return what identifies an encoder, for footers and models."""
+    return {
+        "encoder": encoder.name,
+        "fingerprint": encoder.fingerprint,
+        "dim": encoder.dim,
+        "max_tokens": encoder.max_tokens,
+        "precision": encoder.precision,
+        "normalize": normalize,
+    }
+
+
+def embed_batches(
+    batches: Iterator[pa.RecordBatch],
+    encoder: Encoder,
+    totals: EmbedTotals,
+    *,
+    normalize: bool = True,
+    rows: int | None = None,
+) -> Iterator[pa.RecordBatch]:
+    """Yield the batches with their embedding column, counting into `totals`; `rows` is their number if it is known."""
+    done = 0
+    with reporting.progress("embeddings", rows) as update:
+
+        def more(n: int) -> None:
+            nonlocal done
+            done += n
+            update(done)
+
+        for batch in batches:
+            texts = [t or "" for t in batch.column("text").to_pylist()]
+            vectors, report = encoder.encode(texts, normalize=normalize, progress=more)
+            totals.add(report)
+            yield add_column(batch, "embedding", embedding_column(vectors))
+
+
+ENCODER_KEYS = ("encoder", "fingerprint", "dim", "max_tokens", "precision", "normalize")
+
+
+def embedded_by(stream: DocumentStream) -> dict[str, Any] | None:
+    """Return the encoder that made the column 'embedding' of a stream, None when an input does not say.
+
+    Raises:
+        ColumnError: the inputs were embedded by different models, whose vectors have nothing to do with each other.
+    """
+    made = [step_parameters(steps_of([block]), "sbert-embed") for block in stream.blocks]
+    known = {m.get("fingerprint"): m for m in made if m}
+    if len(known) > 1:
+        names = ", ".join(sorted({str(m.get("encoder")) for m in known.values()}))
+        raise ColumnError(f"the inputs were embedded by different models ({names}); embed them with one")
+    if not known or None in made:
+        return None
+    found = next(iter(known.values()))
+    return {k: found[k] for k in ENCODER_KEYS if k in found}
 
 
 def embeddings_of(
     table: pa.Table,
     made: dict[str, Any] | None,
-    flags: EncoderFlags,
+    flags: EncoderOptions,
     threads: int,
     needed: BoolArray | None = None,
 ) -> tuple[Float32Array, dict[str, Any] | None]:
@@ -83,7 +180,7 @@ class RunEmbeddings:
     model made is then made anew.
     """
 
-    def __init__(self, config: dict[str, Any], flags: EncoderFlags, threads: int, stream: DocumentStream) -> None:
+    def __init__(self, config: dict[str, Any], flags: EncoderOptions, threads: int, stream: DocumentStream) -> None:
         self.config, self.flags, self.threads = config, flags, threads
         self.made: dict[str, Any] | None = None
         self.encoder: Any = None

@@ -1,0 +1,74 @@
+"""Which model makes embeddings, and how: the options, as plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+from nlpkit.errors import UsageError
+from nlpkit.parameters import READ, Param
+
+if TYPE_CHECKING:
+    from nlpkit.embed.encoder import Encoder
+
+DEFAULT_ENCODER = "sentence-transformers/all-MiniLM-L6-v2"
+
+
+@dataclass(frozen=True, slots=True)
+class EncoderOptions:
+    """Which model makes embeddings, and how."""
+
+    PANEL: ClassVar[str] = "Embeddings"
+
+    encoder: Annotated[
+        str | None,
+        Param(
+            "A sentence-transformers model: folder, or name on the hub. When it is given, a column 'embedding' that another "
+            f"model made is made anew; default: that column, else {DEFAULT_ENCODER}."
+        ),
+        READ,
+    ] = None
+    device: Annotated[str | None, Param("cpu, cuda, mps; default: the best there is.")] = None
+    precision: Annotated[str, Param("auto, fp32, bf16 or fp16; auto = bf16 where the device has it.")] = "auto"
+    max_tokens: Annotated[
+        int | None,
+        Param("Tokens of a text that the model sees; default: its own.", min=2),
+    ] = None
+    offline: Annotated[bool, Param("Never ask the hub.")] = False
+
+    @property
+    def name(self) -> str:
+        """The model that was asked for, else the usual one."""
+        return self.encoder or DEFAULT_ENCODER
+
+    def given(self) -> list[str]:
+        """Return the options that say which embeddings are wanted, as messages name them."""
+        asked = {
+            "`encoder`": self.encoder is not None,
+            "`max_tokens`": self.max_tokens is not None,
+        }
+        return [name for name, yes in asked.items() if yes]
+
+    def refuse(self, why: str) -> None:
+        """Raise UsageError when one of these options is given and would change nothing."""
+        if self.given():
+            raise UsageError(f"{', '.join(self.given())}: {why}")
+
+    def load(self, threads: int) -> Encoder:
+        """Load the encoder. Raises MissingError when the model or the extra is not there."""
+        from nlpkit.embed.encoder import load_encoder
+
+        return load_encoder(
+            self.name, device=self.device, precision=self.precision, max_tokens=self.max_tokens, threads=threads, offline=self.offline
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class SbertOptions(EncoderOptions):
+    """The same, where the model is what the command is about."""
+
+    encoder: Annotated[
+        str,
+        Param("A sentence-transformers model: folder, or name on the hub.", ("model", "encoder")),
+        READ,
+    ] = DEFAULT_ENCODER

@@ -1,0 +1,202 @@
+"""Documents from files, lists or data frames, that several steps can read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import pyarrow as pa
+
+from nlpkit import reporting, wording
+from nlpkit.errors import InputError, UsageError
+from nlpkit.io.corpora import DocumentStream, open_documents, open_table
+from nlpkit.io.footers import steps_of
+from nlpkit.io.read_options import ReadOptions
+
+if TYPE_CHECKING:
+    from nlpkit.io.corpora import DroppedRow
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """Documents in order, read anew each time they are needed; nothing is read before.
+
+    inputs: files, directories, globs or "-" (stdin, which can be read once); or a table in memory. spool_directory: where work
+    that needs a second pass puts its copy, None for the temporary directory.
+    """
+
+    inputs: tuple[str, ...] = ()
+    memory: pa.Table | None = None
+    options: ReadOptions = field(default_factory=ReadOptions)
+    spool_directory: Path | None = None
+
+    @classmethod
+    def from_texts(
+        cls,
+        texts: Sequence[str | None],
+        *,
+        labels: Sequence[Any] | None = None,
+        ids: Sequence[str] | None = None,
+        dates: Sequence[Any] | None = None,
+    ) -> Corpus:
+        """Return a corpus of texts (D,), with labels, ids and dates where there are any.
+
+        Raises:
+            UsageError: texts is one string, or one of the others is of another length.
+        """
+        if isinstance(texts, str):
+            raise UsageError("texts is one string; a list of texts was needed", parameter="texts")
+        columns: dict[str, Any] = {}
+        for name, values in (("id", ids), ("text", texts), ("label", labels), ("date", dates)):
+            if values is None:
+                continue
+            if len(values) != len(texts):
+                raise UsageError(f"there are {len(texts):,} texts and {len(values):,} {name}s", parameter=f"{name}s")
+            columns[name] = pa.array(list(values), pa.string() if name in ("id", "text") else None, from_pandas=True)
+        return cls(memory=pa.table(columns))
+
+    @classmethod
+    def from_frame(
+        cls, frame: Any, *, text: str = "text", id: str = "id", label: str = "label", date: str = "date"
+    ) -> Corpus:
+        """Return a corpus of the rows of a data frame of pandas or Polars, or of an Arrow table; its columns travel along.
+
+        text, id, label, date: names of the columns with these roles; rows without an id column are numbered.
+
+        Raises:
+            UsageError: it is no data frame.
+        """
+        if isinstance(frame, pa.Table):
+            table = frame
+        elif hasattr(frame, "to_parquet") and hasattr(frame, "index"):  # pandas: without its index
+            table = pa.Table.from_pandas(frame, preserve_index=False)
+        elif hasattr(frame, "__arrow_c_stream__"):
+            table = pa.table(frame)
+        else:
+            raise UsageError(
+                f"a data frame of pandas or Polars or an Arrow table was needed, not {type(frame).__name__}",
+                parameter="frame",
+            )
+        return cls(memory=table, options=ReadOptions(text_col=text, id_col=id, label_col=label, date_col=date))
+
+    def open(self) -> DocumentStream:
+        """Return the documents as a stream that is read once; a context manager that closes the files.
+
+        Raises:
+            InputError, ColumnError, SchemaError, UsageError: as `nlpkit.io.corpora.open_documents`.
+        """
+        stream = (
+            open_documents(self.inputs, self.options) if self.memory is None else open_table(self.memory, self.options)
+        )
+        stream.spool_directory = self.spool_directory
+        return stream
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield the documents: id, text and all other columns."""
+        with self.open() as stream:
+            yield from stream
+
+    def table(self) -> pa.Table:
+        """Return the documents as one table in memory."""
+        with self.open() as stream:
+            return stream.read_all()
+
+    def with_options(self, **changes: Any) -> Corpus:
+        """Return the corpus as it is read with other options."""
+        return replace(self, options=replace(self.options, **changes))
+
+
+def read_corpus(*inputs: str | Path, options: ReadOptions | None = None, beside: str | Path | None = None) -> Corpus:
+    """Return the documents of files, directories or globs; they are read when they are needed.
+
+    Args:
+        inputs: jsonl, json, csv, tsv, parquet, txt, md, xml, also .gz .zst .bz2; "-" is stdin.
+        options: columns, format, encoding and so on.
+        beside: the output of the work; copies that are read a second time lie in its directory (else in the temporary one).
+
+    Raises:
+        UsageError: there is no input.
+    """
+    if not inputs:
+        raise UsageError("a corpus needs at least one file or directory", parameter="inputs")
+    directory = None if beside is None or str(beside) == "-" else Path(beside).resolve().parent
+    return Corpus(tuple(map(str, inputs)), None, options or ReadOptions(), directory)
+
+
+class Documents(Protocol):
+    """What a stream of documents is to the steps here."""
+
+    schema: pa.Schema
+
+    @property
+    def where(self) -> str:
+        """Name of the inputs in messages."""
+
+    @property
+    def spool_directory(self) -> Path | None:
+        """Directory for a copy that is read a second time, None for the temporary one."""
+
+    @property
+    def dropped(self) -> Sequence[DroppedRow]:
+        """Rows that went, so far."""
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        """Yield the documents in order."""
+
+
+class Drops(Protocol):
+    """What knows which rows went."""
+
+    @property
+    def dropped(self) -> Sequence[DroppedRow]:
+        """Rows that went."""
+
+
+def no_words(n_documents: int, so: str = "") -> InputError:
+    """Return the error for documents of which no token is left, with what keeps more. so: what that means, from a comma on."""
+    return InputError(
+        f'no words are left in {wording.counted(n_documents, "document")}{so}; try `stop_words="none"`, `min_df=1`, '
+        '`tokenizer="whitespace"` (numbers and single letters count), or another `text_col`'
+    )
+
+
+def no_documents(stream: Documents) -> InputError:
+    """Return the error for inputs without a row that can be used; says why the rows there were not."""
+    where = stream.where
+    if not stream.dropped:
+        return InputError(f"no documents: {where} has no rows")
+    reasons = Counter(row.reason for row in stream.dropped).most_common(2)
+    if any(row.stage != "read" for row in stream.dropped):
+        return InputError(
+            f"no documents are left of {wording.counted(len(stream.dropped), 'row')} of {where} "
+            f"({'; '.join(f'{count:,} × {reason}' for reason, count in reasons)})"
+        )
+    return InputError(
+        f"no documents: {wording.counted(len(stream.dropped), 'row')} of {where} cannot be used "
+        f"({'; '.join(f'{count:,} × {reason}' for reason, count in reasons)}); is the text in another column? See `text_col`"
+    )
+
+
+def warn_dropped(stream: Drops, where: Path | None) -> None:
+    """Count the rows that could not be used on stderr, with the first reason and the list of all."""
+    if stream.dropped:
+        first = stream.dropped[0]
+        see = f"; all are listed in {where}" if where else ""
+        reporting.warn(
+            f"{wording.counted(len(stream.dropped), 'row')} could not be used, such as {first.id}: {first.reason}{see}"
+        )
+
+
+def steps(stream: DocumentStream) -> list[dict[str, Any]]:
+    """Return what earlier commands did to the documents of a stream."""
+    return steps_of(stream.blocks)
+
+
+def has_text(column: pa.ChunkedArray) -> Any:
+    """Return which texts hold more than white space (D,)."""
+    import pyarrow.compute as pc
+
+    return pc.greater(pc.utf8_length(pc.utf8_trim_whitespace(column)), 0).to_numpy(zero_copy_only=False)
