@@ -8,7 +8,9 @@ writes it (`min_df`, `min_df=5`, `lower=False`); the command line shows it as th
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -70,3 +72,33 @@ class Execution:
         if self.threads:
             return self.threads
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def with_settings(records: tuple[Any, ...], settings: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return records of options with single options set, each in the record that has it; a record in a field counts, too.
+
+    Raises:
+        TypeError: a name is none of the options; the nearest one is named.
+    """
+    left = dict(settings)
+    filled = tuple(_filled(record, left) for record in records)
+    if left:
+        name = next(iter(left))
+        known = [field.name for record in records for field in fields(record)]
+        near = get_close_matches(name, known, n=1)
+        hint = f"; did you mean '{near[0]}'?" if near else f" (known: {', '.join(sorted(known))})"
+        raise TypeError(f"'{name}' is no option here{hint}")
+    return filled
+
+
+def _filled(record: Any, left: dict[str, Any]) -> Any:
+    """Return a record with the settings that it has, which are taken out of `left`."""
+    changes: dict[str, Any] = {}
+    for one in fields(record):
+        value = getattr(record, one.name)
+        if one.name in left and not (is_dataclass(value) and not is_dataclass(left[one.name])):
+            changes[one.name] = left.pop(one.name)
+        elif is_dataclass(value):
+            inner = _filled(value, left)
+            changes |= {} if inner is value else {one.name: inner}
+    return replace(record, **changes) if changes else record

@@ -18,6 +18,7 @@ from typer.core import TyperGroup
 from nlpkit import __version__
 from nlpkit.cli import console
 from nlpkit.cli.options import command
+from nlpkit.cli.renamed import new_spelling
 from nlpkit.errors import EXIT_BUG, InputError, NlpkitError, OutOfMemoryError, UsageError
 from nlpkit.interrupts import Ended, catch_ending_signals
 
@@ -82,6 +83,9 @@ class NlpkitGroup(TyperGroup):
         message = _in_our_words(error.format_message().rstrip("."))
         context = getattr(error, "ctx", None)
         command = context.command_path if context is not None else "nlpkit"
+        renamed = new_spelling(command.partition(" ")[2], getattr(error, "option_name", None) or "")
+        if renamed is not None:
+            self._fail(renamed, UsageError.exit_code)
         see = f" See: {command} -h" if message.endswith("?") else f"; see: {command} -h"
         self._fail(f"{message[:1].lower()}{message[1:]}{see}", UsageError.exit_code)
 

@@ -109,6 +109,21 @@ class Corpus:
         return replace(self, options=replace(self.options, **changes))
 
 
+def as_corpus(data: Any) -> Corpus:
+    """Return documents as a corpus: a Corpus as it is, a list of texts, or a data frame of pandas, Polars or Arrow.
+
+    Raises:
+        UsageError: it is none of these.
+    """
+    if isinstance(data, Corpus):
+        return data
+    if hasattr(data, "__arrow_c_stream__") or isinstance(data, pa.Table) or hasattr(data, "to_parquet"):
+        return Corpus.from_frame(data)
+    if isinstance(data, str | Path):
+        raise UsageError("one string is no corpus; give a list of texts, or read_corpus(FILE)", parameter="data")
+    return Corpus.from_texts(list(data))
+
+
 def read_corpus(*inputs: str | Path, options: ReadOptions | None = None, beside: str | Path | None = None) -> Corpus:
     """Return the documents of files, directories or globs; they are read when they are needed.
 

@@ -1,0 +1,99 @@
+"""What every fitted model can do: predict, give its tables, save itself; and predictions that are made while documents stream."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from nlpkit import reporting
+from nlpkit.io.artifacts import footer_block
+from nlpkit.io.corpora import DocumentStream, DroppedRow
+from nlpkit.parameters import Execution, with_settings
+from nlpkit.workflows.corpus import Corpus, as_corpus, steps
+from nlpkit.workflows.predict_options import PredictOptions
+
+
+class Predictions(ABC):
+    """Documents with the columns that a model gives them, made while they are read, once.
+
+    model: what the model is called in footers and messages. stream: the documents. What `block`, `summary` and `report` tell is
+    complete when all batches have been taken.
+    """
+
+    def __init__(self, model: str, stream: DocumentStream, seed: int) -> None:
+        self.model, self.stream, self.seed = model, stream, seed
+
+    @abstractmethod
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield the documents with their predictions, all batches of one schema. Raises InputError where there are none."""
+
+    @abstractmethod
+    def parameters(self) -> dict[str, Any]:
+        """Return what the footer says of the prediction, beside the model."""
+
+    @abstractmethod
+    def summary(self) -> dict[str, Any]:
+        """Return counts of the documents and of what was predicted."""
+
+    def report(self) -> None:
+        """Say through `reporting` what the documents were and what became of them."""
+
+    @property
+    def dropped(self) -> Sequence[DroppedRow]:
+        """Rows that could not be read."""
+        return self.stream.dropped
+
+    def block(self) -> dict[str, Any]:
+        """Return the footer block of the table."""
+        parameters = {"model": self.model, **self.parameters()}
+        return footer_block(
+            "documents", command="predict", parameters=parameters, seed=self.seed, inputs=self.stream.inputs, steps=steps(self.stream)
+        )  # fmt: skip
+
+    def replaces(self, columns: Sequence[str]) -> None:
+        """Warn of columns of the input that the prediction replaces."""
+        for name in columns:
+            if name in self.stream.schema.names:
+                reporting.warn(f"the column '{name}' of the input is replaced")
+
+
+class FittedModel(ABC):
+    """A model that was fitted or loaded."""
+
+    kind: str
+
+    @abstractmethod
+    def predict_batches(
+        self, corpus: Corpus, *, options: PredictOptions | None = None, execution: Execution | None = None
+    ) -> AbstractContextManager[Predictions]:
+        """Return a context with the predictions for a corpus, made batch by batch.
+
+        Raises:
+            UsageError: an option that this kind of model has no use for.
+        """
+
+    @abstractmethod
+    def tables(self) -> Mapping[str, pa.Table]:
+        """Return the tables of the model by name, as a run directory has them."""
+
+    @abstractmethod
+    def save(self, path: str | Path, *, force: bool = False) -> Path:
+        """Write the model as a run directory; `nlpkit.load` reads it.
+
+        Raises:
+            OutputExistsError: it is there and `force` was not given.
+        """
+
+    def predict(self, data: Any, **settings: Any) -> pa.Table:
+        """Return documents (a Corpus, texts or a data frame) with the columns that the model gives them.
+
+        settings: fields of PredictOptions and Execution.
+        """
+        options, execution = with_settings((PredictOptions(), Execution()), settings)
+        with self.predict_batches(as_corpus(data), options=options, execution=execution) as predictions:
+            return pa.Table.from_batches(predictions.batches())

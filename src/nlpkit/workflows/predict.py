@@ -1,0 +1,67 @@
+"""Models that were saved, of every kind, and their predictions for new documents."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from nlpkit.io.atomic import MANIFEST
+from nlpkit.io.runs import open_run
+from nlpkit.io.spool import spool_in
+from nlpkit.io.tables import table_sink, write_dropped
+from nlpkit.parameters import Execution
+from nlpkit.workflows.corpus import warn_dropped
+from nlpkit.workflows.model import FittedModel, Predictions
+
+# kind of the manifest → the function that loads such a model: (path: Path, execution: Execution) -> FittedModel
+KINDS = {
+    "bertopic": "nlpkit.workflows.bertopic:load_bertopic",
+}
+FOREIGN = ""  # the function that loads a folder of another program
+
+
+def load(path: str | Path, execution: Execution | None = None) -> FittedModel:
+    """Return the model of a run directory.
+
+    Raises:
+        InputError: there is no run, or it is damaged; SchemaError: it is of a kind that cannot predict, or of a newer nlpkit.
+    """
+    folder, execution = Path(path), execution or Execution()
+    if FOREIGN and folder.is_dir() and not (folder / MANIFEST).is_file():
+        return _function(FOREIGN)(folder, execution)
+    kind = str(open_run(folder, list(KINDS), verify=False).manifest["kind"])
+    return _function(KINDS[kind])(folder, execution)
+
+
+def _function(name: str) -> Any:
+    module, function = name.split(":")
+    return getattr(import_module(module), function)
+
+
+def write_predictions(predictions: Predictions, target: str, *, force: bool = False) -> dict[str, Any]:
+    """Write predictions as a table, with the list of rows that could not be read beside it; return their summary.
+
+    The footer names the inputs, which are known (rows, sha256) when all is read: a copy is kept beside the output until then.
+    "-" gets JSON lines as they are made.
+    """
+    if target == "-":
+        batches = predictions.batches()
+        first = next(batches)
+        with table_sink(target, first.schema, {}, force=force) as sink:
+            sink.write(first)
+            for batch in batches:
+                sink.write(batch)
+    else:
+        with spool_in(predictions.stream.spool_directory) as spool:
+            schema = None
+            for batch in predictions.batches():
+                schema = batch.schema
+                spool.write(batch)
+            assert schema is not None  # else there are no documents, which has been raised
+            with table_sink(target, schema, predictions.block(), force=force) as sink:
+                for batch in spool:
+                    sink.write(batch)
+    warn_dropped(predictions, write_dropped(target, predictions.dropped, predictions.block()))
+    predictions.report()
+    return predictions.summary()

@@ -1,0 +1,47 @@
+"""How new documents are predicted: options of all kinds of models; a kind refuses those that it has no use for."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field, fields
+from typing import Annotated, Any, ClassVar
+
+from nlpkit.embed.options import EncoderOptions
+from nlpkit.errors import UsageError
+from nlpkit.parameters import Param
+
+
+@dataclass(frozen=True, slots=True)
+class PredictOptions:
+    """What a prediction looks at and gives. `encoder`: how texts are embedded, by models that need it."""
+
+    PANEL: ClassVar[str] = "Prediction"
+
+    assign_outliers: Annotated[
+        bool,
+        Param("bertopic: give documents without a topic their nearest one, unless they are unlike all of the fit."),
+    ] = False
+    novelty_quantile: Annotated[
+        float | None,
+        Param(
+            "bertopic: new text that is less like its nearest training documents than this share of those with a topic is to theirs "
+            "gets topic -1; 1 sets no bound; default: that of the run."
+        ),
+    ] = None
+    probabilities: Annotated[bool, Param("Classes: add a column with the probability of each class.")] = False
+    encoder: EncoderOptions = field(default_factory=EncoderOptions)
+
+    def refuse_others(self, used: Collection[str], what: str) -> None:
+        """Refuse options that are set and not among those used.
+
+        Args:
+            used: names of the options that the model knows.
+            what: what the model is, such as "a run of lda-gibbs".
+
+        Raises:
+            UsageError: an option has another value than its default, and the model has no use for it.
+        """
+        usual: Any = PredictOptions()
+        for one in fields(self):
+            if one.name not in used and getattr(self, one.name) != getattr(usual, one.name):
+                raise UsageError(f"`{one.name}`: {what} has no use for it; leave it out", parameter=one.name)
