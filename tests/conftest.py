@@ -14,6 +14,11 @@ from hypothesis import settings
 from hypothesis.internal.conjecture import providers
 from numba.core import caching
 
+from tests.peer_data import SKIPPED, reason_to_skip
+
+# Two private parts of other packages are replaced here, for want of a public way. constraints.txt pins both (hypothesis 6.170.15,
+# numba 0.68.1); a version that renames them fails at once, here, and needs another look before it is pinned.
+
 # Hypothesis also draws the constants of the modules that are loaded: which ones are depends on the tests before, and they
 # on how long those of the other workers take
 assert hasattr(providers, "_get_local_constants")
@@ -21,6 +26,7 @@ providers._get_local_constants = providers.Constants
 settings.register_profile("repeatable", derandomize=True, deadline=None)  # the same examples in every run
 settings.load_profile("repeatable")
 
+assert hasattr(caching.IndexDataCacheFile, "save")
 _save = caching.IndexDataCacheFile.save
 
 
@@ -38,6 +44,24 @@ def pytest_configure(config: pytest.Config) -> None:
     """Let a worker of pytest-xdist, which ignores Ctrl-C, hear the one that a test sends to itself or to a command."""
     if hasattr(config, "workerinput"):
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a test whose peer data is not on this machine, and say which."""
+    for marker in item.iter_markers("peer_data"):
+        reason = reason_to_skip(marker.args)
+        if reason is not None:
+            pytest.skip(reason)
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Say how many tests were skipped because a corpus that is not part of the project is missing."""
+    reports = terminalreporter.stats.get("skipped", [])
+    number = sum(SKIPPED in str(report.longrepr) for report in reports)
+    if number:
+        terminalreporter.write_line(
+            f"{number} tests were skipped: the corpora they compare with are not on this machine"
+        )
 
 
 @pytest.fixture(autouse=True)

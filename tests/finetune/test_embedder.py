@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from tests.embed.conftest import write_model
 
 from nlpkit.errors import MissingError, UsageError
 from nlpkit.finetune.embedder import Embedder, embed_all, load_embedder
 from nlpkit.finetune.engine import Engine
+from tests.embed.conftest import write_model
 
 CPU = torch.device("cpu")
 TEXTS = ["the cat sat on the mat .", "", "a very old dog ran", "and " * 40, "bird"]

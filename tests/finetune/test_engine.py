@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tests.finetune.eight import build, one_thread  # noqa: F401
 from torch import Tensor
 from torch.nn import functional
 
 from nlpkit.errors import OutOfMemoryError
 from nlpkit.finetune.engine import Engine, OwnDropout
 from nlpkit.types import LongArray
+from tests.finetune.eight import build, one_thread  # noqa: F401
 
 CPU = torch.device("cpu")
 N = 48

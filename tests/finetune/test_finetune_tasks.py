@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import torch
 from sklearn.utils.class_weight import compute_class_weight
-from tests.finetune.eight import one_thread  # noqa: F401
 from torch import Tensor
 from torch.nn import functional
 
 from nlpkit.finetune.tasks import IGNORED, Targets, Task, TaskKind, balanced, probabilities
+from tests.finetune.eight import one_thread  # noqa: F401
 
 D, J, T = 7, 3, 6
 RNG = np.random.default_rng(0)

@@ -11,8 +11,6 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
-from tests.finetune.eight import one_thread  # noqa: F401
-from tests.finetune.tiny import tiny_bert
 
 from nlpkit.errors import InputError, UsageError
 from nlpkit.finetune.engine import Engine
@@ -20,6 +18,8 @@ from nlpkit.finetune.fit import Learning, Reading, Trained, Watch, fit_network
 from nlpkit.finetune.methods import parse_method
 from nlpkit.finetune.tasks import IGNORED, Task
 from nlpkit.finetune.train import Plan, State
+from tests.finetune.eight import one_thread  # noqa: F401
+from tests.finetune.tiny import tiny_bert
 
 CPU = torch.device("cpu")
 GOOD, BAD = ("good", "great", "fine", "nice"), ("bad", "awful", "poor", "dull")

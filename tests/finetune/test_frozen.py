@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tests.finetune.eight import KINDS, build, one_thread  # noqa: F401
 
 from nlpkit.finetune import engine as engine_module
 from nlpkit.finetune import frozen
@@ -19,6 +18,7 @@ from nlpkit.finetune.methods import parse_method
 from nlpkit.finetune.network import ClassifierObjective, Network, predict
 from nlpkit.finetune.tasks import IGNORED, Targets, Task
 from nlpkit.finetune.train import Plan, train
+from tests.finetune.eight import KINDS, build, one_thread  # noqa: F401
 
 CPU = torch.device("cpu")
 N = 12

@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from tests.finetune.tiny import tiny_bert
 
 from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.fit import Learning, Reading, fit_network
 from nlpkit.finetune.methods import parse_method
 from nlpkit.finetune.tasks import Task
+from tests.finetune.tiny import tiny_bert
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
 

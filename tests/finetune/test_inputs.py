@@ -12,8 +12,6 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.finetune.tiny import tiny_bert
-from tests.strategies import repeatable
 
 from nlpkit.embed.engines import quiet
 from nlpkit.errors import UsageError
@@ -29,6 +27,8 @@ from nlpkit.finetune.inputs import (
     spread,
 )
 from nlpkit.finetune.network import load_tokenizer
+from tests.finetune.tiny import tiny_bert
+from tests.strategies import repeatable
 
 CPU = torch.device("cpu")
 WORDS = ["cat", "dog", "sat", "ran", "the", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 import torch
-from tests.finetune.eight import HEADS, KINDS, batch, build, one_thread, output  # noqa: F401
 from transformers import BertConfig, BertForSequenceClassification
 
 from nlpkit.errors import InputError, UsageError
 from nlpkit.finetune.architectures import describe
 from nlpkit.finetune.insert import DEFAULTS, Inserted, count, insert, resolve
+from tests.finetune.eight import HEADS, KINDS, batch, build, one_thread, output  # noqa: F401
 
 SMALL = {
     "pfeiffer": {"r": 4},

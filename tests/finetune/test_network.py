@@ -11,8 +11,6 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from tests.finetune.eight import one_thread  # noqa: F401
-from tests.finetune.tiny import tiny_bert, tiny_sentence_model
 
 from nlpkit.errors import MissingError, UsageError
 from nlpkit.finetune.embedder import load_embedder
@@ -22,6 +20,8 @@ from nlpkit.finetune.methods import parse_method
 from nlpkit.finetune.mlm import load_mlm
 from nlpkit.finetune.network import Network, load_network, load_tokenizer, predict, told_tokens, transformer_folder
 from nlpkit.finetune.tasks import Task
+from tests.finetune.eight import one_thread  # noqa: F401
+from tests.finetune.tiny import tiny_bert, tiny_sentence_model
 
 CPU = torch.device("cpu")
 WORDS = ("cat", "dog", "sat", "ran", "the")

@@ -11,8 +11,6 @@ import numpy as np
 import pytest
 import torch
 import transformers
-from tests.finetune.eight import one_thread  # noqa: F401
-from tests.finetune.tiny import tiny_bert
 
 from nlpkit.embed.engines import quiet
 from nlpkit.embed.models import weights_fingerprint
@@ -24,6 +22,8 @@ from nlpkit.finetune.methods import parse_method
 from nlpkit.finetune.network import load_network, predict
 from nlpkit.finetune.tasks import Task
 from nlpkit.io.finetune_files import FORMATS, TunedConfig, foreign_task, load_foreign, load_tuned_network, save_network
+from tests.finetune.eight import one_thread  # noqa: F401
+from tests.finetune.tiny import tiny_bert
 
 CPU = torch.device("cpu")
 WORDS = ("red", "blue", "car", "sky")

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 import torch
-from tests.finetune.eight import HEADS, KINDS, batch, build, one_thread, output  # noqa: F401
 
 from nlpkit.errors import UsageError
 from nlpkit.finetune.architectures import describe
@@ -24,6 +23,7 @@ from nlpkit.finetune.peft_methods import (
     split_targets,
     virtual_tokens,
 )
+from tests.finetune.eight import HEADS, KINDS, batch, build, one_thread, output  # noqa: F401
 
 WORKING = [(kind, name) for kind in KINDS for name in DEFAULTS if name != "prefix" or kind in PREFIX_TYPES]
 HEAD_PARAMETERS = 3 * 32 + 3 + 32 * 32 + 32

@@ -9,9 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tests.finetune.eight import KINDS, build, one_thread  # noqa: F401
-from tests.finetune.test_frozen import CLASSES, CPU, TAGS, N, examples, network
-from tests.finetune.test_mlm import habits, load, write_base
 
 from nlpkit.finetune import engine as engine_module
 from nlpkit.finetune.embedder import embed_all, load_embedder
@@ -21,6 +18,9 @@ from nlpkit.finetune.mlm import MlmObjective, cut_windows, perplexity
 from nlpkit.finetune.network import ClassifierObjective, Network, predict
 from nlpkit.finetune.peft_methods import apply_peft
 from nlpkit.finetune.tasks import Task
+from tests.finetune.eight import KINDS, build, one_thread  # noqa: F401
+from tests.finetune.test_frozen import CLASSES, CPU, TAGS, N, examples, network
+from tests.finetune.test_mlm import habits, load, write_base
 
 ROWS = np.arange(N)
 SAID = "DeBERTa v1 runs in fp32: transformers cannot run it in "

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 import torch
-from tests.finetune.eight import KINDS, WITH_SDPA, batch, build, one_thread, output  # noqa: F401
 from torch import Tensor
 
 from nlpkit.errors import UsageError
 from nlpkit.finetune.architectures import describe
 from nlpkit.finetune.bottleneck import Gate
 from nlpkit.finetune.prefix import Attached, Given, Prefix, check_prefix, prefix_attention
+from tests.finetune.eight import KINDS, WITH_SDPA, batch, build, one_thread, output  # noqa: F401
 
 PLACES = [(kind, attention) for kind in KINDS for attention in (("sdpa", "eager") if kind in WITH_SDPA else ("eager",))]
 

@@ -10,7 +10,6 @@ import pytest
 import torch
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
-from tests.embed.conftest import write_model
 
 from nlpkit.classify.labels import Labels, encode_sets, encode_single
 from nlpkit.errors import InputError, SchemaError, UsageError
@@ -20,6 +19,7 @@ from nlpkit.finetune.heads import HeadObjective, fit_head
 from nlpkit.finetune.pairs import PairSampler
 from nlpkit.finetune.setfit import DEFAULTS, SetFitModel, SetFitObjective, train_setfit
 from nlpkit.finetune.train import Plan, State
+from tests.embed.conftest import write_model
 
 CPU = torch.device("cpu")
 ANIMALS = ["the cat ran", "a dog sat", "bird and cat", "the old dog", "cat cat ran", "a very new bird"]

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tests.finetune.eight import one_thread  # noqa: F401
 from torch import Tensor
 from torch.nn import functional
 
@@ -21,6 +20,7 @@ from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.train import Outcome, Plan, Point, State, batches, train
 from nlpkit.io.finetune_checkpoints import Checkpoint
 from nlpkit.types import FloatArray, LongArray
+from tests.finetune.eight import one_thread  # noqa: F401
 
 CPU = torch.device("cpu")
 PLAN = Plan(epochs=4, batch=8, rate=0.05, warmup=0.2, weight_decay=0.1, clip=0.0, patience=0)

@@ -24,9 +24,9 @@ from nlpkit.errors import ColumnError, EncodingError, InputError, UsageError
 from nlpkit.io.corpora import DocumentStream, InputInfo, open_documents
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.readers.columns import TOKENS
+from tests.peer_data import PEER_DATA
 
-DATA = Path(__file__).parents[2].parent / "shared/data"
-needs_data = pytest.mark.skipif(not DATA.exists(), reason="shared data not there")
+REUTERS = "reuters21578/reuters21578.jsonl.gz"
 any_text = st.text(st.characters(exclude_categories=("Cs",)), max_size=30)
 
 
@@ -559,28 +559,30 @@ def test_the_result_does_not_depend_on_batch_rows(texts: list[str | None], batch
 # ---------------------------------------------------------------- real corpora
 
 
-@needs_data
 @pytest.mark.parametrize(
     ("name", "rows", "options"),
     [
-        ("reuters21578/reuters21578.jsonl.gz", 21_578, {}),
-        ("imdb/imdb_5k.jsonl.gz", 5_000, {}),
-        ("livedoor/livedoor_540.jsonl", 540, {}),
-        ("topic_human_ratings/hoyle2021_topics.csv", 300, {"text_col": "topic"}),
-        ("stsbenchmark/stsbenchmark.jsonl", 8_628, {"text_col": "sentence1"}),
+        pytest.param(name, rows, options, marks=pytest.mark.peer_data(name))
+        for name, rows, options in (
+            (REUTERS, 21_578, {}),
+            ("imdb/imdb_5k.jsonl.gz", 5_000, {}),
+            ("livedoor/livedoor_540.jsonl", 540, {}),
+            ("topic_human_ratings/hoyle2021_topics.csv", 300, {"text_col": "topic"}),
+            ("stsbenchmark/stsbenchmark.jsonl", 8_628, {"text_col": "sentence1"}),
+        )
     ],
 )
-def test_shared_corpora(name: str, rows: int, options: dict[str, Any]) -> None:
-    stream = open_documents([str(DATA / name)], ReadOptions(**options))
+def test_public_corpora(name: str, rows: int, options: dict[str, Any]) -> None:
+    stream = open_documents([str(PEER_DATA / name)], ReadOptions(**options))
     table = stream.read_all()
     assert table.num_rows + len(stream.dropped) == rows
     assert table["id"].null_count == 0
     assert len(set(table["id"].to_pylist())) == table.num_rows
 
 
-@needs_data
+@pytest.mark.peer_data(REUTERS)
 def test_reuters_columns() -> None:
-    schema = open_documents([str(DATA / "reuters21578/reuters21578.jsonl.gz")]).schema
+    schema = open_documents([str(PEER_DATA / REUTERS)]).schema
     assert schema.field("labels").type == pa.list_(pa.string())
     assert schema.field("date").type == pa.string()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 import logging
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -14,8 +13,9 @@ from nlpkit.errors import EncodingError, InputError, UsageError
 from nlpkit.io import encoding as module
 from nlpkit.io.encoding import check_codec, decode
 from nlpkit.io.readers.detect import detect
+from tests.peer_data import PEER_DATA
 
-UDHR = Path(__file__).parents[2].parent / "shared/data/formats/udhr"
+UDHR = "formats/udhr"
 TRUE_ENCODINGS = {  # by the end of the name; the Polish file is called Latin2 but has the bytes of cp1250
     "Latin1": "latin-1",
     "Latin2": "cp1250",
@@ -57,9 +57,9 @@ def text_of(content: bytes, **how: object) -> str:
     return "".join(decode([content], "x.txt", **how).text)  # type: ignore[arg-type]
 
 
-@pytest.mark.skipif(not UDHR.exists(), reason="shared data not there")
+@pytest.mark.peer_data(UDHR)
 def test_declaration_of_human_rights_in_twelve_encodings() -> None:
-    files = sorted(UDHR.glob("*.txt"))
+    files = sorted((PEER_DATA / UDHR).glob("*.txt"))
     assert len(files) == 12
     for path in files:
         content = path.read_bytes()

@@ -16,7 +16,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
-from tests.strategies import counts_dv, repeatable
 
 from nlpkit.io.artifacts import read_footer
 from nlpkit.io.exports import (
@@ -29,6 +28,7 @@ from nlpkit.io.exports import (
     write_npz,
     write_svmlight,
 )
+from tests.strategies import counts_dv, repeatable
 
 
 def documents(counts: Any, classes: Any = None, first: int = 0) -> WeightedDocuments:

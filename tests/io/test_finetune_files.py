@@ -15,8 +15,6 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from tests.finetune.eight import build, one_thread  # noqa: F401
-from tests.finetune.tiny import tiny_bert
 
 from nlpkit.embed.engines import quiet
 from nlpkit.embed.models import weights_fingerprint
@@ -41,6 +39,8 @@ from nlpkit.io.finetune_files import (
     save_network,
     write_config,
 )
+from tests.finetune.eight import build, one_thread  # noqa: F401
+from tests.finetune.tiny import tiny_bert
 
 CPU = torch.device("cpu")
 WORDS = ("cat", "dog", "sat", "ran", "the")

@@ -14,7 +14,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
-from tests.strategies import counts_dv, repeatable, token_table
 
 from nlpkit.errors import InputError
 from nlpkit.io.artifacts import footer_block
@@ -41,6 +40,7 @@ from nlpkit.topics.lda.describe import TopicDescription, describe_topics
 from nlpkit.topics.lda.diagnostics import DIAGNOSTICS
 from nlpkit.topics.lda.model import LdaModel, main_topics, theta_of
 from nlpkit.types import CsrMatrix, FloatArray
+from tests.strategies import counts_dv, repeatable, token_table
 
 TERMS = ("bank", "boat", "judge")
 TOKENS = token_table([[0, 1, 1], [2, 0], []], list(TERMS))

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.strategies import repeatable
 
 from nlpkit.errors import EncodingError, InputError, OutputExistsError, UsageError
 from nlpkit.io import mallet
 from nlpkit.io.mallet import MalletState, read_mallet_state, write_mallet_state
 from nlpkit.types import TokenTable
+from tests.strategies import repeatable
 
 # as ParallelTopicModel.printState writes it: a blank after each alpha
 STATE = """#doc source pos typeindex type topic

@@ -12,9 +12,9 @@ from nlpkit.errors import ColumnError, InputError
 from nlpkit.io.corpora import DocumentStream, open_documents
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.readers.markup import read_markup
+from tests.peer_data import PEER_DATA
 
-FORMATS = Path(__file__).parents[2].parent / "shared/data/formats"
-needs_data = pytest.mark.skipif(not FORMATS.exists(), reason="shared data not there")
+FORMATS = PEER_DATA / "formats"
 
 WIKI = """<?xml version="1.0"?>
 <mediawiki xmlns="http://www.mediawiki.org/xml/export-0.10/">
@@ -169,7 +169,7 @@ def test_escaped_texts_come_back(texts: list[str], lenient: bool) -> None:
 # ---------------------------------------------------------------- real files
 
 
-@needs_data
+@pytest.mark.peer_data("formats/reut2-021.sgm")
 def test_reuters_sgml() -> None:
     fields = (("text", "text"), ("title", "title"), ("body", "body"), ("id", "@newid"), ("label", "topics/d"))
     stream = open_documents([str(FORMATS / "reut2-021.sgm")], ReadOptions(xml_record="reuters", xml_fields=fields))
@@ -182,7 +182,7 @@ def test_reuters_sgml() -> None:
     assert not any(ord(char) < 32 and char not in "\n\t" for text in table["text"].to_pylist() for char in text)
 
 
-@needs_data
+@pytest.mark.peer_data("formats/wikinews1.xml", "formats/wikinews2.xml")
 def test_wikinews_xml() -> None:
     options = ReadOptions(xml_record="page", xml_fields=(("text", "revision/text"), ("id", "id"), ("title", "title")))
     table = open_documents([str(FORMATS / "wikinews*.xml")], options).read_all()
@@ -191,7 +191,7 @@ def test_wikinews_xml() -> None:
     assert table["text"][0].as_py().startswith("{{date|March 30, 2018}}")
 
 
-@needs_data
+@pytest.mark.peer_data("formats/bundestag_19019.xml", "formats/bundestag_19109_bad_bom_entity.xml")
 def test_bundestag_xml_and_the_broken_one_as_sgml() -> None:
     options = ReadOptions(xml_record="rede", xml_fields=(("text", "p"),))
     table = open_documents([str(FORMATS / "bundestag_19019.xml")], options).read_all()

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
-from tests.strategies import repeatable
 
 from nlpkit.errors import OutputExistsError, UsageError
 from nlpkit.io import pyldavis
 from nlpkit.io.pyldavis import prepared_data, topic_map, write_pyldavis
+from tests.strategies import repeatable
 
 # η = 1: φ = (3, 1, 2)/6 and (1, 4, 1)/6; α = 1: θ = (3, 2)/5 and (2, 3)/5, so 3 tokens a topic and (4, 5, 3)/2 a term
 TOPIC_TERM = np.array([[2, 0, 1], [0, 3, 0]])

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tests.embed.conftest import write_model
 
 from nlpkit.classify.labels import encode_sets, encode_single
 from nlpkit.errors import UsageError
@@ -19,6 +18,7 @@ from nlpkit.finetune.embedder import Embedder, load_embedder
 from nlpkit.finetune.heads import fit_head, linear_head
 from nlpkit.finetune.setfit import SetFitModel
 from nlpkit.io.setfit_files import write_setfit_folder
+from tests.embed.conftest import write_model
 
 TEXTS = ["the cat ran", "a dog sat", "old house", "the mat", "bird", "very new house", "cat and dog", "on the mat"]
 VALUES = ["zoo", "zoo", "home", "home", "zoo", "home", "10", "10"]

@@ -16,12 +16,12 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.strategies import repeatable
 
 from nlpkit.errors import InputError, UsageError
 from nlpkit.io import topic_files
 from nlpkit.io.runs import TOPIC_TERMS_SCHEMA
 from nlpkit.io.topic_files import FORMATS, TopicFile, read_topic_file
+from tests.strategies import repeatable
 
 
 def read(folder: Path, content: str | bytes | Any, name: str = "topics.txt", **options: Any) -> TopicFile:

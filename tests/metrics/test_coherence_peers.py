@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import re
 from collections import Counter
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ import pytest
 from nlpkit.metrics.coherence_measures import coherence, measure
 from nlpkit.metrics.windows import WindowCounter, plan_pairs
 
-NEWSGROUPS = Path(__file__).parents[3] / "shared" / "data" / "20newsgroups" / "20newsgroups.jsonl.gz"
+NEWS = Path(__file__).parents[2] / "data" / "samples" / "news.jsonl"
 PEER_NAMES = {"npmi": "c_npmi", "pmi": "c_uci", "umass": "u_mass", "c_v": "c_v"}
 CASES = [(name, window) for name in PEER_NAMES for window in ((None,) if name == "umass" else (None, 2, 5, 16))]
 
@@ -77,13 +76,10 @@ def small() -> tuple[Texts, Texts]:
 
 
 @pytest.fixture(scope="module")
-def newsgroups() -> tuple[Texts, Texts]:
-    """300 topics of 10 words that are rare and frequent, and 150 posts."""
-    if not NEWSGROUPS.is_file():
-        pytest.skip("no 20newsgroups here")
-    with gzip.open(NEWSGROUPS, "rt", encoding="utf-8") as file:
-        posts = [json.loads(line)["text"] for line in islice(file, 0, 150 * 120, 120)]
-    texts = [re.findall(r"[a-z]{3,}", post.lower())[:400] for post in posts]
+def news() -> tuple[Texts, Texts]:
+    """300 topics of 10 words that are rare and frequent, and 150 articles."""
+    lines = NEWS.read_text(encoding="utf-8").splitlines()[:300:2]
+    texts = [re.findall(r"[a-z]{3,}", json.loads(line)["text"].lower()) for line in lines]
     df = Counter(chain(*map(set, texts)))
     words = sorted(word for word, n in df.items() if n >= 3)
     weights = np.sqrt([df[word] for word in words])
@@ -93,16 +89,16 @@ def newsgroups() -> tuple[Texts, Texts]:
 
 
 @pytest.mark.parametrize("name", PEER_NAMES)
-def test_gensim_on_20newsgroups(name: str, newsgroups: tuple[Texts, Texts]) -> None:
-    topics, texts = newsgroups
+def test_gensim_on_articles(name: str, news: tuple[Texts, Texts]) -> None:
+    topics, texts = news
     theirs = gensims(name, topics, texts)
     assert len(theirs) == 300
     np.testing.assert_allclose(ours(name, "gensim", topics, texts), theirs, rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", PEER_NAMES)
-def test_tomotopy_on_20newsgroups(name: str, newsgroups: tuple[Texts, Texts]) -> None:
-    topics, texts = newsgroups[0][:60], newsgroups[1]
+def test_tomotopy_on_articles(name: str, news: tuple[Texts, Texts]) -> None:
+    topics, texts = news[0][:60], news[1]
     theirs = tomotopys(name, topics, texts)
     np.testing.assert_allclose(
         ours(name, "tomotopy", topics, texts), theirs, rtol=0, atol=1e-5 if name == "c_v" else 1e-9

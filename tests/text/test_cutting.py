@@ -36,9 +36,18 @@ def terms(documents: list[str | None], options: PreprocessOptions, plain: str, l
     return [[names[i] for i in batch.term_ids[a:b]] for a, b in pairwise(batch.offsets.tolist())], vocab.cf.tolist()
 
 
-@pytest.mark.parametrize("name", ["words", "sklearn", "whitespace", "chars:3", "chars:1-12"])
-def test_names_of_tokenizers(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "tokens"),
+    [
+        ("words", ["it's", "a", "b2"]),
+        ("sklearn", ["it", "b2"]),
+        ("whitespace", ["It's", "a", "B2", "-"]),
+        ("chars:1-12", list("it's a b2 -")),  # the n-grams are made of these
+    ],
+)
+def test_names_of_tokenizers(name: str, tokens: list[str]) -> None:
     check_tokenizer(name, None)
+    assert cut("It's a B2 -", tokenizer=name) == tokens
 
 
 @pytest.mark.parametrize(

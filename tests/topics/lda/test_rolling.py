@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import fields, replace
 from datetime import date, timedelta
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,9 +19,10 @@ from nlpkit.topics.lda.rolling import RollingFit, chunk_seed, fit_rolling, updat
 from nlpkit.topics.lda.rolling_plan import RollingOptions, RollingState, plan_rolling
 from nlpkit.topics.lda.sampler import GibbsSampler
 from nlpkit.types import TokenTable
+from tests.peer_data import PEER_DATA
 from tests.strategies import repeatable
 
-ECONOMY = Path("/work/shared/data/rollinglda_economy/economy_tokenised.jsonl")
+ECONOMY = "rollinglda_economy/economy_tokenised.jsonl"
 
 
 class PlainSampler:
@@ -388,10 +388,10 @@ def test_options_that_cannot_be_meant(option: dict[str, Any], message: str) -> N
         RollingOptions(**{"n_topics": 2, "init": "10", **option})
 
 
-@pytest.mark.skipif(not ECONOMY.is_file(), reason="the shared corpora are not here")
+@pytest.mark.peer_data(ECONOMY)
 def test_the_example_of_rollinglda() -> None:
     """The chunk table that its README prints for economy, "quarter", "3 quarter", init 2008-07-03."""
-    rows = [json.loads(line) for line in ECONOMY.read_text(encoding="utf-8").splitlines()]
+    rows = [json.loads(line) for line in (PEER_DATA / ECONOMY).read_text(encoding="utf-8").splitlines()]
     corpus = Corpus(*((row["date"], row["text"]) for row in rows))
     table, terms = corpus.plan(RollingOptions(n_topics=10, init="2008-07-03", chunks="quarter", memory="3 quarter"))
     assert [
