@@ -1,25 +1,32 @@
-"""Numbers as they are told on the screen."""
+"""Numbers, nouns and lists in sentences."""
 
 from __future__ import annotations
 
 import pytest
 
-from nlpkit.wording import counted, percent
+from nlpkit.plain import finite_or_none
+from nlpkit.wording import counted, listed, percent, truncated
 
 
-@pytest.mark.parametrize(
-    ("share", "said"),
-    [(1e-9, "under 0.1%"), (0.000499, "under 0.1%"), (0.0005, "0.1%"), (0.123, "12.3%"), (1.0, "100.0%")],
-)
-def test_a_share_that_is_not_zero_is_never_told_as_zero(share: float, said: str) -> None:
-    assert percent(share) == said
-
-
-def test_nouns_agree_with_their_number() -> None:
-    assert [counted(n, "document") for n in (0, 1, 2, 1200)] == [
-        "0 documents",
+def test_nouns_and_shares() -> None:
+    assert (counted(1, "document"), counted(1200, "document"), counted(2, "class", "classes")) == (
         "1 document",
-        "2 documents",
         "1,200 documents",
-    ]
-    assert counted(3, "class", "classes") == "3 classes"
+        "2 classes",
+    )
+    assert (percent(0.1234), percent(0.0001)) == ("12.3%", "under 0.1%")
+
+
+@pytest.mark.parametrize(("n", "text"), [(0, ""), (2, "0, 1"), (3, "0, 1, 2"), (4, "0, 1, 2 …")])
+def test_a_list_says_when_there_are_more(n: int, text: str) -> None:
+    assert listed(range(n), 3) == text
+
+
+@pytest.mark.parametrize(("text", "short"), [("", ""), ("abcd", "abcd"), ("abcdef", "abc…"), ("ab cdef", "ab…")])
+def test_a_text_ends_in_dots_when_it_is_too_long(text: str, short: str) -> None:
+    assert truncated(text, 4) == short
+    assert len(short) <= 4
+
+
+def test_what_json_does_not_have_is_none() -> None:
+    assert [finite_or_none(x) for x in (1.5, float("nan"), float("inf"))] == [1.5, None, None]

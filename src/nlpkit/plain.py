@@ -19,6 +19,11 @@ def shell_line(*words: object) -> str:
     return shlex.join(map(str, words))
 
 
+def finite_or_none(value: float) -> float | None:
+    """Return a number, None for NaN and infinity, which neither JSON nor a column with gaps holds."""
+    return float(value) if math.isfinite(value) else None
+
+
 def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(k): _plain(v) for k, v in value.items()}
@@ -27,5 +32,5 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(v) for v in value]
     if isinstance(value, float):
-        return value if math.isfinite(value) else None
+        return finite_or_none(value)
     return value if value is None or isinstance(value, str | int | bool) else str(value)

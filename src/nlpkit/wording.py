@@ -1,6 +1,8 @@
-"""Numbers and nouns in sentences."""
+"""Numbers, nouns and lists in sentences."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 
 def count(n: float) -> str:
@@ -16,3 +18,13 @@ def counted(n: int, noun: str, plural: str = "") -> str:
 def percent(share: float) -> str:
     """Return a share that is not zero as per cent with one decimal: 12.3%, under 0.1%."""
     return "under 0.1%" if share < 0.0005 else f"{share:.1%}"
+
+
+def listed(names: Sequence[object], most: int, *, between: str = ", ") -> str:
+    """Return the first of some names: a, b, c …; the dots are there when there are more than `most`."""
+    return between.join(map(str, names[:most])) + (" …" if len(names) > most else "")
+
+
+def truncated(text: str, width: int) -> str:
+    """Return a text of at most `width` characters; one that is longer ends in dots."""
+    return text if len(text) <= width else text[: width - 1].rstrip() + "…"

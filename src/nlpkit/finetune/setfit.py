@@ -20,6 +20,7 @@ from nlpkit.finetune.heads import fit_differentiable, fit_head, linear_head
 from nlpkit.finetune.pairs import Pairs, PairSampler
 from nlpkit.finetune.train import Outcome, Plan, Point, State, train
 from nlpkit.types import Float32Array, FloatArray, IntArray, LongArray
+from nlpkit.wording import listed
 
 # R: pairs of either kind for each document; max_pairs: of an epoch; C: of the logistic head, its inverse penalty; head_…: of the
 # differentiable one; end_to_end: the differentiable head is trained with the body, whose rate is then body_rate
@@ -75,7 +76,7 @@ class SetFitModel:
         column = {name: j for j, name in enumerate(self.names)}
         unknown = next((name for name in names if name not in column), None)
         if unknown is not None:
-            raise InputError(f"'{unknown}' is no class of this model (its classes: {', '.join(self.names[:20])})")
+            raise InputError(f"'{unknown}' is no class of this model (its classes: {listed(self.names, 20)})")
         return np.ascontiguousarray(scores[:, [column[name] for name in names]])
 
     def probabilities(self, embeddings: Float32Array, names: Sequence[str] | None = None) -> FloatArray:

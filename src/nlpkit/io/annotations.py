@@ -22,6 +22,7 @@ from nlpkit.errors import InputError, UsageError
 from nlpkit.io.plain_tables import read_rows, text_of
 from nlpkit.metrics.agreement import Level
 from nlpkit.types import FloatArray, LongArray
+from nlpkit.wording import listed
 
 MISSING = frozenset({"", "NA", "NaN", "nan", "null", "NULL"})
 
@@ -204,6 +205,5 @@ def _not_numbers(given: dict[str, tuple[int, int]], place: Callable[[int, int], 
     message = f"{place(*where)} has '{text}', but level {level} needs numbers"
     if level != "ordinal":
         return f"{message}; for labels take level nominal, or ordinal with their order"
-    labels = sorted(given)
-    some = ",".join(labels[:_NAMED]) + (",…" if len(labels) > _NAMED else "")
+    some = listed(sorted(given), _NAMED, between=",")
     return f"{message} or the order of the labels; give --order with them from low to high (found: {some})"

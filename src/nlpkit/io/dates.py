@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from nlpkit.errors import ColumnError, UsageError
+from nlpkit.wording import truncated
 
 if TYPE_CHECKING:
     from nlpkit.topics.lda.chunks import Days
@@ -113,7 +114,7 @@ class DateReader:
     def reason(self, text: str) -> str:
         """Return why a text is no date."""
         text = text.strip()
-        shown = text if len(text) <= 40 else text[:39] + "…"
+        shown = truncated(text, 40)
         if not text:
             return "date is missing"
         if self._format is None and self._is_unclear(text):

@@ -12,6 +12,7 @@ from scipy import sparse
 from nlpkit.io.run_reading import numbers, strings
 from nlpkit.io.runs import DOC_TOPICS_SCHEMA, REPRESENTATIVE_CHARS, TOPICS_SCHEMA, Run
 from nlpkit.io.topic_tables import TEXT_HASH, TOP_TERMS, topic_columns
+from nlpkit.plain import finite_or_none
 from nlpkit.topics.lda.describe import TopicDescription
 from nlpkit.topics.lda.diagnostics import DIAGNOSTICS
 from nlpkit.topics.lda.model import LdaModel, MainTopics
@@ -41,8 +42,8 @@ def topics_table(
                 "share": float(found.share[k]),
                 "label": found.labels[k],
                 "top_terms": [model.terms[t] for t in found.relevant[k, :TOP_TERMS] if t >= 0],
-                "npmi": _number(found.npmi[k]),
-                "exclusivity": _number(found.exclusivity[k]),
+                "npmi": finite_or_none(found.npmi[k]),
+                "exclusivity": finite_or_none(found.exclusivity[k]),
                 "representative_ids": [ids[d].as_py() for d in documents],
                 "representative_texts": [text_of(d)[:REPRESENTATIVE_CHARS] for d in documents],
             }
@@ -53,10 +54,6 @@ def topics_table(
         values = getattr(found.diagnostics, name)
         table = table.append_column(column, pa.array(values, pa.float64(), mask=~np.isfinite(values)))
     return table
-
-
-def _number(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
 
 
 def topic_terms_table(found: TopicDescription, terms: Sequence[str]) -> pa.Table:

@@ -23,6 +23,7 @@ from nlpkit.io.atomic import atomic_file, check_target
 from nlpkit.io.task_page import Page, PageItem, task_page
 from nlpkit.metrics.intrusion_design import KINDS, RATING, SET, TOPIC, WORD, Design, Item
 from nlpkit.plain import to_json
+from nlpkit.wording import truncated
 
 KEY_FORMAT = "nlpkit task key"
 KEY_VERSION = 1
@@ -156,9 +157,7 @@ def _safe(cell: str) -> str:
 
 
 def numbered(texts: Sequence[str]) -> str:
-    return ", ".join(
-        f"{n} {text if len(text) <= _SHOWN else text[: _SHOWN - 1] + '…'}" for n, text in enumerate(texts, start=1)
-    )
+    return ", ".join(f"{n} {truncated(text, _SHOWN)}" for n, text in enumerate(texts, start=1))
 
 
 def _key(task: Task, parameters: Mapping[str, Any]) -> dict[str, Any]:

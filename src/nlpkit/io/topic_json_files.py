@@ -11,6 +11,7 @@ from typing import Any
 from nlpkit.errors import InputError
 from nlpkit.io.topic_table_files import read_table_topics
 from nlpkit.io.topic_text_files import RawTopic, RawTopics, split_words
+from nlpkit.wording import listed, truncated
 
 _SHAPES = 'write {"topics": [["word", …], …]} as OCTIS does, [[["word", weight], …], …], or {"name": ["word", …], …}'
 _MAIN = ("topics", "topic_representations", "terms")  # of OCTIS; of BERTopic; of nlpkit ctfidf --json
@@ -82,9 +83,7 @@ def _of_object(value: Mapping[str, Any], path: str) -> RawTopics:
     if value and all(isinstance(inner, Mapping) and not _is_topic(inner) for inner in value.values()):
         named = {f"{name} / {part}": words for name, inner in value.items() for part, words in inner.items()}
     if not named or not all(_is_topic(item) for item in named.values()):
-        raise InputError(
-            f"{path}: JSON without topics (keys: {', '.join(map(str, list(value)[:8])) or 'none'}); {_SHAPES}"
-        )
+        raise InputError(f"{path}: JSON without topics (keys: {listed(list(value), 8) or 'none'}); {_SHAPES}")
     topics = [_topic(item, f"{path}: '{name}'") for name, item in named.items()]
     for name, topic in zip(named, topics, strict=True):
         topic.name = str(name)
@@ -154,4 +153,4 @@ def _weigh(found: RawTopics, matrix: Any) -> None:
 
 def _shown(value: Any) -> str:
     text = re.sub(r"\s+", " ", json.dumps(value, ensure_ascii=False, default=str))
-    return text if len(text) <= 60 else text[:59] + "…"
+    return truncated(text, 60)

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 from nlpkit.errors import InputError
 from nlpkit.io.topic_text_files import RawTopic, RawTopics, split_words, strongest
+from nlpkit.wording import listed
 
 Columns: TypeAlias = Mapping[str, Sequence[Any]]
 
@@ -95,7 +96,7 @@ def read_table_topics(columns: Columns, place: Callable[[int], str], path: str) 
         ]
         return RawTopics("table", topics, "columns")
     raise InputError(
-        f"{path}: where are the topics? Found the columns {_listed(columns)}; name them topic and term (and rank or weight), "
+        f"{path}: where are the topics? Found the columns {_columns(columns)}; name them topic and term (and rank or weight), "
         "topic and words, word_1 word_2 … (each row is a topic) or topic_0 topic_1 … (each column is one); "
         "without a header say --target-format lines"
     )
@@ -163,7 +164,7 @@ def _matrix(
 ) -> RawTopics:
     if term is None:
         raise InputError(
-            f"{path}: the columns {_listed(numbered)} hold numbers and no column holds words; weights of words need a column "
+            f"{path}: the columns {_columns(numbered)} hold numbers and no column holds words; weights of words need a column "
             "'term', and topics of documents are not what is scored here"
         )
     words = [_label(word) for word in columns[term]]
@@ -222,9 +223,8 @@ def _number(pattern: re.Pattern[str], name: str) -> str:
     return found[1] if found else name
 
 
-def _listed(names: Sequence[str] | Columns) -> str:
-    shown = list(names)
-    return ", ".join(shown[:8]) + (f" … ({len(shown)} in all)" if len(shown) > 8 else "") or "none"
+def _columns(names: Sequence[str] | Columns) -> str:
+    return listed(list(names), 8) + (f" ({len(names)} in all)" if len(names) > 8 else "") or "none"
 
 
 # ---------------------------------------------------------------- cells

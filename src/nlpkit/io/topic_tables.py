@@ -12,10 +12,12 @@ import pyarrow as pa
 from nlpkit.io.documents import embedding_column, embedding_matrix
 from nlpkit.io.run_reading import numbers, strings
 from nlpkit.io.runs import DOC_TOPICS_SCHEMA, REPRESENTATIVE_CHARS, TOPIC_TERMS_SCHEMA, TOPICS_SCHEMA, VOCAB_SCHEMA, Run
+from nlpkit.plain import finite_or_none
 from nlpkit.topics.bertopic import TopicModel
 from nlpkit.topics.novelty import similarity_without_itself
 from nlpkit.topics.predict import Training
 from nlpkit.types import Float32Array, LongArray
+from nlpkit.wording import truncated
 
 TOPIC_COLUMNS = ("topic", "topic_prob", "nearest_topic", "margin")
 LEFT_OUT = ("text", "tokens", "embedding", *TOPIC_COLUMNS)
@@ -28,7 +30,7 @@ def headlines(table: pa.Table, rows: Sequence[int], width: int = 80) -> list[str
     name = "title" if "title" in table.column_names else "text"
     texts = [table.column(name)[int(r)].as_py() or table.column("text")[int(r)].as_py() or "" for r in rows]
     lines = [" ".join(str(t)[: 4 * width].split()) for t in texts]
-    return [line if len(line) <= width else line[: width - 1].rstrip() + "…" for line in lines]
+    return [truncated(line, width) for line in lines]
 
 
 def documents_table(table: pa.Table, model: TopicModel) -> pa.Table:
@@ -71,17 +73,13 @@ def topics_table(table: pa.Table, model: TopicModel, vocabulary: Sequence[str]) 
                 "share": float(model.size[k] / len(model.topics)),
                 "label": model.labels[k],
                 "top_terms": [vocabulary[t] for t in model.terms.term_ids[k, :TOP_TERMS] if t >= 0],
-                "npmi": _number(model.npmi[k]),
-                "exclusivity": _number(model.exclusivity[k]),
+                "npmi": finite_or_none(model.npmi[k]),
+                "exclusivity": finite_or_none(model.exclusivity[k]),
                 "representative_ids": [ids[d].as_py() for d in documents],
                 "representative_texts": [(texts[d].as_py() or "")[:REPRESENTATIVE_CHARS] for d in documents],
             }
         )
     return pa.Table.from_pylist(rows, schema=TOPICS_SCHEMA)
-
-
-def _number(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
 
 
 def topic_terms_table(model: TopicModel, vocabulary: Sequence[str]) -> pa.Table:

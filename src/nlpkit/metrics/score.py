@@ -14,6 +14,7 @@ from nlpkit.metrics.bootstrap import Interval, Statistic, interval, mean_of
 from nlpkit.metrics.jackknife import jackknife_interval
 from nlpkit.metrics.proportion import edge_interval
 from nlpkit.metrics.ranges import Range, range_of
+from nlpkit.plain import finite_or_none
 from nlpkit.types import FloatArray
 
 MANY_UNITS = 2000
@@ -82,7 +83,7 @@ class Score:
         if self.why:
             out["why"] = self.why
         if self.values is not None:
-            out["values"] = [float(v) if np.isfinite(v) else None for v in self.values]
+            out["values"] = [finite_or_none(v) for v in self.values]
         return out
 
 

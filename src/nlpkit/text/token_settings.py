@@ -7,6 +7,7 @@ from typing import Any
 
 from nlpkit.errors import InputError
 from nlpkit.text.options import PreprocessOptions
+from nlpkit.wording import listed
 
 NO_LANGUAGE = "zxx"  # ISO 639-3 for what is in no language; the detector says so of codes and names
 _CARRIED = ("language", "tokenizer", "pattern", "segment", "lower", "min_length", "lemma", "stem", "stop_words")
@@ -119,7 +120,7 @@ def _shown(value: Any) -> str:
     if value in (None, [], {}):
         return "none"
     if isinstance(value, list):
-        return ",".join(map(str, value[:5])) + (" …" if len(value) > 5 else "")
+        return listed(value, 5, between=",")
     if isinstance(value, dict):
         return " ".join(f"{name}={_shown(part)}" for name, part in value.items())
     return str(value)

@@ -17,6 +17,7 @@ from typing import Any
 import pyarrow as pa
 
 from nlpkit.errors import EncodingError, InputError
+from nlpkit.wording import truncated
 
 TYPES: dict[str, pa.DataType] = {
     "string": pa.string(),
@@ -227,8 +228,7 @@ def _misfit(column: Column, value: Any, place: str) -> InputError:
 
 
 def _short(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    return truncated(json.dumps(value, ensure_ascii=False, default=str), 60)
 
 
 def _forced(column: Column, value: Any, place: Callable[[int], str], row: int) -> Any:

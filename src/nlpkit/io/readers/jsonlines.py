@@ -8,6 +8,7 @@ from typing import Any
 
 from nlpkit.errors import InputError
 from nlpkit.io.readers.blocks import BLOCK_ROWS, Block, from_rows
+from nlpkit.wording import listed, truncated
 
 _read_value = json.JSONDecoder().raw_decode
 _read_list = json.JSONDecoder().decode
@@ -97,7 +98,7 @@ def _whole_line(line: str, path: str, number: int) -> dict[str, Any]:
     except ValueError as error:
         raise InputError(f"{path}:{number}: not JSON ({error})") from None
     if not isinstance(value, dict):
-        kind = "a list" if isinstance(value, list) else f"the value {_short(line)}"
+        kind = "a list" if isinstance(value, list) else f"the value {truncated(line.strip(), 60)}"
         hint = "; a file that is one JSON list is read with --format json" if isinstance(value, list) else ""
         raise InputError(f"{path}:{number}: a line should be one JSON object, here it is {kind}{hint}")
     return value
@@ -109,12 +110,7 @@ def _not_json(line: str, path: str, number: int, error: json.JSONDecodeError) ->
     several = number == 1 and line.strip() in ("[", "{", "[{")
     hint = "; JSON over several lines is read with --format json" if several else ""
     said = error.msg.removesuffix(" at")
-    return f"{path}:{number}: not JSON: {said} at column {error.colno} of {_short(line)}{hint}"
-
-
-def _short(line: str) -> str:
-    line = line.strip()
-    return line if len(line) <= 60 else f"{line[:57]}..."
+    return f"{path}:{number}: not JSON: {said} at column {error.colno} of {truncated(line.strip(), 60)}{hint}"
 
 
 def read_json(text: Iterator[str], path: str, text_col: str) -> Iterator[Block]:
@@ -152,15 +148,15 @@ def _rows(value: Any, path: str, text_col: str) -> list[dict[str, Any]]:
         }
         if len(lists) != 1:
             found = (
-                f"it has {len(lists)} ({', '.join(lists)})"
-                if lists
-                else f"it has the keys {', '.join(list(value)[:8])}"
+                f"it has {len(lists)} ({', '.join(lists)})" if lists else f"it has the keys {listed(list(value), 8)}"
             )
             raise InputError(f"{path}: a JSON object should hold one list of objects or be one document; {found}")
         (value,) = lists.values()
     if not isinstance(value, list):
-        raise InputError(f"{path}: should be a JSON list of objects, is {_short(json.dumps(value))}")
+        raise InputError(f"{path}: should be a JSON list of objects, is {truncated(json.dumps(value), 60)}")
     for number, row in enumerate(value, start=1):
         if not isinstance(row, dict):
-            raise InputError(f"{path}: item {number} of the list should be an object, is {_short(json.dumps(row))}")
+            raise InputError(
+                f"{path}: item {number} of the list should be an object, is {truncated(json.dumps(row), 60)}"
+            )
     return value

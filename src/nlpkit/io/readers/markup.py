@@ -18,6 +18,7 @@ from xml.etree import ElementTree as ET
 
 from nlpkit.errors import ColumnError, InputError
 from nlpkit.io.readers.blocks import BLOCK_ROWS, Block, from_rows
+from nlpkit.wording import listed
 
 _BLOCK_CHARS = 1 << 20
 _PIECE = 1 << 16  # characters given to the parser at once
@@ -62,7 +63,7 @@ def read_markup(
             if done == 0 and all(row[text_col] is None for row in part):
                 found = [name for name in inside if name != target.record]
                 raise ColumnError(
-                    f"{path}: no <{record}> has '{fields[text_col]}' (inside: {', '.join(found[:20])}); "
+                    f"{path}: no <{record}> has '{fields[text_col]}' (inside: {listed(found, 20)}); "
                     f"name the path of the text with --xml-field {text_col}=PATH"
                 )
             yield from_rows(part, range(done + 1, done + len(part) + 1), size, unit=record)
