@@ -17,7 +17,7 @@ from nlpkit.cli.app import NlpkitGroup
 from nlpkit.cli.classify_lexicon_flags import LexiconFlags
 from nlpkit.cli.options import Inputs, OutputFlags, RunFlags, command
 from nlpkit.io.read_options import ReadOptions
-from nlpkit.workflows.token_options import TextOptions
+from nlpkit.text.options import TextOptions
 from tests.cli.conftest import NEWS, SAMPLES, Done, footer, read, write_jsonl
 from tests.peer_data import PEER_DATA
 

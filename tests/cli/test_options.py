@@ -12,7 +12,7 @@ import pytest
 from nlpkit.cli import bertopic_fit
 from nlpkit.cli.bertopic import TopicFlags
 from nlpkit.cli.options import RunFlags
-from nlpkit.workflows.token_options import TokenOptions
+from nlpkit.text.options import TokenOptions
 from tests.cli.conftest import (
     COMMANDS,
     HARD,

@@ -36,12 +36,13 @@ from nlpkit.io.topic_tables import (
     vocab_table,
 )
 from nlpkit.plain import shell_line
+from nlpkit.text.options import TopicTokenOptions
 from nlpkit.topics.bertopic import BertopicOptions, NumberOfTopics, TopicModel, fit_topics, smallest_topic
 from nlpkit.topics.novelty import NOVELTY_QUANTILE, check_quantile
 from nlpkit.weighting.dtm import count_terms, document_frequency
 from nlpkit.workflows.corpus import has_text, no_documents, no_words, steps, warn_dropped
 from nlpkit.workflows.embeddings import embedded_by, embeddings_of
-from nlpkit.workflows.token_options import TopicTokenOptions
+from nlpkit.workflows.token_options import preprocess_options
 from nlpkit.workflows.tokens import found_parameters, say_tokens, token_parameters, tokens_of
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def fit(
         threads=run.n_threads(),
     )
     check_quantile(options.novelty_quantile)
-    token_options = tokens.options()
+    token_options = preprocess_options(tokens)
     seconds: dict[str, float] = {}
     if run.dry_run:
         dry_run(inputs, read, embeds=True)

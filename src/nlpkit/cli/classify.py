@@ -10,11 +10,11 @@ from nlpkit.cli.classify_flags import ClassifyTextFlags, DataFlags, ModelFlags, 
 from nlpkit.cli.classify_lexicon_flags import LexiconFlags
 from nlpkit.cli.evaluate_flags import GateFlags
 from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
-from nlpkit.cli.tfidf import WeightFlags
 from nlpkit.embed.options import EncoderOptions
 from nlpkit.errors import UsageError
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.plain import shell_line
+from nlpkit.weighting.options import WeightOptions
 
 
 def classify_cli(
@@ -25,7 +25,7 @@ def classify_cli(
     gate: GateFlags,
     lexicon: LexiconFlags,
     tokens: ClassifyTextFlags,
-    weights: WeightFlags,
+    weights: WeightOptions,
     encoder: EncoderOptions,
     out: OutputFlags,
     read: ReadOptions,
@@ -70,7 +70,7 @@ def classify_cli(
     if given and data != DataFlags():
         raise UsageError(f"{given[0]} does not train; leave --test, --split, --cv, --groups, --predict and --twins out")
     if given and not predicts:
-        if replace(model, zero_shot=None) != ModelFlags() or weights != WeightFlags():
+        if replace(model, zero_shot=None) != ModelFlags() or weights != WeightOptions():
             raise UsageError(f"{given[0]} does not train; leave options on models and weights out")
         if say.explain or (lexicon.lexicon is None and tokens != ClassifyTextFlags()):
             raise UsageError(
@@ -95,7 +95,7 @@ def _predict(
     say: TellFlags,
     gate: GateFlags,
     tokens: ClassifyTextFlags,
-    weights: WeightFlags,
+    weights: WeightOptions,
     encoder: EncoderOptions,
     out: OutputFlags,
     read: ReadOptions,
@@ -104,7 +104,7 @@ def _predict(
     from nlpkit.cli import console
     from nlpkit.cli.dry_run import dry_run
 
-    if tokens != ClassifyTextFlags() or weights != WeightFlags() or replace(model, model="logreg") != ModelFlags():
+    if tokens != ClassifyTextFlags() or weights != WeightOptions() or replace(model, model="logreg") != ModelFlags():
         raise UsageError(
             f"new texts are treated as those of the run {directory} were; leave options on words and models out"
         )

@@ -48,10 +48,10 @@ if TYPE_CHECKING:
 
     from nlpkit.cli.evaluate_flags import GateFlags
     from nlpkit.cli.options import OutputFlags, RunFlags
-    from nlpkit.cli.tfidf import WeightFlags
     from nlpkit.embed.options import EncoderOptions
     from nlpkit.io.read_options import ReadOptions
     from nlpkit.text.twins import Twins
+    from nlpkit.weighting.options import WeightOptions
 
 
 @dataclass(slots=True)
@@ -70,7 +70,7 @@ def fit(
     model: ModelFlags,
     say: TellFlags,
     tokens: ClassifyTextFlags,
-    weights: WeightFlags,
+    weights: WeightOptions,
     encoder: EncoderOptions,
     gate: GateFlags,
     out: OutputFlags,

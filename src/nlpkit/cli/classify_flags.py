@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from nlpkit.errors import UsageError
 from nlpkit.parameters import READ_LIST, Files, Param
-from nlpkit.workflows.token_options import TextOptions
+from nlpkit.text.options import TextOptions
 
 if TYPE_CHECKING:
     from nlpkit.classify.calibration import Method
@@ -220,11 +220,13 @@ class ClassifyTextFlags(TextOptions):
         )
 
     def options(self) -> PreprocessOptions:
-        """Return the options of the core; raises as TextOptions.options."""
+        """Return the options of the core; raises as `preprocess_options`."""
+        from nlpkit.workflows.token_options import preprocess_options
+
         if self.entities:
             raise UsageError(
                 "--entities makes a column that no classifier uses; leave it out, or give it to nlpkit preprocess"
             )
         if self.tokenizer != "auto":
-            return TextOptions.options(self)
-        return TextOptions.options(replace(self, tokenizer="sklearn" if self.adapts else "words"))
+            return preprocess_options(self)
+        return preprocess_options(replace(self, tokenizer="sklearn" if self.adapts else "words"))

@@ -41,11 +41,11 @@ from nlpkit.io.tables import table_sink, write_dropped
 from nlpkit.metrics.score import Uncertainty
 from nlpkit.types import FloatArray, IntArray
 from nlpkit.workflows.corpus import no_documents, steps, warn_dropped
+from nlpkit.workflows.token_options import preprocess_options
 
 if TYPE_CHECKING:
     from nlpkit.io.corpora import DocumentStream
-    from nlpkit.text.options import PreprocessOptions
-    from nlpkit.workflows.token_options import TextOptions
+    from nlpkit.text.options import PreprocessOptions, TextOptions
 
 COLUMNS = {"sentiment": pa.float32(), "prediction": pa.string()}
 _MATCHED = ("language", "lower", "lemma", "stem", "html", "replace", "emoji", "keep", "segment")
@@ -85,7 +85,7 @@ def classify_by_lexicon(
         UsageError, InputError, ColumnError, MissingError: see LexiconFlags, read_lexicon and open_documents.
     """
     flags.check()
-    classes, options = flags.sentiment_classes(), tokens.options()
+    classes, options = flags.sentiment_classes(), preprocess_options(tokens)
     if run.dry_run:
         dry_run(inputs, read)
         return None

@@ -9,10 +9,10 @@ from nlpkit.classify.classifier import Recipe
 from nlpkit.classify.features import SpaceOptions
 from nlpkit.classify.fit import KINDS, ModelOptions
 from nlpkit.cli.classify_flags import MODELS, ClassifyTextFlags, ModelFlags
-from nlpkit.cli.tfidf import WeightFlags
 from nlpkit.cli.tfidf_select import Wish
 from nlpkit.errors import UsageError
 from nlpkit.text.pruning import MIN_DF_AUTO_FROM
+from nlpkit.weighting.options import WeightOptions
 from nlpkit.weighting.schemes import Scheme
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ PLAIN = Scheme("raw", "none", "none")
 SUBLINEAR = Scheme("log", "smooth", "l2")  # (1 + ln tf) · (ln((1 + M) / (1 + df)) + 1), of length 1
 
 
-def recipe_of(flags: ModelFlags, weights: WeightFlags, tokens: ClassifyTextFlags) -> Recipe:
+def recipe_of(flags: ModelFlags, weights: WeightOptions, tokens: ClassifyTextFlags) -> Recipe:
     """Return the recipe of the model that was asked for by name.
 
     Raises:
@@ -48,7 +48,7 @@ def recipe_of(flags: ModelFlags, weights: WeightFlags, tokens: ClassifyTextFlags
         {
             "--select": flags.select,
             "--hand-features": flags.hand_features,
-            "--scheme and the other weights": weights != WeightFlags(),
+            "--scheme and the other weights": weights != WeightOptions(),
             "options on words": tokens != ClassifyTextFlags(),
         },
         "is about words, and this model sees embeddings; leave it out, or take --on words",
@@ -88,13 +88,13 @@ def model_options(flags: ModelFlags, kind: str) -> ModelOptions:
     )  # fmt: skip
 
 
-def space_of(flags: ModelFlags, weights: WeightFlags, options: PreprocessOptions, kind: str) -> SpaceOptions:
+def space_of(flags: ModelFlags, weights: WeightOptions, options: PreprocessOptions, kind: str) -> SpaceOptions:
     """Return how words become features: counts for Naive Bayes, else sublinear tf-idf of length 1, if not told otherwise."""
     if options.auto_stop is not None:
         raise UsageError(
             "--auto-stop counts in all documents, also those of the test; --max-df counts in training documents"
         )
-    scheme = weights.weighting() if weights != WeightFlags() else (PLAIN if kind in COUNTS else SUBLINEAR)
+    scheme = weights.weighting() if weights != WeightOptions() else (PLAIN if kind in COUNTS else SUBLINEAR)
     wish = Wish.parse(flags.select)
     if wish is None:
         return SpaceOptions(scheme, options)

@@ -9,7 +9,7 @@ from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.errors import UsageError
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.parameters import Param
-from nlpkit.workflows.token_options import TokenOptions
+from nlpkit.text.options import TokenOptions
 
 WEIGHTINGS = ("ctfidf", "importance", "keyness")
 
@@ -97,7 +97,9 @@ def ctfidf_cli(
     from nlpkit.cli.dry_run import dry_run
 
     classes.check()
-    options = tokens.options()
+    from nlpkit.workflows.token_options import preprocess_options
+
+    options = preprocess_options(tokens)
     if run.dry_run:
         dry_run(inputs, read)
         return

@@ -29,10 +29,11 @@ from nlpkit.io.checkpoints import check_unfinished, checkpoint_path, scores_path
 from nlpkit.io.mallet import check_names
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.runs import stopwatch
+from nlpkit.text.options import TopicTokenOptions
 from nlpkit.topics.lda.fit import LdaOptions, check_options
 from nlpkit.topics.lda.guide import token_weights
 from nlpkit.workflows.corpus import warn_dropped
-from nlpkit.workflows.token_options import TopicTokenOptions
+from nlpkit.workflows.token_options import preprocess_options
 
 
 def fit(
@@ -48,7 +49,7 @@ def fit(
 ) -> None:
     """Fit LDA and write a run directory. Raises InputError and UsageError as its steps do."""
     target = out.run_target(inputs, "lda")
-    token_options = tokens.options()
+    token_options = preprocess_options(tokens)
     options = lda_options(chain, run, n_topics=1, many=prototype.prototype is not None)
     exactly = exact_topics(chain)
     if prototype.prototype is not None:

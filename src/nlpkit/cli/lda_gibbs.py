@@ -10,7 +10,7 @@ from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.errors import UsageError
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.parameters import Param
-from nlpkit.workflows.token_options import TopicTokenOptions
+from nlpkit.text.options import TopicTokenOptions
 
 
 def lda_gibbs_cli(

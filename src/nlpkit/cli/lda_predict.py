@@ -25,10 +25,11 @@ from nlpkit.text.options import PreprocessOptions
 from nlpkit.topics.lda.infer import SWEEPS, infer_topics, words_of
 from nlpkit.workflows.corpus import read_corpus, steps, warn_dropped
 from nlpkit.workflows.counts import CountedCorpus, counted
+from nlpkit.workflows.token_options import preprocess_options
 from nlpkit.workflows.tokens import changed_token_options, cut_as_model
 
 if TYPE_CHECKING:
-    from nlpkit.workflows.token_options import TopicTokenOptions
+    from nlpkit.text.options import TopicTokenOptions
 
 BATCH = 4096  # documents whose topics are drawn at once
 
@@ -39,7 +40,7 @@ def predict(
     """Give documents the topics of a run. Raises InputError, SchemaError and UsageError."""
     trained = open_run(model, ["lda-gibbs"], verify=run.verify)
     config = trained.model_config("n_topics", "tokens")
-    said = changed_token_options(tokens.options())
+    said = changed_token_options(preprocess_options(tokens))
     if said:
         raise UsageError(f"{', '.join(said)}: new texts are cut as those of the run {model} were; leave it out")
     if run.dry_run:

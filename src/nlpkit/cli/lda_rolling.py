@@ -49,6 +49,7 @@ from nlpkit.topics.lda.shares import (
 )
 from nlpkit.types import BoolArray, FloatArray, IntArray, LongArray, TokenTable
 from nlpkit.workflows.corpus import warn_dropped
+from nlpkit.workflows.token_options import preprocess_options
 from nlpkit.workflows.tokens import refuse_token_options
 
 if TYPE_CHECKING:
@@ -56,8 +57,7 @@ if TYPE_CHECKING:
     from nlpkit.cli.options import OutputFlags, RunFlags
     from nlpkit.io.corpora import DocumentStream
     from nlpkit.io.read_options import ReadOptions
-    from nlpkit.text.options import PreprocessOptions
-    from nlpkit.workflows.token_options import TopicTokenOptions
+    from nlpkit.text.options import PreprocessOptions, TopicTokenOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ def roll(
 ) -> None:
     """Fit a rolling model, or add documents to one, and write its run. Raises InputError and UsageError as its steps do."""
     target = out.run_target(inputs, "lda")
-    token_options = tokens.options()
+    token_options = preprocess_options(tokens)
     base: Base | None = None
     if rolling.update is not None:
         base = open_base(rolling.update, verify=run.verify)

@@ -10,8 +10,8 @@ from nlpkit.cli.dry_run import dry_run
 from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.parameters import TABLE_WRITTEN, Param
+from nlpkit.text.options import TextOptions
 from nlpkit.workflows.rows import RowOptions
-from nlpkit.workflows.token_options import TextOptions
 
 if TYPE_CHECKING:
     pass
@@ -72,8 +72,9 @@ def preprocess_cli(
 
         prepare_detection()  # first of all: it goes on while the rest is loaded
     from nlpkit.cli.preprocess_run import make
+    from nlpkit.workflows.token_options import preprocess_options
 
-    options, plan = tokens.options(), rows.plan()
+    options, plan = preprocess_options(tokens), rows.plan()
     if side.steps:
         from nlpkit.cli.steps import show_steps
 

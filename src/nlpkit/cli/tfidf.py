@@ -2,108 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.errors import UsageError
 from nlpkit.io.read_options import ReadOptions
-from nlpkit.parameters import TABLE_WRITTEN, Param
-from nlpkit.workflows.token_options import TokenOptions
-
-if TYPE_CHECKING:
-    from nlpkit.weighting.schemes import Scheme
+from nlpkit.parameters import Param
+from nlpkit.text.options import TokenOptions
+from nlpkit.weighting.options import SelectionOptions, WeightOptions
 
 EXAMPLES = {"parquet": "weights.parquet", "npz": "weights.npz", "mtx": "weights.mtx", "svmlight": "weights.svm"}
-
-
-@dataclass(frozen=True, slots=True)
-class WeightFlags:
-    """How terms are weighted."""
-
-    scheme: Annotated[
-        str | None,
-        Param(
-            "SMART letters such as ltc (tf n b l a L d, idf n t p, norm n c u b), lecture, sklearn, bm25, "
-            "bm25-robertson, bm25-atire, bm25-okapi."
-        ),
-    ] = None
-    tf: Annotated[str | None, Param("raw binary log log1p loglog sqrt augmented logave bm25.")] = None
-    idf: Annotated[
-        str | None,
-        Param(
-            "idf ln(M/df); plus1 ln(M/(df+1)); prob max{0, ln((M-df)/df)}; smooth, sklearn: as scikit-learn with "
-            "and without smoothing; rsj lucene okapi: of BM25; none."
-        ),
-    ] = None
-    norm: Annotated[
-        str | None,
-        Param("none l1 l2 pivoted-unique pivoted-bytes pivoted-l2."),
-    ] = None
-    like: Annotated[
-        str | None,
-        Param("sklearn: the numbers of TfidfVectorizer; --tf log is its sublinear_tf."),
-    ] = None
-    bm25: Annotated[bool, Param("BM25 as in Lucene, = --scheme bm25.")] = False
-    k1: Annotated[float | None, Param("Of BM25.")] = None
-    b: Annotated[float | None, Param("Of BM25.")] = None
-    slope: Annotated[float | None, Param("Of a pivoted norm.")] = None
-    augment: Annotated[float | None, Param("Of --tf augmented.")] = None
-
-    def weighting(self) -> Scheme:
-        """Return the weighting asked for.
-
-        Raises:
-            UsageError: unknown names, options that contradict each other, or a parameter of another weighting.
-        """
-        from nlpkit.weighting.schemes import PRESETS, Scheme, parse_scheme, with_parts
-
-        given = [f"--{n}" for n in ("scheme", "like", "bm25") if getattr(self, n)]
-        if len(given) > 1:
-            raise UsageError(f"{' and '.join(given)} each name a whole weighting; keep one")
-        base = Scheme()
-        if self.scheme:
-            base = parse_scheme(self.scheme)
-        elif self.like:
-            if self.like != "sklearn":
-                raise UsageError(f"--like {self.like}: only sklearn is known")
-            base = PRESETS["sklearn"]
-        elif self.bm25:
-            base = PRESETS["bm25"]
-        scheme = with_parts(base, tf=self.tf, idf=self.idf, norm=self.norm)
-        needs = {
-            "k1": ("tf", "bm25"), "b": ("tf", "bm25"), "slope": ("norm", "pivoted"), "augment": ("tf", "augmented"),
-        }  # fmt: skip
-        for name, (part, start) in needs.items():
-            if getattr(self, name) is not None and not getattr(scheme, part).startswith(start):
-                raise UsageError(f"--{name} belongs to {start}, but {part} is {getattr(scheme, part)}")
-        return with_parts(scheme, k1=self.k1, b=self.b, slope=self.slope, augment=self.augment)
-
-
-@dataclass(frozen=True, slots=True)
-class SelectFlags:
-    """Which features are kept, and for which classes."""
-
-    select: Annotated[
-        str | None,
-        Param(
-            "Keep the N terms (or a share of them: 0.1) that tell the classes apart best by chi2 chi2-counts "
-            "cramer-v cramer-v-usual mi entropy gini gini-norm pmi-avg pmi-max anova-f anova-f-weights; without :N "
-            "all terms stay.",
-            metavar="SCORE:N",
-        ),
-    ] = None
-    by: Annotated[
-        str | None,
-        Param("Column of the classes; date:year (decade, quarter, month, week, day) takes a part of a date."),
-    ] = None
-    features: Annotated[
-        Path | None,
-        Param("Table of the best features of each class.", metavar="FILE"),
-        TABLE_WRITTEN,
-    ] = None
-    top_n: Annotated[int, Param("Best features of each class.", min=1)] = 30
 
 
 def tfidf_cli(
@@ -112,8 +22,8 @@ def tfidf_cli(
     read: ReadOptions,
     run: RunFlags,
     tokens: TokenOptions,
-    weights: WeightFlags,
-    selection: SelectFlags,
+    weights: WeightOptions,
+    selection: SelectionOptions,
     to: Annotated[
         str | None,
         Param(
@@ -151,6 +61,7 @@ def tfidf_cli(
     from nlpkit.cli.dry_run import dry_run
     from nlpkit.cli.tfidf_run import Request, make
     from nlpkit.cli.tfidf_select import Wish
+    from nlpkit.workflows.token_options import preprocess_options
 
     if model is not None:
         from nlpkit.cli.tfidf_model import weigh_new
@@ -176,7 +87,7 @@ def tfidf_cli(
         example = EXAMPLES.get(to or "parquet", "weights.parquet")
         raise UsageError(f"say where to write: -o {example}, or -o - for JSON lines on stdout")
     request = Request(
-        tuple(inputs), target, kind, scheme, tokens.options(), wish, selection.by, selection.features,
+        tuple(inputs), target, kind, scheme, preprocess_options(tokens), wish, selection.by, selection.features,
         selection.top_n, lsa, out.force, run.seed, run.n_threads(),
     )  # fmt: skip
     request.check_targets()
@@ -187,13 +98,14 @@ def tfidf_cli(
 
 
 def refuse_beside_model(
-    model: Path, tokens: TokenOptions, weights: WeightFlags, selection: SelectFlags, lsa: int | None
+    model: Path, tokens: TokenOptions, weights: WeightOptions, selection: SelectionOptions, lsa: int | None
 ) -> None:
     """Raise UsageError for options that say what the model has decided."""
+    from nlpkit.workflows.token_options import preprocess_options
     from nlpkit.workflows.tokens import changed_token_options
 
-    said = [*changed_token_options(tokens.options())]
-    for flags, usual in ((weights, WeightFlags()), (selection, SelectFlags())):
+    said = [*changed_token_options(preprocess_options(tokens))]
+    for flags, usual in ((weights, WeightOptions()), (selection, SelectionOptions())):
         said += [
             f"--{f.name.replace('_', '-')}" for f in fields(flags) if getattr(flags, f.name) != getattr(usual, f.name)
         ]

@@ -1,15 +1,192 @@
-"""What preprocess can be asked to do, and what it tells of what it did."""
+"""How texts become tokens: the options a person gives, the settings they come to, and what was done."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from nlpkit.text.language import LanguageShare
+from nlpkit.parameters import READ, READ_LIST, Param
 
 if TYPE_CHECKING:
     from nlpkit.text.clean import Cleaner
+    from nlpkit.text.language import LanguageShare
     from nlpkit.text.phrases import PhraseSpec, PhraseTable
+
+
+# ---------------------------------------------------------------- what a person gives
+
+
+@dataclass(frozen=True, slots=True)
+class TokenOptions:
+    """How texts become tokens: what every command that makes them takes.
+
+    `nlpkit.workflows.token_options.preprocess_options` reads the files that are named here and checks the values.
+    """
+
+    PANEL: ClassVar[str] = "Words"
+
+    language: Annotated[
+        str,
+        Param("Language of the texts: an ISO code or a name, auto (detected) or none.", ("language", "lang")),
+    ] = "auto"
+    stop_words: Annotated[
+        str | tuple[str, ...],
+        Param(
+            "Words to leave out: auto (those of the language), none, codes such as en,de, or files with a word or a pattern "
+            "(/\\d+th/) on each line.",
+            metavar="LIST",
+        ),
+        READ_LIST,
+    ] = "auto"
+    min_df: Annotated[
+        str | float,
+        Param("Least number of documents of a term, or a share such as 0.01; auto = 2 from 100 documents on, else 1."),
+    ] = "auto"
+    max_df: Annotated[str | float, Param("Greatest number of documents of a term, or a share such as 0.5.")] = "1.0"
+    ngrams: Annotated[
+        str | int | tuple[int, int],
+        Param("Lengths of terms in words: 1,2 = single words and pairs.", ("ngrams", "ngram_range"), metavar="A[,B]"),
+    ] = "1"
+    max_vocab: Annotated[
+        int | None,
+        Param("Keep only the N most frequent terms.", ("max_vocab", "max_features"), metavar="N", min=1),
+    ] = None
+    lower: Annotated[bool, Param("Turn texts into lower case.")] = True
+    tokenizer: Annotated[
+        str,
+        Param(
+            "Where texts are cut: words (by the rules of Unicode), sklearn (runs of two letters or more), whitespace, or "
+            "chars:3-5 (n-grams of characters)."
+        ),
+    ] = "words"
+    token_pattern: Annotated[
+        str | None,
+        Param("Regular expression whose every match is a token (syntax of the Rust crate regex).", metavar="REGEX"),
+    ] = None
+    vocab: Annotated[
+        Path | tuple[str, ...] | None,
+        Param(
+            "These terms and no others, in this order: a table with a column 'term' (Parquet, CSV, TSV, JSONL), or a text file "
+            "with one term on each line.",
+            metavar="FILE",
+        ),
+        READ,
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
+class TopicTokenOptions(TokenOptions):
+    """The same, where all documents are there: words that too many of them have can be found."""
+
+    auto_stop: Annotated[
+        float | None,
+        Param("Leave out terms that are in more than this share of the documents.", metavar="SHARE"),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
+class TextOptions(TopicTokenOptions):
+    """Everything that can be done on the way from texts to tokens."""
+
+    lemma: Annotated[
+        str, Param("Base forms: none, dict (dictionary of the language) or spacy (those of its pipeline).")
+    ] = "none"
+    stem: Annotated[str, Param("Stems: none, auto (Snowball of the language), or a stemmer: porter, german, …")] = (
+        "none"
+    )
+    phrases: Annotated[
+        str | None,
+        Param(
+            "Join phrases found in the corpus: npmi:0.5, pmi:3 or llr:10.83; a third number is their least count.",
+            metavar="MEASURE:MIN",
+        ),
+    ] = None
+    phrase_file: Annotated[
+        Path | None,
+        Param("Join these phrases: one on each line, or a file of --save-phrases.", metavar="FILE"),
+    ] = None
+    keep: Annotated[
+        str | tuple[str, ...] | None,
+        Param("Kinds of tokens that stay whole: url, email, hashtag, mention, number, emoji.", metavar="KIND,…"),
+    ] = None
+    min_length: Annotated[int, Param("Least number of characters of a word.", min=1)] = 2
+    min_cf: Annotated[
+        str | float, Param("Least number of occurrences of a term, or a share of all tokens.", panel="More")
+    ] = "1"
+    max_cf: Annotated[
+        str | float, Param("Greatest number of occurrences of a term, or a share of all tokens.", panel="More")
+    ] = "1.0"
+    html: Annotated[
+        bool,
+        Param("Take HTML and XML apart: scripts and styles go too, paragraphs stay apart.", panel="More"),
+    ] = False
+    replace: Annotated[
+        Path | None,
+        Param(
+            "Replacements before texts are cut, one on each line: phrase TAB other; a phrase alone is deleted; /regex/ TAB other.",
+            metavar="FILE",
+            panel="More",
+        ),
+    ] = None
+    emoji: Annotated[
+        str, Param("Emoji: keep (to have them as tokens, see --keep), words (their names) or remove.", panel="More")
+    ] = "keep"
+    segment: Annotated[
+        str,
+        Param(
+            "Chinese, Japanese and Thai become ngrams, characters, or words (pip install 'nlpkit[asian]'); auto = ngrams.",
+            panel="More",
+        ),
+    ] = "auto"
+    spacy: Annotated[
+        str | None,
+        Param(
+            "Cut with this spaCy pipeline: a name, a folder, blank:de, or auto (the installed one of the language).",
+            metavar="MODEL",
+            panel="More",
+        ),
+        READ,
+    ] = None
+    pos: Annotated[
+        str | tuple[str, ...] | None,
+        Param("Keep only these parts of speech, such as NOUN,PROPN,ADJ (spaCy).", metavar="TAG,…", panel="More"),
+    ] = None
+    entities: Annotated[
+        bool, Param("Add a column of named entities: start, end, text, type (spaCy).", panel="More")
+    ] = False
+
+
+@dataclass(frozen=True, slots=True)
+class CountOptions:
+    """Which words are counted, when the documents have no tokens yet: all, unless stop words are left out."""
+
+    PANEL: ClassVar[str] = "Words"
+
+    language: Annotated[
+        str,
+        Param("Language of the texts: an ISO code or a name, auto (detected) or none.", ("language", "lang")),
+    ] = "auto"
+    stop_words: Annotated[
+        str | tuple[str, ...],
+        Param("Words to leave out: none, auto (those of the language), codes such as en,de, or files.", metavar="LIST"),
+        READ_LIST,
+    ] = "none"
+    lower: Annotated[bool, Param("Turn texts into lower case.")] = True
+    min_length: Annotated[int, Param("Least number of letters of a word.", min=1)] = 1
+
+    def tokens(self) -> TextOptions:
+        """Return the options by which the words are cut."""
+        return TextOptions(
+            language=self.language,
+            stop_words=self.stop_words,
+            lower=self.lower,
+            min_length=self.min_length,
+            min_df=1,
+        )
+
+
+# ---------------------------------------------------------------- what it comes to
 
 
 @dataclass(frozen=True, slots=True)

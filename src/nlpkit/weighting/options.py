@@ -1,0 +1,112 @@
+"""How terms are weighted and features selected, as a person says it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+from nlpkit.errors import UsageError
+from nlpkit.parameters import TABLE_WRITTEN, Param
+
+if TYPE_CHECKING:
+    from nlpkit.weighting.schemes import Scheme
+
+_NEEDS = {"k1": ("tf", "bm25"), "b": ("tf", "bm25"), "slope": ("norm", "pivoted"), "augment": ("tf", "augmented")}
+
+
+@dataclass(frozen=True, slots=True)
+class WeightOptions:
+    """How terms are weighted; without any of these, tf · ln(M / df)."""
+
+    PANEL: ClassVar[str] = "Weights"
+
+    scheme: Annotated[
+        str | None,
+        Param(
+            "Weighting by name: SMART letters such as ltc (tf n b l a L d, idf n t p, norm n c u b), lecture, sklearn, bm25, "
+            "bm25-robertson, bm25-atire or bm25-okapi.",
+            metavar="NAME",
+        ),
+    ] = None
+    tf: Annotated[
+        str | None,
+        Param("Term frequency: raw, binary, log, log1p, loglog, sqrt, augmented, logave or bm25.", metavar="NAME"),
+    ] = None
+    idf: Annotated[
+        str | None,
+        Param(
+            "Inverse document frequency: idf ln(M/df); plus1 ln(M/(df+1)); prob max{0, ln((M-df)/df)}; smooth and sklearn as "
+            "scikit-learn with and without smoothing; rsj, lucene and okapi of BM25; none.",
+            metavar="NAME",
+        ),
+    ] = None
+    norm: Annotated[
+        str | None,
+        Param("Normalisation of documents: none, l1, l2, pivoted-unique, pivoted-bytes or pivoted-l2.", metavar="NAME"),
+    ] = None
+    like: Annotated[
+        str | None,
+        Param("sklearn = the numbers of TfidfVectorizer; with --tf log those of its sublinear_tf.", metavar="NAME"),
+    ] = None
+    bm25: Annotated[bool, Param("Weigh by BM25 as Lucene does, which is --scheme bm25.")] = False
+    k1: Annotated[float | None, Param("Saturation of term frequency in BM25.", panel="More")] = None
+    b: Annotated[float | None, Param("Normalisation by length in BM25, from 0 (none) to 1.", panel="More")] = None
+    slope: Annotated[float | None, Param("Slope of a pivoted norm, from 0 to 1.", panel="More")] = None
+    augment: Annotated[float | None, Param("Least term frequency with --tf augmented, from 0 to 1.", panel="More")] = (
+        None
+    )
+
+    def weighting(self) -> Scheme:
+        """Return the weighting asked for.
+
+        Raises:
+            UsageError: unknown names, options that contradict each other, or a parameter of another weighting.
+        """
+        from nlpkit.weighting.schemes import PRESETS, Scheme, parse_scheme, with_parts
+
+        whole = [f"`{name}`" for name in ("scheme", "like", "bm25") if getattr(self, name)]
+        if len(whole) > 1:
+            raise UsageError(f"{' and '.join(whole)} each name a whole weighting; keep one")
+        base = Scheme()
+        if self.scheme:
+            base = parse_scheme(self.scheme)
+        elif self.like:
+            if self.like != "sklearn":
+                raise UsageError(f"`like={self.like}`: only sklearn is known", parameter="like")
+            base = PRESETS["sklearn"]
+        elif self.bm25:
+            base = PRESETS["bm25"]
+        scheme = with_parts(base, tf=self.tf, idf=self.idf, norm=self.norm)
+        for name, (part, start) in _NEEDS.items():
+            if getattr(self, name) is not None and not getattr(scheme, part).startswith(start):
+                raise UsageError(f"`{name}` belongs to {start}, but {part} is {getattr(scheme, part)}", parameter=name)
+        return with_parts(scheme, k1=self.k1, b=self.b, slope=self.slope, augment=self.augment)
+
+
+@dataclass(frozen=True, slots=True)
+class SelectionOptions:
+    """Which features are kept, and for which classes."""
+
+    PANEL: ClassVar[str] = "Selection"
+
+    select: Annotated[
+        str | None,
+        Param(
+            "Keep the N terms (or a share of them: 0.1) that tell the classes apart best by chi2, chi2-counts, cramer-v, "
+            "cramer-v-usual, mi, entropy, gini, gini-norm, pmi-avg, pmi-max, anova-f or anova-f-weights; without :N all terms "
+            "stay.",
+            metavar="SCORE:N",
+        ),
+    ] = None
+    by: Annotated[
+        str | None,
+        Param(
+            "Column of the classes, label by default; date:year (decade, quarter, month, week, day) takes a part of a date.",
+            metavar="COLUMN",
+        ),
+    ] = None
+    features: Annotated[
+        Path | None, Param("Table of the best features of each class.", metavar="FILE"), TABLE_WRITTEN
+    ] = None
+    top_n: Annotated[int, Param("Number of features of each class in that table.", min=1)] = 30
