@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from nlpkit.classify.splits import TRAIN
 from nlpkit.cli.finetune_corpus import read_tuning_documents
 from nlpkit.cli.finetune_flags import TuneDataFlags
-from nlpkit.cli.finetune_parts import TRAIN
 from nlpkit.errors import InputError, UsageError
 from nlpkit.io.read_options import ReadOptions
 from tests.cli.conftest import write_jsonl
@@ -28,7 +28,7 @@ def test_labels_of_held_out_words_alone_are_no_classes() -> None:
     held_out = []
     for seed in range(20):
         found = documents(rows, seed=seed)
-        held_out.append(found.part[3] != TRAIN)
+        held_out.append(found.split[3] != TRAIN)
         assert found.tag_names == (("O", "X") if held_out[-1] else ("O", "RARE", "X"))
     assert {*held_out} == {True, False}
 
@@ -47,7 +47,7 @@ def test_labels_of_held_out_documents_alone_are_no_classes() -> None:
     lost = []
     for seed in range(40):
         found = documents(rows, seed=seed, holdout=0.5)
-        learned = {label for i in range(16) if found.part[i] == TRAIN for label in own[i]}
+        learned = {label for i in range(16) if found.split[i] == TRAIN for label in own[i]}
         assert set(found.labels.names) == learned
         lost.append("rare" not in learned)
     assert {*lost} == {True, False}
@@ -80,7 +80,7 @@ def test_a_label_of_one_document_among_several_is_kept(cv: int | None, capsys: p
     found = documents([{"id": str(i), "text": f"text {i}", "label": labels} for i, labels in enumerate(own)], cv=cv)
     assert set(found.labels.names) == {"x", "y", "rare"}
     if cv is None:
-        assert found.part[3] == TRAIN
+        assert found.split[3] == TRAIN
     said = "in one fold there is nothing to learn from" if cv else "learned from, and not tested"
     assert f"1 label with a single document ('rare'): {said}" in capsys.readouterr().err
 
@@ -102,7 +102,7 @@ def test_what_is_left_out_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
     rows[1]["label"] = None
     rows[-1]["part"] = None
     found = documents([*rows, {**rows[3], "id": "another"}], split="part")
-    assert [(row.id, row.reason) for row in found.dropped] == [
+    assert [(row.id, row.reason) for row in found.provenance.dropped] == [
         ("train0", "no word"), ("train1", "no label"), ("holdout0", "part is 'holdout'"), ("holdout1", "part is 'holdout'"),
         ("holdout2", "part is 'holdout'"), ("holdout3", "no value in part"),
     ]  # fmt: skip
@@ -115,7 +115,7 @@ def test_ratings_with_gaps_are_numbers(nothing: Any) -> None:
     rows = [{"id": str(i), "text": f"text {i}", "label": nothing if i % 3 == 0 else i + 0.5} for i in range(12)]
     found = documents(rows)
     assert found.kind == "regression"
-    assert sorted(row.id for row in found.dropped) == ["0", "3", "6", "9"]
+    assert sorted(row.id for row in found.provenance.dropped) == ["0", "3", "6", "9"]
 
 
 def test_a_number_of_words_is_not_the_words() -> None:

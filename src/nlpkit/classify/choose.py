@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from nlpkit.classify.classifier import Fitted, Material, Predicted, Recipe, cross_predict, fit_classifier, together
-from nlpkit.classify.labels import Labels, stratified_folds
+from nlpkit.classify.labels import Labels
+from nlpkit.classify.splits import stratified_folds
 from nlpkit.metrics.classification import averages, confusion_matrix
 from nlpkit.types import LongArray
 

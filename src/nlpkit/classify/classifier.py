@@ -11,8 +11,9 @@ import numpy as np
 from nlpkit.classify.calibration import Calibrator, Method, fit_calibrator
 from nlpkit.classify.features import Features, Scaling, SpaceOptions, fit_space
 from nlpkit.classify.fit import ModelOptions, balanced_weights, fit_model, fit_multilabel
-from nlpkit.classify.labels import Labels, stratified_folds
+from nlpkit.classify.labels import Labels
 from nlpkit.classify.model import LinearModel, Model
+from nlpkit.classify.splits import stratified_folds
 from nlpkit.classify.words import Counted, CutWords, GivenWords
 from nlpkit.text.options import PreprocessReport
 from nlpkit.text.phrases import PhraseTable

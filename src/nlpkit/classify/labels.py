@@ -1,4 +1,4 @@
-"""Labels of documents as classes: one a document, or a set of them; and how documents are dealt into folds."""
+"""Labels of documents as classes: one a document, or a set of them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from nlpkit.errors import InputError, UsageError
+from nlpkit.errors import InputError
 from nlpkit.types import BoolArray, IntArray, LongArray
 
 
@@ -92,7 +92,7 @@ def _check_classes(names: Sequence[str], n: int, least: int = 2) -> None:
     if len(names) >= least:
         return
     if not names:
-        raise InputError(f"none of {n:,} training documents has a label; name the column with --label-col")
+        raise InputError(f"none of {n:,} training documents has a label; name the column with `label_col`")
     raise InputError(
         f"all labelled training documents have the label '{names[0]}'; a classifier needs documents of two classes"
     )
@@ -103,54 +103,3 @@ def _order(name: str) -> tuple[int, float, str]:
         return (0, float(name), name)
     except ValueError:
         return (1, 0.0, name)
-
-
-def stratified_folds(strata: IntArray, n_folds: int, *, seed: int, together: IntArray | None = None) -> IntArray:
-    """Return the fold of each document (D,) int32: of every class each fold gets the same number, give or take one.
-
-    Documents of a class are put in random order and dealt out in turn, going on where the class before ended.
-
-    Args:
-        strata: (D,) class of each document.
-        together: (D,) documents of one group stay in one fold: the largest groups first, each into the fold that then comes
-            nearest to its share of the classes (as scikit-learn's StratifiedGroupKFold).
-
-    Raises:
-        UsageError: more folds than documents or groups.
-    """
-    D = len(strata)
-    units = D if together is None else len(np.unique(together))
-    what = "documents" if together is None else "groups"
-    if n_folds > units:
-        raise UsageError(f"--cv {n_folds}: there are only {units:,} {what} with a label; take fewer folds")
-    rng = np.random.default_rng(seed)
-    if together is not None:
-        return _grouped(strata, n_folds, together, rng)
-    folds = np.empty(D, np.int32)
-    order = rng.permutation(D)
-    in_turn = order[np.argsort(strata[order], kind="stable")]
-    folds[in_turn] = np.arange(D) % n_folds
-    return folds
-
-
-def _grouped(strata: IntArray, n_folds: int, together: IntArray, rng: np.random.Generator) -> IntArray:
-    classes, codes = np.unique(strata, return_inverse=True)
-    groups, number = np.unique(together, return_inverse=True)
-    table = np.zeros((len(groups), len(classes)))
-    np.add.at(table, (number, codes), 1)
-    sizes = table.sum(axis=0)
-    held = np.zeros((n_folds, len(classes)))
-    fold_of = np.empty(len(groups), np.int32)
-    order = rng.permutation(len(groups))
-    for g in order[np.argsort(-table[order].sum(axis=1), kind="stable")]:
-        shares = held / sizes
-        spread = np.empty(n_folds)
-        for f in range(n_folds):
-            tried = shares.copy()
-            tried[f] += table[g] / sizes
-            spread[f] = tried.std(axis=0).mean()
-        lowest = np.flatnonzero(spread <= spread.min() + 1e-12)
-        best = lowest[np.argmin(held[lowest].sum(axis=1))]
-        held[best] += table[g]
-        fold_of[g] = best
-    return fold_of[number]

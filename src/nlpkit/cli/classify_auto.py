@@ -70,7 +70,7 @@ def choose(
     n_outer = documents.n_folds
     with reporting.progress("models", len(recipes)) as update:
         tried = compare_within(
-            material, labels, documents.learn, recipes, n_outer=n_outer, budget=flags.budget, seed=seed, threads=threads,
+            material, labels, documents.train, recipes, n_outer=n_outer, budget=flags.budget, seed=seed, threads=threads,
             said=lambda n, name: update(n, f"models: {name}"),
         )  # fmt: skip
     best = best_of(tried)

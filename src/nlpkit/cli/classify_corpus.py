@@ -13,80 +13,38 @@ import pyarrow.compute as pc
 
 from nlpkit import reporting, wording
 from nlpkit.classify.classifier import Material
-from nlpkit.classify.labels import Labels, encode_sets, encode_single, stratified_folds
+from nlpkit.classify.dataset import LabelledDataset
+from nlpkit.classify.labels import Labels, encode_sets, encode_single
+from nlpkit.classify.splits import TEST, TRAIN, UNUSED, check_splits, split_column, splits_of, stratified_folds
 from nlpkit.classify.words import CutWords, GivenWords
 from nlpkit.cli.classify_flags import ClassifyTextFlags, DataFlags
-from nlpkit.errors import ColumnError, InputError, UsageError, missing_column
-from nlpkit.io.corpora import DocumentStream, DroppedRow, InputInfo, open_documents
+from nlpkit.errors import ColumnError, InputError, missing_column
+from nlpkit.io.corpora import DocumentStream, open_documents
 from nlpkit.io.documents import token_table
 from nlpkit.io.footers import step_parameters, steps_of
 from nlpkit.io.plain_tables import as_label
 from nlpkit.parallel import ahead
 from nlpkit.text.token_settings import differences, learned_bounds
-from nlpkit.types import BoolArray, IntArray, LongArray
+from nlpkit.types import BoolArray, IntArray
 from nlpkit.workflows.corpus import no_documents
 from nlpkit.workflows.embeddings import embedded_by
 from nlpkit.workflows.groups import Groups
+from nlpkit.workflows.labelled import Provenance, check_label_column, read_labels, stacked
 from nlpkit.workflows.tokens import refuse_token_options
 
 if TYPE_CHECKING:
     from nlpkit.io.read_options import ReadOptions
 
-TRAIN_NAMES = ("train", "training")
-TEST_NAMES = ("test", "testing", "eval")
 DEFAULT_FOLDS = 5
-UNUSED = -1
 
 
 @dataclass(slots=True)
-class LabelledDocuments:
-    """Documents of the training inputs, then those of --test. own: labels as given, (D,) text or lists, None for none.
+class LabelledDocuments(LabelledDataset):
+    """Documents in every form that a model may want, with where they come from and what made their embeddings."""
 
-    part (D,) int32: with a test set 0 training, 1 test; in cross-validation the fold; -1: neither, such as rows without a label.
-    """
-
-    table: pa.Table
-    own: list[Any]
-    labels: Labels
-    part: IntArray
-    n_folds: int  # 0 with a test set
-    inputs: list[InputInfo]
-    dropped: list[DroppedRow]
-    blocks: list[dict[str, Any] | None]
+    provenance: Provenance
     material: Material
     made_by: dict[str, Any] | None
-
-    @property
-    def label_type(self) -> pa.DataType:
-        """The type of a column of labels."""
-        return pa.list_(pa.string()) if self.labels.multiple else pa.string()
-
-    @property
-    def rounds(self) -> list[tuple[LongArray, LongArray]]:
-        """Training and test rows of each round; test rows may have no label."""
-        if not self.n_folds:
-            return [(np.flatnonzero((self.part == 0) & self.usable), np.flatnonzero(self.part == 1))]
-        return [
-            (np.flatnonzero((self.part >= 0) & (self.part != fold)), np.flatnonzero(self.part == fold))
-            for fold in range(self.n_folds)
-        ]
-
-    @property
-    def least_train(self) -> int:
-        """Documents of the smallest training set."""
-        return min(len(train) for train, _ in self.rounds)
-
-    @property
-    def usable(self) -> BoolArray:
-        """Documents (D,) that can train: those with a label that is one of the classes."""
-        if self.labels.codes is not None:
-            return np.asarray(self.labels.codes >= 0)
-        return self.labels.known
-
-    @property
-    def learn(self) -> LongArray:
-        """Rows of the final model: the training set, or in cross-validation all with a label."""
-        return self.rounds[0][0] if not self.n_folds else np.flatnonzero(self.part >= 0)
 
 
 def read_labelled_documents(
@@ -110,12 +68,9 @@ def read_labelled_documents(
         streams.append(open_documents([str(data.test)], replace(options, limit=None)))
     names = [", ".join(inputs), str(data.test)]
     try:
-        for stream, name in zip(streams, names, strict=False):
-            if "label" not in stream.schema.names:
-                if not stream.has_documents():
-                    raise no_documents(stream)
-                raise missing_column(name, read.label_col, stream.schema.names, "--label-col")
-        split = None if data.split is None else _column(data.split)
+        for stream in streams:
+            check_label_column(stream, read.label_col)
+        split = None if data.split is None else split_column(data.split)
         for column, option in ((split, "--split"), (data.groups, "--groups")):
             if column is not None and option == "--groups":
                 column = column if column in streams[0].schema.names else column.partition(":")[0]
@@ -138,9 +93,9 @@ def read_labelled_documents(
     finally:
         for stream in streams:
             stream.close()
-    table = joined(tables)
+    table = stacked(tables)
     first = tables[0].num_rows
-    own = label_values(table.column("label"), data.label_sep)
+    own = read_labels(table.column("label"), data.label_sep)
     part, n_folds = _parts(table, first, own, data)
     labels = _encode(own, part, n_folds)
     if n_folds:
@@ -149,8 +104,7 @@ def read_labelled_documents(
     if words and there:
         given = GivenWords(token_table(table.column("tokens")), threads=threads)
     return LabelledDocuments(
-        table, own, labels, part, n_folds, [i for s in streams for i in s.inputs], [d for s in streams for d in s.dropped],
-        [b for s in streams for b in s.blocks], Material(table.num_rows, cut or given), made_by,
+        table, own, labels, part, n_folds, Provenance.of_streams(streams), Material(table.num_rows, cut or given), made_by,
     )  # fmt: skip
 
 
@@ -159,7 +113,8 @@ def _cut(streams: Sequence[DocumentStream], cut: CutWords, split: str | None) ->
 
     def learn(batch: pa.RecordBatch) -> BoolArray:
         assert split is not None
-        return np.asarray(_split_parts(batch.column(_column(split)).to_pylist(), split) == 0)
+        values = [as_label(v) for v in batch.column(split_column(split)).to_pylist()]
+        return np.asarray(splits_of(values, split, dev=False) == TRAIN)
 
     sizes = [0] * len(streams)
 
@@ -249,93 +204,22 @@ def _embedded_by(streams: Sequence[DocumentStream]) -> dict[str, Any] | None:
     return embedded_by(_Both([b for s in streams for b in s.blocks]))  # type: ignore[arg-type]
 
 
-def joined(tables: Sequence[pa.Table]) -> pa.Table:
-    """Return the tables below each other; columns that do not fit together are those of both under the first's type, or go."""
-    if len(tables) == 1:
-        return tables[0]
-    first, second = tables
-    for name in [n for n in first.column_names if n in second.column_names]:
-        kind, other = first.schema.field(name).type, second.schema.field(name).type
-        if kind != other:
-            first, second = (_as_text(t, name) for t in (first, second))
-    if first.schema.field("label").type != second.schema.field("label").type:
-        raise ColumnError(
-            f"labels are {tables[0].schema.field('label').type} in the training documents and "
-            f"{tables[1].schema.field('label').type} in the test documents; write them alike"
-        )
-    common = [n for n in first.column_names if n in second.column_names]
-    apart = [n for n in common if first.schema.field(n).type != second.schema.field(n).type]
-    if "embedding" in apart:
-        raise ColumnError("training and test documents have embeddings of different types; embed both with one model")
-    if apart:
-        reporting.warn(f"columns of other types in the test documents are left out: {', '.join(apart)}")
-        common = [n for n in common if n not in apart]
-    return pa.concat_tables([first.select(common), second.select(common)])
-
-
-def _as_text(table: pa.Table, name: str) -> pa.Table:
-    column = table.column(name)
-    if pa.types.is_nested(column.type):
-        return table
-    text = pa.array([as_label(v) for v in column.to_pylist()], pa.string())
-    return table.set_column(table.column_names.index(name), name, text)
-
-
-def label_values(column: pa.ChunkedArray, separator: str | None) -> list[Any]:
-    """Return labels as text, or as lists of texts where documents may have several."""
-    kind = column.type
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
-        return [None if v is None else _set(v) for v in column.to_pylist()]
-    if pa.types.is_nested(kind):
-        raise ColumnError(f"labels are {kind}; text, numbers or lists of text were needed: name another --label-col")
-    texts = [as_label(v) for v in column.to_pylist()]
-    if separator is None:
-        return texts
-    return [None if t is None else _set(t.split(separator)) for t in texts]
-
-
-def _set(values: Sequence[Any]) -> list[str]:
-    return list(dict.fromkeys(t for v in values if (t := as_label(v)) is not None))
-
-
-def _column(split: str) -> str:
-    return split.partition("=")[0]
-
-
 def _parts(table: pa.Table, first: int, own: Sequence[Any], data: DataFlags) -> tuple[IntArray, int]:
     """Return the part of each document and the number of folds, 0 with a test set; in folds all with a label are 0 for now."""
     D = table.num_rows
     part = np.full(D, UNUSED, np.int32)
     labelled = np.fromiter((v is not None for v in own), bool, D)
     if data.test is not None:
-        part[:first] = 0
-        part[first:] = 1
+        part[:first] = TRAIN
+        part[first:] = TEST
         return part, 0
     if data.split is None:
-        part[labelled] = 0
+        part[labelled] = TRAIN
         return part, data.cv or DEFAULT_FOLDS
-    name = _column(data.split)
-    values = [as_label(v) for v in table.column(name).to_pylist()]
-    part = _split_parts(values, data.split)
-    for number, what in ((0, "train"), (1, "test")):
-        if not (part == number).any():
-            found = sorted({v for v in values if v is not None})
-            shown = ", ".join(found[:10]) + (" …" if len(found) > 10 else "")
-            raise UsageError(
-                f"--split {data.split}: no row is {what} (values found: {shown or 'none'}); "
-                f"rows of one value are the test with --split {name}=VALUE"
-            )
+    values = [as_label(v) for v in table.column(split_column(data.split)).to_pylist()]
+    part = splits_of(values, data.split, dev=False)
+    check_splits(part, values, data.split)
     return part, 0
-
-
-def _split_parts(values: Sequence[Any], split: str) -> IntArray:
-    """Return the part of each document by its value in the column of --split."""
-    _, equals, value = split.partition("=")
-    texts = [as_label(v) for v in values]
-    if equals:
-        return np.array([1 if t == value else 0 for t in texts], np.int32)
-    known = {**dict.fromkeys(TRAIN_NAMES, 0), **dict.fromkeys(TEST_NAMES, 1)}
-    return np.array([known.get((t or "").lower(), UNUSED) for t in texts], np.int32)
 
 
 def _encode(own: list[Any], part: IntArray, n_folds: int) -> Labels:

@@ -17,7 +17,7 @@ from nlpkit.cli import console
 from nlpkit.cli.classify_corpus import LabelledDocuments, read_labelled_documents
 from nlpkit.cli.classify_flags import ClassifyTextFlags, DataFlags, ModelFlags, TellFlags
 from nlpkit.cli.classify_recipes import bounded, recipe_of
-from nlpkit.cli.classify_scores import Scores, score_predictions, unseen_labels
+from nlpkit.cli.classify_scores import Scores, score_predictions
 from nlpkit.cli.classify_show import Page, show_candidates, show_errors, show_scores, show_terms
 from nlpkit.cli.classify_tables import (
     OWN,
@@ -107,6 +107,7 @@ def fit(
         documents = read_labelled_documents(
             inputs, data, tokens, read, words=recipe.space is not None, seed=run.seed, threads=threads
         )
+    provenance = documents.provenance
     _say_documents(documents, data)
     for name in OWN:
         if name in documents.table.column_names:
@@ -131,7 +132,7 @@ def fit(
     parameters = _parameters(data, trained, documents, token_info, encoder_info)
     tables, notes = _tables(documents, trained, scores, twins, say)
     block = footer_block(
-        "run", command="classify", parameters=parameters, seed=run.seed, inputs=documents.inputs, steps=steps_of(documents.blocks)
+        "run", command="classify", parameters=parameters, seed=run.seed, inputs=provenance.inputs, steps=steps_of(provenance.blocks)
     )  # fmt: skip
     model_tables, config = classifier_tables(trained.fitted.classifier, tokens=token_info, encoder=encoder_info)
     if not sees_words:
@@ -145,16 +146,16 @@ def fit(
         report |= {"gates": [g.plain() for g in gates], "passed": all(g.passed for g in gates)}
     summary = {name: score.value for name, score in scores.model.scores.items()}
     manifest = manifest_of(
-        "classify", parameters=parameters, seed=run.seed, threads=threads, inputs=documents.inputs, seconds=seconds, results=summary
+        "classify", parameters=parameters, seed=run.seed, threads=threads, inputs=provenance.inputs, seconds=seconds, results=summary
     )  # fmt: skip
     write_run(
         target,
-        RunTables(tables, model_tables, config, documents.dropped, {"metrics": report}),
+        RunTables(tables, model_tables, config, documents.provenance.dropped, {"metrics": report}),
         block,
         manifest,
         force=out.force,
     )
-    warn_dropped(documents, target / "dropped.parquet")
+    warn_dropped(documents.provenance, target / "dropped.parquet")
     if gate.junit is not None:
         write_junit(gate.junit, gates, suite="nlpkit classify", force=out.force)
     try:
@@ -201,8 +202,8 @@ def _train(
                 material, labels, rounds, recipe, seed=seed, threads=threads, done=lambda n: update(n)
             )
     if documents.n_folds:
-        fitted = fit_classifier(material, labels, documents.learn, recipe, seed=seed, threads=threads)
-        rest = np.flatnonzero(documents.part < 0)  # documents without a label
+        fitted = fit_classifier(material, labels, documents.train, recipe, seed=seed, threads=threads)
+        rest = np.flatnonzero(documents.split < 0)  # documents without a label
         if len(rest):
             _fill(predicted, rest, fitted.predict(rest))
     return Trained(recipe, fitted, predicted, candidates)
@@ -243,7 +244,7 @@ def _twins(documents: LabelledDocuments, threshold: float) -> Twins | None:
         return None
     from nlpkit.text.twins import find_twins
 
-    part = documents.part
+    part = documents.split
     if not documents.n_folds:
         part = np.where((part == 0) & ~documents.usable, -1, part).astype(np.int32)
     found = find_twins(documents.table.column("text"), part, threshold=threshold)
@@ -257,7 +258,7 @@ def _tables(
 ) -> tuple[dict[str, pa.Table], list[str]]:
     tested = np.sort(np.concatenate([test for _, test in documents.rounds]))
     rows = np.arange(documents.table.num_rows) if documents.n_folds else tested
-    labelled = np.array([d for d in tested if documents.own[d] is not None], np.int64)
+    labelled = np.array([d for d in tested if documents.raw_labels[d] is not None], np.int64)
     tables = {
         "documents": documents_table(documents, rows, trained.predicted, probabilities=say.probabilities),
         "classes": classes_table(scores.model, documents),
@@ -305,33 +306,33 @@ def _alike(a: Any, b: Any) -> bool:
 
 
 def _say_documents(documents: LabelledDocuments, data: DataFlags) -> None:
-    labels, own = documents.labels, documents.own
+    labels, own = documents.labels, documents.raw_labels
     without = np.fromiter((v is None for v in own), bool, len(own))
-    predicted = without if documents.n_folds else without & (documents.part == 1)
+    predicted = without if documents.n_folds else without & (documents.split == 1)
     if predicted.any():
         n = wording.counted(int(predicted.sum()), "document")
         reporting.note(f"{n} without a label: predicted, and neither trained on nor scored")
-    left = int((without & ~predicted & (documents.part == 0)).sum())
+    left = int((without & ~predicted & (documents.split == 0)).sum())
     if left:
         reporting.note(f"{wording.counted(left, 'training document')} without a label: left out")
-    unused = int(((documents.part < 0) & np.array([v is not None for v in own])).sum())
+    unused = int(((documents.split < 0) & np.array([v is not None for v in own])).sum())
     if unused:
         reporting.note(f"{wording.counted(unused, 'document')} are neither train nor test in '{data.split}'")
-    sizes = labels.sizes(documents.learn)
+    sizes = labels.sizes(documents.train)
     few = [name for name, n in zip(labels.names, sizes.tolist(), strict=True) if n < 2]
     if few and documents.n_folds:
         reporting.warn(
             f"classes of a single document: {', '.join(few[:5])}{' …' if len(few) > 5 else ''}; in cross-validation it is always wrong"
         )
-    unseen = unseen_labels(documents)
+    unseen = documents.unseen_labels()
     if unseen:
         named = ", ".join(f"'{name}' ({n:,})" for name, n in list(unseen.items())[:5])
         reporting.warn(
             f"labels of test documents that no training document has: {named}{' …' if len(unseen) > 5 else ''}; always wrong"
         )
-    if len(labels.names) > 50 and len(labels.names) > len(documents.learn) / 4:
+    if len(labels.names) > 50 and len(labels.names) > len(documents.train) / 4:
         reporting.warn(
-            f"{len(labels.names):,} classes for {wording.counted(len(documents.learn), 'document')}: is the label a number that is "
+            f"{len(labels.names):,} classes for {wording.counted(len(documents.train), 'document')}: is the label a number that is "
             "measured? Put it into classes first"
         )
 
@@ -339,7 +340,7 @@ def _say_documents(documents: LabelledDocuments, data: DataFlags) -> None:
 def _token_info(documents: LabelledDocuments, trained: Trained) -> dict[str, Any] | None:
     report, words = trained.fitted.classifier.report, documents.material.words
     if report is None or not isinstance(words, CutWords):
-        return step_parameters(steps_of(documents.blocks), "preprocess")
+        return step_parameters(steps_of(documents.provenance.blocks), "preprocess")
     options = replace(words.options, ngrams=trained.recipe.ngrams or words.options.ngrams)
     say_tokens(report, options)
     return {**token_parameters(options), **found_parameters(report)}
@@ -380,7 +381,7 @@ def _parameters(
 def _title(documents: LabelledDocuments, trained: Trained) -> str:
     space = trained.fitted.classifier.features.space
     what = "embeddings" if space is None else f"{len(trained.fitted.classifier.features.names):,} features"
-    n, J = len(documents.learn), len(documents.labels.names)
+    n, J = len(documents.train), len(documents.labels.names)
     where = f"cross-validation in {documents.n_folds} folds" if documents.n_folds else "on test documents"
     return f"{trained.recipe.name} ({what}, {J:,} classes, {wording.counted(n, 'training document')}), {where}"
 

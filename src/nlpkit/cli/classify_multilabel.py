@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from nlpkit.classify.classifier import Predicted
-from nlpkit.cli.classify_corpus import LabelledDocuments
+from nlpkit.classify.dataset import LabelledDataset
 from nlpkit.cli.evaluate_multilabel import SCORES, add_multilabel
 from nlpkit.cli.evaluate_result import TargetResult
 from nlpkit.metrics.score import Uncertainty
@@ -15,7 +15,7 @@ FEW = ("subset_accuracy", "macro_f1")
 
 
 def multilabel_result(
-    name: str, documents: LabelledDocuments, predicted: Predicted, rows: LongArray, how: Uncertainty, *, few: bool
+    name: str, documents: LabelledDataset, predicted: Predicted, rows: LongArray, how: Uncertainty, *, few: bool
 ) -> TargetResult:
     """Return the scores of some documents; labels that no training document has are counted, and never predicted."""
     assert predicted.sets is not None
@@ -27,14 +27,14 @@ def multilabel_result(
     return result
 
 
-def all_labels(documents: LabelledDocuments, rows: LongArray) -> tuple[tuple[str, ...], BoolArray]:
+def all_labels(documents: LabelledDataset, rows: LongArray) -> tuple[tuple[str, ...], BoolArray]:
     """Return the labels of training and test documents, and which each of some rows has (n, J')."""
     known = documents.labels.names
-    more = sorted({v for d in rows for v in documents.own[d] or ()} - set(known))
+    more = sorted({v for d in rows for v in documents.raw_labels[d] or ()} - set(known))
     names = (*known, *more)
     code = {name: j for j, name in enumerate(names)}
     true = np.zeros((len(rows), len(names)), bool)
     for i, d in enumerate(rows):
-        for v in documents.own[d] or ():
+        for v in documents.raw_labels[d] or ():
             true[i, code[v]] = True
     return names, true

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from nlpkit.classify.classifier import Predicted
+from nlpkit.classify.dataset import LabelledDataset
 from nlpkit.classify.labels import Labels
-from nlpkit.cli.classify_corpus import LabelledDocuments
 from nlpkit.cli.classify_multilabel import multilabel_result
 from nlpkit.cli.evaluate_labels import Labelled
 from nlpkit.cli.evaluate_predictions import CALIBRATION, add_calibration, add_classification
@@ -36,7 +36,7 @@ class Scores:
 
 
 def score_predictions(
-    documents: LabelledDocuments, predicted: Predicted, has_twin: BoolArray | None, how: Uncertainty
+    documents: LabelledDataset, predicted: Predicted, has_twin: BoolArray | None, how: Uncertainty
 ) -> Scores:
     """Return the scores of all test documents that have a label.
 
@@ -44,7 +44,7 @@ def score_predictions(
         has_twin: (D,) documents with a near-duplicate among those their classifier was trained on; None: not looked for.
     """
     tested = np.concatenate([test for _, test in documents.rounds])
-    rows = np.sort(tested[[documents.own[d] is not None for d in tested]])
+    rows = np.sort(tested[[documents.raw_labels[d] is not None for d in tested]])
     if not len(rows):
         raise InputError("no test document has a label, so nothing can be scored; name the column with --label-col")
     unlabelled = len(tested) - len(rows)
@@ -60,12 +60,12 @@ def score_predictions(
     )
 
 
-def majority_of(documents: LabelledDocuments) -> Predicted:
+def majority_of(documents: LabelledDataset) -> Predicted:
     """Return the predictions of a classifier that knows no text: the largest class of the training documents, for all.
 
     Of several labels: those that more than half of the training documents have, or else the most frequent one.
     """
-    labels, D = documents.labels, len(documents.own)
+    labels, D = documents.labels, len(documents.raw_labels)
     J = len(labels.names)
     codes, sets = np.full(D, -1, np.int32), np.zeros((D, J), bool)
     share = np.zeros((D, J))
@@ -83,7 +83,7 @@ def majority_of(documents: LabelledDocuments) -> Predicted:
 
 def _result(
     name: str,
-    documents: LabelledDocuments,
+    documents: LabelledDataset,
     predicted: Predicted,
     rows: LongArray,
     how: Uncertainty,
@@ -94,7 +94,7 @@ def _result(
     if documents.labels.multiple:
         return multilabel_result(name, documents, predicted, rows, how, few=metrics is FEW)
     result = TargetResult(name, "predictions against 'label'")
-    data = labelled(documents.own, predicted, documents.labels, rows, unlabelled)
+    data = labelled(documents.raw_labels, predicted, documents.labels, rows, unlabelled)
     names = metrics if name != MAJORITY else [*metrics]
     add_classification(result, data, names, how, beta=1.0)
     if data.prob is not None and name == MODEL:
@@ -121,16 +121,3 @@ def labelled(
         of_model = np.array([place.get(label, -1) for label in true], np.int32)
         brier = brier_errors(np.clip(predicted.probabilities[rows], 0.0, 1.0), of_model)
     return Labelled(None, true_codes, found_codes, classes, classes, prob, unlabelled, brier)
-
-
-def unseen_labels(documents: LabelledDocuments, of_words: Sequence[str] = ()) -> dict[str, int]:
-    """Return the labels that test documents have and no training document, with how often. of_words: the known labels of words."""
-    names = set(of_words or documents.labels.names)
-    found: dict[str, int] = {}
-    for _, test in documents.rounds:
-        for d in test:
-            own = documents.own[d]
-            for label in own if isinstance(own, list) else [own]:
-                if label is not None and label not in names:
-                    found[label] = found.get(label, 0) + 1
-    return found

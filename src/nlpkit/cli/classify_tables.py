@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit.classify.classifier import Classifier, Predicted
+from nlpkit.classify.dataset import LabelledDataset
 from nlpkit.classify.explain import class_terms, has_weights
-from nlpkit.cli.classify_corpus import LabelledDocuments
 from nlpkit.cli.evaluate_result import TargetResult
 from nlpkit.errors import UsageError
 from nlpkit.text.twins import Twins
@@ -76,26 +76,24 @@ def take(found: Predicted, rows: LongArray) -> Predicted:
     )
 
 
-def documents_table(
-    documents: LabelledDocuments, rows: LongArray, found: Predicted, *, probabilities: bool
-) -> pa.Table:
+def documents_table(documents: LabelledDataset, rows: LongArray, found: Predicted, *, probabilities: bool) -> pa.Table:
     """Return id, label, prediction, prediction_prob, fold (of cross-validation) and the user's own columns of some documents."""
     table = documents.table.take(pa.array(rows))
-    own = [documents.own[d] for d in rows]
+    own = [documents.raw_labels[d] for d in rows]
     kind = documents.label_type
     columns: dict[str, Any] = {"id": table.column("id"), "label": pa.array(own, kind)}
     columns |= prediction_columns(documents.labels.names, take(found, rows), probabilities=probabilities)
     if documents.n_folds:
-        fold = documents.part[rows]
+        fold = documents.split[rows]
         columns["fold"] = pa.array(fold, pa.int32(), mask=fold < 0)
     columns |= {n: table.column(n) for n in table.column_names if n not in NOT_CARRIED}
     return pa.table(columns)
 
 
-def classes_table(result: TargetResult, documents: LabelledDocuments) -> pa.Table:
+def classes_table(result: TargetResult, documents: LabelledDataset) -> pa.Table:
     """Return a row for each class: documents to learn from, scores, and how often it is a label and a prediction."""
     names = list(result.units)
-    trained = dict(zip(documents.labels.names, documents.labels.sizes(documents.learn).tolist(), strict=True))
+    trained = dict(zip(documents.labels.names, documents.labels.sizes(documents.train).tolist(), strict=True))
     columns: dict[str, Any] = {
         "class": pa.array(names, pa.string()),
         "training_documents": pa.array([trained.get(name, 0) for name in names], pa.int64()),
@@ -156,17 +154,17 @@ def class_terms_table(classifier: Classifier, n: int) -> pa.Table | None:
     return pa.Table.from_arrays(arrays, schema=CLASS_TERMS_SCHEMA)
 
 
-def errors_table(documents: LabelledDocuments, rows: LongArray, found: Predicted) -> pa.Table:
+def errors_table(documents: LabelledDataset, rows: LongArray, found: Predicted) -> pa.Table:
     """Return the documents whose prediction is not their label, those the model was surest of first, with the start of their text."""
     own = take(found, rows)
     names = documents.labels.names
     if own.sets is not None:
         predicted: list[Any] = [_names(names, s) for s in own.sets]
-        wrong = [set(documents.own[d] or ()) != set(p) for d, p in zip(rows, predicted, strict=True)]
+        wrong = [set(documents.raw_labels[d] or ()) != set(p) for d, p in zip(rows, predicted, strict=True)]
     else:
         assert own.codes is not None
         predicted = [names[c] if c >= 0 else None for c in own.codes]
-        wrong = [documents.own[d] != p for d, p in zip(rows, predicted, strict=True)]
+        wrong = [documents.raw_labels[d] != p for d, p in zip(rows, predicted, strict=True)]
     sure = own.confidence if own.confidence is not None else _margin(own.decision)
     at = np.flatnonzero(wrong)
     at = at[np.lexsort((at, -sure[at]))]
@@ -177,7 +175,7 @@ def errors_table(documents: LabelledDocuments, rows: LongArray, found: Predicted
     return pa.table(
         {
             "id": table.column("id"),
-            "label": pa.array([documents.own[d] for d in rows[at]], kind),
+            "label": pa.array([documents.raw_labels[d] for d in rows[at]], kind),
             "prediction": pa.array([predicted[i] for i in at], kind),
             sureness: pa.array(sure[at], pa.float32()),
             "text": pa.array(texts, pa.string()),
@@ -192,7 +190,7 @@ def _margin(decision: FloatArray) -> FloatArray:
     return margin
 
 
-def twins_table(documents: LabelledDocuments, twins: Twins) -> pa.Table:
+def twins_table(documents: LabelledDataset, twins: Twins) -> pa.Table:
     """Return the test documents with a near-duplicate among the training documents: the most similar one, and both labels."""
     rows = np.flatnonzero(twins.twin >= 0)
     ids, kind = documents.table.column("id"), documents.label_type
@@ -202,7 +200,7 @@ def twins_table(documents: LabelledDocuments, twins: Twins) -> pa.Table:
             "id": ids.take(pa.array(rows)),
             "twin": ids.take(pa.array(other)),
             "similarity": pa.array(twins.similarity[rows], pa.float32()),
-            "label": pa.array([documents.own[d] for d in rows], kind),
-            "twin_label": pa.array([documents.own[d] for d in other], kind),
+            "label": pa.array([documents.raw_labels[d] for d in rows], kind),
+            "twin_label": pa.array([documents.raw_labels[d] for d in other], kind),
         }
     )

@@ -82,7 +82,7 @@ def card(
         f"{what}{'' if kind == 'regression' else ': ' + ', '.join(classes[:30]) + (' …' if len(classes) > 30 else '')}."
     )
     lines += ["", "## Data", ""]
-    for info in documents.inputs:
+    for info in documents.provenance.inputs:
         lines.append(f"- `{Path(info.path).name}`: {info.rows:,} rows, sha256 `{info.sha256[:16]}…`")
     n_test = sum(len(test) for _, test in documents.rounds)
     tested = f"cross-validation in {documents.n_folds} folds" if documents.n_folds else f"{n_test:,} test documents"

@@ -208,7 +208,7 @@ def roles(documents: TuneDocuments, cell: Cell) -> tuple[LongArray, LongArray, L
         train, test = documents.rounds[0]
         return train, documents.dev, test
     if cell.fold == FINAL:
-        return documents.learn, nothing, np.flatnonzero(documents.part < 0)
+        return documents.train, nothing, np.flatnonzero(documents.split < 0)
     train, test = documents.rounds[cell.fold]
     return train, nothing, test
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nlpkit import reporting, wording
-from nlpkit.cli.finetune_parts import DEV, TEST
+from nlpkit.classify.splits import DEV, TEST
 from nlpkit.errors import InputError
 from nlpkit.types import LongArray
 
@@ -26,7 +26,7 @@ def check_parts(documents: TuneDocuments, shots: int | None, data: TuneDataFlags
             raise InputError(
                 f"no document is left to learn from, {len(test):,} are the test; take a smaller --holdout, or name it with --test"
             )
-        if any(documents.own[d] is not None for d in test.tolist()):
+        if any(documents.raw_labels[d] is not None for d in test.tolist()):
             continue
         if shots is not None and not len(test):
             raise InputError(
@@ -73,7 +73,7 @@ def refuse_lonely(documents: TuneDocuments, rows: LongArray) -> LongArray:
 def check_labels(documents: TuneDocuments, data: TuneDataFlags) -> None:
     """Raise InputError for labels of dev that training does not have, and for words whose labels are all alike."""
     where = f"--dev {data.dev}" if data.dev is not None else f"the dev documents of --split {data.split}"
-    dev = np.flatnonzero(documents.part == (DEV if not documents.n_folds else -2))
+    dev = np.flatnonzero(documents.split == (DEV if not documents.n_folds else -2))
     names = set(documents.tag_names if documents.kind == "tokens" else documents.labels.names)
     unseen = Counter({label: n for label, n in _labels_of(documents, dev).items() if label not in names})
     if unseen:
@@ -88,7 +88,7 @@ def check_labels(documents: TuneDocuments, data: TuneDataFlags) -> None:
         raise InputError(f"all words have the label '{''.join(documents.tag_names)}'; two labels are needed")
     if documents.kind == "regression":
         assert documents.values is not None
-        learn = documents.values[documents.learn]
+        learn = documents.values[documents.train]
         if np.ptp(learn) == 0:
             raise InputError(f"all training documents have the value {learn[0]:g}; there is nothing to learn")
         with np.errstate(over="ignore"):
@@ -102,7 +102,7 @@ def check_labels(documents: TuneDocuments, data: TuneDataFlags) -> None:
 
 def _refuse_strange_test(documents: TuneDocuments, names: set[str], data: TuneDataFlags) -> None:
     """Raise InputError for test documents of whose labels not one is in training: nothing can be predicted right."""
-    given = _labels_of(documents, np.flatnonzero(documents.part == (TEST if not documents.n_folds else -2)))
+    given = _labels_of(documents, np.flatnonzero(documents.split == (TEST if not documents.n_folds else -2)))
     if given and not names & given.keys():
         where = f"--test {data.test}" if data.test is not None else "the test"
         raise InputError(
@@ -116,7 +116,7 @@ def _labels_of(documents: TuneDocuments, rows: LongArray) -> Counter[str]:
     found: Counter[str] = Counter()
     if documents.kind != "regression":
         for d in rows.tolist():
-            own = documents.own[d]
+            own = documents.raw_labels[d]
             found.update(v for v in (own if isinstance(own, list) else [own]) if v is not None)
     return found
 

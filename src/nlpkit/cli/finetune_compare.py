@@ -162,7 +162,9 @@ def write_comparison(
     config = {"kind": "finetune-comparison"}
     write_run(
         target,
-        RunTables(tables, {}, config, documents.dropped, {"metrics": report}, {"curve.jsonl": "".join(lines)}),
+        RunTables(
+            tables, {}, config, documents.provenance.dropped, {"metrics": report}, {"curve.jsonl": "".join(lines)}
+        ),
         block,
         manifest,
         force=force,

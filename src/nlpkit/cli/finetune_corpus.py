@@ -11,32 +11,43 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit import reporting, wording
-from nlpkit.classify.classifier import Material
-from nlpkit.classify.labels import Labels, encode_sets, encode_single, stratified_folds
-from nlpkit.cli.classify_corpus import UNUSED, LabelledDocuments, joined
+from nlpkit.classify.dataset import LabelledDataset
+from nlpkit.classify.labels import Labels, encode_sets, encode_single
+from nlpkit.classify.splits import (
+    DEV,
+    TEST,
+    TRAIN,
+    UNUSED,
+    check_splits,
+    held_out,
+    split_column,
+    splits_of,
+    stratified_folds,
+)
 from nlpkit.cli.finetune_checks import check_labels, check_parts, keep_lonely, refuse_lonely
 from nlpkit.cli.finetune_flags import TuneDataFlags
 from nlpkit.cli.finetune_labels import Tags, kind_of, labels_of, tag_names_of
-from nlpkit.cli.finetune_parts import DEV, ROLES, TEST, TRAIN, role_of
 from nlpkit.errors import InputError, UsageError, missing_column
 from nlpkit.io.corpora import DocumentStream, DroppedRow, open_documents
 from nlpkit.io.plain_tables import as_label
 from nlpkit.types import BoolArray, FloatArray, IntArray, LongArray
 from nlpkit.workflows.corpus import no_documents
+from nlpkit.workflows.labelled import Provenance, check_label_column, stacked
 
 if TYPE_CHECKING:
     from nlpkit.io.read_options import ReadOptions
 
 
 @dataclass(slots=True)
-class TuneDocuments(LabelledDocuments):
-    """Documents with labels and roles: part 0 training, 1 test, 2 dev, or the fold; -1: none of these.
+class TuneDocuments(LabelledDataset):
+    """Documents with labels of any kind, each in a split.
 
     kind: "single", "multi", "regression" or "tokens". Of a regression `values` (D,), NaN for none; of words `words` and `tags`
     (D,) lists, and `tag_names`. Of these two `labels` has one class, for documents that have a label at all.
     second (D,): the other text of pairs; context: texts before and after each document.
     """
 
+    provenance: Provenance
     kind: str
     values: FloatArray | None
     words: list[list[str]] | None
@@ -67,7 +78,7 @@ class TuneDocuments(LabelledDocuments):
     def dev(self) -> LongArray:
         """Rows that tell when to stop."""
         known = self.labels.known if self.labels.multiple or self.kind != "single" else self.labels.codes >= 0  # type: ignore[operator]
-        return np.flatnonzero((self.part == DEV) & known) if not self.n_folds else np.zeros(0, np.int64)
+        return np.flatnonzero((self.split == DEV) & known) if not self.n_folds else np.zeros(0, np.int64)
 
 
 def read_tuning_documents(inputs: Sequence[str], data: TuneDataFlags, read: ReadOptions, *, seed: int) -> TuneDocuments:
@@ -93,9 +104,7 @@ def read_tuning_documents(inputs: Sequence[str], data: TuneDataFlags, read: Read
         for stream in streams:
             stream.close()
     kind = kind_of(tables[0], data)
-    table = tables[0]
-    for other in tables[1:]:
-        table = joined([table, other])
+    table = stacked(tables)
     role: IntArray = np.concatenate(
         [np.full(t.num_rows, r, np.int32) for t, (_, _, r) in zip(tables, named, strict=True)]
     )
@@ -109,8 +118,7 @@ def read_tuning_documents(inputs: Sequence[str], data: TuneDataFlags, read: Read
     part, n_folds = _parts(table, role, known, data)
     labels = _encode(kind, own, known, (part == TRAIN) & known)
     documents = TuneDocuments(
-        table, own, labels, part, n_folds, [i for s in streams for i in s.inputs], [d for s in streams for d in s.dropped],
-        [b for s in streams for b in s.blocks], Material(table.num_rows, None), None, kind, values, words, tags,
+        table, own, labels, part, n_folds, Provenance.of_streams(streams), kind, values, words, tags,
         tag_names_of(tags, part == TRAIN), _second(table, data), _context(table, _files(streams), data),
     )  # fmt: skip
     _leave_empty_out(documents)
@@ -119,7 +127,7 @@ def read_tuning_documents(inputs: Sequence[str], data: TuneDataFlags, read: Read
     without = 0 if documents.second is None else sum(not text.strip() for text in documents.second)
     if without:
         reporting.warn(f"{wording.counted(without, 'pair')} without a second text: read as if it were empty")
-    learn = documents.part == TRAIN
+    learn = documents.split == TRAIN
     if not n_folds and learn.any():  # what only held-out documents have is no class of the model
         documents.labels, documents.tag_names = _encode(kind, own, known, learn & known), tag_names_of(tags, learn)
     check_labels(documents, data)
@@ -129,38 +137,20 @@ def read_tuning_documents(inputs: Sequence[str], data: TuneDataFlags, read: Read
 
 
 def with_shots(documents: TuneDocuments, shots: int | None, *, seed: int) -> TuneDocuments:
-    """Return the documents with `shots` training documents of each class; what is left over is the test, unless there is one.
-
-    Of several labels each gets as many documents as there are, those of rarer labels first; a document counts for all it has.
-    """
+    """Return the documents with `shots` training documents of each class, None for all; see `LabelledDataset.with_shots`."""
     if shots is None:
         return documents
     if documents.kind not in ("single", "multi"):
         raise UsageError("--shots counts documents of classes; of numbers and of words there are none: use --limit")
-    rng = np.random.default_rng([seed, 7])
-    train = np.flatnonzero((documents.part == TRAIN) & documents.usable)
-    order = train[rng.permutation(len(train))]
-    chosen: set[int] = set()
-    labels = documents.labels
-    for j in np.argsort(labels.sizes(train), kind="stable").tolist():
-        has = labels.codes == j if labels.sets is None else labels.sets[:, j]
-        own = order[np.asarray(has)[order]].tolist()
-        taken = sum(d in chosen for d in own)
-        chosen.update([d for d in own if d not in chosen][: max(0, shots - taken)])
-    part = documents.part.copy()
-    rest = np.array(sorted(set(train.tolist()) - chosen), np.int64)
-    part[rest] = UNUSED if (part == TEST).any() else TEST
-    return replace(documents, part=part)
+    return documents.with_shots(shots, seed=seed)
 
 
 def _check_columns(stream: Any, names: Sequence[str], data: TuneDataFlags, read: ReadOptions) -> None:
+    check_label_column(stream, read.label_col)
     have, shown = stream.schema.names, ", ".join(names)
-    if "label" not in have:
-        if not stream.has_documents():
-            raise no_documents(stream)
-        raise missing_column(shown, read.label_col, have, "--label-col")
     words = None if data.words_col == TuneDataFlags().words_col else data.words_col
-    wanted = {"--split": data.split, "--pair-col": data.pair_col, "--context-by": data.context_by, "--words-col": words}
+    split = None if data.split is None else split_column(data.split)
+    wanted = {"--split": split, "--pair-col": data.pair_col, "--context-by": data.context_by, "--words-col": words}
     for option, column in wanted.items():
         if column is not None and column not in have:
             raise missing_column(shown, column, have, option)
@@ -179,8 +169,9 @@ def _encode(kind: str, own: list[Any], known: BoolArray, learn: BoolArray) -> La
 def _parts(table: pa.Table, role: IntArray, known: BoolArray, data: TuneDataFlags) -> tuple[IntArray, int]:
     part = role.copy()
     if data.split is not None:
-        values = [as_label(v) for v in table.column(data.split).to_pylist()]
-        part = role_of(values, data.split)
+        values = [as_label(v) for v in table.column(split_column(data.split)).to_pylist()]
+        part = splits_of(values, data.split, dev=True)
+        check_splits(part, values, data.split)
     part[(part == TRAIN) & ~known] = UNUSED
     return part, data.cv or 0
 
@@ -222,59 +213,53 @@ def neighbours(texts: Sequence[str], groups: Sequence[Any], n: int) -> tuple[lis
 
 
 def _leave_empty_out(documents: TuneDocuments) -> None:
-    left = documents.empty & (documents.part == TRAIN)
+    left = documents.empty & (documents.split == TRAIN)
     if left.any():
-        documents.part = np.where(left, UNUSED, documents.part).astype(np.int32)
+        documents.split = np.where(left, UNUSED, documents.split).astype(np.int32)
         reporting.warn(f"{wording.counted(int(left.sum()), 'training document')} without a word: left out")
-        if not (documents.part == TRAIN).any():
+        if not (documents.split == TRAIN).any():
             raise InputError("no training document with a label has a word; see --text-col")
 
 
 def _list_unused(documents: TuneDocuments, known: BoolArray, data: TuneDataFlags) -> None:
     """Add the documents that are neither learned from nor scored to the dropped ones, with why; count those of other parts."""
-    rows = np.flatnonzero(documents.part == UNUSED).tolist()
+    rows = np.flatnonzero(documents.split == UNUSED).tolist()
     ids, empty = documents.table.column("id").to_pylist(), documents.empty
-    parts = None if data.split is None else [as_label(v) for v in documents.table.column(data.split).to_pylist()]
+    values, named = [], None
+    if data.split is not None:
+        column = split_column(data.split)
+        values = [as_label(v) for v in documents.table.column(column).to_pylist()]
+        named = splits_of(values, data.split, dev=True)
     others: Counter[str] = Counter()
     for d in rows:
         reason = "no label" if not known[d] else "no word"
-        if parts is not None and (parts[d] or "").lower() not in ROLES:
-            reason = f"{data.split} is '{parts[d]}'" if parts[d] is not None else f"no value in {data.split}"
+        if named is not None and named[d] == UNUSED:
+            reason = f"{column} is '{values[d]}'" if values[d] is not None else f"no value in {column}"
             others[reason] += 1
         elif known[d] and not empty[d]:
             continue
-        documents.dropped.append(DroppedRow(ids[d], "parts", reason))
+        documents.provenance.dropped.append(DroppedRow(ids[d], "parts", reason))
     if others:
-        named = ", ".join(f"{reason} ({n:,})" for reason, n in others.most_common(5)) + (
+        listed = ", ".join(f"{reason} ({n:,})" for reason, n in others.most_common(5)) + (
             " …" if len(others) > 5 else ""
         )
-        reporting.warn(f"{wording.counted(others.total(), 'row')} neither train, dev nor test: {named}; left out")
+        reporting.warn(f"{wording.counted(others.total(), 'row')} neither train, dev nor test: {listed}; left out")
 
 
 def _deal(documents: TuneDocuments, data: TuneDataFlags, seed: int) -> None:
     """Deal training documents into folds, or hold out a share of them as the test."""
-    rows = np.flatnonzero((documents.part == TRAIN) & documents.usable)
+    rows = np.flatnonzero((documents.split == TRAIN) & documents.usable)
     strata = documents.labels.strata(rows)
     sizes = data.sizes()
     rest = len(sizes) == 1 and sizes[0] is not None  # what a single --shots leaves over is the test; several share one
-    if documents.kind in ("single", "multi") and (data.cv or not ((documents.part == TEST).any() or rest)):
+    if documents.kind in ("single", "multi") and (data.cv or not ((documents.split == TEST).any() or rest)):
         rows = refuse_lonely(documents, rows) if documents.kind == "single" else keep_lonely(documents, rows, data)
         strata = documents.labels.strata(rows)
     if data.cv:
-        part = np.full(len(documents.part), UNUSED, np.int32)
+        part = np.full(len(documents.split), UNUSED, np.int32)
         part[rows] = stratified_folds(strata, data.cv, seed=seed)
-        documents.part = part
-    elif not (documents.part == TEST).any() and not rest:
-        n = max(2, round(1 / data.holdout)) if data.holdout <= 0.5 else 0
+        documents.split = part
+    elif not (documents.split == TEST).any() and not rest:
         if len(rows) < 2:
             raise InputError(f"{wording.counted(len(rows), 'document')} with a label: too few to train and test on")
-        rng = np.random.default_rng([seed, 5])
-        if n and abs(1 / n - data.holdout) < 1e-9:
-            held = stratified_folds(strata, min(n, len(rows)), seed=seed) == 0
-        else:
-            order = rng.permutation(len(rows))
-            in_turn = order[np.argsort(strata[order], kind="stable")]
-            held = np.zeros(len(rows), bool)
-            place = (np.arange(len(rows)) + 0.5) * data.holdout
-            held[in_turn[np.floor(place) != np.floor(place - data.holdout)]] = True
-        documents.part[rows[held]] = TEST
+        documents.split[rows[held_out(strata, data.holdout, seed=seed)]] = TEST

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nlpkit import reporting, wording
-from nlpkit.cli.classify_scores import unseen_labels
+from nlpkit.classify.splits import DEV, TEST
 from nlpkit.cli.evaluate_flags import GateFlags
 from nlpkit.cli.evaluate_gates import Bound, read_bounds
 from nlpkit.cli.evaluate_multilabel import SCORES
@@ -20,7 +20,6 @@ from nlpkit.cli.finetune_compare import compare
 from nlpkit.cli.finetune_corpus import TuneDocuments, read_tuning_documents, with_shots
 from nlpkit.cli.finetune_estimate import loads_of, say_estimate
 from nlpkit.cli.finetune_flags import FEW, TrainFlags, TuneDataFlags, TuneModelFlags, TuneTellFlags
-from nlpkit.cli.finetune_parts import DEV, TEST
 from nlpkit.cli.finetune_run import Work, write_compared, write_trained
 from nlpkit.cli.finetune_tables import say_twins
 from nlpkit.embed.models import find_model, weights_fingerprint
@@ -94,9 +93,9 @@ def fit(asked: Asked) -> None:
         raise UsageError("--head-lr is for networks; of setfit see setfit(head=differentiable,head_rate=0.01)")
     _check_bounds(bounds, documents)
     _refuse_unfit(asked, documents)
-    asked.train.check_patience(dev=bool((documents.part == DEV).any()))
+    asked.train.check_patience(dev=bool((documents.split == DEV).any()))
     seeds = [run.seed + i for i in range(asked.train.seeds)]
-    if any(m.name == "setfit" for m in methods) and (documents.part == DEV).any():
+    if any(m.name == "setfit" for m in methods) and (documents.split == DEV).any():
         reporting.note("setfit does not stop early: its dev documents are not looked at")
     shown = with_shots(documents, sizes[0], seed=run.seed)
     _say_documents(shown)
@@ -106,7 +105,7 @@ def fit(asked: Asked) -> None:
     if run.dry_run:
         loads = loads_of(documents, methods, sizes, seeds=len(seeds), learning=learning, seed=run.seed)
         say_estimate(
-            loads, files.path, documents.texts, dropped=len(documents.dropped), threads=run.n_threads(),
+            loads, files.path, documents.texts, dropped=len(documents.provenance.dropped), threads=run.n_threads(),
             gpu=device.type != "cpu", window=learning.max_tokens,
         )  # fmt: skip
         return
@@ -125,7 +124,7 @@ def fit(asked: Asked) -> None:
     }
     said = {n: v for n, v in parameters.items() if n != "twins"}  # looked for after training
     identity = {
-        **said, "inputs": [i.sha256 for i in documents.inputs], "reading": asdict(asked.read), "merge": model.merge
+        **said, "inputs": [i.sha256 for i in documents.provenance.inputs], "reading": asdict(asked.read), "merge": model.merge
     }  # fmt: skip
     checkpoint = Checkpoint(target, identity, resume=asked.train.resume, force=asked.out.force)
     if asked.train.resume and not checkpoint.found:
@@ -281,7 +280,7 @@ def _say_few(drawn: Sequence[TuneDocuments], sizes: Sequence[int | None]) -> Non
     for documents, asked in zip(drawn, sizes, strict=True):
         if asked is None:
             continue
-        own = documents.labels.sizes(documents.learn).tolist()
+        own = documents.labels.sizes(documents.train).tolist()
         few = [f"'{n}' ({k})" for n, k in zip(documents.labels.names, own, strict=True) if k < asked]
         if few:
             reporting.warn(
@@ -301,7 +300,7 @@ def _task(documents: TuneDocuments) -> str:
 
 
 def _say_documents(documents: TuneDocuments) -> None:
-    part, known = documents.part, documents.labels.known
+    part, known = documents.split, documents.labels.known
     if documents.n_folds:
         said = f"{wording.counted(int((part >= 0).sum()), 'document')} in {documents.n_folds} folds"
     else:
@@ -313,7 +312,7 @@ def _say_documents(documents: TuneDocuments) -> None:
     if left:
         reporting.note(f"{wording.counted(left, 'document')} without a label: left out")
     if documents.kind != "regression":
-        unseen = unseen_labels(documents, documents.tag_names)
+        unseen = documents.unseen_labels(documents.tag_names)
         if unseen:
             named = ", ".join(f"'{name}' ({n:,})" for name, n in list(unseen.items())[:5])
             more = " …" if len(unseen) > 5 else ""

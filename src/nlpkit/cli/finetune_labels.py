@@ -9,12 +9,12 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit import reporting, wording
-from nlpkit.cli.classify_corpus import label_values
 from nlpkit.cli.finetune_flags import TuneDataFlags
 from nlpkit.errors import ColumnError, InputError, UsageError
 from nlpkit.finetune.tasks import TaskKind
 from nlpkit.io.plain_tables import as_label
 from nlpkit.types import BoolArray, FloatArray
+from nlpkit.workflows.labelled import read_labels
 
 _COMMA = re.compile(r"[-+]?\d+,\d+")
 KINDS: dict[str, TaskKind] = {"classes": "single", "labels": "multi", "regression": "regression", "words": "tokens"}
@@ -75,7 +75,7 @@ def labels_of(table: pa.Table, kind: str, data: TuneDataFlags) -> tuple[list[Any
     if kind == "regression":
         values = _numbers(table)
         return [None if np.isnan(v) else v for v in values], None, None, values
-    own = label_values(column, data.label_sep)
+    own = read_labels(column, data.label_sep)
     if kind == "single" and any(isinstance(v, list) for v in own):
         raise UsageError("--task classes needs one label a document, the column has lists; see --task labels")
     if kind == "multi" and not any(isinstance(v, list) for v in own):

@@ -10,14 +10,14 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit import reporting, wording
-from nlpkit.cli.classify_corpus import joined
-from nlpkit.cli.finetune_parts import DEV, TEST, TRAIN, role_of
+from nlpkit.classify.splits import DEV, TEST, TRAIN, check_splits, split_column, splits_of
 from nlpkit.errors import InputError, missing_column
 from nlpkit.finetune.encoders import EncoderData
 from nlpkit.io.corpora import DroppedRow, InputInfo, open_documents
 from nlpkit.io.plain_tables import as_label
 from nlpkit.types import IntArray, LongArray
 from nlpkit.workflows.corpus import no_documents
+from nlpkit.workflows.labelled import stacked
 
 if TYPE_CHECKING:
     from nlpkit.cli.finetune_fit import Asked
@@ -51,7 +51,8 @@ def read_material(asked: Asked, name: str) -> Material:
     named += [
         ([str(p)], replace(options, limit=None), r) for p, r in ((data.dev, DEV), (data.test, TEST)) if p is not None
     ]
-    wanted = {"--pair-col": data.pair_col, "--negative-col": data.negative_col, "--split": data.split}
+    split = None if data.split is None else split_column(data.split)
+    wanted = {"--pair-col": data.pair_col, "--negative-col": data.negative_col, "--split": split}
     labels = "label" if name in ("sbert-softmax", "cosine") else None
     columns = ["text"] + [c for c in (data.pair_col, data.negative_col) if c is not None]
     streams = [open_documents(names, own) for names, own, _ in named]
@@ -70,13 +71,15 @@ def read_material(asked: Asked, name: str) -> Material:
     finally:
         for stream in streams:
             stream.close()
-    others = [c for c in ("id", labels, data.split) if c is not None]
+    others = [c for c in ("id", labels, split) if c is not None]
     table = _below(tables, columns, others)
     part: IntArray = np.concatenate(
         [np.full(t.num_rows, r, np.int32) for t, (_, _, r) in zip(tables, named, strict=True)]
     )
     if data.split is not None:
-        part = role_of([as_label(v) for v in table.column(data.split).to_pylist()], data.split)
+        values = [as_label(v) for v in table.column(split_column(data.split)).to_pylist()]
+        part = splits_of(values, data.split, dev=True)
+        check_splits(part, values, data.split)
     empty = np.zeros(table.num_rows, bool)
     for column in columns:
         empty |= np.array([not str(v or "").strip() for v in table.column(column).to_pylist()])
@@ -111,7 +114,9 @@ def _below(tables: list[pa.Table], texts: list[str], others: list[str]) -> pa.Ta
         found.append(own)
     whole = found[0]
     for own in found[1:]:
-        whole = joined([whole, own]) if "label" in others else pa.concat_tables([whole, own], promote_options="default")
+        whole = (
+            stacked([whole, own]) if "label" in others else pa.concat_tables([whole, own], promote_options="default")
+        )
     return whole
 
 

@@ -52,16 +52,21 @@ class Work:
     def block(self) -> dict[str, Any]:
         """Return the footer of the tables; it has no seconds: the same training, the same bytes."""
         documents, seed = self.documents, self.asked.run.seed
-        steps = steps_of(documents.blocks)
+        steps = steps_of(documents.provenance.blocks)
         return footer_block(
-            "run", command="finetune", parameters=dict(self.parameters), seed=seed, inputs=documents.inputs, steps=steps
+            "run",
+            command="finetune",
+            parameters=dict(self.parameters),
+            seed=seed,
+            inputs=documents.provenance.inputs,
+            steps=steps,
         )
 
     def manifest(self, kind: str, parameters: Mapping[str, Any], results: Mapping[str, Any]) -> dict[str, Any]:
         """Return the manifest of the run."""
         run = self.asked.run
         return manifest_of(
-            kind, parameters=parameters, results=results, seed=run.seed, threads=run.n_threads(), inputs=self.documents.inputs,
+            kind, parameters=parameters, results=results, seed=run.seed, threads=run.n_threads(), inputs=self.documents.provenance.inputs,
             seconds=self.seconds,
         )  # fmt: skip
 
@@ -78,12 +83,12 @@ def write_compared(work: Work, rows: list[dict[str, Any]]) -> None:
     manifest = work.manifest("finetune-comparison", work.parameters, results)
     write_comparison(target, rows, work.documents, work.block(), manifest, report, force=work.asked.out.force)
     work.checkpoint.remove()
-    warn_dropped(work.documents, target / "dropped.parquet")
+    warn_dropped(work.documents.provenance, target / "dropped.parquet")
     if run.json:
         console.emit_json({"run": str(target), **report})
     else:
         page, documents = Page(markdown=work.asked.gate.markdown), work.documents
-        least = min(documents.labels.sizes(documents.learn).tolist(), default=0)
+        least = min(documents.labels.sizes(documents.train).tolist(), default=0)
         scarce = [shots for shots in work.asked.data.sizes() if shots is not None and shots > least]
         show_comparison(page, comparison_table(rows), documents.kind, scarce=scarce)
     reporting.note(f"wrote {target}/ in {sum(work.seconds.values()):.1f} s")
@@ -121,13 +126,13 @@ def write_trained(work: Work, by_seed: dict[int, list[Done]], bounds: Sequence[B
     curves = {"curve.jsonl": curve_lines([one for own in by_seed.values() for one in own])}
     config = {"kind": "finetune", "format": _format(model)}
     write_run(
-        target, RunTables(tables, {}, config, documents.dropped, {"metrics": report}, curves, model), work.block(),
+        target, RunTables(tables, {}, config, documents.provenance.dropped, {"metrics": report}, curves, model), work.block(),
         work.manifest("finetune", parameters, results), force=asked.out.force,
     )  # fmt: skip
     if asked.model.export is not None:
         _export(model / "setfit", asked.model.export)
     work.checkpoint.remove()
-    warn_dropped(documents, target / "dropped.parquet")
+    warn_dropped(documents.provenance, target / "dropped.parquet")
     if asked.gate.junit is not None and problem is None:
         write_junit(asked.gate.junit, gates, suite="nlpkit finetune", force=asked.out.force)
     try:

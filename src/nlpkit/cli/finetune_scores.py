@@ -32,7 +32,7 @@ class Guesses:
 
 def nothing_yet(documents: TuneDocuments) -> Guesses:
     """Return guesses of which none is made yet."""
-    D, J = len(documents.own), len(documents.labels.names)
+    D, J = len(documents.raw_labels), len(documents.labels.names)
     if documents.kind == "regression":
         return Guesses(values=np.full(D, np.nan))
     if documents.kind == "tokens":
@@ -77,14 +77,14 @@ def score_guesses(documents: TuneDocuments, guesses: Guesses, has_twin: BoolArra
         assert guesses.predicted is not None
         return score_predictions(documents, guesses.predicted, has_twin, how)
     tested = np.sort(np.concatenate([test for _, test in documents.rounds]))
-    rows = np.array([d for d in tested.tolist() if documents.own[d] is not None], np.int64)
+    rows = np.array([d for d in tested.tolist() if documents.raw_labels[d] is not None], np.int64)
     if not len(rows):
         raise InputError("no test document has a label, so nothing can be scored; name the column with --label-col")
     few = Uncertainty(None, how.seed)
     if documents.kind == "regression":
         assert documents.values is not None
         assert guesses.values is not None
-        mean = np.full(len(documents.own), np.nan)
+        mean = np.full(len(documents.raw_labels), np.nan)
         for train, test in documents.rounds:
             mean[test] = documents.values[train].mean()
         return Scores(
@@ -121,7 +121,7 @@ def _words(
 def _most_frequent_tag(documents: TuneDocuments) -> str:
     assert documents.tags is not None
     sizes: dict[str, int] = {}
-    for d in documents.learn.tolist():
+    for d in documents.train.tolist():
         for tag in documents.tags[d] or ():
             if tag is not None:
                 sizes[tag] = sizes.get(tag, 0) + 1

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit import reporting, wording
+from nlpkit.classify.splits import DEV, TEST, TRAIN
 from nlpkit.cli.classify_scores import Scores
 from nlpkit.cli.classify_tables import (
     NOT_CARRIED,
@@ -23,7 +24,6 @@ from nlpkit.cli.classify_tables import (
 )
 from nlpkit.cli.finetune_corpus import TuneDocuments, with_shots
 from nlpkit.cli.finetune_flags import TuneTellFlags
-from nlpkit.cli.finetune_parts import DEV, TEST, TRAIN
 from nlpkit.cli.finetune_scores import Guesses
 from nlpkit.finetune.tasks import Task
 from nlpkit.text.twins import Twins, find_twins
@@ -40,8 +40,8 @@ def twins_of(documents: TuneDocuments, threshold: float, *, part: int = TEST, am
         return None
     texts = documents.table.column("text")
     if documents.n_folds:
-        return find_twins(texts, documents.part.astype(np.int32), threshold=threshold)
-    both = np.select([documents.part == among, documents.part == part], [0, 1], -1)
+        return find_twins(texts, documents.split.astype(np.int32), threshold=threshold)
+    both = np.select([documents.split == among, documents.split == part], [0, 1], -1)
     found = find_twins(texts, both.astype(np.int32), threshold=threshold)
     return Twins(np.where(both == 1, found.twin, -1).astype(np.int32), found.similarity, found.n_unsure)
 
@@ -52,7 +52,7 @@ def twin_notes(documents: TuneDocuments, twins: Twins | None, threshold: float) 
     at = np.zeros(0, np.int64) if twins is None else np.flatnonzero(twins.twin >= 0)
     if twins is not None and len(at):
         of = sum(len(test) for _, test in documents.rounds)
-        same = sum(documents.own[d] == documents.own[twins.twin[d]] for d in at.tolist())
+        same = sum(documents.raw_labels[d] == documents.raw_labels[twins.twin[d]] for d in at.tolist())
         notes.append(f"{_near(len(at), of, 'test', 'training')} ({same:,} with the same label)")
     for part, among, name, other in ((DEV, TRAIN, "dev", "training"), (TEST, DEV, "test", "dev")):
         found = twins_of(documents, threshold, part=part, among=among) if len(documents.dev) else None
@@ -63,7 +63,7 @@ def twin_notes(documents: TuneDocuments, twins: Twins | None, threshold: float) 
                 if part == DEV
                 else "training ended where these were best"
             )
-            notes.append(f"{_near(n, int((documents.part == part).sum()), name, other)}: {why}")
+            notes.append(f"{_near(n, int((documents.split == part).sum()), name, other)}: {why}")
     return notes
 
 
@@ -87,7 +87,7 @@ def run_tables(
     """Return the tables of a run by file stem."""
     tested = np.sort(np.concatenate([test for _, test in documents.rounds]))
     rows = np.arange(documents.table.num_rows) if documents.n_folds else tested
-    labelled = np.array([d for d in tested.tolist() if documents.own[d] is not None], np.int64)
+    labelled = np.array([d for d in tested.tolist() if documents.raw_labels[d] is not None], np.int64)
     for name in OWN:
         if name in documents.table.column_names:
             reporting.warn(f"the column '{name}' of the input is not kept: the run has its own")
@@ -138,12 +138,12 @@ def _of_words(probs: FloatArray | None) -> list[float | None] | None:
 
 def _documents(documents: TuneDocuments, rows: LongArray, guesses: Guesses) -> pa.Table:
     table = documents.table.take(pa.array(rows))
-    own: list[Any] = [documents.own[d] for d in rows.tolist()]
+    own: list[Any] = [documents.raw_labels[d] for d in rows.tolist()]
     task = Task("regression" if documents.kind == "regression" else "tokens", documents.tag_names)
     columns: dict[str, Any] = {"id": table.column("id"), "label": pa.array(own, documents.label_type)}
     columns |= guess_columns(task, guesses, rows, probabilities=False)
     if documents.n_folds:
-        fold = documents.part[rows]
+        fold = documents.split[rows]
         columns["fold"] = pa.array(fold, pa.int32(), mask=fold < 0)
     columns |= {n: table.column(n) for n in table.column_names if n not in NOT_CARRIED}
     return pa.table(columns)
