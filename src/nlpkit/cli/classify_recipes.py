@@ -9,11 +9,11 @@ from nlpkit.classify.classifier import Recipe
 from nlpkit.classify.features import SpaceOptions
 from nlpkit.classify.fit import KINDS, ModelOptions
 from nlpkit.cli.classify_flags import MODELS, ClassifyTextFlags, ModelFlags
-from nlpkit.cli.tfidf_select import Wish
 from nlpkit.errors import UsageError
 from nlpkit.text.pruning import MIN_DF_AUTO_FROM
 from nlpkit.weighting.options import WeightOptions
 from nlpkit.weighting.schemes import Scheme
+from nlpkit.weighting.selection import FeatureSelection
 
 if TYPE_CHECKING:
     from nlpkit.text.options import PreprocessOptions
@@ -95,12 +95,12 @@ def space_of(flags: ModelFlags, weights: WeightOptions, options: PreprocessOptio
             "--auto-stop counts in all documents, also those of the test; --max-df counts in training documents"
         )
     scheme = weights.weighting() if weights != WeightOptions() else (PLAIN if kind in COUNTS else SUBLINEAR)
-    wish = Wish.parse(flags.select)
-    if wish is None:
+    selection = FeatureSelection.parse(flags.select)
+    if selection is None:
         return SpaceOptions(scheme, options)
-    if wish.n is None:
-        raise UsageError(f"--select {flags.select}: say how many words are kept, such as {wish.score.name}:5000")
-    return SpaceOptions(scheme, options, wish.score, wish.count)
+    if selection.n is None:
+        raise UsageError(f"--select {flags.select}: say how many words are kept, such as {selection.score.name}:5000")
+    return SpaceOptions(scheme, options, selection.score, selection.count)
 
 
 def with_space(recipe: Recipe, name: str, kind: str, *, ngrams: tuple[int, int] | None, scheme: Scheme) -> Recipe:

@@ -60,7 +60,7 @@ def tfidf_cli(
     """
     from nlpkit.cli.dry_run import dry_run
     from nlpkit.cli.tfidf_run import Request, make
-    from nlpkit.cli.tfidf_select import Wish
+    from nlpkit.weighting.selection import FeatureSelection
     from nlpkit.workflows.token_options import preprocess_options
 
     if model is not None:
@@ -72,7 +72,7 @@ def tfidf_cli(
             return
         weigh_new(list(inputs), model, to, out, read, run)
         return
-    scheme, wish = weights.weighting(), Wish.parse(selection.select)
+    scheme, wish = weights.weighting(), FeatureSelection.parse(selection.select)
     if selection.features is not None and wish is None:
         raise UsageError("--features lists the best features by a score; name one, such as --select chi2")
     target, kind = None, "table"

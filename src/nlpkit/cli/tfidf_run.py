@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from nlpkit import reporting, wording
 from nlpkit.cli import console
-from nlpkit.cli.tfidf_select import Classes, Selection, Wish, features_table, read_classes, select, show_features
+from nlpkit.cli.tfidf_select import Classes, Selection, features_table, read_classes, select, show_features
 from nlpkit.errors import UsageError
 from nlpkit.io.artifacts import footer_block, write_table
 from nlpkit.io.atomic import atomic_file, check_target
@@ -22,6 +22,7 @@ from nlpkit.io.footers import step_parameters
 from nlpkit.io.tables import save_table, table_format, write_dropped
 from nlpkit.parallel import ahead
 from nlpkit.types import IntArray
+from nlpkit.weighting.selection import FeatureSelection
 from nlpkit.weighting.tfidf import CorpusStats, Weighting, kept_columns, weighting
 from nlpkit.workflows.corpus import no_words, read_corpus, steps, warn_dropped
 from nlpkit.workflows.counts import CountedCorpus, counted
@@ -47,7 +48,7 @@ class Request:
     kind: str
     scheme: Scheme
     tokens: PreprocessOptions
-    wish: Wish | None
+    wish: FeatureSelection | None
     by: str | None
     features: Path | None
     top_n: int

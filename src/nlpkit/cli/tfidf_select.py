@@ -11,16 +11,16 @@ import pyarrow as pa
 
 from nlpkit import wording
 from nlpkit.cli import console
-from nlpkit.errors import InputError, UsageError
+from nlpkit.errors import InputError
 from nlpkit.types import CsrMatrix, FloatArray, IntArray
 from nlpkit.weighting.contingency import ClassCounts, Contingency
 from nlpkit.weighting.selection import (
     ClassFeatures,
+    FeatureSelection,
     Score,
     best_features,
     feature_scores,
     features_of_class,
-    score_named,
 )
 from nlpkit.workflows.groups import Groups
 
@@ -37,37 +37,6 @@ FEATURES_SCHEMA = pa.schema(
         ("df", pa.int64()),
     ]
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """What --select asks for: a score and how many terms, None for all, a number below 1 for a share."""
-
-    score: Score
-    n: float | None
-
-    @classmethod
-    def parse(cls, text: str | None) -> Wish | None:
-        """Return the wish in a text such as chi2:2000, None for None. Raises UsageError when it is none."""
-        if text is None:
-            return None
-        name, colon, number = text.partition(":")
-        score = score_named(name)
-        if not colon:
-            return cls(score, None)
-        try:
-            n = float(number)
-        except ValueError:
-            n = 0.0
-        if not n > 0 or (n >= 1 and n != int(n)):
-            raise UsageError(f"--select {text}: after the colon goes a number of terms, or a share such as 0.1")
-        return cls(score, n)
-
-    def count(self, n_terms: int) -> int:
-        """Return the number of terms to keep of so many."""
-        if self.n is None:
-            return n_terms
-        return max(round(self.n * n_terms), 1) if self.n < 1 else int(self.n)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,13 +86,13 @@ def read_classes(
 class Selection:
     """The terms that are kept, in the order of the vocabulary, the score of every term (V,), and the best of each class."""
 
-    wish: Wish
+    wish: FeatureSelection
     kept: IntArray
     scores: FloatArray
     of_classes: list[ClassFeatures]
 
 
-def select(classes: Classes, wish: Wish, top_n: int) -> Selection:
+def select(classes: Classes, wish: FeatureSelection, top_n: int) -> Selection:
     """Return the features that the wish keeps, and the top_n of them for each class."""
     assert classes.table is not None
     table, score = classes.table, wish.score

@@ -263,3 +263,36 @@ def _ratio(above: Any, below: Any) -> FloatArray:
     above, below = np.broadcast_arrays(np.asarray(above, np.float64), np.asarray(below, np.float64))
     ratio: FloatArray = np.divide(above, below, out=np.zeros(above.shape), where=below != 0)
     return ratio
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureSelection:
+    """A score by which terms are selected, and how many are kept: None for all, a number below 1 for a share of them."""
+
+    score: Score
+    n: float | None
+
+    @classmethod
+    def parse(cls, text: str | None) -> FeatureSelection | None:
+        """Return the selection that a text such as chi2:2000 names, None for None. Raises UsageError when it names none."""
+        if text is None:
+            return None
+        name, colon, number = text.partition(":")
+        score = score_named(name)
+        if not colon:
+            return cls(score, None)
+        try:
+            n = float(number)
+        except ValueError:
+            n = 0.0
+        if not n > 0 or (n >= 1 and n != int(n)):
+            raise UsageError(
+                f"`select={text}`: after the colon goes a number of terms, or a share such as 0.1", parameter="select"
+            )
+        return cls(score, n)
+
+    def count(self, n_terms: int) -> int:
+        """Return the number of terms to keep of so many."""
+        if self.n is None:
+            return n_terms
+        return max(round(self.n * n_terms), 1) if self.n < 1 else int(self.n)
