@@ -124,3 +124,9 @@ def missing_column(where: str, needed: str, found: Iterable[str], option: str | 
     hint = f"; did you mean '{near[0]}'?" if near else ""
     name_it = f"{' Name' if near else '; name'} it with {option}" if option else ""
     return ColumnError(f"{where} has no column '{needed}' (found: {', '.join(names) or 'none'}){hint}{name_it}")
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of another library's error, or what kind it is where it says nothing."""
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__

@@ -21,7 +21,7 @@ from nlpkit.embed.encoder import encodable
 from nlpkit.embed.engines import quiet
 from nlpkit.embed.models import weight_files
 from nlpkit.embed.tokens import iterate_ids
-from nlpkit.errors import InputError, MissingError, UsageError
+from nlpkit.errors import InputError, MissingError, UsageError, first_line
 from nlpkit.finetune.architectures import positions_of
 from nlpkit.finetune.engine import Engine, able
 from nlpkit.finetune.inputs import Frame, Inputs, frame_of
@@ -117,7 +117,7 @@ def load_mlm(path: Path, *, device: torch.device, seed: int, max_tokens: int | N
             if kind in ("deberta", "deberta-v2") and any("lm_predictions." in name for name in _weight_names(place)):
                 config.legacy = False  # as its authors published it; transformers means the other head unless told
         except Exception as error:  # every model fails in its own way
-            raise MissingError(f"transformers cannot read the model in {place}: {_first_line(error)}") from None
+            raise MissingError(f"transformers cannot read the model in {place}: {first_line(error)}") from None
         if kind not in MODEL_TYPES:
             raise UsageError(
                 f"the model in {path} is a {kind}; masked language modelling needs {', '.join(MODEL_TYPES)}"
@@ -134,7 +134,7 @@ def load_mlm(path: Path, *, device: torch.device, seed: int, max_tokens: int | N
                 output_loading_info=True,
             )
         except Exception as error:
-            raise MissingError(f"transformers cannot load the model in {place}: {_first_line(error)}") from None
+            raise MissingError(f"transformers cannot load the model in {place}: {first_line(error)}") from None
     inside = f"{model.base_model_prefix}."
     missing = sorted(str(name) for name in info.get("missing_keys") or ())
     lost = [name for name in missing if name.startswith(inside)]
@@ -309,7 +309,7 @@ def _tokenizer(place: Path) -> Any:
     try:
         found = AutoTokenizer.from_pretrained(str(place), local_files_only=True)
     except Exception as error:  # every tokenizer fails in its own way
-        raise MissingError(f"{place} has no tokenizer that can be read: {_first_line(error)}") from None
+        raise MissingError(f"{place} has no tokenizer that can be read: {first_line(error)}") from None
     if not getattr(found, "is_fast", False):
         raise MissingError(f"the tokenizer in {place} is not a fast one (tokenizer.json); convert it first")
     if found.mask_token_id is None:
@@ -325,8 +325,3 @@ def _weight_names(place: Path) -> list[str]:
         with safe_open(str(file), "pt") as weights:
             names += weights.keys()
     return names
-
-
-def _first_line(error: BaseException) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[0] if lines else type(error).__name__

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from nlpkit.embed.engines import quiet
-from nlpkit.errors import MissingError, UsageError, missing_extra
+from nlpkit.errors import MissingError, UsageError, first_line, missing_extra
 from nlpkit.finetune.architectures import MODEL_TYPES, head_parameters, positions_of
 from nlpkit.finetune.engine import Engine, able
 from nlpkit.finetune.inputs import Frame, Inputs, first_tokens, frame_of
@@ -308,7 +308,7 @@ def load_tokenizer(place: Path, *, words: bool) -> Any:
         try:
             found = AutoTokenizer.from_pretrained(str(place), local_files_only=True)
         except Exception as error:  # every tokenizer fails in its own way
-            raise MissingError(f"{place} has no tokenizer that can be read: {_first_line(error)}") from None
+            raise MissingError(f"{place} has no tokenizer that can be read: {first_line(error)}") from None
     if not any((place / name).is_file() for name in {*found.vocab_files_names.values(), "tokenizer.json"}):
         raise MissingError(f"{place} has no tokenizer: neither tokenizer.json nor a vocabulary is there")
     if not getattr(found, "is_fast", False):
@@ -356,7 +356,7 @@ def _load(place: Path, task: Task, *, whole: bool) -> tuple[Any, frozenset[str]]
                 output_loading_info=True,
             )
         except Exception as error:  # every model fails in its own way
-            raise MissingError(f"transformers cannot load the model in {place}: {_first_line(error)}") from None
+            raise MissingError(f"transformers cannot load the model in {place}: {first_line(error)}") from None
     head = set() if whole else set(head_parameters(model))
     missing = _keys(info.get("missing_keys"))
     lost = sorted(name for name in missing if name not in head)
@@ -371,11 +371,6 @@ def _load(place: Path, task: Task, *, whole: bool) -> tuple[Any, frozenset[str]]
 
 def _keys(found: Any) -> list[str]:
     return [str(key) for key in found or ()]
-
-
-def _first_line(error: BaseException) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[0] if lines else type(error).__name__
 
 
 @contextmanager

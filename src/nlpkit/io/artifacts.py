@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from nlpkit import __version__
-from nlpkit.errors import InputError, SchemaError, missing_column
+from nlpkit.errors import InputError, SchemaError, first_line, missing_column
 from nlpkit.io.corpora import DroppedRow, InputInfo
 from nlpkit.io.footers import FOOTER_KEY, SCHEMA_VERSION, check_footer
 from nlpkit.io.validity import check_values
@@ -106,7 +106,7 @@ def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
     try:
         groups = [file.read_row_group(i, columns=columns) for i in range(file.num_row_groups)]
     except (pa.ArrowException, OSError) as error:
-        raise InputError(f"{path} is a corrupt Parquet file: {str(error).splitlines()[0]}") from None
+        raise InputError(f"{path} is a corrupt Parquet file: {first_line(error)}") from None
     table = pa.concat_tables(groups or [file.schema_arrow.empty_table().select(columns or file.schema_arrow.names)])
     check_values(table, str(path))
     return table

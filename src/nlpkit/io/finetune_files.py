@@ -13,7 +13,7 @@ import torch
 
 from nlpkit.embed.engines import quiet
 from nlpkit.embed.models import ModelFiles, find_model, weights_fingerprint
-from nlpkit.errors import InputError, MissingError, UsageError
+from nlpkit.errors import InputError, MissingError, UsageError, first_line
 from nlpkit.finetune.methods import parse_method
 from nlpkit.finetune.network import Network, beside_virtual, load_network, state_of
 from nlpkit.finetune.tasks import Task, TaskKind
@@ -216,7 +216,7 @@ def load_peft(
         try:
             model = PeftModel.from_pretrained(plain.model, str(folder), is_trainable=False)
         except Exception as error:  # every version fails in its own way
-            raise InputError(f"peft cannot load {folder}: {str(error).strip().splitlines()[0]}") from None
+            raise InputError(f"peft cannot load {folder}: {first_line(error)}") from None
         mine = get_peft_model_state_dict(model, save_embedding_layers=False).keys()
     lost = sorted(mine - theirs)
     if lost:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from nlpkit.errors import InputError, SchemaError
+from nlpkit.errors import InputError, SchemaError, first_line
 from nlpkit.io.artifacts import read_table
 from nlpkit.io.plain_tables import TABLE_FORMATS, read_rows, table_format
 from nlpkit.io.wordlists import numbered_lines
@@ -82,9 +82,7 @@ def _read_rows(path: Path, split: Callable[[str], Sequence[str]]) -> PhraseTable
         cells = {f.name: [_value(cell, f.type) for cell in rows.columns[f.name]] for f in PHRASES_SCHEMA}
         return phrases_from(pa.table(cells, schema=PHRASES_SCHEMA))
     except (ValueError, TypeError, pa.ArrowException) as error:
-        raise InputError(
-            f"{path} is not as --save-phrases wrote it: {str(error).splitlines()[0]}; write it again"
-        ) from None
+        raise InputError(f"{path} is not as --save-phrases wrote it: {first_line(error)}; write it again") from None
 
 
 def _value(cell: Any, kind: pa.DataType) -> Any:

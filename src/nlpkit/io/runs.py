@@ -18,7 +18,7 @@ from typing import Any
 import pyarrow as pa
 
 from nlpkit import __version__
-from nlpkit.errors import InputError, SchemaError
+from nlpkit.errors import InputError, SchemaError, first_line
 from nlpkit.io.artifacts import dropped_table, read_table, write_table
 from nlpkit.io.atomic import LITTER, MANIFEST, atomic_directory, atomic_file
 from nlpkit.io.corpora import DroppedRow, InputInfo
@@ -198,9 +198,8 @@ class Run:
         ) as error:
             if isinstance(error, InputError) and str(self.path) in str(error):
                 raise
-            what = str(error).splitlines()[0] if str(error) else type(error).__name__
             raise InputError(
-                f"run directory {self.path} is damaged: the parts of its model do not fit ({what}); make it again"
+                f"run directory {self.path} is damaged: the parts of its model do not fit ({first_line(error)}); make it again"
             ) from None
 
 

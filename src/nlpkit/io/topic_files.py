@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from nlpkit.errors import InputError, UsageError
+from nlpkit.errors import InputError, UsageError, first_line
 from nlpkit.io import topic_text_files as texts
 from nlpkit.io.encoding import decode
 from nlpkit.io.readers.delimited import read_delimited
@@ -189,7 +189,7 @@ def _parquet(data: bytes, path: str) -> RawTopics:
     try:
         table = pq.read_table(pa.BufferReader(data))
     except (pa.ArrowException, OSError) as error:
-        raise InputError(f"{path}: cannot be read as Parquet ({str(error).splitlines()[0]}); write it again") from None
+        raise InputError(f"{path}: cannot be read as Parquet ({first_line(error)}); write it again") from None
     check_values(table, path)
     columns: Columns = {name: table.column(name).to_pylist() for name in table.column_names}
     return replace(read_table_topics(columns, lambda row: f"{path}: row {row + 1}", path), format="parquet")

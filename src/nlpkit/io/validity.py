@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from nlpkit.errors import EncodingError, InputError
+from nlpkit.errors import EncodingError, InputError, first_line
 
 
 def check_values(data: pa.RecordBatch | pa.Table, where: str) -> None:
@@ -17,7 +17,7 @@ def check_values(data: pa.RecordBatch | pa.Table, where: str) -> None:
         try:
             column.validate(full=True)
         except pa.ArrowInvalid as error:
-            reason = str(error).splitlines()[0]
+            reason = first_line(error)
             if "UTF8" in reason:
                 raise EncodingError(
                     f"{where}: column '{name}' is stored as text, but holds bytes that are not UTF-8; write the file anew"

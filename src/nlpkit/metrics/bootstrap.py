@@ -46,6 +46,13 @@ def check_level(level: float) -> float:
     return level
 
 
+def normal_quantile(level: float) -> float:
+    """Return the z between whose negative and itself a standard normal variable lies with this probability."""
+    from scipy.special import ndtri
+
+    return float(ndtri((1 + level) / 2))
+
+
 def interval(
     statistic: Statistic,
     counts: LongArray,
@@ -104,9 +111,7 @@ def compare(
         first, second, counts, level, seed, draws, over: see `interval`.
     """
 
-    def difference(weights: FloatArray) -> FloatArray:
-        return first(weights) - second(weights)
-
+    difference = difference_of(first, second)
     counts = np.asarray(counts, np.int64)
     d = float(difference(counts[None].astype(np.float64))[0])
     if not np.isfinite(d) or counts.sum() < 3:
@@ -152,15 +157,19 @@ def compare_means(first: FloatArray, second: FloatArray, *, level: float, seed: 
     return Comparison(d, Interval(float(low), float(high), level, method), float((1 + extreme) / (1 + draws)))
 
 
+def difference_of(first: Statistic, second: Statistic) -> Statistic:
+    """Return the first statistic minus the second, of the same draws."""
+
+    def statistic(weights: FloatArray) -> FloatArray:
+        return first(weights) - second(weights)
+
+    return statistic
+
+
 def mean_of(values: FloatArray) -> Statistic:
     """Return the mean of values (U,) as a statistic; NaN values are left out of it."""
     given = np.isfinite(values)
-    numbers, ones = np.where(given, values, 0.0), given.astype(np.float64)
-
-    def statistic(weights: FloatArray) -> FloatArray:
-        return _ratio(weights @ numbers, weights @ ones)
-
-    return statistic
+    return ratio_of(np.where(given, values, 0.0), given.astype(np.float64))
 
 
 def ratio_of(numerators: FloatArray, denominators: FloatArray) -> Statistic:

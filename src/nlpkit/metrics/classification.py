@@ -98,7 +98,7 @@ def class_scores(confusion: ArrayLike, *, beta: float = 1.0) -> tuple[FloatArray
         UsageError: beta is not above 0, or the shape is another.
     """
     counts = _counts(confusion)
-    return _scores(_hits(counts), _support(counts), _predicted(counts), _checked(beta))
+    return _scores(_hits(counts), _support(counts), _predicted(counts), check_beta(beta))
 
 
 def averages(confusion: ArrayLike, *, beta: float = 1.0) -> dict[str, FloatArray]:
@@ -138,7 +138,7 @@ def averages_of_sums(
     Raises:
         UsageError: beta is not above 0; InputError: no documents.
     """
-    beta = _checked(beta)
+    beta = check_beta(beta)
     predicted = columns[..., : support.shape[-1]]
     N, hit = support.sum(axis=-1), hits.sum(axis=-1)
     if not (N > 0).all():
@@ -232,7 +232,8 @@ def _counts(confusion: ArrayLike) -> FloatArray:
     return counts
 
 
-def _checked(beta: float) -> float:
+def check_beta(beta: float) -> float:
+    """Return β of the F score. Raises UsageError when it is not above 0."""
     if not 0 < beta < float("inf"):
         raise UsageError(f"beta of the F score must be above 0, got {beta:g}")
     return beta

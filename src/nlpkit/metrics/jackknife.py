@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from nlpkit.metrics.bootstrap import CELLS, Comparison, Interval, Statistic
+from nlpkit.metrics.bootstrap import CELLS, Comparison, Interval, Statistic, difference_of, normal_quantile
 from nlpkit.types import FloatArray, LongArray
 
 MOST_UNITS = 1000  # that are left out one by one
@@ -78,7 +78,7 @@ def jackknife_interval(
     error = standard_error(statistic, counts)
     if not error > 0:
         return None
-    point, reach = _value(statistic, counts), _quantile(level) * error
+    point, reach = _value(statistic, counts), normal_quantile(level) * error
     return Interval(point - reach, point + reach, level, f"jackknife over {over}", error)
 
 
@@ -94,16 +94,14 @@ def jackknife_comparison(
         counts, level, over: see `jackknife_interval`.
     """
 
-    def difference(weights: FloatArray) -> FloatArray:
-        return first(weights) - second(weights)
-
+    difference = difference_of(first, second)
     from scipy.special import ndtr
 
     counts = np.asarray(counts, np.int64)
     d, error = _value(difference, counts), standard_error(difference, counts)
     if not error > 1e-12:
         return Comparison(d, None, 1.0 if abs(d) < 1e-12 and error == error else None)
-    reach = _quantile(level) * error
+    reach = normal_quantile(level) * error
     return Comparison(
         d, Interval(d - reach, d + reach, level, f"jackknife over {over}"), float(2 * ndtr(-abs(d) / error))
     )
@@ -122,16 +120,10 @@ def independent_comparison(
     if of_first is None or of_second is None or of_first.error is None or of_second.error is None:
         return Comparison(d, None, None)
     error = float(np.hypot(of_first.error, of_second.error))  # intervals may be cut at the range of the score
-    reach = _quantile(of_first.level) * error
+    reach = normal_quantile(of_first.level) * error
     p = float(2 * ndtr(-abs(d) / error))
     return Comparison(d, Interval(d - reach, d + reach, of_first.level, f"{of_first.method}, both"), p)
 
 
 def _value(statistic: Statistic, counts: LongArray) -> float:
     return float(statistic(counts[None].astype(np.float64))[0])
-
-
-def _quantile(level: float) -> float:
-    from scipy.special import ndtri
-
-    return float(ndtri((1 + level) / 2))

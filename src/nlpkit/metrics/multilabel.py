@@ -21,6 +21,7 @@ from scipy import sparse
 
 from nlpkit.errors import InputError, UsageError
 from nlpkit.metrics.bootstrap import Statistic
+from nlpkit.metrics.classification import check_beta
 from nlpkit.types import BoolArray, CsrMatrix, FloatArray, LongArray
 
 AVERAGES = ("macro", "weighted", "micro", "samples")
@@ -114,7 +115,7 @@ def label_scores(counts: LabelCounts, *, beta: float = 1.0) -> tuple[FloatArray,
     Raises:
         UsageError: beta is not above 0.
     """
-    _check_beta(beta)
+    check_beta(beta)
     return (
         _ratio(counts.tp, counts.predicted),
         _ratio(counts.tp, counts.support),
@@ -172,7 +173,7 @@ def statistic(Y_true: ArrayLike | CsrMatrix, Y_pred: ArrayLike | CsrMatrix, name
     found = _NAME.fullmatch(name)
     if found is None:
         raise UsageError(f"'{name}' is no score of sets of labels; there are {', '.join(names())}")
-    average, measure, beta = found[1], found[2], _check_beta(float(found[3] or 1))
+    average, measure, beta = found[1], found[2], check_beta(float(found[3] or 1))
     if average == "samples":
         return _mean_of(np.where(support + given == 0, 1.0, _measure(of_documents, measure, beta)))
     if average == "micro":
@@ -190,7 +191,7 @@ def averages(Y_true: ArrayLike | CsrMatrix, Y_pred: ArrayLike | CsrMatrix, *, be
     true, predicted, _ = _checked(Y_true, Y_pred)
     if not true.shape[0]:
         raise InputError("no document has labels to hold predictions against; name their column")
-    _check_beta(beta)
+    check_beta(beta)
     once = np.ones((1, true.shape[0]))
     return {name: float(statistic(true, predicted, name)(once)[0]) for name in names(beta)}
 
@@ -244,12 +245,6 @@ def _zeros_and_ones(Y: ArrayLike | CsrMatrix) -> CsrMatrix:
             raise UsageError(f"labels need a row for each document and a column for each label, got shape {Y.shape}")
     out = sparse.csr_array(Y != 0)
     return sparse.csr_array((np.ones(out.nnz), out.indices, out.indptr), shape=out.shape)
-
-
-def _check_beta(beta: float) -> float:
-    if not 0 < beta < float("inf"):
-        raise UsageError(f"beta of the F score must be above 0, got {beta:g}")
-    return beta
 
 
 def _measure(counts: LabelCounts, measure: str, beta: float) -> FloatArray:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nlpkit.metrics.bootstrap import Interval
+from nlpkit.metrics.bootstrap import Interval, normal_quantile
 from nlpkit.types import FloatArray
 
 METHOD = "Wilson"
@@ -25,7 +25,7 @@ def wilson(successes: float, n: float, *, level: float) -> Interval | None:
     """
     if not n > 0:
         return None
-    z, p = _quantile(level), successes / n
+    z, p = normal_quantile(level), successes / n
     middle, reach = p + z**2 / (2 * n), z * np.sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
     low, high = (middle - reach) / (1 + z**2 / n), (middle + reach) / (1 + z**2 / n)
     # the ends are the share itself where it is 0 or 1, but for rounding
@@ -67,7 +67,7 @@ def changed_shares(sizes: ArrayLike, *, level: float) -> FloatArray:
     """
     n = np.asarray(sizes, np.float64)
     N = float(n.sum())
-    stays = N / (N + _quantile(level) ** 2)
+    stays = N / (N + normal_quantile(level) ** 2)
     some = n[n > 0]
     bar = N * np.log(stays)
     low, high = np.log(1e-300), -np.log(some.min())
@@ -120,9 +120,3 @@ def edge_between(value: float, there: FloatArray, *, level: float) -> Interval |
     if low == high:
         return None
     return Interval(low, high, level, f"{METHOD}, of documents that are all {'right' if low < value else 'wrong'}")
-
-
-def _quantile(level: float) -> float:
-    from scipy.special import ndtri
-
-    return float(ndtri((1 + level) / 2))

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, cast
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from nlpkit.errors import InputError, SchemaError
+from nlpkit.errors import InputError, SchemaError, first_line
 from nlpkit.io.readers.roles import Roles
 from nlpkit.io.sources import Source, StoredBytes
 from nlpkit.io.validity import check_values
@@ -104,7 +104,7 @@ class ParquetInput(ArrowInput):
                 self.rows: int = parquet.metadata.num_rows
         except _UNREADABLE as error:
             self.close()
-            raise InputError(f"{source.shown}: not a readable Parquet file ({_first_line(error)})") from None
+            raise InputError(f"{source.shown}: not a readable Parquet file ({first_line(error)})") from None
         finally:
             stored.close()
         super().__init__(source, schema)
@@ -125,7 +125,7 @@ class ParquetInput(ArrowInput):
                         check_values(batch, self.source.shown)
                         yield batch
         except _UNREADABLE as error:
-            raise InputError(f"{self.source.shown}: corrupt Parquet file ({_first_line(error)})") from None
+            raise InputError(f"{self.source.shown}: corrupt Parquet file ({first_line(error)})") from None
 
     def sha256(self) -> str:
         """Return the sha256 of the file as stored."""
@@ -193,7 +193,3 @@ def _copied(stored: StoredBytes) -> BinaryIO:
         raise
     copy.seek(0)
     return cast(BinaryIO, copy)
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().split("\n")[0]
