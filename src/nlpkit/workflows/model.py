@@ -40,7 +40,7 @@ class Predictions(ABC):
     def summary(self) -> dict[str, Any]:
         """Return counts of the documents and of what was predicted."""
 
-    def report(self) -> None:
+    def report(self) -> None:  # noqa: B027  # a model that has nothing to say leaves it as it is
         """Say through `reporting` what the documents were and what became of them."""
 
     @property

@@ -29,14 +29,15 @@ def load(path: str | Path, execution: Execution | None = None) -> FittedModel:
     """
     folder, execution = Path(path), execution or Execution()
     if FOREIGN and folder.is_dir() and not (folder / MANIFEST).is_file():
-        return _function(FOREIGN)(folder, execution)
+        return _loaded(FOREIGN, folder, execution)
     kind = str(open_run(folder, list(KINDS), verify=False).manifest["kind"])
-    return _function(KINDS[kind])(folder, execution)
+    return _loaded(KINDS[kind], folder, execution)
 
 
-def _function(name: str) -> Any:
+def _loaded(name: str, folder: Path, execution: Execution) -> FittedModel:
     module, function = name.split(":")
-    return getattr(import_module(module), function)
+    model: FittedModel = getattr(import_module(module), function)(folder, execution)
+    return model
 
 
 def write_predictions(predictions: Predictions, target: str, *, force: bool = False) -> dict[str, Any]:
