@@ -8,7 +8,7 @@ DEV := $(VENV)/.installed-dev
 WORKERS := -n auto --maxprocesses 4 --dist loadfile
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test test-any test-bounds test-wheel test-all lint bench clean
+.PHONY: demo docs test test-any test-bounds test-wheel test-all lint bench clean
 
 demo: $(INSTALLED)
 	$(BIN)/nlpkit bertopic data/samples/news.jsonl --k auto --seed 42 --offline --force -o demo-run/
@@ -37,6 +37,11 @@ lint: $(DEV)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# the site of docs/ in site/, with the pages of docs/reference/ that come from the code
+docs: $(DEV)
+	$(BIN)/python docs/generate.py
+	$(BIN)/zensical build --clean --strict
+
 bench: $(DEV)
 	$(BIN)/python tests/benchmarks/bench_bertopic.py
 	$(BIN)/python tests/benchmarks/bench_text.py
@@ -60,5 +65,5 @@ $(DEV): $(INSTALLED)
 	touch $@
 
 clean:
-	rm -rf $(VENV) demo-run .cache build *.egg-info src/*.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) demo-run site .cache build *.egg-info src/*.egg-info .pytest_cache .mypy_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

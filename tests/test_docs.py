@@ -1,0 +1,132 @@
+"""README and docs: every shell command and Python block of a page runs in its order, links lead somewhere, the site builds."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import io
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import needs_hdbscan, needs_minilm, run_line
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+
+
+def named(page: Path) -> str:
+    """A page by its path in the repository."""
+    return page.relative_to(ROOT).as_posix()
+
+
+def blocks(page: Path) -> list[tuple[str, str]]:
+    """The blocks of a page that are run: kind and code. What is only to be read is a block of another kind (text, console, yaml)."""
+    found: list[tuple[str, str]] = BLOCK.findall(page.read_text(encoding="utf-8"))
+    return [(kind, code) for kind, code in found if kind in ("sh", "python")]
+
+
+def commands(code: str) -> list[str]:
+    """The commands of a block, without comments and without those of make, which this test is a part of."""
+    lines = [line.split("  #")[0].strip() for line in code.replace("\\\n", " ").splitlines()]
+    return [line for line in lines if line and not line.startswith(("make ", "#"))]
+
+
+def checkout(folder: Path) -> Path:
+    """A folder that has the sample data, as the root of a checkout has."""
+    for name in ("data", "configs"):
+        (folder / name).symlink_to(ROOT / name)
+    return folder
+
+
+@needs_minilm
+@needs_hdbscan
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=named)
+def test_what_a_page_says_runs(page: Path, tmp_path: Path) -> None:
+    checkout(tmp_path)
+    names: dict[str, Any] = {"__name__": "__main__"}
+    for number, (kind, code) in enumerate(blocks(page), 1):
+        if kind == "sh":
+            for command in commands(code):
+                done = run_line(command, tmp_path)
+                assert done.out or done.err, done
+        else:
+            with contextlib.chdir(tmp_path), contextlib.redirect_stdout(io.StringIO()):
+                exec(compile(code, f"{named(page)}, block {number}", "exec"), names)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_links_lead_somewhere(page: Path) -> None:
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if not target.startswith(("https://", "#")):
+            assert (page.parent / target.partition("#")[0]).exists(), target
+
+
+def test_every_page_is_in_the_navigation_once() -> None:
+    site = tomllib.loads((ROOT / "zensical.toml").read_text(encoding="utf-8"))["project"]
+    listed = re.findall(r"'([^']+\.md)'", repr(site["nav"]))
+    assert sorted(listed) == sorted(page.relative_to(ROOT / "docs").as_posix() for page in PAGES[1:])
+
+
+@pytest.mark.skipif(importlib.util.find_spec("zensical") is None, reason="the extra docs is not installed")
+def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
+    shutil.copy(ROOT / "zensical.toml", tmp_path)
+    shutil.copytree(ROOT / "docs", tmp_path / "docs", ignore=shutil.ignore_patterns("__pycache__"))
+    command = [Path(sys.executable).with_name("zensical"), "build", "--strict"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    for page in PAGES[1:]:
+        assert (tmp_path / "site" / page.relative_to(ROOT / "docs")).with_suffix(".html").is_file()
+    loaded = re.findall(
+        r'(?:src|href)="(https?://[^"]+)"[^>]*(?:stylesheet|script)', (tmp_path / "site/index.html").read_text()
+    )
+    assert loaded == []
+
+
+def test_readme_has_the_commands_of_the_cli() -> None:
+    from nlpkit.cli.app import app
+
+    names = [command.name for command in app.registered_commands]
+    assert sorted(names) == sorted(set(re.findall(r"^\| `nlpkit ([a-z-]+)`", README, flags=re.MULTILINE)))
+
+
+@needs_minilm
+@needs_hdbscan
+@pytest.mark.parametrize("config", sorted(p.name for p in (ROOT / "configs").glob("*.toml")))
+def test_config_examples_run_as_their_first_line_says(config: str, tmp_path: Path) -> None:
+    checkout(tmp_path)
+    command = (ROOT / "configs" / config).read_text(encoding="utf-8").splitlines()[0].removeprefix("# ")
+    assert f"--config configs/{config}" in command
+    run_line(command, tmp_path)
+
+
+def test_there_is_a_config_for_every_command() -> None:
+    from nlpkit.cli.app import app
+
+    assert {p.stem for p in (ROOT / "configs").glob("*.toml")} == {c.name for c in app.registered_commands}
+
+
+def test_readme_imports_only_what_make_demo_installs() -> None:
+    extras = re.search(
+        r'INSTALLED\): .*?-e "\.\[([a-z,]+)\]"', (ROOT / "Makefile").read_text(encoding="utf-8"), re.DOTALL
+    )
+    assert extras is not None
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    needed = [*project["dependencies"], *(d for e in extras[1].split(",") for d in project["optional-dependencies"][e])]
+    installed = {re.split(r"[^a-z0-9-]", d.lower())[0].replace("-", "_") for d in needed} | {"sklearn", "nlpkit"}
+    imports = {
+        name
+        for _, block in blocks(ROOT / "README.md")
+        for name in re.findall(r"(?:^|[\s\";])(?:import|from) ([a-z_]+)", block)
+    }
+    assert imports >= {"polars"}
+    assert imports <= installed | sys.stdlib_module_names
