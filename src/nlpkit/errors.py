@@ -117,13 +117,15 @@ def _installation(extra: str) -> tuple[str, str]:
     return "", f"{shlex.quote(sys.executable)} -m pip install 'nlpkit[{extra}]'"
 
 
-def missing_column(where: str, needed: str, found: Iterable[str], option: str | None = None) -> ColumnError:
+def missing_column(where: str, needed: str, columns: Iterable[str], parameter: str | None = None) -> ColumnError:
     """Return the error for a column that is not in a table; lists the columns found and the nearest one."""
-    names = list(found)
+    names = list(columns)
+    parameter = parameter and parameter.removeprefix("--").replace("-", "_")
     near = get_close_matches(needed, names, n=1, cutoff=0.5)
     hint = f"; did you mean '{near[0]}'?" if near else ""
-    name_it = f"{' Name' if near else '; name'} it with {option}" if option else ""
-    return ColumnError(f"{where} has no column '{needed}' (found: {', '.join(names) or 'none'}){hint}{name_it}")
+    name_it = f"{' Name' if near else '; name'} it with `{parameter}`" if parameter else ""
+    message = f"{where} has no column '{needed}' (found: {', '.join(names) or 'none'}){hint}{name_it}"
+    return ColumnError(message, parameter=parameter and parameter.partition("=")[0])
 
 
 def first_line(error: BaseException) -> str:

@@ -23,6 +23,9 @@ class Update(Protocol):
 
 
 Show = Callable[[str, int | None, bool], AbstractContextManager[Update]]  # label, total if known, whether in per cent
+command_line: ContextVar[tuple[str, ...]] = ContextVar(
+    "nlpkit_command_line", default=("python",)
+)  # as manifests record it
 _show: ContextVar[Show | None] = ContextVar("nlpkit_progress", default=None)
 
 

@@ -68,15 +68,17 @@ def load(folder: Path) -> tuple[Any, Any, Any]:
 
 
 def run_nlpkit(folder: Path, k: str, seed: int) -> dict[str, Any]:
-    import os
 
-    from nlpkit.topics.bertopic import BertopicOptions, NumberOfTopics, fit_topics
+    from nlpkit.parameters import Execution
+    from nlpkit.topics.bertopic import fit_topics
+    from nlpkit.topics.options import BertopicOptions
 
     embeddings, tokens, usable = load(folder)
     before = _peak()
     start = time.perf_counter()
-    options = BertopicOptions(k=NumberOfTopics.parse(k), seed=seed, threads=len(os.sched_getaffinity(0)))
-    model = fit_topics(embeddings, tokens, usable, options)
+    options = BertopicOptions(k=k)
+    execution = Execution(seed=seed)
+    model = fit_topics(embeddings, tokens, usable, options, execution=execution)
     seconds = time.perf_counter() - start
     return score(folder, tokens, model.topics, model.terms.term_ids[:, :10]) | _cost(seconds, before)
 

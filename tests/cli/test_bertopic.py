@@ -249,9 +249,9 @@ def test_embeddings_of_others_are_taken_with_a_warning(planted: Path, tmp_path: 
     assert "warning: the column 'embedding' does not say which model made it" in done.err
     assert manifest(tmp_path / "run")["parameters"]["encoder"] is None
     write_jsonl(tmp_path / "new.jsonl", [{"text": "a river"}])
-    says = run_cli("bertopic", "new.jsonl", "--model", "run", "-o", "p.parquet", code=3).error()
+    says = run_cli("predict", "run", "new.jsonl", "-o", "p.parquet", code=3).error()
     assert "fitted on a column 'embedding' that did not say which model made it" in says
-    run_cli("bertopic", "x.jsonl", "--model", "run", "-o", "p.parquet")
+    run_cli("predict", "run", "x.jsonl", "-o", "p.parquet")
     assert read("p.parquet")["topic"].to_pylist() == read("run/documents.parquet")["topic"].to_pylist()
 
 
@@ -276,7 +276,7 @@ def test_columns_of_the_user_with_names_of_ours(tmp_path: Path) -> None:
     table = read("run/documents.parquet")
     assert table.schema.field("topic").type == pa.int32()
     assert table["extra"].to_pylist() == [row["n"] for row in rows]
-    done = run_cli("bertopic", path, "--model", "run", "-o", "p.parquet")
+    done = run_cli("predict", "run", path, "-o", "p.parquet")
     assert "warning: the column 'topic' of the input is replaced" in done.err
     assert read("p.parquet").schema.field("topic").type == pa.int32()
 
@@ -285,7 +285,7 @@ def test_columns_of_the_user_with_names_of_ours(tmp_path: Path) -> None:
 
 
 def test_training_rows_keep_their_topics(planted: Path, planted_run: Path) -> None:
-    done = run_cli("bertopic", planted, "--model", planted_run, "-o", "p.parquet")
+    done = run_cli("predict", planted_run, planted, "-o", "p.parquet")
     fitted, predicted = read(planted_run / "documents.parquet"), read("p.parquet")
     for name in ("id", "topic", "topic_prob", "nearest_topic", "margin"):
         assert predicted[name].to_pylist() == fitted[name].to_pylist()
@@ -336,7 +336,7 @@ def strangers(path: Path, n: int = 20) -> Path:
 def test_text_unlike_all_of_the_fit_gets_no_topic(planted_run: Path, tmp_path: Path) -> None:
     path = strangers(tmp_path / "new.parquet")
     for words in ([], ["--assign-outliers"]):
-        done = run_cli("bertopic", path, "--model", planted_run, "--force", "-o", "p.parquet", *words)
+        done = run_cli("predict", planted_run, path, "--force", "-o", "p.parquet", *words)
         assert read("p.parquet")["topic"].to_pylist() == [-1] * 20
         assert (
             "20 documents without a topic\n20 new documents of these are unlike everything the run was fitted to"
@@ -360,7 +360,7 @@ def test_text_unlike_all_of_the_fit_gets_no_topic(planted_run: Path, tmp_path: P
     assert report["unassigned"] < 20
     for bad in ("0", "1.5", "nan"):
         says = run_cli(
-            "bertopic", path, "--model", planted_run, "--novelty-quantile", bad, "-o", "q.parquet", code=2
+            "predict", planted_run, path, "--novelty-quantile", bad, "-o", "q.parquet", code=2
         ).error()
         assert "a novelty quantile must be above 0 and at most 1" in says
 
@@ -374,8 +374,8 @@ def test_the_bound_is_told_and_kept(planted: Path, tmp_path: Path) -> None:
     run_cli("bertopic", planted, "--k", "4", "--novelty-quantile", "1", "-q", "-o", "open")
     assert json.loads(Path("open/model/config.json").read_text())["novelty"]["least_similarity"] is None
     path = strangers(tmp_path / "new.parquet")
-    run_cli("bertopic", path, "--model", "open", "--novelty-quantile", "0.9", "-q", "-o", "p.parquet")
-    assert run_cli("bertopic", path, "--model", "run", "--json", "-o", "q.parquet").json()["novel"] == 20
+    run_cli("predict", "open", path, "--novelty-quantile", "0.9", "-q", "-o", "p.parquet")
+    assert run_cli("predict", "run", path, "--json", "-o", "q.parquet").json()["novel"] == 20
     assert read("p.parquet")["topic"].to_pylist() == read("q.parquet")["topic"].to_pylist()
     says = run_cli("bertopic", planted, "--novelty-quantile", "2", "-o", "bad", code=2).error()
     assert "a novelty quantile must be above 0 and at most 1" in says
@@ -384,7 +384,7 @@ def test_the_bound_is_told_and_kept(planted: Path, tmp_path: Path) -> None:
 def test_a_run_without_a_bound_gets_the_usual_one(own_run: Path, tmp_path: Path) -> None:
     """Runs of before 2026-11: no column similarity in model/training.parquet, no bound in model/config.json."""
     path = strangers(tmp_path / "new.parquet")
-    run_cli("bertopic", path, "--model", own_run, "-q", "-o", "now.parquet")
+    run_cli("predict", own_run, path, "-q", "-o", "now.parquet")
     training = own_run / "model" / "training.parquet"
     pq.write_table(pq.read_table(training).drop_columns(["similarity"]), training)
     config = json.loads((own_run / "model" / "config.json").read_text())
@@ -394,7 +394,7 @@ def test_a_run_without_a_bound_gets_the_usual_one(own_run: Path, tmp_path: Path)
     for name in ("model/training.parquet", "model/config.json"):
         found["outputs"][name] = hashlib.sha256((own_run / name).read_bytes()).hexdigest()
     (own_run / "manifest.json").write_text(json.dumps(found))
-    run_cli("bertopic", path, "--model", own_run, "-q", "-o", "before.parquet")
+    run_cli("predict", own_run, path, "-q", "-o", "before.parquet")
     assert read("before.parquet").equals(read("now.parquet"))
 
 
@@ -406,16 +406,16 @@ def test_another_language_is_warned_of(tmp_path: Path) -> None:
     run_cli("bertopic", path, "--k", "4", "-q", "-o", "run")
     assert json.loads(Path("run/model/config.json").read_text())["languages"][0][0] == "en"
     new = write_embedded(tmp_path / "de.parquet", [{**r, "text": f"{german} {i}"} for i, r in enumerate(rows)])
-    done = run_cli("bertopic", new, "--model", "run", "-o", "p.parquet")
+    done = run_cli("predict", "run", new, "-o", "p.parquet")
     assert "warning: the new texts are mostly 'de' (100%), those of the run 'en'" in done.err
-    same = run_cli("bertopic", path, "--model", "run", "-o", "same.parquet")
+    same = run_cli("predict", "run", path, "-o", "same.parquet")
     assert "warning" not in same.err
 
 
 def test_empty_texts_are_not_embedded(planted_run: Path, tmp_path: Path) -> None:
     """Before, 60 empty texts were embedded without a word."""
     write_jsonl(tmp_path / "new.jsonl", [{"text": ""}, {"text": "  "}])
-    done = run_cli("bertopic", "new.jsonl", "--model", planted_run, "-o", "p.parquet")  # its encoder does not exist
+    done = run_cli("predict", planted_run, "new.jsonl", "-o", "p.parquet")  # its encoder does not exist
     assert read("p.parquet")["topic"].to_pylist() == [-1, -1]
     assert "2 documents: 2 without text" in done.err
 
@@ -423,7 +423,7 @@ def test_empty_texts_are_not_embedded(planted_run: Path, tmp_path: Path) -> None
 def test_known_texts_are_not_embedded_again(planted: Path, planted_run: Path, tmp_path: Path) -> None:
     rows = [{"id": r["id"], "text": r["text"]} for r in read(planted).to_pylist()]
     write_jsonl(tmp_path / "texts.jsonl", rows)
-    run_cli("bertopic", "texts.jsonl", "--model", planted_run, "-o", "p.parquet")  # its encoder does not exist
+    run_cli("predict", planted_run, "texts.jsonl", "-o", "p.parquet")  # its encoder does not exist
     assert read("p.parquet")["topic"].to_pylist() == read(planted_run / "documents.parquet")["topic"].to_pylist()
 
 
@@ -431,8 +431,8 @@ def test_a_prediction_depends_on_the_row_alone(planted_run: Path, tmp_path: Path
     rows = planted_rows(25, seed=9)
     path = write_embedded(tmp_path / "new.parquet", rows)
     some = write_embedded(tmp_path / "some.parquet", rows[40:50])
-    run_cli("bertopic", path, "--model", planted_run, "-q", "-o", "all.parquet", "--threads", "1")
-    run_cli("bertopic", some, "--model", planted_run, "-q", "-o", "ten.parquet", "--threads", "2")
+    run_cli("predict", planted_run, path, "-q", "-o", "all.parquet", "--threads", "1")
+    run_cli("predict", planted_run, some, "-q", "-o", "ten.parquet", "--threads", "2")
     assert read("all.parquet").slice(40, 10).to_pylist() == read("ten.parquet").to_pylist()
 
 
@@ -463,15 +463,15 @@ def test_predictions_that_cannot_be_made(planted: Path, planted_run: Path, own_r
     assert "has no model/config.json; it is incomplete" in says(planted, "--model", own_run)
     assert (
         "say where to write: -o predicted.parquet"
-        in run_cli("bertopic", planted, "--model", planted_run, code=2).error()
+        in run_cli("predict", planted_run, planted, code=2).error()
     )
     assert not (tmp_path / "p.parquet").exists()
 
 
 def test_options_of_the_fit_are_ignored_in_prediction_with_a_warning(planted: Path, planted_run: Path) -> None:
-    done = run_cli("bertopic", planted, "--model", planted_run, "--k", "9", "-o", "p.parquet")
+    done = run_cli("predict", planted_run, planted, "--k", "9", "-o", "p.parquet")
     assert "warning: options that shape topics (--k, --n-neighbors …) were decided when the run was fitted" in done.err
-    done = run_cli("bertopic", planted, "--model", planted_run, "--assign-outliers", "--force", "-o", "p.parquet")
+    done = run_cli("predict", planted_run, planted, "--assign-outliers", "--force", "-o", "p.parquet")
     assert "warning" not in done.err
 
 
@@ -487,7 +487,7 @@ def test_documents_between_the_clusters_join_or_are_assigned_or_stay_out(
     assert f"{len(lost)} documents without a topic were moved to their nearest one" in done.err
     assert min(topics_of(tmp_path / "run2").values()) == 0
     report = run_cli(
-        "bertopic", news_embedded, "--model", "run", "--assign-outliers", "--json", "-q", "-o", "p.parquet"
+        "predict", "run", news_embedded, "--assign-outliers", "--json", "-q", "-o", "p.parquet"
     ).json()
     assert report["unassigned"] == 0
     nearest = dict(zip(*(read("p.parquet")[n].to_pylist() for n in ("id", "nearest_topic")), strict=True))
@@ -512,7 +512,7 @@ def test_raw_text_is_embedded_by_the_model_of_the_run(news_run: Path, tmp_path: 
         {"id": "empty", "text": ""},
     ]
     write_jsonl(tmp_path / "new.jsonl", [{"id": r["id"], "text": r["text"]} for r in rows])
-    run_cli("bertopic", "new.jsonl", "--model", news_run, "--offline", "-o", "p.parquet")
+    run_cli("predict", news_run, "new.jsonl", "--offline", "-o", "p.parquet")
     topics = dict(zip(*(read("p.parquet")[n].to_pylist() for n in ("id", "topic")), strict=True))
     fitted = topics_of(news_run)
     assert all(topics[f"news-000{i}"] == fitted[f"news-000{i}"] for i in range(1, 7))

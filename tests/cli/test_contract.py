@@ -64,7 +64,7 @@ def test_rows_travel_through_the_whole_chain(news_run: Path, tmp_path: Path) -> 
     ids = [row["id"] for row in rows if row["text"] is not None]
     run_cli("preprocess", "x.jsonl", "-o", "a.parquet")
     run_cli("sbert-embed", "a.parquet", "--offline", "-o", "b.parquet")
-    run_cli("bertopic", "b.parquet", "--model", news_run, "-o", "c.parquet")
+    run_cli("predict", news_run, "b.parquet", "-o", "c.parquet")
     for path in ("a.parquet", "b.parquet", "c.parquet"):
         assert read(path)["id"].to_pylist() == ids
     assert read("a.dropped.parquet").to_pylist() == [
@@ -116,7 +116,7 @@ def test_columns_of_the_user_keep_values_and_types(planted_run: Path, tmp_path: 
     pq.write_table(given, tmp_path / "x.parquet", row_group_size=20)
     as_stored = read("x.parquet")
     run_cli("preprocess", "x.parquet", "-o", "y.parquet")
-    run_cli("bertopic", "y.parquet", "--model", planted_run, "-o", "z.parquet")
+    run_cli("predict", planted_run, "y.parquet", "-o", "z.parquet")
     for path in ("y.parquet", "z.parquet"):
         table = read(path)
         for name in as_stored.column_names:

@@ -292,7 +292,7 @@ def test_to_stdout(corpus: Path) -> None:
 
 @needs_hdbscan
 def test_topics_of_a_prediction(planted: Path, planted_run: Path) -> None:
-    run_cli("bertopic", planted, "--model", planted_run, "-o", "p.parquet")
+    run_cli("predict", planted_run, planted, "-o", "p.parquet")
     terms = run_cli("ctfidf", "p.parquet", "--by", "topic", "--json", "-q").json()["terms"]
     assert sorted(terms) == ["0", "1", "2", "3"]
     assert {frozenset(t[:8]) <= frozenset(w.split()) for t in terms.values() for w in WORDS.values()} == {True, False}

@@ -10,8 +10,9 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from nlpkit.errors import InputError, UsageError
-from nlpkit.topics.bertopic import BertopicOptions, NumberOfTopics, TopicModel, fit_topics
-from nlpkit.topics.choose import Range
+from nlpkit.parameters import Execution, with_settings
+from nlpkit.topics.bertopic import TopicModel, fit_topics
+from nlpkit.topics.options import BertopicOptions, NumberOfTopics, Range
 from nlpkit.weighting.ctfidf import class_tfidf, top_terms
 from nlpkit.weighting.dtm import count_terms, group_rows
 from tests.strategies import OWN_WORDS, Planted, planted, take
@@ -22,7 +23,8 @@ SIZES = [70, 50, 40, 25]
 
 
 def fit(corpus: Planted, **options: Any) -> TopicModel:
-    return fit_topics(corpus.embeddings, corpus.tokens, corpus.usable, BertopicOptions(**options))
+    how, execution = with_settings((BertopicOptions(), Execution()), options)
+    return fit_topics(corpus.embeddings, corpus.tokens, corpus.usable, how, execution=execution)
 
 
 @pytest.fixture(scope="module")
@@ -122,7 +124,7 @@ def test_representatives_are_different_documents_of_the_topic(model: TopicModel)
 def test_arguments_come_back_as_they_went_in(corpus: Planted) -> None:
     arrays = [corpus.embeddings, corpus.tokens.offsets, corpus.tokens.term_ids, corpus.usable]
     before = [a.tobytes() for a in arrays]
-    fit_topics(corpus.embeddings, corpus.tokens, arrays[3], BertopicOptions(k=NumberOfTopics.parse("3")))
+    fit_topics(corpus.embeddings, corpus.tokens, arrays[3], BertopicOptions(k="3"))
     assert [a.tobytes() for a in arrays] == before
 
 
@@ -220,7 +222,7 @@ def test_documents_amid_a_topic_join_it() -> None:
     joined = 0
     for seed in (1, 2):
         corpus = planted(SIZES, seed=seed, spread=1.6)
-        options: dict[str, Any] = {"k": NumberOfTopics(exactly=4)}
+        options: dict[str, Any] = {"k": 4}
         left, model = fit(corpus, join_neighbors=False, **options), fit(corpus, **options)
         assert left.outliers_joined == 0
         assert model.outliers_joined == (left.topics == -1).sum() - (model.topics == -1).sum() >= 0
@@ -243,7 +245,7 @@ def test_words_of_all_documents_on_request(corpus: Planted) -> None:
 
 @pytest.mark.parametrize("k", [1, 2, 3, 4])
 def test_exactly_k_topics(corpus: Planted, k: int) -> None:
-    model = fit(corpus, k=NumberOfTopics(exactly=k))
+    model = fit(corpus, k=k)
     assert model.n_topics == k == len(model.labels) == len(model.npmi)
     assert set(model.topics.tolist()) - {-1} == set(range(k))
     assert model.candidates == ()
@@ -251,14 +253,14 @@ def test_exactly_k_topics(corpus: Planted, k: int) -> None:
 
 
 def test_a_range_of_topics(corpus: Planted) -> None:
-    model = fit(corpus, k=NumberOfTopics.parse("2:3"))
+    model = fit(corpus, k="2:3")
     assert 2 <= model.n_topics <= 3
     assert all(2 <= c.k <= 3 for c in model.candidates)
 
 
 def test_more_topics_than_there_are(corpus: Planted) -> None:
     with pytest.raises(InputError, match=r"cannot make 100 topics .* the most is \d+; give --k \d+"):
-        fit(corpus, k=NumberOfTopics(exactly=100))
+        fit(corpus, k=100)
 
 
 @pytest.mark.parametrize("n", [0, 1, 9])
@@ -271,7 +273,7 @@ def test_under_ten_different_documents(n: int) -> None:
 
 def test_ten_documents_are_enough() -> None:
     corpus = planted([6, 6], seed=3, spread=0.3)
-    model = fit(corpus, k=NumberOfTopics(exactly=1))
+    model = fit(corpus, k=1)
     assert model.n_topics == 1
     assert len(model.topics) == 12
 
@@ -279,7 +281,7 @@ def test_ten_documents_are_enough() -> None:
 def test_documents_without_tokens_still_have_topics() -> None:
     corpus = planted(SIZES, seed=14)
     empty = take(corpus, [-1] * len(corpus.labels))[1]
-    model = fit_topics(corpus.embeddings, empty, corpus.usable, BertopicOptions(k=NumberOfTopics(exactly=4)))
+    model = fit_topics(corpus.embeddings, empty, corpus.usable, BertopicOptions(k=4))
     assert adjusted_rand_score(corpus.labels, model.topics) > 0.9
     assert (model.terms.term_ids == -1).all()
     assert np.isnan(model.npmi).all()

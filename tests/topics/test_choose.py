@@ -12,9 +12,10 @@ from sklearn.metrics import adjusted_rand_score
 
 from nlpkit.errors import InputError
 from nlpkit.metrics.coherence import postings
-from nlpkit.topics.choose import Evidence, Range, choose_cut, cut_exactly, merge_topics, size_grid
+from nlpkit.topics.choose import Evidence, choose_cut, cut_exactly, merge_topics, size_grid
 from nlpkit.topics.hierarchy import Hierarchy, build_hierarchy
 from nlpkit.topics.neighbours import nearest_neighbours
+from nlpkit.topics.options import Range
 from nlpkit.topics.reduce import fuzzy_graph
 from nlpkit.weighting.dtm import count_terms
 from tests.strategies import blobs, planted, same_partition, token_table
@@ -199,7 +200,8 @@ def test_range_holds_its_numbers() -> None:
 
 def test_whole_corpora() -> None:
     """The same through the embeddings: see test_bertopic for the rest of fit_topics."""
-    from nlpkit.topics.bertopic import BertopicOptions, fit_topics
+    from nlpkit.topics.bertopic import fit_topics
+    from nlpkit.topics.options import BertopicOptions
 
     for K in (3, 5, 8):
         corpus = planted([40] * K, seed=K)

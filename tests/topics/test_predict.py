@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nlpkit.topics.bertopic import BertopicOptions, NumberOfTopics, TopicModel, fit_topics
+from nlpkit.topics.bertopic import TopicModel, fit_topics
+from nlpkit.topics.options import BertopicOptions
 from nlpkit.topics.predict import Prediction, Training, predict_topics
 from tests.strategies import Planted, planted
 
@@ -26,7 +27,7 @@ def corpus() -> Planted:
 @pytest.fixture(scope="module")
 def fitted(corpus: Planted) -> tuple[TopicModel, Training]:
     usable = np.arange(len(corpus.labels)) < 200
-    options = BertopicOptions(k=NumberOfTopics(exactly=4), n_neighbors=N_NEIGHBORS)
+    options = BertopicOptions(k=4, n_neighbors=N_NEIGHBORS)
     model = fit_topics(corpus.embeddings, corpus.tokens, usable, options)
     rows = {f"text {d}": d for d in range(200)}
     arrays = (a[:200] for a in (model.topics, model.topic_prob, model.nearest_topic, model.margin, corpus.embeddings))

@@ -172,16 +172,17 @@ def root(
 
 def _register() -> None:
     # imported here, not above: the commands never import `app`, and stay importable one by one in tests
-    from nlpkit.cli.bertopic import bertopic_cli
     from nlpkit.cli.classify import classify_cli
-    from nlpkit.cli.ctfidf import ctfidf_cli
+    from nlpkit.cli.commands.bertopic import bertopic_cli
+    from nlpkit.cli.commands.ctfidf import ctfidf_cli
+    from nlpkit.cli.commands.predict import predict_cli
+    from nlpkit.cli.commands.sbert_embed import sbert_embed_cli
     from nlpkit.cli.evaluate import evaluate_cli
     from nlpkit.cli.finetune import finetune_cli
     from nlpkit.cli.info import info_cli
     from nlpkit.cli.kwic import kwic_cli
     from nlpkit.cli.lda_gibbs import lda_gibbs_cli
     from nlpkit.cli.preprocess import preprocess_cli
-    from nlpkit.cli.sbert_embed import sbert_embed_cli
     from nlpkit.cli.similar_words import similar_words_cli
     from nlpkit.cli.stats import stats_cli
     from nlpkit.cli.tfidf import tfidf_cli
@@ -195,6 +196,7 @@ def _register() -> None:
     command(app, "classify", classify_cli, tables=True)
     command(app, "finetune", finetune_cli, tables=True)
     command(app, "evaluate", evaluate_cli, tables=True)
+    command(app, "predict", predict_cli)
     command(app, "stats", stats_cli, tables=True)
     command(app, "kwic", kwic_cli, tables=True)
     command(app, "similar-words", similar_words_cli)

@@ -103,7 +103,7 @@ def classify_by_lexicon(
                 "-o - for JSON lines; or name the column: --label-col"
             )
         if target is None and read.label_col != "label" and "label" not in stream.schema.names:
-            raise missing_column(inputs[0], read.label_col, stream.schema.names, "--label-col")
+            raise missing_column(inputs[0], read.label_col, stream.schema.names, "label_col")
         for name in COLUMNS:
             if target is not None and name in stream.schema.names:
                 reporting.warn(f"the column '{name}' of the input is replaced")

@@ -83,7 +83,7 @@ def read_table(target: TableTarget, flags: TargetFlags, read: ReadOptions) -> Co
     more = (flags.prob_col, read.id_col, *([PROBABILITIES] if target.kind == "predictions" else []))
     wanted += [name for name in more if name in target.columns and name not in wanted]
     if read.label_col not in target.columns:
-        raise missing_column(str(target.path), read.label_col, target.columns, "--label-col")
+        raise missing_column(str(target.path), read.label_col, target.columns, "label_col")
     columns = read_columns(target.path, wanted, encoding=read.encoding)
     columns = {name: values[: read.limit] for name, values in columns.items()}
     prob = columns.get(flags.prob_col) if target.kind == "predictions" else None

@@ -165,7 +165,7 @@ def _add_labels(
             add_clustering(result, labels, names, how)
         return
     if names and asked and target.run is not None and read.label_col != "label":
-        raise missing_column(f"{target.run.path}/documents.parquet", read.label_col, run_columns(target), "--label-col")
+        raise missing_column(f"{target.run.path}/documents.parquet", read.label_col, run_columns(target), "label_col")
     for name in names if asked else ():
         why = f"there is no column '{read.label_col}' beside the topics; see --label-col"
         result.add(Score(METRICS[name], None, "documents", 0, why=why))

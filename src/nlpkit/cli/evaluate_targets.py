@@ -170,7 +170,7 @@ def _of_table(
         if column != getattr(default, option) and column not in columns:
             raise missing_column(str(path), column, columns, f"--{option.replace('_', '-')}")
     if label_col not in columns:
-        missing = str(missing_column(str(path), label_col, columns, "--label-col"))
+        missing = str(missing_column(str(path), label_col, columns, "label_col"))
         if flags.prediction_col in columns:
             missing = f"{path} has predictions but{missing.removeprefix(f'{path} has')}"
         raise ColumnError(missing)

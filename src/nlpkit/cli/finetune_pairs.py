@@ -64,7 +64,7 @@ def read_material(asked: Asked, name: str) -> Material:
                 if column is not None and column not in have:
                     raise missing_column(", ".join(names), column, have, option)
             if labels is not None and labels not in have:
-                raise missing_column(", ".join(names), read.label_col, have, "--label-col")
+                raise missing_column(", ".join(names), read.label_col, have, "label_col")
             tables.append(stream.read_all())
             if not tables[-1].num_rows:
                 raise no_documents(stream)

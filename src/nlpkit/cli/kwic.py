@@ -102,7 +102,7 @@ def _run(
     tally = _Tally()
     kept: list[dict[str, Any]] = []
     with open_documents(inputs, read) as stream, spool_beside(target or "-") as spool:
-        groups = None if by is None else Groups(by, stream.schema, inputs)
+        groups = None if by is None else Groups(by, stream.schema, stream.where)
         lines = Lines()
         found = _hits(stream, regex, search, groups, tally)
         schema = _schema(classes=groups is not None)

@@ -17,9 +17,9 @@ from nlpkit.io.atomic import naming
 from nlpkit.io.checkpoints import scores_path
 from nlpkit.io.runs import stopwatch
 from nlpkit.plain import to_json
-from nlpkit.topics.bertopic import NumberOfTopics
 from nlpkit.topics.lda.choose import SEEDS, TopicChoice, choose_topics
 from nlpkit.topics.lda.scores import Scores
+from nlpkit.topics.options import NumberOfTopics
 
 if TYPE_CHECKING:
     from nlpkit.topics.lda.fit import LdaOptions

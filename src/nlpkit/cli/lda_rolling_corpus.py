@@ -91,7 +91,7 @@ def read_dated(
     stream = stack.enter_context(open_documents(inputs, read))
     names = stream.schema.names
     if "date" not in names:
-        raise missing_column(", ".join(inputs), read.date_col, names, "--date-col")
+        raise missing_column(", ".join(inputs), read.date_col, names, "date_col")
     asked = options_for(stream)
     options = asked or PreprocessOptions()
     words = counted_words(stack, stream, options, target, inputs, run, OWN_COLUMNS, own_tokens=asked is None)

@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from nlpkit import reporting, wording
 from nlpkit.cli import console
-from nlpkit.cli.topic_show import say_leading_term
 from nlpkit.plain import shell_line
+from nlpkit.workflows.topic_notes import say_leading_term
 
 if TYPE_CHECKING:
     from nlpkit.topics.lda.describe import TopicDescription

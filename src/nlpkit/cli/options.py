@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from glob import has_magic
@@ -190,6 +191,7 @@ def command(app: typer.Typer, name: str, function: Callable[..., None], *, table
         flags = next(r for r in records.values() if isinstance(r, RunFlags))
         most = shown(values.pop("show")) if tables else None
         spelling.use(spellings)
+        reporting.command_line.set(("nlpkit", *sys.argv[1:]))
         console.use(console.Settings(flags.quiet, flags.verbose, flags.debug, flags.json, flags.progress, show=most))
         config.check_environment()
         _check_sizes(given)

@@ -71,7 +71,7 @@ def count_words(
     Raises:
         InputError: there are no documents, or all terms were pruned; ColumnError: see `Groups`.
     """
-    groups = None if by is None else Groups(by, stream.schema, inputs)
+    groups = None if by is None else Groups(by, stream.schema, stream.where)
     terms, apply, report = _spool_ids(stream, options, spool, inputs, groups, threads)
     names, places = groups.finish() if groups is not None else ([], np.full(1, -1, np.int32))
 

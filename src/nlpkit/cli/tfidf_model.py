@@ -92,7 +92,7 @@ def _block(model: WeightModel, weighed: Weighed, stream: DocumentStream) -> dict
 def _classes(corpus: CountedCorpus, model: WeightModel, stream: DocumentStream, inputs: Sequence[str]) -> Classes:
     """Return the classes of new documents under the numbers they have in the model; others follow behind them."""
     by = str(model.parameters.get("by", "label"))
-    found = read_classes(corpus.batches(), Groups(by, stream.schema, inputs), None, model.weighting)
+    found = read_classes(corpus.batches(), Groups(by, stream.schema, stream.where), None, model.weighting)
     names = list(model.parameters.get("classes") or ())
     other = [name for name in found.names if name not in names]
     if names and other:

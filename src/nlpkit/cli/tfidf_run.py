@@ -196,9 +196,9 @@ def make(request: Request, read: ReadOptions) -> None:
 def _groups(request: Request, stream: DocumentStream) -> Groups | None:
     """Return the classes that were asked for, or those of a label column that the output has room for."""
     if request.by is not None or request.wish is not None:
-        return Groups(request.by or "label", stream.schema, request.inputs)
+        return Groups(request.by or "label", stream.schema, stream.where)
     if request.kind in MATRIX_WRITERS and "label" in stream.schema.names:
-        return Groups("label", stream.schema, request.inputs)
+        return Groups("label", stream.schema, stream.where)
     return None
 
 

@@ -207,7 +207,7 @@ def _rows(path: Path, columns: Mapping[str, str]) -> Iterator[_Row]:
     delimiter = _delimiter([line for _, line in lines[:100]])
     if delimiter is None:
         if columns:
-            raise missing_column(str(path), columns.get("word", "word"), [lines[0][1]], "--lexicon-cols")
+            raise missing_column(str(path), columns.get("word", "word"), [lines[0][1]], "lexicon_cols")
         yield from (_Row(f"{path}:{number}", line, "", "") for number, line in lines)
         return
     texts = [line for _, line in lines]
@@ -265,12 +265,12 @@ def _column(path: str, role: str, table: Mapping[str, Sequence[Any]], columns: M
     """Return the column of a role: the one named, else one whose name tells; None for a kind that is not there."""
     if role in columns:
         if columns[role] not in table:
-            raise missing_column(path, columns[role], table, "--lexicon-cols")
+            raise missing_column(path, columns[role], table, "lexicon_cols")
         return columns[role]
     lower = {name.strip().lower(): name for name in reversed(list(table)) if name not in columns.values()}
     known = next((lower[name] for name in _NAMES[role] if name in lower), None)
     if known is None and role != "kind":
-        raise missing_column(path, role, table, f"--lexicon-cols {role}=…")
+        raise missing_column(path, role, table, f"--lexicon-cols={role}=…")
     return known
 
 

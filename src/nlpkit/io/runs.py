@@ -24,6 +24,7 @@ from nlpkit.io.atomic import LITTER, MANIFEST, atomic_directory, atomic_file
 from nlpkit.io.corpora import DroppedRow, InputInfo
 from nlpkit.io.footers import SCHEMA_VERSION
 from nlpkit.plain import shell_line, to_json
+from nlpkit.reporting import command_line
 
 TOPICS_SCHEMA = pa.schema(
     [
@@ -286,7 +287,7 @@ def manifest_of(
     """
     return {
         "kind": kind,
-        "command_line": ["nlpkit", *sys.argv[1:]],
+        "command_line": list(command_line.get()),
         "parameters": dict(parameters),
         "seed": seed,
         "threads": threads,
@@ -295,6 +296,12 @@ def manifest_of(
         "seconds": {k: round(v, 3) for k, v in seconds.items()},
         "peak_memory_mb": peak_memory_mb(),
     }
+
+
+def copy_run(run: Run, path: Path, *, force: bool) -> None:
+    """Write a run anew elsewhere, as it is; raises what `write_run` does for a target that is there."""
+    with atomic_directory(path, force=force) as part:
+        shutil.copytree(run.path, part, dirs_exist_ok=True)
 
 
 def peak_memory_mb() -> int:

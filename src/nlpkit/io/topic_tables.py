@@ -145,26 +145,36 @@ def training_tables(table: pa.Table, embeddings: Float32Array, model: TopicModel
 
 
 def read_training(run: Run, *, n_neighbors: int, threads: int) -> Training:
-    """Return what `training_tables` wrote; similarities, which older runs lack, are worked out. Raises InputError when it is damaged."""
+    """Return what `training_tables` wrote; raises InputError when it is damaged."""
     table, centroids = run.table("model/training"), run.table("model/centroids")
     with run.intact():
-        vectors, middles = (embedding_matrix(t.column("embedding")) for t in (table, centroids))
-        K = int(run.manifest["results"]["n_topics"])
-        if not len(vectors):
-            raise ValueError("no training document")
-        if len(middles) != K or (K and vectors.shape[1] != middles.shape[1]):
-            raise ValueError(f"centroids of shape {middles.shape} for {K} topics in {vectors.shape[1]} dimensions")
-        if "similarity" in table.column_names:
-            similarity = numbers(table, "similarity", least=-1.001, most=1.001)
-        else:
-            similarity = similarity_without_itself(vectors, n_neighbors=n_neighbors, threads=threads)
-        return Training(
-            rows={h: i for i, h in enumerate(strings(table, "text_hash"))},
-            topics=numbers(table, "topic", least=-1, most=K - 1),
-            topic_prob=numbers(table, "topic_prob", least=0, most=1.0001),
-            nearest_topic=numbers(table, "nearest_topic", least=-1, most=K - 1),
-            margin=numbers(table, "margin"),
-            embeddings=vectors,
-            centroids=middles,
-            similarity=similarity,
+        return training_of(
+            table, centroids, int(run.manifest["results"]["n_topics"]), n_neighbors=n_neighbors, threads=threads
         )
+
+
+def training_of(table: pa.Table, centroids: pa.Table, K: int, *, n_neighbors: int, threads: int) -> Training:
+    """Return the tables of `training_tables` as arrays; similarities, which older runs lack, are worked out.
+
+    Raises:
+        ValueError, InputError: they do not fit together.
+    """
+    vectors, middles = (embedding_matrix(t.column("embedding")) for t in (table, centroids))
+    if not len(vectors):
+        raise ValueError("no training document")
+    if len(middles) != K or (K and vectors.shape[1] != middles.shape[1]):
+        raise ValueError(f"centroids of shape {middles.shape} for {K} topics in {vectors.shape[1]} dimensions")
+    if "similarity" in table.column_names:
+        similarity = numbers(table, "similarity", least=-1.001, most=1.001)
+    else:
+        similarity = similarity_without_itself(vectors, n_neighbors=n_neighbors, threads=threads)
+    return Training(
+        rows={h: i for i, h in enumerate(strings(table, "text_hash"))},
+        topics=numbers(table, "topic", least=-1, most=K - 1),
+        topic_prob=numbers(table, "topic_prob", least=0, most=1.0001),
+        nearest_topic=numbers(table, "nearest_topic", least=-1, most=K - 1),
+        margin=numbers(table, "margin"),
+        embeddings=vectors,
+        centroids=middles,
+        similarity=similarity,
+    )

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from nlpkit.errors import InputError, UsageError
+from nlpkit.errors import InputError
 from nlpkit.metrics.coherence import npmi_by_document, postings
 from nlpkit.metrics.diversity import exclusivity, unique_share
+from nlpkit.parameters import Execution
 from nlpkit.topics.assign import (
     TopicVotes,
     nearest_topics,
@@ -23,10 +24,11 @@ from nlpkit.topics.assign import (
     topic_centroids,
     vote,
 )
-from nlpkit.topics.choose import COHERENCE_TERMS, Candidate, Evidence, Range, choose_cut, cut_exactly
+from nlpkit.topics.choose import COHERENCE_TERMS, Candidate, Evidence, choose_cut, cut_exactly
 from nlpkit.topics.hierarchy import build_hierarchy
 from nlpkit.topics.neighbours import Neighbours, distinct_rows, nearest_neighbours
-from nlpkit.topics.novelty import NOVELTY_QUANTILE, check_quantile, least_similarity, mean_similarity
+from nlpkit.topics.novelty import least_similarity, mean_similarity
+from nlpkit.topics.options import BertopicOptions
 from nlpkit.topics.reduce import fuzzy_graph, principal_axes, umap_layout
 from nlpkit.topics.words import core_term_weights, share_in_topic, topic_names, typicality
 from nlpkit.types import NO_TOPIC, BoolArray, CsrMatrix, Float32Array, FloatArray, IntArray, TokenTable
@@ -36,60 +38,6 @@ from nlpkit.weighting.dtm import count_terms, group_rows
 MIN_DOCS = 10
 STORED_TERMS = 30
 REPRESENTATIVES = 3
-
-
-@dataclass(frozen=True, slots=True)
-class NumberOfTopics:
-    """What `--k` asks for: exactly n topics, or the best cut within a range (auto = any number)."""
-
-    exactly: int | None = None
-    within: Range = field(default_factory=Range)
-
-    @classmethod
-    def parse(cls, text: str) -> NumberOfTopics:
-        """Read `auto`, `N`, `lo:hi` or `lo:hi:step`.
-
-        Raises:
-            UsageError: it is none of these, or the range is empty.
-        """
-        if text == "auto":
-            return cls()
-        parts = text.split(":")
-        if not 1 <= len(parts) <= 3 or not all(p.isdecimal() for p in parts):
-            raise UsageError(f"--k takes auto, a number, or a range such as 5:50 or 10:100:10, got '{text}'")
-        numbers = [int(p) for p in parts]
-        if len(numbers) == 1:
-            if numbers[0] < 1:
-                raise UsageError("--k needs at least 1 topic")
-            return cls(exactly=numbers[0])
-        if numbers[0] > numbers[1] or numbers[0] < 1 or (len(numbers) == 3 and numbers[2] < 1):
-            why = "its step must be 1 or more" if len(numbers) == 3 and numbers[2] < 1 else "write it as lowest:highest"
-            raise UsageError(f"--k {text} is an empty range; {why}")
-        return cls(within=Range(*numbers))
-
-
-@dataclass(frozen=True, slots=True)
-class BertopicOptions:
-    """Options under BERTopic's names.
-
-    min_topic_size: None = a hundredth of the documents, at least 3 and at most 10. join_neighbors: a document that the
-    clustering left out joins a topic when the rule for new text gives it one. assign_outliers: the others then go to their
-    nearest topic. core_terms: topic words from typical documents of the clusters, else c-tf-idf of all documents of a topic.
-    novelty_quantile: see `least_similarity`.
-    """
-
-    k: NumberOfTopics = field(default_factory=NumberOfTopics)
-    n_neighbors: int = 15
-    n_components: int = 5
-    min_dist: float = 0.0
-    min_topic_size: int | None = None
-    min_samples: int = 5
-    assign_outliers: bool = False
-    core_terms: bool = True
-    join_neighbors: bool = True
-    novelty_quantile: float = NOVELTY_QUANTILE
-    seed: int = 42
-    threads: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +95,7 @@ def fit_topics(
     usable: BoolArray,
     options: BertopicOptions,
     *,
+    execution: Execution | None = None,
     progress: Callable[[str, float], None] | None = None,
 ) -> TopicModel:
     """Find topics in documents.
@@ -159,6 +108,7 @@ def fit_topics(
         tokens: (D,) documents as term ids.
         usable: (D,) whether a document has text.
         options: see `BertopicOptions`.
+        execution: seed and threads.
         progress: called with a stage and its share done.
 
     Raises:
@@ -166,7 +116,7 @@ def fit_topics(
     """
     say = progress or (lambda stage, share: None)
     clock = _Clock()
-    check_quantile(options.novelty_quantile)
+    wanted, execution = options.number_of_topics(), execution or Execution()
     points = _distinct(embeddings, usable)
     if points.n < MIN_DOCS:
         raise InputError(
@@ -177,19 +127,21 @@ def fit_topics(
     smallest = options.min_topic_size or smallest_topic(points.n)
 
     say("neighbours", 0.0)
-    neighbours = nearest_neighbours(X, k=options.n_neighbors - 1, threads=options.threads)
+    neighbours = nearest_neighbours(X, k=options.n_neighbors - 1, threads=execution.n_threads())
     graph = fuzzy_graph(neighbours)
     clock.lap("neighbours")
     start = principal_axes(X, min(options.n_components, points.n - 2, X.shape[1]))
     hierarchies = []
-    n_layouts = 1 if options.k.exactly else 2
+    n_layouts = 1 if wanted.exactly else 2
     for number in range(n_layouts):
-        seed = options.seed + number
+        seed = execution.seed + number
 
         def step(share: float, number: int = number) -> None:
             say("layout", (number + share) / n_layouts)
 
-        layout = umap_layout(graph, start, min_dist=options.min_dist, seed=seed, threads=options.threads, progress=step)
+        layout = umap_layout(
+            graph, start, min_dist=options.min_dist, seed=seed, threads=execution.n_threads(), progress=step
+        )
         clock.lap("layout")
         hierarchies.append(build_hierarchy(layout, min_samples=min(options.min_samples, points.n - 1)))
         clock.lap("hierarchy")
@@ -200,18 +152,18 @@ def fit_topics(
     reference = postings(dtm)
     candidates: list[Candidate] = []
     merges: list[tuple[int, int, float]] = []
-    if options.k.exactly:
+    if wanted.exactly:
         labels, cut_size, merges = cut_exactly(
-            hierarchies[0], point_dtm, k=options.k.exactly, smallest=smallest, least=options.min_topic_size or 2
+            hierarchies[0], point_dtm, k=wanted.exactly, smallest=smallest, least=options.min_topic_size or 2
         )
     else:
         _, labels, candidates = choose_cut(
-            hierarchies, Evidence(graph, point_dtm, reference), smallest=smallest, wanted=options.k.within
+            hierarchies, Evidence(graph, point_dtm, reference), smallest=smallest, wanted=wanted.within
         )
         cut_size = next(c.min_topic_size for c in candidates if c.chosen)
     clock.lap("choice")
     return _describe(
-        embeddings, dtm, tokens.terms, points, labels, neighbours, options, clock,
+        embeddings, dtm, tokens.terms, points, labels, neighbours, options, execution.n_threads(), clock,
         reference=reference, candidates=candidates, merges=merges, cut_size=cut_size,
     )  # fmt: skip
 
@@ -229,6 +181,7 @@ def _describe(
     labels: IntArray,
     neighbours: Neighbours,
     options: BertopicOptions,
+    threads: int,
     clock: _Clock,
     *,
     reference: Any,
@@ -243,14 +196,14 @@ def _describe(
     X = embeddings[points.first]
     assigned = joined
     if options.assign_outliers:
-        closest, _, _ = nearest_topics(X, topic_centroids(X, labels, int(labels.max()) + 1), threads=options.threads)
+        closest, _, _ = nearest_topics(X, topic_centroids(X, labels, int(labels.max()) + 1), threads=threads)
         assigned = np.where(joined == NO_TOPIC, closest, joined).astype(np.int32)
     rank = _by_size(assigned, points)
     K = len(rank)
     found, joined, labels = (_renumber(x, rank) for x in (labels, joined, assigned))
     topics = points.spread(found)
     centroids = topic_centroids(X, found, K)
-    nearest, cosine, margin = nearest_topics(X, centroids, threads=options.threads)
+    nearest, cosine, margin = nearest_topics(X, centroids, threads=threads)
 
     # core words are those of the documents a topic was found in, whoever joins afterwards
     counts = group_rows(dtm, topics, K)

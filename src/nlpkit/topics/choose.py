@@ -14,6 +14,7 @@ from nlpkit.metrics.clustering import adjusted_mutual_information, modularity
 from nlpkit.metrics.coherence import Postings, npmi_by_document
 from nlpkit.metrics.diversity import unique_share
 from nlpkit.topics.hierarchy import Hierarchy
+from nlpkit.topics.options import Range
 from nlpkit.types import NO_TOPIC, CsrMatrix, IntArray
 from nlpkit.weighting.ctfidf import class_tfidf, top_terms
 from nlpkit.weighting.dtm import group_rows
@@ -60,18 +61,6 @@ class Evidence:
     graph: CsrMatrix
     dtm: CsrMatrix
     reference: Postings
-
-
-@dataclass(frozen=True, slots=True)
-class Range:
-    """Numbers of topics to choose from: low … high (None = any), in steps (None = as the hierarchy gives them)."""
-
-    low: int = 2
-    high: int | None = None
-    step: int | None = None
-
-    def __contains__(self, k: int) -> bool:
-        return self.low <= k and (self.high is None or k <= self.high)
 
 
 Cut = tuple[int, IntArray]  # minimum topic size, labels (U,)

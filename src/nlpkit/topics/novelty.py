@@ -6,17 +6,9 @@ import math
 
 import numpy as np
 
-from nlpkit.errors import UsageError
 from nlpkit.topics.neighbours import Neighbours, distinct_rows, nearest_neighbours
+from nlpkit.topics.options import check_quantile
 from nlpkit.types import Float32Array, IntArray
-
-NOVELTY_QUANTILE = 0.95
-
-
-def check_quantile(quantile: float) -> None:
-    """Raise UsageError for a quantile that is not above 0 and up to 1."""
-    if not 0 < quantile <= 1:
-        raise UsageError(f"a novelty quantile must be above 0 and at most 1, got {quantile:g}")
 
 
 def mean_similarity(neighbours: Neighbours) -> Float32Array:

@@ -1,4 +1,4 @@
-"""`--by COLUMN`: the groups of documents that the values of a column make, batch by batch."""
+"""The groups of documents that the values of a column make, batch by batch."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ class Groups:
         ColumnError: no such column, or its values are not single values; UsageError: an unknown part of a date.
     """
 
-    def __init__(self, by: str, schema: pa.Schema, where: Sequence[str]) -> None:
-        self.by, self._where = by, ", ".join("stdin" if name == "-" else name for name in where)
+    def __init__(self, by: str, schema: pa.Schema, where: str, *, parameter: str = "by") -> None:
+        self.by, self._where, self._parameter = by, where, parameter
         self.column, _, self._part = (by, "", "") if by in schema.names else by.partition(":")
         if self.column not in schema.names:
-            raise missing_column(self._where, self.column, schema.names, "--by")
+            raise missing_column(self._where, self.column, schema.names, parameter)
         if self._part and self._part not in PARTS:
-            raise UsageError(f"--by {by}: after the colon goes {', '.join(PARTS)}")
+            raise UsageError(f"`{parameter}={by}`: after the colon goes {', '.join(PARTS)}", parameter=parameter)
         self._dates = DateReader(self.column, date_format_of(schema, self.column)) if self._part else None
         kind = schema.field(self.column).type
         kind = kind.value_type if pa.types.is_dictionary(kind) else kind
@@ -80,10 +80,10 @@ class Groups:
             if self._undated is not None:
                 raise ColumnError(
                     f"column '{self.column}' of {self._where} has no dates with a {_NEEDED[self._part]} (found "
-                    f"'{self._undated[:40]}'); write them as 2024-01-31, or give --date-format"
+                    f"'{self._undated[:40]}'); write them as 2024-01-31, or give `date_format`"
                 )
             raise InputError(
-                f"no document of {self._where} has a value in '{self.column}'; name another column with --by"
+                f"no document of {self._where} has a value in '{self.column}'; name another column with `{self._parameter}`"
             )
         names = sorted(self._numbers, key=(lambda v: (float(v), v)) if self._numeric and not self._part else None)
         places = np.full(len(names) + 1, -1, np.int32)

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from nlpkit import reporting
-from nlpkit.io.artifacts import footer_block
+from nlpkit.io.artifacts import footer_block, with_footer
 from nlpkit.io.corpora import DocumentStream, DroppedRow
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.workflows.corpus import Corpus, as_corpus, steps
@@ -21,11 +21,14 @@ from nlpkit.workflows.predict_options import PredictOptions
 class Predictions(ABC):
     """Documents with the columns that a model gives them, made while they are read, once.
 
-    model: what the model is called in footers and messages. stream: the documents. What `block`, `summary` and `report` tell is
-    complete when all batches have been taken.
+    model: what the model is called in footers and messages. stream: the documents. gives: "topics", "classes" or "embeddings".
+    What `block`, `summary` and `report` tell is complete when all batches have been taken.
     """
 
-    def __init__(self, model: str, stream: DocumentStream, seed: int) -> None:
+    command = "predict"
+    gives = ""
+
+    def __init__(self, model: str, stream: DocumentStream, seed: int | None) -> None:
         self.model, self.stream, self.seed = model, stream, seed
 
     @abstractmethod
@@ -34,7 +37,7 @@ class Predictions(ABC):
 
     @abstractmethod
     def parameters(self) -> dict[str, Any]:
-        """Return what the footer says of the prediction, beside the model."""
+        """Return what the footer says of the model and the prediction."""
 
     @abstractmethod
     def summary(self) -> dict[str, Any]:
@@ -50,12 +53,21 @@ class Predictions(ABC):
 
     def block(self) -> dict[str, Any]:
         """Return the footer block of the table."""
-        parameters = {"model": self.model, **self.parameters()}
         return footer_block(
-            "documents", command="predict", parameters=parameters, seed=self.seed, inputs=self.stream.inputs, steps=steps(self.stream)
-        )  # fmt: skip
+            "documents",
+            command=self.command,
+            parameters=self.parameters(),
+            seed=self.seed,
+            inputs=self.stream.inputs,
+            steps=steps(self.stream),
+        )
 
-    def replaces(self, columns: Sequence[str]) -> None:
+    def collect(self) -> Corpus:
+        """Return the documents with their predictions as a corpus in memory, which says how they were made."""
+        table = pa.Table.from_batches(self.batches())
+        return Corpus(memory=table.cast(with_footer(table.schema, self.block())))
+
+    def warn_of_replaced(self, columns: Sequence[str]) -> None:
         """Warn of columns of the input that the prediction replaces."""
         for name in columns:
             if name in self.stream.schema.names:

@@ -19,8 +19,6 @@ import pytest
 
 from nlpkit.errors import UsageError
 from nlpkit.plain import to_json
-from nlpkit.topics.bertopic import NumberOfTopics
-from nlpkit.topics.choose import Range
 from nlpkit.topics.lda.choose import Row, TopicChoice, choose_topics, compare, grid_of, halfway, runner_ups
 from nlpkit.topics.lda.fit import LdaOptions, fit_lda
 from nlpkit.topics.lda.guide import Seeds, fixed_counts, seed_counts, token_weights
@@ -28,6 +26,7 @@ from nlpkit.topics.lda.heldout import perplexity
 from nlpkit.topics.lda.prototype import run_seeds
 from nlpkit.topics.lda.scores import Scores, completion, score_fits, split_corpus, stability
 from nlpkit.topics.lda.weights import weighted_terms
+from nlpkit.topics.options import NumberOfTopics, Range
 from nlpkit.types import TokenTable
 from tests.strategies import token_table
 

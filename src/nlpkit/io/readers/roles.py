@@ -51,7 +51,7 @@ def rename(
         given["text"] == roles.words or (given["text"] == "text" and "text" not in found)
     )
     if given["text"] not in found and not worded:
-        raise missing_column(path, given["text"], found, "--text-col")
+        raise missing_column(path, given["text"], found, "text_col")
     named = {role: name for role, name in given.items() if name in found and not (role == "id" and name == NUMBERED)}
     if worded:
         named.pop("text", None)

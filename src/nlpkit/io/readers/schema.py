@@ -95,7 +95,7 @@ def with_date_format(layout: Layout, format: str, path: str) -> Layout:
     check_format(format)
     at = layout.schema.get_field_index("date")
     if at < 0:
-        raise missing_column(path, "date", layout.schema.names, "--date-col")
+        raise missing_column(path, "date", layout.schema.names, "date_col")
     field_ = layout.schema.field(at)
     carried = {**(field_.metadata or {}), FORMAT_KEY: format.encode()}
     return Layout(layout.schema.set(at, field_.with_metadata(carried)), layout.columns)
@@ -111,7 +111,7 @@ def _forced_by_final_name(inputs: Sequence[Found], forced: Mapping[str, str]) ->
             continue
         if not finals and inputs and not any(found.open_ended for found in inputs):
             known = [column for column in inputs[0].renamed.values() if column not in ("id", "text")]
-            raise missing_column(inputs[0].path, name, known, "--types")
+            raise missing_column(inputs[0].path, name, known, "types")
         types |= dict.fromkeys(finals or {name}, type_name)
     return types
 

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from nlpkit.errors import UsageError
-from nlpkit.topics.choose import Range
 from nlpkit.topics.lda.fit import LdaOptions
 from nlpkit.topics.lda.guide import Guidance
 from nlpkit.topics.lda.prototype import run_seeds
 from nlpkit.topics.lda.sampler import MAX_TOPICS
 from nlpkit.topics.lda.scores import Scores, mean_of_known, score_fits, split_corpus, stability
+from nlpkit.topics.options import Range
 from nlpkit.types import FloatArray, TokenTable
 
 SEEDS = 3

@@ -1,4 +1,4 @@
-"""What the commands that find topics say alike."""
+"""Notes on topics of every kind of model."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def say_leading_term(top_terms: IntArray, terms: Sequence[str], documents_with: 
         return
     term, n = found
     share = documents_with[term]
-    auto = f"--auto-stop {(math.ceil(share * 20) - 1) / 20:g} leaves out such words, " if share > 0.1 else ""
+    auto = f"`auto_stop={(math.ceil(share * 20) - 1) / 20:g}` leaves out such words, " if share > 0.1 else ""
     reporting.note(
         f"'{terms[term]}' is the first word of {n} of {len(top_terms)} topics (it is in {share:.0%} of the documents): {auto}"
-        "--stop-words FILE those you name"
+        "`stop_words=FILE` those you name"
     )

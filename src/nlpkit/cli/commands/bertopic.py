@@ -1,0 +1,50 @@
+"""nlpkit bertopic: topics from sentence embeddings."""
+
+from __future__ import annotations
+
+from nlpkit.cli.dry_run import dry_run
+from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
+from nlpkit.embed.options import EncoderOptions
+from nlpkit.io.read_options import ReadOptions
+from nlpkit.topics.options import BertopicOptions
+from nlpkit.workflows.token_options import TopicTokenOptions
+
+
+def bertopic_cli(
+    *,
+    inputs: Inputs,
+    out: OutputFlags,
+    topics: BertopicOptions,
+    encoder: EncoderOptions,
+    tokens: TopicTokenOptions,
+    read: ReadOptions,
+    run: RunFlags,
+) -> None:
+    """Find topics in documents.
+
+    Steps: embed, reduce (UMAP), cluster (HDBSCAN), weigh words (c-tf-idf), name. Columns that are there are used
+    (embedding, tokens), missing ones are made. Leaves a run directory with topics.parquet, documents.parquet and more;
+    without -o it is <input>.bertopic/ in the current directory. `nlpkit predict RUN NEW` gives new documents its topics.
+
+    --k auto tries minimum topic sizes on the cluster trees of two layouts, scores each cut by six numbers, prints the
+    table and marks the choice. --k N gives exactly N topics, or an error where the documents have no N groups.
+
+    \b
+    Examples:
+      nlpkit bertopic data/samples/news.jsonl --k auto -o run/
+      nlpkit bertopic data/samples/news.jsonl --k 8 --json -q -o run8/
+      nlpkit bertopic data/samples/news.jsonl --min-topic-size 5 --assign-outliers -o all/
+    """
+    target = out.run_target(inputs, "bertopic")
+    if run.dry_run:
+        tokens.options()
+        dry_run(inputs, read, embeds=True)
+        return
+    from nlpkit.cli.render.topics import show_bertopic
+    from nlpkit.workflows.bertopic import fit_bertopic
+    from nlpkit.workflows.corpus import read_corpus
+
+    corpus = read_corpus(*inputs, options=read, beside=target)
+    model = fit_bertopic(corpus, options=topics, tokens=tokens, encoder=encoder, execution=run)
+    model.save(target, force=out.force)
+    show_bertopic(model, target)

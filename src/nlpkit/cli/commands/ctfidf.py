@@ -1,0 +1,49 @@
+"""nlpkit ctfidf: the terms that tell the classes of a column, or of two columns crossed, apart."""
+
+from __future__ import annotations
+
+from nlpkit.cli.dry_run import dry_run
+from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
+from nlpkit.io.read_options import ReadOptions
+from nlpkit.weighting.class_term_options import ClassTermOptions
+from nlpkit.workflows.token_options import TokenOptions
+
+
+def ctfidf_cli(
+    inputs: Inputs,
+    classes: ClassTermOptions,
+    tokens: TokenOptions,
+    out: OutputFlags,
+    read: ReadOptions,
+    run: RunFlags,
+) -> None:
+    """Weigh terms by class: which words tell the classes apart.
+
+    c-tf-idf: tf / words of the class · ln(1 + A / tf of the term), A = mean words per class; or the importance score,
+    or log-odds against all other classes with a Dirichlet prior and z-scores. The classes are the values of any column,
+    or pairs of values; documents without a value (or of topic -1) are left out. Tokens are made when they are missing.
+    Prints the ten strongest terms of each class; with -o a table (class, rank, term, weight) is written. INPUT can be a
+    run: then its corpus is read again and cut as it was, and the columns of its documents are there, such as topic.
+
+    \b
+    Examples:
+      nlpkit ctfidf data/samples/news.jsonl --by label
+      nlpkit ctfidf data/samples/news.jsonl --by label --over date:year --top-n 10
+      nlpkit ctfidf data/samples/news.jsonl --by source --weighting keyness -o terms.parquet
+    """
+    if run.dry_run:
+        tokens.options()
+        dry_run(inputs, read)
+        return
+    from nlpkit.cli.render.class_terms import show_class_terms
+    from nlpkit.workflows.class_terms import class_terms
+    from nlpkit.workflows.corpus import read_corpus
+
+    target = out.given_table_target("terms.parquet")
+    terms = class_terms(
+        read_corpus(*inputs, options=read, beside=target), options=classes, tokens=tokens, execution=run
+    )
+    if target is not None:
+        terms.save(target, force=out.force)
+    if target != "-":
+        show_class_terms(terms, target)

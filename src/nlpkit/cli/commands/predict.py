@@ -1,0 +1,59 @@
+"""nlpkit predict: what any saved model says of new documents."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from nlpkit.cli import console
+from nlpkit.cli.dry_run import dry_run
+from nlpkit.cli.options import Argument, Inputs, OutputFlags, RunFlags
+from nlpkit.embed.options import EncoderOptions
+from nlpkit.io.read_options import ReadOptions
+from nlpkit.parameters import READ
+from nlpkit.workflows.predict_options import PredictOptions
+
+
+def predict_cli(
+    *,
+    model: Annotated[
+        Path, Argument("Run directory of a topic model, a classifier or a fine-tuned model.", metavar="RUN"), READ
+    ],
+    inputs: Inputs,
+    out: OutputFlags,
+    options: PredictOptions,
+    encoder: EncoderOptions,
+    read: ReadOptions,
+    run: RunFlags,
+) -> None:
+    """Give new documents the topics or classes of a saved model.
+
+    RUN is what bertopic, lda-gibbs, classify or finetune wrote. The new texts are cut or embedded as those of the fit were, and
+    the output is the documents with the columns of the model: topic, topic_prob, nearest_topic and margin, or prediction and
+    prediction_prob. A text of the fit gets the topic that it has there; text unlike everything the model was fitted to gets
+    topic -1, and the number of those is printed.
+
+    \b
+    Examples:
+      nlpkit predict run/ data/samples/hard.jsonl -o predicted.parquet
+      nlpkit predict run/ data/samples/hard.jsonl --novelty-quantile 0.8 -o stricter.csv
+      nlpkit predict run/ data/samples/hard.jsonl --json -q -o predicted.jsonl
+    """
+    from dataclasses import replace
+
+    from nlpkit.cli.render.predictions import show_predictions
+    from nlpkit.workflows.corpus import read_corpus
+    from nlpkit.workflows.predict import load, write_predictions
+
+    fitted = load(model, run)
+    if run.dry_run:
+        dry_run(inputs, read, embeds=True)
+        return
+    target = out.target("predicted.parquet")
+    corpus = read_corpus(*inputs, options=read, beside=target)
+    with fitted.predict_batches(corpus, options=replace(options, encoder=encoder), execution=run) as predictions:
+        summary = write_predictions(predictions, target, force=out.force)
+    if target != "-":
+        show_predictions(predictions, target)
+        if run.json:
+            console.emit_json({"output": target, **summary})

@@ -1,0 +1,50 @@
+"""nlpkit sbert-embed: texts to sentence embeddings."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from nlpkit.cli import console
+from nlpkit.cli.dry_run import dry_run
+from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
+from nlpkit.embed.options import SbertOptions
+from nlpkit.io.read_options import ReadOptions
+from nlpkit.parameters import Param
+
+
+def sbert_embed_cli(
+    inputs: Inputs,
+    out: OutputFlags,
+    read: ReadOptions,
+    run: RunFlags,
+    encoder: SbertOptions,
+    normalize: Annotated[bool, Param("Divide each vector by its length.")] = True,
+) -> None:
+    """Encode texts as sentence embeddings, column 'embedding'.
+
+    Any sentence-transformers model will do. The default one comes as a package (extra 'minilm') and needs no network.
+    Texts are batched by length, equal texts encoded once; the bytes do not depend on the number of threads. What the
+    model cut off long texts is reported.
+
+    \b
+    Examples:
+      nlpkit sbert-embed data/samples/news.jsonl -o embedded.parquet
+      nlpkit sbert-embed data/samples/news.jsonl --limit 20 --precision fp32 -o twenty.parquet
+      nlpkit sbert-embed data/samples/news.jsonl --limit 20 --max-tokens 64 --offline -o cut.parquet
+    """
+    if run.dry_run:
+        dry_run(inputs, read, embeds=True)
+        return
+    from nlpkit.cli.render.predictions import show_embeddings
+    from nlpkit.workflows.corpus import read_corpus
+    from nlpkit.workflows.embed import embed_batched
+    from nlpkit.workflows.predict import write_predictions
+
+    target = out.target("embedded.parquet")
+    corpus = read_corpus(*inputs, options=read, beside=target)
+    with embed_batched(corpus, options=encoder, normalize=normalize, execution=run) as documents:
+        summary = write_predictions(documents, target, force=out.force)
+    if target != "-":
+        show_embeddings(summary, target)
+        if run.json:
+            console.emit_json({"output": target, **summary})

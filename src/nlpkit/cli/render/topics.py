@@ -1,0 +1,116 @@
+"""Topics of a fit on embeddings: how their number was chosen, the table of topics, and how it goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from nlpkit import reporting, wording
+from nlpkit.cli import console
+from nlpkit.io.topic_tables import TOP_TERMS, headlines
+from nlpkit.plain import shell_line
+from nlpkit.topics.bertopic import TopicModel, smallest_topic
+from nlpkit.workflows.topic_notes import say_leading_term
+
+if TYPE_CHECKING:
+    from nlpkit.workflows.bertopic import FittedBertopic
+
+TERMS_SHOWN = 8
+
+
+def show_bertopic(fitted: FittedBertopic, target: Path) -> None:
+    """Print the topics of a run that was written, or their JSON object."""
+    if console.settings.json:
+        console.emit_json({"run": str(target), **fitted.results(), "topics": fitted.topics.to_pylist()})
+        return
+    show_evidence(fitted.model, smallest_topic(int(fitted.usable.sum())))
+    show_topics(fitted)
+    show_next(fitted, target)
+
+
+def show_evidence(model: TopicModel, usual_size: int) -> None:
+    """Print the candidates of --k auto, the choice marked and why; or how exactly N topics came about."""
+    if model.merges:
+        reporting.note(
+            f"{wording.counted(model.n_topics, 'topic')}: the cut with at least {model.min_topic_size} documents a topic gave "
+            f"{model.n_topics + len(model.merges)}; the most similar pair (c-tf-idf) was merged "
+            f"{'once' if len(model.merges) == 1 else f'{len(model.merges)} times'}"
+        )
+    if not model.candidates and model.min_topic_size < usual_size:
+        reporting.note(
+            f"so many topics needed a cut with {model.min_topic_size} documents a topic and more, where {usual_size} is usual here "
+            "(--min-topic-size)"
+        )
+    if not model.candidates:
+        return
+    names = ["assigned", "validity", "separation", "agreement", "npmi", "diversity", "score"]
+    columns = ["", "topics", "min size", *names]
+    rows: list[Sequence[str]] = [
+        ["→" if c.chosen else "", str(c.k), str(c.min_topic_size), *(f"{getattr(c, n):.3f}" for n in names)]
+        for c in model.candidates
+    ]
+    console.table(columns, rows, right=columns[1:], title="How many topics? Higher is better in every column.",
+        noun="cuts", sizes=[c.score for c in model.candidates], rest="manifest.json of the run")  # fmt: skip
+    best = max(model.candidates, key=lambda c: (c.score, -c.k))
+    chosen = next(c for c in model.candidates if c.chosen)
+    reporting.note(
+        f"{wording.counted(chosen.k, 'topic')}: the number nearest to ten of those whose score two layouts of the same documents cannot "
+        f"tell from the best ({best.score:.3f} with {wording.counted(best.k, 'topic')})"
+    )
+
+
+def show_topics(fitted: FittedBertopic) -> None:
+    """Print the topics with their words and a representative document."""
+    table, words, model, rows = fitted.table, fitted.words, fitted.model, []
+    for k in range(model.n_topics):
+        top = " ".join(words.terms[t] for t in model.terms.term_ids[k, :TERMS_SHOWN] if t >= 0)
+        share = model.size[k] / len(model.topics)
+        first = [d for d in model.representatives[k] if d >= 0][:1]
+        rows.append(
+            [str(k), wording.count(model.size[k]), f"{share:.1%}", model.labels[k], top, *headlines(table, first, 60)]
+        )
+    lost = int((model.topics < 0).sum())
+    none = ["-1", wording.count(lost), f"{model.unassigned:.1%}", "(no topic)", "", ""]
+    columns = ["topic", "size", "share", "name", "top words", "a representative document"]
+    console.table(columns, rows, right=columns[:3], noun="topics", rest="topics.parquet of the run", after=[none])
+
+
+def show_next(fitted: FittedBertopic, target: Path) -> None:
+    """Say what was written, how to read it, and what to type next."""
+    model, seconds = fitted.model, fitted.seconds
+    finite = model.npmi[np.isfinite(model.npmi)]
+    coherence = f"{finite.mean():.3f}" if len(finite) else "not defined"
+    apart = "; the table above scores each cut by plain c-tf-idf words of its clusters" if model.candidates else ""
+    reporting.note(
+        f"{wording.counted(model.n_topics, 'topic')} in {sum(seconds.values()):.0f} s; NPMI {coherence}, diversity "
+        f"{model.diversity:.3f} (the top {TOP_TERMS} words of each topic, this corpus, whole documents{apart})"
+    )
+    if model.outliers_joined:
+        reporting.note(
+            f"{wording.counted(model.outliers_joined, 'document')} between the clusters joined the topic of most of their neighbours "
+            "(--no-join-neighbors leaves them out)"
+        )
+    if model.outliers_assigned:
+        n = model.outliers_assigned
+        what = (
+            "1 document without a topic was moved to its"
+            if n == 1
+            else f"{n:,} documents without a topic were moved to their"
+        )
+        reporting.note(f"{what} nearest one")
+    say_leading_term(model.terms.term_ids, fitted.words.terms, fitted.share_of_documents)
+    reporting.note(
+        "documents.parquet has the nearest topic and its margin of every document; new texts get the topic of their "
+        f"neighbours: for {model.rule_agreement:.0%} of the documents here this rule gives the topic of the fit"
+    )
+    if np.isfinite(model.least_similarity):
+        reporting.note(
+            f"new texts with a mean cosine under {model.least_similarity:.3f} to their nearest documents here get topic -1 "
+            f"(--novelty-quantile {fitted.options.novelty_quantile:g})"
+        )
+    reporting.note(f"wrote {target}/{console.next_step('info', target)}")
+    predict = shell_line("nlpkit", "predict", target, "NEW.jsonl", "-o", "predicted.parquet")
+    reporting.note(f"              or: {predict}")

@@ -1,0 +1,116 @@
+"""How many topics there are to be, and how topics are fitted on embeddings: the options, as plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated, ClassVar
+
+from nlpkit.errors import UsageError
+from nlpkit.parameters import Param
+
+NOVELTY_QUANTILE = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Numbers of topics to choose from: low … high (None = any), in steps (None = as the hierarchy gives them)."""
+
+    low: int = 2
+    high: int | None = None
+    step: int | None = None
+
+    def __contains__(self, k: int) -> bool:
+        return self.low <= k and (self.high is None or k <= self.high)
+
+
+@dataclass(frozen=True, slots=True)
+class NumberOfTopics:
+    """The number of topics that is wanted: exactly n, or the best cut within a range (auto = any number)."""
+
+    exactly: int | None = None
+    within: Range = field(default_factory=Range)
+
+    @classmethod
+    def parse(cls, k: int | str) -> NumberOfTopics:
+        """Read `auto`, a number, `lo:hi` or `lo:hi:step`.
+
+        Raises:
+            UsageError: it is none of these, or the range is empty.
+        """
+        text = str(k)
+        if text == "auto":
+            return cls()
+        parts = text.split(":")
+        if not 1 <= len(parts) <= 3 or not all(p.isdecimal() for p in parts):
+            raise UsageError(
+                f"`k` takes auto, a number, or a range such as 5:50 or 10:100:10, got '{text}'", parameter="k"
+            )
+        numbers = [int(p) for p in parts]
+        if len(numbers) == 1:
+            if numbers[0] < 1:
+                raise UsageError("`k` needs at least 1 topic", parameter="k")
+            return cls(exactly=numbers[0])
+        if numbers[0] > numbers[1] or numbers[0] < 1 or (len(numbers) == 3 and numbers[2] < 1):
+            why = "its step must be 1 or more" if len(numbers) == 3 and numbers[2] < 1 else "write it as lowest:highest"
+            raise UsageError(f"`k={text}` is an empty range; {why}", parameter="k")
+        return cls(within=Range(*numbers))
+
+
+@dataclass(frozen=True, slots=True)
+class BertopicOptions:
+    """How topics are found on embeddings; names and defaults are BERTopic's where it has the option.
+
+    Raises:
+        UsageError: k or novelty_quantile is out of its range.
+    """
+
+    PANEL: ClassVar[str] = "Model"
+
+    k: Annotated[
+        int | str,
+        Param("Number of topics: auto, a number N, or a range lo:hi or lo:hi:step.", ("k", "nr_topics", "num_topics")),
+    ] = "auto"
+    min_topic_size: Annotated[
+        int | None,
+        Param("Least documents of a topic; default: 1 in 100, from 3 to 10, or what --k N needs.", min=2),
+    ] = None
+    n_neighbors: Annotated[int, Param("UMAP: neighbours of a document, itself included.", min=3)] = 15
+    n_components: Annotated[int, Param("UMAP: dimensions that are clustered.", min=2)] = 5
+    min_dist: Annotated[float, Param("UMAP: closest distance of points, at most its spread, 1.", min=0.0, max=1.0)] = (
+        0.0
+    )
+    min_samples: Annotated[int, Param("HDBSCAN: higher leaves more documents unassigned.", min=1)] = 5
+    assign_outliers: Annotated[bool, Param("Move documents without a topic to their nearest one.")] = False
+    join_neighbors: Annotated[bool, Param("Let a document between clusters join the topic around it.")] = True
+    novelty_quantile: Annotated[
+        float,
+        Param(
+            "New text that is less like its nearest training documents than this share of those with a topic is to theirs "
+            "gets topic -1; 1 sets no bound."
+        ),
+    ] = NOVELTY_QUANTILE
+    core_terms: Annotated[
+        bool,
+        Param(
+            "Rank the words of a topic by its typical documents, or by plain c-tf-idf of all its documents (the column "
+            "ctfidf of topic_terms.parquet in any case).",
+            off="plain_terms",
+        ),
+    ] = True
+
+    def __post_init__(self) -> None:
+        """Check what can be checked without documents."""
+        self.number_of_topics()
+        check_quantile(self.novelty_quantile)
+
+    def number_of_topics(self) -> NumberOfTopics:
+        """Return what `k` asks for."""
+        return NumberOfTopics.parse(self.k)
+
+
+def check_quantile(quantile: float) -> None:
+    """Raise UsageError for a quantile that is not above 0 and up to 1."""
+    if not 0 < quantile <= 1:
+        raise UsageError(
+            f"`novelty_quantile`: it must be above 0 and at most 1, got {quantile:g}", parameter="novelty_quantile"
+        )

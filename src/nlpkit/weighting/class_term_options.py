@@ -1,0 +1,69 @@
+"""How the terms of classes are weighted: the options, as plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from nlpkit.errors import UsageError
+from nlpkit.parameters import Param
+
+WEIGHTINGS = ("ctfidf", "importance", "keyness")
+
+
+@dataclass(frozen=True, slots=True)
+class ClassTermOptions:
+    """What the classes are, and how their terms are weighted.
+
+    Raises:
+        UsageError: a weighting that is none, an option of another weighting, or the same column twice.
+    """
+
+    PANEL: ClassVar[str] = "Classes"
+
+    by: Annotated[
+        str,
+        Param(
+            "Column of the classes: label, topic, source …; date:year (decade, quarter, month, week, day) takes a part of a date."
+        ),
+    ] = "label"
+    over: Annotated[str | None, Param("A second column, crossed with the first: each pair is a class.")] = None
+    top_n: Annotated[int, Param("Number of terms of each class.", min=1)] = 30
+    weighting: Annotated[
+        str,
+        Param(
+            "Weighting: ctfidf (class-based tf-idf), importance (score of the lecture) or keyness (log-odds of a class against "
+            "the rest, with z-scores)."
+        ),
+    ] = "ctfidf"
+    reduce_frequent_words: Annotated[bool, Param("ctfidf: take the square root of the first factor.")] = False
+    bm25: Annotated[
+        bool,
+        Param("ctfidf: take ln(1 + (A - tf + 0.5) / (tf + 0.5)) as the second factor.", ("bm25", "bm25_weighting")),
+    ] = False
+    compat: Annotated[str | None, Param("ctfidf as BERTopic computes it, with A cut to a whole number: bertopic.")] = (
+        None
+    )
+    epsilon: Annotated[float | None, Param("importance: the number added to shares; default: 1e-5.")] = None
+    prior_words: Annotated[
+        float | None, Param("keyness: size of the prior in words; default: the mean number of words per class.")
+    ] = None
+
+    def __post_init__(self) -> None:
+        """Check what can be checked without documents."""
+        if self.weighting not in WEIGHTINGS:
+            raise UsageError(f"`weighting={self.weighting}`: known are {', '.join(WEIGHTINGS)}", parameter="weighting")
+        if self.compat not in (None, "bertopic"):
+            raise UsageError(f"`compat={self.compat}`: known is bertopic", parameter="compat")
+        belongs = {
+            "reduce_frequent_words": ("ctfidf", self.reduce_frequent_words),
+            "bm25": ("ctfidf", self.bm25),
+            "compat": ("ctfidf", self.compat is not None),
+            "epsilon": ("importance", self.epsilon is not None),
+            "prior_words": ("keyness", self.prior_words is not None),
+        }
+        for name, (weighting, is_set) in belongs.items():
+            if is_set and weighting != self.weighting:
+                raise UsageError(f"`{name}` goes with `weighting={weighting}`, not {self.weighting}", parameter=name)
+        if self.over == self.by:
+            raise UsageError(f"`by` and `over` are both '{self.by}'; cross it with another column", parameter="over")

@@ -1,0 +1,352 @@
+"""Topics from sentence embeddings: fit them on documents, keep them as a run, and give new documents their topics."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from nlpkit import reporting, wording
+from nlpkit.errors import missing_extra
+from nlpkit.io.artifacts import footer_block
+from nlpkit.io.footers import step_parameters
+from nlpkit.io.run_reading import check_encoder
+from nlpkit.io.runs import Run, RunTables, copy_run, manifest_of, open_run, stopwatch, write_run
+from nlpkit.io.topic_tables import (
+    TOPIC_COLUMNS,
+    doc_topics_table,
+    documents_table,
+    read_training,
+    topic_terms_table,
+    topics_table,
+    training_of,
+    training_tables,
+    vocab_table,
+)
+from nlpkit.parameters import Execution, with_settings
+from nlpkit.topics.bertopic import TopicModel, fit_topics
+from nlpkit.topics.novelty import least_similarity
+from nlpkit.topics.options import NOVELTY_QUANTILE, BertopicOptions, check_quantile
+from nlpkit.topics.predict import Training
+from nlpkit.weighting.dtm import count_terms, document_frequency
+from nlpkit.workflows.bertopic_predict import Bound, TopicPredictions
+from nlpkit.workflows.corpus import Corpus, as_corpus, has_text, no_documents, no_words, steps, warn_dropped
+from nlpkit.workflows.embeddings import embedded_by, embeddings_of
+from nlpkit.workflows.model import FittedModel
+from nlpkit.workflows.predict_options import PredictOptions
+from nlpkit.workflows.token_options import TopicTokenOptions
+from nlpkit.workflows.tokens import found_parameters, say_tokens, token_parameters, tokens_of
+
+if TYPE_CHECKING:
+    from nlpkit.embed.options import EncoderOptions
+    from nlpkit.io.corpora import DroppedRow, InputInfo
+    from nlpkit.text.preprocess import PreprocessReport
+    from nlpkit.types import FloatArray, TokenTable
+
+STAGES = {"neighbours": (0, 5, "neighbours"), "layout": (5, 95, "layout"), "topics": (95, 100, "choice and words")}
+TABLES = ("documents", "topics", "topic_terms", "doc_topics", "vocab")
+
+
+class BertopicModel(FittedModel):
+    """Topics of documents, fitted (`FittedBertopic`) or loaded (`LoadedBertopic`)."""
+
+    kind = "bertopic"
+    name: str  # in footers and messages
+    config: Mapping[str, Any]  # what prediction needs beside tables: dim, n_neighbors, encoder, novelty, languages
+
+    @property
+    def topics(self) -> pa.Table:
+        """The topics (K rows): topic, size, share, label, top_terms, npmi, exclusivity, representatives."""
+        return self.tables()["topics"]
+
+    @property
+    def documents(self) -> pa.Table:
+        """The documents with their topics: id, topic, topic_prob, nearest_topic, margin and the user's columns."""
+        return self.tables()["documents"]
+
+    def training(self, threads: int) -> Training:
+        """Return the distinct training texts with their topics."""
+        raise NotImplementedError
+
+    @contextmanager
+    def predict_batches(
+        self, corpus: Corpus, *, options: PredictOptions | None = None, execution: Execution | None = None
+    ) -> Iterator[TopicPredictions]:
+        """Return a context with documents and their topics; a text of the fit has the topic that it has there."""
+        options, execution = options or PredictOptions(), execution or Execution()
+        options.refuse_others(("assign_outliers", "novelty_quantile", "encoder"), "a run of bertopic")
+        if options.novelty_quantile is not None:
+            check_quantile(options.novelty_quantile)
+        with corpus.open() as stream:
+            training = self.training(execution.n_threads())
+            bound = _bound(training, self.config.get("novelty"), options.novelty_quantile)
+            yield TopicPredictions(self.name, self.config, training, bound, stream, options, execution)
+
+    def _repr_html_(self) -> str:
+        return _html(self.topics)
+
+
+@dataclass
+class FittedBertopic(BertopicModel):
+    """What `fit_bertopic` found, with all that a run directory holds.
+
+    table: the documents; words: their tokens; model: the arrays of the fit; embeddings (D, E); usable (D,) whether there is text.
+    """
+
+    table: pa.Table
+    words: TokenTable
+    model: TopicModel
+    embeddings: Any
+    usable: Any
+    options: BertopicOptions
+    execution: Execution
+    parameters: dict[str, Any]
+    encoder: dict[str, Any] | None
+    inputs: list[InputInfo]
+    steps: list[dict[str, Any]]
+    dropped: list[DroppedRow]
+    seconds: dict[str, float]
+    name: str = "the model"
+
+    @cached_property
+    def config(self) -> dict[str, Any]:  # type: ignore[override]
+        """What prediction needs, as model/config.json."""
+        model = self.model
+        return {
+            "kind": "bertopic",
+            "n_topics": model.n_topics,
+            "labels": list(model.labels),
+            "n_neighbors": self.options.n_neighbors,
+            "encoder": self.encoder,
+            "dim": int(self.embeddings.shape[1]),
+            "rule_agreement": round(model.rule_agreement, 6),
+            "novelty": {
+                "quantile": self.options.novelty_quantile,
+                "least_similarity": model.least_similarity if np.isfinite(model.least_similarity) else None,
+            },
+            "languages": (self.parameters["tokens"] or {}).get("languages"),
+        }
+
+    @cached_property
+    def _tables(self) -> tuple[dict[str, pa.Table], float]:
+        """The tables of the run, and the probability mass left out of doc_topics."""
+        doc_topics, left_out = doc_topics_table(self.table, self.model)
+        cf = np.bincount(self.words.term_ids, minlength=self.words.n_terms)
+        return {
+            "documents": documents_table(self.table, self.model),
+            "topics": topics_table(self.table, self.model, self.words.terms),
+            "topic_terms": topic_terms_table(self.model, self.words.terms),
+            "doc_topics": doc_topics,
+            "vocab": vocab_table(self.words.terms, cf, document_frequency(count_terms(self.words))),
+        }, left_out
+
+    def tables(self) -> Mapping[str, pa.Table]:
+        """Return documents, topics, topic_terms, doc_topics and vocab."""
+        return self._tables[0]
+
+    @property
+    def share_of_documents(self) -> FloatArray:
+        """Share of the documents that have each term (V,)."""
+        return np.asarray(self.tables()["vocab"].column("df").to_numpy() / self.table.num_rows)
+
+    def results(self) -> dict[str, Any]:
+        """Return the numbers that describe the fit."""
+        model = self.model
+        finite = model.npmi[np.isfinite(model.npmi)]
+        return {
+            "documents": self.table.num_rows,
+            "n_topics": model.n_topics,
+            "unassigned": round(model.unassigned, 6),
+            "npmi": round(float(finite.mean()), 6) if len(finite) else None,
+            "diversity": round(model.diversity, 6) if np.isfinite(model.diversity) else None,
+            "outliers_joined": model.outliers_joined,
+            "outliers_assigned": model.outliers_assigned,
+            "merges": [[a, b, round(s, 6)] for a, b, s in model.merges],
+            "rule_agreement": round(model.rule_agreement, 6),
+            "doc_topics_left_out": round(self._tables[1], 6),
+            "evidence": [
+                {k: round(v, 6) if isinstance(v, float) else v for k, v in c.as_dict().items()}
+                for c in model.candidates
+            ],
+        }
+
+    def training(self, threads: int) -> Training:
+        """Return the distinct training texts with their topics."""
+        tables = training_tables(self.table, self.embeddings, self.model, self.usable)
+        return training_of(
+            tables["training"],
+            tables["centroids"],
+            self.model.n_topics,
+            n_neighbors=self.options.n_neighbors,
+            threads=threads,
+        )
+
+    def save(self, path: str | Path, *, force: bool = False) -> Path:
+        """Write the run directory. Raises OutputExistsError when it is there and `force` was not given."""
+        target, seed = Path(path), self.execution.seed
+        block = footer_block(
+            "run", command="bertopic", parameters=self.parameters, seed=seed, inputs=self.inputs, steps=self.steps
+        )
+        training = training_tables(self.table, self.embeddings, self.model, self.usable)
+        manifest = manifest_of(
+            "bertopic",
+            parameters=self.parameters,
+            seed=seed,
+            threads=self.execution.n_threads(),
+            inputs=self.inputs,
+            seconds={**self.seconds, **{f"topics.{k}": v for k, v in self.model.seconds.items()}},
+            results=self.results(),
+        )
+        write_run(target, RunTables(self.tables(), training, self.config, self.dropped), block, manifest, force=force)
+        warn_dropped(self, target / "dropped.parquet")
+        return target
+
+
+class LoadedBertopic(BertopicModel):
+    """The model of a run directory."""
+
+    def __init__(self, run: Run) -> None:
+        self.run, self.name = run, str(run.path)
+        self.config = run.model_config("encoder", "dim", "n_neighbors", "rule_agreement")
+        with run.intact():
+            if min(self.config["n_neighbors"], self.config["dim"]) < 1 or not 0 <= self.config["rule_agreement"] <= 1:
+                raise ValueError("config.json has a number that is out of its range")
+            if self.config.get("languages") is None:
+                tokens = run.manifest["parameters"].get("tokens") or {}
+                self.config = {**self.config, "languages": tokens.get("languages")}
+
+    def tables(self) -> Mapping[str, pa.Table]:
+        """Return documents, topics, topic_terms, doc_topics and vocab."""
+        return {name: self.run.table(name) for name in TABLES}
+
+    def training(self, threads: int) -> Training:
+        """Return the distinct training texts with their topics."""
+        return read_training(self.run, n_neighbors=self.config["n_neighbors"], threads=threads)
+
+    def save(self, path: str | Path, *, force: bool = False) -> Path:
+        """Write a copy of the run. Raises OutputExistsError when it is there and `force` was not given."""
+        copy_run(self.run, Path(path), force=force)
+        return Path(path)
+
+
+def load_bertopic(path: Path, execution: Execution) -> LoadedBertopic:
+    """Return the model of a run directory of bertopic."""
+    return LoadedBertopic(open_run(path, ["bertopic"], verify=execution.verify))
+
+
+def fit_bertopic(
+    data: Any,
+    *,
+    options: BertopicOptions | None = None,
+    tokens: TopicTokenOptions | None = None,
+    encoder: EncoderOptions | None = None,
+    execution: Execution | None = None,
+    **settings: Any,
+) -> FittedBertopic:
+    """Find topics in documents: embed, reduce (UMAP), cluster (HDBSCAN), weigh words (c-tf-idf; Grootendorst 2022).
+
+    Columns that are there are used (embedding, tokens), missing ones are made.
+
+    Args:
+        data: a Corpus, texts, or a data frame.
+        options: how topics are found.
+        tokens: how texts are cut into the words that describe topics.
+        encoder: which model makes embeddings.
+        execution: seed and threads.
+        settings: single fields of these records, such as k=20 or min_df=5.
+
+    Raises:
+        InputError: fewer than ten different documents with text, or no topics as asked for; MissingError: the extra `neural`
+        or the encoder is not there; UsageError: an option that cannot be meant, or would change nothing.
+    """
+    from nlpkit.embed.options import EncoderOptions
+
+    records = (options or BertopicOptions(), tokens or TopicTokenOptions(), encoder or EncoderOptions())
+    options, tokens, encoder, execution = with_settings((*records, execution or Execution()), settings)
+    token_options = tokens.options()
+    seconds: dict[str, float] = {}
+    if find_spec("hdbscan") is None:  # said now, not after an hour of encoding
+        raise missing_extra("nlpkit bertopic", "neural")
+    check_encoder(encoder.encoder, verify=execution.verify)
+    with stopwatch(seconds, "read"), as_corpus(data).open() as stream:
+        made_by = embedded_by(stream)
+        table = stream.read_all()
+    if not table.num_rows:
+        raise no_documents(stream)
+    for name in TOPIC_COLUMNS:
+        if name in table.column_names:
+            reporting.warn(f"the column '{name}' of the input is not kept: the run has its own")
+    with stopwatch(seconds, "tokens"):
+        words, report = tokens_of(table, token_options)
+    if report is not None:
+        say_tokens(report)
+        _warn_of_language(report, encoder, table)
+    if not words.n_terms:
+        raise no_words(table.num_rows, ", so topics would have no names")
+    with stopwatch(seconds, "embeddings"):
+        usable = has_text(table.column("text"))
+        embeddings, encoder_info = embeddings_of(table, made_by, encoder, execution.n_threads(), usable)
+    if not usable.all():
+        n_empty = int((~usable).sum())
+        reporting.note(f"{wording.counted(n_empty, 'document')} without text: no embedding, no topic")
+    with stopwatch(seconds, "topics"), reporting.progress("topics", 100, percent=True) as update:
+
+        def step(stage: str, share: float) -> None:
+            start, end, name = STAGES.get(stage, (0, 100, stage))
+            update(int(start + (end - start) * share), f"topics: {name}")
+
+        model = fit_topics(embeddings, words, usable, options, execution=execution, progress=step)
+        update(100)
+    earlier = steps(stream)
+    token_info = {**token_parameters(token_options), **found_parameters(report)} if report is not None else None
+    parameters = {
+        **asdict(options),
+        "k": str(options.k),
+        "min_topic_size_in_force": model.min_topic_size,
+        "encoder": encoder_info,
+        "tokens": token_info or step_parameters(earlier, "preprocess"),
+    }
+    return FittedBertopic(
+        table, words, model, embeddings, usable, options, execution, parameters, encoder_info,
+        stream.inputs, earlier, stream.dropped, seconds,
+    )  # fmt: skip
+
+
+def _warn_of_language(report: PreprocessReport, encoder: EncoderOptions, table: pa.Table) -> None:
+    """Warn when an English encoder is about to encode a corpus that is mostly in another language."""
+    english = "all-minilm" in encoder.name.lower()
+    if english and "embedding" not in table.column_names and report.languages and report.languages[0].code != "en":
+        reporting.warn(
+            f"the corpus is mostly '{report.languages[0].code}' and {encoder.name} knows English best: topics may follow "
+            "style more than matter; a multilingual model serves better, such as "
+            "`encoder=sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2`"
+        )
+
+
+def _bound(training: Training, made: Mapping[str, Any] | None, wanted: float | None) -> Bound:
+    """Return the bound of the run; worked out from the training documents for another quantile, or where the run has none."""
+    if made is not None and wanted in (None, made["quantile"]):
+        least = made["least_similarity"]
+        return Bound(made["quantile"], -math.inf if least is None else least)
+    quantile = NOVELTY_QUANTILE if wanted is None else wanted
+    return Bound(quantile, least_similarity(training.similarity, training.topics, quantile))
+
+
+def _html(topics: pa.Table) -> str:
+    """Return the topics as a table for a notebook."""
+    from html import escape
+
+    rows = topics.select(["topic", "size", "label", "top_terms"]).to_pylist()
+    cells = [
+        f"<tr><td>{r['topic']}</td><td>{r['size']:,}</td><td>{escape(r['label'])}</td><td>{escape(' '.join(r['top_terms'][:8]))}</td></tr>"
+        for r in rows
+    ]
+    return f"<table><tr><th>topic</th><th>size</th><th>name</th><th>top words</th></tr>{''.join(cells)}</table>"

@@ -1,0 +1,143 @@
+"""Topics of new documents by a fit on embeddings, in a stream."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from nlpkit import reporting, wording
+from nlpkit.io.documents import add_column
+from nlpkit.io.topic_tables import TOPIC_COLUMNS, text_hash, topic_columns
+from nlpkit.text.language import SAMPLE_DOCS, foreign_language
+from nlpkit.text.token_settings import NO_LANGUAGE
+from nlpkit.topics.predict import Training, predict_topics
+from nlpkit.workflows.corpus import has_text, no_documents
+from nlpkit.workflows.embeddings import RunEmbeddings
+from nlpkit.workflows.model import Predictions
+
+if TYPE_CHECKING:
+    from nlpkit.io.corpora import DocumentStream
+    from nlpkit.parameters import Execution
+    from nlpkit.workflows.predict_options import PredictOptions
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """The similarity under which new text is novel, -inf for none, and its quantile."""
+
+    quantile: float
+    least_similarity: float
+
+    def as_dict(self) -> dict[str, float | None]:
+        """Return it as JSON holds it."""
+        least = self.least_similarity
+        return {"quantile": self.quantile, "least_similarity": least if math.isfinite(least) else None}
+
+
+class TopicPredictions(Predictions):
+    """Documents with topic, topic_prob, nearest_topic and margin."""
+
+    gives = "topics"
+
+    def __init__(
+        self,
+        model: str,
+        config: Mapping[str, Any],
+        training: Training,
+        bound: Bound,
+        stream: DocumentStream,
+        options: PredictOptions,
+        execution: Execution,
+    ) -> None:
+        super().__init__(model, stream, execution.seed)
+        self._config, self._training, self._bound = config, training, bound
+        self._options, self._threads = options, execution.n_threads()
+        self.warn_of_replaced(TOPIC_COLUMNS)
+        self._embeddings = RunEmbeddings(dict(config), options.encoder, self._threads, stream)
+        self._counts = dict.fromkeys(("documents", "known", "unassigned", "novel", "empty"), 0)
+        self._sample: list[str] = []  # the first new texts, whose language is looked at
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield the documents with their topics."""
+        for batch in self.stream:
+            yield self._with_topics(batch)
+        if not self._counts["documents"]:
+            raise no_documents(self.stream)
+
+    def _with_topics(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        counts, usable = self._counts, has_text(batch.column("text"))
+        texts = batch.column("text").to_pylist()
+        hashes = [text_hash(t) for t in texts]
+        new = usable & np.array([h not in self._training.rows for h in hashes], bool)
+        self._sample.extend(texts[i] for i in np.flatnonzero(new)[: SAMPLE_DOCS - len(self._sample)])
+        prediction = predict_topics(
+            self._training,
+            self._embeddings.of(batch, new),
+            hashes,
+            usable,
+            n_neighbors=self._config["n_neighbors"],
+            least_similarity=self._bound.least_similarity,
+            assign_outliers=self._options.assign_outliers,
+            threads=self._threads,
+        )
+        counts["documents"] += batch.num_rows
+        counts["known"] += int(prediction.known.sum())
+        counts["unassigned"] += int((prediction.topics < 0).sum())
+        counts["novel"] += int(prediction.novel.sum())
+        counts["empty"] += int((~usable).sum())
+        columns = topic_columns(prediction.topics, prediction.topic_prob, prediction.nearest_topic, prediction.margin)
+        for name, column in columns.items():
+            batch = add_column(batch, name, column)
+        return batch
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the model, its encoder and the options in force."""
+        return {
+            "model": self.model,
+            "encoder": self._config["encoder"],
+            "assign_outliers": self._options.assign_outliers,
+            "novelty_quantile": self._bound.quantile,
+        }
+
+    def summary(self) -> dict[str, Any]:
+        """Return counts of documents by where their topic comes from."""
+        return {**self._counts, "rule_agreement": self._config["rule_agreement"], "novelty": self._bound.as_dict()}
+
+    def report(self) -> None:
+        """Say where the topics come from, why documents have none, and whether their language is that of the fit."""
+        counts, bound = self._counts, self._bound
+        new = counts["documents"] - counts["known"] - counts["empty"]
+        parts = []
+        if counts["known"]:
+            parts.append(f"{wording.count(counts['known'])} known from the fit, with the topic they have there")
+        if new:
+            parts.append(
+                f"{wording.count(new)} new, with the topic of their neighbours (a rule that gives "
+                f"{self._config['rule_agreement']:.0%} of the fit's own documents the topic of the fit)"
+            )
+        if counts["empty"]:
+            parts.append(f"{wording.count(counts['empty'])} without text")
+        reporting.note(f"{wording.counted(counts['documents'], 'document')}: {'; '.join(parts)}")
+        reporting.note(f"{wording.counted(counts['unassigned'], 'document')} without a topic")
+        if counts["novel"]:
+            reporting.note(
+                f"{wording.counted(counts['novel'], 'new document')} of these "
+                f"{'is' if counts['novel'] == 1 else 'are'} unlike everything the run was fitted to: mean cosine to the nearest "
+                f"training documents under {bound.least_similarity:.3f} (`novelty_quantile={bound.quantile:g}`; 1 sets no bound)"
+            )
+        self._warn_of_language()
+
+    def _warn_of_language(self) -> None:
+        known = [code for code, _ in self._config.get("languages") or [] if code != NO_LANGUAGE]
+        foreign = foreign_language(self._sample, known)
+        if foreign is not None:
+            language = "in no language" if foreign.code == NO_LANGUAGE else f"'{foreign.code}'"
+            reporting.warn(
+                f"the new texts are mostly {language} ({foreign.share:.0%}), those of the run '{', '.join(known)}': "
+                "their topics may follow the language more than the matter"
+            )

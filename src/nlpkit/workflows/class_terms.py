@@ -1,0 +1,240 @@
+"""Which terms tell classes apart: count the classes of documents batch by batch, weight their terms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from scipy import sparse
+
+from nlpkit import reporting, wording
+from nlpkit.errors import InputError, UsageError
+from nlpkit.io.artifacts import footer_block
+from nlpkit.io.run_documents import open_run_documents, run_of
+from nlpkit.io.tables import save_table, write_dropped
+from nlpkit.parameters import Execution, with_settings
+from nlpkit.text.options import PreprocessOptions
+from nlpkit.types import CsrMatrix, IntArray, LongArray
+from nlpkit.weighting.class_term_options import ClassTermOptions
+from nlpkit.weighting.classes import ClassCounts
+from nlpkit.weighting.ctfidf import TopTerms, class_tfidf, top_terms, values_of
+from nlpkit.weighting.importance import EPSILON, importance
+from nlpkit.weighting.keyness import keyness
+from nlpkit.workflows.corpus import as_corpus, no_documents, no_words, steps, warn_dropped
+from nlpkit.workflows.counts import counted
+from nlpkit.workflows.groups import Groups
+from nlpkit.workflows.token_options import TokenOptions
+from nlpkit.workflows.tokens import changed_token_options, cut_as_model, found_parameters, say_tokens, token_parameters
+
+if TYPE_CHECKING:
+    from nlpkit.io.corpora import DocumentStream, DroppedRow, InputInfo
+
+
+class Classes:
+    """The classes of a stream of documents: values of a column, or pairs of values of two, numbered as they come."""
+
+    def __init__(self, by: str, over: str | None, stream: DocumentStream) -> None:
+        self._where = stream.where
+        self.names = [by] if over is None else [by, over]
+        self._by = Groups(by, stream.schema, stream.where)
+        self._over: Groups | None = None
+        if over is not None:
+            self._over = Groups(over, stream.schema, stream.where, parameter="over")
+        self._pairs: dict[tuple[int, int], int] = {}
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns of the documents that are needed."""
+        return [self._by.column] + ([] if self._over is None else [self._over.column])
+
+    def of(self, batch: pa.RecordBatch) -> IntArray:
+        """Return the number of the class of each document of a batch (D,), -1 for none."""
+        first = self._by.of(batch)
+        if self._over is None:
+            return first
+        second = self._over.of(batch)
+        keys = np.where((first < 0) | (second < 0), np.int64(-1), (first.astype(np.int64) << 32) | second)
+        found, inverse = np.unique(keys, return_inverse=True)
+        numbers = [
+            -1 if key < 0 else self._pairs.setdefault((key >> 32, key & 0xFFFFFFFF), len(self._pairs))
+            for key in found.tolist()
+        ]
+        return np.array(numbers, np.int32)[inverse]
+
+    def finish(self) -> tuple[list[tuple[str, ...]], IntArray]:
+        """Return the names of the classes in order, one or two each, and the number that `of` gave each.
+
+        Raises:
+            ColumnError: there are no dates where some were wanted; InputError: fewer than two classes.
+        """
+        firsts, places = self._by.finish()
+        if self._over is None:
+            names: list[tuple[str, ...]] = [(name,) for name in firsts]
+            order = np.argsort(places[:-1]).astype(np.int32)
+        else:
+            seconds, second_places = self._over.finish()
+            pairs = sorted((places[a], second_places[b], number) for (a, b), number in self._pairs.items())
+            names = [(firsts[a], seconds[b]) for a, b, _ in pairs]
+            order = np.array([number for _, _, number in pairs], np.int32)
+        if len(names) < 2:
+            found = f" ({' '.join(names[0])})" if names else ""
+            raise InputError(
+                f"'{' × '.join(self.names)}' of {self._where} has {wording.counted(len(names), 'class', 'classes')}"
+                f"{found}; at least two are compared: name another column with `by`"
+            )
+        return names, order
+
+
+@dataclass(frozen=True)
+class ClassTerms:
+    """Terms of classes: names (C,), one or two each; documents (C,); their best terms and further columns (C, n).
+
+    terms (V,) of the corpus; columns: those of the classes; parameters: what was in force; left_out: documents of no class.
+    """
+
+    names: list[tuple[str, ...]]
+    documents: LongArray
+    best: TopTerms
+    further: dict[str, Any]
+    parameters: dict[str, Any]
+    terms: tuple[str, ...]
+    columns: list[str]
+    options: ClassTermOptions
+    tokens: dict[str, Any] | None
+    n_docs: int
+    inputs: list[InputInfo]
+    steps: list[dict[str, Any]]
+    dropped: list[DroppedRow]
+
+    @property
+    def left_out(self) -> int:
+        """Documents without a class."""
+        return self.n_docs - int(self.documents.sum())
+
+    @cached_property
+    def table(self) -> pa.Table:
+        """The best terms: class, over (of classes that are pairs), rank, term, weight, and further columns."""
+        is_term = self.best.term_ids >= 0
+        of_class, rank = np.nonzero(is_term)
+        named = [pa.array(column, pa.string()) for column in zip(*self.names, strict=True)]
+        columns: dict[str, Any] = {
+            name: values.take(pa.array(of_class)) for name, values in zip(("class", "over"), named, strict=False)
+        }
+        columns["rank"] = pa.array(rank + 1, pa.int32())
+        columns["term"] = pa.array(self.terms, pa.string()).take(pa.array(self.best.term_ids[is_term]))
+        columns["weight"] = pa.array(self.best.weights[is_term], pa.float32())
+        for name, values in self.further.items():
+            columns[name] = pa.array(values[is_term].astype(np.float32))
+        return pa.table(columns)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what was in force, and the terms of each class; of pairs: class → over → terms."""
+        nested: dict[str, Any] = {}
+        for names, ids in zip(self.names, self.best.term_ids, strict=True):
+            inner = nested
+            for name in names[:-1]:
+                inner = inner.setdefault(name, {})
+            inner[names[-1]] = [self.terms[t] for t in ids if t >= 0]
+        facts = {"documents": self.n_docs, "left_out": self.left_out, **self.parameters}
+        return {"by": self.options.by, "over": self.options.over, **facts, "terms": nested}
+
+    def save(self, target: str | Path, *, force: bool = False) -> None:
+        """Write the table, and the list of rows that could not be read beside it. Raises OutputExistsError when it is there."""
+        parameters = {
+            "by": self.options.by,
+            "over": self.options.over,
+            "top_n": self.options.top_n,
+            "classes": len(self.names),
+            "left_out": self.left_out,
+            **self.parameters,
+            "tokens": self.tokens,
+        }
+        block = footer_block(
+            "class_terms", command="ctfidf", parameters=parameters, seed=None, inputs=self.inputs, steps=self.steps
+        )
+        save_table(target, self.table, block, force=force)
+        warn_dropped(self, write_dropped(str(target), self.dropped, block))
+
+
+def class_terms(
+    data: Any,
+    *,
+    options: ClassTermOptions | None = None,
+    tokens: TokenOptions | None = None,
+    execution: Execution | None = None,
+    **settings: Any,
+) -> ClassTerms:
+    """Return the terms that tell the classes of documents apart.
+
+    c-tf-idf: tf_wc / words of c · ln(1 + A / tf_w), A = mean words per class (Grootendorst 2022, not truncated); or the importance
+    score, or log-odds with a Dirichlet prior (Monroe et al. 2008).
+
+    Args:
+        data: a Corpus, texts, or a data frame; a corpus of one run directory is read again and cut as it was for the run.
+        options: the column or columns of the classes, and the weighting.
+        tokens: how texts are cut, where there are no tokens.
+        execution: threads.
+        settings: single fields of these records, such as by="source".
+
+    Raises:
+        ColumnError: a column is not there, or has no dates; InputError: no documents, no words, or fewer than two classes.
+    """
+    options, tokens, execution = with_settings(
+        (options or ClassTermOptions(), tokens or TokenOptions(), execution or Execution()), settings
+    )
+    _weights(sparse.csr_array((1, 1)), options)  # a number that cannot be meant is told before reading
+    corpus, token_options = as_corpus(data), tokens.options()
+    run = run_of(corpus.inputs)
+    if run is not None:
+        changed = changed_token_options(token_options)
+        if changed:
+            raise UsageError(f"{', '.join(changed)}: the words of {run.path} are cut as they were for it; leave it out")
+    with corpus.open() if run is None else open_run_documents(run, corpus.options) as stream:
+        if not stream.has_documents():  # told before a column that no file without rows can have
+            raise no_documents(stream)
+        classes, use_tokens = Classes(options.by, options.over, stream), True
+        if run is not None:
+            cut = cut_as_model(stream, run.manifest["parameters"].get("tokens"), f"the run {run.path}", bounds=False)
+            words = tuple(run.table("vocab", ["term"]).column("term").to_pylist())
+            token_options, use_tokens = replace(cut or PreprocessOptions(), vocab=words), cut is None
+        counting = counted(
+            stream, token_options, columns=classes.columns, threads=execution.n_threads(), own_tokens=use_tokens
+        )
+        with counting as counts:
+            if not counts.terms:
+                raise no_words(counts.n_docs)
+            sums = ClassCounts(len(counts.terms))
+            for batch, dtm in counts.batches():
+                sums.add(classes.of(batch), dtm)
+    names, order = classes.finish()
+    by_class, documents = sums.finish(order)
+    weights, further, in_force = _weights(by_class, options)
+    best = top_terms(weights, options.top_n)
+    terms = ClassTerms(
+        names, documents, best, {name: values_of(matrix, best.term_ids) for name, matrix in further.items()},
+        {"weighting": options.weighting, **in_force}, counts.terms, classes.names, options,
+        {**token_parameters(token_options), **found_parameters(counts.report)} if counts.report else None,
+        counts.n_docs, stream.inputs, steps(stream), stream.dropped,
+    )  # fmt: skip
+    if counts.report is not None:
+        say_tokens(counts.report)
+    if terms.left_out:
+        what = "a topic" if classes.names == ["topic"] else f"a value in '{' and '.join(classes.names)}'"
+        reporting.note(f"left out: {wording.counted(terms.left_out, 'document')} without {what}")
+    return terms
+
+
+def _weights(counts: CsrMatrix, options: ClassTermOptions) -> tuple[CsrMatrix, dict[str, CsrMatrix], dict[str, Any]]:
+    """Return weights (C, V), matrices for further columns, and the parameters in force."""
+    if options.weighting == "importance":
+        epsilon = EPSILON if options.epsilon is None else options.epsilon
+        return importance(counts, epsilon=epsilon), {}, {"epsilon": epsilon}
+    if options.weighting == "keyness":
+        found = keyness(counts, prior_words=options.prior_words)
+        return found.z, {"log_odds": found.log_odds, "z": found.z}, {"prior_words": found.prior_words}
+    how = {"reduce_frequent_words": options.reduce_frequent_words, "bm25": options.bm25}
+    return class_tfidf(counts, **how, truncate_mean=options.compat == "bertopic"), {}, {**how, "compat": options.compat}

@@ -1,0 +1,83 @@
+"""Texts to sentence embeddings, in a stream or in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pyarrow as pa
+
+from nlpkit import reporting
+from nlpkit.embed.encoder import Encoder
+from nlpkit.embed.options import SbertOptions
+from nlpkit.io.corpora import DocumentStream
+from nlpkit.io.run_reading import check_encoder
+from nlpkit.parameters import Execution, with_settings
+from nlpkit.workflows.corpus import Corpus, as_corpus, no_documents
+from nlpkit.workflows.embeddings import EmbedTotals, embed_batches, encoder_parameters
+from nlpkit.workflows.model import Predictions
+
+
+class EmbeddedDocuments(Predictions):
+    """Documents with the column 'embedding'."""
+
+    command, gives = "sbert-embed", "embeddings"
+
+    def __init__(self, stream: DocumentStream, encoder: Encoder, *, normalize: bool) -> None:
+        super().__init__(encoder.name, stream, None)
+        self.encoder, self._normalize, self._totals = encoder, normalize, EmbedTotals()
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield the documents with their embeddings."""
+        yield from embed_batches(iter(self.stream), self.encoder, self._totals, normalize=self._normalize)
+        if not self._totals.docs:
+            raise no_documents(self.stream)
+        reporting.note(self._totals.describe(self.encoder))
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the encoder, and how much was encoded."""
+        return {**encoder_parameters(self.encoder, normalize=self._normalize), **self._totals.as_dict()}
+
+    def summary(self) -> dict[str, Any]:
+        """Return how much was encoded, by which encoder."""
+        made = {**self._totals.as_dict(), **encoder_parameters(self.encoder, normalize=self._normalize)}
+        return {**made, "dropped": len(self.dropped), "device": self.encoder.device}
+
+    def report(self) -> None:
+        """Say nothing more: how much was encoded is said as soon as it is known."""
+
+
+@contextmanager
+def embed_batched(
+    corpus: Corpus, *, options: SbertOptions, normalize: bool = True, execution: Execution
+) -> Iterator[EmbeddedDocuments]:
+    """Return a context with the documents and their embeddings, made batch by batch. Raises what `embed` raises."""
+    check_encoder(options.encoder, verify=execution.verify)
+    with corpus.open() as stream:
+        yield EmbeddedDocuments(stream, options.load(execution.n_threads()), normalize=normalize)
+
+
+def embed(
+    data: Any,
+    *,
+    options: SbertOptions | None = None,
+    normalize: bool = True,
+    execution: Execution | None = None,
+    **settings: Any,
+) -> Corpus:
+    """Return documents with their sentence embeddings, column 'embedding' (float32, of length 1 unless `normalize` is False).
+
+    Args:
+        data: a Corpus, texts, or a data frame.
+        options: which model, and how.
+        normalize: whether each vector is divided by its length.
+        execution: threads; the result does not depend on them.
+        settings: single fields of these records, such as encoder="path/to/model".
+
+    Raises:
+        MissingError: the extra `neural` or the model is not there; InputError: there are no documents.
+    """
+    options, execution = with_settings((options or SbertOptions(), execution or Execution()), settings)
+    with embed_batched(as_corpus(data), options=options, normalize=normalize, execution=execution) as embedded:
+        return embedded.collect()
