@@ -272,7 +272,7 @@ RARE = (
 )
 BM25 = "scheme tf idf norm like bm25 k1 b slope augment"
 WAYS: dict[str, list[tuple[list[str], str]]] = {
-    "bertopic": [(["--k", "3"], RARE), ([], RARE), (["--model", "TOPICS"], f"{RARE} *")],
+    "bertopic": [(["--k", "3"], RARE), ([], RARE)],
     "lda-gibbs": [
         (["--k", "3"], f"{RARE} {LDA_ROLLING}"), (["--k", "2:4"], f"{RARE} {LDA_ROLLING}"), (["--model",
         "LDA"], f"{RARE} *"),

@@ -82,7 +82,7 @@ def test_k(k: str, planted: Path, tmp_path: Path) -> None:
         (["--k", "90"], 3, "cannot make 90 topics of at least"),
         (["--min-topic-size", "500"], 3, "found no groups of at least 500 similar documents among 120 different ones"),
         (["--min-topic-size", "1"], 2, "invalid value for '--min-topic-size'"),
-        (["--model", "nowhere"], 3, "run directory nowhere does not exist; make one with: nlpkit bertopic CORPUS -o nowhere"),
+        (["--model", "nowhere"], 2, "--model of nlpkit bertopic is a command now: nlpkit predict RUN INPUT"),
         (["--text-col", "txt"], 3, "has no column 'txt'"),
     ],
 )  # fmt: skip
@@ -302,7 +302,7 @@ def test_training_rows_keep_their_topics(planted: Path, planted_run: Path) -> No
         pa.list_(pa.float32(), DIMENSIONS),
     ]
     block = footer("p.parquet")
-    assert (block["kind"], block["command"]) == ("documents", "bertopic")
+    assert (block["kind"], block["command"]) == ("documents", "predict")
     assert block["parameters"]["encoder"]["encoder"] == "planted"
 
 
@@ -310,8 +310,7 @@ def test_new_rows_get_topics(planted_run: Path, tmp_path: Path) -> None:
     rows = planted_rows(5, seed=9)
     rows[0]["text"] = ""
     path = write_embedded(tmp_path / "new.parquet", rows)
-    words = ("--model", planted_run, "--novelty-quantile", "1")
-    report = run_cli("bertopic", path, *words, "--json", "-o", "p.parquet").json()
+    report = run_cli("predict", planted_run, path, "--novelty-quantile", "1", "--json", "-o", "p.parquet").json()
     assert {k: report[k] for k in ("output", "documents", "known", "unassigned")} == {
         "output": "p.parquet", "documents": 20, "known": 0, "unassigned": 1,
     }  # fmt: skip
@@ -344,10 +343,9 @@ def test_text_unlike_all_of_the_fit_gets_no_topic(planted_run: Path, tmp_path: P
         )
     assert footer("p.parquet")["parameters"]["novelty_quantile"] == 0.95
     report = run_cli(
-        "bertopic",
-        path,
-        "--model",
+        "predict",
         planted_run,
+        path,
         "--novelty-quantile",
         "1",
         "--json",
@@ -359,10 +357,8 @@ def test_text_unlike_all_of_the_fit_gets_no_topic(planted_run: Path, tmp_path: P
     assert (report["novel"], report["novelty"]) == (0, {"quantile": 1.0, "least_similarity": None})
     assert report["unassigned"] < 20
     for bad in ("0", "1.5", "nan"):
-        says = run_cli(
-            "predict", planted_run, path, "--novelty-quantile", bad, "-o", "q.parquet", code=2
-        ).error()
-        assert "a novelty quantile must be above 0 and at most 1" in says
+        says = run_cli("predict", planted_run, path, "--novelty-quantile", bad, "-o", "q.parquet", code=2).error()
+        assert "--novelty-quantile: it must be above 0 and at most 1" in says
 
 
 def test_the_bound_is_told_and_kept(planted: Path, tmp_path: Path) -> None:
@@ -378,7 +374,7 @@ def test_the_bound_is_told_and_kept(planted: Path, tmp_path: Path) -> None:
     assert run_cli("predict", "run", path, "--json", "-o", "q.parquet").json()["novel"] == 20
     assert read("p.parquet")["topic"].to_pylist() == read("q.parquet")["topic"].to_pylist()
     says = run_cli("bertopic", planted, "--novelty-quantile", "2", "-o", "bad", code=2).error()
-    assert "a novelty quantile must be above 0 and at most 1" in says
+    assert "--novelty-quantile: it must be above 0 and at most 1" in says
 
 
 def test_a_run_without_a_bound_gets_the_usual_one(own_run: Path, tmp_path: Path) -> None:
@@ -438,41 +434,39 @@ def test_a_prediction_depends_on_the_row_alone(planted_run: Path, tmp_path: Path
 
 def test_predictions_that_cannot_be_made(planted: Path, planted_run: Path, own_run: Path, tmp_path: Path) -> None:
     def says(*words: Any, code: int = 3) -> str:
-        return run_cli("bertopic", *words, "--no-verify", "-o", "p.parquet", code=code).error()
+        return run_cli("predict", *reversed(words), "--no-verify", "-o", "p.parquet", code=code).error()
 
-    assert "run directory nowhere does not exist" in says(planted, "--model", "nowhere")
+    assert "run directory nowhere does not exist" in says(planted, "nowhere")
     (tmp_path / "folder").mkdir()
-    assert "folder is not a run directory (no manifest.json)" in says(planted, "--model", "folder")
-    assert "is not a run directory" in says(planted, "--model", planted_run / "topics.parquet")
+    assert "folder is not a run directory (no manifest.json)" in says(planted, "folder")
+    assert "is not a run directory" in says(planted, planted_run / "topics.parquet")
     rows = [{**row, "embedding": row["embedding"][:5]} for row in planted_rows()[:3]]
     short = write_embedded(tmp_path / "short.parquet", rows)
-    assert f"column 'embedding' has 5 dimensions, the run was fitted on {DIMENSIONS}" in says(
-        short, "--model", planted_run
-    )
+    assert f"column 'embedding' has 5 dimensions, the run was fitted on {DIMENSIONS}" in says(short, planted_run)
     other = write_embedded(tmp_path / "other.parquet", planted_rows()[:3], encoder="another", fingerprint="0" * 64)
-    assert "column 'embedding' was made by another, the run by planted" in says(other, "--model", planted_run)
+    assert "column 'embedding' was made by another, the run by planted" in says(other, planted_run)
     (tmp_path / "empty.jsonl").write_text("")
-    assert "no documents: empty.jsonl has no rows" in says("empty.jsonl", "--model", planted_run)
+    assert "no documents: empty.jsonl has no rows" in says("empty.jsonl", planted_run)
     found = manifest(own_run)
-    (own_run / "manifest.json").write_text(json.dumps({**found, "kind": "lda-gibbs"}))
-    assert "is a run of nlpkit lda-gibbs, but a run of bertopic was needed" in says(planted, "--model", own_run)
+    (own_run / "manifest.json").write_text(json.dumps({**found, "kind": "stm"}))
+    assert "is a run of nlpkit stm, but" in says(planted, own_run)
     (own_run / "manifest.json").write_text(json.dumps(found))
     (own_run / "model" / "config.json").write_text("{}")
-    assert "config.json has no 'encoder'; the run directory is damaged" in says(planted, "--model", own_run)
+    assert "config.json has no 'encoder'; the run directory is damaged" in says(planted, own_run)
     shutil.rmtree(own_run / "model")
-    assert "has no model/config.json; it is incomplete" in says(planted, "--model", own_run)
-    assert (
-        "say where to write: -o predicted.parquet"
-        in run_cli("predict", planted_run, planted, code=2).error()
-    )
+    assert "has no model/config.json; it is incomplete" in says(planted, own_run)
+    assert "say where to write: -o predicted.parquet" in run_cli("predict", planted_run, planted, code=2).error()
     assert not (tmp_path / "p.parquet").exists()
 
 
-def test_options_of_the_fit_are_ignored_in_prediction_with_a_warning(planted: Path, planted_run: Path) -> None:
-    done = run_cli("predict", planted_run, planted, "--k", "9", "-o", "p.parquet")
-    assert "warning: options that shape topics (--k, --n-neighbors …) were decided when the run was fitted" in done.err
+def test_options_of_the_fit_are_none_of_prediction(planted: Path, planted_run: Path) -> None:
+    assert (
+        "no such option: --k" in run_cli("predict", planted_run, planted, "--k", "9", "-o", "p.parquet", code=2).error()
+    )
     done = run_cli("predict", planted_run, planted, "--assign-outliers", "--force", "-o", "p.parquet")
     assert "warning" not in done.err
+    says = run_cli("predict", planted_run, planted, "--probabilities", "-o", "q.parquet", code=2).error()
+    assert says == "error: --probabilities: a run of bertopic has no use for it; leave it out"
 
 
 @needs_minilm
@@ -486,9 +480,7 @@ def test_documents_between_the_clusters_join_or_are_assigned_or_stay_out(
     done = run_cli("bertopic", news_embedded, "--no-join-neighbors", "--assign-outliers", "-o", "run2")
     assert f"{len(lost)} documents without a topic were moved to their nearest one" in done.err
     assert min(topics_of(tmp_path / "run2").values()) == 0
-    report = run_cli(
-        "predict", "run", news_embedded, "--assign-outliers", "--json", "-q", "-o", "p.parquet"
-    ).json()
+    report = run_cli("predict", "run", news_embedded, "--assign-outliers", "--json", "-q", "-o", "p.parquet").json()
     assert report["unassigned"] == 0
     nearest = dict(zip(*(read("p.parquet")[n].to_pylist() for n in ("id", "nearest_topic")), strict=True))
     predicted = dict(zip(*(read("p.parquet")[n].to_pylist() for n in ("id", "topic")), strict=True))

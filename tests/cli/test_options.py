@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from nlpkit.cli.bertopic import TopicFlags
 
 from nlpkit.cli import bertopic_fit
-from nlpkit.cli.bertopic import TopicFlags
 from nlpkit.cli.options import RunFlags
 from nlpkit.text.options import TokenOptions
 from tests.cli.conftest import (

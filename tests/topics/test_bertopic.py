@@ -306,21 +306,22 @@ def test_spellings_of_k(text: str, number: NumberOfTopics) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("Auto!", "--k takes auto, a number, or a range"),
-        ("", "--k takes auto"),
-        ("-3", "--k takes auto"),
-        ("3.5", "--k takes auto"),
-        ("5:", "--k takes auto"),
-        (":5", "--k takes auto"),
-        ("1:2:3:4", "--k takes auto"),
-        ("²", "--k takes auto"),
+        ("Auto!", "`k` takes auto, a number, or a range"),
+        ("", "`k` takes auto"),
+        ("-3", "`k` takes auto"),
+        ("3.5", "`k` takes auto"),
+        ("5:", "`k` takes auto"),
+        (":5", "`k` takes auto"),
+        ("1:2:3:4", "`k` takes auto"),
+        ("²", "`k` takes auto"),
         ("five", "got 'five'"),
         ("0", "at least 1 topic"),
-        ("9:5", "9:5 is an empty range"),
-        ("0:5", "0:5 is an empty range"),
-        ("1:5:0", "1:5:0 is an empty range"),
+        ("9:5", "`k=9:5` is an empty range"),
+        ("0:5", "`k=0:5` is an empty range"),
+        ("1:5:0", "`k=1:5:0` is an empty range"),
     ],
 )
 def test_spellings_that_are_none(text: str, message: str) -> None:
-    with pytest.raises(UsageError, match=message):
+    with pytest.raises(UsageError, match=message) as caught:
         NumberOfTopics.parse(text)
+    assert caught.value.parameter == "k"
