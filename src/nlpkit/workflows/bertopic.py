@@ -32,6 +32,7 @@ from nlpkit.io.topic_tables import (
     vocab_table,
 )
 from nlpkit.parameters import Execution, with_settings
+from nlpkit.text.options import TopicTokenOptions
 from nlpkit.topics.bertopic import TopicModel, fit_topics
 from nlpkit.topics.novelty import least_similarity
 from nlpkit.topics.options import NOVELTY_QUANTILE, BertopicOptions, check_quantile
@@ -42,7 +43,7 @@ from nlpkit.workflows.corpus import Corpus, as_corpus, has_text, no_documents, n
 from nlpkit.workflows.embeddings import embedded_by, embeddings_of
 from nlpkit.workflows.model import FittedModel
 from nlpkit.workflows.predict_options import PredictOptions
-from nlpkit.workflows.token_options import TopicTokenOptions
+from nlpkit.workflows.token_options import preprocess_options
 from nlpkit.workflows.tokens import found_parameters, say_tokens, token_parameters, tokens_of
 
 if TYPE_CHECKING:
@@ -271,7 +272,7 @@ def fit_bertopic(
 
     records = (options or BertopicOptions(), tokens or TopicTokenOptions(), encoder or EncoderOptions())
     options, tokens, encoder, execution = with_settings((*records, execution or Execution()), settings)
-    token_options = tokens.options()
+    token_options = preprocess_options(tokens)
     seconds: dict[str, float] = {}
     if find_spec("hdbscan") is None:  # said now, not after an hour of encoding
         raise missing_extra("nlpkit bertopic", "neural")

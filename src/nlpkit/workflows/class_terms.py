@@ -17,7 +17,7 @@ from nlpkit.io.artifacts import footer_block
 from nlpkit.io.run_documents import open_run_documents, run_of
 from nlpkit.io.tables import save_table, write_dropped
 from nlpkit.parameters import Execution, with_settings
-from nlpkit.text.options import PreprocessOptions
+from nlpkit.text.options import PreprocessOptions, TokenOptions
 from nlpkit.types import CsrMatrix, IntArray, LongArray
 from nlpkit.weighting.class_term_options import ClassTermOptions
 from nlpkit.weighting.classes import ClassCounts
@@ -27,7 +27,7 @@ from nlpkit.weighting.keyness import keyness
 from nlpkit.workflows.corpus import as_corpus, no_documents, no_words, steps, warn_dropped
 from nlpkit.workflows.counts import counted
 from nlpkit.workflows.groups import Groups
-from nlpkit.workflows.token_options import TokenOptions
+from nlpkit.workflows.token_options import preprocess_options
 from nlpkit.workflows.tokens import changed_token_options, cut_as_model, found_parameters, say_tokens, token_parameters
 
 if TYPE_CHECKING:
@@ -187,7 +187,7 @@ def class_terms(
         (options or ClassTermOptions(), tokens or TokenOptions(), execution or Execution()), settings
     )
     _weights(sparse.csr_array((1, 1)), options)  # a number that cannot be meant is told before reading
-    corpus, token_options = as_corpus(data), tokens.options()
+    corpus, token_options = as_corpus(data), preprocess_options(tokens)
     run = run_of(corpus.inputs)
     if run is not None:
         changed = changed_token_options(token_options)

@@ -6,8 +6,8 @@ from nlpkit.cli.dry_run import dry_run
 from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.embed.options import EncoderOptions
 from nlpkit.io.read_options import ReadOptions
+from nlpkit.text.options import TopicTokenOptions
 from nlpkit.topics.options import BertopicOptions
-from nlpkit.workflows.token_options import TopicTokenOptions
 
 
 def bertopic_cli(
@@ -37,7 +37,6 @@ def bertopic_cli(
     """
     target = out.run_target(inputs, "bertopic")
     if run.dry_run:
-        tokens.options()
         dry_run(inputs, read, embeds=True)
         return
     from nlpkit.cli.render.topics import show_bertopic

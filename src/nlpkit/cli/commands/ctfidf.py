@@ -5,8 +5,8 @@ from __future__ import annotations
 from nlpkit.cli.dry_run import dry_run
 from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.io.read_options import ReadOptions
+from nlpkit.text.options import TokenOptions
 from nlpkit.weighting.class_term_options import ClassTermOptions
-from nlpkit.workflows.token_options import TokenOptions
 
 
 def ctfidf_cli(
@@ -32,7 +32,6 @@ def ctfidf_cli(
       nlpkit ctfidf data/samples/news.jsonl --by source --weighting keyness -o terms.parquet
     """
     if run.dry_run:
-        tokens.options()
         dry_run(inputs, read)
         return
     from nlpkit.cli.render.class_terms import show_class_terms
