@@ -4,12 +4,13 @@
     python tests/benchmarks/compare_versions.py --old ../old/src --new src --only lda-gibbs --times 5 --rss
 
 The command lines are in compare_versions.toml. Each case runs in a fresh folder for each version; then standard output, standard
-error, exit codes and every file are compared. What must differ between two runs of one version is made alike before: seconds,
-peak memory, version, command line, the folder, and the sha256 of a file that is compared itself. The verdict on a stream or file is
+error, exit codes and every file are compared. What must differ is made alike before: seconds, peak memory, version, command line,
+names of renamed commands, the folder, and the sha256 of a file that is compared itself. The verdict on a stream or file is
 
     bytes       it is the same, byte for byte
     data        Parquet whose data, schema and footers are the same, made alike
     alike       it is the same, made alike
+    mended      it is the same but for sentences that are written anew on purpose, as compare_versions.toml lists them
     DIFFERENT   none of these; the exit code is 1, unless the case tells why it may differ
 """
 
@@ -21,13 +22,13 @@ import gzip
 import hashlib
 import json
 import os
-import queue
 import re
 import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import tomllib
 import zipfile
@@ -38,9 +39,10 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
-VERDICTS = ("bytes", "data", "alike", "DIFFERENT")
+VERDICTS = ("bytes", "data", "alike", "mended", "DIFFERENT")
 VERSIONS = ("old", "new")
 SECONDS_A_LINE = 300
+Mended = list[tuple[re.Pattern[str], str]]
 STRING = r'"(?:[^"\\]|\\.)*"'
 NUMBER = r"[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?"
 ALIKE: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] = [
@@ -76,10 +78,12 @@ class Result:
     """What the lines of a case left behind: exit code, output and errors of each line, and the sha256 of every file at any time."""
 
     folder: Path
+    words: list[str] = field(default_factory=list)
     lines: list[tuple[int, str, str]] = field(default_factory=list)
     hashes: dict[str, str] = field(default_factory=dict)
     seconds: float = 0.0
     peak_mb: float = 0.0
+    renamed: str = ""  # pattern of the commands that the lines of the two versions do not have in common
 
 
 @dataclass(frozen=True)
@@ -91,17 +95,18 @@ class Difference:
     lines: list[str]
 
 
-def read_cases(path: Path, only: Sequence[str]) -> list[Case]:
-    """Return the cases of a file, or those whose names are asked for or begin with what is asked for and a '*'."""
-    entries = tomllib.loads(path.read_text(encoding="utf-8"))["case"]
+def read_cases(path: Path, only: Sequence[str]) -> tuple[list[Case], Mended]:
+    """Return the cases of a file, or those whose names match what is asked for, and the sentences that were mended."""
+    content = tomllib.loads(path.read_text(encoding="utf-8"))
+    mended = [(re.compile(entry["old"]), entry["new"]) for entry in content.get("mended", ())]
     cases = []
-    for entry in entries:
+    for entry in content["case"]:
         lines = [line if isinstance(line, dict) else {"old": line, "new": line} for line in entry["lines"]]
         cases.append(Case(**{**entry, "lines": lines}))
     unknown = [name for name in only if not any(Path(case.name).match(name) for case in cases)]
     if unknown:
         sys.exit(f"error: no case {unknown[0]!r}; there are: {' '.join(case.name for case in cases)}")
-    return [case for case in cases if not only or any(Path(case.name).match(name) for name in only)]
+    return [case for case in cases if not only or any(Path(case.name).match(name) for name in only)], mended
 
 
 class Runner:
@@ -119,31 +124,31 @@ class Runner:
     def fall_back(self, cases: Sequence[Case]) -> None:
         """Give the new version the old words of lines whose command it does not have."""
         commands = {name for case in cases for line in case.lines for name in commands_of(line)}
-        env = self._environment("new", 0)
+        env = self._environment("new")
         self.as_old = {
             command
             for command in sorted(commands)
             if subprocess.run(["nlpkit", command, "--help"], env=env, capture_output=True, check=False).returncode
         }
 
-    def run(self, case: Case, version: str, slot: int = 0) -> Result:
+    def run(self, case: Case, version: str) -> Result:
         """Run the lines of a case in a fresh folder; what the old version did before is taken again where it is kept."""
         folder = self.work / version / case.name
         record = folder.with_name(f"{case.name}.json")
         words = [self._words(line, version) for line in case.lines]
-        identity = [str(self.trees[version]), words, case.files]
+        identity = [str(self.trees[version]), words, case.files, self.threads]
         if self.keep and version == "old" and record.exists():
             kept = json.loads(record.read_text(encoding="utf-8"))
             if kept["identity"] == identity:
-                return Result(folder, [tuple(line) for line in kept["lines"]], kept["hashes"])
+                return Result(folder, words, [tuple(line) for line in kept["lines"]], kept["hashes"])
         record.unlink(missing_ok=True)
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(self.data, folder)
         for name, text in case.files.items():
             (folder / name).write_text(text.lstrip("\n"), encoding="utf-8")
-        result = Result(folder)
+        result = Result(folder, words)
         for line in words:
-            self._run_line(line, result, self._environment(version, slot))
+            self._run_line(line, result, self._environment(version))
         saved = {"identity": identity, "lines": result.lines, "hashes": result.hashes}
         record.write_text(json.dumps(saved), encoding="utf-8")
         return result
@@ -151,13 +156,13 @@ class Runner:
     def _words(self, line: dict[str, str], version: str) -> str:
         return line["old"] if version == "old" or commands_of(line) & self.as_old else line["new"]
 
-    def _environment(self, version: str, slot: int) -> dict[str, str]:
-        """Kernels are compiled into a folder for each version and worker: Numba's cache is not made for two processes at once."""
+    def _environment(self, version: str) -> dict[str, str]:
+        """Each worker compiles its kernels into its own folder: Numba's cache is not made for two processes at once."""
         return {
             **{k: v for k, v in os.environ.items() if not k.startswith("NLPKIT_")},
             "PATH": f"{self.work / 'bin'}{os.pathsep}{os.environ['PATH']}",
             "PYTHONPATH": str(self.trees[version]),
-            "NUMBA_CACHE_DIR": str(self.work / f"cache-{version}-{slot}"),
+            "NUMBA_CACHE_DIR": str(self.work / "cache" / version / threading.current_thread().name),
             "NLPKIT_THREADS": str(self.threads),
             "COLUMNS": "110",
             "NO_COLOR": "1",
@@ -184,10 +189,14 @@ class Runner:
             result.hashes.setdefault(sha256_of(result.folder / path), path)
 
 
+def commands_in(line: str) -> set[str]:
+    """Return the commands that a line names."""
+    return set(re.findall(r"\bnlpkit ([a-z-]+)", line))
+
+
 def commands_of(line: dict[str, str]) -> set[str]:
     """Return the commands that a line names in its new words only."""
-    old, new = (set(re.findall(r"\bnlpkit ([a-z-]+)", line[version])) for version in VERSIONS)
-    return new - old
+    return commands_in(line["new"]) - commands_in(line["old"])
 
 
 def files_of(folder: Path) -> list[str]:
@@ -205,6 +214,8 @@ def made_alike(text: str, result: Result) -> str:
     """Return a text without what must differ between two runs."""
     text = text.replace(str(result.folder), "<folder>")
     text = re.sub(r"\b[0-9a-f]{64}\b", lambda m: f"sha256 of {result.hashes.get(m[0], m[0])}", text)
+    if result.renamed:
+        text = re.sub(rf'("(?:command|kind)": "|\\brun \\()(?:{result.renamed})(?: \w+)?(?=[")])', r"\1#", text)
     for pattern, to in ALIKE:
         text = pattern.sub(to, text)
     return without_seconds(text) if "  seconds" in text else text
@@ -252,14 +263,18 @@ def text_of(data: bytes) -> str | None:
         return None
 
 
-def compare(old: Result, new: Result, lines: Sequence[dict[str, str]]) -> Iterator[Difference]:
+def compare(old: Result, new: Result, mended: Mended) -> Iterator[Difference]:
     """Compare exit codes and streams of each line, then every file that either version left."""
+    pairs = [(a, b) for a, b in zip(old.words, new.words, strict=True) if a != b]
+    old.renamed = new.renamed = "|".join(
+        sorted({name for pair in pairs for line in pair for name in commands_in(line)})
+    )
     for i, (before, after) in enumerate(zip(old.lines, new.lines, strict=True)):
         if before[0] != after[0]:
-            yield Difference(f"exit code of: {lines[i]['new']}", "DIFFERENT", [f"-{before[0]}", f"+{after[0]}"])
+            yield Difference(f"exit code of: {new.words[i]}", "DIFFERENT", [f"-{before[0]}", f"+{after[0]}"])
         for name, a, b in (("stdout", before[1], after[1]), ("stderr", before[2], after[2])):
-            verdict, diff = compare_texts(a, b, old, new)
-            yield Difference(f"{name} of: {lines[i]['new']}", verdict, diff)
+            verdict, diff = compare_texts(a, b, old, new, mended)
+            yield Difference(f"{name} of: {new.words[i]}", verdict, diff)
     names = [set(files_of(result.folder)) for result in (old, new)]
     for name in sorted(names[0] | names[1]):
         if name not in names[0] or name not in names[1]:
@@ -275,25 +290,29 @@ def compare(old: Result, new: Result, lines: Sequence[dict[str, str]]) -> Iterat
         if texts[0] is None or texts[1] is None:
             yield Difference(name, "DIFFERENT", [f"{path.stat().st_size:,} bytes" for path in paths])
             continue
-        verdict, diff = compare_texts(texts[0], texts[1], old, new)
-        yield Difference(name, "data" if name.endswith(".parquet") and verdict != "DIFFERENT" else verdict, diff)
+        verdict, diff = compare_texts(texts[0], texts[1], old, new, mended)
+        yield Difference(name, "data" if name.endswith(".parquet") and verdict == "alike" else verdict, diff)
 
 
-def compare_texts(a: str, b: str, old: Result, new: Result) -> tuple[str, list[str]]:
+def compare_texts(a: str, b: str, old: Result, new: Result, mended: Mended) -> tuple[str, list[str]]:
     """Return the verdict on two texts, and how they differ once they are made alike."""
     if a == b:
         return "bytes", []
     a, b = made_alike(a, old), made_alike(b, new)
     if a == b:
         return "alike", []
+    for pattern, to in mended:
+        a, b = pattern.sub(to, a), pattern.sub(to, b)
+    if a == b:
+        return "mended", []
     parts = [re.sub(r"(?m)^.{400,}$", lambda m: m[0].replace(", ", ",\n"), text).splitlines() for text in (a, b)]
     diff = list(difflib.unified_diff(parts[0], parts[1], lineterm="", n=0))[2:]
     return "DIFFERENT", [line for line in diff if not line.startswith("@@")] or ["other line ends"]
 
 
-def report(case: Case, old: Result, new: Result, n_lines: int) -> bool:
+def report(case: Case, old: Result, new: Result, n_lines: int, mended: Mended) -> bool:
     """Print a row for the case and what differs below it; return whether a fault was seen."""
-    found = list(compare(old, new, case.lines))
+    found = list(compare(old, new, mended))
     counts = {verdict: sum(d.verdict == verdict for d in found) for verdict in VERDICTS}
     worst = next(verdict for verdict in reversed(VERDICTS) if counts[verdict] or verdict == "bytes")
     codes = " ".join(str(line[0]) for line in new.lines)
@@ -354,7 +373,7 @@ def main() -> int:
     for tree in trees.values():
         if not (tree / "nlpkit").is_dir():
             sys.exit(f"error: {tree} has no package nlpkit; name the folder src of a checkout")
-    cases = read_cases(options.cases, options.only)
+    cases, mended = read_cases(options.cases, options.only)
     with tempfile.TemporaryDirectory(prefix="compare-versions-") as temporary:
         work = (options.keep or Path(temporary)).resolve()
         threads = max(1, (os.cpu_count() or 1) // options.jobs)
@@ -365,23 +384,11 @@ def main() -> int:
         if options.times:
             measure(runner, cases, options.times, rss=options.rss)
             return 0
-        slots: queue.SimpleQueue[int] = queue.SimpleQueue()
-        for slot in range(options.jobs):
-            slots.put(slot)
-
-        def both(case: Case) -> tuple[Result, Result]:
-            slot = slots.get()
-            try:
-                return runner.run(case, "old", slot), runner.run(case, "new", slot)
-            finally:
-                slots.put(slot)
-
         print(f"{'case':22} {'exit codes':20} {'verdict':10} streams and files")
-        with ThreadPoolExecutor(options.jobs) as pool:
-            results = pool.map(both, cases)
-            faults = [
-                case.name for case, (a, b) in zip(cases, results, strict=True) if report(case, a, b, options.lines)
-            ]
+        with ThreadPoolExecutor(options.jobs, thread_name_prefix="worker") as pool:
+            results = pool.map(lambda case: [runner.run(case, version) for version in VERSIONS], cases)
+            rows = zip(cases, results, strict=True)
+            faults = [case.name for case, (old, new) in rows if report(case, old, new, options.lines, mended)]
     print(f"{len(cases)} cases, {sum(len(c.lines) for c in cases)} lines: ", end="")
     print(f"{len(faults)} differ: {' '.join(faults)}" if faults else "no difference that is not explained")
     return 1 if faults else 0
