@@ -14,6 +14,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+MOST = 2**31 - 1  # of whole numbers
+
 
 @dataclass(frozen=True, slots=True)
 class Files:

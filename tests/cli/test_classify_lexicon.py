@@ -36,11 +36,11 @@ def classify_cli(
 ) -> None:
     """Score by a lexicon."""
     from nlpkit.cli.classify_lexicon import classify_by_lexicon
-    from nlpkit.cli.evaluate_show import show
+    from nlpkit.cli.render.scores import show
 
     found = classify_by_lexicon(inputs, lexicon, tokens, out, read, run)
     if found is not None and run.json:
-        console.emit_json(dict(found.plain()))
+        console.emit_json(dict(found.to_dict()))
     elif found is not None:
         show(found, [], markdown=False)
 

@@ -347,7 +347,7 @@ def test_no_judgement_at_all() -> None:
     found = score_agreement(Path("t.csv"), ["a", "b"])
     assert all(score.value is None for score in found.scores.values())
     assert "no unit was rated by two coders" in found.scores["alpha"].why
-    json.loads(to_json(found.plain()))
+    json.loads(to_json(found.to_dict()))
 
 
 def test_coders_are_shown(capsys: pytest.CaptureFixture[str]) -> None:

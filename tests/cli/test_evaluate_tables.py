@@ -362,7 +362,7 @@ def test_an_old_brier_is_not_held_against_the_new_one(tmp_path: Path) -> None:
     plain = write(tmp_path / "t.csv", [{k: v for k, v in row.items() if k != "probabilities"} for row in rows * 2])
     for baseline in ("old.json", "now.json"):
         done = run_cli("evaluate", plain, "--baseline", baseline)
-        assert f"brier of the baseline {baseline} is not held against anything" in done.err
+        assert f"brier of the baseline {baseline} is not compared with anything" in done.err
 
 
 def test_documents_without_a_topic_are_a_cluster_of_their_own(tmp_path: Path) -> None:

@@ -9,8 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from nlpkit.cells import as_label
 from nlpkit.errors import ColumnError, InputError
-from nlpkit.io.plain_tables import as_label, column_names, read_columns
+from nlpkit.io.plain_tables import column_names, read_columns
 
 CSV = "id,label,prediction\n1,a,b\n2,ä,\n"
 WANTED = {"label": ["a", "ä"], "prediction": ["b", None]}

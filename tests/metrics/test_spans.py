@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlpkit.cli.evaluate_numbers import add_words
-from nlpkit.cli.evaluate_result import TargetResult
+from nlpkit.evaluation.results import TargetResult
+from nlpkit.evaluation.token_labels import add_words
 from nlpkit.metrics.classification import averages, confusion_matrix
 from nlpkit.metrics.score import METRICS, Uncertainty, statistic_score
 from nlpkit.metrics.spans import are_bio, span_counts, spans_of, statistic, word_statistic
@@ -122,7 +122,7 @@ def test_texts_without_words_have_no_part_in_a_score() -> None:
     how = Uncertainty(0.95, 1)
     add_words(plain, true, found, how)
     add_words(padded, [*([[]] * 9), *true, []], [*([[]] * 9), *found, []], how)
-    assert padded.plain() == plain.plain()
+    assert padded.to_dict() == plain.to_dict()
     assert padded.scores["accuracy"].value == 3 / 5
     assert padded.scores["accuracy"].interval is not None
     assert "span_f1" in padded.scores

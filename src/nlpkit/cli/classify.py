@@ -8,10 +8,10 @@ from pathlib import Path
 from nlpkit import reporting
 from nlpkit.cli.classify_flags import ClassifyTextFlags, DataFlags, ModelFlags, TellFlags
 from nlpkit.cli.classify_lexicon_flags import LexiconFlags
-from nlpkit.cli.evaluate_flags import GateFlags
 from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.embed.options import EncoderOptions
 from nlpkit.errors import UsageError
+from nlpkit.evaluation.options import GateOptions
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.plain import shell_line
 from nlpkit.weighting.options import WeightOptions
@@ -22,7 +22,7 @@ def classify_cli(
     model: ModelFlags,
     data: DataFlags,
     say: TellFlags,
-    gate: GateFlags,
+    gate: GateOptions,
     lexicon: LexiconFlags,
     tokens: ClassifyTextFlags,
     weights: WeightOptions,
@@ -93,7 +93,7 @@ def _predict(
     directory: Path,
     model: ModelFlags,
     say: TellFlags,
-    gate: GateFlags,
+    gate: GateOptions,
     tokens: ClassifyTextFlags,
     weights: WeightOptions,
     encoder: EncoderOptions,
@@ -108,7 +108,7 @@ def _predict(
         raise UsageError(
             f"new texts are treated as those of the run {directory} were; leave options on words and models out"
         )
-    if gate != GateFlags():
+    if gate != GateOptions():
         raise UsageError(
             f"gates are for scores: {shell_line('nlpkit', 'evaluate', out.output or 'predictions.parquet')} --fail-under …"
         )
@@ -127,7 +127,7 @@ def _without_training(
     inputs: list[str],
     model: ModelFlags,
     say: TellFlags,
-    gate: GateFlags,
+    gate: GateOptions,
     lexicon: LexiconFlags,
     tokens: ClassifyTextFlags,
     encoder: EncoderOptions,
@@ -136,12 +136,12 @@ def _without_training(
     run: RunFlags,
 ) -> None:
     """Predict by lexicon or by names of labels, and show scores when the documents have labels."""
-    from nlpkit.cli import console
-    from nlpkit.cli.evaluate_gates import check_gates, read_bounds, tell, write_junit
-    from nlpkit.cli.evaluate_show import show
+    from nlpkit.cli.render.gates import finish
+    from nlpkit.cli.render.scores import show
     from nlpkit.errors import InputError
+    from nlpkit.io.score_files import read_gates, write_junit
 
-    bounds = read_bounds(gate, [])
+    rules = read_gates(gate)
     if lexicon.lexicon is not None:
         from nlpkit.cli.classify_lexicon import classify_by_lexicon
 
@@ -152,18 +152,13 @@ def _without_training(
 
         found = classify_by_names(inputs, model, say, encoder, out, read, run)
     if found is None:
-        if gate != GateFlags() and not run.dry_run:
+        if gate != GateOptions() and not run.dry_run:
             raise InputError(
                 "the gates cannot be checked: the documents have no labels to score against; see --label-col"
             )
         return
-    gates = check_gates(found, bounds, gate, [])
+    gates = rules.check(found)
     if gate.junit is not None:
         write_junit(gate.junit, gates, suite="nlpkit classify", force=out.force)
-    if run.json:
-        console.emit_json(
-            {"output": out.output, **found.plain(), **({"gates": [g.plain() for g in gates]} if gates else {})}
-        )
-    elif out.output != "-":
-        show(found, gates, markdown=gate.markdown)
-    tell(gates)
+    result = {"output": out.output, **found.to_dict(), **({"gates": [g.to_dict() for g in gates]} if gates else {})}
+    finish(result, gates, lambda: None if out.output == "-" else show(found, gates, markdown=gate.markdown))

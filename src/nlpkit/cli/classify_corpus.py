@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from nlpkit import reporting, wording
+from nlpkit.cells import as_label
 from nlpkit.classify.classifier import Material
 from nlpkit.classify.dataset import LabelledDataset
 from nlpkit.classify.labels import Labels, encode_sets, encode_single
@@ -22,7 +23,6 @@ from nlpkit.errors import ColumnError, InputError, missing_column
 from nlpkit.io.corpora import DocumentStream, open_documents
 from nlpkit.io.documents import token_table
 from nlpkit.io.footers import step_parameters, steps_of
-from nlpkit.io.plain_tables import as_label
 from nlpkit.parallel import ahead
 from nlpkit.text.token_settings import differences, learned_bounds
 from nlpkit.types import BoolArray, IntArray

@@ -29,14 +29,15 @@ from nlpkit.cli.classify_tables import (
     twins_table,
 )
 from nlpkit.cli.dry_run import dry_run
-from nlpkit.cli.evaluate_gates import check_gates, read_bounds, tell, write_junit
-from nlpkit.cli.evaluate_result import Evaluation
+from nlpkit.cli.render.gates import report_gates
 from nlpkit.errors import InputError, UsageError
+from nlpkit.evaluation.results import Evaluation
 from nlpkit.io.artifacts import footer_block
 from nlpkit.io.classifier_files import classifier_tables
 from nlpkit.io.footers import step_parameters, steps_of
 from nlpkit.io.run_reading import check_encoder
 from nlpkit.io.runs import RunTables, add_output, manifest_of, stopwatch, write_run
+from nlpkit.io.score_files import read_gates, write_junit
 from nlpkit.io.sources import missing_path
 from nlpkit.metrics.score import Uncertainty
 from nlpkit.workflows.corpus import warn_dropped
@@ -46,9 +47,9 @@ from nlpkit.workflows.tokens import found_parameters, say_tokens, token_paramete
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from nlpkit.cli.evaluate_flags import GateFlags
     from nlpkit.cli.options import OutputFlags, RunFlags
     from nlpkit.embed.options import EncoderOptions
+    from nlpkit.evaluation.options import GateOptions
     from nlpkit.io.read_options import ReadOptions
     from nlpkit.text.twins import Twins
     from nlpkit.weighting.options import WeightOptions
@@ -72,7 +73,7 @@ def fit(
     tokens: ClassifyTextFlags,
     weights: WeightOptions,
     encoder: EncoderOptions,
-    gate: GateFlags,
+    gate: GateOptions,
     out: OutputFlags,
     read: ReadOptions,
     run: RunFlags,
@@ -82,7 +83,7 @@ def fit(
     if say.explain:
         raise UsageError("--explain is about a model that was trained: nlpkit classify NEW --model run/ --explain ID")
     how = Uncertainty(say.level(), run.seed)
-    bounds = read_bounds(gate, [])
+    rules = read_gates(gate)
     auto = model.model == "auto"
     recipe = recipe_of(replace(model, model="logreg") if auto else model, weights, tokens)
     if recipe.space is not None and not auto:
@@ -138,12 +139,12 @@ def fit(
     if not sees_words:
         config["dim"] = int(documents.material.embeddings.shape[1])  # type: ignore[union-attr]
     results = [scores.model, scores.majority, *([scores.apart] if scores.apart is not None else [])]
-    gates = check_gates(Evaluation([scores.model]), bounds, gate, [])
-    report = {"nlpkit_version": __version__, "seed": run.seed, **Evaluation(results).plain()}
+    gates = rules.check(Evaluation([scores.model]))
+    report = {"nlpkit_version": __version__, "seed": run.seed, **Evaluation(results).to_dict()}
     if trained.candidates:
         report["candidates"] = trained.candidates
     if gates:
-        report |= {"gates": [g.plain() for g in gates], "passed": all(g.passed for g in gates)}
+        report |= {"gates": [g.to_dict() for g in gates], "passed": all(g.passed for g in gates)}
     summary = {name: score.value for name, score in scores.model.scores.items()}
     manifest = manifest_of(
         "classify", parameters=parameters, seed=run.seed, threads=threads, inputs=provenance.inputs, seconds=seconds, results=summary
@@ -171,7 +172,7 @@ def fit(
             show_errors(page, tables["errors"])
         sys.stdout.flush()
     except BrokenPipeError:
-        tell(gates)
+        report_gates(gates)
         raise
     for note in [*scores.model.notes, *notes]:
         reporting.note(note)
@@ -181,7 +182,7 @@ def fit(
     )
     if data.predict is not None and not run.json:
         _predict_more(data.predict, target, read, run, say, encoder)
-    tell(gates)
+    report_gates(gates)
 
 
 def _train(

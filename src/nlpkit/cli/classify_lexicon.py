@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit import reporting, wording
+from nlpkit.cells import as_label
 from nlpkit.classify.lexicon import (
     DEFAULT_CLASSES,
     LexiconScorer,
@@ -27,14 +28,13 @@ from nlpkit.cli import console
 from nlpkit.cli.classify_lexicon_flags import LexiconFlags
 from nlpkit.cli.classify_lexicon_show import numbers_of, scored_classes, scored_numbers
 from nlpkit.cli.dry_run import dry_run
-from nlpkit.cli.evaluate_result import Evaluation
 from nlpkit.cli.options import OutputFlags, RunFlags
 from nlpkit.errors import UsageError, missing_column
+from nlpkit.evaluation.results import Evaluation
 from nlpkit.io.artifacts import footer_block
 from nlpkit.io.corpora import open_documents
 from nlpkit.io.documents import add_column
 from nlpkit.io.lexica import read_negations
-from nlpkit.io.plain_tables import as_label
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.spool import Spool, spool_beside
 from nlpkit.io.tables import table_sink, write_dropped

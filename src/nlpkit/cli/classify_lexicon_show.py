@@ -9,10 +9,9 @@ import numpy as np
 
 from nlpkit import wording
 from nlpkit.classify.lexicon import SentimentClasses
-from nlpkit.cli.evaluate_labels import Labelled
-from nlpkit.cli.evaluate_predictions import add_classification
-from nlpkit.cli.evaluate_result import Evaluation, TargetResult
-from nlpkit.cli.evaluate_tables import DEFAULT_CLASSIFICATION
+from nlpkit.evaluation.labels import LabelledPredictions
+from nlpkit.evaluation.predictions import DEFAULT_CLASSIFICATION, add_classification
+from nlpkit.evaluation.results import Evaluation, TargetResult
 from nlpkit.metrics.bootstrap import Interval
 from nlpkit.metrics.classification import encode_labels
 from nlpkit.metrics.score import METRICS, Score, Uncertainty
@@ -39,7 +38,7 @@ def scored_classes(
     """Return the scores of predictions (D,), places in classes.names, against labels."""
     found = [classes.names[i] for i in predictions.tolist()]
     names, true, codes = encode_labels(labels, found)
-    data = Labelled(None, true, codes, names, names, None, sum(v is None for v in labels))
+    data = LabelledPredictions(None, true, codes, names, names, None, sum(v is None for v in labels))
     result = TargetResult(name, f"sentiment against '{label_col}'")
     add_classification(result, data, DEFAULT_CLASSIFICATION, how, beta=1.0)
     return Evaluation([result])

@@ -6,8 +6,8 @@ import numpy as np
 
 from nlpkit.classify.classifier import Predicted
 from nlpkit.classify.dataset import LabelledDataset
-from nlpkit.cli.evaluate_multilabel import SCORES, add_multilabel
-from nlpkit.cli.evaluate_result import TargetResult
+from nlpkit.evaluation.multilabel import SCORES, add_multilabel
+from nlpkit.evaluation.results import TargetResult
 from nlpkit.metrics.score import Uncertainty
 from nlpkit.types import BoolArray, LongArray
 

@@ -12,11 +12,10 @@ from nlpkit.classify.classifier import Predicted
 from nlpkit.classify.dataset import LabelledDataset
 from nlpkit.classify.labels import Labels
 from nlpkit.cli.classify_multilabel import multilabel_result
-from nlpkit.cli.evaluate_labels import Labelled
-from nlpkit.cli.evaluate_predictions import CALIBRATION, add_calibration, add_classification
-from nlpkit.cli.evaluate_result import TargetResult
-from nlpkit.cli.evaluate_tables import DEFAULT_CLASSIFICATION
 from nlpkit.errors import InputError
+from nlpkit.evaluation.labels import LabelledPredictions
+from nlpkit.evaluation.predictions import CALIBRATION, DEFAULT_CLASSIFICATION, add_calibration, add_classification
+from nlpkit.evaluation.results import TargetResult
 from nlpkit.metrics.calibration import brier_errors
 from nlpkit.metrics.classification import encode_labels
 from nlpkit.metrics.score import Uncertainty
@@ -104,7 +103,7 @@ def _result(
 
 def labelled(
     own: Sequence[Any], predicted: Predicted, labels: Labels, rows: LongArray, unlabelled: int = 0
-) -> Labelled:
+) -> LabelledPredictions:
     """Return documents with label and prediction; labels that training does not have are classes, too: always wrong."""
     assert predicted.codes is not None
     true = [own[d] for d in rows]
@@ -120,4 +119,4 @@ def labelled(
         place = {label: j for j, label in enumerate(labels.names)}
         of_model = np.array([place.get(label, -1) for label in true], np.int32)
         brier = brier_errors(np.clip(predicted.probabilities[rows], 0.0, 1.0), of_model)
-    return Labelled(None, true_codes, found_codes, classes, classes, prob, unlabelled, brier)
+    return LabelledPredictions(None, true_codes, found_codes, classes, classes, prob, unlabelled, brier)

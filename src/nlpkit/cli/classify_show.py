@@ -10,9 +10,9 @@ import pyarrow as pa
 from nlpkit import wording
 from nlpkit.cli import console
 from nlpkit.cli.classify_scores import NO_TWINS, Scores
-from nlpkit.cli.evaluate_predictions import short
-from nlpkit.cli.evaluate_result import TargetResult
-from nlpkit.cli.evaluate_show import interval_of, number
+from nlpkit.cli.render.scores import interval_of, number
+from nlpkit.evaluation.predictions import short
+from nlpkit.evaluation.results import TargetResult
 from nlpkit.io.score_files import markdown_table
 
 SHOWN_ERRORS = 5

@@ -11,8 +11,8 @@ import pyarrow as pa
 from nlpkit.classify.classifier import Classifier, Predicted
 from nlpkit.classify.dataset import LabelledDataset
 from nlpkit.classify.explain import class_terms, has_weights
-from nlpkit.cli.evaluate_result import TargetResult
 from nlpkit.errors import UsageError
+from nlpkit.evaluation.results import TargetResult
 from nlpkit.text.twins import Twins
 from nlpkit.types import BoolArray, FloatArray, LongArray
 
@@ -111,7 +111,7 @@ def classes_table(result: TargetResult, documents: LabelledDataset) -> pa.Table:
 
 
 def confusion_counts(told: dict[str, Any]) -> Any:
-    """Return a confusion matrix (J, J or J + 1) as `evaluate_predictions` tells it."""
+    """Return a confusion matrix (J, J or J + 1) from the facts of an evaluation."""
     if "counts" in told:
         return np.array(told["counts"])
     cells = np.array(told["cells"])

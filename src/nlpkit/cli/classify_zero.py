@@ -10,21 +10,21 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit import reporting, wording
+from nlpkit.cells import as_label
 from nlpkit.classify.labels import Labels
 from nlpkit.classify.zero_shot import check_labels, parse_labels, prompts_of, prototypes, zero_shot
 from nlpkit.cli.classify_flags import ModelFlags, TellFlags
 from nlpkit.cli.classify_scores import labelled
 from nlpkit.cli.classify_tables import prediction_columns
 from nlpkit.cli.dry_run import dry_run
-from nlpkit.cli.evaluate_predictions import add_classification
-from nlpkit.cli.evaluate_result import Evaluation, TargetResult
-from nlpkit.cli.evaluate_tables import DEFAULT_CLASSIFICATION
 from nlpkit.embed.options import EncoderOptions
 from nlpkit.errors import InputError
+from nlpkit.evaluation.predictions import DEFAULT_CLASSIFICATION, add_classification
+from nlpkit.evaluation.results import Evaluation, TargetResult
 from nlpkit.io.artifacts import footer_block
 from nlpkit.io.corpora import open_documents
 from nlpkit.io.documents import add_column
-from nlpkit.io.plain_tables import as_label, column_names, read_columns
+from nlpkit.io.plain_tables import column_names, read_columns
 from nlpkit.io.run_reading import check_encoder
 from nlpkit.io.tables import table_sink, write_dropped
 from nlpkit.metrics.score import Uncertainty

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from nlpkit.cli.evaluate_flags import CiFlags, GateFlags, MetricFlags, PeopleFlags, TargetFlags
 from nlpkit.cli.options import Argument, OutputFlags, RunFlags
 from nlpkit.embed.options import EncoderOptions
+from nlpkit.evaluation.options import CiFlags, GateOptions, MetricFlags, PeopleFlags, TargetFlags
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.parameters import READ
 
@@ -27,7 +27,7 @@ def evaluate_cli(
     target: TargetFlags,
     metric: MetricFlags,
     ci: CiFlags,
-    gate: GateFlags,
+    gate: GateOptions,
     people: PeopleFlags,
     encoder: EncoderOptions,
     out: OutputFlags,

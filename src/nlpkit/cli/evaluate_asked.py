@@ -10,17 +10,17 @@ from nlpkit.cli import console
 from nlpkit.cli.evaluate_coders import score_agreement, write_majority
 from nlpkit.cli.evaluate_people import KIND_NAMES, make_task, score_answers
 from nlpkit.cli.evaluate_reference import need_reference, reference_of
-from nlpkit.cli.evaluate_result import Evaluation, TargetResult
 from nlpkit.cli.evaluate_targets import TopicTarget, open_targets
 from nlpkit.errors import InputError, UsageError
+from nlpkit.evaluation.results import Evaluation, TargetResult
 from nlpkit.io.corpora import open_documents
 from nlpkit.io.run_reading import numbers
 from nlpkit.metrics.intrusion_design import TOPIC
 from nlpkit.metrics.score import Uncertainty
 
 if TYPE_CHECKING:
-    from nlpkit.cli.evaluate_flags import PeopleFlags, TargetFlags
     from nlpkit.cli.options import OutputFlags, RunFlags
+    from nlpkit.evaluation.options import PeopleFlags, TargetFlags
     from nlpkit.io.read_options import ReadOptions
 
 

@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit import reporting, wording
-from nlpkit.cli.evaluate_result import Evaluation, TargetResult
-from nlpkit.cli.evaluate_show import show
+from nlpkit.cli.render.scores import show
 from nlpkit.errors import InputError, UsageError
+from nlpkit.evaluation.results import Evaluation, TargetResult
 from nlpkit.io.annotations import Annotations, read_long, read_wide
 from nlpkit.io.artifacts import footer_block, read_footer
 from nlpkit.io.corpora import InputInfo
@@ -146,7 +146,7 @@ def score_agreement(
 
 def agreement(table: Path, columns: Sequence[str], **how: Any) -> dict[str, Any]:
     """Return `score_agreement` as values that go into JSON."""
-    return score_agreement(table, columns, **how).plain()
+    return score_agreement(table, columns, **how).to_dict()
 
 
 def show_result(result: TargetResult) -> None:

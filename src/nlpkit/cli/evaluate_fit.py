@@ -12,11 +12,11 @@ import pyarrow.compute as pc
 from scipy import sparse
 
 from nlpkit import reporting
-from nlpkit.cli.evaluate_flags import MetricFlags
 from nlpkit.cli.evaluate_reference import reference_of, token_table
-from nlpkit.cli.evaluate_result import Compared, TargetResult
 from nlpkit.cli.evaluate_targets import TopicTarget
 from nlpkit.errors import InputError, UsageError
+from nlpkit.evaluation.options import MetricFlags
+from nlpkit.evaluation.results import ScoreDifference, TargetResult
 from nlpkit.io.lda_tables import read_model
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.runs import Run
@@ -143,7 +143,7 @@ def _add_perplexity(
         "documents": found.n_docs,
         "unknown_tokens": found.n_unknown,
         "documents_too_short": found.n_short,
-        "heldout": seen.plain(),
+        "heldout": seen.to_dict(),
     }
     units = np.ones(int(groups.max()) + 1, np.int64)
     score = statistic_score(METRICS["perplexity"], statistic, units, how, over="documents", parameters=parameters)
@@ -173,9 +173,9 @@ def _perplexity_of(found: HeldOut, groups: LongArray) -> Statistic:
 
 def compare_perplexity(
     held: Sequence[Held | None], results: Sequence[TargetResult], how: Uncertainty
-) -> list[Compared]:
+) -> list[ScoreDifference]:
     """Compare held-out perplexities with that of the first target, paired by document."""
-    out: list[Compared] = []
+    out: list[ScoreDifference] = []
     first = held[0]
     if first is None or how.level is None:
         return out
@@ -192,7 +192,7 @@ def compare_perplexity(
         units = np.ones(int(first.groups.max()) + 1, np.int64)
         pair = _perplexity_of(first.found, first.groups), _perplexity_of(other.found, other.groups)
         found = compare(*pair, units, level=how.level, seed=how.seed, over="documents")
-        out.append(Compared("perplexity", results[0].name, result.name, found))
+        out.append(ScoreDifference("perplexity", results[0].name, result.name, found))
     return out
 
 

@@ -5,14 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nlpkit import wording
-from nlpkit.cli.evaluate_clusters import add_clustering
-from nlpkit.cli.evaluate_compare import compare_labelled
+from nlpkit.cli.evaluate_columns import run_columns, run_labelled
 from nlpkit.cli.evaluate_fit import add_fit, compare_perplexity
-from nlpkit.cli.evaluate_flags import CiFlags, MetricFlags, TargetFlags
-from nlpkit.cli.evaluate_labels import Labelled, run_columns, run_labelled
-from nlpkit.cli.evaluate_result import Evaluation, TargetResult
 from nlpkit.cli.evaluate_separation import add_separation
-from nlpkit.cli.evaluate_show import SHOWN_WORDS
 from nlpkit.cli.evaluate_significance import add_significance
 from nlpkit.cli.evaluate_stability import add_stability
 from nlpkit.cli.evaluate_targets import TopicTarget
@@ -23,8 +18,14 @@ from nlpkit.cli.evaluate_topics import (
     count_references,
 )
 from nlpkit.cli.evaluate_vectors import add_vector_scores, check_vectors
+from nlpkit.cli.render.scores import SHOWN_WORDS
 from nlpkit.embed.options import EncoderOptions
 from nlpkit.errors import InputError, UsageError, missing_column
+from nlpkit.evaluation.clusters import add_clustering
+from nlpkit.evaluation.comparisons import compare_labelled
+from nlpkit.evaluation.labels import LabelledPredictions
+from nlpkit.evaluation.options import CiFlags, MetricFlags, TargetFlags
+from nlpkit.evaluation.results import Evaluation, TargetResult
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.metrics.bootstrap import Statistic
 from nlpkit.metrics.score import METRICS, Score, Uncertainty
@@ -153,7 +154,7 @@ def _result(target: TopicTarget, depth: int) -> TargetResult:
 def _add_labels(
     result: TargetResult,
     target: TopicTarget,
-    labels: Labelled | None,
+    labels: LabelledPredictions | None,
     names: Sequence[str],
     read: ReadOptions,
     how: Uncertainty,

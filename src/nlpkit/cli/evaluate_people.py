@@ -11,8 +11,8 @@ import numpy as np
 
 from nlpkit import reporting, wording
 from nlpkit.cli.evaluate_coders import PEOPLE, agreement_scores, measurement
-from nlpkit.cli.evaluate_result import TargetResult
 from nlpkit.errors import InputError, UsageError
+from nlpkit.evaluation.results import TargetResult
 from nlpkit.io.task_answers import Answers, read_answers
 from nlpkit.io.tasks import RATINGS, Task, read_key, task_of, task_paths, write_task
 from nlpkit.metrics.intrusion import model_precision, topic_log_odds
@@ -181,7 +181,7 @@ def score_answers(
 
 def read_and_score(answers: Sequence[Path], key: Path, **how: Any) -> dict[str, Any]:
     """Return `score_answers` as values that go into JSON."""
-    return score_answers(answers, key, **how).plain()
+    return score_answers(answers, key, **how).to_dict()
 
 
 def _add_precision(result: TargetResult, task: Task, found: Answers, how: Uncertainty) -> None:

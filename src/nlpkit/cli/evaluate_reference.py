@@ -68,7 +68,7 @@ class Seen:
     n_tokens: int
     tokens: str
 
-    def plain(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Return it as values that go into JSON."""
         files = [{"path": i.path, "rows": i.rows, "sha256": i.sha256} for i in self.inputs]
         return {"inputs": files, "documents": self.n_docs, "n_tokens": self.n_tokens, "tokens": self.tokens}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,23 +9,25 @@ import pyarrow as pa
 
 from nlpkit import __version__, reporting
 from nlpkit.cli import console
-from nlpkit.cli.evaluate_gates import Bound, check_gates, read_bounds, tell, write_junit
-from nlpkit.cli.evaluate_result import Evaluation
-from nlpkit.cli.evaluate_show import show
 from nlpkit.cli.evaluate_targets import TableTarget, TopicTarget, open_targets, scorable
+from nlpkit.cli.render.gates import finish
+from nlpkit.cli.render.scores import show, spell_options
 from nlpkit.errors import UsageError
+from nlpkit.evaluation.gates import GateRules
+from nlpkit.evaluation.results import Evaluation
 from nlpkit.io.artifacts import footer_block
 from nlpkit.io.atomic import MANIFEST, atomic_file, check_target
 from nlpkit.io.run_reading import check_encoder
 from nlpkit.io.runs import open_run
+from nlpkit.io.score_files import read_gates, write_junit
 from nlpkit.io.tables import save_table, table_format
 from nlpkit.metrics.score import METRICS, Score, Uncertainty
 from nlpkit.plain import shell_line, to_json
 
 if TYPE_CHECKING:
-    from nlpkit.cli.evaluate_flags import CiFlags, GateFlags, MetricFlags, PeopleFlags, TargetFlags
     from nlpkit.cli.options import OutputFlags, RunFlags
     from nlpkit.embed.options import EncoderOptions
+    from nlpkit.evaluation.options import CiFlags, GateOptions, MetricFlags, PeopleFlags, TargetFlags
     from nlpkit.io.read_options import ReadOptions
 
 
@@ -36,7 +36,7 @@ def evaluate(
     target: TargetFlags,
     metric: MetricFlags,
     ci: CiFlags,
-    gate: GateFlags,
+    gate: GateOptions,
     people: PeopleFlags,
     encoder: EncoderOptions,
     out: OutputFlags,
@@ -51,8 +51,8 @@ def evaluate(
     if metric.vectors != "encoder":
         encoder.refuse("only --vectors encoder embeds anything here; add that, or leave it out")
     how = Uncertainty(ci.level(), run.seed)
-    bounds = read_bounds(gate, asked)
-    asked = [*asked, *(b.metric for b in bounds if b.metric not in asked)] if asked else asked
+    rules = read_gates(gate, asked)
+    asked = list(rules.metrics)
     target.check_separator(of_tables=people == type(people)())
     targets = targets or [only_run(Path())]
     if people.make_task is not None:
@@ -70,7 +70,7 @@ def evaluate(
             return
         output = None if people.majority is not None else _output(out)
         found = evaluate_people(targets, people, out, read, how)
-        _finish(found, bounds, gate, asked, output, out, run)
+        _finish(found, rules, gate, output, out, run)
         return
     output = _output(out)
     topics_first = bool(asked) and all(METRICS[n].group in ("clustering", "separation") for n in asked if n in METRICS)
@@ -86,7 +86,7 @@ def evaluate(
             }
         )
         return
-    wanted = [*asked] if asked else [b.metric for b in bounds]
+    wanted = [*asked] if asked else [b.metric for b in rules.bounds]
     if tables:
         from nlpkit.cli.evaluate_tables import evaluate_tables
 
@@ -98,7 +98,7 @@ def evaluate(
         found = evaluate_models(
             models, wanted, bool(asked), target, metric, ci, how, encoder, read, threads=run.n_threads()
         )
-    _finish(found, bounds, gate, asked, output, out, run)
+    _finish(found, rules, gate, output, out, run)
 
 
 def only_run(folder: Path) -> str:
@@ -128,17 +128,15 @@ def _output(out: OutputFlags) -> Path | None:
 
 def _finish(
     found: Evaluation,
-    bounds: Sequence[Bound],
-    flags: GateFlags,
-    asked: Sequence[str],
+    rules: GateRules,
+    flags: GateOptions,
     output: Path | None,
     out: OutputFlags,
     run: RunFlags,
 ) -> None:
-    gates = check_gates(found, bounds, flags, asked)
-    result = {"nlpkit_version": __version__, "seed": run.seed, **found.plain()}
-    if gates:
-        result |= {"gates": [g.plain() for g in gates], "passed": all(g.passed for g in gates)}
+    spell_options(found)
+    gates = found.gates = rules.check(found)
+    result = {"nlpkit_version": __version__, "seed": run.seed, **found.to_dict()}
     if output is not None:
         _write(output, result, found, run.seed, force=out.force)
         reporting.note(
@@ -147,16 +145,7 @@ def _finish(
         )
     if flags.junit is not None:
         write_junit(flags.junit, gates, suite="nlpkit evaluate", force=out.force)
-    try:
-        if run.json:
-            console.emit_json(result)
-        else:
-            show(found, gates, markdown=flags.markdown)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        tell(gates)  # whoever read the scores has seen enough of them, but the gates hold
-        raise
-    tell(gates)
+    finish(result, gates, lambda: show(found, gates, markdown=flags.markdown))
 
 
 def _write(path: Path, result: dict[str, Any], found: Evaluation, seed: int, *, force: bool) -> None:

@@ -9,15 +9,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from nlpkit.cli.evaluate_labels import NO_TOPIC
+from nlpkit.cells import as_label
 from nlpkit.cli.evaluate_reference import need_reference, reference_of
 from nlpkit.cli.evaluate_reference import token_table as reference_tokens
-from nlpkit.cli.evaluate_result import TargetResult
 from nlpkit.cli.evaluate_targets import TableTarget, TopicTarget
 from nlpkit.errors import InputError
+from nlpkit.evaluation.labels import NO_TOPIC
+from nlpkit.evaluation.results import TargetResult
 from nlpkit.io.corpora import open_documents
 from nlpkit.io.documents import embedding_matrix
-from nlpkit.io.plain_tables import arrow_table, as_label
+from nlpkit.io.plain_tables import arrow_table
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.runs import Run
 from nlpkit.metrics.dbcv import dbcv

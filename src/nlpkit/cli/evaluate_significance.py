@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow.compute as pc
 from scipy import sparse
 
-from nlpkit.cli.evaluate_result import TargetResult
 from nlpkit.cli.evaluate_targets import TopicTarget
+from nlpkit.evaluation.results import TargetResult
 from nlpkit.io.lda_tables import read_model
 from nlpkit.io.runs import Run
 from nlpkit.metrics.junk import junk_scores

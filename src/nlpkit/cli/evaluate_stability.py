@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from nlpkit.cli.evaluate_result import Evaluation
 from nlpkit.cli.evaluate_targets import TopicTarget
 from nlpkit.cli.evaluate_topics import RBO_P
 from nlpkit.errors import InputError, UsageError
+from nlpkit.evaluation.results import Evaluation
 from nlpkit.metrics.score import METRICS, Uncertainty, mean_score
 from nlpkit.metrics.stability import Stability, common_term_ids, compare_models
 

@@ -5,50 +5,37 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nlpkit.cli import console
-from nlpkit.cli.evaluate_clusters import CLUSTERING, add_clustering
-from nlpkit.cli.evaluate_compare import compare_labelled, compare_sets
-from nlpkit.cli.evaluate_flags import MetricFlags, TargetFlags
-from nlpkit.cli.evaluate_labels import Columns, labelled_of, read_table
-from nlpkit.cli.evaluate_multilabel import (
+from nlpkit.cli.evaluate_columns import read_table
+from nlpkit.cli.evaluate_separation import add_table_separation
+from nlpkit.cli.evaluate_targets import CLASSIFIERS, TableTarget
+from nlpkit.errors import UsageError
+from nlpkit.evaluation.clusters import CLUSTERING, add_clustering
+from nlpkit.evaluation.comparisons import compare_labelled, compare_sets
+from nlpkit.evaluation.labels import PredictionTable, labelled_predictions
+from nlpkit.evaluation.multilabel import (
     POSSIBLE,
     SCORES,
     add_multilabel,
-    hold_sets,
+    are_multilabel,
     label_sets,
     note_sets,
     split_cells,
 )
-from nlpkit.cli.evaluate_numbers import (
-    REGRESSION,
-    SPANS,
-    WORDS,
-    add_numbers,
-    add_words,
-    hold_numbers,
-    hold_words,
-    numbers_of,
-    words_of,
+from nlpkit.evaluation.options import MetricFlags, TargetFlags
+from nlpkit.evaluation.predictions import (
+    CALIBRATION,
+    CLASSIFICATION,
+    DEFAULT_CLASSIFICATION,
+    add_calibration,
+    add_classification,
 )
-from nlpkit.cli.evaluate_predictions import CALIBRATION, CLASSIFICATION, add_calibration, add_classification
-from nlpkit.cli.evaluate_result import Evaluation, TargetResult
-from nlpkit.cli.evaluate_separation import add_table_separation
-from nlpkit.cli.evaluate_targets import CLASSIFIERS, TableTarget
-from nlpkit.errors import UsageError
+from nlpkit.evaluation.regression import REGRESSION, add_numbers, are_numeric, numbers_of
+from nlpkit.evaluation.results import Evaluation, TargetResult
+from nlpkit.evaluation.token_labels import SPANS, WORDS, add_words, are_token_labels, words_of
 from nlpkit.io.artifacts import read_footer
 from nlpkit.io.footers import step_parameters, steps_of
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.metrics.score import METRICS, Uncertainty, in_group
-
-DEFAULT_CLASSIFICATION = (
-    "accuracy",
-    "balanced_accuracy",
-    "macro_precision",
-    "macro_recall",
-    "macro_f1",
-    "weighted_f1",
-    "mcc",
-    "kappa",
-)
 
 
 def evaluate_tables(
@@ -71,20 +58,20 @@ def evaluate_tables(
     predictions = tables[0].kind == "predictions"
     columns = [read_table(table, target, read) for table in tables]
     if target.label_sep is not None:
-        if hold_numbers(columns):
+        if are_numeric(columns):
             raise UsageError(
                 f"--label-sep is not for numbers, which the predictions of {tables[0].name} are; leave it out"
             )
         columns = [split_cells(own, target.label_sep) for own in columns]
-    if predictions and (hold_numbers(columns) or hold_words(columns)):
+    if predictions and (are_numeric(columns) or are_token_labels(columns)):
         return _numbers_or_words(tables, columns, wanted, asked, metric, how, read)
-    if hold_sets(columns):
+    if are_multilabel(columns):
         names = _chosen(POSSIBLE, SCORES, wanted, asked, metric, "sets of labels and predictions")
         sets = [label_sets(own) for own in columns]
         results = []
         for table, documents in zip(tables, sets, strict=True):
             result = TargetResult(table.name, f"sets of predictions against '{read.label_col}'")
-            add_multilabel(result, documents.names, documents.true, documents.found, names, how, beta=metric.beta)
+            add_multilabel(result, documents.names, documents.true, documents.predicted, names, how, beta=metric.beta)
             note_sets(result, documents)
             _note_learned(result, table)
             results.append(result)
@@ -95,7 +82,7 @@ def evaluate_tables(
     default = [*DEFAULT_CLASSIFICATION, *CALIBRATION] if predictions else possible
     kind = "predictions" if predictions else "topics"
     names = _chosen([n for n in METRICS if n in possible], default, wanted, asked, metric, f"{kind} and labels")
-    data = [labelled_of(own) for own in columns]
+    data = [labelled_predictions(own) for own in columns]
     results = []
     for table, own in zip(tables, data, strict=True):
         result = TargetResult(table.name, f"{kind} against '{read.label_col}'")
@@ -115,7 +102,7 @@ def evaluate_tables(
 
 def _numbers_or_words(
     tables: Sequence[TableTarget],
-    columns: Sequence[Columns],
+    columns: Sequence[PredictionTable],
     wanted: Sequence[str],
     asked: bool,
     metric: MetricFlags,
@@ -123,7 +110,7 @@ def _numbers_or_words(
     read: ReadOptions,
 ) -> Evaluation:
     """Score tables of predicted numbers, or of labels of words."""
-    numbers = hold_numbers(columns)
+    numbers = are_numeric(columns)
     possible = REGRESSION if numbers else (*WORDS, *SPANS)
     names = _chosen(possible, possible, wanted, asked, metric, "numbers" if numbers else "labels of words")
     results = []

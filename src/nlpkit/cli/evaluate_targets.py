@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from nlpkit.cli.evaluate_flags import TargetFlags
 from nlpkit.errors import ColumnError, InputError, UsageError, missing_column
+from nlpkit.evaluation.options import TargetFlags
 from nlpkit.io.atomic import MANIFEST
 from nlpkit.io.plain_tables import TABLE_FORMATS, column_names, table_format
 from nlpkit.io.run_reading import numbers

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from nlpkit import reporting
-from nlpkit.cli.evaluate_flags import CiFlags, MetricFlags
 from nlpkit.cli.evaluate_reference import GROUPS, Reference, Seen, count_windows, need_reference, reference_of
-from nlpkit.cli.evaluate_result import Compared, TargetResult
 from nlpkit.cli.evaluate_targets import TopicTarget
 from nlpkit.errors import InputError
+from nlpkit.evaluation.options import CiFlags, MetricFlags
+from nlpkit.evaluation.results import ScoreDifference, TargetResult
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.metrics.bootstrap import Comparison, Statistic, compare_means, pair_mean_of
 from nlpkit.metrics.coherence_measures import Measure, absent_words, coherence, measure
@@ -109,7 +109,7 @@ def add_coherence(
     result: TargetResult, counted: Counted, names: Sequence[str], metric: MetricFlags, ci: CiFlags, how: Uncertainty
 ) -> dict[str, Statistic]:
     """Add coherence scores to a result, and return each as a statistic of groups of documents where these were counted."""
-    facts, absent = counted.seen.plain(), absent_words(next(iter(counted.counts.values())))
+    facts, absent = counted.seen.to_dict(), absent_words(next(iter(counted.counts.values())))
     result.facts["reference"] = facts
     if absent:
         result.facts["absent_words"] = absent
@@ -197,7 +197,7 @@ def compare_topics(
     counted: Sequence[Counted | None],
     statistics: Sequence[dict[str, Statistic]],
     how: Uncertainty,
-) -> list[Compared]:
+) -> list[ScoreDifference]:
     """Compare each target with the first: paired over documents where both were counted on the same ones, else over topics."""
     if how.level is None:
         return []
@@ -210,7 +210,9 @@ def compare_topics(
             if other is None or score.value is None or other.value is None or score.metric.group not in COMPARED:
                 continue
             if score.metric.group == "coherence" and not same:
-                out.append(Compared(name, first.name, second.name, Comparison(score.value - other.value, None, None)))
+                out.append(
+                    ScoreDifference(name, first.name, second.name, Comparison(score.value - other.value, None, None))
+                )
                 continue
             if name in statistics[0] and name in statistics[i] and same and here is not None:
                 units = (here.counts[name].n_windows > 0).astype(np.int64)
@@ -223,7 +225,7 @@ def compare_topics(
                 found = compare_means(score.values, other.values, level=how.level, seed=how.seed)
             else:
                 found = Comparison(score.value - other.value, None, None)
-            out.append(Compared(name, first.name, second.name, found))
+            out.append(ScoreDifference(name, first.name, second.name, found))
     if results[1:] and any(c is not None for c in counted):
         seen = {c.seen for c in counted if c is not None}
         if len(seen) > 1:

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from nlpkit.cli.evaluate_result import TargetResult
 from nlpkit.cli.evaluate_targets import TopicTarget
 from nlpkit.embed.options import EncoderOptions
 from nlpkit.errors import UsageError
+from nlpkit.evaluation.results import TargetResult
 from nlpkit.io.word_vectors import read_word_vectors
 from nlpkit.metrics.intrusion import automatic_precision
 from nlpkit.metrics.intrusion_design import design_word_intrusion

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from nlpkit.cli.evaluate_flags import GateFlags
 from nlpkit.cli.finetune_flags import TrainFlags, TuneDataFlags, TuneModelFlags, TuneTellFlags
 from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
+from nlpkit.evaluation.options import GateOptions
 from nlpkit.io.read_options import ReadOptions
 
 
@@ -14,7 +14,7 @@ def finetune_cli(
     data: TuneDataFlags,
     train: TrainFlags,
     say: TuneTellFlags,
-    gate: GateFlags,
+    gate: GateOptions,
     out: OutputFlags,
     read: ReadOptions,
     run: RunFlags,

@@ -10,8 +10,8 @@ from typing import Any
 
 from nlpkit import __version__
 from nlpkit.cli.classify_scores import Scores
-from nlpkit.cli.evaluate_show import number
 from nlpkit.cli.finetune_corpus import TuneDocuments
+from nlpkit.cli.render.scores import number
 from nlpkit.io.corpora import InputInfo
 from nlpkit.io.score_files import markdown_table
 from nlpkit.plain import shell_line

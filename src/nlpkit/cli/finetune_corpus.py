@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit import reporting, wording
+from nlpkit.cells import as_label
 from nlpkit.classify.dataset import LabelledDataset
 from nlpkit.classify.labels import Labels, encode_sets, encode_single
 from nlpkit.classify.splits import (
@@ -29,7 +30,6 @@ from nlpkit.cli.finetune_flags import TuneDataFlags
 from nlpkit.cli.finetune_labels import Tags, kind_of, labels_of, tag_names_of
 from nlpkit.errors import InputError, UsageError, missing_column
 from nlpkit.io.corpora import DocumentStream, DroppedRow, open_documents
-from nlpkit.io.plain_tables import as_label
 from nlpkit.types import BoolArray, FloatArray, IntArray, LongArray
 from nlpkit.workflows.corpus import no_documents
 from nlpkit.workflows.labelled import Provenance, check_label_column, stacked

@@ -16,7 +16,6 @@ from nlpkit import __version__, reporting, wording
 from nlpkit.classify.splits import DEV, TEST, TRAIN
 from nlpkit.cli import console
 from nlpkit.cli.classify_show import Page
-from nlpkit.cli.evaluate_flags import GateFlags
 from nlpkit.cli.finetune_cells import SAMPLE, base_name, say_cut, say_unknown
 from nlpkit.cli.finetune_estimate import loads_of_encoder, say_estimate
 from nlpkit.cli.finetune_pairs import Material, check_classes, pair_data, read_material, score_bounds
@@ -24,6 +23,7 @@ from nlpkit.cli.finetune_show import curve_lines, say_growth, show_curve
 from nlpkit.cli.finetune_stop import state_to_go_on_from
 from nlpkit.embed.models import ModelFiles, find_model, weights_fingerprint
 from nlpkit.errors import InputError, UsageError
+from nlpkit.evaluation.options import GateOptions
 from nlpkit.finetune.encoders import OPTIONS, PLANS, Scorer, check_options, train_encoder
 from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.methods import Value, parse_options
@@ -182,7 +182,7 @@ def _check(asked: Asked, name: str, options: Mapping[str, Value]) -> None:
         raise UsageError(f"--objective trains the encoder itself, which has no {', '.join(given)}; leave {it} out")
     if asked.gate.markdown and asked.run.json:
         raise UsageError("--markdown and --json both write to stdout; metrics.json in the run has the scores")
-    if replace(asked.gate, markdown=False) != GateFlags():
+    if replace(asked.gate, markdown=False) != GateOptions():
         raise UsageError("gates are for predictions; --objective has scores before and after in metrics.json")
     check_options(options, name)
     if name == "mlm":

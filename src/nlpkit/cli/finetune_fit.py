@@ -9,12 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from nlpkit import reporting, wording
 from nlpkit.classify.splits import DEV, TEST
-from nlpkit.cli.evaluate_flags import GateFlags
-from nlpkit.cli.evaluate_gates import Bound, read_bounds
-from nlpkit.cli.evaluate_multilabel import SCORES
-from nlpkit.cli.evaluate_numbers import REGRESSION, SPANS, WORDS
-from nlpkit.cli.evaluate_predictions import CALIBRATION
-from nlpkit.cli.evaluate_tables import DEFAULT_CLASSIFICATION
 from nlpkit.cli.finetune_cells import FINAL, Bench, Cell, Done, base_name, say_unknown
 from nlpkit.cli.finetune_compare import compare
 from nlpkit.cli.finetune_corpus import TuneDocuments, read_tuning_documents, with_shots
@@ -24,6 +18,12 @@ from nlpkit.cli.finetune_run import Work, write_compared, write_trained
 from nlpkit.cli.finetune_tables import say_twins
 from nlpkit.embed.models import find_model, weights_fingerprint
 from nlpkit.errors import InputError, UsageError
+from nlpkit.evaluation.gates import GateRules
+from nlpkit.evaluation.multilabel import SCORES
+from nlpkit.evaluation.options import GateOptions
+from nlpkit.evaluation.predictions import CALIBRATION, DEFAULT_CLASSIFICATION
+from nlpkit.evaluation.regression import REGRESSION
+from nlpkit.evaluation.token_labels import SPANS, WORDS
 from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.fit import Learning
 from nlpkit.finetune.methods import Method, parse_method
@@ -32,6 +32,7 @@ from nlpkit.io.atomic import check_target
 from nlpkit.io.finetune_checkpoints import Checkpoint
 from nlpkit.io.run_reading import check_encoder
 from nlpkit.io.runs import stopwatch
+from nlpkit.io.score_files import read_gates
 from nlpkit.io.sources import missing_path
 from nlpkit.metrics.score import Uncertainty
 from nlpkit.metrics.spans import are_bio
@@ -50,7 +51,7 @@ class Asked:
     model: TuneModelFlags
     train: TrainFlags
     say: TuneTellFlags
-    gate: GateFlags
+    gate: GateOptions
     out: OutputFlags
     read: ReadOptions
     run: RunFlags
@@ -63,7 +64,7 @@ def fit(asked: Asked) -> None:
         flags.check()
     asked.train.check_patience(dev=data.dev is not None or data.split is not None)
     how = Uncertainty(asked.say.level(), run.seed)
-    bounds = read_bounds(asked.gate, [])
+    rules = read_gates(asked.gate)
     methods, sizes = model.methods(), data.sizes()
     target = asked.out.run_target(asked.inputs, "finetune")
     if asked.gate.markdown and run.json:
@@ -91,7 +92,7 @@ def fit(asked: Asked) -> None:
     _refuse_setfit(documents, methods, compares=compares)
     if asked.train.head_lr is not None and [m.name for m in methods] == ["setfit"]:
         raise UsageError("--head-lr is for networks; of setfit see setfit(head=differentiable,head_rate=0.01)")
-    _check_bounds(bounds, documents)
+    _check_bounds(rules, documents)
     _refuse_unfit(asked, documents)
     asked.train.check_patience(dev=bool((documents.split == DEV).any()))
     seeds = [run.seed + i for i in range(asked.train.seeds)]
@@ -149,7 +150,7 @@ def fit(asked: Asked) -> None:
         say_twins(documents, sizes, data.twins, seed=run.seed)
         write_compared(work, rows)
     else:
-        write_trained(work, by_seed, bounds, how)
+        write_trained(work, by_seed, rules, how)
 
 
 def _train(
@@ -168,13 +169,13 @@ def _train(
     return found
 
 
-def _check_bounds(bounds: Sequence[Bound], documents: TuneDocuments) -> None:
+def _check_bounds(rules: GateRules, documents: TuneDocuments) -> None:
     """Raise UsageError for a gate on a score that this task does not have, before training."""
     possible = {
         "single": (*DEFAULT_CLASSIFICATION, *CALIBRATION), "multi": SCORES, "regression": REGRESSION,
         "tokens": (*WORDS, *(SPANS if are_bio(documents.tag_names) else ())),
     }[documents.kind]  # fmt: skip
-    for bound in bounds:
+    for bound in rules.bounds:
         if bound.metric and bound.metric not in possible:
             raise UsageError(f"a gate on {bound.metric}: there are {', '.join(possible)}")
 
@@ -240,7 +241,7 @@ def _check_extras(model: TuneModelFlags, methods: list[Method] | None, *, compar
 
 def _refuse_gates(asked: Asked) -> None:
     """Raise UsageError for options on the scores and predictions of one model, of which a comparison has several."""
-    if replace(asked.gate, markdown=False) != GateFlags():
+    if replace(asked.gate, markdown=False) != GateOptions():
         raise UsageError(
             "gates and --junit are for one model; a comparison has several, so take one --method and one --shots"
         )

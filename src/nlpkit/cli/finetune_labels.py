@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit import reporting, wording
+from nlpkit.cells import as_label
 from nlpkit.cli.finetune_flags import TuneDataFlags
 from nlpkit.errors import ColumnError, InputError, UsageError
 from nlpkit.finetune.tasks import TaskKind
-from nlpkit.io.plain_tables import as_label
 from nlpkit.types import BoolArray, FloatArray
 from nlpkit.workflows.labelled import read_labels
 

@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit import reporting, wording
+from nlpkit.cells import as_label
 from nlpkit.classify.splits import DEV, TEST, TRAIN, check_splits, split_column, splits_of
 from nlpkit.errors import InputError, missing_column
 from nlpkit.finetune.encoders import EncoderData
 from nlpkit.io.corpora import DroppedRow, InputInfo, open_documents
-from nlpkit.io.plain_tables import as_label
 from nlpkit.types import IntArray, LongArray
 from nlpkit.workflows.corpus import no_documents
 from nlpkit.workflows.labelled import stacked

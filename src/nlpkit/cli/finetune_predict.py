@@ -14,13 +14,13 @@ import pyarrow as pa
 from nlpkit import reporting, wording
 from nlpkit.cli import console
 from nlpkit.cli.dry_run import dry_run
-from nlpkit.cli.evaluate_flags import GateFlags
 from nlpkit.cli.finetune_flags import TASKS, TrainFlags, TuneDataFlags, TuneModelFlags, TuneTellFlags
 from nlpkit.cli.finetune_labels import KINDS
 from nlpkit.cli.finetune_new import check_columns, columns_read, next_command, pieces, reading_of
 from nlpkit.cli.finetune_scores import Guesses, put
 from nlpkit.cli.finetune_tables import guess_columns
 from nlpkit.errors import InputError, SchemaError, UsageError
+from nlpkit.evaluation.options import GateOptions
 from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.fit import Reading
 from nlpkit.finetune.network import Network, predict
@@ -201,7 +201,7 @@ def _checked(asked: Asked) -> list[str] | None:
     if asked.train != plain:
         raise UsageError("--model predicts as it was trained; leave options on training out")
     table = "predictions.parquet" if asked.out.output in (None, "-") else asked.out.output
-    if asked.gate != GateFlags():
+    if asked.gate != GateOptions():
         raise UsageError(f"gates are for scores: {shell_line('nlpkit', 'evaluate', table)} --fail-under …")
     if asked.say.ci != TuneTellFlags().ci:
         raise UsageError(f"--ci is for scores: {shell_line('nlpkit', 'evaluate', table, '--ci', f'{asked.say.ci:g}')}")

@@ -14,8 +14,6 @@ from nlpkit import __version__, reporting, wording
 from nlpkit.cli import console
 from nlpkit.cli.classify_scores import Scores
 from nlpkit.cli.classify_show import Page, show_errors, show_scores
-from nlpkit.cli.evaluate_gates import Bound, Gate, check_gates, tell, write_junit
-from nlpkit.cli.evaluate_result import Evaluation, TargetResult
 from nlpkit.cli.finetune_card import write_cards
 from nlpkit.cli.finetune_cells import Done, guesses_of
 from nlpkit.cli.finetune_compare import best_of, comparison_table, summary, training_line, write_comparison
@@ -23,12 +21,16 @@ from nlpkit.cli.finetune_corpus import TuneDocuments, with_shots
 from nlpkit.cli.finetune_scores import score_guesses
 from nlpkit.cli.finetune_show import curve_lines, say_growth, show_comparison, show_curve, show_seeds
 from nlpkit.cli.finetune_tables import run_tables, twin_notes, twins_of
+from nlpkit.cli.render.gates import report_gates
 from nlpkit.errors import NlpkitError
+from nlpkit.evaluation.gates import GateRules
+from nlpkit.evaluation.results import Evaluation, Gate, TargetResult
 from nlpkit.io.artifacts import footer_block
 from nlpkit.io.atomic import atomic_directory
 from nlpkit.io.finetune_checkpoints import Checkpoint
 from nlpkit.io.footers import steps_of
 from nlpkit.io.runs import RunTables, manifest_of, stopwatch, write_run
+from nlpkit.io.score_files import write_junit
 from nlpkit.metrics.score import Uncertainty
 from nlpkit.workflows.corpus import warn_dropped
 
@@ -99,7 +101,7 @@ def write_compared(work: Work, rows: list[dict[str, Any]]) -> None:
         )
 
 
-def write_trained(work: Work, by_seed: dict[int, list[Done]], bounds: Sequence[Bound], how: Uncertainty) -> None:
+def write_trained(work: Work, by_seed: dict[int, list[Done]], rules: GateRules, how: Uncertainty) -> None:
     """Score the trainings of each seed, write the run with the model of the first one, show it. Raises QualityGateError."""
     asked, target = work.asked, work.target
     first = min(by_seed)
@@ -115,7 +117,7 @@ def write_trained(work: Work, by_seed: dict[int, list[Done]], bounds: Sequence[B
     gates: list[Gate] = []
     problem: NlpkitError | None = None
     try:
-        gates = check_gates(Evaluation([_means(scores.model, spread)]), bounds, asked.gate, [])
+        gates = rules.check(Evaluation([_means(scores.model, spread)]))
     except NlpkitError as error:  # the run is written all the same
         problem = error
     report = _report(asked.run.seed, scores, done[-1].facts, spread, gates)
@@ -144,7 +146,7 @@ def write_trained(work: Work, by_seed: dict[int, list[Done]], bounds: Sequence[B
     except BrokenPipeError:
         if problem is not None:
             raise problem from None
-        tell(gates)
+        report_gates(gates)
         raise
     if gates and spread is not None:
         reporting.note(f"gates look at the means of {len(spread['runs'])} seeds")
@@ -158,7 +160,7 @@ def write_trained(work: Work, by_seed: dict[int, list[Done]], bounds: Sequence[B
     )
     if problem is not None:
         raise problem
-    tell(gates)
+    report_gates(gates)
 
 
 def _means(result: TargetResult, spread: Mapping[str, Any] | None) -> TargetResult:
@@ -189,11 +191,11 @@ def _report(
     seed: int, scores: Scores, facts: Mapping[str, Any], spread: Mapping[str, Any] | None, gates: Sequence[Gate]
 ) -> dict[str, Any]:
     results = [scores.model, scores.majority, *([scores.apart] if scores.apart is not None else [])]
-    report = {"nlpkit_version": __version__, "seed": seed, **Evaluation(results).plain(), "training": dict(facts)}
+    report = {"nlpkit_version": __version__, "seed": seed, **Evaluation(results).to_dict(), "training": dict(facts)}
     if spread is not None:
         report["seeds"] = spread
     if gates:
-        report |= {"gates": [g.plain() for g in gates], "passed": all(g.passed for g in gates)}
+        report |= {"gates": [g.to_dict() for g in gates], "passed": all(g.passed for g in gates)}
     return report
 
 

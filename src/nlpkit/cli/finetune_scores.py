@@ -9,10 +9,11 @@ import numpy as np
 
 from nlpkit.classify.classifier import Predicted
 from nlpkit.cli.classify_scores import MAJORITY, MODEL, Scores, score_predictions
-from nlpkit.cli.evaluate_numbers import add_numbers, add_words
-from nlpkit.cli.evaluate_result import TargetResult
 from nlpkit.cli.finetune_corpus import TuneDocuments
 from nlpkit.errors import InputError
+from nlpkit.evaluation.regression import add_numbers
+from nlpkit.evaluation.results import TargetResult
+from nlpkit.evaluation.token_labels import add_words
 from nlpkit.finetune.tasks import Task, probabilities
 from nlpkit.metrics.score import Uncertainty
 from nlpkit.types import BoolArray, FloatArray, LongArray

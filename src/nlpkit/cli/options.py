@@ -18,9 +18,7 @@ from typer.models import ArgumentInfo
 from nlpkit import reporting
 from nlpkit.cli import config, console, light, spelling
 from nlpkit.errors import UsageError
-from nlpkit.parameters import READ, WRITTEN, Execution, Files, Param
-
-MOST = 2**31 - 1  # of whole numbers
+from nlpkit.parameters import MOST, READ, WRITTEN, Execution, Files, Param
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,9 @@ from typing import Any
 
 import numpy as np
 
+from nlpkit.cells import text_of
 from nlpkit.errors import InputError, UsageError
-from nlpkit.io.plain_tables import read_rows, text_of
+from nlpkit.io.plain_tables import read_rows
 from nlpkit.metrics.agreement import Level
 from nlpkit.types import FloatArray, LongArray
 from nlpkit.wording import listed

@@ -14,9 +14,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from nlpkit.cells import text_of
 from nlpkit.classify.lexicon import Lexicon
 from nlpkit.errors import InputError, MissingError, UsageError, missing_column, missing_extra
-from nlpkit.io.plain_tables import read_rows, table_format, text_of
+from nlpkit.io.plain_tables import read_rows, table_format
 from nlpkit.io.sources import missing_path
 from nlpkit.io.wordlists import numbered_lines
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from nlpkit.cells import text_of
 from nlpkit.errors import InputError, missing_column
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.readers.parquet import ParquetInput
@@ -111,20 +112,6 @@ def arrow_table(path: Path, *, encoding: str | None = None) -> pa.Table:
             reader.close()
     rows = _read(path, encoding, hint="id")
     return pa.table({name: _arrow(values) for name, values in rows.columns.items()})
-
-
-def text_of(value: Any) -> str:
-    """Return a cell as text, stripped; a whole number without its decimals; empty for None and NaN."""
-    if value is None or value != value:
-        return ""
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value).strip()
-
-
-def as_label(value: Any) -> str | None:
-    """Return a cell as a label, None for an empty one: 1 and 1.0 are the label '1', as CSV has it."""
-    return text_of(value) or None
 
 
 def _open(path: Path, encoding: str | None, *, hint: str, silent: bool = False) -> RowInput | ParquetInput:

@@ -1,9 +1,64 @@
-"""Scores as files for other programs: JUnit XML of gates, Markdown tables."""
+"""Scores and gates as files: a baseline is read, gates are written as JUnit XML, tables as Markdown."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 from xml.etree import ElementTree as ET
+
+from nlpkit.errors import InputError
+from nlpkit.evaluation.gates import ALL_TARGETS, Baseline, GateRules, gate_rules
+from nlpkit.evaluation.options import GateOptions
+from nlpkit.evaluation.results import Gate
+from nlpkit.io.atomic import atomic_file
+
+
+def read_gates(options: GateOptions, metrics: Sequence[str] = ()) -> GateRules:
+    """Return the gates that options ask for, with the scores of the baseline; read before long work, and not after it.
+
+    Args:
+        metrics: those that were asked for; see `gate_rules`.
+
+    Raises:
+        UsageError: a bound that is none; InputError: the baseline cannot be read.
+    """
+    rules = gate_rules(options, metrics)
+    return rules if options.baseline is None else replace(rules, baseline=read_baseline(Path(options.baseline)))
+
+
+def read_baseline(path: Path) -> Baseline:
+    """Return the scores of a file that `nlpkit evaluate` or a run of a classifier wrote. Raises InputError when it has none."""
+    needed = "the JSON of an earlier nlpkit evaluate (`output=metrics.json`) was needed"
+    try:
+        value = json.loads(path.read_text(encoding="utf-8-sig"))
+    except FileNotFoundError:
+        raise InputError(
+            f"the baseline {path} does not exist; make it with: nlpkit evaluate … `output={path}`, or name the "
+            "metrics.json of a run"
+        ) from None
+    except (OSError, ValueError) as error:
+        raise InputError(f"the baseline {path} cannot be read ({error}); {needed}") from None
+    try:
+        scores = {str(t["target"]): dict(t["metrics"]) for t in value["targets"]}
+        if value.get("together"):
+            scores[ALL_TARGETS] = dict(value["together"])
+        means = (value.get("seeds") or {}).get("mean") or {}  # what gates look at in a run of several seeds
+        first = next(iter(scores.values()), {})
+        for name in means.keys() & first.keys():
+            first[name] = {**first[name], "value": means[name]}
+        references = [t.get("reference") for t in value["targets"]]
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise InputError(f"the baseline {path} has no scores of targets; {needed}") from None
+    return Baseline(str(path), scores, references)
+
+
+def write_junit(path: Path, gates: Sequence[Gate], *, suite: str, force: bool) -> None:
+    """Write the gates as JUnit XML, a test case each. Raises OutputExistsError, UsageError, InputError: see `check_target`."""
+    cases = [(g.target, f"{g.bound.metric} {g.bound.kind} {g.bound.value:g}", g.passed, g.line) for g in gates]
+    with atomic_file(path, force=force) as part:
+        part.write_text(junit(cases, suite=suite), encoding="utf-8")
 
 
 def junit(cases: Sequence[tuple[str, str, bool, str]], *, suite: str) -> str:

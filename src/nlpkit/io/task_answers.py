@@ -16,8 +16,9 @@ from pathlib import Path
 
 import numpy as np
 
+from nlpkit.cells import text_of
 from nlpkit.errors import InputError
-from nlpkit.io.plain_tables import Rows, read_rows, text_of
+from nlpkit.io.plain_tables import Rows, read_rows
 from nlpkit.io.sources import split_suffix
 from nlpkit.io.tasks import FORMULA, Task, choices, numbered
 from nlpkit.types import IntArray

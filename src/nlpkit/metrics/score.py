@@ -66,7 +66,7 @@ class Score:
         """Name of the metric."""
         return self.metric.name
 
-    def plain(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Return the score as values that go into JSON."""
         out: dict[str, Any] = {"value": self.value}
         if self.median is not None:
@@ -98,7 +98,7 @@ class Uncertainty:
 def mean_score(
     metric: Metric,
     values: FloatArray,
-    how: Uncertainty,
+    uncertainty: Uncertainty,
     *,
     over: str = "topics",
     parameters: Mapping[str, Any] | None = None,
@@ -117,7 +117,7 @@ def mean_score(
         parameters or {},
         values,
         float(np.median(given)),
-        bounds(metric, statistic, counts, how, over, value=float(given.mean()), n=len(given)),
+        bounds(metric, statistic, counts, uncertainty, over, value=float(given.mean()), n=len(given)),
         statistic=statistic,
         counts=counts,
     )
@@ -127,7 +127,7 @@ def statistic_score(
     metric: Metric,
     statistic: Statistic,
     counts: Any,
-    how: Uncertainty,
+    uncertainty: Uncertainty,
     *,
     over: str,
     parameters: Mapping[str, Any] | None = None,
@@ -147,7 +147,7 @@ def statistic_score(
     if not np.isfinite(value):
         return Score(metric, None, over, int(counts.sum()), parameters or {}, values, why=why)
     n = int(counts.sum()) if metric.group in OF_DOCUMENTS else None
-    found = known or bounds(metric, statistic, counts, how, over, value=value, jackknife=jackknife, n=n)
+    found = known or bounds(metric, statistic, counts, uncertainty, over, value=value, jackknife=jackknife, n=n)
     return Score(
         metric,
         value,
@@ -166,7 +166,7 @@ def bounds(
     metric: Metric,
     statistic: Statistic,
     counts: Any,
-    how: Uncertainty,
+    uncertainty: Uncertainty,
     over: str,
     *,
     value: float,
@@ -181,17 +181,17 @@ def bounds(
         value: of the score; a cut never leaves it out, also where rounding takes it past the range.
         n: of a mean of so many values, which has an interval also where all of them lie at one end of the range; else None.
     """
-    if how.level is None:
+    if uncertainty.level is None:
         return None
     if n is not None:
         low, high = metric.range
-        edge = edge_interval(value, n, low=low, high=high, level=how.level)
+        edge = edge_interval(value, n, low=low, high=high, level=uncertainty.level)
         if edge is not None:
             return edge
     if jackknife or np.count_nonzero(counts) > MANY_UNITS:
-        found = jackknife_interval(statistic, counts, level=how.level, over=over)
+        found = jackknife_interval(statistic, counts, level=uncertainty.level, over=over)
     else:
-        found = interval(statistic, counts, level=how.level, seed=how.seed, over=over)
+        found = interval(statistic, counts, level=uncertainty.level, seed=uncertainty.seed, over=over)
     if found is None:
         return None
     low, high = metric.range

@@ -9,9 +9,9 @@ from typing import Any
 import pyarrow as pa
 
 from nlpkit import reporting
+from nlpkit.cells import as_label
 from nlpkit.errors import ColumnError, missing_column
 from nlpkit.io.corpora import DocumentStream, DroppedRow, InputInfo
-from nlpkit.io.plain_tables import as_label
 from nlpkit.workflows.corpus import no_documents
 
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from nlpkit import reporting, wording
 from nlpkit.cli import console
-from nlpkit.cli.evaluate_gates import Gate
-from nlpkit.cli.evaluate_result import Evaluation, TargetResult
+from nlpkit.cli.spelling import as_options
+from nlpkit.evaluation.results import Evaluation, Gate, TargetResult
 from nlpkit.io.score_files import markdown_table
 from nlpkit.metrics.score import Score
 
@@ -28,6 +28,13 @@ class Block:
     rows: Sequence[Sequence[str]]
     right: Sequence[str]
     noun: str = ""  # of the rows, where they may be many
+
+
+def spell_options(evaluation: Evaluation) -> None:
+    """Write the parameters that notes and reasons name as the options of the command line."""
+    for target in evaluation.targets:
+        target.notes = [as_options(note) for note in target.notes]
+        target.scores = {name: replace(s, why=as_options(s.why)) for name, s in target.scores.items()}
 
 
 def show(evaluation: Evaluation, gates: Sequence[Gate], *, markdown: bool) -> None:
@@ -140,10 +147,12 @@ def _comparisons(evaluation: Evaluation) -> Block:
     rows = []
     for c in evaluation.comparisons:
         low_high = (
-            "" if c.found.interval is None else f"[{number(c.found.interval.low)}, {number(c.found.interval.high)}]"
+            ""
+            if c.comparison.interval is None
+            else f"[{number(c.comparison.interval.low)}, {number(c.comparison.interval.high)}]"
         )
-        p = "" if c.found.p_value is None else _p_value(c.found.p_value)
-        rows.append([c.metric, f"{c.first} − {c.second}", f"{c.found.difference:+.4g}", low_high, p])
+        p = "" if c.comparison.p_value is None else _p_value(c.comparison.p_value)
+        rows.append([c.metric, f"{c.first} − {c.second}", f"{c.comparison.difference:+.4g}", low_high, p])
     columns = ["metric", "difference of", "by", "interval", "p"]
     return Block(f"Differences (* p < {ALPHA:g})", columns, rows, columns[2:])
 

@@ -10,8 +10,8 @@ import numpy as np
 from scipy import sparse
 
 from nlpkit import wording
-from nlpkit.cli.evaluate_labels import Cells, Labelled, cells_of, note_unlabelled
-from nlpkit.cli.evaluate_result import TargetResult
+from nlpkit.evaluation.labels import ContingencyCells, LabelledPredictions, contingency_cells, note_unlabelled
+from nlpkit.evaluation.results import TargetResult
 from nlpkit.metrics import calibration, classification
 from nlpkit.metrics.bootstrap import Interval, Statistic
 from nlpkit.metrics.classification import Report
@@ -26,18 +26,28 @@ CLASSIFICATION = (*in_group("classification"), "micro_precision", "micro_recall"
 CALIBRATION = in_group("calibration")
 SHOWN_MATRIX = 12
 SHOWN_CHARS = 40
-LARGE_MATRIX = 200  # classes; of more, a confusion matrix is told by its cells
+LARGE_MATRIX = 200  # classes; of more, only the cells of a confusion matrix that are not 0 are listed
+DEFAULT_CLASSIFICATION = (
+    "accuracy",
+    "balanced_accuracy",
+    "macro_precision",
+    "macro_recall",
+    "macro_f1",
+    "weighted_f1",
+    "mcc",
+    "kappa",
+)
 
 
-def classification_statistic(data: Labelled, cells: Cells, name: str, beta: float) -> Statistic:
+def classification_statistic(data: LabelledPredictions, cells: ContingencyCells, name: str, beta: float) -> Statistic:
     """Return a classification score of weighted documents."""
     J = len(data.class_names)
-    found = np.where(cells.found < 0, np.int32(J), cells.found)
+    assigned = np.where(cells.assigned < 0, np.int32(J), cells.assigned)
 
     # hits, labels and predictions of each class: a table of J · J cells a draw would not fit for many classes
-    U, units = len(found), np.arange(len(found))
-    right = np.flatnonzero(cells.true == found)
-    places = np.concatenate([cells.true[right], J + cells.true, 2 * J + found])
+    U, units = len(assigned), np.arange(len(assigned))
+    right = np.flatnonzero(cells.true == assigned)
+    places = np.concatenate([cells.true[right], J + cells.true, 2 * J + assigned])
     rows = np.concatenate([right, units, units])
     sums = sparse.csr_array((np.ones(len(rows)), (rows, places)), shape=(U, 3 * J + 1))
 
@@ -55,18 +65,24 @@ def beta_name(name: str, beta: float) -> str:
 
 
 def add_classification(
-    result: TargetResult, data: Labelled, names: Sequence[str], how: Uncertainty, *, beta: float, noun: str = "document"
+    result: TargetResult,
+    data: LabelledPredictions,
+    names: Sequence[str],
+    uncertainty: Uncertainty,
+    *,
+    beta: float,
+    noun: str = "document",
 ) -> None:
     """Add scores of predictions, those of each class and the confusion matrix. noun: what has a prediction."""
-    cells = cells_of(data)
+    cells = contingency_cells(data)
     J = len(data.class_names)
     n = int(cells.counts.sum())
     parameters: dict[str, Any] = {"documents": n, "classes": J, "beta": beta}
     kept = data.true >= 0
-    confusion = classification.confusion_matrix(data.true[kept], data.found[kept], J)
-    found = classification.report(confusion, data.class_names, beta=beta)
-    by_class = class_values(found)
-    intervals = {} if how.level is None else known_intervals(confusion, how.level, beta)
+    confusion = classification.confusion_matrix(data.true[kept], data.assigned[kept], J)
+    report = classification.report(confusion, data.class_names, beta=beta)
+    by_class = class_values(report)
+    intervals = {} if uncertainty.level is None else known_intervals(confusion, uncertainty.level, beta)
     for plain in names:
         name = beta_name(plain, beta)
         metric = metric_of(name)
@@ -78,23 +94,23 @@ def add_classification(
                 metric,
                 statistic,
                 cells.counts,
-                how,
+                uncertainty,
                 over="documents",
                 parameters=parameters,
                 values=values,
                 known=intervals.get(name),
             )
         )
-    add_class_table(result, data.class_names, found, "class", "classes")
+    add_class_table(result, data.class_names, report, "class", "classes")
     heads = (*data.class_names, *(["(none)"] if confusion.shape[1] > J else []))
-    result.facts["confusion"] = _told(confusion, heads)
+    result.facts["confusion"] = _confusion_facts(confusion, heads)
     if J <= SHOWN_MATRIX:
         result.tables["Confusion: label in rows, prediction in columns"] = (
             ("", *map(short, heads)), [[short(c), *(f"{v:,}" for v in row)] for c, row in zip(data.class_names, confusion, strict=True)],
         )  # fmt: skip
-    note_never(result, found, "classes")
-    if found.n_unpredicted:
-        without = wording.counted(found.n_unpredicted, noun)
+    note_never(result, report, "classes")
+    if report.n_unpredicted:
+        without = wording.counted(report.n_unpredicted, noun)
         result.notes.append(f"{without} without a prediction, which counts as wrong")
     note_unlabelled(result, data)
 
@@ -107,7 +123,7 @@ def known_intervals(confusion: LongArray, level: float, beta: float) -> dict[str
     if predicted == n:
         shares[f"micro_f{beta:g}"] = (right, n)
     of_shares = {name: wilson(*share, level=level) for name, share in shares.items()}
-    known = {name: found for name, found in of_shares.items() if found is not None}
+    known = {name: share for name, share in of_shares.items() if share is not None}
     edge = edge_sums(confusion, level=level)
     if edge is not None:
         here = classification.averages(confusion, beta=beta)
@@ -118,31 +134,31 @@ def known_intervals(confusion: LongArray, level: float, beta: float) -> dict[str
     return known
 
 
-def _told(confusion: LongArray, heads: Sequence[str]) -> dict[str, Any]:
+def _confusion_facts(confusion: LongArray, heads: Sequence[str]) -> dict[str, Any]:
     """Return a confusion matrix as values that go into JSON: row by row, or only the cells that are not 0: row, column, documents."""
-    told: dict[str, Any] = {"rows": "label", "columns": list(heads)}
+    facts: dict[str, Any] = {"rows": "label", "columns": list(heads)}
     if len(confusion) <= LARGE_MATRIX:
-        return told | {"counts": confusion.tolist()}
+        return facts | {"counts": confusion.tolist()}
     rows, columns = np.nonzero(confusion)
-    return told | {"cells": np.stack([rows, columns, confusion[rows, columns]], axis=1).tolist()}
+    return facts | {"cells": np.stack([rows, columns, confusion[rows, columns]], axis=1).tolist()}
 
 
-def class_values(found: Report | MultilabelReport) -> dict[str, FloatArray]:
+def class_values(report: Report | MultilabelReport) -> dict[str, FloatArray]:
     """Return the scores of each class (J,) that macro scores are means of, by the name of the mean."""
-    f_beta = beta_name("macro_f1", found.beta)
-    return {"macro_precision": found.precision, "macro_recall": found.recall, f_beta: found.f_beta}
+    f_beta = beta_name("macro_f1", report.beta)
+    return {"macro_precision": report.precision, "macro_recall": report.recall, f_beta: report.f_beta}
 
 
 def add_class_table(
-    result: TargetResult, names: Sequence[str], found: Report | MultilabelReport, one: str, several: str
+    result: TargetResult, names: Sequence[str], report: Report | MultilabelReport, one: str, several: str
 ) -> None:
     """Make the classes the units of a result, and add a table of them, the largest first; `one` and `several` are what they are called."""
     J = len(names)
     result.unit, result.units, result.unit_texts = "class", list(names), [""] * J
-    numbers = zip(names, found.precision, found.recall, found.f_beta, found.support, found.predicted, strict=True)
+    numbers = zip(names, report.precision, report.recall, report.f_beta, report.support, report.predicted, strict=True)
     rows = [[short(c), f"{p:.3f}", f"{r:.3f}", f"{f:.3f}", f"{s:,}", f"{q:,}"] for c, p, r, f, s, q in numbers]
-    order = np.argsort(-found.support, kind="stable")
-    columns = (one, "precision", "recall", f"F{found.beta:g}", "labels", "predictions")
+    order = np.argsort(-report.support, kind="stable")
+    columns = (one, "precision", "recall", f"F{report.beta:g}", "labels", "predictions")
     result.tables[several.capitalize()] = (columns, [rows[i] for i in order])
 
 
@@ -152,40 +168,47 @@ def short(label: str) -> str:
     return line if len(line) <= SHOWN_CHARS else line[: SHOWN_CHARS - 1].rstrip() + "…"
 
 
-def note_never(result: TargetResult, found: Report | MultilabelReport, several: str) -> None:
+def note_never(result: TargetResult, report: Report | MultilabelReport, several: str) -> None:
     """Say which classes are never predicted or never a label, and when there are predictions but no class is both."""
     for title, never, undefined in (
-        ("never predicted", found.never_predicted, "precision, which has nothing to divide by,"),
-        ("never a label", found.never_true, "recall, which has nothing to divide by,"),
+        ("never predicted", report.never_predicted, "precision, which has nothing to divide by,"),
+        ("never a label", report.never_true, "recall, which has nothing to divide by,"),
     ):
         if never:
             shown = ", ".join(map(short, never[:10])) + (" …" if len(never) > 10 else "")
             result.notes.append(f"{several} that are {title}: {shown}; {undefined} is 0 there")
-    if found.predicted.any() and not ((found.support > 0) & (found.predicted > 0)).any():
+    if report.predicted.any() and not ((report.support > 0) & (report.predicted > 0)).any():
         result.notes.append("no prediction is one of the labels: are they spelt the same (1 and 1.0 are two classes)?")
 
 
 def add_calibration(
-    result: TargetResult, data: Labelled, names: Sequence[str], how: Uncertainty, *, asked: bool = True
+    result: TargetResult,
+    data: LabelledPredictions,
+    names: Sequence[str],
+    uncertainty: Uncertainty,
+    *,
+    asked: bool = True,
 ) -> None:
     """Add how far the probabilities of predictions are those of being right. asked: brier was named, so it says why it cannot be made."""
     if data.prob is None:
         for name in names:
-            why = "there is no column of probabilities; name it with --prob-col"
+            why = "there is no column of probabilities; name it with `prob_col`"
             result.add(Score(METRICS[name], None, "documents", 0, why=why))
         return
-    kept = (data.true >= 0) & (data.found >= 0) & np.isfinite(data.prob)
-    prob, right = data.prob[kept], (data.true == data.found)[kept]
+    kept = (data.true >= 0) & (data.assigned >= 0) & np.isfinite(data.prob)
+    prob, right = data.prob[kept], (data.true == data.assigned)[kept]
     if not len(prob):
         return
-    found = calibration.calibrate(prob, right)
-    rows = [[f"{b.low:.2f} … {b.high:.2f}", f"{b.n:,}", f"{b.confidence:.3f}", f"{b.accuracy:.3f}"] for b in found.bins]
+    calibrated = calibration.calibrate(prob, right)
+    rows = [
+        [f"{b.low:.2f} … {b.high:.2f}", f"{b.n:,}", f"{b.confidence:.3f}", f"{b.accuracy:.3f}"] for b in calibrated.bins
+    ]
     result.tables["Calibration"] = (("probability", "predictions", "mean probability", "right"), rows)
     result.facts["calibration"] = {
-        "mce": found.mce,
-        "ece_equal_mass": found.ece_mass,
-        "log_loss": found.log_loss,
-        "bins": [asdict(b) for b in found.bins],
+        "mce": calibrated.mce,
+        "ece_equal_mass": calibrated.ece_mass,
+        "log_loss": calibrated.log_loss,
+        "bins": [asdict(b) for b in calibrated.bins],
     }
     for name in names:
         if name == "ece":
@@ -197,19 +220,18 @@ def add_calibration(
             # draws of documents lie above the ECE of the documents: the chance that is in it counts twice
             units, parameters = np.ones(len(prob), np.int64), {"bins": calibration.BINS}
             result.add(
-                statistic_score(METRICS[name], ece, units, how, over="documents", parameters=parameters, jackknife=True)
+                statistic_score(
+                    METRICS[name], ece, units, uncertainty, over="documents", parameters=parameters, jackknife=True
+                )
             )
         elif name == "brier_top" or data.brier is not None:
             errors = calibration.squared_errors(prob, right) if name == "brier_top" else data.brier
             assert errors is not None
             of = {"of": "the predicted class" if name == "brier_top" else "all classes"}
-            score = mean_score(METRICS[name], errors, how, over="documents", parameters=of)
+            score = mean_score(METRICS[name], errors, uncertainty, over="documents", parameters=of)
             result.add(replace(score, median=None))
         else:
-            why = (
-                "it needs the probability of every class, a column 'probabilities' (classify --probabilities writes it); brier_top is "
-                "of the prediction alone"
-            )
+            why = "it needs the probability of every class, a column 'probabilities'; brier_top is of the prediction alone"
             result.unmade[name] = why
             if asked:
                 result.add(Score(METRICS[name], None, "documents", 0, why=why))

@@ -12,11 +12,11 @@ import pyarrow.compute as pc
 from scipy import sparse
 
 from nlpkit import wording
-from nlpkit.cli.evaluate_labels import Columns, LabelSets, check_given, note_unlabelled
-from nlpkit.cli.evaluate_predictions import add_class_table, beta_name, class_values, note_never
-from nlpkit.cli.evaluate_result import TargetResult
+from nlpkit.cells import as_label
 from nlpkit.errors import InputError, UsageError
-from nlpkit.io.plain_tables import as_label
+from nlpkit.evaluation.labels import LabelSets, PredictionTable, count_unlabelled, note_unlabelled
+from nlpkit.evaluation.predictions import add_class_table, beta_name, class_values, note_never
+from nlpkit.evaluation.results import TargetResult
 from nlpkit.metrics import multilabel
 from nlpkit.metrics.bootstrap import Interval
 from nlpkit.metrics.proportion import changed_shares, edge_between, wilson
@@ -36,7 +36,7 @@ def add_multilabel(
     Y_true: CsrMatrix,
     Y_pred: CsrMatrix,
     scores: Sequence[str],
-    how: Uncertainty,
+    uncertainty: Uncertainty,
     *,
     beta: float = 1.0,
 ) -> None:
@@ -50,27 +50,27 @@ def add_multilabel(
         Y_true, Y_pred: (D, J) which labels documents have and get, dense or sparse.
         scores: names of METRICS; _f1 stands for F of `beta`.
     """
-    true, found = sparse.csr_array(Y_true), sparse.csr_array(Y_pred)
-    counts = multilabel.label_counts(true, found)
+    true, predicted = sparse.csr_array(Y_true), sparse.csr_array(Y_pred)
+    counts = multilabel.label_counts(true, predicted)
     seen = sorted(np.flatnonzero(counts.support + counts.predicted).tolist(), key=lambda j: names[j])
-    names, true, found = [names[j] for j in seen], true[:, seen], found[:, seen]
-    report = multilabel.report(true, found, names, beta=beta)
+    names, true, predicted = [names[j] for j in seen], true[:, seen], predicted[:, seen]
+    report = multilabel.report(true, predicted, names, beta=beta)
     by_label = class_values(report)
     units = np.ones(report.n_documents, np.int64)
     parameters = {"documents": report.n_documents, "classes": len(names), "beta": beta}
-    right, empty = multilabel.right_sets(true, found)
-    known = {} if how.level is None else _known_intervals(report, int(right.sum()), how.level)
+    right, empty = multilabel.right_sets(true, predicted)
+    known = {} if uncertainty.level is None else _known_intervals(report, int(right.sum()), uncertainty.level)
     for plain in scores:
         name = beta_name(plain, beta)
         metric = metric_of(name)
         assert metric is not None
-        statistic = multilabel.statistic(true, found, name)
+        statistic = multilabel.statistic(true, predicted, name)
         result.add(
             statistic_score(
                 metric,
                 statistic,
                 units,
-                how,
+                uncertainty,
                 over="documents",
                 parameters=parameters | ({"empty": "right"} if empty.any() and name.startswith("samples_") else {}),
                 values=by_label.get(name),
@@ -104,7 +104,7 @@ def _known_intervals(report: multilabel.MultilabelReport, n_right: int, level: f
     return known
 
 
-def split_cells(columns: Columns, separator: str) -> Columns:
+def split_cells(columns: PredictionTable, separator: str) -> PredictionTable:
     """Return the labels and predictions of a table as lists, cut at the separator as in classify; empty cells stay None."""
 
     def split(cell: Any) -> Any:
@@ -113,44 +113,44 @@ def split_cells(columns: Columns, separator: str) -> Columns:
         text = as_label(cell)
         return None if text is None else list(dict.fromkeys(filter(None, map(as_label, text.split(separator)))))
 
-    return replace(columns, labels=[split(v) for v in columns.labels], found=[split(v) for v in columns.found])
+    return replace(columns, labels=[split(v) for v in columns.labels], assigned=[split(v) for v in columns.assigned])
 
 
-def hold_sets(columns: Sequence[Columns]) -> bool:
-    """Tell whether labels and predictions of tables are lists.
+def are_multilabel(columns: Sequence[PredictionTable]) -> bool:
+    """Whether labels and predictions of tables are lists.
 
     Raises:
-        InputError: only one of the two is, or topics are to be held against lists.
+        InputError: only one of the two is, or topics stand beside lists of labels.
         UsageError: they are lists in some tables and not in others.
     """
-    found = [_holds_sets(own) for own in columns]
-    if any(found) and not all(found):
-        sets, single = columns[found.index(True)], columns[found.index(False)]
+    lists = [_holds_sets(table) for table in columns]
+    if any(lists) and not all(lists):
+        sets, single = columns[lists.index(True)], columns[lists.index(False)]
         raise UsageError(
             f"{sets.name} holds lists of labels and {single.name} one label of each document: they have no score in common; "
             "evaluate them apart"
         )
-    return found[0]
+    return lists[0]
 
 
-def _holds_sets(columns: Columns) -> bool:
-    true, found = (any(isinstance(v, list) for v in values) for values in (columns.labels, columns.found))
-    if not true and not found:
+def _holds_sets(columns: PredictionTable) -> bool:
+    true, predicted = (any(isinstance(v, list) for v in values) for values in (columns.labels, columns.assigned))
+    if not true and not predicted:
         return False
     if not columns.predictions:
-        listed = columns.label_col if true else columns.found_col
+        listed = columns.label_col if true else columns.assigned_col
         raise InputError(
             f"{columns.name}: '{listed}' holds lists; topics are held against one label of each document: name another column "
-            "with --label-col or --topic-col, or one of predicted lists with --prediction-col"
+            "with `label_col` or `topic_col`, or one of predicted lists with `prediction_col`"
         )
-    check_given(columns, columns.labels, columns.found)
-    if true and found:
+    count_unlabelled(columns, columns.labels, columns.assigned)
+    if true and predicted:
         return True
-    listed, single = (columns.label_col, columns.found_col) if true else (columns.found_col, columns.label_col)
+    listed, single = (columns.label_col, columns.assigned_col) if true else (columns.assigned_col, columns.label_col)
     raise InputError(
         f"{columns.name}: '{listed}' holds lists of labels and '{single}' does not; both need lists, or both one label a row; "
-        f"split them with --label-sep '{_likely_separator(columns.found if true else columns.labels)}', or name the columns with "
-        "--label-col and --prediction-col"
+        f"split them with `label_sep='{_likely_separator(columns.assigned if true else columns.labels)}'`, or name the columns with "
+        "`label_col` and `prediction_col`"
     )
 
 
@@ -160,28 +160,28 @@ def _likely_separator(cells: Sequence[Any]) -> str:
     return next((mark for mark in ";|," if mark in text), ";")
 
 
-def label_sets(columns: Columns) -> LabelSets:
+def label_sets(columns: PredictionTable) -> LabelSets:
     """Return the documents of a table that have a list of labels, also an empty one; no list of predictions is an empty one.
 
     Raises:
         InputError: a cell is no list, or holds what is no label; all lists are empty.
     """
     true = _lists(columns.name, columns.label_col, columns.labels)
-    found = _lists(columns.name, columns.found_col, columns.found)
+    predicted = _lists(columns.name, columns.assigned_col, columns.assigned)
     rows = [i for i, v in enumerate(columns.labels) if v is not None]
-    true, found = true.take(pa.array(rows, pa.int64())), found.take(pa.array(rows, pa.int64()))
-    names = sorted({v for own in (true, found) for v in pc.unique(own.flatten()).to_pylist() if v is not None})
+    true, predicted = true.take(pa.array(rows, pa.int64())), predicted.take(pa.array(rows, pa.int64()))
+    names = sorted({v for cells in (true, predicted) for v in pc.unique(cells.flatten()).to_pylist() if v is not None})
     if not names:
         raise InputError(
-            f"{columns.name}: all lists of '{columns.label_col}' and '{columns.found_col}' are empty: there is no label to score"
+            f"{columns.name}: all lists of '{columns.label_col}' and '{columns.assigned_col}' are empty: there is no label to score"
         )
     return LabelSets(
         None if columns.ids is None else [columns.ids[i] for i in rows],
         tuple(names),
         multilabel.indicator(true, names),
-        multilabel.indicator(found, names),
+        multilabel.indicator(predicted, names),
         len(columns.labels) - len(rows),
-        sum(columns.found[i] is None for i in rows),
+        sum(columns.assigned[i] is None for i in rows),
     )
 
 
@@ -189,13 +189,13 @@ def _lists(name: str, column: str, values: Sequence[Any]) -> pa.LargeListArray:
     """Return cells as lists of text, as labels are read elsewhere: 1 is '1'; an empty string and null are no label."""
     flat: list[str | None] = []
     lengths = np.zeros(len(values) + 1, np.int64)
-    for row, own in enumerate(values, 1):
-        if own is not None and (not isinstance(own, list) or any(isinstance(v, list | dict) for v in own)):
+    for row, cells in enumerate(values, 1):
+        if cells is not None and (not isinstance(cells, list) or any(isinstance(v, list | dict) for v in cells)):
             raise InputError(
-                f"{name}: '{column}' of row {row:,} is {own!r:.60}, and others are lists of labels; a list of strings was needed"
+                f"{name}: '{column}' of row {row:,} is {cells!r:.60}, and others are lists of labels; a list of strings was needed"
             )
-        lengths[row] = len(own or ())
-        flat += [as_label(v) for v in own or ()]
+        lengths[row] = len(cells or ())
+        flat += [as_label(v) for v in cells or ()]
     return pa.LargeListArray.from_arrays(np.cumsum(lengths), pa.array(flat, pa.large_string()))
 
 
@@ -220,7 +220,7 @@ def paired_sets(first: LabelSets, second: LabelSets) -> tuple[LabelSets, LabelSe
         return None  # an id of two rows does not say which belongs to which
     order = np.array([row[name] for name in first.ids])
     other = LabelSets(
-        first.ids, second.names, second.true[order], second.found[order], second.n_unlabelled, second.n_unpredicted
+        first.ids, second.names, second.true[order], second.predicted[order], second.n_unlabelled, second.n_unpredicted
     )
     names = sorted({*first.names, *other.names})
     if (_under(first.true, first.names, names) != _under(other.true, other.names, names)).nnz:
@@ -228,9 +228,9 @@ def paired_sets(first: LabelSets, second: LabelSets) -> tuple[LabelSets, LabelSe
     return first, other
 
 
-def _under(Y: CsrMatrix, own: Sequence[str], names: Sequence[str]) -> CsrMatrix:
+def _under(Y: CsrMatrix, labels: Sequence[str], names: Sequence[str]) -> CsrMatrix:
     """Return which labels documents have (D, J) with a column for each of more names (D, J')."""
     place = {name: j for j, name in enumerate(names)}
     cells = Y.tocoo()
-    columns = np.array([place[name] for name in own], np.int64)[cells.col]
+    columns = np.array([place[name] for name in labels], np.int64)[cells.col]
     return sparse.csr_array((cells.data, (cells.row, columns)), shape=(Y.shape[0], len(names)))

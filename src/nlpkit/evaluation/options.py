@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal, cast
 
-from nlpkit.cli.options import MOST
 from nlpkit.errors import UsageError
-from nlpkit.parameters import READ, WRITTEN, Param
+from nlpkit.parameters import MOST, READ, WRITTEN, Param
 
 COMPATS = ("gensim", "octis", "tomotopy", "palmetto")
 
@@ -184,7 +183,7 @@ class CiFlags:
 
 
 @dataclass(frozen=True, slots=True)
-class GateFlags:
+class GateOptions:
     """When the exit code is 1, and what a CI job gets."""
 
     fail_under: Annotated[
@@ -230,7 +229,7 @@ class PeopleFlags:
     ] = None
     annotators: Annotated[
         str | None,
-        Param("Columns of a table that hold each coder's labels: a,b,c.", metavar="COLS"),
+        Param("PredictionTable of a table that hold each coder's labels: a,b,c.", metavar="COLS"),
     ] = None
     judgements: Annotated[
         str | None,

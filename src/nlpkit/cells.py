@@ -1,0 +1,19 @@
+"""Cells of tables as text and as labels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def text_of(value: Any) -> str:
+    """Return a cell as text, stripped; a whole number without its decimals; empty for None and NaN."""
+    if value is None or value != value:
+        return ""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value).strip()
+
+
+def as_label(value: Any) -> str | None:
+    """Return a cell as a label, None for an empty one: 1 and 1.0 are the label '1', as CSV has it."""
+    return text_of(value) or None

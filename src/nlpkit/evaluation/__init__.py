@@ -1,0 +1,1 @@
+"""Scores with their intervals, comparisons, gates and agreement; pure: nothing here reads, writes or prints."""

@@ -1,0 +1,194 @@
+"""Documents with labels, and the predictions or topics that were assigned to them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nlpkit import reporting, wording
+from nlpkit.cells import as_label
+from nlpkit.errors import InputError
+from nlpkit.evaluation.results import TargetResult
+from nlpkit.metrics.calibration import brier_errors
+from nlpkit.metrics.classification import encode_labels
+from nlpkit.types import CsrMatrix, FloatArray, IntArray, LongArray
+
+NO_TOPIC = ("-1", "-1.0")
+PROBABILITIES = "probabilities"  # the column of classifiers with the probability of every class by its name
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledPredictions:
+    """Documents with a true label and the prediction or topic assigned to them, both as codes, -1 for none.
+
+    ids: to pair the documents of two targets; assigned_names, class_names: of the codes; prob: of the prediction, NaN where missing;
+    brier: squared errors of the probabilities of all classes (D,), NaN where missing, None where only that of the prediction is known.
+    """
+
+    ids: Sequence[str] | None
+    true: IntArray
+    assigned: IntArray
+    class_names: tuple[str, ...]
+    assigned_names: tuple[str, ...]
+    prob: FloatArray | None
+    n_unlabelled: int
+    brier: FloatArray | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LabelSets:
+    """Documents that have a set of true labels, and the set predicted for them.
+
+    ids: to pair the documents of two targets; names (J,) of all labels of either; true, predicted: sparse (D, J) boolean.
+    """
+
+    ids: Sequence[str] | None
+    names: tuple[str, ...]
+    true: CsrMatrix
+    predicted: CsrMatrix
+    n_unlabelled: int
+    n_unpredicted: int
+
+
+@dataclass(frozen=True, slots=True)
+class PredictionTable:
+    """The columns of a table that are scored, as they stand there, None for empty cells: label, prediction or topic, probability, id.
+
+    prob, ids: None where there is no such column; label_col, assigned_col: their names, for messages; probabilities: of all classes, by
+    name.
+    """
+
+    name: str
+    predictions: bool  # predictions were assigned, else topics
+    labels: Sequence[Any]
+    assigned: Sequence[Any]
+    prob: Sequence[Any] | None
+    ids: Sequence[str] | None
+    label_col: str
+    assigned_col: str
+    probabilities: Sequence[Any] | None = None
+
+
+def labelled_predictions(columns: PredictionTable) -> LabelledPredictions:
+    """Return the documents of a table with a label each. Raises InputError when there are no labels, or no predictions."""
+    true, assigned = [as_label(v) for v in columns.labels], [as_label(v) for v in columns.assigned]
+    n_unlabelled = count_unlabelled(columns, true, assigned)
+    if columns.predictions:
+        classes, true_codes, assigned_codes = encode_labels(true, assigned)
+        assigned_names = classes
+    else:
+        classes, true_codes = _codes(true)
+        # a document without a topic is in the cluster of those without one: leaving it out would reward a model that gives up
+        assigned_names, assigned_codes = _codes(["-1" if v is None or v in NO_TOPIC else v for v in assigned])
+    prob = _numbers(columns.name, columns.prob)
+    brier = _brier(columns.name, columns.probabilities, true) if columns.predictions else None
+    return LabelledPredictions(
+        columns.ids, true_codes, assigned_codes, classes, assigned_names, prob, n_unlabelled, brier
+    )
+
+
+def _brier(name: str, probabilities: Sequence[Any] | None, true: Sequence[str | None]) -> FloatArray | None:
+    """Return the squared errors of the probabilities of all classes (D,), NaN where a document has none; None without any."""
+    rows = [d for d, cell in enumerate(probabilities or ()) if cell is not None and true[d] is not None]
+    if probabilities is None or not rows or not isinstance(probabilities[rows[0]], dict):
+        return None
+    names = list(probabilities[rows[0]])
+    code = {as_label(label): j for j, label in enumerate(names)}
+    try:
+        p = np.array([[float(probabilities[d][label]) for label in names] for d in rows], np.float64)
+    except (TypeError, ValueError, KeyError):
+        p = np.full((1, 1), np.nan)
+    if not (np.abs(p.sum(axis=1) - 1) < 1e-3).all() or p.min() < 0:
+        reporting.warn(
+            f"{name}: the column '{PROBABILITIES}' is left out: it does not hold a probability of every class, 1 in sum"
+        )
+        return None
+    errors = np.full(len(true), np.nan)
+    errors[rows] = brier_errors(p, np.array([code.get(true[d], -1) for d in rows], np.int32))
+    return errors
+
+
+def count_unlabelled(columns: PredictionTable, true: Sequence[Any], assigned: Sequence[Any]) -> int:
+    """Return how many rows have no label. Raises InputError when none has one, or no row has a prediction."""
+    rows, n_unlabelled = wording.counted(len(true), "row"), sum(v is None for v in true)
+    if n_unlabelled == len(true):
+        raise InputError(f"{columns.name}: no row has a label ({rows}); name the column with `label_col`")
+    if columns.predictions and all(v is None for v in assigned):
+        raise InputError(f"{columns.name}: no row has a prediction ({rows}); name the column with `prediction_col`")
+    return n_unlabelled
+
+
+def _codes(values: Sequence[str | None]) -> tuple[tuple[str, ...], IntArray]:
+    def order(value: str) -> tuple[int, str]:
+        return (int(value), "") if value.lstrip("-").isdecimal() else (1 << 62, value)
+
+    names = tuple(sorted({v for v in values if v is not None}, key=order))
+    number = {v: i for i, v in enumerate(names)}
+    return names, np.array([-1 if v is None else number[v] for v in values], np.int32)
+
+
+def _numbers(name: str, values: Sequence[Any] | None) -> FloatArray | None:
+    if values is None or all(v is None for v in values):
+        return None
+    try:
+        numbers = np.array([np.nan if v is None else float(v) for v in values])
+    except (TypeError, ValueError):
+        raise InputError(
+            f"{name}: the probabilities of predictions are not numbers; name their column with `prob_col`"
+        ) from None
+    finite = numbers[np.isfinite(numbers)]
+    if len(finite) and not 0 <= finite.min() <= finite.max() <= 1:
+        raise InputError(
+            f"{name}: probabilities of predictions from {finite.min():g} to {finite.max():g}, 0 to 1 was needed; name their column "
+            "with `prob_col`"
+        )
+    return numbers
+
+
+@dataclass(frozen=True, slots=True)
+class ContingencyCells:
+    """The different (true, assigned) pairs of documents: the units of the bootstrap. counts (U,) documents of each."""
+
+    true: IntArray
+    assigned: IntArray
+    counts: LongArray
+
+
+def contingency_cells(data: LabelledPredictions) -> ContingencyCells:
+    """Return the documents that have a label, as counts of equal ones."""
+    kept = data.true >= 0
+    pairs, counts = np.unique(np.stack([data.true[kept], data.assigned[kept]]), axis=1, return_counts=True)
+    return ContingencyCells(pairs[0].astype(np.int32), pairs[1].astype(np.int32), counts.astype(np.int64))
+
+
+def note_unlabelled(result: TargetResult, data: LabelledPredictions | LabelSets) -> None:
+    """Say how many rows have no label."""
+    if data.n_unlabelled:
+        result.notes.append(f"{wording.counted(data.n_unlabelled, 'row')} without a label, left out")
+
+
+def paired(
+    first: LabelledPredictions, second: LabelledPredictions
+) -> tuple[ContingencyCells, ContingencyCells, LongArray] | None:
+    """Return the (true, assigned) of both targets for each different (label, assigned, assigned), None when documents differ."""
+    if first.ids is None or second.ids is None or sorted(first.ids) != sorted(second.ids):
+        return None
+    row = {name: i for i, name in enumerate(second.ids)}
+    if len(row) < len(second.ids):
+        return None  # an id of two rows does not say which belongs to which
+    order = np.array([row[name] for name in first.ids])
+    labels, other = _true_names(first), _true_names(second)
+    if labels != [other[i] for i in order]:
+        return None
+    kept = first.true >= 0
+    stacked = np.stack([first.true[kept], first.assigned[kept], second.true[order][kept], second.assigned[order][kept]])
+    cells, counts = np.unique(stacked, axis=1, return_counts=True)
+    cells, counts = cells.astype(np.int32), counts.astype(np.int64)
+    return ContingencyCells(cells[0], cells[1], counts), ContingencyCells(cells[2], cells[3], counts), counts
+
+
+def _true_names(data: LabelledPredictions) -> list[str | None]:
+    return [None if code < 0 else data.class_names[code] for code in data.true]

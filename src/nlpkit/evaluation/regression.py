@@ -1,0 +1,92 @@
+"""Scores of predicted numbers against true ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from nlpkit import wording
+from nlpkit.cells import as_label
+from nlpkit.errors import InputError
+from nlpkit.evaluation.labels import PredictionTable, count_unlabelled
+from nlpkit.evaluation.results import TargetResult
+from nlpkit.metrics import regression
+from nlpkit.metrics.score import METRICS, Uncertainty, statistic_score
+from nlpkit.types import FloatArray
+
+REGRESSION = ("rmse", "mae", "r2", "pearson", "spearman")
+
+
+def are_numeric(tables: Sequence[PredictionTable]) -> bool:
+    """Whether all predictions are numbers, some of them with fractions: no classes. Numbers as text must mostly not be labels."""
+    return all(_are_numbers([v for v in table.assigned if v is not None], table.labels) for table in tables)
+
+
+def _are_numbers(predicted: Sequence[Any], labels: Sequence[Any]) -> bool:
+    as_text = [v for v in predicted if isinstance(v, str)]
+    if len(as_text) < len(predicted) and not all(isinstance(v, float) for v in predicted):
+        return False
+    numbers = np.array([_number(v) for v in predicted], np.float64)
+    if as_text:
+        values = set(as_text)
+        if np.isnan(numbers).any() or 2 * len(values & {v for v in labels if isinstance(v, str)}) >= len(values):
+            return False
+    return bool((numbers[np.isfinite(numbers)] % 1 != 0).any())
+
+
+def numbers_of(table: PredictionTable) -> tuple[FloatArray, FloatArray]:
+    """Return true and predicted numbers of the documents, NaN for none. Raises InputError when a label is no number."""
+    labels = [None if (as_label(v) or "nan").lower() == "nan" else v for v in table.labels]
+    count_unlabelled(table, labels, table.assigned)
+    true = np.array([np.nan if v is None else _number(v) for v in labels])
+    wrong = [i for i, v in enumerate(labels) if v is not None and not np.isfinite(true[i])]
+    if wrong:
+        first, n_labels = labels[wrong[0]], sum(v is not None for v in labels)
+        some = (
+            "" if len(wrong) == n_labels else f" (row {wrong[0] + 1:,}; {len(wrong):,} of {n_labels:,} labels are none)"
+        )
+        raise InputError(
+            f"{table.name}: label {first!r:.60} is no number{some}, predictions are; name the column with `label_col`"
+        )
+    return true, np.array([_number(v) for v in table.assigned], np.float64)
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return float("nan")
+
+
+def add_numbers(
+    result: TargetResult,
+    true: FloatArray,
+    predicted: FloatArray,
+    uncertainty: Uncertainty,
+    names: Sequence[str] = REGRESSION,
+) -> None:
+    """Add scores of numbers (n,) to a result; documents without a prediction (NaN) are left out."""
+    known = np.isfinite(predicted) & np.isfinite(true)
+    statistics = regression.statistics(true[known], predicted[known])
+    counts = np.ones(int(known.sum()), np.int64)
+    for name in names:
+        why = _why_undefined(name, true[known], predicted[known])
+        result.add(statistic_score(METRICS[name], statistics[name], counts, uncertainty, over="documents", why=why))
+    for what, missing in (
+        ("label", ~np.isfinite(true)),
+        ("prediction", np.isfinite(true) & ~np.isfinite(predicted)),
+    ):
+        if missing.any():
+            result.notes.append(
+                f"{wording.counted(int(missing.sum()), 'document')} without a {what}: left out of the scores"
+            )
+
+
+def _why_undefined(name: str, true: FloatArray, predicted: FloatArray) -> str:
+    """Return why a score of numbers (n,) is not defined, if it is not: r2 needs different labels, correlations differences in both."""
+    if len(true) < 2:
+        return f"{'only one' if len(true) else 'no'} document has both a label and a prediction"
+    sides = {"labels": true} if name == "r2" else {"labels": true, "predictions": predicted}
+    return f"{' and '.join(what for what, values in sides.items() if np.ptp(values) == 0)} are all alike"

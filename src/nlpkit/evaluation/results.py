@@ -1,0 +1,167 @@
+"""The result of an evaluation: the scores of each target, how the targets compare, and which gates they pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from nlpkit.metrics.bootstrap import Comparison
+from nlpkit.metrics.score import Score, metric_of
+
+
+@dataclass(slots=True)
+class TargetResult:
+    """Scores of one target, in the order of METRICS, and further facts about it.
+
+    units: what Score.values are of (topic or class), with the columns that name them; facts: plain values for JSON; tables:
+    further tables for people, title → (columns, rows); notes: sentences for people; unmade: scores that lack what they need,
+    with the reason.
+    """
+
+    name: str
+    kind: str
+    scores: dict[str, Score] = field(default_factory=dict)
+    unit: str = "topic"
+    units: list[str] = field(default_factory=list)
+    unit_texts: list[str] = field(default_factory=list)
+    unit_words: list[list[str]] = field(default_factory=list)  # of topics: the words that were scored
+    facts: dict[str, Any] = field(default_factory=dict)
+    tables: dict[str, tuple[Sequence[str], Sequence[Sequence[str]]]] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    unmade: dict[str, str] = field(default_factory=dict)
+
+    def add(self, score: Score) -> None:
+        """Add a score."""
+        self.scores[score.name] = score
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as values that go into JSON."""
+        return {
+            "target": self.name,
+            "kind": self.kind,
+            **self.facts,
+            f"{self.unit}{'es' if self.unit == 'class' else 's'}": [
+                {"name": name, **({"words": self.unit_words[k]} if self.unit_words else {})}
+                for k, name in enumerate(self.units)
+            ],
+            "metrics": {name: score.to_dict() for name, score in self.scores.items()},
+            "notes": list(self.notes),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreDifference:
+    """One score of two targets, first minus second."""
+
+    metric: str
+    first: str
+    second: str
+    comparison: Comparison
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the difference as values that go into JSON."""
+        interval = self.comparison.interval
+        out: dict[str, Any] = {
+            "metric": self.metric,
+            "first": self.first,
+            "second": self.second,
+            "difference": self.comparison.difference,
+            "p_value": self.comparison.p_value,
+        }
+        if interval is not None:
+            out |= {"low": interval.low, "high": interval.high, "level": interval.level, "interval": interval.method}
+        return out
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A bar that a score must keep. kind: under, over, or drop (from a baseline; relative: as a share of it)."""
+
+    metric: str
+    value: float
+    kind: str
+    relative: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """The outcome of a bound for one target: whether it passed, and a line that says so."""
+
+    target: str
+    bound: Bound
+    value: float | None
+    passed: bool
+    line: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the outcome as values that go into JSON."""
+        return {
+            "target": self.target,
+            "metric": self.bound.metric,
+            "kind": self.bound.kind,
+            "bound": self.bound.value,
+            "value": self.value,
+            "passed": self.passed,
+            "line": self.line,
+        }
+
+
+@dataclass(slots=True)
+class Evaluation(Mapping[str, Score]):
+    """Scores of one target or several: a mapping from the name of a metric to its Score where there is one target.
+
+    shared: scores of all targets together (stability); facts, tables: what concerns all targets, such as matched topics;
+    gates: outcomes of the bounds that were set.
+    """
+
+    targets: list[TargetResult]
+    comparisons: list[ScoreDifference] = field(default_factory=list)
+    facts: dict[str, Any] = field(default_factory=dict)
+    tables: dict[str, tuple[Sequence[str], Sequence[Sequence[str]]]] = field(default_factory=dict)
+    shared: dict[str, Score] = field(default_factory=dict)
+    gates: list[Gate] = field(default_factory=list)
+
+    @property
+    def scores(self) -> dict[str, Score]:
+        """The scores of the only target, and those of all targets together."""
+        return {**(self.targets[0].scores if len(self.targets) == 1 else {}), **self.shared}
+
+    @property
+    def notes(self) -> list[str]:
+        """What is to be said about the scores, each note with the name of its target."""
+        return [f"{target.name}: {note}" for target in self.targets for note in target.notes]
+
+    @property
+    def passed(self) -> bool:
+        """Whether all gates passed."""
+        return all(gate.passed for gate in self.gates)
+
+    def __getitem__(self, name: str) -> Score:
+        """Return a score by the name or alias of its metric. Raises KeyError when it was not made."""
+        metric = metric_of(name)
+        key = name if metric is None else metric.name
+        if key in self.scores:
+            return self.scores[key]
+        if len(self.targets) > 1 and any(key in target.scores for target in self.targets):
+            raise KeyError(f"there are {len(self.targets)} targets; take evaluation.targets[0].scores['{key}']")
+        raise KeyError(f"no score '{name}' (scores: {', '.join(self.scores) or 'none'})")
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the names of the scores."""
+        return iter(self.scores)
+
+    def __len__(self) -> int:
+        """Return the number of scores."""
+        return len(self.scores)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the evaluation as values that go into JSON."""
+        gates = {"gates": [gate.to_dict() for gate in self.gates], "passed": self.passed} if self.gates else {}
+        return {
+            "targets": [target.to_dict() for target in self.targets],
+            **({"together": {name: score.to_dict() for name, score in self.shared.items()}} if self.shared else {}),
+            **({"comparisons": [c.to_dict() for c in self.comparisons]} if self.comparisons else {}),
+            **self.facts,
+            **gates,
+        }
