@@ -1,5 +1,55 @@
-"""nlpkit: topic modeling and text pipelines that chain through Parquet. Importing it loads nothing heavy."""
+"""nlpkit: topic modeling and text pipelines that chain through Parquet. Importing it loads nothing heavy.
+
+    import nlpkit as nk
+
+    corpus = nk.read_corpus("news.jsonl")
+    model = nk.fit_bertopic(corpus, k="auto")
+    model.topics.to_pandas()
+    model.save("run/")
+
+Every command of the command line calls one function of these. They take a `Corpus`, a list of texts or a data frame (pandas,
+Polars, Arrow), return Arrow tables and fitted models, and raise `nlpkit.errors.NlpkitError`.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from nlpkit.parameters import Execution as Execution
+    from nlpkit.workflows.bertopic import fit_bertopic as fit_bertopic
+    from nlpkit.workflows.class_terms import ctfidf as ctfidf
+    from nlpkit.workflows.corpus import Corpus as Corpus
+    from nlpkit.workflows.corpus import read_corpus as read_corpus
+    from nlpkit.workflows.embed import embed as embed
+    from nlpkit.workflows.predict import load as load
 
 __version__ = "0.1.0"
 
-__all__ = ["__version__"]
+_HOMES = {
+    "Corpus": "workflows.corpus:Corpus",
+    "Execution": "parameters:Execution",
+    "ctfidf": "workflows.class_terms:ctfidf",
+    "embed": "workflows.embed:embed",
+    "fit_bertopic": "workflows.bertopic:fit_bertopic",
+    "load": "workflows.predict:load",
+    "read_corpus": "workflows.corpus:read_corpus",
+}
+__all__ = ["__version__", *_HOMES]  # names that are imported when they are first used
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used."""
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'nlpkit' has no attribute '{name}'")
+    module, attribute = home.split(":")
+    value = getattr(import_module(f"nlpkit.{module}"), attribute)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return sorted(__all__)

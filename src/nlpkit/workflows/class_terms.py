@@ -160,7 +160,7 @@ class ClassTerms:
         warn_dropped(self, write_dropped(str(target), self.dropped, block))
 
 
-def class_terms(
+def ctfidf(
     data: Any,
     *,
     options: ClassTermOptions | None = None,

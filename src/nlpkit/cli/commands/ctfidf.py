@@ -35,13 +35,11 @@ def ctfidf_cli(
         dry_run(inputs, read)
         return
     from nlpkit.cli.render.class_terms import show_class_terms
-    from nlpkit.workflows.class_terms import class_terms
+    from nlpkit.workflows.class_terms import ctfidf
     from nlpkit.workflows.corpus import read_corpus
 
     target = out.given_table_target("terms.parquet")
-    terms = class_terms(
-        read_corpus(*inputs, options=read, beside=target), options=classes, tokens=tokens, execution=run
-    )
+    terms = ctfidf(read_corpus(*inputs, options=read, beside=target), options=classes, tokens=tokens, execution=run)
     if target is not None:
         terms.save(target, force=out.force)
     if target != "-":

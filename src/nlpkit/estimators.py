@@ -1,0 +1,228 @@
+"""scikit-learn estimators over nlpkit's own models: for a Pipeline and GridSearchCV. Thin wrappers, which pass check_estimator.
+
+make_pipeline(TfidfVectorizer(min_df=2), Classifier("svm")).fit(texts, labels)
+make_pipeline(CountVectorizer(), LatentDirichletAllocation(20)).fit_transform(texts)
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from nlpkit.classify.fit import KINDS, ModelOptions, fit_model
+from nlpkit.classify.model import Model
+from nlpkit.parameters import Execution
+from nlpkit.topics.lda.fit import LdaOptions, fit_lda
+from nlpkit.topics.lda.infer import infer_topics
+from nlpkit.topics.lda.model import LdaModel
+from nlpkit.types import TokenTable
+
+COUNTS = ("nb", "complement-nb")  # kinds that take counts or weights of words only
+
+__all__ = ["Classifier", "LatentDirichletAllocation"]
+
+
+class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A classifier of nlpkit on a matrix of features: dense, or CSR as a vectoriser gives it.
+
+    Args:
+        kind: nb, bernoulli-nb, complement-nb, logreg, svm, knn, centroid or mlp.
+        alpha: smoothing of Naive Bayes. C: inverse strength of the penalty of logreg and svm. balanced: weight classes equally
+            (logreg, svm, mlp). k: neighbours of knn. hidden, epochs: units and passes of mlp.
+        random_state: seed of svm and mlp. n_jobs: threads, None for all; the result does not depend on them.
+
+    After `fit`: classes_ (J,), n_features_in_, model_ (`nlpkit.classify.model.Model`).
+    """
+
+    def __init__(
+        self,
+        kind: str = "logreg",
+        *,
+        alpha: float = 1.0,
+        C: float = 1.0,
+        balanced: bool = False,
+        k: int = 15,
+        hidden: int = 128,
+        epochs: int = 200,
+        random_state: Any = 42,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.kind, self.alpha, self.C, self.balanced = kind, alpha, C, balanced
+        self.k, self.hidden, self.epochs = k, hidden, epochs
+        self.random_state, self.n_jobs = random_state, n_jobs
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit the classifier to features X (D, V) and the class of each document y (D,). Raises ValueError where they do not fit."""
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32])
+        check_classification_targets(y)
+        if self.kind in COUNTS and _least(X) < 0:
+            raise ValueError(f"Negative values in data passed to {self.kind}: it takes counts or weights of words")
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(f"a classifier needs at least two classes, y has one class: {self.classes_[0]}")
+        options = ModelOptions(
+            self.kind,
+            alpha=self.alpha,
+            C=self.C,
+            balanced=self.balanced,
+            k=self.k,
+            hidden=self.hidden,
+            epochs=self.epochs,
+        )
+        self.model_: Model = fit_model(
+            _features(X),
+            codes.astype(np.int32),
+            len(self.classes_),
+            options,
+            seed=_seed(self.random_state),
+            threads=_threads(self.n_jobs),
+        )
+        return self
+
+    @available_if(lambda self: self.kind not in COUNTS)  # type: ignore[untyped-decorator]
+    def decision_function(self, X: Any) -> Any:
+        """Return the score of each class (D, J), of two classes that of the second over the first (D,)."""
+        features = self._checked(X)
+        scores = self.model_.decision(features)
+        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def predict(self, X: Any) -> Any:
+        """Return the class of each document (D,)."""
+        features = self._checked(X)
+        return self.classes_[self.model_.decision(features).argmax(axis=1)]
+
+    @available_if(lambda self: self.kind not in KINDS or KINDS[self.kind].probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Any:
+        """Return the probability of each class (D, J); svm and centroid have none."""
+        features = self._checked(X)
+        return self.model_.probabilities(features)
+
+    def _checked(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return _features(validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = self.kind in COUNTS
+        tags.classifier_tags.poor_score = self.kind in COUNTS  # on features that are not counts
+        return tags
+
+
+class LatentDirichletAllocation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """LDA by collapsed Gibbs sampling on a matrix of counts (D, V); other numbers are rounded to whole ones.
+
+    Args:
+        n_components: K. alpha, eta: priors, each; None: 1 / K. sweeps: passes over the corpus.
+        random_state: seed. n_jobs: threads, None for all; the result does not depend on them.
+
+    After `fit`: components_ (K, V) counts n_kv + eta, whose rows divided by their sums are phi; n_features_in_; model_.
+    """
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        alpha: float | None = None,
+        eta: float | None = None,
+        sweeps: int = 200,
+        random_state: Any = 42,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_components, self.alpha, self.eta, self.sweeps = n_components, alpha, eta, sweeps
+        self.random_state, self.n_jobs = random_state, n_jobs
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit topics to counts X (D, V). Raises ValueError for negative numbers, and where there is no token."""
+        self._fit(self._checked(X, reset=True))
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Fit topics and return theta (D, K) as `transform` gives it."""
+        X = self._checked(X, reset=True)
+        return self._theta(self._fit(X), X.dtype)
+
+    def transform(self, X: Any) -> Any:
+        """Return theta (D, K), the shares of the topics in each document, rows summing to 1."""
+        check_is_fitted(self)
+        X = self._checked(X, reset=False)
+        return self._theta(_tokens(X), X.dtype)
+
+    def _theta(self, tokens: TokenTable, dtype: Any) -> Any:
+        theta = infer_topics(
+            self.model_,
+            tokens.offsets,
+            tokens.term_ids,
+            seed=_seed(self.random_state),
+            threads=_threads(self.n_jobs),
+        )
+        return theta.astype(dtype)
+
+    def _fit(self, X: Any) -> TokenTable:
+        tokens = _tokens(X)
+        if not len(tokens.term_ids):
+            raise ValueError("there is no token in X: all counts are 0 when rounded to whole numbers")
+        options = LdaOptions(
+            self.n_components,
+            alpha=self.alpha,
+            eta=self.eta,
+            sweeps=self.sweeps,
+            seed=_seed(self.random_state),
+            threads=_threads(self.n_jobs),
+        )
+        self.model_: LdaModel = fit_lda(tokens, options).model
+        self.components_ = self.model_.topic_term.toarray() + self.model_.eta
+        return tokens
+
+    def _checked(self, X: Any, *, reset: bool) -> Any:
+        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset)
+        if _least(X) < 0:
+            raise ValueError("Negative values in data passed to LatentDirichletAllocation: it takes counts")
+        return X
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.n_components)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = tags.input_tags.positive_only = True
+        return tags
+
+
+def _least(X: Any) -> float:
+    """Return the lowest value, at most 0."""
+    return float((X.data if sparse.issparse(X) else X).min(initial=0.0))
+
+
+def _features(X: Any) -> Any:
+    """Return features as the core takes them: a CSR array or a dense one."""
+    return sparse.csr_array(X) if sparse.issparse(X) else X
+
+
+def _tokens(X: Any) -> TokenTable:
+    """Return counts (D, V), rounded, as tokens in the order of the terms."""
+    counts = sparse.csr_array(X)
+    counts.sort_indices()
+    n = np.rint(counts.data).astype(np.int64)
+    ends = np.concatenate([[0], np.cumsum(n)])[counts.indptr]
+    terms = tuple(map(str, range(counts.shape[1])))
+    return TokenTable(ends.astype(np.int64), np.repeat(counts.indices, n).astype(np.int32), terms)
+
+
+def _seed(random_state: Any) -> int:
+    """Return a seed from what scikit-learn calls random_state: a number as it is, else one drawn from it."""
+    if isinstance(random_state, int | np.integer):
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+def _threads(n_jobs: int | None) -> int:
+    return Execution(threads=0 if n_jobs is None or n_jobs < 1 else n_jobs).n_threads()

@@ -1,0 +1,78 @@
+"""The public names: what a notebook does, from lists of texts and from data frames."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import nlpkit as nk
+from nlpkit.errors import ColumnError, InputError, UsageError
+
+ROWS = [{"text": f"river bank {i}", "label": "ab"[i % 2], "n": i} for i in range(6)]
+
+
+def test_every_public_name_is_there_and_has_a_docstring() -> None:
+    for name in nk.__all__:
+        assert getattr(nk, name).__doc__, name
+    assert set(dir(nk)) == set(nk.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = nk.nothing
+
+
+def test_importing_is_light_and_quick() -> None:
+    code = (
+        "import sys, time; t = time.perf_counter(); import nlpkit; s = time.perf_counter() - t; "
+        "heavy = {'numpy', 'pyarrow', 'torch', 'sklearn', 'polars', 'numba'} & set(sys.modules); print(s < 0.05, heavy)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "True set()\n"
+
+
+@pytest.mark.parametrize("make", [pl.DataFrame, pa.Table.from_pylist], ids=["polars", "arrow"])
+def test_a_corpus_of_a_data_frame(make: Any) -> None:
+    table = nk.Corpus.from_frame(make(ROWS)).table()
+    assert table.column_names == ["id", "text", "label", "n"]
+    assert table["n"].to_pylist() == list(range(6))
+    assert table.to_pandas() is not None
+
+
+def test_a_corpus_of_a_pandas_frame() -> None:
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(ROWS).rename(columns={"text": "body"})
+    corpus = nk.Corpus.from_frame(frame, text="body")
+    assert corpus.table()["text"].to_pylist() == [row["text"] for row in ROWS]
+    assert corpus.table()["id"].to_pylist()[0] == "row:1"
+    with pytest.raises(ColumnError) as caught:
+        nk.Corpus.from_frame(frame, text="txt").table()
+    assert caught.value.parameter == "text_col"
+
+
+def test_a_corpus_of_texts_is_read_as_often_as_is_needed() -> None:
+    corpus = nk.Corpus.from_texts(["a", None, "b"], labels=[1, 2, 1], ids=["x", "y", "z"])
+    assert corpus.table() == corpus.table()
+    assert corpus.table()["id"].to_pylist() == ["x", "z"]  # a document without a text cannot be used
+    with corpus.open() as stream:
+        assert len({one.sha256 for one in (list(stream) and stream.inputs)}) == 1
+
+
+@pytest.mark.parametrize(("texts", "labels"), [("one string", None), (["a", "b"], [1])])
+def test_what_is_no_list_of_texts(texts: Any, labels: Any) -> None:
+    with pytest.raises(UsageError):
+        nk.Corpus.from_texts(texts, labels=labels)
+
+
+def test_ids_that_are_there_twice_are_told() -> None:
+    with pytest.raises(InputError, match="x"):
+        nk.Corpus.from_texts(["a", "b"], ids=["x", "x"]).table()
+
+
+def test_class_terms_of_a_frame_and_a_misspelt_option() -> None:
+    terms = nk.ctfidf(pl.DataFrame(ROWS), by="label", top_n=2, min_df=1, language="en")
+    assert set(terms.table["class"].to_pylist()) == {"a", "b"}
+    with pytest.raises(TypeError, match="'topn' is no option here; did you mean 'top_n'"):
+        nk.ctfidf(pl.DataFrame(ROWS), topn=2)

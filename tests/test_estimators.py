@@ -1,0 +1,70 @@
+"""scikit-learn estimators: its own checks, a Pipeline, a grid search, and the numbers of nlpkit's own functions."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.model_selection import GridSearchCV
+from sklearn.naive_bayes import MultinomialNB
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import check_estimator
+
+from nlpkit.classify.fit import KINDS
+from nlpkit.estimators import Classifier, LatentDirichletAllocation
+
+TEXTS = [
+    "river bank water",
+    "bank money loan",
+    "river water fish",
+    "money loan debt",
+    "fish water",
+    "debt bank money",
+] * 4
+LABELS = ["nature", "finance", "nature", "finance", "nature", "finance"] * 4
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [*(Classifier(kind, epochs=60) for kind in KINDS), LatentDirichletAllocation(n_components=3, sweeps=10)],
+    ids=str,
+)
+def test_checks_of_scikit_learn(estimator: Any) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        checks = check_estimator(estimator, on_fail=None, on_skip=None)
+    assert len(checks) > 40
+    failed = {c["check_name"]: c["exception"] for c in checks if c["status"] == "failed"}
+    assert not failed
+
+
+def test_a_pipeline_and_a_grid_search() -> None:
+    search = GridSearchCV(make_pipeline(CountVectorizer(), Classifier("svm")), {"classifier__C": [0.1, 1.0]}, cv=3)
+    search.fit(TEXTS, LABELS)
+    assert search.predict(["river fish", "loan"]).tolist() == ["nature", "finance"]
+    assert not hasattr(search, "predict_proba")
+
+
+def test_naive_bayes_is_that_of_scikit_learn() -> None:
+    X = CountVectorizer().fit_transform(TEXTS)
+    ours, theirs = Classifier("nb").fit(X, LABELS), MultinomialNB().fit(X, LABELS)
+    np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), rtol=1e-10)
+
+
+def test_topics_of_two_kinds_of_texts_come_apart() -> None:
+    pipeline = make_pipeline(CountVectorizer(), LatentDirichletAllocation(2, alpha=0.1, eta=0.1, sweeps=100))
+    theta = pipeline.fit_transform(TEXTS)
+    np.testing.assert_allclose(theta.sum(axis=1), 1.0, rtol=1e-6)
+    main = theta.argmax(axis=1)
+    assert len({(label, topic) for label, topic in zip(LABELS, main.tolist(), strict=True)}) == 2
+    np.testing.assert_array_equal(pipeline.transform(TEXTS), theta)
+
+
+def test_classes_and_counts_that_cannot_be_used() -> None:
+    with pytest.raises(ValueError, match="one class: a"):
+        Classifier().fit([[1.0], [2.0]], ["a", "a"])
+    with pytest.raises(ValueError, match="there is no token"):
+        LatentDirichletAllocation(2).fit([[0.2, 0.1]])
