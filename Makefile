@@ -4,8 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 DEV := $(VENV)/.installed-dev
-# tests of one file stay together, and share what they made
-WORKERS := -n auto --maxprocesses 4 --dist loadfile
+# tests of one file stay together, and share what they made; the order is that of tests/conftest.py
+WORKERS := -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .PHONY: demo docs test test-any test-bounds test-wheel test-all lint bench clean
@@ -20,10 +20,11 @@ test: $(DEV) lint
 test-any: $(DEV)
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 -m any_command tests/cli/test_any_command.py
 
-# kernels compiled so that an index outside its array is an error; their own cache, for the code is another
+# kernels compiled so that an index outside its array is an error, with their own cache, for the code is another; then as plain Python
 test-bounds: $(DEV)
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.cache/bounds $(BIN)/python -m pytest $(WORKERS) \
 		tests/kernels tests/fuzz tests/test_widths.py tests/text/test_scan.py tests/text/test_duplicates.py tests/text/test_twins.py
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest $(WORKERS) tests/kernels
 
 # the wheel beside the packages that are installed here; test-all has it in an empty environment and with pipx, too
 test-wheel: $(DEV)

@@ -46,6 +46,14 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+LONG = ("test_docs.py", "test_workflow.py", "test_help.py")  # few tests that take long
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Start with the files that take longest, so that no worker is left with one of them at the end."""
+    items.sort(key=lambda item: item.path.name not in LONG)
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip a test whose peer data is not on this machine, and say which."""
     for marker in item.iter_markers("peer_data"):

@@ -1,7 +1,7 @@
 """Every kernel with the shapes that break sizes: nothing, one of a kind, the most there can be, no room at first.
 
 `make test-bounds` runs this with NUMBA_BOUNDSCHECK=1, where an index outside its array is an IndexError, and
-`test_without_jit` as plain Python; compiled as users have it, such a write goes unseen. A kernel that no test here runs fails
+the same target as plain Python; compiled as users have it, such a write goes unseen. A kernel that no test here runs fails
 `test_no_kernel_is_forgotten`.
 """
 
