@@ -24,6 +24,12 @@ def test_every_public_name_is_there_and_has_a_docstring() -> None:
         _ = nk.nothing
 
 
+def test_a_function_goes_before_the_package_of_its_name() -> None:
+    """Before, `nk.embed` was the package as soon as anything had imported a module of it, and could not be called."""
+    code = "import nlpkit as nk, nlpkit.embed.options; from nlpkit.embed import models; print(nk.embed.__name__, callable(nk.embed))"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).split() == ["embed", "True"]
+
+
 def test_importing_is_light_and_quick() -> None:
     code = (
         "import sys, time; t = time.perf_counter(); import nlpkit; s = time.perf_counter() - t; "

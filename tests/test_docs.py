@@ -71,6 +71,28 @@ def test_links_lead_somewhere(page: Path) -> None:
             assert (page.parent / target.partition("#")[0]).exists(), target
 
 
+@pytest.fixture(scope="module")
+def generated() -> dict[str, str]:
+    """The pages of docs/reference/ as the code writes them now."""
+    spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return {name: page() for name, page in module.PAGES.items()}
+
+
+def test_the_reference_has_every_command_and_every_public_name(generated: dict[str, str]) -> None:
+    import nlpkit
+    from nlpkit.cli.app import app
+
+    headings = {name: re.findall(r"^#+ (.*)$", page, re.MULTILINE) for name, page in generated.items()}
+    names = [command.name for command in app.registered_commands if not command.hidden]
+    names += [group.name for group in app.registered_groups]
+    assert set(names) <= set(headings["cli.md"])
+    assert set(nlpkit.__all__) - {"__version__"} <= set(headings["python-api.md"])
+
+
 def test_every_page_is_in_the_navigation_once() -> None:
     site = tomllib.loads((ROOT / "zensical.toml").read_text(encoding="utf-8"))["project"]
     listed = re.findall(r"'([^']+\.md)'", repr(site["nav"]))

@@ -13,7 +13,9 @@ Polars, Arrow), return Arrow tables and fitted models, and raise `nlpkit.errors.
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -53,3 +55,15 @@ def __getattr__(name: str) -> Any:
 def __dir__() -> list[str]:
     """Return the public names."""
     return sorted(__all__)
+
+
+class _Package(ModuleType):
+    """nlpkit itself, where `nk.embed` stays the function after the package `nlpkit.embed` has been imported."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Set an attribute, except for a module of the name of a function, which the import system puts there."""
+        if not (name in _HOMES and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
