@@ -42,6 +42,7 @@ HERE = Path(__file__).parent
 VERDICTS = ("bytes", "data", "alike", "mended", "DIFFERENT")
 VERSIONS = ("old", "new")
 SECONDS_A_LINE = 300
+REFUSED = {2, 3}  # exit codes of a command that is not there, or not for this kind of run
 Mended = list[tuple[re.Pattern[str], str]]
 STRING = r'"(?:[^"\\]|\\.)*"'
 NUMBER = r"[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?"
@@ -109,33 +110,32 @@ def read_cases(path: Path, only: Sequence[str]) -> tuple[list[Case], Mended]:
     return [case for case in cases if not only or any(Path(case.name).match(name) for name in only)], mended
 
 
+@dataclass(frozen=True)
 class Runner:
-    """Runs cases with the versions of two source trees, below a work folder."""
+    """Runs cases with the versions of two source trees, on copies of `data` below a work folder.
 
-    def __init__(self, trees: dict[str, Path], data: Path, work: Path, *, threads: int, keep: bool) -> None:
+    keep: take what the old version did before. as_old: try the old words where the new version refuses the new ones.
+    """
+
+    trees: dict[str, Path]
+    data: Path
+    work: Path
+    threads: int
+    keep: bool
+    as_old: bool
+
+    def __post_init__(self) -> None:
         """Put a command `nlpkit` on the path that runs the version of PYTHONPATH."""
-        self.trees, self.data, self.work, self.threads, self.keep = trees, data, work, threads, keep
-        self.as_old: set[str] = set()
-        wrapper = work / "bin" / "nlpkit"
+        wrapper = self.work / "bin" / "nlpkit"
         wrapper.parent.mkdir(parents=True, exist_ok=True)
         wrapper.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m nlpkit "$@"\n', encoding="utf-8")
         wrapper.chmod(0o755)
-
-    def fall_back(self, cases: Sequence[Case]) -> None:
-        """Give the new version the old words of lines whose command it does not have."""
-        commands = {name for case in cases for line in case.lines for name in commands_of(line)}
-        env = self._environment("new")
-        self.as_old = {
-            command
-            for command in sorted(commands)
-            if subprocess.run(["nlpkit", command, "--help"], env=env, capture_output=True, check=False).returncode
-        }
 
     def run(self, case: Case, version: str) -> Result:
         """Run the lines of a case in a fresh folder; what the old version did before is taken again where it is kept."""
         folder = self.work / version / case.name
         record = folder.with_name(f"{case.name}.json")
-        words = [self._words(line, version) for line in case.lines]
+        words = [line[version] for line in case.lines]
         identity = [str(self.trees[version]), words, case.files, self.threads]
         if self.keep and version == "old" and record.exists():
             kept = json.loads(record.read_text(encoding="utf-8"))
@@ -147,14 +147,15 @@ class Runner:
         for name, text in case.files.items():
             (folder / name).write_text(text.lstrip("\n"), encoding="utf-8")
         result = Result(folder, words)
-        for line in words:
-            self._run_line(line, result, self._environment(version))
+        for i, line in enumerate(case.lines):
+            self._run_line(words[i], result, self._environment(version))
+            if self.as_old and words[i] != line["old"] and result.lines[-1][0] in REFUSED:
+                result.lines.pop()
+                words[i] = line["old"]
+                self._run_line(words[i], result, self._environment(version))
         saved = {"identity": identity, "lines": result.lines, "hashes": result.hashes}
         record.write_text(json.dumps(saved), encoding="utf-8")
         return result
-
-    def _words(self, line: dict[str, str], version: str) -> str:
-        return line["old"] if version == "old" or commands_of(line) & self.as_old else line["new"]
 
     def _environment(self, version: str) -> dict[str, str]:
         """Each worker compiles its kernels into its own folder: Numba's cache is not made for two processes at once."""
@@ -194,11 +195,6 @@ def commands_in(line: str) -> set[str]:
     return set(re.findall(r"\bnlpkit ([a-z-]+)", line))
 
 
-def commands_of(line: dict[str, str]) -> set[str]:
-    """Return the commands that a line names in its new words only."""
-    return commands_in(line["new"]) - commands_in(line["old"])
-
-
 def files_of(folder: Path) -> list[str]:
     """Return the paths of the files below a folder, in order."""
     return sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file())
@@ -215,7 +211,7 @@ def made_alike(text: str, result: Result) -> str:
     text = text.replace(str(result.folder), "<folder>")
     text = re.sub(r"\b[0-9a-f]{64}\b", lambda m: f"sha256 of {result.hashes.get(m[0], m[0])}", text)
     if result.renamed:
-        text = re.sub(rf'("(?:command|kind)": "|\\brun \\()(?:{result.renamed})(?: \w+)?(?=[")])', r"\1#", text)
+        text = re.sub(rf'("(?:command|kind)": "|\brun \()(?:{result.renamed})(?: \w+)?(?=[")])', r"\1#", text)
     for pattern, to in ALIKE:
         text = pattern.sub(to, text)
     return without_seconds(text) if "  seconds" in text else text
@@ -334,7 +330,6 @@ def measure(runner: Runner, cases: Sequence[Case], times: int, *, rss: bool) -> 
     """Run each case with either version in turn and print the medians; one run before the clock compiles the kernels."""
     head = f"{'case':22} {'old s':>8} {'new s':>8} {'ratio':>6}"
     print(head + (f" {'old MB':>8} {'new MB':>8}" if rss else ""))
-    runner.keep = False
     for case in cases:
         runs: dict[str, list[Result]] = {version: [] for version in VERSIONS}
         for _ in range(times + 1):
@@ -356,7 +351,7 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
         "--only", action="append", default=[], metavar="NAME", help="a case, or a pattern such as 'lda*'"
     )
     parser.add_argument("--jobs", type=int, default=1, help="cases side by side (1)")
-    parser.add_argument("--as-old", action="store_true", help="old words where the new version lacks the new command")
+    parser.add_argument("--as-old", action="store_true", help="old words where the new version refuses the new ones")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="work here; what the old version did is not run again")
     parser.add_argument("--lines", type=int, default=12, help="lines of a difference that are printed (12)")
     parser.add_argument(
@@ -378,9 +373,8 @@ def main() -> int:
         work = (options.keep or Path(temporary)).resolve()
         threads = max(1, (os.cpu_count() or 1) // options.jobs)
         data = trees["old"].parent / "data" / "samples"
-        runner = Runner(trees, data, work, threads=threads, keep=options.keep is not None)
-        if options.as_old:
-            runner.fall_back(cases)
+        keep = options.keep is not None and not options.times
+        runner = Runner(trees, data, work, threads, keep, options.as_old)
         if options.times:
             measure(runner, cases, options.times, rss=options.rss)
             return 0
