@@ -25,7 +25,13 @@ if TYPE_CHECKING:
     from nlpkit.workflows.corpus import Corpus as Corpus
     from nlpkit.workflows.corpus import read_corpus as read_corpus
     from nlpkit.workflows.embed import embed as embed
+    from nlpkit.workflows.info import info as info
+    from nlpkit.workflows.kwic import kwic as kwic
     from nlpkit.workflows.predict import load as load
+    from nlpkit.workflows.preprocess import preprocess as preprocess
+    from nlpkit.workflows.similar_words import similar_words as similar_words
+    from nlpkit.workflows.stats import stats as stats
+    from nlpkit.workflows.tfidf import tfidf as tfidf
 
 __version__ = "0.1.0"
 
@@ -35,8 +41,14 @@ _HOMES = {
     "ctfidf": "workflows.class_terms:ctfidf",
     "embed": "workflows.embed:embed",
     "fit_bertopic": "workflows.bertopic:fit_bertopic",
+    "info": "workflows.info:info",
+    "kwic": "workflows.kwic:kwic",
     "load": "workflows.predict:load",
+    "preprocess": "workflows.preprocess:preprocess",
     "read_corpus": "workflows.corpus:read_corpus",
+    "similar_words": "workflows.similar_words:similar_words",
+    "stats": "workflows.stats:stats",
+    "tfidf": "workflows.tfidf:tfidf",
 }
 __all__ = ["__version__", *_HOMES]  # names that are imported when they are first used
 

@@ -119,7 +119,7 @@ def test_every_kind_of_error_is_one_line_with_its_code(
     def fail(*args: Any, **how: Any) -> None:
         raise error
 
-    monkeypatch.setattr("nlpkit.cli.preprocess_run.open_documents", fail)
+    monkeypatch.setattr("nlpkit.workflows.corpus.open_documents", fail)
     done = run_cli("preprocess", NEWS, "-o", "x.parquet", code=code)
     assert done.error().startswith(says)
     assert len(done.err.splitlines()) == 1

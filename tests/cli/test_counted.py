@@ -23,7 +23,8 @@ from nlpkit.text.options import PreprocessOptions, PreprocessReport
 from nlpkit.text.phrases import PhraseTable
 from nlpkit.text.vocab import EncodedBatch
 from nlpkit.workflows.counts import counted
-from nlpkit.workflows.tokens import codes_array, codes_of, tokenized, tokens_of
+from nlpkit.workflows.encoded import codes_array, codes_of
+from nlpkit.workflows.tokens import tokenized, tokens_of
 from tests.cli.conftest import NEWS, run_cli, write_jsonl
 from tests.strategies import repeatable
 

@@ -20,7 +20,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nlpkit.io.corpora import DroppedRow
-from nlpkit.workflows.rows import RowOptions, Rows
+from nlpkit.text.rows import RowOptions
+from nlpkit.workflows.rows import Rows
 from tests.cli.conftest import (
     NACHRICHTEN,
     NEWS,

@@ -11,13 +11,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from nlpkit.cli.stats_count import CountedWords, count_words
-from nlpkit.cli.stats_show import as_json
-from nlpkit.io.corpora import open_documents
 from nlpkit.io.read_options import ReadOptions
-from nlpkit.io.spool import spool_beside
 from nlpkit.metrics.zipf import fit_zipf
-from nlpkit.text.options import PreprocessOptions
+from nlpkit.text.options import CountOptions
+from nlpkit.workflows.corpus import read_corpus
+from nlpkit.workflows.stats import CorpusStatistics
+from nlpkit.workflows.stats import stats as count_corpus
 from tests.cli.conftest import HARD, NACHRICHTEN, NEWS, footer, read, run_cli, write_jsonl
 from tests.strategies import corpora, repeatable
 
@@ -184,11 +183,10 @@ def test_as_counted_plainly() -> None:
         assert [count for _, count in top] == [c for c in sorted(grams.values(), reverse=True)[:30] if c > 1]
 
 
-def counted(path: Path, *, batch_rows: int, threads: int) -> tuple[CountedWords, Any]:
-    options = PreprocessOptions(stop_words="none", min_df=1, min_length=1)
-    with open_documents([str(path)], ReadOptions(batch_rows=batch_rows)) as stream, spool_beside("-") as spool:
-        found = count_words(stream, options, spool, [str(path)], by="label", ngrams=(2,), top=5, threads=threads)
-    return found, as_json(found, by="label", top=5, exponent=None)
+def counted(path: Path, *, batch_rows: int, threads: int) -> tuple[CorpusStatistics, dict[str, Any]]:
+    corpus = read_corpus(path, options=ReadOptions(batch_rows=batch_rows))
+    found = count_corpus(corpus, by="label", ngrams=(2,), top=5, words=CountOptions(), threads=threads)
+    return found, found.to_dict()
 
 
 @settings(repeatable, max_examples=20)

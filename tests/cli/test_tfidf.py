@@ -164,7 +164,7 @@ def test_like_scikit_learn_is_its_matrix(tmp_path: Path) -> None:
     ("options", "says"),
     [
         (["--scheme", "ltc", "--bm25"], "--scheme and --bm25 each name a whole weighting; keep one"),
-        (["--like", "gensim"], "--like gensim: only sklearn is known"),
+        (["--like", "gensim"], "unknown scheme 'gensim'"),
         (["--scheme", "lnc.ltc"], "give the three letters of the documents, lnc"),
         (["--tf", "lgo"], "unknown tf 'lgo'"),
         (["--k1", "2"], "--k1 belongs to bm25, but tf is raw"),

@@ -15,7 +15,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from nlpkit.errors import InputError, UsageError
 from nlpkit.text.clean import Cleaner
 from nlpkit.text.phrases import PhraseTable, parse_phrases
-from nlpkit.text.preprocess import Finished, PreprocessOptions, Preprocessor
+from nlpkit.text.preprocess import FittedVocabulary, PreprocessOptions, Preprocessor
 from nlpkit.text.rules import Rules
 from tests.strategies import corpora, repeatable
 
@@ -24,7 +24,7 @@ Documents = list[list[str]]
 
 def run(
     documents: list[str | None], *, cuts: tuple[int, ...] = (), threads: int = 1, **options: Any
-) -> tuple[Documents, Finished]:
+) -> tuple[Documents, FittedVocabulary]:
     """Preprocess documents in batches that end at `cuts`; return the terms of each, and what was chosen."""
     work = Preprocessor(PreprocessOptions(**({"language": "none", "stop_words": "none", "min_df": 1} | options)))
     edges = [0, *sorted(min(c, len(documents)) for c in cuts), len(documents)]
@@ -38,7 +38,7 @@ def run(
     return result, found
 
 
-def check_counts(documents: Documents, found: Finished) -> None:
+def check_counts(documents: Documents, found: FittedVocabulary) -> None:
     """What is told of the terms is what the documents hold."""
     cf = Counter(term for document in documents for term in document)
     df = Counter(term for document in documents for term in set(document))

@@ -19,7 +19,7 @@ from nlpkit.parallel import map_ahead
 from nlpkit.text.language import SAMPLE_DOCS
 from nlpkit.text.options import PreprocessOptions, PreprocessReport
 from nlpkit.text.phrases import PhraseTable
-from nlpkit.text.preprocess import Finished, Preprocessor, first_texts
+from nlpkit.text.preprocess import FittedVocabulary, Preprocessor, first_texts
 from nlpkit.text.scripts import UNSPACED
 from nlpkit.text.vocab import EncodedBatch
 from nlpkit.types import BoolArray, CsrMatrix, IntArray, LongArray, TokenTable
@@ -144,7 +144,7 @@ def writes_without_spaces(texts: Sequence[str]) -> bool:
     return len(UNSPACED.findall(signs)) > _UNSPACED_SHARE * len(signs)
 
 
-def _applied(found: Finished, batches: Sequence[EncodedBatch]) -> Iterator[EncodedBatch]:
+def _applied(found: FittedVocabulary, batches: Sequence[EncodedBatch]) -> Iterator[EncodedBatch]:
     return (found.apply(batch) for batch in batches)
 
 

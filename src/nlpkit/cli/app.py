@@ -175,17 +175,17 @@ def _register() -> None:
     from nlpkit.cli.classify import classify_cli
     from nlpkit.cli.commands.bertopic import bertopic_cli
     from nlpkit.cli.commands.ctfidf import ctfidf_cli
+    from nlpkit.cli.commands.info import info_cli
+    from nlpkit.cli.commands.kwic import kwic_cli
     from nlpkit.cli.commands.predict import predict_cli
+    from nlpkit.cli.commands.preprocess import preprocess_cli
     from nlpkit.cli.commands.sbert_embed import sbert_embed_cli
+    from nlpkit.cli.commands.similar_words import similar_words_cli
+    from nlpkit.cli.commands.stats import stats_cli
+    from nlpkit.cli.commands.tfidf import tfidf_cli
     from nlpkit.cli.evaluate import evaluate_cli
     from nlpkit.cli.finetune import finetune_cli
-    from nlpkit.cli.info import info_cli
-    from nlpkit.cli.kwic import kwic_cli
     from nlpkit.cli.lda_gibbs import lda_gibbs_cli
-    from nlpkit.cli.preprocess import preprocess_cli
-    from nlpkit.cli.similar_words import similar_words_cli
-    from nlpkit.cli.stats import stats_cli
-    from nlpkit.cli.tfidf import tfidf_cli
 
     command(app, "bertopic", bertopic_cli, tables=True)
     command(app, "lda-gibbs", lda_gibbs_cli, tables=True)

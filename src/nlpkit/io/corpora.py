@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -20,20 +20,19 @@ from typing import Any, BinaryIO, Self
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nlpkit.errors import InputError, SchemaError, UsageError
-from nlpkit.io.encoding import check_codec
+from nlpkit.errors import InputError, SchemaError
 from nlpkit.io.footers import DOCUMENTS, check_footer
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.readers.assemble import Assembler, Batches, Taken
 from nlpkit.io.readers.blocks import Block
-from nlpkit.io.readers.columns import TYPES
+from nlpkit.io.readers.checks import check_options
 from nlpkit.io.readers.ids import UniqueIds
 from nlpkit.io.readers.markup import NoRecordsError
-from nlpkit.io.readers.parquet import ArrowInput, ParquetInput, TableInput
+from nlpkit.io.readers.parquet import ArrowInput, BatchesInput, ParquetInput, TableInput
 from nlpkit.io.readers.roles import COPY_KEY, rename
 from nlpkit.io.readers.rows import RowInput
 from nlpkit.io.readers.schema import Found, Layout, check_vocabularies, unify, with_date_format
-from nlpkit.io.sources import FORMATS, STDIN, Source, StoredBytes, is_markdown, resolve, sniff
+from nlpkit.io.sources import STDIN, Source, StoredBytes, is_markdown, resolve, sniff
 
 _REPORTED = 5  # files whose encoding was detected that are named one by one
 
@@ -80,6 +79,7 @@ class DocumentStream:
         self.spool_directory: Path | None = None
         self.schema: pa.Schema = layout.schema
         self.inputs: list[InputInfo] = []
+        self.origin: Sequence[InputInfo] | None = None  # what the documents were made from, where a step made them
         self.kept: list[int] = []
         self.dropped: list[DroppedRow] = []
         readers = [one.reader for one in inputs]
@@ -182,6 +182,7 @@ class DocumentStream:
                 self.kept.append(kept)
                 one.reader.close()
             yield from batches.flush()
+            self.inputs = self.inputs if self.origin is None else list(self.origin)
         finally:
             for one in inputs:
                 one.reader.close()
@@ -203,7 +204,7 @@ def open_documents(
     Raises UsageError for options that cannot be meant, InputError for inputs that cannot be found or read,
     ColumnError for a column that was named but is not there, SchemaError for a Parquet file of another kind.
     """
-    _check(options)
+    check_options(options)
     sources = resolve(inputs, options.format)
     alone = len(sources) == 1
     several_texts = sum(source.format == "txt" for source in sources) > 1
@@ -225,10 +226,26 @@ def open_documents(
 
 def open_table(table: pa.Table, options: ReadOptions = _DEFAULTS, *, name: str = "the table") -> DocumentStream:
     """Open a table in memory as a stream of documents, as `open_documents` does a file. `name`: what messages call it."""
-    _check(options)
+    check_options(options)
     one = _Input(Source(name, "row", None), TableInput(Source(name, "row", None), table))
     one.look(options)
     return _stream([one], options, _Detected(), name)
+
+
+def open_batches(
+    schema: pa.Schema,
+    batches: Iterable[pa.RecordBatch],
+    options: ReadOptions,
+    block: dict[str, Any],
+    earlier: DocumentStream,
+) -> DocumentStream:
+    """Open what a step made of a stream that has been read, with the footer block that a file of it would have."""
+    source = Source(earlier.where, "row", None)
+    one = _Input(source, BatchesInput(source, schema, batches, block))
+    one.look(options)
+    stream = _stream([one], options, _Detected(), earlier.where)
+    stream.origin = earlier.inputs
+    return stream
 
 
 def _stream(opened: Sequence[_Input], options: ReadOptions, detected: _Detected, where: str) -> DocumentStream:
@@ -363,23 +380,3 @@ def _check_records(opened: Sequence[_Input]) -> None:
         raise without[0]
     for error in without:
         log.warning("%s", error)
-
-
-def _check(options: ReadOptions) -> None:
-    """Raise UsageError for option values that cannot be meant."""
-    formats = sorted(set(FORMATS.values()))
-    allowed: tuple[tuple[str, str, list[str]], ...] = (
-        ("--format", options.format or formats[0], formats),
-        ("--encoding-errors", options.encoding_errors, ["strict", "replace"]),
-        ("--txt-docs", options.txt_docs, ["auto", "line", "file"]),
-        *((f"--types {name}", type_, list(TYPES)) for name, type_ in options.types),
-    )
-    for option, value, values in allowed:
-        if value not in values:
-            raise UsageError(f"{option} takes {', '.join(values)}, not '{value}'")
-    if options.encoding is not None:
-        check_codec(options.encoding)
-    if options.batch_rows < 1:
-        raise UsageError(f"a batch has at least one row, not {options.batch_rows}")
-    if options.limit is not None and options.limit < 0:
-        raise UsageError(f"--limit is a number of documents, not {options.limit}")

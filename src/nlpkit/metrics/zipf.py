@@ -75,6 +75,14 @@ def zipf_frequencies(first: float, exponent: float, n_ranks: int) -> FloatArray:
     return first / ranks**exponent
 
 
+def verdict(ks: float) -> str:
+    """Return in words how well a law with this distance ks fits."""
+    for bound, words in ((0.02, "a close fit"), (0.05, "a fair fit"), (0.1, "a rough fit")):
+        if ks <= bound:
+            return words
+    return "a poor fit"
+
+
 def _probabilities(log_rank: FloatArray, s: float) -> FloatArray:
     weights = np.exp(-s * log_rank)
     probabilities: FloatArray = weights / weights.sum()

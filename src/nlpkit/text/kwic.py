@@ -6,17 +6,52 @@ import re
 import unicodedata
 import warnings
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice, pairwise
-from typing import NamedTuple
+from typing import Annotated, ClassVar, NamedTuple
 
 from nlpkit.errors import UsageError
+from nlpkit.parameters import Param
 
 # A word of a context: what stands between spaces; in scripts without spaces each character.
 _UNSPACED = "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\U00020000-\U0003ffff"
 _WORD = re.compile(rf"[{_UNSPACED}][^\w\s]*|[^\s{_UNSPACED}]+")
 _LEADING_FLAGS = re.compile(r"\(\?[aiLmsux]+\)")
 _CHARACTERS_PER_WORD = 16  # how far to look back at first
+
+
+@dataclass(frozen=True, slots=True)
+class SearchOptions:
+    """What is searched, how much of it is shown, and the classes it is scored for."""
+
+    PANEL: ClassVar[str] = "Search"
+
+    word: Annotated[bool, Param("Match whole words only.", ("word", "w"))] = False
+    glob: Annotated[bool, Param("Read PATTERN as words, not as a regex: * = any letters, ? = one letter.")] = False
+    ignore_case: Annotated[bool, Param("Take A and a for one letter.", ("ignore_case", "i"))] = False
+    by: Annotated[
+        str | None,
+        Param("Column of classes, for each of which precision and recall of the pattern are shown.", metavar="COLUMN"),
+    ] = None
+    positive: Annotated[
+        str | None,
+        Param(
+            "Show precision and recall for this class only (of --by, by default of the column label).", metavar="CLASS"
+        ),
+    ] = None
+    window: Annotated[int, Param("Words of context on each side.", min=0)] = 8
+    width: Annotated[int | None, Param("Characters of context on each side, instead of words.", metavar="N", min=0)] = (
+        None
+    )
+    limit_hits: Annotated[int | None, Param("Show or write the first N hits; all are counted.", metavar="N", min=1)] = (
+        None
+    )
+    count: Annotated[bool, Param("Show numbers of documents and hits only, no lines.", ("count", "c"))] = False
+
+    def pattern(self, text: str) -> re.Pattern[str]:
+        """Return a pattern as these options read it. Raises UsageError when it is empty or no regular expression."""
+        return compile_pattern(text, word=self.word, glob=self.glob, ignore_case=self.ignore_case)
 
 
 class Hit(NamedTuple):

@@ -1,6 +1,6 @@
 """Texts to term ids, in two passes: cut and count every batch, then choose the terms that stay.
 
-    Preprocessor.encode_all(batches) ─▶ batches of term ids, all words in them ─▶ finish(again) ─▶ Finished.apply(batch)
+    Preprocessor.encode_all(batches) ─▶ batches of term ids, all words in them ─▶ finish(again) ─▶ FittedVocabulary.apply(batch)
 
 The caller keeps the encoded batches between the passes (in memory, or spooled to disk), so nothing here opens a file.
 """
@@ -40,10 +40,10 @@ if TYPE_CHECKING:
     from nlpkit.text.phrases import PhraseTable
     from nlpkit.text.spacy_tokens import SpacyTokens
 
-__all__ = ["Finished", "PreprocessOptions", "PreprocessReport", "Preprocessor", "TextBatches"]
+__all__ = ["FittedVocabulary", "PreprocessOptions", "PreprocessReport", "Preprocessor", "TextBatches"]
 
 Stage = Callable[[EncodedBatch], EncodedBatch]
-Again = Callable[[], Iterable[EncodedBatch]]
+Replay = Callable[[], Iterable[EncodedBatch]]
 TextBatches = Iterable[pa.RecordBatch]
 
 
@@ -57,7 +57,7 @@ class Removed:
     reasons: list[str]
 
 
-class Finished:
+class FittedVocabulary:
     """The vocabulary that stays, and what makes its ids of those of the first pass.
 
     terms (V,): in order of first appearance, or those of options.vocab in their order; cf, df (V,) int64.
@@ -216,7 +216,7 @@ class Preprocessor:
     def _note_replaced(self) -> None:
         self._replaced = True
 
-    def finish(self, again: Again | None = None, *, options: PreprocessOptions | None = None) -> Finished:
+    def finish(self, again: Replay | None = None, *, options: PreprocessOptions | None = None) -> FittedVocabulary:
         """Choose the terms that stay.
 
         Args:
@@ -308,9 +308,9 @@ class Preprocessor:
             n_foreign_terms=pruned.count(FOREIGN),
             spacy_pipeline=None if self._spacy is None else self._spacy.name,
         )
-        return Finished(stages, strings, cf, df, pruned, report, options, phrases, stop_terms)
+        return FittedVocabulary(stages, strings, cf, df, pruned, report, options, phrases, stop_terms)
 
-    def phrases_in(self, again: Again) -> PhraseTable:
+    def phrases_in(self, again: Replay) -> PhraseTable:
         """Return the phrases of some of the documents that were encoded: those that a model may learn from."""
         counts = Frequencies()
         for batch in again():
@@ -338,7 +338,7 @@ class Preprocessor:
     def _stops(self, term: str) -> bool:
         return self._is_stop(term) or (not self.options.lower and self._is_stop(term.lower()))
 
-    def _find_phrases(self, again: Again, terms: list[str], cf: LongArray, stopped: BoolArray) -> PhraseTable:
+    def _find_phrases(self, again: Replay, terms: list[str], cf: LongArray, stopped: BoolArray) -> PhraseTable:
         """Return the phrases of the corpus; stop words neither begin nor end one."""
         from nlpkit.text.phrases import find_phrases
 

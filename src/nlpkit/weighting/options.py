@@ -24,8 +24,9 @@ class WeightOptions:
     scheme: Annotated[
         str | None,
         Param(
-            "Weighting by name: SMART letters such as ltc (tf n b l a L d, idf n t p, norm n c u b), lecture, sklearn, bm25, "
-            "bm25-robertson, bm25-atire or bm25-okapi.",
+            "Weighting by name: SMART letters such as ltc (tf n b l a L d, idf n t p, norm n c u b), lecture, sklearn (the numbers "
+            "of TfidfVectorizer; with --tf log those of its sublinear_tf), bm25, bm25-robertson, bm25-atire or bm25-okapi.",
+            ("scheme", "like"),
             metavar="NAME",
         ),
     ] = None
@@ -45,10 +46,6 @@ class WeightOptions:
         str | None,
         Param("Normalisation of documents: none, l1, l2, pivoted-unique, pivoted-bytes or pivoted-l2.", metavar="NAME"),
     ] = None
-    like: Annotated[
-        str | None,
-        Param("sklearn = the numbers of TfidfVectorizer; with --tf log those of its sublinear_tf.", metavar="NAME"),
-    ] = None
     bm25: Annotated[bool, Param("Weigh by BM25 as Lucene does, which is --scheme bm25.")] = False
     k1: Annotated[float | None, Param("Saturation of term frequency in BM25.", panel="More")] = None
     b: Annotated[float | None, Param("Normalisation by length in BM25, from 0 (none) to 1.", panel="More")] = None
@@ -65,18 +62,9 @@ class WeightOptions:
         """
         from nlpkit.weighting.schemes import PRESETS, Scheme, parse_scheme, with_parts
 
-        whole = [f"`{name}`" for name in ("scheme", "like", "bm25") if getattr(self, name)]
-        if len(whole) > 1:
-            raise UsageError(f"{' and '.join(whole)} each name a whole weighting; keep one")
-        base = Scheme()
-        if self.scheme:
-            base = parse_scheme(self.scheme)
-        elif self.like:
-            if self.like != "sklearn":
-                raise UsageError(f"`like={self.like}`: only sklearn is known", parameter="like")
-            base = PRESETS["sklearn"]
-        elif self.bm25:
-            base = PRESETS["bm25"]
+        if self.scheme and self.bm25:
+            raise UsageError("`scheme` and `bm25` each name a whole weighting; keep one", parameter="bm25")
+        base = parse_scheme(self.scheme) if self.scheme else PRESETS["bm25"] if self.bm25 else Scheme()
         scheme = with_parts(base, tf=self.tf, idf=self.idf, norm=self.norm)
         for name, (part, start) in _NEEDS.items():
             if getattr(self, name) is not None and not getattr(scheme, part).startswith(start):

@@ -6,8 +6,9 @@ from typing import Any
 
 import pyarrow.compute as pc
 
+from nlpkit.text.rows import RowPlan
 from nlpkit.workflows.corpus import Corpus, Documents, no_documents
-from nlpkit.workflows.rows import RowPlan, Rows
+from nlpkit.workflows.rows import Rows
 
 
 def estimate(corpus: Corpus, *, embeds: bool = False, sweeps: int = 0, plan: RowPlan | None = None) -> dict[str, Any]:

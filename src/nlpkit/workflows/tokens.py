@@ -8,25 +8,21 @@ from contextlib import contextmanager
 from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
 
 from nlpkit import reporting, wording
 from nlpkit.errors import InputError, UsageError
 from nlpkit.io.documents import add_column, token_table, tokens_column, tokens_field
 from nlpkit.io.footers import step_parameters, steps_of
-from nlpkit.io.spool import spool_in
 from nlpkit.parallel import ahead
 from nlpkit.text.phrases import PhraseTable
-from nlpkit.text.preprocess import Finished, PreprocessOptions, Preprocessor, PreprocessReport
-from nlpkit.text.vocab import EncodedBatch
+from nlpkit.text.preprocess import FittedVocabulary, PreprocessOptions, Preprocessor, PreprocessReport
 from nlpkit.types import TokenTable
-from nlpkit.workflows.corpus import Documents, no_documents
+from nlpkit.workflows.corpus import Documents
+from nlpkit.workflows.encoded import EncodedDocuments, encode, joined
 
 if TYPE_CHECKING:
     from nlpkit.io.corpora import DocumentStream
-
-CODES = "\0codes"  # no column of a user is called like that
 
 
 def cut_as_model(
@@ -99,46 +95,29 @@ def cut_as_model(
 @contextmanager
 def tokenized(
     stream: Documents, options: PreprocessOptions, *, threads: int = 1
-) -> Iterator[tuple[pa.Schema, Iterator[pa.RecordBatch], Finished]]:
+) -> Iterator[tuple[pa.Schema, Iterator[pa.RecordBatch], FittedVocabulary]]:
     """Yield schema, batches and vocabulary of a document stream with its tokens; two passes over a spool."""
-    work = Preprocessor(options)
-    with spool_in(stream.spool_directory) as spool:
-        with reporting.progress("tokens", None) as update:
-            rows, schema = 0, stream.schema
-            for batch, encoded in work.encode_all(ahead(stream), threads=threads):
-                schema = batch.schema
-                spool.write(batch.append_column(CODES, codes_array(encoded)))
-                rows += batch.num_rows
-                update(rows)
-        if not rows:
-            raise no_documents(stream)
-        found = work.finish(lambda: (codes_of(batch.column(CODES)) for batch in spool))
-        term_array = pa.array(found.terms, pa.string())
-        schema = _with_tokens(schema, options.vocab)
-
-        def finished() -> Iterator[pa.RecordBatch]:
-            for batch in spool:
-                kept = found.apply(codes_of(batch.column(CODES)))
-                column = tokens_column(kept.offsets, kept.term_ids, term_array)
-                plain = batch.select([n for n in batch.schema.names if n != CODES])
-                yield add_column(plain, "tokens", column)
-
-        yield schema, ahead(finished(), join=True), found
+    documents = encode(stream, options, threads=threads, recut=True)
+    try:
+        assert documents.fitted is not None
+        yield tokens_schema(documents.schema, options.vocab), with_tokens(documents), documents.fitted
+    finally:
+        documents.close()
 
 
-def codes_array(encoded: EncodedBatch) -> pa.ListArray:
-    """Return term ids as a column of a spool; `codes_of` reads it."""
-    return pa.ListArray.from_arrays(pa.array(encoded.offsets, pa.int32()), pa.array(encoded.term_ids))
+def with_tokens(documents: EncodedDocuments) -> Iterator[pa.RecordBatch]:
+    """Yield the documents with a column of their tokens."""
+    terms = pa.array(documents.terms, pa.string())
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        for batch, encoded in documents:
+            yield add_column(batch, "tokens", tokens_column(encoded.offsets, encoded.term_ids, terms))
+
+    return ahead(batches(), join=True)
 
 
-def codes_of(column: pa.ListArray) -> EncodedBatch:
-    """Return the term ids of a spooled column."""
-    offsets = column.offsets.to_numpy(zero_copy_only=False).astype(np.int64)
-    ids = column.values.slice(int(offsets[0]), int(offsets[-1] - offsets[0])).to_numpy(zero_copy_only=False)
-    return EncodedBatch(offsets - offsets[0], ids)
-
-
-def _with_tokens(schema: pa.Schema, vocabulary: Sequence[str] | None) -> pa.Schema:
+def tokens_schema(schema: pa.Schema, vocabulary: Sequence[str] | None) -> pa.Schema:
+    """Return a schema with the column of tokens, and the vocabulary to which they are restricted, if there is one."""
     at = schema.get_field_index("tokens")
     field = tokens_field(vocabulary)
     return schema.append(field) if at < 0 else schema.set(at, field)
@@ -175,16 +154,10 @@ def tokens_of(table: pa.Table, options: PreprocessOptions) -> tuple[TokenTable, 
     if "tokens" in table.column_names:
         refuse_token_options(options, "the input")
         return token_table(table.column("tokens")), None
-    work = Preprocessor(options)
-    encoded = [e for _, e in work.encode_all(table.select(["text"]).to_batches())]
-    found = work.finish(lambda: encoded)
-    offsets, ids, at = [np.zeros(1, np.int64)], [], 0
-    for batch in encoded:
-        kept = found.apply(batch)
-        offsets.append(at + kept.offsets[1:])
-        ids.append(kept.term_ids)
-        at += int(kept.offsets[-1])
-    return TokenTable(np.concatenate(offsets), np.concatenate(ids), found.terms), found.report
+    preprocessor = Preprocessor(options)
+    encoded = [e for _, e in preprocessor.encode_all(table.select(["text"]).to_batches())]
+    fitted = preprocessor.finish(lambda: encoded)
+    return joined((fitted.apply(batch) for batch in encoded), fitted.terms), fitted.report
 
 
 def token_parameters(options: PreprocessOptions) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import io
 import json
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, BinaryIO, cast
 
 import pyarrow as pa
@@ -167,6 +167,35 @@ class TableInput(ArrowInput):
 
     def close(self) -> None:
         """Do nothing: the table is its owner's."""
+
+
+class BatchesInput(ArrowInput):
+    """Batches that a step gives, with the footer block that a file of them would have."""
+
+    def __init__(
+        self, source: Source, schema: pa.Schema, batches: Iterable[pa.RecordBatch], block: dict[str, Any]
+    ) -> None:
+        """Raise InputError for a column that is there twice."""
+        self._batches, self._block = batches, block
+        super().__init__(source, schema)
+
+    @property
+    def metadata(self) -> dict[str, Any] | None:
+        """The footer block."""
+        return self._block
+
+    def batches(self, columns: Sequence[str], batch_rows: int) -> Iterator[pa.RecordBatch]:
+        """Yield batches of at most `batch_rows` rows."""
+        for batch in self._batches:
+            for start in range(0, batch.num_rows, batch_rows):
+                yield batch.select(list(columns)).slice(start, batch_rows)
+
+    def sha256(self) -> str:
+        """Return nothing: the inputs of the step have theirs."""
+        return ""
+
+    def close(self) -> None:
+        """Do nothing: the batches are their owner's."""
 
 
 class _Digest(io.RawIOBase):

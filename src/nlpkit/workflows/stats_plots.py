@@ -1,4 +1,4 @@
-"""`--plot` of `nlpkit stats`: which pictures are asked for, and their files."""
+"""Pictures of what a corpus holds: the laws of Zipf and Heaps, lengths of documents, a cloud of words."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from itertools import islice
 from pathlib import Path
 
 from nlpkit import reporting, wording
-from nlpkit.cli.stats_count import CountedWords
 from nlpkit.errors import UsageError
 from nlpkit.io.atomic import check_target
 from nlpkit.io.pictures import write_picture
@@ -16,6 +15,7 @@ from nlpkit.report.chart import COLOURS, Chart, draw_page, draw_picture, require
 from nlpkit.report.cloud import MAX_WORDS, draw_cloud
 from nlpkit.report.corpus import Grouped, heaps_chart, lengths_chart, zipf_chart
 from nlpkit.text.stopwords import stop_words
+from nlpkit.workflows.stats import CorpusStatistics
 
 KINDS = ("zipf", "heaps", "lengths", "cloud")
 SUFFIXES = (".png", ".svg", ".html")
@@ -29,15 +29,15 @@ class Plot:
     path: Path
 
 
-def parse_plots(given: Sequence[str], *, force: bool) -> list[Plot]:
-    """Return the pictures of `--plot [KIND:]FILE`; without a kind the name of the file begins with one.
+def parse_plots(plots_named: Sequence[str], *, force: bool) -> list[Plot]:
+    """Return the pictures of [KIND:]FILE; without a kind the name of the file begins with one.
 
     Raises:
         UsageError: no kind, or a format that cannot be written; OutputExistsError: the file is there; MissingError: what
             draws it is not installed.
     """
     plots: list[Plot] = []
-    for text in given:
+    for text in plots_named:
         kind, colon, name = text.partition(":")
         if not colon or kind not in KINDS:
             name = text
@@ -45,16 +45,16 @@ def parse_plots(given: Sequence[str], *, force: bool) -> list[Plot]:
         path = Path(name)
         if not kind or not path.name:
             raise UsageError(
-                f"--plot {text}: what shall it show? Name the file zipf.png, heaps.png, lengths.png or cloud.png, "
-                f"or put the kind in front, such as --plot zipf:{name or 'picture.png'}"
+                f"`plot={text}`: what shall it show? Name the file zipf.png, heaps.png, lengths.png or cloud.png, "
+                f"or put the kind in front, such as `plot=zipf:{name or 'picture.png'}`"
             )
         if path.suffix.lower() not in (SUFFIXES if kind != "cloud" else (".png",)):
             formats = ".png only" if kind == "cloud" else "one of .png .svg .html"
             raise UsageError(
-                f"--plot {text}: the format '{path.suffix}' cannot be written, a {kind} picture is {formats}"
+                f"`plot={text}`: the format '{path.suffix}' cannot be written, a {kind} picture is {formats}"
             )
         if any(path == other.path for other in plots):
-            raise UsageError(f"--plot {text}: the file is named twice")
+            raise UsageError(f"`plot={text}`: the file is named twice")
         check_target(path, force=force)
         require("plotly" if path.suffix.lower() == ".html" else "matplotlib")
         if kind == "cloud":
@@ -65,10 +65,8 @@ def parse_plots(given: Sequence[str], *, force: bool) -> list[Plot]:
 
 def write_plots(
     plots: Sequence[Plot],
-    counted: CountedWords,
+    statistics: CorpusStatistics,
     *,
-    exponent: float,
-    languages: Sequence[str],
     seed: int,
     font: Path | None,
     force: bool,
@@ -76,20 +74,25 @@ def write_plots(
     """Draw and write the pictures.
 
     Args:
-        exponent: of the line through rank 1 of Zipf's law.
-        languages: codes of those whose stop words a word cloud leaves out.
+        plots: as `parse_plots` returns them.
+        statistics: of the corpus.
+        seed: of the places of words in a cloud.
+        font: of a cloud, None for one that has the letters.
+        force: replace what is there.
     """
-    largest = sorted(counted.groups, key=lambda g: (-g.figures.tokens, str(g.name)))[: len(COLOURS) - 1]
-    shown: Grouped = [(str(g.name), g.figures, g.cf) for g in counted.groups if g in largest and g.figures.tokens]
-    if any(plot.kind in ("zipf", "heaps") for plot in plots) and len(shown) < len(counted.groups):
-        reporting.note(f"pictures show the {len(shown)} largest of {len(counted.groups)} groups")
-    whole = counted.whole
+    largest = sorted(statistics.groups, key=lambda g: (-g.figures.tokens, str(g.name)))[: len(COLOURS) - 1]
+    shown: Grouped = [(str(g.name), g.figures, g.cf) for g in statistics.groups if g in largest and g.figures.tokens]
+    if any(plot.kind in ("zipf", "heaps") for plot in plots) and len(shown) < len(statistics.groups):
+        reporting.note(f"pictures show the {len(shown)} largest of {len(statistics.groups)} groups")
+    whole = statistics.whole
     for plot in plots:
         if plot.kind == "cloud":
-            _write_cloud(plot, counted, languages, seed=seed, font=font, force=force)
+            _write_cloud(plot, statistics, seed=seed, font=font, force=force)
             continue
         if plot.kind == "zipf":
-            chart = zipf_chart(whole.figures, whole.cf, counted.words.to_pylist(), exponent, shown)
+            chart = zipf_chart(
+                whole.figures, whole.cf, statistics.words.to_pylist(), statistics.exponent_of(whole), shown
+            )
         elif plot.kind == "heaps":
             chart = heaps_chart(whole.figures, shown)
         else:
@@ -103,11 +106,10 @@ def _drawn(chart: Chart, plot: Plot) -> bytes | str:
     return draw_page(chart, plot.kind) if suffix == ".html" else draw_picture(chart, suffix[1:])
 
 
-def _write_cloud(
-    plot: Plot, counted: CountedWords, languages: Sequence[str], *, seed: int, font: Path | None, force: bool
-) -> None:
+def _write_cloud(plot: Plot, statistics: CorpusStatistics, *, seed: int, font: Path | None, force: bool) -> None:
+    languages = statistics.languages
     stop = stop_words(languages)
-    words = _cloud_words(counted, stop)
+    words = _cloud_words(statistics, stop)
     cloud = draw_cloud(words, seed=seed, font=font)
     write_picture(plot.path, cloud.png, force=force)
     of = f" without the stop words of {', '.join(languages)}" if stop else ""
@@ -115,11 +117,11 @@ def _write_cloud(
     if cloud.left_out:
         reporting.warn(
             f"{plot.path}: {wording.counted(len(cloud.left_out), 'word')} not drawn, such as {cloud.left_out[0]}: the font "
-            f"{Path(cloud.font).name} lacks {''.join(sorted(cloud.lacks)[:20])}; give one that has them with --font FILE"
+            f"{Path(cloud.font).name} lacks {''.join(sorted(cloud.lacks)[:20])}; give one that has them with `font=FILE`"
         )
 
 
-def _cloud_words(counted: CountedWords, stop: frozenset[str]) -> dict[str, float]:
+def _cloud_words(statistics: CorpusStatistics, stop: frozenset[str]) -> dict[str, float]:
     """Return the most frequent words that are no stop words, as many as a cloud shows."""
-    pairs = zip(counted.words.to_pylist(), counted.whole.cf.tolist(), strict=True)
+    pairs = zip(statistics.words.to_pylist(), statistics.whole.cf.tolist(), strict=True)
     return dict(islice(((word, cf) for word, cf in pairs if word.lower() not in stop), MAX_WORDS))

@@ -1,34 +1,36 @@
-"""What `nlpkit stats` prints: tables for people, or one JSON object."""
+"""What stats shows: figures, lengths, words beside the law of Zipf, growth, n-grams, groups."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
-from typing import Any
 
 from nlpkit import reporting, wording
 from nlpkit.cli import console
-from nlpkit.cli.stats_count import CountedGroup, CountedWords
 from nlpkit.metrics.corpus import CorpusFigures
 from nlpkit.metrics.lengths import LengthBin
-from nlpkit.metrics.zipf import zipf_frequencies
+from nlpkit.metrics.zipf import verdict, zipf_frequencies
 from nlpkit.text.frequent import spelled
+from nlpkit.workflows.stats import CorpusStatistics, GroupStatistics
 
 _BAR = 40
 _NAMES = {2: "bigram", 3: "trigram"}
 
 
-def show(counted: CountedWords, *, by: str | None, top: int, exponent: float | None) -> None:
-    """Print the tables; `exponent` is the one the user gave for the table of Zipf's law."""
-    whole, words = counted.whole, counted.words.to_pylist()
+def statistics(stats: CorpusStatistics) -> None:
+    """Print tables for people, or one JSON object."""
+    if console.settings.json:
+        console.emit_json(stats.to_dict())
+        return
+    whole, words = stats.whole, stats.words.to_pylist()
     _show_figures(whole.figures)
     _show_lengths(whole.figures.bins)
-    _show_zipf(whole, words, top, exponent)
+    _show_zipf(whole, words, stats.top, stats.exponent_of(whole))
     _show_heaps(whole.figures)
     _show_ngrams(whole, words)
-    if by is not None:
-        _show_groups(counted.groups, by)
-        _show_group_words(counted, by, top)
+    if stats.by is not None:
+        groups = stats.groups if ":" in stats.by else sorted(stats.groups, key=lambda g: -g.figures.lengths.n_docs)
+        _show_groups(groups, stats.by)
+        _show_group_words(stats, groups, stats.by)
 
 
 def _show_figures(figures: CorpusFigures) -> None:
@@ -51,11 +53,10 @@ def _show_lengths(bins: Sequence[LengthBin]) -> None:
     console.table(["tokens", "documents", ""], rows, right=["tokens", "documents"], title="Length of documents")
 
 
-def _show_zipf(whole: CountedGroup, words: Sequence[str], top: int, exponent: float | None) -> None:
+def _show_zipf(whole: GroupStatistics, words: Sequence[str], top: int, s: float) -> None:
     fit = whole.figures.zipf
     if not fit.n_ranks:
         return
-    s = fit.exponent if exponent is None else exponent
     law = zipf_frequencies(float(whole.cf[0]), s, min(top, fit.n_ranks)).tolist()
     rows = [
         [str(k), words[k - 1], wording.count(int(whole.cf[k - 1])), _share(int(whole.cf[k - 1]), whole.figures.tokens),
@@ -74,14 +75,6 @@ def _show_zipf(whole: CountedGroup, words: Sequence[str], top: int, exponent: fl
     console.table(["rank", "word", "tf", "share", "Zipf"], rows, right=["rank", "tf", "share", "Zipf"], title=title)
 
 
-def verdict(ks: float) -> str:
-    """Return in words how well a law with this distance ks fits."""
-    for bound, words in ((0.02, "a close fit"), (0.05, "a fair fit"), (0.1, "a rough fit")):
-        if ks <= bound:
-            return words
-    return "a poor fit"
-
-
 def _show_heaps(figures: CorpusFigures) -> None:
     fit = figures.heaps
     if fit.beta != fit.beta:
@@ -96,7 +89,7 @@ def _show_heaps(figures: CorpusFigures) -> None:
     console.table(["", ""], rows, title="Heaps' law V(n) = K n^β (least squares on the logarithms)")
 
 
-def _show_ngrams(whole: CountedGroup, words: Sequence[str]) -> None:
+def _show_ngrams(whole: GroupStatistics, words: Sequence[str]) -> None:
     if not whole.ngrams:
         return
     columns, rows, right = ["rank"], [], ["rank"]
@@ -115,7 +108,7 @@ def _show_ngrams(whole: CountedGroup, words: Sequence[str]) -> None:
     console.table(names, rows, right=["rank", "tf"], title="Most frequent n-grams")
 
 
-def _show_groups(groups: Sequence[CountedGroup], by: str) -> None:
+def _show_groups(groups: Sequence[GroupStatistics], by: str) -> None:
     columns = [
         by,
         "documents",
@@ -133,7 +126,7 @@ def _show_groups(groups: Sequence[CountedGroup], by: str) -> None:
         [str(g.name), wording.count(f.lengths.n_docs), wording.count(f.tokens), wording.count(f.types),
          wording.count(f.hapaxes), _number(f.type_token_ratio, 3), f"{f.lengths.mean:,.1f}", _number(f.zipf.exponent, 3),
          _number(f.zipf.ks, 3), _number(f.heaps.k, 2), _number(f.heaps.beta, 3)]
-        for g in _largest_first(groups, by) for f in (g.figures,)
+        for g in groups for f in (g.figures,)
     ]  # fmt: skip
     console.table(
         columns,
@@ -145,60 +138,13 @@ def _show_groups(groups: Sequence[CountedGroup], by: str) -> None:
     )
 
 
-def _show_group_words(counted: CountedWords, by: str, top: int) -> None:
-    words = counted.words.to_pylist()
+def _show_group_words(stats: CorpusStatistics, groups: Sequence[GroupStatistics], by: str) -> None:
+    words = stats.words.to_pylist()
     rows = []
-    for g in _largest_first(counted.groups, by):
+    for g in groups:
         grams = [gram for found in g.ngrams.values() for gram, _ in spelled(found, words)[:3]]
-        rows.append([str(g.name), " ".join(counted.terms.take(g.ids[:top]).to_pylist()), ", ".join(grams)])
+        rows.append([str(g.name), " ".join(stats.terms.take(g.ids[: stats.top]).to_pylist()), ", ".join(grams)])
     console.table([by, "most frequent words", "n-grams"], rows, noun="groups", rest="--json")
-
-
-def _largest_first(groups: Sequence[CountedGroup], by: str) -> list[CountedGroup]:
-    """Return the groups with most documents first; parts of dates stay in their order."""
-    return list(groups) if ":" in by else sorted(groups, key=lambda g: -g.figures.lengths.n_docs)
-
-
-def as_json(counted: CountedWords, *, by: str | None, top: int, exponent: float | None) -> dict[str, Any]:
-    """Return everything as one JSON object."""
-    words = counted.words.to_pylist()
-    result = _group_json(counted.whole, counted, words, top, exponent)
-    if by is not None:
-        groups = {str(g.name): _group_json(g, counted, words, top, exponent) for g in counted.groups}
-        result |= {"by": by, "without_group": counted.ungrouped, "groups": groups}
-    return result
-
-
-def _group_json(
-    group: CountedGroup, counted: CountedWords, words: Sequence[str], top: int, exponent: float | None
-) -> dict[str, Any]:
-    f = group.figures
-    lengths = asdict(f.lengths)
-    documents, empty = lengths.pop("n_docs"), lengths.pop("empty")
-    s = f.zipf.exponent if exponent is None else exponent
-    shown = min(top, len(group.cf))
-    law = zipf_frequencies(float(group.cf[0]), s, shown).tolist() if shown else []
-    head = counted.terms.take(group.ids[:shown]).to_pylist()
-    counts = list(zip(head, group.cf[:shown].tolist(), group.df[:shown].tolist(), strict=True))
-    n, v = f.growth
-    some = range(len(n) - 1, -1, -max(len(n) // 100, 1))
-    return {
-        "documents": documents, "empty": empty, "tokens": f.tokens, "types": f.types, "hapaxes": f.hapaxes,
-        "type_token_ratio": f.type_token_ratio, "lengths": lengths, "histogram": [asdict(b) for b in f.bins],
-        "zipf": {
-            **asdict(f.zipf), "verdict": verdict(f.zipf.ks) if f.types > 1 else None, "table_exponent": s,
-            "table": [
-                {"rank": k, "word": word, "tf": cf, "zipf": round(z, 2)}
-                for k, ((word, cf, _), z) in enumerate(zip(counts, law, strict=False), 1)
-            ],
-        },
-        "heaps": {**asdict(f.heaps), "growth": [[int(n[i]), int(v[i])] for i in reversed(some)]},
-        "words": [{"word": word, "cf": cf, "df": df} for word, cf, df in counts],
-        "ngrams": {
-            str(size): [{"ngram": gram, "cf": cf} for gram, cf in spelled(found, words)]
-            for size, found in group.ngrams.items()
-        },
-    }  # fmt: skip
 
 
 def _range(b: LengthBin) -> str:

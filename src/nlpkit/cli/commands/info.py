@@ -1,0 +1,30 @@
+"""nlpkit info: what a file or a run is, where it comes from, how big it is."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from nlpkit.cli.options import Argument, RunFlags
+from nlpkit.io.read_options import ReadOptions
+
+
+def info_cli(
+    path: Annotated[str, Argument("A run directory, a corpus, or any file that nlpkit wrote.", metavar="FILE|RUN")],
+    read: ReadOptions,
+    run: RunFlags,
+) -> None:
+    """Say what a file or run directory holds and how it was made.
+
+    Any corpus, and any file or folder that nlpkit writes: tables, matrices, scores, checkpoints, models. Kind, schema, rows,
+    columns, parameters in force, inputs with their sha256, sizes, seconds; for a run its topics too.
+
+    \b
+    Examples:
+      nlpkit info data/samples/news.jsonl
+      nlpkit info run/
+      nlpkit info run/topics.parquet --json
+    """
+    from nlpkit.cli.render import info as render
+    from nlpkit.workflows.info import info
+
+    render.facts(info(path, read=read))

@@ -1,0 +1,85 @@
+"""nlpkit preprocess: texts to tokens."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, ClassVar
+
+from nlpkit.cli.dry_run import dry_run
+from nlpkit.cli.options import Inputs, OutputFlags, RunFlags, shown
+from nlpkit.errors import UsageError
+from nlpkit.io.read_options import ReadOptions
+from nlpkit.parameters import TABLE_WRITTEN, Param
+from nlpkit.text.options import TextOptions
+from nlpkit.text.rows import RowOptions
+
+
+@dataclass(frozen=True, slots=True)
+class PreviewOptions:
+    """What else is shown or written."""
+
+    PANEL: ClassVar[str] = "Preview and tables"
+
+    steps: Annotated[bool, Param("Print what would be done, in its order, and do nothing.")] = False
+    show: Annotated[str | None, Param("Print the first N documents before and after.", metavar="N|all")] = None
+    save_vocab: Annotated[
+        Path | None, Param("Table of the terms: term, cf, df; --vocab takes it.", metavar="FILE"), TABLE_WRITTEN
+    ] = None
+    save_phrases: Annotated[
+        Path | None, Param("Table of the phrases found; --phrase-file takes it.", metavar="FILE"), TABLE_WRITTEN
+    ] = None
+    save_removed: Annotated[
+        Path | None, Param("Table of the terms that went: term, cf, df, reason.", metavar="FILE"), TABLE_WRITTEN
+    ] = None
+
+
+def preprocess_cli(
+    inputs: Inputs,
+    out: OutputFlags,
+    read: ReadOptions,
+    run: RunFlags,
+    rows: RowOptions,
+    tokens: TextOptions,
+    preview: PreviewOptions,
+) -> None:
+    """Cut texts into tokens and write them as column 'tokens'.
+
+    By default: tags, addresses and numbers fall away; Unicode words are cut (don't, AT&T and
+    state-of-the-art stay whole; Chinese, Japanese and Thai give character n-grams); lower case; stop words of the
+    detected language; terms in too few or too many documents. --steps prints the plan in its order, --show 3 what
+    it does to three documents. Every input column travels along; the text itself is never altered.
+
+    \b
+    Examples:
+      nlpkit preprocess data/samples/news.jsonl -o docs.parquet
+      nlpkit preprocess data/samples/nachrichten.jsonl --lemma dict --phrases npmi:0.5 --show 2
+      nlpkit preprocess data/samples/news.jsonl --unit sentence --dedupe near:0.8 -o sentences.parquet
+      nlpkit preprocess data/samples/news.jsonl --keep number,url --ngrams 1,2 --min-df 5 --steps
+      nlpkit preprocess data/samples/news.jsonl --limit 2 -o - | head -c 300
+    """
+    if tokens.language == "auto" and not preview.steps and not run.dry_run:
+        from nlpkit.text.language import prepare_detection
+
+        prepare_detection()  # first of all: it goes on while the rest is loaded
+    from nlpkit.cli.render import preprocess as render
+    from nlpkit.workflows.corpus import read_corpus
+    from nlpkit.workflows.preprocess import preprocess, preprocess_plan
+
+    plan = preprocess_plan(tokens=tokens, rows=rows)
+    if preview.steps:
+        render.plan(plan)
+        return
+    if run.dry_run:
+        dry_run(inputs, read, plan=rows.plan())
+        return
+    target = None if out.output is None and preview.show is not None else out.target("docs.parquet")
+    if preview.save_phrases is not None and tokens.phrases is None:
+        raise UsageError("`save_phrases` saves what `phrases` finds; give `phrases=npmi:0.5` too")
+    n_shown = 0 if preview.show is None else shown(preview.show)
+    corpus = read_corpus(*inputs, options=read, beside=target)
+    with preprocess(corpus, tokens=tokens, rows=rows, execution=run) as documents:
+        saved = documents.save(
+            target, vocab=preview.save_vocab, phrases=preview.save_phrases, removed=preview.save_removed, force=out.force
+        )  # fmt: skip
+        render.documents(documents, saved, target, n_shown)

@@ -1,0 +1,83 @@
+"""nlpkit stats: how big a corpus is, which words it has, and how well they follow the laws of Zipf and Heaps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, ClassVar
+
+from nlpkit.cli.dry_run import dry_run
+from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
+from nlpkit.io.read_options import ReadOptions
+from nlpkit.parameters import WRITTEN, Param
+from nlpkit.text.options import CountOptions
+
+
+@dataclass(frozen=True, slots=True)
+class StatisticsOptions:
+    """What is counted, shown and drawn."""
+
+    PANEL: ClassVar[str] = "Statistics"
+
+    by: Annotated[
+        str | None,
+        Param(
+            "Count also for each value of a column, such as label or topic; date:year (decade, quarter, month, week, day) takes a "
+            "part of a date.",
+            metavar="COLUMN",
+        ),
+    ] = None
+    top: Annotated[int, Param("Number of words and n-grams to show.", ("top", "top_n"), min=1)] = 10
+    ngrams: Annotated[str, Param("Sizes of n-grams from 2 to 5; none = no n-grams.", metavar="N,…")] = "2,3"
+    zipf_s: Annotated[float | None, Param("Exponent of the Zipf table; default: the fitted one.", min=0)] = None
+    plot: Annotated[
+        list[str] | None,
+        Param("Draw zipf, heaps, lengths (.png .svg .html) or cloud (.png); several allowed.", metavar="[KIND:]FILE"),
+        WRITTEN,
+    ] = None
+    font: Annotated[
+        Path | None, Param("Font of the word cloud; default: one that has the letters.", metavar="FILE", panel="More")
+    ] = None
+
+
+def stats_cli(
+    inputs: Inputs, out: OutputFlags, read: ReadOptions, run: RunFlags, words: CountOptions, show: StatisticsOptions
+) -> None:
+    """Count words and documents; fit the laws of Zipf and Heaps.
+
+    All words count, stop words too, unless the documents already have tokens: then these. Zipf's exponent is the most
+    likely one, with its standard error and the largest gap between law and corpus; Heaps' law is fitted to the growth of
+    the vocabulary in the order of the documents. N-grams are listed that occur twice or more. With -o a table (term, cf,
+    df, rank, share, zipf) is written, with --by for each class.
+
+    \b
+    Examples:
+      nlpkit stats data/samples/news.jsonl
+      nlpkit stats data/samples/news.jsonl --by label --top 5 -o terms.parquet
+      nlpkit stats data/samples/nachrichten.jsonl --plot zipf.html --ngrams 2
+    """
+    from nlpkit.cli.render import stats as render
+    from nlpkit.workflows.corpus import read_corpus, warn_dropped
+    from nlpkit.workflows.stats import ngram_sizes, stats
+    from nlpkit.workflows.stats_plots import parse_plots, write_plots
+    from nlpkit.workflows.token_options import preprocess_options
+
+    preprocess_options(words.tokens())
+    ngram_sizes(show.ngrams)
+    if run.dry_run:
+        dry_run(inputs, read)
+        return
+    target = out.given_table_target("terms.parquet")
+    plots = parse_plots(show.plot or (), force=out.force)
+    corpus = read_corpus(*inputs, options=read, beside=target)
+    counted = stats(
+        corpus, by=show.by, top=show.top, ngrams=show.ngrams, zipf_s=show.zipf_s, words=words, execution=run
+    )  # fmt: skip
+    if target is not None:
+        counted.save(target, force=out.force)
+    else:
+        warn_dropped(counted.stream, None)
+    if plots:
+        write_plots(plots, counted, seed=run.seed, font=show.font, force=out.force)
+    if run.json or target != "-":
+        render.statistics(counted)

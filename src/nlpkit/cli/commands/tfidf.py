@@ -1,0 +1,146 @@
+"""nlpkit tfidf: weighted terms of documents, as a long table or for other tools."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from nlpkit.cli.dry_run import dry_run
+from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
+from nlpkit.errors import UsageError
+from nlpkit.io.read_options import ReadOptions
+from nlpkit.parameters import Param
+from nlpkit.text.options import TokenOptions
+from nlpkit.weighting.options import SelectionOptions, WeightOptions
+
+if TYPE_CHECKING:
+    from nlpkit.io.weight_files import WeightsTarget
+    from nlpkit.io.weight_models import WeightModel
+    from nlpkit.workflows.tfidf import Carry
+
+
+def tfidf_cli(
+    inputs: Inputs,
+    out: OutputFlags,
+    read: ReadOptions,
+    run: RunFlags,
+    tokens: TokenOptions,
+    weights: WeightOptions,
+    selection: SelectionOptions,
+    to: Annotated[
+        str | None,
+        Param(
+            "Format of the output: parquet, npz (scipy), mtx (Matrix Market) or svmlight; default: that of the suffix of -o.",
+            metavar="FORMAT",
+            panel="Output",
+        ),
+    ] = None,
+    model: Annotated[
+        Path | None,
+        Param(
+            "Weigh new documents with the terms, idf and columns of an earlier output of tfidf, or place them in its LSA.",
+            metavar="WEIGHTS|RUN",
+            panel="Weights",
+        ),
+    ] = None,
+    lsa: Annotated[
+        int | None,
+        Param("Latent semantic analysis in L dimensions; -o is a directory.", metavar="L", min=1, panel="Weights"),
+    ] = None,
+) -> None:
+    """Weigh the terms of documents: tf-idf, BM25, LSA.
+
+    The weight of a term in a document is tf · ln(M / df) as it stands; --scheme, or --tf, --idf and --norm, choose
+    another. Writes one row for each term of a document (id, term, tf, weight), terms in alphabetical order, and beside it
+    <stem>.vocab.parquet (term, cf, df, idf). --select keeps the features that tell classes apart and prints the best of
+    each; weights stay those of the whole vocabulary. --lsa writes document and term vectors. --model weighs new documents
+    as scikit-learn's `transform` does: same columns in the same order, idf of the training documents, other terms left out.
+
+    \b
+    Examples:
+      nlpkit tfidf data/samples/news.jsonl -o weights.parquet
+      nlpkit tfidf data/samples/news.jsonl --scheme ltc --to npz -o ltc.npz
+      nlpkit tfidf data/samples/news.jsonl --select chi2:500 --features best.parquet
+      nlpkit tfidf data/samples/news.jsonl --like sklearn --lsa 20 -o lsa/
+      nlpkit tfidf data/samples/hard.jsonl --model ltc.npz -o new.npz
+    """
+    from nlpkit.cli.render import tfidf as render
+    from nlpkit.workflows.corpus import read_corpus
+    from nlpkit.workflows.lsa import decompose
+    from nlpkit.workflows.tfidf import tfidf, weighting_and_selection
+    from nlpkit.workflows.tfidf_model import load_weights, place, weigh
+
+    weighting_and_selection(weights, selection)
+    fitted = None
+    if model is not None:
+        _refuse_beside_model(model, tokens, weights, selection, lsa)
+        fitted = None if run.dry_run else load_weights(model, verify=run.verify)
+    if fitted is not None and fitted.components is not None:
+        if to is not None:
+            raise UsageError(f"`to={to}`: documents in the space of an LSA are a table of documents; leave it out")
+        target = out.target("new.parquet")
+        corpus = read_corpus(*inputs, options=read, beside=target)
+        render.placed(place(fitted, corpus, execution=run).save(target, force=out.force))
+        return
+    goal = None if run.dry_run and model is not None else _target(out, to, lsa, selection, fitted)
+    if run.dry_run:
+        dry_run(inputs, read)
+        return
+    corpus = read_corpus(*inputs, options=read, beside=None if lsa else out.output)
+    labels: Carry = "labels" if goal is not None and goal.is_matrix else "nothing"
+    if fitted is not None:
+        weighted = weigh(fitted, corpus, execution=run, carry=labels)
+    else:
+        carry: Carry = "columns" if lsa else labels
+        weighted = tfidf(corpus, tokens=tokens, weights=weights, selection=selection, execution=run, carry=carry)
+    if selection.features is not None:
+        weighted.save_features(selection.features, force=out.force)
+    if lsa:
+        space = decompose(weighted, lsa, execution=run)
+        render.latent_space(space, space.save(str(out.output), force=out.force))
+    else:
+        render.weights(weighted, None if goal is None else weighted.save(goal, force=out.force))
+
+
+def _target(
+    out: OutputFlags, to: str | None, lsa: int | None, selection: SelectionOptions, fitted: WeightModel | None
+) -> WeightsTarget | None:
+    """Return the file to write, None for a run directory, or where features are only shown; checked before any work is done."""
+    from nlpkit.io.atomic import check_target
+    from nlpkit.io.weight_files import EXAMPLES, weights_target
+
+    if lsa and to:
+        raise UsageError("`lsa` writes a directory of Parquet tables; leave `to` out")
+    if out.output is None:
+        if lsa:
+            raise UsageError("say where to write: `lsa` writes a directory, such as -o lsa/")
+        if fitted is None and selection.select and not to:
+            return None
+        example = "new.npz or new.parquet" if fitted is not None else EXAMPLES.get(to or "parquet", "weights.parquet")
+        raise UsageError(f"say where to write: -o {example}, or -o - for JSON lines on stdout")
+    if lsa:
+        check_target(Path(out.output), force=out.force, directory=True)
+        return None
+    goal = weights_target(out.output, to)
+    if not goal.is_matrix:
+        out.table_target("new.parquet" if fitted is not None else "weights.parquet")
+    selects = ":" in (selection.select or "") if fitted is None else len(fitted.kept) < fitted.terms.num_rows
+    goal.check(force=out.force, terms=selects, features=selection.features)
+    return goal
+
+
+def _refuse_beside_model(
+    model: Path, tokens: TokenOptions, weights: WeightOptions, selection: SelectionOptions, lsa: int | None
+) -> None:
+    """Raise UsageError for options that say what the model has decided."""
+    from nlpkit.workflows.token_options import preprocess_options
+    from nlpkit.workflows.tokens import changed_token_options
+
+    names = [*changed_token_options(preprocess_options(tokens))]
+    records: tuple[tuple[Any, Any], ...] = ((weights, WeightOptions()), (selection, SelectionOptions()))
+    for record, usual in records:
+        names += [f"`{f.name}`" for f in fields(record) if getattr(record, f.name) != getattr(usual, f.name)]
+    names += ["`lsa`"] if lsa is not None else []
+    if names:
+        raise UsageError(f"{', '.join(names)}: new documents are weighed as those of {model} were; leave it out")

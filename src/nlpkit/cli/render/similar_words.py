@@ -1,0 +1,74 @@
+"""What similar-words shows: all pairs by all measures, or the nearest words of each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from nlpkit import reporting, wording
+from nlpkit.cli import console
+
+if TYPE_CHECKING:
+    from nlpkit.workflows.similar_words import NearestWords, WordPairs
+
+
+def plan(words: Sequence[str], within: str | None) -> dict[str, Any]:
+    """Return how big the work is."""
+    if within is not None:
+        return {"words": len(dict.fromkeys(words)), "searched_in": within}
+    return {"words": len(words), "pairs": len(words) * (len(words) - 1) // 2}
+
+
+def words(found: WordPairs | NearestWords, target: str | None) -> None:
+    """Print a table, or one JSON object."""
+    from nlpkit.workflows.similar_words import WordPairs
+
+    if target == "-":
+        return
+    short = found.too_short() if isinstance(found, WordPairs) else []
+    if short and isinstance(found, WordPairs):
+        reporting.note(
+            f"shorter than {found.options.n} characters, so without n-grams: {', '.join(short)} (see --n, --pad)"
+        )
+    if console.settings.json:
+        console.emit_json(found.to_dict())
+    elif isinstance(found, WordPairs):
+        _pairs(found)
+    else:
+        _nearest(found)
+
+
+def _pairs(found: WordPairs) -> None:
+    from nlpkit.workflows.similar_words import PAIR_MEASURES
+
+    rows = [[p.first, p.second, *(_number(getattr(p, m)) for m in PAIR_MEASURES)] for p in found.pairs]
+    columns = ["word", "other", *(m.replace("_", " ") for m in PAIR_MEASURES)]
+    console.table(columns, rows, right=columns[2:])
+
+
+def _nearest(found: NearestWords) -> None:
+    for word in found.nearest:
+        if found.known(word) is None:
+            reporting.note(f"'{word}' itself is not among them")
+        if not found.rows(word):
+            reporting.note(f"no word shares an n-gram of {found.options.n} characters with '{word}'")
+    counts = [name for name, known in (("cf", found.cf), ("df", found.df)) if known is not None]
+    score = "distance" if found.measure.startswith("levenshtein") else found.measure
+    rows = [
+        [
+            word if i == 0 else "",
+            row["term"],
+            str(int(row["score"])) if found.measure == "levenshtein" else f"{row['score']:.3f}",
+            *(wording.count(row[name]) for name in counts),
+        ]
+        for word in found.nearest
+        for i, row in enumerate(found.rows(word))
+    ]
+    if rows:
+        console.table(["word", "nearest", score, *counts], rows, right=[score, *counts])
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return "–"
+    return str(value) if isinstance(value, int) else f"{value:.3f}"

@@ -1,0 +1,52 @@
+"""How words are compared, as a person says it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+from nlpkit.errors import UsageError
+from nlpkit.parameters import READ, Param
+
+
+@dataclass(frozen=True, slots=True)
+class SimilarityOptions:
+    """How words are compared, and where the nearest ones are looked for."""
+
+    PANEL: ClassVar[str] = "Comparison"
+
+    within: Annotated[
+        str | None,
+        Param(
+            "Find the nearest words here: in any corpus, a run directory, a Parquet file with a column 'term', or a .txt file with "
+            "a word on each line.",
+            ("in",),
+            metavar="CORPUS|VOCAB",
+        ),
+        READ,
+    ] = None
+    measure: Annotated[
+        str | None,
+        Param(
+            "Measure of nearness with --in: jaccard (default), dice, overlap, cosine, levenshtein or levenshtein-normalized.",
+            metavar="NAME",
+        ),
+    ] = None
+    top: Annotated[
+        int | None, Param("Number of words to find with --in; default: 10.", ("top", "top_n"), metavar="N", min=1)
+    ] = None
+    n: Annotated[int, Param("Number of characters of an n-gram.", min=1)] = 3
+    pad: Annotated[bool, Param("Count n-grams over the ends of words too.")] = False
+    lower: Annotated[bool, Param("Compare in lower case.")] = True
+    min_df: Annotated[str | int, Param("Least number of documents of a word that is found with --in.")] = "1"
+
+    def parameters(self) -> dict[str, Any]:
+        """Return what a footer tells of them."""
+        return {"n": self.n, "padded": self.pad, "lower": self.lower}
+
+    def least_documents(self) -> int:
+        """Return the number in min_df. Raises UsageError when it is none."""
+        text = str(self.min_df)
+        if not text.isdecimal():
+            raise UsageError(f"`min_df` takes a number of documents here, got '{text}'", parameter="min_df")
+        return int(text)

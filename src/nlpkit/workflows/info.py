@@ -1,0 +1,116 @@
+"""What a file or a run is, where it comes from, how big it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from nlpkit import reporting, wording
+from nlpkit.errors import ColumnError, InputError
+from nlpkit.io.artifacts import file_size, parquet_shape, read_footer
+from nlpkit.io.atomic import MANIFEST
+from nlpkit.io.own_files import own_file_facts
+from nlpkit.io.plain_tables import TABLE_FORMATS, arrow_table, table_format
+from nlpkit.io.read_options import ReadOptions
+from nlpkit.io.runs import open_run
+from nlpkit.io.sources import missing_path
+from nlpkit.parameters import with_settings
+from nlpkit.workflows.corpus import read_corpus
+
+
+def info(path: str | Path, *, read: ReadOptions | None = None, **settings: Any) -> dict[str, Any]:
+    """Return what a file or a run directory holds and how it was made.
+
+    Args:
+        path: a corpus, or any file or folder that nlpkit wrote.
+        read: how a corpus is read; settings: its fields, such as text_col="body".
+
+    Raises:
+        InputError: it is not there, or cannot be read.
+    """
+    (read,) = with_settings((read or ReadOptions(),), settings)
+    target = Path(path)
+    if not target.exists():
+        raise InputError(missing_path(target))
+    if target.is_dir() and (target / MANIFEST).exists():
+        return _run_facts(target)
+    if target.suffix == ".parquet":
+        return _parquet_facts(target)
+    return own_file_facts(target) or _corpus_facts(str(path), read)
+
+
+def _run_facts(path: Path) -> dict[str, Any]:
+    opened = open_run(path, verify=False)  # what was changed is told, not refused
+    missing = [name for name in opened.manifest["outputs"] if not (path / name).exists()]
+    if missing:
+        raise InputError(f"run directory {path} has no {missing[0]}; it is incomplete, make it again")
+    changed = list(opened.changed())
+    if changed:
+        reporting.warn(
+            f"{wording.counted(len(changed), 'file')} of {path} {'was' if len(changed) == 1 else 'were'} changed since the run "
+            f"was written: {', '.join(changed)}"
+        )
+    topics = None  # a run of another kind, such as LSA, has none
+    if (path / "topics.parquet").exists():
+        topics = opened.table("topics", ["topic", "size", "share", "label", "npmi"]).to_pylist()
+    files = [f for f in sorted(path.rglob("*")) if f.is_file()]
+    manifest = opened.manifest
+    return {
+        "path": str(path),
+        "kind": f"run ({manifest['kind']})",
+        **{k: manifest[k] for k in ("schema_version", "nlpkit_version", "seed", "threads", "peak_memory_mb")},
+        "command_line": " ".join(manifest["command_line"]),
+        "inputs": manifest["inputs"],
+        "parameters": manifest["parameters"],
+        "results": {k: v for k, v in manifest["results"].items() if k != "evidence"},
+        "seconds": manifest["seconds"],
+        "bytes": file_size(path),
+        "changed": changed,
+        "files": {str(f.relative_to(path)): file_size(f) for f in files},
+        "topics": topics,
+    }
+
+
+def _parquet_facts(path: Path) -> dict[str, Any]:
+    block = read_footer(path)
+    rows, groups, columns = parquet_shape(path)
+    facts: dict[str, Any] = {"path": str(path), "kind": block["kind"] if block else "Parquet not written by nlpkit"}
+    if block:
+        facts |= {k: block[k] for k in ("schema_version", "nlpkit_version", "command", "seed", "parameters", "inputs")}
+        facts["steps"] = [{k: s[k] for k in ("command", "parameters", "nlpkit_version")} for s in block["steps"]]
+    return {**facts, "rows": rows, "row_groups": groups, "bytes": file_size(path), "columns": columns}
+
+
+def _corpus_facts(path: str, read: ReadOptions) -> dict[str, Any]:
+    rows = characters = empty = 0
+    try:
+        stream = read_corpus(path, options=read).open()
+    except ColumnError:
+        if table_format(Path(path)) not in TABLE_FORMATS or read != ReadOptions():
+            raise
+        return _table_facts(Path(path), read)
+    with stream:
+        for batch in stream:
+            lengths = [len(t) for t in batch.column("text").to_pylist()]
+            rows, characters, empty = rows + len(lengths), characters + sum(lengths), empty + lengths.count(0)
+    encodings = sorted({i.encoding for i in stream.inputs if i.encoding})
+    return {
+        "path": path,
+        "kind": "raw corpus",
+        "rows": rows,
+        "dropped": len(stream.dropped),
+        "empty_texts": empty,
+        "characters": characters,
+        "encoding": ", ".join(encodings),
+        "bytes": file_size(Path(path)),
+        "columns": {f.name: str(f.type) for f in stream.schema},
+        "inputs": [{"path": i.path, "rows": i.rows, "sha256": i.sha256} for i in stream.inputs],
+    }
+
+
+def _table_facts(path: Path, read: ReadOptions) -> dict[str, Any]:
+    """Return what a table without a column of text is, such as nlpkit writes as CSV."""
+    table = arrow_table(path, encoding=read.encoding)
+    reporting.note(f"{path} has no column 'text'; if it is a corpus, name its text with `text_col`")
+    columns = {field.name: str(field.type) for field in table.schema}
+    return {"path": str(path), "kind": "table", "rows": table.num_rows, "bytes": file_size(path), "columns": columns}

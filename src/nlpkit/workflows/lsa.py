@@ -1,0 +1,136 @@
+"""Latent semantic analysis of weighted documents: vectors of documents and terms, saved as a run directory."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from nlpkit import reporting, wording
+from nlpkit.io.documents import embedding_column
+from nlpkit.io.exports import stacked
+from nlpkit.io.runs import RunTables, manifest_of, stopwatch, write_run
+from nlpkit.parameters import Execution
+from nlpkit.types import FloatArray
+from nlpkit.weighting.lsa import Lsa, lsa
+from nlpkit.workflows.corpus import warn_dropped
+from nlpkit.workflows.tfidf import DocumentTermWeights
+
+TOP_TERMS = 10
+VECTORS = "lsa"
+
+
+@dataclass(frozen=True, slots=True)
+class LatentSpace:
+    """Documents and terms in the dimensions that explain most of the weights."""
+
+    weights: DocumentTermWeights
+    found: Lsa
+    asked: int
+    rows: list[pa.RecordBatch]
+    n_weights: int
+    n_empty: int
+    seconds: dict[str, float]
+    execution: Execution
+
+    def components(self) -> pa.Table:
+        """Return a row for each component: singular value, explained variance, the terms at its two ends."""
+        terms, strongest = self.weights.terms, np.argsort(-self.found.terms, axis=0, kind="stable").T
+        tops, bottoms = [], []
+        for k, order in enumerate(strongest):
+            column = self.found.terms[:, k]
+            high, low = order[:TOP_TERMS], order[::-1][:TOP_TERMS]
+            tops.append([terms[i] for i in high if column[i] > 0])
+            bottoms.append([terms[i] for i in low if column[i] < 0])
+        return pa.table(
+            {
+                "component": pa.array(range(len(tops)), pa.int32()),
+                "singular_value": pa.array(self.found.singular_values),
+                "explained_variance_ratio": pa.array(self.found.explained_variance_ratio),
+                "top_terms": pa.array(tops, pa.list_(pa.string())),
+                "bottom_terms": pa.array(bottoms, pa.list_(pa.string())),
+            }
+        )
+
+    def documents(self) -> pa.Table:
+        """Return the documents with their vectors."""
+        table = pa.Table.from_batches(self.rows)
+        if VECTORS in table.column_names:
+            reporting.warn(f"the column '{VECTORS}' of the input is not kept: the run has its own")
+            table = table.drop_columns(VECTORS)
+        return table.append_column(VECTORS, _vectors(self.found.documents))
+
+    def tables(self) -> dict[str, pa.Table]:
+        """Return documents, components, term_vectors and vocab."""
+        terms = pa.table({"term": pa.array(self.weights.terms, pa.string()), "vector": _vectors(self.found.terms)})
+        return {
+            "documents": self.documents(),
+            "components": self.components(),
+            "term_vectors": terms,
+            "vocab": self.weights.vocabulary(),
+        }
+
+    def results(self) -> dict[str, Any]:
+        """Return sizes, singular values, and how much of the variance they explain."""
+        found = self.found
+        return {
+            "documents": self.weights.corpus.n_docs,
+            "terms": len(self.weights.kept),
+            "components": len(found.singular_values),
+            "singular_values": found.singular_values.tolist(),
+            "explained_variance_ratio": found.explained_variance_ratio.tolist(),
+            "explained_variance": float(found.explained_variance_ratio.sum()),
+        }
+
+    def save(self, path: str | Path, *, force: bool = False) -> dict[str, Any]:
+        """Write a run directory; return what was written.
+
+        Raises:
+            OutputExistsError: it is there and `force` was not given.
+        """
+        weights, results, left_out = self.weights, self.results(), self.weights.left_out()
+        how = weights.weighting
+        config = {
+            "kind": "lsa", "scheme": asdict(how.scheme), "n_docs": weights.corpus.n_docs,
+            "mean_length": how.mean_length, "pivot": how.pivot,
+        }  # fmt: skip
+        manifest = manifest_of(
+            "lsa",
+            parameters={**weights.block["parameters"], "lsa": self.asked},
+            seed=self.execution.seed,
+            threads=self.execution.n_threads(),
+            inputs=weights.stream.inputs,
+            seconds=self.seconds,
+            results=results,
+        )
+        model = {} if left_out is None else {"terms": left_out}
+        tables = RunTables(self.tables(), model, config, weights.stream.dropped)
+        write_run(Path(path), tables, {**weights.block, "seed": self.execution.seed}, manifest, force=force)
+        warn_dropped(weights.stream, None)
+        if self.n_empty:
+            keep = "is a row of zeros" if self.n_empty == 1 else "are rows of zeros"
+            reporting.note(f"{wording.counted(self.n_empty, 'document')} without a term {keep}")
+        return {"run": str(Path(path)), "weights": self.n_weights, "empty": self.n_empty, **results}
+
+
+def decompose(weights: DocumentTermWeights, dimensions: int, *, execution: Execution | None = None) -> LatentSpace:
+    """Return the latent semantic analysis of weights in at most so many dimensions (Deerwester et al. 1990)."""
+    execution = execution or Execution()
+    seconds: dict[str, float] = {}
+    rows: list[pa.RecordBatch] = []
+    with stopwatch(seconds, "weights"):
+        X = stacked([group.weights for group in weights.groups(rows)])
+    with stopwatch(seconds, "svd"):
+        found = lsa(X, dimensions, seed=execution.seed)
+    rank = len(found.singular_values)
+    if dimensions > rank:
+        reporting.note(f"the weights have rank {rank}: {rank} components instead of {dimensions}")
+    n_empty = int((np.diff(X.indptr) == 0).sum())
+    return LatentSpace(weights, found, dimensions, rows, X.nnz, n_empty, seconds, execution)
+
+
+def _vectors(matrix: FloatArray) -> pa.FixedSizeListArray:
+    return embedding_column(matrix.astype(np.float32))

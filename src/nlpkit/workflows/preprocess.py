@@ -1,0 +1,240 @@
+"""Texts to tokens: rows are filtered, texts cut, terms chosen; documents with their tokens come out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from nlpkit import reporting, wording
+from nlpkit.io.artifacts import footer_block
+from nlpkit.io.corpora import DocumentStream, DroppedRow, open_batches
+from nlpkit.io.phrase_files import PHRASES, phrases_table
+from nlpkit.io.read_options import ReadOptions
+from nlpkit.io.tables import table_sink, write_dropped
+from nlpkit.io.vocabularies import vocabulary_table
+from nlpkit.parameters import Execution, with_settings
+from nlpkit.text.options import PreprocessOptions, PreprocessReport, TextOptions
+from nlpkit.text.plan import Step, plan_steps
+from nlpkit.text.preprocess import FittedVocabulary
+from nlpkit.text.rows import RowOptions
+from nlpkit.types import TokenTable
+from nlpkit.workflows.corpus import Corpus, as_corpus, steps, warn_dropped
+from nlpkit.workflows.encoded import EncodedDocuments, encode
+from nlpkit.workflows.rows import Rows
+from nlpkit.workflows.token_options import preprocess_options
+from nlpkit.workflows.tokens import found_parameters, say_tokens, token_parameters, tokens_schema, with_tokens
+
+_STAGES = {"where": "do not match `where`", "keep-if": "do not fulfil `keep_if`", "dedupe": "are duplicates"}
+
+
+@dataclass(frozen=True, slots=True)
+class Preprocessed:
+    """What preprocess made: documents as term ids in a spool, the options in force, what went."""
+
+    documents: EncodedDocuments
+    fitted: FittedVocabulary
+    options: PreprocessOptions
+    rows: Rows
+    stream: DocumentStream
+    block: dict[str, Any]
+
+    def schema(self) -> pa.Schema:
+        """Return the columns of the documents with their tokens."""
+        return tokens_schema(self.documents.schema, self.options.vocab)
+
+
+@dataclass(frozen=True, slots=True)
+class PreprocessedCorpus(Corpus):
+    """A corpus with tokens. The texts were cut once; the documents are read from a copy in memory, or on the disk where they
+    are many, which goes with the corpus."""
+
+    made: Preprocessed = field(kw_only=True)
+
+    @property
+    def tokens(self) -> TokenTable:
+        """The tokens of all documents."""
+        return self.made.documents.tokens()
+
+    @property
+    def report(self) -> PreprocessReport:
+        """What was done: languages, terms and tokens that went."""
+        return self.made.fitted.report
+
+    @property
+    def dropped(self) -> list[DroppedRow]:
+        """Rows that could not be read, and those that filters and duplicates took."""
+        return self.made.rows.dropped
+
+    def open(self) -> DocumentStream:
+        """Return the documents as a stream that is read once."""
+        schema = self.made.schema()
+        return open_batches(schema, self.batches(), self.options, self.made.block, self.made.stream)
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield the documents with a column of their tokens."""
+        return with_tokens(self.made.documents)
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Yield id, text and tokens of each document."""
+        for batch in self.batches():
+            yield from batch.select(["id", "text", "tokens"]).to_pylist()
+
+    def head(self, n: int | None) -> list[dict[str, Any]]:
+        """Return id, text and tokens of the first n documents, None for all."""
+        return list(islice(self.rows(), n))
+
+    def vocabulary(self) -> pa.Table:
+        """Return term, cf, df (V,): the terms of a given vocabulary in its order, else in that of their code points."""
+        fitted = self.made.fitted
+        at = np.arange(len(fitted.terms))
+        if self.made.options.vocab is None:
+            at = np.array(sorted(at.tolist(), key=fitted.terms.__getitem__), np.int64)
+        return vocabulary_table(tuple(fitted.terms[i] for i in at), fitted.cf[at], fitted.df[at])
+
+    def phrases(self) -> pa.Table | None:
+        """Return the phrases that were joined, None where none were looked for."""
+        table = self.made.fitted.phrases
+        return None if table is None else phrases_table(table)
+
+    def removed(self) -> pa.Table:
+        """Return the terms that did not stay: term, cf, df, reason."""
+        removed = self.made.fitted.removed()
+        terms = pa.array(removed.terms, pa.string())
+        return pa.table({"term": terms, "cf": removed.cf, "df": removed.df, "reason": removed.reasons})
+
+    def save(
+        self,
+        target: str | Path | None,
+        *,
+        vocab: str | Path | None = None,
+        phrases: str | Path | None = None,
+        removed: str | Path | None = None,
+        force: bool = False,
+    ) -> dict[str, Any]:
+        """Write the documents, and what else has a name: all of it or nothing; return how many documents there are.
+
+        Args:
+            target: a table, "-" for JSON lines on stdout, None to write no documents.
+            vocab, phrases, removed: tables of the terms, of the phrases that were found, and of the terms that went.
+            force: replace what is there.
+
+        Raises:
+            UsageError: a name is that of no table; OutputExistsError: a file is there.
+        """
+        block, n_rows, empty = self.made.block, 0, 0
+        with ExitStack() as stack:
+            sink = None
+            if target is not None:
+                sink = stack.enter_context(table_sink(target, self.made.schema(), block, force=force))
+            for batch in self.batches():
+                if sink is not None:
+                    sink.write(batch)
+                n_rows += batch.num_rows
+                empty += pc.sum(pc.equal(batch.column("tokens").value_lengths(), 0)).as_py() or 0
+            written = self._write_tables({"vocab": vocab, "phrases": phrases, "removed": removed}, stack, force=force)
+        listed = None if target is None else write_dropped(str(target), self.dropped, block)
+        for line in written:
+            reporting.note(line)
+        self._describe(empty, listed)
+        return {"rows": n_rows, "empty": empty, "dropped": len(self.dropped)}
+
+    def _write_tables(self, targets: Mapping[str, Any], stack: ExitStack, *, force: bool) -> list[str]:
+        """Write the tables that have a name; return what to say of them. They appear when the stack is closed, with the documents."""
+        lines = []
+        for name, target in targets.items():
+            if target is None:
+                continue
+            if name == "vocab":
+                kind, table = "vocab", self.vocabulary()
+                what = f"{wording.counted(table.num_rows, 'term')}; use it with `vocab`"
+            elif name == "phrases":
+                kind, found = PHRASES, self.phrases()
+                if found is None:
+                    continue
+                table, what = found, f"{wording.counted(found.num_rows, 'phrase')}; use it with `phrase_file`"
+            else:
+                kind, table = "removed_terms", self.removed()
+                what = f"{wording.counted(table.num_rows, 'term')} that went, with the reason"
+            sink = stack.enter_context(table_sink(target, table.schema, {**self.made.block, "kind": kind}, force=force))
+            for batch in table.to_batches():
+                sink.write(batch)
+            lines.append(f"wrote {target}: {what}")
+        return lines
+
+    def _describe(self, empty: int, listed: Path | None) -> None:
+        """Say what was done to rows and words."""
+        made = self.made
+        for stage, n in made.rows.counts.items():
+            if n:
+                reporting.note(f"{wording.counted(n, 'document')} left out: they {_STAGES[stage]}")
+        say_tokens(made.fitted.report, made.options)
+        if empty:
+            keep = "keeps its row" if empty == 1 else "keep their rows"
+            reporting.note(f"{wording.counted(empty, 'document')} without a token {keep}")
+        warn_dropped(made.stream, listed)
+        if made.rows.counts and listed is not None:
+            reporting.note(f"what was left out is listed in {listed}")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.made.documents.close()
+
+
+def preprocess(
+    data: Any,
+    *,
+    tokens: TextOptions | None = None,
+    rows: RowOptions | None = None,
+    execution: Execution | None = None,
+    **settings: Any,
+) -> PreprocessedCorpus:
+    """Return documents with their tokens.
+
+    The texts are read and cut when this is called; the documents are read from a copy afterwards, batch by batch.
+
+    Args:
+        data: a Corpus, texts, or a data frame.
+        tokens: how texts become tokens.
+        rows: which rows there are.
+        execution: number of threads.
+        settings: fields of these records, such as min_df=5, lemma="dict", where="climate".
+
+    Raises:
+        UsageError: options that are unknown or contradict each other; InputError: there are no documents, or no term is left.
+    """
+    records = (tokens or TextOptions(), rows or RowOptions(), execution or Execution())
+    tokens, rows, execution = with_settings(records, settings)
+    options, plan = preprocess_options(tokens), rows.plan()
+    corpus = as_corpus(data)
+    with corpus.open() as stream:
+        kept = Rows(stream, plan, None if options.language in ("auto", "none") else options.language)
+        documents = encode(kept, options, threads=execution.n_threads(), recut=True)
+        assert documents.fitted is not None
+        parameters = {**plan.parameters(), **token_parameters(options), **found_parameters(documents.fitted.report)}
+        block = footer_block(
+            "documents", command="preprocess", parameters=parameters, seed=None, inputs=stream.inputs, steps=steps(stream)
+        )  # fmt: skip
+    made = Preprocessed(documents, documents.fitted, options, kept, stream, block)
+    return PreprocessedCorpus(options=ReadOptions(), spool_directory=corpus.spool_directory, made=made)
+
+
+def preprocess_plan(
+    *, tokens: TextOptions | None = None, rows: RowOptions | None = None, **settings: Any
+) -> list[Step]:
+    """Return what `preprocess` would do, in its order: (step, what it does, the parameter that changes it).
+
+    Raises:
+        UsageError: options that are unknown or contradict each other.
+    """
+    tokens, rows = with_settings((tokens or TextOptions(), rows or RowOptions()), settings)
+    return plan_steps(rows.plan(), preprocess_options(tokens))

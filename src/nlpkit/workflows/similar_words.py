@@ -1,0 +1,223 @@
+"""How alike words are, and the words of a vocabulary nearest to a word."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from nlpkit import reporting, wording
+from nlpkit.errors import UsageError
+from nlpkit.io.artifacts import footer_block
+from nlpkit.io.read_options import ReadOptions
+from nlpkit.io.tables import table_sink, write_dropped
+from nlpkit.parameters import Execution, with_settings
+from nlpkit.text.similarity import MAX_LENGTH, Nearest, WordIndex, WordPair, comparable, compare_words
+from nlpkit.text.similarity_options import SimilarityOptions
+from nlpkit.types import LongArray
+from nlpkit.workflows.vocabulary import Vocabulary, read_vocabulary
+
+PAIR_MEASURES = ("jaccard", "dice", "overlap", "cosine", "levenshtein", "levenshtein_normalized")
+_PAIRS = pa.schema(
+    [("word", pa.string()), ("term", pa.string()),
+     *((m, pa.int32() if m == "levenshtein" else pa.float64()) for m in PAIR_MEASURES)]
+)  # fmt: skip
+_NEAREST = pa.schema(
+    [("word", pa.string()), ("rank", pa.int32()), ("term", pa.string()), ("score", pa.float64()), ("cf", pa.int64()),
+     ("df", pa.int64())]
+)  # fmt: skip
+
+
+class SimilarWords:
+    """A table of words with how alike they are."""
+
+    source: Vocabulary
+
+    def table(self) -> pa.Table:
+        """Return the table."""
+        raise NotImplementedError
+
+    def parameters(self) -> dict[str, Any]:
+        """Return what its footer records."""
+        raise NotImplementedError
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything in plain values."""
+        raise NotImplementedError
+
+    def save(self, target: str | Path, *, force: bool = False) -> None:
+        """Write the table.
+
+        Raises:
+            UsageError: the name is that of no table; OutputExistsError: it is there.
+        """
+        table, source = self.table(), self.source
+        block = footer_block(
+            "similar_words", command="similar-words", parameters=self.parameters(), seed=None, inputs=source.inputs,
+            steps=source.steps,
+        )  # fmt: skip
+        with table_sink(target, table.schema, block, force=force) as sink:
+            for batch in table.to_batches():
+                sink.write(batch)
+        write_dropped(str(target), source.dropped, block)
+        if str(target) != "-":
+            reporting.note(f"wrote {target}: {wording.counted(table.num_rows, 'row')}")
+
+
+@dataclass(frozen=True, slots=True)
+class WordPairs(SimilarWords):
+    """All pairs of some words by all measures."""
+
+    words: list[str]
+    pairs: list[WordPair]
+    options: SimilarityOptions
+    source: Vocabulary = field(default_factory=lambda: Vocabulary([], None, None, []))
+
+    def table(self) -> pa.Table:
+        """Return a row for each pair: word, term, and every measure."""
+        rows = [{"word": p.first, "term": p.second, **{m: getattr(p, m) for m in PAIR_MEASURES}} for p in self.pairs]
+        return pa.Table.from_pylist(rows, schema=_PAIRS)
+
+    def parameters(self) -> dict[str, Any]:
+        """Return what the footer records."""
+        return {"words": self.words, **self.options.parameters()}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything in plain values."""
+        return {**self.options.parameters(), "pairs": [asdict(pair) for pair in self.pairs]}
+
+    def too_short(self) -> list[str]:
+        """Return the words without an n-gram."""
+        if self.options.pad:
+            return []
+        words = {word for pair in self.pairs for word in (pair.first, pair.second)}
+        return sorted(w for w in words if len(comparable(w, lower=self.options.lower)) < self.options.n)
+
+
+@dataclass(frozen=True, slots=True)
+class NearestWords(SimilarWords):
+    """The words of a vocabulary nearest to some words. terms: those that were searched; cf, df: of these, where they are known."""
+
+    nearest: dict[str, Nearest]
+    terms: Sequence[str]
+    cf: LongArray | None
+    df: LongArray | None
+    measure: str
+    top: int
+    options: SimilarityOptions
+    source: Vocabulary
+
+    def rows(self, word: str) -> list[dict[str, Any]]:
+        """Return the nearest words of a word, best first."""
+        near = self.nearest[word]
+        return [
+            {
+                "rank": rank,
+                "term": self.terms[i],
+                "score": score,
+                "cf": None if self.cf is None else int(self.cf[i]),
+                "df": None if self.df is None else int(self.df[i]),
+            }
+            for rank, (i, score) in enumerate(zip(near.ids.tolist(), near.scores.tolist(), strict=True), 1)
+        ]
+
+    def known(self, word: str) -> dict[str, int | None] | None:
+        """Return occurrences and documents of a word itself, None where it is not in the vocabulary."""
+        own = self.nearest[word].own
+        counts = {"cf": self.cf, "df": self.df}
+        return {name: None if n is None else int(n[own].sum()) for name, n in counts.items()} if len(own) else None
+
+    def table(self) -> pa.Table:
+        """Return a row for each word that was found: word, rank, term, score, cf, df."""
+        rows = [{"word": word, **row} for word in self.nearest for row in self.rows(word)]
+        return pa.Table.from_pylist(rows, schema=_NEAREST)
+
+    def parameters(self) -> dict[str, Any]:
+        """Return what the footer records."""
+        how = {"measure": self.measure, **self.options.parameters()}
+        return {"words": list(self.nearest), **how, "top": self.top, "min_df": self.options.least_documents()}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything in plain values."""
+        words = {word: {"in_vocabulary": self.known(word), "nearest": self.rows(word)} for word in self.nearest}
+        return {"measure": self.measure, **self.options.parameters(), "searched": len(self.terms), "words": words}
+
+
+def check_words(words: Sequence[str], options: SimilarityOptions) -> None:
+    """Refuse words and options that cannot be compared, before anything is read.
+
+    Raises:
+        UsageError: a word is no text, or too short for the n-grams; one word alone; options that go with a vocabulary.
+    """
+    for word in words:
+        try:
+            word.encode()
+        except UnicodeEncodeError:
+            raise UsageError(f"the word {word!a} is not valid text; is the terminal set to UTF-8?") from None
+    if options.within is not None:
+        options.least_documents()
+        index = WordIndex([], n=options.n, padded=options.pad, lower=options.lower)
+        for word in words:
+            index.nearest(word, measure=options.measure or "jaccard")
+        return
+    if len(words) < 2:
+        raise UsageError(f"'{words[0]}' alone: give a second word, or say where to look: `within=CORPUS`")
+    for name in ("measure", "top"):
+        if getattr(options, name) is not None:
+            raise UsageError(
+                f"`{name}` goes with `within=CORPUS`; without it, all pairs are shown by all measures", parameter=name
+            )
+
+
+def similar_words(
+    words: Sequence[str],
+    *,
+    options: SimilarityOptions | None = None,
+    read: ReadOptions | None = None,
+    execution: Execution | None = None,
+    **settings: Any,
+) -> WordPairs | NearestWords:
+    """Return how alike words are, or the words of a vocabulary nearest to each.
+
+    Args:
+        words: two or more; with `within`, also one.
+        options: the measure, and where to look: a corpus, a run directory, a table of terms or a word list.
+        read: how a corpus is read.
+        execution: number of threads.
+        settings: fields of these records, such as within="news.jsonl", measure="levenshtein", top=5.
+
+    Raises:
+        UsageError: see `check_words`; InputError: the vocabulary cannot be read.
+    """
+    records = (options or SimilarityOptions(), read or ReadOptions(), execution or Execution())
+    options, read, execution = with_settings(records, settings)
+    check_words(words, options)
+    if options.within is None:
+        pairs = compare_words(list(words), n=options.n, padded=options.pad, lower=options.lower)
+        return WordPairs(list(words), pairs, options)
+    where, measure, top = str(options.within), options.measure or "jaccard", options.top or 10
+    source = read_vocabulary(where, read, lower=options.lower, threads=execution.n_threads(), verify=execution.verify)
+    terms, cf, df = source.terms, source.cf, source.df
+    least = options.least_documents()
+    if least > 1:
+        if df is None:
+            raise UsageError(f"`min_df={least}`: {where} does not say in how many documents a word is; leave it out")
+        kept = np.flatnonzero(df >= least)
+        terms, df, cf = [terms[i] for i in kept.tolist()], df[kept], None if cf is None else cf[kept]
+    index = WordIndex(
+        terms, n=options.n, padded=options.pad, lower=options.lower, frequency=df if cf is None else cf
+    )  # fmt: skip
+    nearest = {word: index.nearest(word, measure=measure, top=top) for word in dict.fromkeys(words)}
+    reporting.note(f"searched {wording.counted(len(terms), 'word')} of {'stdin' if where == '-' else where}")
+    if index.n_long:
+        reporting.note(f"passed over: {wording.counted(index.n_long, 'word')} of more than {MAX_LENGTH:,} characters")
+    if not measure.startswith("levenshtein") and index.n_short:
+        reporting.note(
+            f"passed over: {wording.counted(index.n_short, 'word')} shorter than {index.n} characters, so without n-grams "
+            "(see `n`, `pad`)"
+        )
+    return NearestWords(nearest, terms, cf, df, measure, top, options, source)

@@ -1,0 +1,291 @@
+"""How big a corpus is, which words and n-grams it has, and how well they follow the laws of Zipf and Heaps."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from nlpkit import reporting, wording
+from nlpkit.errors import UsageError
+from nlpkit.io.artifacts import footer_block
+from nlpkit.io.corpora import DocumentStream
+from nlpkit.io.footers import step_parameters
+from nlpkit.io.tables import table_sink, write_dropped
+from nlpkit.metrics.corpus import CorpusFigures, corpus_figures
+from nlpkit.metrics.zipf import verdict, zipf_frequencies
+from nlpkit.parameters import Execution, with_settings
+from nlpkit.text.frequent import FrequentNgrams, frequent_ngrams, spelled
+from nlpkit.text.options import CountOptions, PreprocessOptions, PreprocessReport
+from nlpkit.text.tally import GroupWords, WordTally
+from nlpkit.text.vocab import EncodedBatch
+from nlpkit.types import IntArray, LongArray
+from nlpkit.widths import narrow
+from nlpkit.workflows.corpus import as_corpus, steps, warn_dropped
+from nlpkit.workflows.encoded import EncodedDocuments, encode
+from nlpkit.workflows.groups import Groups
+from nlpkit.workflows.token_options import preprocess_options
+
+GROUP = "\0group"
+
+
+@dataclass(frozen=True, slots=True)
+class GroupStatistics:
+    """Words of the corpus or of one group: ids (V,) by rank (occurrences, then code points), cf, df (V,), figures, n-grams by n."""
+
+    name: str | None
+    ids: IntArray
+    cf: LongArray
+    df: LongArray
+    figures: CorpusFigures
+    ngrams: dict[int, FrequentNgrams]
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusStatistics:
+    """What `stats` counted. terms (V,) by term id, an Arrow array; words (V,) by rank in the whole corpus, which n-grams name.
+
+    by: column of the groups; ungrouped: documents without a value in it. top: words and n-grams of a list. exponent: of the table
+    of Zipf's law, None for the fitted one. report: how texts were cut, None for tokens that were there.
+    """
+
+    whole: GroupStatistics
+    groups: list[GroupStatistics]
+    terms: pa.Array
+    words: pa.Array
+    by: str | None
+    ungrouped: int
+    top: int
+    exponent: float | None
+    languages: list[str]
+    report: PreprocessReport | None
+    options: PreprocessOptions
+    stream: DocumentStream
+
+    def exponent_of(self, group: GroupStatistics) -> float:
+        """Return the exponent of the table of Zipf's law."""
+        return group.figures.zipf.exponent if self.exponent is None else self.exponent
+
+    def table(self) -> pa.Table:
+        """Return the words by rank: term, cf, df, rank, share, zipf; with groups those of each, which `class` names."""
+        return pa.concat_tables([self._terms(group) for group in self.groups or [self.whole]])
+
+    def _terms(self, group: GroupStatistics) -> pa.Table:
+        V, s = len(group.cf), self.exponent_of(group)
+        law = zipf_frequencies(float(group.cf[0]), s, V) if V and s == s else np.full(V, np.nan)
+        columns = {
+            "term": self.terms.take(pa.array(group.ids)),
+            "cf": pa.array(group.cf, pa.int64()),
+            "df": pa.array(group.df, pa.int64()),
+            "rank": pa.array(np.arange(1, V + 1, dtype=np.int32)),
+            "share": pa.array(group.cf / max(group.figures.tokens, 1)),
+            "zipf": pa.array(law, from_pandas=True),
+        }
+        if self.groups:
+            return pa.table({"class": pa.array([group.name] * V, pa.string()), **columns})
+        return pa.table(columns)
+
+    def save(self, target: str | Path, *, force: bool = False) -> None:
+        """Write the table of words.
+
+        Raises:
+            UsageError: the name is that of no table; OutputExistsError: it is there.
+        """
+        table, options = self.table(), self.options
+        parameters = {
+            "by": self.by, "language": options.language, "stop_words": options.stop_words, "lower": options.lower,
+            "min_length": options.min_length, "tokens": "given" if self.report is None else "made", "zipf_s": self.exponent,
+        }  # fmt: skip
+        block = footer_block(
+            "term_frequencies", command="stats", parameters=parameters, seed=None, inputs=self.stream.inputs,
+            steps=steps(self.stream),
+        )  # fmt: skip
+        with table_sink(target, table.schema, block, force=force) as sink:
+            for batch in table.to_batches(max_chunksize=100_000):
+                sink.write(batch)
+        warn_dropped(self.stream, write_dropped(str(target), self.stream.dropped, block))
+        if str(target) != "-":
+            reporting.note(f"wrote {target}: {wording.counted(table.num_rows, 'term')}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything in plain values."""
+        words = self.words.to_pylist()
+        result = self._group_dict(self.whole, words)
+        if self.by is not None:
+            groups = {str(g.name): self._group_dict(g, words) for g in self.groups}
+            result |= {"by": self.by, "without_group": self.ungrouped, "groups": groups}
+        dropped = len(self.stream.dropped)
+        return {**result, "languages": self.languages, "tokens_column": self.report is None, "dropped": dropped}
+
+    def _group_dict(self, group: GroupStatistics, words: Sequence[str]) -> dict[str, Any]:
+        f, s = group.figures, self.exponent_of(group)
+        lengths = asdict(f.lengths)
+        documents, empty = lengths.pop("n_docs"), lengths.pop("empty")
+        n_shown = min(self.top, len(group.cf))
+        law = zipf_frequencies(float(group.cf[0]), s, n_shown).tolist() if n_shown else []
+        head = self.terms.take(group.ids[:n_shown]).to_pylist()
+        counts = list(zip(head, group.cf[:n_shown].tolist(), group.df[:n_shown].tolist(), strict=True))
+        n, v = f.growth
+        some = range(len(n) - 1, -1, -max(len(n) // 100, 1))
+        return {
+            "documents": documents, "empty": empty, "tokens": f.tokens, "types": f.types, "hapaxes": f.hapaxes,
+            "type_token_ratio": f.type_token_ratio, "lengths": lengths, "histogram": [asdict(b) for b in f.bins],
+            "zipf": {
+                **asdict(f.zipf), "verdict": verdict(f.zipf.ks) if f.types > 1 else None, "table_exponent": s,
+                "table": [
+                    {"rank": k, "word": word, "tf": cf, "zipf": round(z, 2)}
+                    for k, ((word, cf, _), z) in enumerate(zip(counts, law, strict=False), 1)
+                ],
+            },
+            "heaps": {**asdict(f.heaps), "growth": [[int(n[i]), int(v[i])] for i in reversed(some)]},
+            "words": [{"word": word, "cf": cf, "df": df} for word, cf, df in counts],
+            "ngrams": {
+                str(size): [{"ngram": gram, "cf": cf} for gram, cf in spelled(found, words)]
+                for size, found in group.ngrams.items()
+            },
+        }  # fmt: skip
+
+
+def stats(
+    data: Any,
+    *,
+    by: str | None = None,
+    top: int = 10,
+    ngrams: str | Sequence[int] = "2,3",
+    zipf_s: float | None = None,
+    words: CountOptions | None = None,
+    execution: Execution | None = None,
+    **settings: Any,
+) -> CorpusStatistics:
+    """Count words and documents, and fit the laws of Zipf and Heaps.
+
+    Args:
+        data: a Corpus, texts, or a data frame; tokens that are there are counted as they are.
+        by: a column; each of its values is counted, too; date:year (decade, quarter, month, week, day) takes a part of a date.
+        top: words and n-grams of a list.
+        ngrams: sizes from 2 to 5, such as (2, 3) or "2,3"; () or "none" for none.
+        zipf_s: exponent of the table of Zipf's law, instead of the fitted one.
+        words: which words count.
+        execution: number of threads.
+        settings: fields of these records, such as stop_words="auto".
+
+    Raises:
+        UsageError: options that are unknown; InputError: there are no documents; ColumnError: there is no such column.
+    """
+    words, execution = with_settings((words or CountOptions(), execution or Execution()), settings)
+    options = replace(preprocess_options(words.tokens()), lists_must_match=False)
+    sizes = ngram_sizes(ngrams)
+    with as_corpus(data).open() as stream:
+        groups = None if by is None else Groups(by, stream.schema, stream.where)
+
+        def keep(batch: pa.RecordBatch) -> pa.RecordBatch:
+            group = np.full(batch.num_rows, -1, np.int32) if groups is None else groups.of(batch)
+            return pa.RecordBatch.from_arrays([pa.array(group)], names=[GROUP])
+
+        documents = encode(stream, options, keep=keep, threads=execution.n_threads())
+    try:
+        names, places = groups.finish() if groups is not None else ([], np.full(1, -1, np.int32))
+        whole, parts, ungrouped = _counted(documents, names, places, sizes, top)
+    finally:
+        documents.close()
+    terms = pa.array(documents.terms, pa.string())
+    report = None if documents.fitted is None else documents.fitted.report
+    if report is None:
+        reporting.note("the words are those of the column 'tokens', as they are")
+    if ungrouped and by is not None:
+        reporting.note(f"in no group: {wording.counted(ungrouped, 'document')} without a value in '{by}'")
+    return CorpusStatistics(
+        whole, parts, terms, terms.take(pa.array(whole.ids)), by, ungrouped, top, zipf_s,
+        _languages(report, stream, options), report, options, stream,
+    )  # fmt: skip
+
+
+def _counted(
+    documents: EncodedDocuments, names: Sequence[str], places: IntArray, sizes: Sequence[int], top: int
+) -> tuple[GroupStatistics, list[GroupStatistics], int]:
+    """Return the words of the corpus and of its groups, and the number of documents without a group."""
+    terms = pa.array(documents.terms, pa.string())
+
+    def batches() -> Iterator[tuple[EncodedBatch, IntArray]]:
+        for batch, encoded in documents:
+            yield encoded, places[batch.column(GROUP).to_numpy()]
+
+    with reporting.progress("count", None) as update:
+        whole_tally, tally = WordTally(1), WordTally(len(names))
+        lengths, of_group, rows = [], [], 0
+        for batch, of in batches():
+            whole_tally.add(batch, np.zeros(len(of), np.int32))
+            tally.add(batch, of)
+            lengths.append(narrow(np.diff(batch.offsets), "tokens of one document"))
+            of_group.append(of)
+            update(rows := rows + len(of))
+        n_tokens, group = np.concatenate(lengths), np.concatenate(of_group)
+
+        def statistics(words: GroupWords, name: str | None, lengths: IntArray) -> GroupStatistics:
+            order = _by_rank(words, terms)
+            figures = corpus_figures(words.cf, words.first_seen, lengths)
+            return GroupStatistics(name, words.term_ids[order], words.cf[order], words.df[order], figures, {})
+
+        whole = statistics(whole_tally.groups()[0], None, n_tokens)
+        members = np.split(np.argsort(group, kind="stable"), np.searchsorted(np.sort(group), np.arange(len(names))))[1:]
+        parts = [
+            statistics(words, name, n_tokens[rows_])
+            for words, name, rows_ in zip(tally.groups(), names, members, strict=True)
+        ]
+        ranks = np.empty(len(terms), np.int32)
+        ranks[whole.ids] = np.arange(len(whole.ids), dtype=np.int32)
+
+        def ranked(*, grouped: bool) -> Iterator[tuple[EncodedBatch, IntArray]]:
+            for batch, of in batches():
+                yield EncodedBatch(batch.offsets, ranks[batch.term_ids]), of if grouped else np.zeros(len(of), np.int32)
+
+        for n in sizes:
+            update(rows, f"{n}-grams")
+            total = whole.figures.tokens
+            whole.ngrams[n] = frequent_ngrams(
+                lambda: ranked(grouped=False), n, top=top, frequencies=whole.cf, n_tokens=total
+            )[0]
+            if names:
+                found = frequent_ngrams(
+                    lambda: ranked(grouped=True), n, top=top, frequencies=whole.cf, n_tokens=total, n_groups=len(names)
+                )
+                for part, grams in zip(parts, found, strict=True):
+                    part.ngrams[n] = grams
+    return whole, parts, int((group < 0).sum())
+
+
+def _by_rank(words: GroupWords, terms: pa.Array) -> LongArray:
+    """Return the order of the words (V,): most frequent first, equals by code point."""
+    table = pa.table({"cf": words.cf, "term": terms.take(pa.array(words.term_ids))})
+    order: LongArray = pc.sort_indices(table, [("cf", "descending"), ("term", "ascending")]).to_numpy().astype(np.int64)
+    return order
+
+
+def ngram_sizes(sizes: str | Sequence[int]) -> tuple[int, ...]:
+    """Return the sizes of n-grams, ascending.
+
+    Raises:
+        UsageError: one is not from 2 to 5.
+    """
+    text = sizes if isinstance(sizes, str) else ",".join(map(str, sizes))
+    if text.strip() in ("none", ""):
+        return ()
+    if not re.fullmatch(r"\s*[2-5]\s*(,\s*[2-5]\s*)*", text):
+        raise UsageError(f"`ngrams` takes sizes from 2 to 5 such as 2,3, or none; got '{text}'", parameter="ngrams")
+    return tuple(sorted({int(n) for n in text.split(",")}))
+
+
+def _languages(report: PreprocessReport | None, stream: DocumentStream, options: PreprocessOptions) -> list[str]:
+    """Return the languages of the documents: named, detected, or those that preprocess found."""
+    if report is not None:
+        return [share.code for share in report.languages]
+    if options.language != "auto":
+        return [] if options.language == "none" else [options.language]
+    found = step_parameters(steps(stream), "preprocess") or {}
+    return [str(code) for code, _ in found.get("languages", ())]
