@@ -32,7 +32,7 @@ def test_a_function_goes_before_the_package_of_its_name() -> None:
 
 def test_importing_is_light_and_quick() -> None:
     code = (
-        "import sys, time; t = time.process_time(); import nlpkit; s = time.process_time() - t; "
+        "import sys, time; t = time.perf_counter(); import nlpkit; s = time.perf_counter() - t; "
         "heavy = {'numpy', 'pyarrow', 'torch', 'sklearn', 'polars', 'numba'} & set(sys.modules); print(s < 0.05, heavy)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

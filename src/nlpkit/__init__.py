@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from nlpkit.parameters import Execution as Execution
     from nlpkit.workflows.bertopic import fit_bertopic as fit_bertopic
     from nlpkit.workflows.class_terms import ctfidf as ctfidf
+    from nlpkit.workflows.classify import cross_validate as cross_validate
+    from nlpkit.workflows.classify import train_classifier as train_classifier
     from nlpkit.workflows.corpus import Corpus as Corpus
     from nlpkit.workflows.corpus import read_corpus as read_corpus
     from nlpkit.workflows.embed import embed as embed
@@ -29,15 +31,18 @@ if TYPE_CHECKING:
     from nlpkit.workflows.kwic import kwic as kwic
     from nlpkit.workflows.predict import load as load
     from nlpkit.workflows.preprocess import preprocess as preprocess
+    from nlpkit.workflows.sentiment import sentiment as sentiment
     from nlpkit.workflows.similar_words import similar_words as similar_words
     from nlpkit.workflows.stats import stats as stats
     from nlpkit.workflows.tfidf import tfidf as tfidf
+    from nlpkit.workflows.zero_shot import zero_shot as zero_shot
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "Corpus": "workflows.corpus:Corpus",
     "Execution": "parameters:Execution",
+    "cross_validate": "workflows.classify:cross_validate",
     "ctfidf": "workflows.class_terms:ctfidf",
     "embed": "workflows.embed:embed",
     "fit_bertopic": "workflows.bertopic:fit_bertopic",
@@ -49,6 +54,9 @@ _HOMES = {
     "similar_words": "workflows.similar_words:similar_words",
     "stats": "workflows.stats:stats",
     "tfidf": "workflows.tfidf:tfidf",
+    "sentiment": "workflows.sentiment:sentiment",
+    "train_classifier": "workflows.classify:train_classifier",
+    "zero_shot": "workflows.zero_shot:zero_shot",
 }
 __all__ = ["__version__", *_HOMES]  # names that are imported when they are first used
 

@@ -12,7 +12,7 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.svm import LinearSVC
 
 from nlpkit.classify.calibration import calibrator_from, fit_calibrator
-from nlpkit.classify.classifier import Material, Recipe, fit_classifier
+from nlpkit.classify.classifier import ClassifierConfig, FeatureSources, fit_classifier
 from nlpkit.classify.fit import ModelOptions, balanced_weights
 from nlpkit.classify.labels import Labels
 from nlpkit.errors import InputError, SchemaError, UsageError
@@ -75,12 +75,12 @@ def test_calibration_keeps_the_balance_of_the_classes(kind: str, method: Any) ->
     rng = np.random.default_rng(3)
     codes = (rng.uniform(size=1500) < 0.1).astype(np.int32)
     X = rng.normal(np.eye(2)[codes], 1.0).astype(np.float32)
-    material = Material(len(codes), embeddings=X)
+    sources = FeatureSources(len(codes), embeddings=X)
     labels, train = Labels(("no", "yes"), np.ones(1500, bool), codes), np.arange(1000)
     recall = []
     for calibrate in (None, method):
-        recipe = Recipe(kind, ModelOptions(kind, balanced=True), None, calibrate=calibrate)
-        fitted = fit_classifier(material, labels, train, recipe, seed=0, threads=1)
+        config = ClassifierConfig(kind, ModelOptions(kind, balanced=True), None, calibrate=calibrate)
+        fitted = fit_classifier(sources, labels, train, config, seed=0, threads=1)
         recall.append(float((fitted.predict(np.arange(1000, 1500)).codes == 1)[codes[1000:] == 1].mean()))
     assert abs(recall[1] - recall[0]) < 0.1
     assert recall[0] > 0.6

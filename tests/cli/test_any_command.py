@@ -282,10 +282,10 @@ WAYS: dict[str, list[tuple[list[str], str]]] = {
     "classify": [
         (["--model", "nb"], f"{RARE} {LEXICON}"), (["--model", "logreg"], f"{RARE} {LEXICON}"), (["--model",
         "svm"], f"{RARE} {LEXICON}"),
-        (["--model", "knn", "--encoder", "TINY"], f"{RARE} {LEXICON} {BM25}"), (["--model", "NB"], f"{RARE} *"), (["--lexicon",
-        "LEXICON.tsv"], f"{RARE} {TRAINING} {BM25} select"),
-        (["--zero-shot", "sports,politics", "--encoder", "TINY"], f"{RARE} *"),
+        (["--model", "knn", "--encoder", "TINY"], f"{RARE} {LEXICON} {BM25}"),
     ],
+    "sentiment": [(["--lexicon", "LEXICON.tsv"], RARE)],
+    "zero-shot": [(["--labels", "sports,politics", "--encoder", "TINY"], RARE)],
     "finetune": [(["--method", "head"], RARE), (["--method", "lora"], RARE), (["--model", "TUNED"], f"{RARE} *"),
     (["--objective", "mlm"], RARE)],
     "evaluate": [(["LDA"], RARE), (["TOPICS"], RARE), (["PREDICTED"], RARE), (["CORPUS"], RARE), (["LDA",
@@ -336,6 +336,7 @@ CHEAP = {
     "bertopic": [("--offline",), ("--encoder", "TINY")],
     "sbert-embed": [("--offline",), ("--model", "TINY")],
     "classify": [("--offline",)],
+    "zero-shot": [("--offline",)],
     "finetune": [("--offline",), ("--base", "TINY"), ("--max-steps", "2"), ("--batch-size", "4")],
 }
 SMALL = {"prototype": [1, 2, 3], "l2s_resamples": [1, 2], "cv": [0, 1, 2, 3], "seeds": [1, 2], "epochs": [0, 1],
@@ -415,7 +416,7 @@ def line(command: str, rng: np.random.Generator, drawn: Drawn, targets: Mapping[
         if option not in words and not (calm and "--model" in way and option not in ("--offline", "--encoder")):
             words += [option, *value]
     if "output" in parameters and (calm or rng.random() < 0.8):
-        predicts = "--model" in way or "--lexicon" in way or "--zero-shot" in way
+        predicts = "--model" in way or "--lexicon" in way or "--labels" in way
         suffixes = (
             [".parquet", ".parquet", ".csv", ".jsonl"]
             if predicts
@@ -453,7 +454,7 @@ def targets(tmp_path_factory: pytest.TempPathFactory, tiny: str) -> dict[str, st
         "NB": ["classify", plain, "--model", "nb"],
         "LSA": ["tfidf", plain, "--lsa", "3"],
         "DOCS.parquet": ["preprocess", plain],
-        "PREDICTED.parquet": ["classify", plain, "--model", folder / "NB"],
+        "PREDICTED.parquet": ["predict", folder / "NB", plain],
     }
     if has_neural:
         labelled = write_jsonl(folder / "labelled.jsonl", rows())
@@ -577,7 +578,8 @@ def check_ids(done: Done, folder: Path, drawn: Drawn, words: Sequence[str]) -> N
         "sbert-embed",
         "bertopic",
         "lda-gibbs",
-        "classify",
+        "sentiment",
+        "zero-shot",
         "finetune",
     ):
         ids, listed = ids_of(target), folder / "out.dropped.parquet"

@@ -95,7 +95,7 @@ def nb_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def check(kind: str, run: Path, corpus: Path, name: str, change: Change) -> None:
     own = shutil.copytree(run, Path("own"))
     damage(own, name, change)
-    predict = ("predict", own, corpus) if kind == "bertopic" else (kind, corpus, "--model", own)
+    predict = ("predict", own, corpus) if kind in ("bertopic", "classify") else (kind, corpus, "--model", own)
     changed = run_cli(*predict, "-q", "-o", "p.parquet", code=3).error()
     assert f"own/{name} was changed since the run was written" in changed
     assert "own" in run_cli(*predict, "--no-verify", "-q", "-o", "p.parquet", code=3).error()

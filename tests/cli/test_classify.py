@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from nlpkit.classify.fit import KINDS
-from nlpkit.cli.classify_flags import MODELS
+from nlpkit.classify.options import MODELS
 from nlpkit.io.artifacts import read_footer, write_table
 from tests.cli.conftest import NEWS, planted_rows, run_cli, write_embedded, write_jsonl
 from tests.embed.conftest import write_model
@@ -127,7 +127,7 @@ def test_every_model_on_words_learns(model: str, tmp_path: Path) -> None:
     write_jsonl(
         tmp_path / "new.jsonl", [{"id": "a", "text": "the rocket and the planet"}, {"id": "b", "text": "the law"}]
     )
-    run_cli("classify", "new.jsonl", "--model", "run", "-q", "-o", "p.parquet")
+    run_cli("predict", "run", "new.jsonl", "-q", "-o", "p.parquet")
     found = pq.read_table("p.parquet")
     assert found.column("prediction").to_pylist() == ["space", "politics"]
     assert found.column_names == ["id", "text", "prediction", "prediction_prob"]
@@ -286,10 +286,11 @@ def test_labels_missing_in_some_rows(tmp_path: Path) -> None:
         (rows(1), ["--auto-stop", "0.5"], 2, "--max-df counts in training documents"),
         (rows(1), ["--calibrate", "magic"], 2, "there are none, sigmoid, isotonic, temperature"),
         (rows(1), ["--split", "part"], 3, "has no column 'part'"),
-        (rows(1), ["--explain", "x"], 2, "--explain is about a model that was trained"),
+        (rows(1), ["--model", "run/"], 2, "nlpkit predict RUN INPUT"),
+        (rows(1), ["--explain", "x"], 2, "nlpkit predict RUN INPUT --explain ID"),
         (rows(1), ["--alpha", "0", "--model", "nb"], 2, "a number above 0 is needed"),
-        (rows(1), ["--zero-shot", "a,b", "--cost", "3"], 2, "--zero-shot does not train"),
-        (rows(1), ["--lexicon-score", "mean"], 2, "options on lexica belong to --lexicon"),
+        (rows(1), ["--zero-shot", "a,b", "--cost", "3"], 2, "nlpkit zero-shot"),
+        (rows(1), ["--lexicon-score", "mean"], 2, "nlpkit sentiment"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_meant(
@@ -308,7 +309,7 @@ def test_a_class_of_one_document(tmp_path: Path) -> None:
     table = pq.read_table("run/documents.parquet").to_pylist()
     assert table[-1]["prediction"] != "music"
     write_jsonl(tmp_path / "new.jsonl", [{"text": "violin orchestra"}])
-    run_cli("classify", "new.jsonl", "--model", "run", "--probabilities", "-q", "-o", "p.parquet")
+    run_cli("predict", "run", "new.jsonl", "--probabilities", "-q", "-o", "p.parquet")
     found = pq.read_table("p.parquet").to_pylist()[0]
     assert set(found["probabilities"]) == {"music", "politics", "space", "sport"}
     assert sum(found["probabilities"].values()) == pytest.approx(1, abs=1e-5)
@@ -349,8 +350,8 @@ def test_empty_texts_keep_their_rows(tmp_path: Path) -> None:
     assert table.num_rows == len(found)
     assert table.column("prediction").null_count == 0
     write_jsonl(tmp_path / "new.jsonl", [{"id": "e", "text": ""}, {"id": "x", "text": "zzzz qqqq"}])
-    done = run_cli("classify", "new.jsonl", "--model", "run", "-o", "p.parquet")
-    assert "2 documents hold no word it knows" in done.err
+    done = run_cli("predict", "run", "new.jsonl", "-o", "p.parquet")
+    assert "2 documents contain no word of the vocabulary" in done.err
     assert pq.read_table("p.parquet").column("id").to_pylist() == ["e", "x"]
 
 
@@ -365,7 +366,7 @@ def test_sets_of_labels(tmp_path: Path) -> None:
     table = pq.read_table("run/documents.parquet")
     assert str(table.schema.field("prediction").type).startswith("list<")
     write_jsonl(tmp_path / "new.jsonl", [{"text": "an ancient planet and its orbit"}])
-    run_cli("classify", "new.jsonl", "--model", "run", "-q", "-o", "p.parquet")
+    run_cli("predict", "run", "new.jsonl", "-q", "-o", "p.parquet")
     assert sorted(pq.read_table("p.parquet").column("prediction").to_pylist()[0]) == ["old", "space"]
     cells = [{**row, "label": " ; ".join(row["label"])} for row in found]
     write_jsonl(tmp_path / "c.jsonl", cells)
@@ -379,29 +380,27 @@ def test_sets_of_labels(tmp_path: Path) -> None:
 def test_prediction_is_that_of_the_model_and_ids_stay(trained: Path, tmp_path: Path) -> None:
     found = [{"id": row["id"], "text": row["text"], "note": i} for i, row in enumerate(reversed(rows()))]
     write_jsonl(tmp_path / "new.jsonl", found)
-    done = run_cli("classify", "new.jsonl", "--model", trained, "--json", "-o", "p.parquet")
+    done = run_cli("predict", trained, "new.jsonl", "--json", "-o", "p.parquet")
     table = pq.read_table("p.parquet")
     assert table.column_names == ["id", "text", "note", "prediction", "prediction_prob"]
     assert table.column("id").to_pylist() == [row["id"] for row in found]
     assert done.json()["predictions"] == {"politics": 20, "space": 20, "sport": 20}
-    lines = run_cli("classify", "new.jsonl", "--model", trained, "-q", "-o", "-").out.splitlines()
+    lines = run_cli("predict", trained, "new.jsonl", "-q", "-o", "-").out.splitlines()
     assert json.loads(lines[0])["prediction"] == "politics"
-    error = run_cli(
-        "classify", "new.jsonl", "--model", trained, "--stop-words", "auto", "-o", "q.parquet", code=2
-    ).error()
-    assert "new texts are treated as those of the run" in error
+    error = run_cli("predict", trained, "new.jsonl", "--assign-outliers", "-o", "q.parquet", code=2).error()
+    assert "--assign-outliers" in error
 
 
 def test_why(trained: Path, tmp_path: Path) -> None:
     write_jsonl(tmp_path / "new.jsonl", [{"id": "a", "text": "the rocket reached the planet before the vote"}])
-    done = run_cli("classify", "new.jsonl", "--model", trained, "--explain", "a")
+    done = run_cli("predict", trained, "new.jsonl", "--explain", "a")
     assert done.out.startswith("a: space, probability")
-    told = run_cli("classify", "new.jsonl", "--model", trained, "--explain", "a", "--json", "-q").json()
+    told = run_cli("predict", trained, "new.jsonl", "--explain", "a", "--json", "-q").json()
     words = {w["term"]: w["contribution"] for w in told["explained"]["a"][0]["words"]}
     assert words["planet"] > 0 > words["vote"]
     assert (
         "no document of new.jsonl has that id"
-        in run_cli("classify", "new.jsonl", "--model", trained, "--explain", "b", code=3).error()
+        in run_cli("predict", trained, "new.jsonl", "--explain", "b", code=3).error()
     )
 
 
@@ -426,7 +425,7 @@ def test_a_model_predicts_documents_as_it_was_trained(options: list[str], tmp_pa
     write_jsonl(tmp_path / "train.jsonl", rows(6))
     write_jsonl(tmp_path / "test.jsonl", [{**row, "id": f"t{i}"} for i, row in enumerate(rows(2))])
     run_cli("classify", "train.jsonl", "--test", "test.jsonl", *options, "-q", "-o", "run")
-    run_cli("classify", "test.jsonl", "--model", "run", "-q", "-o", "p.parquet")
+    run_cli("predict", "run", "test.jsonl", "-q", "-o", "p.parquet")
     then, now = pq.read_table("run/documents.parquet"), pq.read_table("p.parquet")
     for name in ("id", "prediction", "prediction_prob"):
         assert then.column(name).to_pylist() == now.column(name).to_pylist()
@@ -436,20 +435,14 @@ def test_tokens_of_preprocess_are_used(tmp_path: Path) -> None:
     write_jsonl(tmp_path / "t.jsonl", rows())
     run_cli("preprocess", "t.jsonl", "--stem", "english", "-q", "-o", "docs.parquet")
     run_cli("classify", "docs.parquet", "--model", "nb", "-q", "-o", "run")
-    run_cli("classify", "t.jsonl", "--model", "run", "-q", "-o", "p.parquet")  # cut as then
+    run_cli("predict", "run", "t.jsonl", "-q", "-o", "p.parquet")  # cut as then
     assert pq.read_table("p.parquet").column("prediction").to_pylist() == [row["label"] for row in rows()]
     error = run_cli("classify", "docs.parquet", "--model", "nb", "--ngrams", "1,2", "-o", "r2", code=2).error()
     assert error.startswith("error: --ngrams: the documents of docs.parquet have tokens already")
 
 
-def test_a_directory_with_the_name_of_a_model_is_no_run(tmp_path: Path) -> None:
+def test_every_kind_of_model_has_its_name() -> None:
     assert (*KINDS, "auto") == MODELS
-    write_jsonl(tmp_path / "t.jsonl", rows())
-    run_cli("classify", "t.jsonl", "--model", "nb", "-q", "-o", "nb")
-    run_cli("classify", "t.jsonl", "--model", "nb", "-q", "-o", "again")  # trains
-    assert Path("again/metrics.json").exists()
-    run_cli("classify", "t.jsonl", "--model", "nb/", "-q", "-o", "p.parquet")  # predicts
-    assert "prediction" in pq.read_table("p.parquet").column_names
 
 
 def test_broken_runs(trained: Path, tmp_path: Path) -> None:
@@ -458,8 +451,8 @@ def test_broken_runs(trained: Path, tmp_path: Path) -> None:
     write_jsonl(tmp_path / "new.jsonl", [{"text": "a"}])
     own = Path(shutil.copytree(trained, tmp_path / "own"))
     (own / "model" / "weights_coef.parquet").unlink()
-    assert run_cli("classify", "new.jsonl", "--model", own, "-o", "p.parquet", code=3).error()
-    assert "does not exist" in run_cli("classify", "new.jsonl", "--model", "no/run", "-o", "p.parquet", code=3).error()
+    assert run_cli("predict", own, "new.jsonl", "-o", "p.parquet", code=3).error()
+    assert "does not exist" in run_cli("predict", "no/run", "new.jsonl", "-o", "p.parquet", code=3).error()
 
 
 # ---------------------------------------------------------------- choice
@@ -475,7 +468,7 @@ def test_auto_compares_and_says_so(tmp_path: Path) -> None:
     assert len(chosen) == 1
     assert chosen[0]["macro_f1"] == max(c["macro_f1"] for c in report["candidates"])
     write_jsonl(tmp_path / "new.jsonl", [{"text": "the rocket and the planet"}])
-    run_cli("classify", "new.jsonl", "--model", "run", "-q", "-o", "p.parquet")
+    run_cli("predict", "run", "new.jsonl", "-q", "-o", "p.parquet")
     assert pq.read_table("p.parquet").column("prediction").to_pylist() == ["space"]
 
 
@@ -507,7 +500,7 @@ def test_auto_with_pairs_of_words_predicts_with_them(tmp_path: Path) -> None:
     assert "words and pairs" in next(c["name"] for c in report["candidates"] if c["chosen"])
     assert metrics("run")["accuracy"] == 1
     assert json.loads(Path("run/model/config.json").read_text())["tokens"]["ngrams"] == [1, 2]
-    run_cli("classify", "test.jsonl", "--model", "run", "-q", "-o", "p.parquet")
+    run_cli("predict", "run", "test.jsonl", "-q", "-o", "p.parquet")
     assert pq.read_table("p.parquet").column("prediction").to_pylist() == [row["label"] for row in found[80:]]
     assert "80 training documents" in done.out
 
@@ -527,7 +520,7 @@ def test_auto_that_chose_embeddings_predicts_with_them(tmp_path: Path) -> None:
     )
     report = json.loads(Path("run/metrics.json").read_text())
     assert "on embeddings" in next(c["name"] for c in report["candidates"] if c["chosen"])
-    run_cli("classify", "e.parquet", "--model", "run", "-q", "-o", "p.parquet")
+    run_cli("predict", "run", "e.parquet", "-q", "-o", "p.parquet")
     assert pq.read_table("p.parquet").column("prediction").to_pylist() == [row["label"] for row in found]
 
 
@@ -575,10 +568,10 @@ def test_an_encoder_that_is_named_wins_over_a_column_of_another(two_encoders: tu
     assert "embeddings: " not in same.err
     # new documents: the column is made anew, too; another model than that of the run is refused
     for table, run in (("first.parquet", "anew"), ("docs.jsonl", "anew")):
-        run_cli("classify", table, "--model", f"./{run}", "--encoder", second, "-q", "-f", "-o", f"{table}.p.parquet")
+        run_cli("predict", f"./{run}", table, "--encoder", second, "-q", "-f", "-o", f"{table}.p.parquet")
     found = [pq.read_table(f"{table}.p.parquet")["prediction_prob"] for table in ("first.parquet", "docs.jsonl")]
     assert found[0].equals(found[1])
-    says = run_cli("classify", "docs.jsonl", "--model", "./anew", "--encoder", first, "-o", "p.parquet", code=2).error()
+    says = run_cli("predict", "./anew", "docs.jsonl", "--encoder", first, "-o", "p.parquet", code=2).error()
     assert f"--encoder {first}: the run was fitted with {second}" in says
 
 
@@ -588,9 +581,8 @@ def test_options_on_encoders_that_would_change_nothing_are_refused(planted: Path
 
     assert "--max-tokens: the documents have embeddings already" in says(planted, "--model", "knn", "--max-tokens", "4")
     assert "--encoder: nb sees words here" in says(planted, "--model", "nb", "--encoder", "e")
-    predict = ("classify", NEWS, "--encoder", "e", "-o", "p.parquet")
-    assert "sees words; leave it out" in run_cli(*predict, "--model", trained, code=2).error()
-    assert "--encoder: a lexicon needs no embeddings" in run_cli(*predict, "--lexicon", "vader", code=2).error()
+    predict = ("predict", trained, NEWS, "--encoder", "e", "-o", "p.parquet")
+    assert "sees words; leave it out" in run_cli(*predict, code=2).error()
     says = run_cli("evaluate", NEWS, "--encoder", "e", code=2).error()
     assert "--encoder: only --vectors encoder embeds anything here" in says
 
@@ -598,7 +590,7 @@ def test_options_on_encoders_that_would_change_nothing_are_refused(planted: Path
 def test_embeddings_of_another_number_of_tokens_are_refused(planted: Path, tmp_path: Path) -> None:
     run_cli("classify", planted, "--model", "centroid", "-q", "-o", "run")
     other = write_embedded(tmp_path / "other.parquet", planted_rows()[:3], max_tokens=4)
-    says = run_cli("classify", other, "--model", "./run", "-o", "p.parquet", code=3).error()
+    says = run_cli("predict", "./run", other, "-o", "p.parquet", code=3).error()
     assert "column 'embedding' was made from 4 tokens of a text, those of the run from 8" in says
 
 
@@ -616,7 +608,7 @@ def test_weights_that_are_no_numbers_are_told(trained: Path, tmp_path: Path) -> 
         if pa.types.is_fixed_size_list(column.type):
             made = pa.FixedSizeListArray.from_arrays(made, column.type.list_size)
         write_table(file, pa.table({"value": made}), block)
-        done = run_cli("classify", NEWS, "--model", run, "--no-verify", "-o", "p.parquet", code=3).error()
+        done = run_cli("predict", run, NEWS, "--no-verify", "-o", "p.parquet", code=3).error()
         assert "finite" in done
         assert not Path("p.parquet").exists()
 
@@ -628,7 +620,7 @@ def test_probabilities_of_a_model_that_has_none_are_refused(tmp_path: Path) -> N
     assert "--probabilities: svm has none; add --calibrate sigmoid" in says
     assert not Path("run").exists()
     run_cli(*svm)
-    predict = ("classify", "train.jsonl", "--model", "run", "-q", "-o", "p.parquet")
+    predict = ("predict", "run", "train.jsonl", "-q", "-o", "p.parquet")
     assert "--probabilities: the model has none" in run_cli(*predict, "--probabilities", code=2).error()
     run_cli(*svm, "--calibrate", "sigmoid", "--probabilities", "-f")
     run_cli(*predict, "--probabilities")
@@ -661,24 +653,16 @@ def test_predictions_for_what_the_model_learned_from_are_told(tmp_path: Path) ->
     write_jsonl(tmp_path / "test.jsonl", [{**row, "text": row["text"] + " again"} for row in rows(2)])
     run_cli("classify", "train.jsonl", "--model", "nb", "--test", "test.jsonl", "--twins", "0", "-q", "-o", "run")
     shutil.copy("train.jsonl", "copy.jsonl")
-    done = run_cli("classify", "copy.jsonl", "--model", "run", "-o", "p.parquet")
+    done = run_cli("predict", "run", "copy.jsonl", "-o", "p.parquet")
     said = "run learned from copy.jsonl: scores of these predictions are too good for new documents"
     assert f"warning: {said}" in done.err
     assert done.err.rstrip().endswith("next: nlpkit evaluate run")
     assert said in run_cli("evaluate", "p.parquet").err
     assert run_cli("evaluate", "p.parquet", "--json").json()["targets"][0]["learned_from"] == ["copy.jsonl"]
-    new = run_cli("classify", "test.jsonl", "--model", "run", "-f", "-o", "p.parquet")
+    new = run_cli("predict", "run", "test.jsonl", "-f", "-o", "p.parquet")
     assert "learned from" not in new.err
     assert new.err.rstrip().endswith("next: nlpkit evaluate p.parquet")
     assert "learned from" not in run_cli("evaluate", "p.parquet").err
-
-
-def test_a_run_that_is_called_like_a_model_is_told(trained: Path, tmp_path: Path) -> None:
-    shutil.copytree(trained, "nb")
-    write_jsonl(tmp_path / "train.jsonl", rows())
-    train = ("classify", "train.jsonl", "--model", "nb", "--cv", "2", "-o", "run")
-    assert "not the run in ./nb; to predict with the run: --model ./nb" in run_cli(*train).err
-    assert "not the run" not in run_cli("classify", "train.jsonl", "--model", "./nb", "-o", "p.parquet").err
 
 
 def test_lengths_of_vectors_do_not_count_and_that_is_told(tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ def corpus(tmp_path: Path) -> Path:
         ("kwic", "the", "IN", "-o", "IN"),
         ("stats", "IN", "-o", "IN"),
         ("sbert-embed", "IN", "--limit", 5, "-o", "IN"),
-        ("classify", "IN", "--lexicon", "afinn", "-o", "IN"),
+        ("sentiment", "IN", "--lexicon", "afinn", "-o", "IN"),
         ("classify", "IN", "--junit", "IN", "-o", "DIR/run"),
         ("similar-words", "word", "--in", "IN", "-o", "IN"),
         ("lda-gibbs", "IN", *LDA, "--save-state", "IN", "-o", "DIR/run"),
@@ -164,7 +164,7 @@ TABLES: dict[str, tuple[Any, ...]] = {
     "kwic": ("kwic", "the", "IN"),
     "stats": ("stats", "IN"),
     "similar-words": ("similar-words", "house", "--in", "IN"),
-    "classify": ("classify", "IN", "--lexicon", "LEXICON"),
+    "sentiment": ("sentiment", "IN", "--lexicon", "LEXICON"),
     "evaluate": ("evaluate", "IN", "--prediction-col", "label"),
 }
 

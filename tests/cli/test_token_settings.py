@@ -28,7 +28,8 @@ def runs(tmp_path: Path) -> None:
 
 
 def predicted(command: str, model: str, documents: str, code: int = 0) -> Done:
-    return run_cli(command, documents, "--model", model, "-f", "-o", "p.parquet", code=code)
+    words = ("predict", model, documents) if command == "classify" else (command, documents, "--model", model)
+    return run_cli(*words, "-f", "-o", "p.parquet", code=code)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nlpkit.classify.classifier import Fitted, Material, Predicted, Recipe, cross_predict, fit_classifier, together
+from nlpkit.classify.classifier import (
+    ClassifierConfig,
+    FeatureSources,
+    Fitted,
+    Predicted,
+    cross_predict,
+    fit_classifier,
+    together,
+)
 from nlpkit.classify.labels import Labels
 from nlpkit.classify.splits import stratified_folds
 from nlpkit.metrics.classification import averages, confusion_matrix
@@ -24,7 +32,7 @@ class Tried:
     why: why it was not tried, or why it cannot be had; its scores are NaN then.
     """
 
-    recipe: Recipe
+    config: ClassifierConfig
     macro_f1: float
     error: float
     accuracy: float
@@ -33,35 +41,35 @@ class Tried:
 
 
 def try_candidate(
-    material: Material, labels: Labels, train: LongArray, recipe: Recipe, *, seed: int, threads: int
+    sources: FeatureSources, labels: Labels, train: LongArray, config: ClassifierConfig, *, seed: int, threads: int
 ) -> Tried:
     """Return the scores of a candidate by cross-validation in three folds of the training documents, and nothing else."""
     # counted once for all folds, and so no part of what folds will take
-    if material.words is not None and recipe.space is not None:
-        material.words.counted(train, ngrams=recipe.ngrams, least=recipe.least)
+    if sources.words is not None and config.vectorizer is not None:
+        sources.words.counted(train, ngrams=config.ngrams, least=config.least)
     start = time.perf_counter()
     folds = stratified_folds(labels.strata(train), min(INNER_FOLDS, len(train)), seed=seed)
     rounds = [(train[folds != f], train[folds == f]) for f in range(int(folds.max()) + 1)]
-    found, _ = cross_predict(material, labels, rounds, recipe, seed=seed, threads=threads)
-    scores = np.array([score_rows(labels, found, test) for _, test in rounds])
+    predicted, _ = cross_predict(sources, labels, rounds, config, seed=seed, threads=threads)
+    scores = np.array([score_rows(labels, predicted, test) for _, test in rounds])
     mean = scores.mean(axis=0)
     error = scores[:, 0].std(ddof=1) / np.sqrt(len(scores)) if len(scores) > 1 else float("nan")
-    return Tried(recipe, float(mean[0]), float(error), float(mean[1]), time.perf_counter() - start)
+    return Tried(config, float(mean[0]), float(error), float(mean[1]), time.perf_counter() - start)
 
 
-def score_rows(labels: Labels, found: Predicted, rows: LongArray) -> tuple[float, float]:
+def score_rows(labels: Labels, predicted: Predicted, rows: LongArray) -> tuple[float, float]:
     """Return macro F1 and accuracy (of several labels: exactly the right ones) of some documents."""
     if labels.sets is not None:
-        assert found.sets is not None
-        true, own = labels.sets[rows], found.sets[rows]
-        hits = (true & own).sum(axis=0)
-        total = true.sum(axis=0) + own.sum(axis=0)
+        assert predicted.sets is not None
+        true, assigned = labels.sets[rows], predicted.sets[rows]
+        hits = (true & assigned).sum(axis=0)
+        total = true.sum(axis=0) + assigned.sum(axis=0)
         there = total > 0
         return float((2 * hits[there] / total[there]).mean()) if there.any() else 0.0, float(
-            (true == own).all(axis=1).mean()
+            (true == assigned).all(axis=1).mean()
         )
-    assert found.codes is not None
-    table = confusion_matrix(labels.of(rows), found.codes[rows], len(labels.names))
+    assert predicted.codes is not None
+    table = confusion_matrix(labels.of(rows), predicted.codes[rows], len(labels.names))
     scores = averages(table)
     return float(scores["macro_f1"]), float(scores["accuracy"])
 
@@ -73,16 +81,16 @@ def best_of(tried: Sequence[Tried]) -> int:
 
 
 def compare_within(
-    material: Material,
+    sources: FeatureSources,
     labels: Labels,
     train: LongArray,
-    recipes: Sequence[Recipe],
+    configs: Sequence[ClassifierConfig],
     *,
     n_outer: int,
     budget: float,
     seed: int,
     threads: int,
-    said: Callable[[int, str], None] = lambda n, name: None,
+    on_candidate: Callable[[int, str], None] = lambda n, name: None,
 ) -> list[Tried]:
     """Return the candidates that the budget has room for, in their order; the first is tried in any case.
 
@@ -93,29 +101,29 @@ def compare_within(
     """
     tried: list[Tried] = []
     spent = last = 0.0
-    for i, recipe in enumerate(recipes):
-        said(i, recipe.name)
+    for i, config in enumerate(configs):
+        on_candidate(i, config.name)
         # the outer folds hold (n - 1)/n of the documents: about as long as once on all of them
         if tried and spent + last + n_outer * (spent + last) > budget:
             nan = float("nan")
-            tried.append(Tried(recipe, nan, nan, nan, 0.0, "no time"))
+            tried.append(Tried(config, nan, nan, nan, 0.0, "no time"))
             continue
-        found = try_candidate(material, labels, train, recipe, seed=seed, threads=threads)
-        last = found.seconds
+        candidate = try_candidate(sources, labels, train, config, seed=seed, threads=threads)
+        last = candidate.seconds
         spent += last
-        tried.append(found)
+        tried.append(candidate)
     return tried
 
 
 def nested(
-    material: Material,
+    sources: FeatureSources,
     labels: Labels,
     rounds: Sequence[tuple[LongArray, LongArray]],
-    recipes: Sequence[Recipe],
+    configs: Sequence[ClassifierConfig],
     *,
     seed: int,
     threads: int,
-    said: Callable[[int, str], None] = lambda n, name: None,
+    on_candidate: Callable[[int, str], None] = lambda n, name: None,
 ) -> tuple[Predicted, Fitted, list[str]]:
     """Return predictions of test documents by whatever wins in the training documents of their round (Cawley & Talbot 2010).
 
@@ -125,11 +133,11 @@ def nested(
     parts: list[tuple[LongArray, Predicted]] = []
     for i, (train, test) in enumerate(rounds):
         tried = []
-        for recipe in recipes:
-            said(i, recipe.name)
-            tried.append(try_candidate(material, labels, train, recipe, seed=seed, threads=threads))
-        best = recipes[best_of(tried)]
+        for config in configs:
+            on_candidate(i, config.name)
+            tried.append(try_candidate(sources, labels, train, config, seed=seed, threads=threads))
+        best = configs[best_of(tried)]
         winners.append(best.name)
-        fitted = fit_classifier(material, labels, train, best, seed=seed, threads=threads)
+        fitted = fit_classifier(sources, labels, train, best, seed=seed, threads=threads)
         parts.append((test, fitted.predict(test)))
-    return together(material.n_docs, labels, parts), fitted, winners
+    return together(sources.n_docs, labels, parts), fitted, winners

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from nlpkit.classify.calibration import Calibrator, Method, fit_calibrator
-from nlpkit.classify.features import Features, Scaling, SpaceOptions, fit_space
+from nlpkit.classify.features import Features, Scaling, VectorizerOptions, fit_vectorizer
 from nlpkit.classify.fit import ModelOptions, balanced_weights, fit_model, fit_multilabel
 from nlpkit.classify.labels import Labels
 from nlpkit.classify.model import LinearModel, Model
 from nlpkit.classify.splits import stratified_folds
-from nlpkit.classify.words import Counted, CutWords, GivenWords
+from nlpkit.classify.words import CutWords, TokenizedWords, WordCounts
 from nlpkit.text.options import PreprocessReport
 from nlpkit.text.phrases import PhraseTable
 from nlpkit.types import BoolArray, Float32Array, FloatArray, IntArray, LongArray
@@ -23,24 +23,24 @@ CALIBRATION_FOLDS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Material:
+class FeatureSources:
     """All documents in every form a model may want: words, hand-made features (D, H), embeddings (D, E)."""
 
     n_docs: int
-    words: CutWords | GivenWords | None = None
+    words: CutWords | TokenizedWords | None = None
     hand_names: tuple[str, ...] = ()
     hand: FloatArray | None = None
     embeddings: Float32Array | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
-    """How a classifier is made. space: None where the model sees embeddings; ngrams: None for those of the words;
+class ClassifierConfig:
+    """Configuration of a classifier. vectorizer: None where the model sees embeddings; ngrams: None for those of the words;
     calibrate: None for none."""
 
     name: str
     model: ModelOptions
-    space: SpaceOptions | None
+    vectorizer: VectorizerOptions | None
     ngrams: tuple[int, int] | None = None
     hand: bool = False
     calibrate: Method | None = None
@@ -48,13 +48,13 @@ class Recipe:
     @property
     def least(self) -> int:
         """Documents of a term below which it is not even counted; a share of documents is left to each training set."""
-        bound = None if self.space is None else self.space.bounds.min_df
+        bound = None if self.vectorizer is None else self.vectorizer.bounds.min_df
         return bound if isinstance(bound, int) else 1
 
 
 @dataclass(frozen=True, slots=True)
 class Predicted:
-    """What a classifier says of documents. decision (D, J), -inf for classes unseen in training; probabilities (D, J) or None;
+    """Predictions for documents. decision (D, J), -inf for classes unseen in training; probabilities (D, J) or None;
     codes (D,) int32 of one label each, or sets (D, J) bool."""
 
     decision: FloatArray
@@ -72,14 +72,21 @@ class Predicted:
             product: FloatArray = np.where(self.sets, p, 1 - p).prod(axis=1)
             return product
         assert self.codes is not None
-        own: FloatArray = p[np.arange(len(p)), self.codes]
-        return own
+        of_codes: FloatArray = p[np.arange(len(p)), self.codes]
+        return of_codes
+
+    def fill(self, rows: LongArray, predicted: Predicted) -> None:
+        """Put the predictions for some documents into those for all."""
+        for name in ("decision", "probabilities", "codes", "sets"):
+            whole, part = getattr(self, name), getattr(predicted, name)
+            if whole is not None and part is not None:
+                whole[rows] = part
 
 
 @dataclass(frozen=True, slots=True)
 class Classifier:
     """A fitted classifier of J classes. present (J',) int32: the classes that its training documents have; phrases, report: of the
-    words it sees, None where it sees none, or they were given."""
+    words it sees, None where it sees none, or the tokens were there before."""
 
     names: tuple[str, ...]
     multiple: bool
@@ -95,24 +102,24 @@ class Classifier:
         """Return the predictions of features (D, F); equal scores go to the class that comes first."""
         decision = self.model.decision(X)
         if self.calibrator is not None:
-            found: FloatArray | None = self.calibrator.probabilities(decision)
+            probabilities: FloatArray | None = self.calibrator.probabilities(decision)
         else:
-            found = self.model.probabilities(X)
+            probabilities = self.model.probabilities(X)
         if self.multiple:
-            sets = decision > 0 if found is None else found > 0.5
-            return Predicted(decision, found, None, sets)
-        best = decision if self.calibrator is None or found is None else found
+            sets = decision > 0 if probabilities is None else probabilities > 0.5
+            return Predicted(decision, probabilities, None, sets)
+        best = decision if self.calibrator is None or probabilities is None else probabilities
         codes = self.present[best.argmax(axis=1)] if len(best) else np.zeros(0, np.int32)
         J = len(self.names)
         if len(self.present) < J:
             decision = _spread(decision, self.present, J, -np.inf)
-            found = None if found is None else _spread(found, self.present, J, 0.0)
-        return Predicted(decision, found, codes.astype(np.int32))
+            probabilities = None if probabilities is None else _spread(probabilities, self.present, J, 0.0)
+        return Predicted(decision, probabilities, codes.astype(np.int32))
 
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """A classifier, with the features (n, F) of any documents of the material it was fitted in."""
+    """A classifier, with the features (n, F) of any documents of the sources it was fitted in."""
 
     classifier: Classifier
     matrix: Callable[[LongArray], Any]
@@ -123,7 +130,7 @@ class Fitted:
 
 
 def fit_classifier(
-    material: Material, labels: Labels, train: LongArray, recipe: Recipe, *, seed: int, threads: int
+    sources: FeatureSources, labels: Labels, train: LongArray, config: ClassifierConfig, *, seed: int, threads: int
 ) -> Fitted:
     """Return a classifier that has seen the training documents and no other.
 
@@ -135,77 +142,79 @@ def fit_classifier(
     Args:
         train: (n,) rows with labels.
     """
-    fitted = _fit(material, labels, train, recipe, seed=seed, threads=threads)
-    if recipe.calibrate is None:
+    fitted = _fit(sources, labels, train, config, seed=seed, threads=threads)
+    if config.calibrate is None:
         return fitted
-    own = fitted.classifier
+    classifier = fitted.classifier
     n_folds = min(CALIBRATION_FOLDS, len(train))
     folds = stratified_folds(labels.strata(train), n_folds, seed=seed)
     decision = np.zeros((len(train), len(labels.names)))
     for fold in range(n_folds):
-        inner = _fit(material, labels, train[folds != fold], recipe, seed=seed, threads=threads)
+        inner = _fit(sources, labels, train[folds != fold], config, seed=seed, threads=threads)
         decision[folds == fold] = inner.predict(train[folds == fold]).decision
     y = labels.of(train)
     if not labels.multiple:  # classes that a part does not have: as low as can be
         finite = np.isfinite(decision)
-        decision = np.where(finite, decision, decision[finite].min(initial=0.0))[:, own.present]
-        y = _compact(y, own.present, len(labels.names))
-    weights = balanced_weights(y, decision.shape[1]) if recipe.model.balanced else None
-    calibrator = fit_calibrator(recipe.calibrate, decision, y, link=own.model.link, weights=weights)
-    return Fitted(replace(own, calibrator=calibrator), fitted.matrix)
+        decision = np.where(finite, decision, decision[finite].min(initial=0.0))[:, classifier.present]
+        y = _compact(y, classifier.present, len(labels.names))
+    weights = balanced_weights(y, decision.shape[1]) if config.model.balanced else None
+    calibrator = fit_calibrator(config.calibrate, decision, y, link=classifier.model.link, weights=weights)
+    return Fitted(replace(classifier, calibrator=calibrator), fitted.matrix)
 
 
-def _fit(material: Material, labels: Labels, train: LongArray, recipe: Recipe, *, seed: int, threads: int) -> Fitted:
+def _fit(
+    sources: FeatureSources, labels: Labels, train: LongArray, config: ClassifierConfig, *, seed: int, threads: int
+) -> Fitted:
     y = labels.of(train)
-    features, matrix, counted = _features(material, y, train, recipe)
+    features, matrix, counted = _features(sources, y, train, config)
     X = matrix(train)
     J = len(labels.names)
     model: Model
     if labels.multiple:
         present = np.arange(J, dtype=np.int32)
-        model = fit_multilabel(X, y, recipe.model, seed=seed, threads=threads)
+        model = fit_multilabel(X, y, config.model, seed=seed, threads=threads)
     else:
         present = np.unique(y).astype(np.int32)
         if len(present) == 1:
-            model = LinearModel(recipe.model.kind, np.zeros((X.shape[1], 1)), np.zeros(1), "softmax")
+            model = LinearModel(config.model.kind, np.zeros((X.shape[1], 1)), np.zeros(1), "softmax")
         else:
             compact = _compact(y, present, J)
-            model = fit_model(X, compact, len(present), recipe.model, seed=seed, threads=threads)
-    own = Classifier(labels.names, labels.multiple, present, features, model, n_train=len(train))
+            model = fit_model(X, compact, len(present), config.model, seed=seed, threads=threads)
+    classifier = Classifier(labels.names, labels.multiple, present, features, model, n_train=len(train))
     if counted is not None:
-        own = replace(own, phrases=counted.phrases, report=counted.report)
-    return Fitted(own, matrix)
+        classifier = replace(classifier, phrases=counted.phrases, report=counted.report)
+    return Fitted(classifier, matrix)
 
 
 def _features(
-    material: Material, y: Any, train: LongArray, recipe: Recipe
-) -> tuple[Features, Callable[[LongArray], Any], Counted | None]:
+    sources: FeatureSources, y: Any, train: LongArray, config: ClassifierConfig
+) -> tuple[Features, Callable[[LongArray], Any], WordCounts | None]:
     """Return features fitted to the training documents, a function that gives those of any rows, and the words they are made of."""
-    if recipe.space is None:
-        assert material.embeddings is not None
-        embeddings = material.embeddings
+    if config.vectorizer is None:
+        assert sources.embeddings is not None
+        embeddings = sources.embeddings
         return Features(None), lambda rows: embeddings[rows], None
-    assert material.words is not None
-    counted = material.words.counted(train, ngrams=recipe.ngrams, least=recipe.least)
-    space, columns = fit_space(counted.counts[train], counted.terms, y, recipe.space)
+    assert sources.words is not None
+    counted = sources.words.counted(train, ngrams=config.ngrams, least=config.least)
+    vectorizer, columns = fit_vectorizer(counted.counts[train], counted.terms, y, config.vectorizer)
     scaling = None
-    if recipe.hand:
-        assert material.hand is not None
-        scaling = Scaling.fit(material.hand_names, material.hand[train])
-    features = Features(space, scaling)
+    if config.hand:
+        assert sources.hand is not None
+        scaling = Scaling.fit(sources.hand_names, sources.hand[train])
+    features = Features(vectorizer, scaling)
 
     def matrix(rows: LongArray) -> Any:
-        words = space.of(counted.counts[rows], columns)
-        return features.join(words, None if material.hand is None else material.hand[rows])
+        words = vectorizer.of(counted.counts[rows], columns)
+        return features.join(words, None if sources.hand is None else sources.hand[rows])
 
     return features, matrix, counted
 
 
 def cross_predict(
-    material: Material,
+    sources: FeatureSources,
     labels: Labels,
     rounds: Sequence[tuple[LongArray, LongArray]],
-    recipe: Recipe,
+    config: ClassifierConfig,
     *,
     seed: int,
     threads: int,
@@ -221,27 +230,27 @@ def cross_predict(
     """
     parts: list[tuple[LongArray, Predicted]] = []
     for i, (train, test) in enumerate(rounds):
-        fitted = fit_classifier(material, labels, train, recipe, seed=seed, threads=threads)
+        fitted = fit_classifier(sources, labels, train, config, seed=seed, threads=threads)
         parts.append((test, fitted.predict(test)))
         done(i + 1)
-    return together(material.n_docs, labels, parts), fitted
+    return together(sources.n_docs, labels, parts), fitted
 
 
 def together(n_docs: int, labels: Labels, parts: Sequence[tuple[LongArray, Predicted]]) -> Predicted:
     """Return the predictions of different rows as those of all documents (D, …); NaN and code -1 for rows in none of them."""
     J = len(labels.names)
     decision = np.full((n_docs, J), np.nan)
-    all_have = all(found.probabilities is not None for _, found in parts)
+    all_have = all(predicted.probabilities is not None for _, predicted in parts)
     probabilities = np.full((n_docs, J), np.nan) if all_have else None
     codes, sets = np.full(n_docs, -1, np.int32), np.zeros((n_docs, J), bool)
-    for rows, found in parts:
-        decision[rows] = found.decision
+    for rows, predicted in parts:
+        decision[rows] = predicted.decision
         if probabilities is not None:
-            probabilities[rows] = found.probabilities
-        if found.sets is not None:
-            sets[rows] = found.sets
-        if found.codes is not None:
-            codes[rows] = found.codes
+            probabilities[rows] = predicted.probabilities
+        if predicted.sets is not None:
+            sets[rows] = predicted.sets
+        if predicted.codes is not None:
+            codes[rows] = predicted.codes
     return (
         Predicted(decision, probabilities, None, sets) if labels.multiple else Predicted(decision, probabilities, codes)
     )

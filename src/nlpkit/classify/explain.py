@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from scipy import sparse
 
-from nlpkit.classify.classifier import Classifier
+from nlpkit.classify.classifier import Classifier, Predicted
 from nlpkit.classify.model import LinearModel
-from nlpkit.types import FloatArray, IntArray
+from nlpkit.types import Float32Array, FloatArray, IntArray
+
+MOST_WORDS = 400  # of a text that are left out in turn
+_WORD = re.compile(r"\w[\w'’-]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +46,11 @@ def pushes(classifier: Classifier, place: int) -> FloatArray:
     model = classifier.model
     assert isinstance(model, LinearModel)
     coef = model.coef
-    own: FloatArray = coef[:, place]
+    of_class: FloatArray = coef[:, place]
     if classifier.multiple or coef.shape[1] < 2:
-        return own
-    others = (coef.sum(axis=1) - own) / (coef.shape[1] - 1)
-    push: FloatArray = own - others
+        return of_class
+    others = (coef.sum(axis=1) - of_class) / (coef.shape[1] - 1)
+    push: FloatArray = of_class - others
     return push
 
 
@@ -97,3 +102,73 @@ def explain_by_omission(
     falls = scores[0] - scores[1:]
     order = np.argsort(-np.abs(falls), kind="stable")
     return Push(tuple(words[i] for i in order), tuple(float(falls[i]) for i in order))
+
+
+class Explainer:
+    """Collects why a classifier decides as it does on the documents with some ids.
+
+    Of models that weigh words, a contribution is weight times value (see `pushes`); of those that see embeddings, what the score
+    of the class loses when the word is left out of the text.
+
+    Args:
+        ids: of the documents. encode: returns the embeddings (n, E) of texts; None for models that see words.
+    """
+
+    def __init__(
+        self, classifier: Classifier, ids: Sequence[str], encode: Callable[[list[str]], Float32Array] | None
+    ) -> None:
+        self._classifier, self._encode = classifier, encode
+        self.ids = list(dict.fromkeys(ids))
+        self._explained: dict[str, list[dict[str, Any]]] = {}
+
+    def add(self, batch: pa.RecordBatch, X: Any, predicted: Predicted) -> None:
+        """Explain the documents of a batch that were asked for. X: their features."""
+        if len(self._explained) == len(self.ids):
+            return
+        ids = batch.column("id").to_pylist()
+        for row in [i for i, name in enumerate(ids) if name in self.ids]:
+            text = batch.column("text")[row].as_py() or ""
+            x = X[row : row + 1] if not isinstance(X, np.ndarray) else None
+            codes = self._codes(predicted, row)
+            self._explained[ids[row]] = [self._explain(code, x, text, predicted, row) for code in codes]
+
+    def _codes(self, predicted: Predicted, row: int) -> list[int]:
+        if predicted.sets is not None:
+            chosen = np.flatnonzero(predicted.sets[row]).tolist()
+            return chosen or [int(predicted.decision[row].argmax())]
+        assert predicted.codes is not None
+        return [int(predicted.codes[row])]
+
+    def _explain(self, code: int, x: Any, text: str, predicted: Predicted, row: int) -> dict[str, Any]:
+        if x is not None and has_weights(self._classifier):
+            push = explain_words(self._classifier, x, int(np.flatnonzero(self._classifier.present == code)[0]))
+        else:
+            push = self._by_omission(text, code)
+        p = predicted.probabilities
+        return {
+            "class": self._classifier.names[code],
+            "prob": None if p is None else round(float(p[row, code]), 6),
+            "words": [{"term": n, "contribution": round(v, 6)} for n, v in zip(push.names, push.values, strict=True)],
+        }
+
+    def _by_omission(self, text: str, code: int) -> Push:
+        encode = self._encode
+        assert encode is not None
+        words = list(dict.fromkeys(m.group().lower() for m in _WORD.finditer(text)))[:MOST_WORDS]
+        without = [re.sub(rf"\b{re.escape(word)}\b", " ", text, flags=re.IGNORECASE) for word in words]
+
+        def decide(texts: list[str]) -> FloatArray:
+            decision = self._classifier.predict(encode(texts)).decision
+            others = np.delete(decision, code, axis=1)
+            score: FloatArray = decision[:, code] - (others.mean(axis=1) if others.shape[1] else 0.0)
+            return score
+
+        return explain_by_omission(words, without, text, decide)
+
+    def missing(self) -> list[str]:
+        """Return the ids that no document had."""
+        return [name for name in self.ids if name not in self._explained]
+
+    def to_dict(self) -> dict[str, list[dict[str, Any]]]:
+        """Return the explanations by id, as values that go into JSON."""
+        return self._explained

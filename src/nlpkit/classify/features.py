@@ -20,7 +20,7 @@ from nlpkit.weighting.tfidf import CorpusStats, Weighting, kept_columns, weighti
 
 
 @dataclass(frozen=True, slots=True)
-class SpaceOptions:
+class VectorizerOptions:
     """How words become features: weights, bounds (those of `PreprocessOptions`), and a score by which so many are kept."""
 
     scheme: Scheme
@@ -30,12 +30,12 @@ class SpaceOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Space:
+class Vectorizer:
     """Words that count, and their weights. terms, cf, df (V,) of the training documents, terms ascending;
     selected (F,) int32 ascending places among them, None for all; n_docs: training documents."""
 
     terms: tuple[str, ...]
-    how: Weighting
+    weighting: Weighting
     n_docs: int
     cf: LongArray
     df: LongArray
@@ -48,7 +48,7 @@ class Space:
 
     def weigh(self, counts: CsrMatrix) -> CsrMatrix:
         """Return the features (D, F) float64 CSR of counts (D, V) of the terms."""
-        weights = self.how.weigh(counts)
+        weights = self.weighting.weigh(counts)
         if self.selected is None:
             return weights
         return kept_columns(weights, _places(self.selected, len(self.terms)), len(self.selected))
@@ -58,9 +58,9 @@ class Space:
         return self.weigh(kept_columns(counts, columns, len(self.terms)))
 
 
-def fit_space(
-    counts: CsrMatrix, terms: Sequence[str], classes: IntArray | BoolArray, options: SpaceOptions
-) -> tuple[Space, IntArray]:
+def fit_vectorizer(
+    counts: CsrMatrix, terms: Sequence[str], classes: IntArray | BoolArray, options: VectorizerOptions
+) -> tuple[Vectorizer, IntArray]:
     """Return the features that training documents give, and the place of each of their V' terms among those that count, -1 for none.
 
     Args:
@@ -79,24 +79,25 @@ def fit_space(
     kept = np.sort(pruned.kept[pruned.kept >= 0])
     if not len(kept):
         raise InputError(
-            f"the {n:,} training documents hold no word to learn from; try --min-df 1, or another --text-col"
+            f"the {n:,} training documents hold no word to learn from; try `min_df=1`, or another `text_col`"
         )
     columns = _places(kept, n_terms)
-    own = kept_columns(counts, columns, len(kept))
+    kept_counts = kept_columns(counts, columns, len(kept))
     names = tuple(terms[i] for i in kept)
     stats = CorpusStats(n, names, cf[kept], df[kept])
-    how = weighting(stats, options.scheme, [own])
-    space = Space(names, how, n, cf[kept], df[kept])
+    fitted = weighting(stats, options.scheme, [kept_counts])
     if options.select is None:
-        return space, columns
+        return Vectorizer(names, fitted, n, cf[kept], df[kept]), columns
     score = options.select
-    table = contingency(how.weigh(own) if score.of == "weights" else own, classes, with_values=score.of != "presence")
+    table = contingency(
+        fitted.weigh(kept_counts) if score.of == "weights" else kept_counts, classes, with_values=score.of != "presence"
+    )
     scores = feature_scores(table, score)
     wanted = len(scores) if options.count is None else options.count(len(scores))
     best = np.sort(best_features(scores, table.df, wanted, score))
     if not len(best):
-        raise InputError(f"no word has a score by {score.name} in the training documents; take another --select")
-    return Space(names, how, n, cf[kept], df[kept], best), columns
+        raise InputError(f"no word has a score by {score.name} in the training documents; take another `select`")
+    return Vectorizer(names, fitted, n, cf[kept], df[kept], best), columns
 
 
 def contingency(matrix: CsrMatrix, classes: IntArray | BoolArray, *, with_values: bool) -> Contingency:
@@ -134,13 +135,13 @@ class Scaling:
 class Features:
     """What a model sees of a document: words and hand-made features side by side, or its embedding (both None)."""
 
-    space: Space | None
+    vectorizer: Vectorizer | None
     scaling: Scaling | None = None
 
     @property
     def names(self) -> list[str]:
         """The features (F,) by name; hand-made ones in angle brackets. None of an embedding."""
-        words = [] if self.space is None else self.space.feature_terms
+        words = [] if self.vectorizer is None else self.vectorizer.feature_terms
         return words + ([] if self.scaling is None else [f"<{name}>" for name in self.scaling.names])
 
     def join(self, words: CsrMatrix | None, hand: FloatArray | None) -> Any:

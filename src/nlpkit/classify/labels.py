@@ -42,16 +42,16 @@ class Labels:
             return np.asarray(self.of(rows), np.int32)
         sizes = self.sets.sum(axis=0)
         order = np.argsort(sizes, kind="stable")  # rarest first
-        own = self.sets[rows][:, order]
-        rarest = order[own.argmax(axis=1)].astype(np.int32)
-        return np.where(own.any(axis=1), rarest, np.int32(len(self.names)))
+        sets = self.sets[rows][:, order]
+        rarest = order[sets.argmax(axis=1)].astype(np.int32)
+        return np.where(sets.any(axis=1), rarest, np.int32(len(self.names)))
 
     def sizes(self, rows: LongArray) -> LongArray:
         """Return the documents of each class (J,) among some rows."""
         if self.sets is not None:
             return np.asarray(self.sets[rows].sum(axis=0), np.int64)
-        own = self.of(rows)
-        return np.bincount(own[own >= 0], minlength=len(self.names)).astype(np.int64)
+        codes = self.of(rows)
+        return np.bincount(codes[codes >= 0], minlength=len(self.names)).astype(np.int64)
 
 
 def encode_single(values: Sequence[str | None], learn: BoolArray) -> Labels:
@@ -65,8 +65,8 @@ def encode_single(values: Sequence[str | None], learn: BoolArray) -> Labels:
     Raises:
         InputError: fewer than two classes.
     """
-    found = {v for v, yes in zip(values, learn.tolist(), strict=True) if yes and v is not None}
-    names = tuple(sorted(found, key=_order))
+    learned = {v for v, yes in zip(values, learn.tolist(), strict=True) if yes and v is not None}
+    names = tuple(sorted(learned, key=_order))
     _check_classes(names, int(learn.sum()))
     code = {name: j for j, name in enumerate(names)}
     codes = np.fromiter((code.get(v, -1) if v is not None else -1 for v in values), np.int32, len(values))
@@ -75,16 +75,16 @@ def encode_single(values: Sequence[str | None], learn: BoolArray) -> Labels:
 
 def encode_sets(values: Sequence[Sequence[str] | None], learn: BoolArray) -> Labels:
     """Return the classes of documents with sets of labels; see `encode_single`. An empty set is known: no label applies."""
-    found = {v for own, yes in zip(values, learn.tolist(), strict=True) if yes and own for v in own}
-    names = tuple(sorted(found, key=_order))
+    learned = {v for names, yes in zip(values, learn.tolist(), strict=True) if yes and names for v in names}
+    names = tuple(sorted(learned, key=_order))
     _check_classes(names, int(learn.sum()), least=1)
     code = {name: j for j, name in enumerate(names)}
     sets = np.zeros((len(values), len(names)), bool)
-    for d, own in enumerate(values):
-        for name in own or ():
+    for d, labels in enumerate(values):
+        for name in labels or ():
             if name in code:
                 sets[d, code[name]] = True
-    known = np.fromiter((own is not None for own in values), bool, len(values))
+    known = np.fromiter((labels is not None for labels in values), bool, len(values))
     return Labels(names, known, None, sets)
 
 

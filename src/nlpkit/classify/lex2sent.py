@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from nlpkit.classify.negation import document_of
+from nlpkit.classify.sentiment_options import RESAMPLINGS
 from nlpkit.errors import InputError, UsageError, missing_extra
 from nlpkit.types import BoolArray, FloatArray, IntArray, LongArray
 
-RESAMPLINGS = ("bootstrap", "shuffle", "none")
 NOT = "NOT_"
 
 
@@ -120,7 +120,7 @@ def resample(corpus: HalvedCorpus, how: str, rng: np.random.Generator) -> IntArr
         return ids[np.lexsort((rng.random(len(ids)), doc))]
     if how == "none":
         return ids
-    raise UsageError(f"--l2s-resampling {how}: there are {', '.join(RESAMPLINGS)}")
+    raise UsageError(f"`l2s_resampling={how}`: there are {', '.join(RESAMPLINGS)}")
 
 
 def lex2sent(
@@ -183,7 +183,7 @@ def _check(corpus: HalvedCorpus, options: Lex2SentOptions) -> None:
     if find_spec("gensim") is None:
         raise missing_extra("Lex2Sent (doc2vec)", "words")
     if options.resampling not in RESAMPLINGS:
-        raise UsageError(f"--l2s-resampling {options.resampling}: there are {', '.join(RESAMPLINGS)}")
+        raise UsageError(f"`l2s_resampling={options.resampling}`: there are {', '.join(RESAMPLINGS)}")
     least = min((options.B, options.min_count, *options.epochs, *options.windows, *options.sizes), default=0)
     if least < 1 or not (options.epochs and options.windows and options.sizes):
         raise UsageError("Lex2Sent: resamples, epochs, windows, sizes and the least count are numbers from 1 on")
@@ -193,7 +193,7 @@ def _check(corpus: HalvedCorpus, options: Lex2SentOptions) -> None:
             raise InputError(
                 f"Lex2Sent learns from the texts, and no {name} word of the lexicon occurs {options.min_count} times in them "
                 f"({len(corpus.offsets) - 1:,} documents, {len(corpus.ids):,} words); give more texts, another lexicon, or a "
-                "lower --l2s-min-count; without --lex2sent the lexicon scores any text"
+                "lower `l2s_min_count`; without `lex2sent` the lexicon scores any text"
             )
 
 

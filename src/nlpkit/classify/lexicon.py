@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit.classify.negation import MARK_PATTERN, document_of, negated, negation_words, strengths
+from nlpkit.classify.sentiment_options import SCORES
 from nlpkit.errors import InputError, UsageError
 from nlpkit.parallel import map_ahead
 from nlpkit.text.cutting import needs_language, normalizer
@@ -24,7 +25,6 @@ from nlpkit.text.tokenize import WORD_PATTERN, RawTokens, cut_tokens
 from nlpkit.text.vocab import EncodedBatch, Vocabulary
 from nlpkit.types import BoolArray, FloatArray, IntArray, LongArray
 
-SCORES = ("sum", "mean", "polarity")
 MARK = "."  # no word is called like that
 _NUMBERS = r"\p{N}+(?:[.,:]\p{N}+)+"  # 3.5 holds no full stop
 _BREAK = re.compile(r"</?(?:br|p|div|li|ul|ol|h[1-6]|t[dhr]|table|blockquote)\b", re.IGNORECASE)
@@ -109,7 +109,7 @@ class LexiconScorer:
     ) -> None:
         if options.tokenizer != "words":
             raise UsageError(
-                "a lexicon is matched by words; leave --tokenizer, --token-pattern and --spacy out, or score with --lexicon vader"
+                "a lexicon is matched by words; leave `tokenizer`, `token_pattern` and `spacy` out, or score with `lexicon=vader`"
             )
         usual = negation_words(languages) if negations is None else frozenset(negations)
         given = [*usual, *lexicon.negations] if negation else []
@@ -205,7 +205,7 @@ class LexiconScorer:
             UsageError: `how` is none of these.
         """
         if how not in SCORES:
-            raise UsageError(f"--lexicon-score {how}: there are {', '.join(SCORES)}")
+            raise UsageError(f"`lexicon_score={how}`: there are {', '.join(SCORES)}")
         D = len(matched.offsets) - 1
         weights, doc = self.token_weights(matched), document_of(matched.offsets)
         hits = np.bincount(doc[weights != 0], minlength=D).astype(np.int64)
@@ -297,7 +297,7 @@ def parse_classes(text: str) -> SentimentClasses:
     names = [part.strip() for part in text.split(",")]
     if len(names) not in (2, 3) or not all(names) or len(set(names)) < len(names):
         raise UsageError(
-            f"--classes {text}: two or three different names were needed, from negative to positive, such as neg,pos or 1,2,3"
+            f"`classes={text}`: two or three different names were needed, from negative to positive, such as neg,pos or 1,2,3"
         )
     return SentimentClasses(names[0], names[1] if len(names) == 3 else None, names[-1])
 
@@ -328,10 +328,10 @@ def predict_classes(
     """
     if neutral < 0:
         raise UsageError(
-            f"--neutral {neutral:g}: scores up to it are neutral on either side of 0; a number from 0 on was needed"
+            f"`neutral={neutral:g}`: scores up to it are neutral on either side of 0; a number from 0 on was needed"
         )
     if zero not in ("positive", "negative"):
-        raise UsageError(f"--zero {zero}: positive or negative")
+        raise UsageError(f"`zero={zero}`: positive or negative")
     if classes.neutral is None:
         return np.where((scores > 0) | ((scores == 0) & (zero == "positive")), 1, 0).astype(np.int32)
     up, down = (scores >= neutral, scores <= -neutral) if closed and neutral else (scores > neutral, scores < -neutral)

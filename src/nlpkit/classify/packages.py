@@ -22,11 +22,6 @@ _WORTH_PROCESSES = 2_000_000  # characters; below, starting them takes longer th
 _MODULES = {"vader": "vaderSentiment", "afinn": "afinn"}
 
 
-def is_package(name: str) -> bool:
-    """Tell whether a lexicon is one that a package scores: vader, afinn, afinn:da …"""
-    return name.partition(":")[0] in _MODULES
-
-
 class PackageScorer:
     """vaderSentiment's compound score, in [-1, 1], or the sum of AFINN's weights, of texts as they are.
 
@@ -47,9 +42,9 @@ class PackageScorer:
     def __init__(self, name: str, *, workers: int = 1) -> None:
         package, _, variant = name.partition(":")
         if find_spec(_MODULES[package]) is None:
-            raise missing_extra(f"--lexicon {package}", "sentiment")
+            raise missing_extra(f"`lexicon={package}`", "sentiment")
         if package == "vader" and variant:
-            raise UsageError(f"--lexicon {name}: VADER has one list, for English; --lexicon vader")
+            raise UsageError(f"`lexicon={name}`: VADER has one list, for English; `lexicon=vader`")
         if package == "afinn":
             _afinn_arguments(variant)
         self.name = name
@@ -113,7 +108,7 @@ def _afinn_arguments(variant: str) -> tuple[str, bool]:
     known = [name for name in LANGUAGE_TO_FILENAME if name != "emoticons"]
     if len(languages) > 1 or not set(languages) <= set(known):
         raise UsageError(
-            f"--lexicon afinn:{variant}: the package afinn has {', '.join(known)} and emoticons, as afinn:da or afinn:da+emoticons; "
+            f"`lexicon=afinn:{variant}`: the package afinn has {', '.join(known)} and emoticons, as afinn:da or afinn:da+emoticons; "
             "another list can be given as a file"
         )
     return (languages or ["en"])[0], "emoticons" in parts

@@ -27,7 +27,7 @@ from nlpkit.weighting.dtm import count_terms
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class WordCounts:
     """Counts (D, V) int32 CSR of all documents; terms (V,) in alphabetical order; phrases: those that were joined; report: of the
     preprocessing, None for tokens that were there."""
 
@@ -37,7 +37,7 @@ class Counted:
     report: PreprocessReport | None = None
 
 
-class GivenWords:
+class TokenizedWords:
     """Documents whose tokens were made before, as ids into `terms`."""
 
     def __init__(self, tokens: TokenTable, *, threads: int = 1) -> None:
@@ -45,10 +45,10 @@ class GivenWords:
         batch = EncodedBatch(tokens.offsets, tokens.term_ids)
         self._counted = _counted([batch], [tokens.terms[i] for i in order], _places(order), threads)
 
-    def counted(self, train: LongArray, *, ngrams: tuple[int, int] | None = None, least: int = 1) -> Counted:
+    def counted(self, train: LongArray, *, ngrams: tuple[int, int] | None = None, least: int = 1) -> WordCounts:
         """Return the counts; see `CutWords.counted`."""
         if ngrams not in (None, (1, 1)):
-            raise InputError("n-grams of tokens that were made before are not to be had; give the texts")
+            raise InputError("tokens that were made before cannot become n-grams; give the texts")
         return self._counted
 
 
@@ -62,9 +62,9 @@ class CutWords:
     def __init__(self, options: PreprocessOptions, *, adapt: bool = False, threads: int = 1) -> None:
         self.options = options
         self._adapt, self._threads = adapt, threads
-        self._work: Preprocessor | None = None
+        self._preprocessor: Preprocessor | None = None
         self._batches: list[EncodedBatch] = []
-        self._found: dict[tuple[tuple[int, int], int], Counted] = {}
+        self._counts: dict[tuple[tuple[int, int], int], WordCounts] = {}
 
     def cut(
         self,
@@ -94,16 +94,16 @@ class CutWords:
                 break
         if self._adapt and writes_without_spaces(sample):
             self.options = replace(self.options, tokenizer="words")
-        self._work = Preprocessor(self.options)
+        self._preprocessor = Preprocessor(self.options)
         everything = chain(held, running, others)
-        for batch, encoded in self._work.encode_all(everything, threads=self._threads, sample=sample):
+        for batch, encoded in self._preprocessor.encode_all(everything, threads=self._threads, sample=sample):
             self._batches.append(encoded)
             yield batch
 
-    def counted(self, train: LongArray, *, ngrams: tuple[int, int] | None = None, least: int = 1) -> Counted:
+    def counted(self, train: LongArray, *, ngrams: tuple[int, int] | None = None, least: int = 1) -> WordCounts:
         """Return the counts of all documents over terms that do not depend on documents outside `train`.
 
-        The other bounds on terms are for `features.fit_space`, which counts in the training documents.
+        The other bounds on terms are for `features.fit_vectorizer`, which counts in the training documents.
 
         Args:
             train: (n,) rows that may be learned from.
@@ -113,26 +113,26 @@ class CutWords:
         """
         sizes = ngrams or self.options.ngrams
         if self.options.phrases is None:
-            if (sizes, least) not in self._found:
-                self._found[sizes, least] = self._count(sizes, least, None)
-            return self._found[sizes, least]
+            if (sizes, least) not in self._counts:
+                self._counts[sizes, least] = self._count(sizes, least, None)
+            return self._counts[sizes, least]
         rows = np.zeros(sum(len(b.offsets) - 1 for b in self._batches), bool)
         rows[train] = True
-        assert self._work is not None
-        table = self._work.phrases_in(lambda: _some(self._batches, rows))
+        assert self._preprocessor is not None
+        table = self._preprocessor.phrases_in(lambda: _some(self._batches, rows))
         return self._count(sizes, least, table)
 
-    def _count(self, sizes: tuple[int, int], least: int, phrases: PhraseTable | None) -> Counted:
+    def _count(self, sizes: tuple[int, int], least: int, phrases: PhraseTable | None) -> WordCounts:
         wide = replace(
             self.options, ngrams=sizes, phrases=None, phrase_table=phrases or self.options.phrase_table,
             min_df=least, max_df=1.0, min_cf=1, max_cf=1.0, max_vocab=None,
         )  # fmt: skip
-        assert self._work is not None
-        found = self._work.finish(lambda: self._batches, options=wide)
-        order = np.array(sorted(range(len(found.terms)), key=found.terms.__getitem__), np.int64)
-        terms = [found.terms[i] for i in order]
-        done = _counted(_applied(found, self._batches), terms, _places(order), self._threads)
-        return replace(done, phrases=wide.phrase_table, report=found.report)
+        assert self._preprocessor is not None
+        vocabulary = self._preprocessor.finish(lambda: self._batches, options=wide)
+        order = np.array(sorted(range(len(vocabulary.terms)), key=vocabulary.terms.__getitem__), np.int64)
+        terms = [vocabulary.terms[i] for i in order]
+        counted = _counted(_applied(vocabulary, self._batches), terms, _places(order), self._threads)
+        return replace(counted, phrases=wide.phrase_table, report=vocabulary.report)
 
 
 _UNSPACED_SHARE = 0.3
@@ -144,8 +144,8 @@ def writes_without_spaces(texts: Sequence[str]) -> bool:
     return len(UNSPACED.findall(signs)) > _UNSPACED_SHARE * len(signs)
 
 
-def _applied(found: FittedVocabulary, batches: Sequence[EncodedBatch]) -> Iterator[EncodedBatch]:
-    return (found.apply(batch) for batch in batches)
+def _applied(vocabulary: FittedVocabulary, batches: Sequence[EncodedBatch]) -> Iterator[EncodedBatch]:
+    return (vocabulary.apply(batch) for batch in batches)
 
 
 def _places(order: LongArray) -> IntArray:
@@ -154,7 +154,7 @@ def _places(order: LongArray) -> IntArray:
     return places
 
 
-def _counted(batches: Iterable[EncodedBatch], terms: Sequence[str], places: IntArray, threads: int) -> Counted:
+def _counted(batches: Iterable[EncodedBatch], terms: Sequence[str], places: IntArray, threads: int) -> WordCounts:
     names = tuple(terms)
 
     def count(batch: EncodedBatch) -> CsrMatrix:
@@ -162,7 +162,7 @@ def _counted(batches: Iterable[EncodedBatch], terms: Sequence[str], places: IntA
 
     parts = [counts for _, counts in map_ahead(count, batches, threads=threads)]
     whole = sparse.vstack(parts, format="csr") if len(parts) > 1 else parts[0]
-    return Counted(whole, names)
+    return WordCounts(whole, names)
 
 
 def _some(batches: Sequence[EncodedBatch], rows: BoolArray) -> Iterator[EncodedBatch]:

@@ -30,7 +30,7 @@ def parse_labels(text: str) -> dict[str, list[str]]:
         name, _, description = part.strip().partition(":")
         if name.strip():
             if name.strip() in labels:
-                raise UsageError(f"--zero-shot: the label '{name.strip()}' is there twice")
+                raise UsageError(f"`labels`: the label '{name.strip()}' is there twice")
             labels[name.strip()] = [d.strip() for d in description.split("|") if d.strip()]
     return check_labels(labels)
 
@@ -39,35 +39,35 @@ def check_labels(labels: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
     """Return the labels. Raises UsageError when there are fewer than two."""
     if len(labels) < 2:
         raise UsageError(
-            f"--zero-shot needs two labels or more, such as 'sports,politics'; found {len(labels)}: {', '.join(labels) or 'none'}"
+            f"`labels` needs two labels or more, such as 'sports,politics'; found {len(labels)}: {', '.join(labels) or 'none'}"
         )
     return {name: list(texts) for name, texts in labels.items()}
 
 
 def prompts_of(labels: Mapping[str, Sequence[str]], template: str = TEMPLATE) -> tuple[list[str], list[int]]:
     """Return the texts that stand for the labels, and the label of each: its descriptions, else its name in the template."""
-    texts, owners = [], []
+    texts, label_of = [], []
     for j, (name, described) in enumerate(labels.items()):
-        own = list(described) or [template.format(name.replace("_", " "))]
-        texts += own
-        owners += [j] * len(own)
-    return texts, owners
+        prompts = list(described) or [template.format(name.replace("_", " "))]
+        texts += prompts
+        label_of += [j] * len(prompts)
+    return texts, label_of
 
 
-def prototypes(vectors: Float32Array, owners: Sequence[int], n_labels: int) -> FloatArray:
+def prototypes(vectors: Float32Array, label_of: Sequence[int], n_labels: int) -> FloatArray:
     """Return the mean direction (J, E) of the texts of each label, of length 1.
 
     Args:
-        vectors: (T, E) of length 1. owners: (T,) label of each.
+        vectors: (T, E) of length 1. label_of: (T,) label of each.
     """
     sums = np.zeros((n_labels, vectors.shape[1]))
-    np.add.at(sums, np.asarray(owners), vectors.astype(np.float64))
+    np.add.at(sums, np.asarray(label_of), vectors.astype(np.float64))
     lengths = np.linalg.norm(sums, axis=1, keepdims=True)
     unit: FloatArray = sums / np.maximum(lengths, 1e-12)
     return unit
 
 
-def zero_shot(embeddings: Float32Array, labels: FloatArray) -> Predicted:
+def nearest_labels(embeddings: Float32Array, labels: FloatArray) -> Predicted:
     """Return the label of each document: that of the largest cosine (Yin et al. 2019, §4; Schopf et al. 2022).
 
     Probabilities are a softmax of cosine / 0.05, which orders them and does not calibrate them. Equal ones: the first label.

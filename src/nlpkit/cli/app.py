@@ -172,17 +172,19 @@ def root(
 
 def _register() -> None:
     # imported here, not above: the commands never import `app`, and stay importable one by one in tests
-    from nlpkit.cli.classify import classify_cli
     from nlpkit.cli.commands.bertopic import bertopic_cli
+    from nlpkit.cli.commands.classify import classify_cli
     from nlpkit.cli.commands.ctfidf import ctfidf_cli
     from nlpkit.cli.commands.info import info_cli
     from nlpkit.cli.commands.kwic import kwic_cli
     from nlpkit.cli.commands.predict import predict_cli
     from nlpkit.cli.commands.preprocess import preprocess_cli
     from nlpkit.cli.commands.sbert_embed import sbert_embed_cli
+    from nlpkit.cli.commands.sentiment import sentiment_cli
     from nlpkit.cli.commands.similar_words import similar_words_cli
     from nlpkit.cli.commands.stats import stats_cli
     from nlpkit.cli.commands.tfidf import tfidf_cli
+    from nlpkit.cli.commands.zero_shot import zero_shot_cli
     from nlpkit.cli.evaluate import evaluate_cli
     from nlpkit.cli.finetune import finetune_cli
     from nlpkit.cli.lda_gibbs import lda_gibbs_cli
@@ -194,6 +196,8 @@ def _register() -> None:
     command(app, "tfidf", tfidf_cli, tables=True)
     command(app, "ctfidf", ctfidf_cli, tables=True)
     command(app, "classify", classify_cli, tables=True)
+    command(app, "sentiment", sentiment_cli, tables=True)
+    command(app, "zero-shot", zero_shot_cli, tables=True)
     command(app, "finetune", finetune_cli, tables=True)
     command(app, "evaluate", evaluate_cli, tables=True)
     command(app, "predict", predict_cli)

@@ -131,7 +131,7 @@ def _note_learned(result: TargetResult, table: TableTarget) -> None:
     if table.path.suffix != ".parquet":
         return
     steps = steps_of([read_footer(table.path)])
-    for command in CLASSIFIERS:
+    for command in ("predict", *CLASSIFIERS):
         made = step_parameters(steps, command) or {}
         if made.get("learned_from"):
             result.facts["learned_from"] = made["learned_from"]

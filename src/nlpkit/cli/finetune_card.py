@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from nlpkit import __version__
-from nlpkit.cli.classify_scores import Scores
+from nlpkit.classify.scores import ClassifierScores
 from nlpkit.cli.finetune_corpus import TuneDocuments
 from nlpkit.cli.render.scores import number
 from nlpkit.io.corpora import InputInfo
@@ -38,7 +38,7 @@ _PACKAGES = ("torch", "transformers", "peft", "sentence-transformers", "tokenize
 
 def write_cards(
     model: Path,
-    scores: Scores,
+    scores: ClassifierScores,
     parameters: Mapping[str, Any],
     documents: TuneDocuments,
     spread: Mapping[str, Any] | None,
@@ -55,7 +55,7 @@ def write_cards(
 
 
 def card(
-    name: str, scores: Scores, parameters: Mapping[str, Any], documents: TuneDocuments, spread: Mapping[str, Any] | None,
+    name: str, scores: ClassifierScores, parameters: Mapping[str, Any], documents: TuneDocuments, spread: Mapping[str, Any] | None,
     leaks: Sequence[str],
 ) -> str:  # fmt: skip
     """Return the model card of a folder in Markdown, with the head that hubs read."""
@@ -90,7 +90,7 @@ def card(
         f"- {facts['training_documents']:,} documents to learn from; scores are from {tested}",
         *(f"- {leak}" for leak in leaks),
         "",
-        "## Scores",
+        "## ClassifierScores",
         "",
     ]
     lines += [_scores(scores, spread), "", "## Training", ""]
@@ -138,7 +138,7 @@ def encoder_card(
     lines = ["---", *(f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in head.items()), "---", ""]
     lines += [f"# {base}, trained on: {objective}", "", "## Data", ""]
     lines += [f"- `{Path(i.path).name}`: {i.rows:,} rows, sha256 `{i.sha256[:16]}…`" for i in inputs]
-    lines += ["", "## Scores", ""]
+    lines += ["", "## ClassifierScores", ""]
     before, after = report["before"] or {}, report["after"] or {}
     rows = [[n, "–" if n not in before else number(before[n]), number(v)] for n, v in after.items()]
     lines += [markdown_table(["test rows", "before", "after"], rows, right=["before", "after"]), "", "## Training", ""]
@@ -156,11 +156,11 @@ def encoder_card(
     return "\n".join(lines) + "\n"
 
 
-def _scores(scores: Scores, spread: Mapping[str, Any] | None) -> str:
+def _scores(scores: ClassifierScores, spread: Mapping[str, Any] | None) -> str:
     """Return the table of scores; with columns for documents that have no twin in training, and for all seeds, where there are."""
     columns = {"score": scores.model, scores.majority.name: scores.majority}
-    if scores.apart is not None:
-        columns[scores.apart.name] = scores.apart
+    if scores.without_duplicates is not None:
+        columns[scores.without_duplicates.name] = scores.without_duplicates
     rows = []
     for name in scores.model.scores:
         own = [name]

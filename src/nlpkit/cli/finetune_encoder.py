@@ -15,12 +15,12 @@ import numpy as np
 from nlpkit import __version__, reporting, wording
 from nlpkit.classify.splits import DEV, TEST, TRAIN
 from nlpkit.cli import console
-from nlpkit.cli.classify_show import Page
 from nlpkit.cli.finetune_cells import SAMPLE, base_name, say_cut, say_unknown
 from nlpkit.cli.finetune_estimate import loads_of_encoder, say_estimate
 from nlpkit.cli.finetune_pairs import Material, check_classes, pair_data, read_material, score_bounds
 from nlpkit.cli.finetune_show import curve_lines, say_growth, show_curve
 from nlpkit.cli.finetune_stop import state_to_go_on_from
+from nlpkit.cli.render.classes import Page
 from nlpkit.embed.models import ModelFiles, find_model, weights_fingerprint
 from nlpkit.errors import InputError, UsageError
 from nlpkit.evaluation.options import GateOptions

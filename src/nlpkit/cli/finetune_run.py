@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nlpkit import __version__, reporting, wording
+from nlpkit.classify.scores import ClassifierScores
 from nlpkit.cli import console
-from nlpkit.cli.classify_scores import Scores
-from nlpkit.cli.classify_show import Page, show_errors, show_scores
 from nlpkit.cli.finetune_card import write_cards
 from nlpkit.cli.finetune_cells import Done, guesses_of
 from nlpkit.cli.finetune_compare import best_of, comparison_table, summary, training_line, write_comparison
@@ -21,6 +20,7 @@ from nlpkit.cli.finetune_corpus import TuneDocuments, with_shots
 from nlpkit.cli.finetune_scores import score_guesses
 from nlpkit.cli.finetune_show import curve_lines, say_growth, show_comparison, show_curve, show_seeds
 from nlpkit.cli.finetune_tables import run_tables, twin_notes, twins_of
+from nlpkit.cli.render.classes import Page, show_errors, show_scores
 from nlpkit.cli.render.gates import report_gates
 from nlpkit.errors import NlpkitError
 from nlpkit.evaluation.gates import GateRules
@@ -188,9 +188,17 @@ def _export(folder: Path, target: Path) -> None:
 
 
 def _report(
-    seed: int, scores: Scores, facts: Mapping[str, Any], spread: Mapping[str, Any] | None, gates: Sequence[Gate]
+    seed: int,
+    scores: ClassifierScores,
+    facts: Mapping[str, Any],
+    spread: Mapping[str, Any] | None,
+    gates: Sequence[Gate],
 ) -> dict[str, Any]:
-    results = [scores.model, scores.majority, *([scores.apart] if scores.apart is not None else [])]
+    results = [
+        scores.model,
+        scores.majority,
+        *([scores.without_duplicates] if scores.without_duplicates is not None else []),
+    ]
     report = {"nlpkit_version": __version__, "seed": seed, **Evaluation(results).to_dict(), "training": dict(facts)}
     if spread is not None:
         report["seeds"] = spread
@@ -200,7 +208,7 @@ def _report(
 
 
 def _show(
-    asked: Asked, documents: TuneDocuments, done: list[Done], scores: Scores, spread: Mapping[str, Any] | None,
+    asked: Asked, documents: TuneDocuments, done: list[Done], scores: ClassifierScores, spread: Mapping[str, Any] | None,
     tables: Mapping[str, pa.Table],
 ) -> None:  # fmt: skip
     page = Page(markdown=asked.gate.markdown)

@@ -1,4 +1,4 @@
-"""Scores of a fine-tuned model on documents it has not seen, of all four tasks, each beside a guess without any text."""
+"""ClassifierScores of a fine-tuned model on documents it has not seen, of all four tasks, each beside a guess without any text."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nlpkit.classify.classifier import Predicted
-from nlpkit.cli.classify_scores import MAJORITY, MODEL, Scores, score_predictions
+from nlpkit.classify.scores import MAJORITY, MODEL, ClassifierScores, score_predictions
 from nlpkit.cli.finetune_corpus import TuneDocuments
 from nlpkit.errors import InputError
 from nlpkit.evaluation.regression import add_numbers
@@ -72,7 +72,9 @@ def put(guesses: Guesses, task: Task, rows: LongArray, outputs: Any) -> None:
             own.codes[rows] = outputs.argmax(axis=1)
 
 
-def score_guesses(documents: TuneDocuments, guesses: Guesses, has_twin: BoolArray | None, how: Uncertainty) -> Scores:
+def score_guesses(
+    documents: TuneDocuments, guesses: Guesses, has_twin: BoolArray | None, how: Uncertainty
+) -> ClassifierScores:
     """Return the scores of all test documents that have a label. Raises InputError when none has."""
     if documents.kind in ("single", "multi"):
         assert guesses.predicted is not None
@@ -88,7 +90,7 @@ def score_guesses(documents: TuneDocuments, guesses: Guesses, has_twin: BoolArra
         mean = np.full(len(documents.raw_labels), np.nan)
         for train, test in documents.rounds:
             mean[test] = documents.values[train].mean()
-        return Scores(
+        return ClassifierScores(
             _numbers(MODEL, documents.values[rows], guesses.values[rows], how),
             _numbers("mean of training", documents.values[rows], mean[rows], few),
             None,
@@ -97,7 +99,7 @@ def score_guesses(documents: TuneDocuments, guesses: Guesses, has_twin: BoolArra
     assert documents.tags is not None
     most = _most_frequent_tag(documents)
     plain: list[list[str | None] | None] = [[most] * len(own or ()) for own in documents.tags]
-    return Scores(
+    return ClassifierScores(
         _words(MODEL, documents, guesses.tags, rows, how), _words(MAJORITY, documents, plain, rows, few), None
     )
 

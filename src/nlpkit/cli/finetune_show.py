@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from nlpkit import reporting, wording
 from nlpkit.cli import console
-from nlpkit.cli.classify_show import Page
+from nlpkit.cli.render.classes import Page
 from nlpkit.finetune.train import Point
 
 if TYPE_CHECKING:

@@ -9,11 +9,15 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit import reporting, wording
+from nlpkit.classify.scores import ClassifierScores
 from nlpkit.classify.splits import DEV, TEST, TRAIN
-from nlpkit.cli.classify_scores import Scores
-from nlpkit.cli.classify_tables import (
+from nlpkit.cli.finetune_corpus import TuneDocuments, with_shots
+from nlpkit.cli.finetune_flags import TuneTellFlags
+from nlpkit.cli.finetune_scores import Guesses
+from nlpkit.finetune.tasks import Task
+from nlpkit.io.classifier_tables import (
+    ADDED,
     NOT_CARRIED,
-    OWN,
     TEXT_CHARS,
     classes_table,
     confusion_table,
@@ -22,10 +26,6 @@ from nlpkit.cli.classify_tables import (
     prediction_columns,
     twins_table,
 )
-from nlpkit.cli.finetune_corpus import TuneDocuments, with_shots
-from nlpkit.cli.finetune_flags import TuneTellFlags
-from nlpkit.cli.finetune_scores import Guesses
-from nlpkit.finetune.tasks import Task
 from nlpkit.text.twins import Twins, find_twins
 from nlpkit.types import FloatArray, LongArray
 
@@ -82,13 +82,13 @@ def say_twins(documents: TuneDocuments, sizes: Sequence[int | None], threshold: 
 
 
 def run_tables(
-    documents: TuneDocuments, guesses: Guesses, scores: Scores, twins: Twins | None, *, say: TuneTellFlags
+    documents: TuneDocuments, guesses: Guesses, scores: ClassifierScores, twins: Twins | None, *, say: TuneTellFlags
 ) -> dict[str, pa.Table]:
     """Return the tables of a run by file stem."""
     tested = np.sort(np.concatenate([test for _, test in documents.rounds]))
     rows = np.arange(documents.table.num_rows) if documents.n_folds else tested
     labelled = np.array([d for d in tested.tolist() if documents.raw_labels[d] is not None], np.int64)
-    for name in OWN:
+    for name in ADDED:
         if name in documents.table.column_names:
             reporting.warn(f"the column '{name}' of the input is not kept: the run has its own")
     if documents.kind in ("single", "multi"):
@@ -127,7 +127,7 @@ def guess_columns(task: Task, guesses: Guesses, rows: LongArray, *, probabilitie
             "prediction_prob": pa.array([_of_words(p) for p in probs], pa.list_(pa.float32())),
         }
     assert guesses.predicted is not None
-    from nlpkit.cli.classify_tables import take
+    from nlpkit.io.classifier_tables import take
 
     return prediction_columns(task.names, take(guesses.predicted, rows), probabilities=probabilities)
 

@@ -168,12 +168,14 @@ def command(app: typer.Typer, name: str, function: Callable[..., None], *, table
     hints = get_type_hints(function, include_extras=True)
     parameters: list[inspect.Parameter] = []
     unfolded: dict[str, Any] = {}
+    records_fields: dict[Any, list[Any]] = {}  # those that are options
     for parameter in inspect.signature(function).parameters.values():
         hint = hints[parameter.name]
         if is_dataclass(hint):
             unfolded[parameter.name], panel = hint, getattr(hint, "PANEL", "")
             field_hints = get_type_hints(hint, include_extras=True)
-            for field in _params(hint, field_hints):
+            records_fields[hint] = _params(hint, field_hints)
+            for field in records_fields[hint]:
                 parameters.append(_parameter(field.name, field.default, field_hints[field.name], panel))
         else:
             parameters.append(_parameter(parameter.name, parameter.default, hint))
@@ -183,12 +185,14 @@ def command(app: typer.Typer, name: str, function: Callable[..., None], *, table
 
     @functools.wraps(function)
     def run(**values: Any) -> None:
+        spelling.use(spellings)
         records, given = {}, dict(values)
         for parameter_name, record in unfolded.items():
-            records[parameter_name] = record(**{f.name: values.pop(f.name) for f in fields(record) if f.name in values})
+            records[parameter_name] = record(
+                **{f.name: _as_record_has_it(values.pop(f.name), f.default) for f in records_fields[record]}
+            )
         flags = next(r for r in records.values() if isinstance(r, RunFlags))
         most = shown(values.pop("show")) if tables else None
-        spelling.use(spellings)
         reporting.command_line.set(("nlpkit", *sys.argv[1:]))
         console.use(console.Settings(flags.quiet, flags.verbose, flags.debug, flags.json, flags.progress, show=most))
         config.check_environment()
@@ -211,6 +215,11 @@ def command(app: typer.Typer, name: str, function: Callable[..., None], *, table
     spellings = dict(map(_spelling, parameters))
     spelling.declare(spellings)
     app.command(name, context_settings=settings)(run)
+
+
+def _as_record_has_it(value: Any, default: Any) -> Any:
+    """Return the value of an option as its record has it: a tuple for one that can be repeated."""
+    return tuple(value or ()) if isinstance(default, tuple) else value
 
 
 def _check_sizes(given: Mapping[str, Any]) -> None:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from nlpkit.classify.calibration import calibrator_from
 from nlpkit.classify.classifier import Classifier
-from nlpkit.classify.features import Features, Scaling, Space
+from nlpkit.classify.features import Features, Scaling, Vectorizer
 from nlpkit.classify.fit import model_from
 from nlpkit.io.phrase_files import phrases_from, phrases_table
 from nlpkit.io.run_reading import numbers, strings
@@ -30,7 +30,7 @@ def classifier_tables(
     Args:
         tokens: how the words were made; encoder: what made the embeddings; None where the model sees none, or it is not known.
     """
-    space, scaling = classifier.features.space, classifier.features.scaling
+    vectorizer, scaling = classifier.features.vectorizer, classifier.features.scaling
     tables: dict[str, pa.Table] = {}
     config: dict[str, Any] = {
         "kind": "classify",
@@ -38,7 +38,7 @@ def classifier_tables(
         "multiple": classifier.multiple,
         "present": classifier.present.tolist(),
         "documents": classifier.n_train,
-        "sees": "embedding" if space is None else "words",
+        "sees": "embedding" if vectorizer is None else "words",
         "tokens": None if tokens is None else dict(tokens),
         "encoder": None if encoder is None else dict(encoder),
         "model": classifier.model.config(),
@@ -46,11 +46,12 @@ def classifier_tables(
     }
     for name, array in classifier.model.arrays().items():
         tables[f"weights_{name}"] = _table(array)
-    if space is not None:
-        tables["vocab"] = _vocab(space)
+    if vectorizer is not None:
+        tables["vocab"] = _vocab(vectorizer)
+        weighting = vectorizer.weighting
         config["weighting"] = {
-            "scheme": asdict(space.how.scheme), "formula": space.how.scheme.formula, "mean_length": space.how.mean_length,
-            "pivot": space.how.pivot, "documents": space.n_docs, "selected": space.selected is not None,
+            "scheme": asdict(weighting.scheme), "formula": weighting.scheme.formula, "mean_length": weighting.mean_length,
+            "pivot": weighting.pivot, "documents": vectorizer.n_docs, "selected": vectorizer.selected is not None,
         }  # fmt: skip
     if scaling is not None:
         tables["hand_features"] = pa.table(
@@ -74,7 +75,7 @@ def read_classifier(run: Run) -> tuple[Classifier, dict[str, Any]]:
         calibrator = None
         if config.get("calibrator") is not None:
             calibrator = calibrator_from(config["calibrator"], _arrays(run, "calibrator_"))
-        space = None if config["sees"] == "embedding" else _space(run, config["weighting"])
+        vectorizer = None if config["sees"] == "embedding" else _vectorizer(run, config["weighting"])
         scaling = None
         if (run.path / "model" / "hand_features.parquet").exists():
             from nlpkit.classify.hand_features import HAND_FEATURES
@@ -91,44 +92,46 @@ def read_classifier(run: Run) -> tuple[Classifier, dict[str, Any]]:
         sizes = {len(present), model.n_classes, model.n_classes if calibrator is None else calibrator.n_classes}
         if len(sizes) > 1 or not len(present) or not np.isin(present, np.arange(len(names))).all():
             raise ValueError(f"{len(names)} classes, of which {len(present)} were learned, scores of {model.n_classes}")
-        seen = 0 if space is None else len(space.feature_terms) + (0 if scaling is None else len(scaling.names))
-        if space is not None and seen != config["model"]["n_features"]:
+        seen = (
+            0 if vectorizer is None else len(vectorizer.feature_terms) + (0 if scaling is None else len(scaling.names))
+        )
+        if vectorizer is not None and seen != config["model"]["n_features"]:
             raise ValueError(f"{seen} features for a model of {config['model']['n_features']}")
         if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
             raise ValueError("names of classes that are no strings, or one twice")
         return Classifier(
-            names, bool(config["multiple"]), present, Features(space, scaling), model, calibrator, phrases,
+            names, bool(config["multiple"]), present, Features(vectorizer, scaling), model, calibrator, phrases,
             int(config.get("documents", 0)),
         ), config  # fmt: skip
 
 
-def _vocab(space: Space) -> pa.Table:
-    selected = np.ones(len(space.terms), bool)
-    if space.selected is not None:
-        selected = np.zeros(len(space.terms), bool)
-        selected[space.selected] = True
+def _vocab(vectorizer: Vectorizer) -> pa.Table:
+    selected = np.ones(len(vectorizer.terms), bool)
+    if vectorizer.selected is not None:
+        selected = np.zeros(len(vectorizer.terms), bool)
+        selected[vectorizer.selected] = True
     return pa.table(
         {
-            "term": pa.array(space.terms, pa.string()),
-            "cf": pa.array(space.cf),
-            "df": pa.array(space.df),
-            "idf": pa.array(space.how.idf),
+            "term": pa.array(vectorizer.terms, pa.string()),
+            "cf": pa.array(vectorizer.cf),
+            "df": pa.array(vectorizer.df),
+            "idf": pa.array(vectorizer.weighting.idf),
             "selected": pa.array(selected),
         }
     )
 
 
-def _space(run: Run, config: Mapping[str, Any]) -> Space:
+def _vectorizer(run: Run, config: Mapping[str, Any]) -> Vectorizer:
     table = run.table("model/vocab")
     terms = tuple(strings(table, "term"))
     cf, df = numbers(table, "cf", least=0), numbers(table, "df", least=0)
     scheme, n_docs = Scheme(**config["scheme"]), int(config["documents"])
     size = CorpusStats(n_docs, terms, cf, df).term_bytes() if scheme.norm == "pivoted-bytes" else None
-    how = Weighting(scheme, numbers(table, "idf"), config["mean_length"], size, config["pivot"])
+    weighting = Weighting(scheme, numbers(table, "idf"), config["mean_length"], size, config["pivot"])
     selected = None
     if config["selected"]:
         selected = np.flatnonzero(table.column("selected").to_numpy(zero_copy_only=False)).astype(np.int32)
-    return Space(terms, how, n_docs, cf, df, selected)
+    return Vectorizer(terms, weighting, n_docs, cf, df, selected)
 
 
 def _table(array: Any) -> pa.Table:

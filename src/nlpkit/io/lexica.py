@@ -74,7 +74,7 @@ def read_lexicon(paths: Sequence[Path], columns: Mapping[str, str] | None = None
         ColumnError: a column is not there.
     """
     if not 1 <= len(paths) <= 2:
-        raise UsageError(f"--lexicon takes one file, or two lists (positive,negative), got {len(paths)}")
+        raise UsageError(f"`lexicon` takes one file, or two lists (positive,negative), got {len(paths)}")
     for path in paths:
         if not path.exists():
             raise InputError(missing_path(path))
@@ -153,7 +153,7 @@ def opinion_lexicon() -> Lexicon:
             return read_lexicon(paths, check=False)
     raise MissingError(
         "the opinion lexicon of Hu & Liu is not among NLTK's data (searched: NLTK_DATA, ~/nltk_data, the environment of Python and "
-        "/usr): python -m nltk.downloader opinion_lexicon, or give its two lists: --lexicon positive-words.txt,negative-words.txt"
+        "/usr): python -m nltk.downloader opinion_lexicon, or give its two lists: `lexicon=positive-words.txt,negative-words.txt`"
     )
 
 
@@ -171,9 +171,9 @@ def package_list(name: str) -> Path:
     }[package]
     found = find_spec(folder)
     if found is None or not found.submodule_search_locations:
-        raise missing_extra(f"--lexicon {package}", "sentiment")
+        raise missing_extra(f"`lexicon={package}`", "sentiment")
     if variant not in ("", "en", "da") or (package == "vader" and variant):
-        raise UsageError(f"--lexicon {name}: as a list of words there are vader, afinn and afinn:da")
+        raise UsageError(f"`lexicon={name}`: as a list of words there are vader, afinn and afinn:da")
     return Path(found.submodule_search_locations[0]) / file
 
 
@@ -271,7 +271,7 @@ def _column(path: str, role: str, table: Mapping[str, Sequence[Any]], columns: M
     lower = {name.strip().lower(): name for name in reversed(list(table)) if name not in columns.values()}
     known = next((lower[name] for name in _NAMES[role] if name in lower), None)
     if known is None and role != "kind":
-        raise missing_column(path, role, table, f"--lexicon-cols={role}=…")
+        raise missing_column(path, role, table, f"`lexicon_cols={role}=…`")
     return known
 
 
@@ -301,11 +301,11 @@ def _weight(row: _Row, sign: str | None) -> float:
         if not row.weight:
             raise InputError(
                 f"{row.place}: '{row.word}' has no weight; a word and its weight on a line were needed, or two lists: "
-                "--lexicon positive.txt,negative.txt"
+                "`lexicon=positive.txt,negative.txt`"
             )
         raise InputError(
             f"{row.place}: weight '{row.weight}' of '{row.word}' is no number, nor positive, negative or neutral; "
-            "name the column with --lexicon-cols weight=…"
+            "name the column with `lexicon_cols=weight=…`"
         )
     return value
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -98,13 +98,21 @@ def embed_batches(
 ENCODER_KEYS = ("encoder", "fingerprint", "dim", "max_tokens", "precision", "normalize")
 
 
-def embedded_by(stream: DocumentStream) -> dict[str, Any] | None:
-    """Return the encoder that made the column 'embedding' of a stream, None when an input does not say.
+class HasBlocks(Protocol):
+    """Documents that know the footers of their inputs."""
+
+    @property
+    def blocks(self) -> Sequence[dict[str, Any] | None]:
+        """The block of each footer, None for an input without one."""
+
+
+def embedded_by(documents: HasBlocks) -> dict[str, Any] | None:
+    """Return the encoder that made the column 'embedding' of documents, None when an input does not say.
 
     Raises:
         ColumnError: the inputs were embedded by different models, whose vectors have nothing to do with each other.
     """
-    made = [step_parameters(steps_of([block]), "sbert-embed") for block in stream.blocks]
+    made = [step_parameters(steps_of([block]), "sbert-embed") for block in documents.blocks]
     known = {m.get("fingerprint"): m for m in made if m}
     if len(known) > 1:
         names = ", ".join(sorted({str(m.get("encoder")) for m in known.values()}))

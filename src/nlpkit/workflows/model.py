@@ -22,11 +22,13 @@ class Predictions(ABC):
     """Documents with the columns that a model gives them, made while they are read, once.
 
     model: what the model is called in footers and messages. stream: the documents. gives: "topics", "classes" or "embeddings".
+    reads_first: all documents are read before the first batch is given, so that `block` is complete with it.
     What `block`, `summary` and `report` tell is complete when all batches have been taken.
     """
 
     command = "predict"
     gives = ""
+    reads_first = False
 
     def __init__(self, model: str, stream: DocumentStream, seed: int | None) -> None:
         self.model, self.stream, self.seed = model, stream, seed
@@ -50,6 +52,16 @@ class Predictions(ABC):
     def dropped(self) -> Sequence[DroppedRow]:
         """Rows that could not be read."""
         return self.stream.dropped
+
+    @property
+    def learned_from(self) -> Sequence[str]:
+        """Inputs that the model learned from, so that scores of these predictions would be too good."""
+        return ()
+
+    @property
+    def explanations(self) -> Mapping[str, Sequence[Mapping[str, Any]]]:
+        """Why documents that were asked for got their classes: by id, for each class the words that pushed it."""
+        return {}
 
     def block(self) -> dict[str, Any]:
         """Return the footer block of the table."""

@@ -17,6 +17,7 @@ from nlpkit.workflows.model import FittedModel, Predictions
 # kind of the manifest → the function that loads such a model: (path: Path, execution: Execution) -> FittedModel
 KINDS = {
     "bertopic": "nlpkit.workflows.bertopic:load_bertopic",
+    "classify": "nlpkit.workflows.classifier:load_classifier",
 }
 FOREIGN = ""  # the function that loads a folder of another program
 
@@ -46,10 +47,11 @@ def write_predictions(predictions: Predictions, target: str, *, force: bool = Fa
     The footer names the inputs, which are known (rows, sha256) when all is read: a copy is kept beside the output until then.
     "-" gets JSON lines as they are made.
     """
-    if target == "-":
+    if target == "-" or predictions.reads_first:
         batches = predictions.batches()
         first = next(batches)
-        with table_sink(target, first.schema, {}, force=force) as sink:
+        block = {} if target == "-" else predictions.block()
+        with table_sink(target, first.schema, block, force=force) as sink:
             sink.write(first)
             for batch in batches:
                 sink.write(batch)
@@ -64,5 +66,14 @@ def write_predictions(predictions: Predictions, target: str, *, force: bool = Fa
                 for batch in spool:
                     sink.write(batch)
     warn_dropped(predictions, write_dropped(target, predictions.dropped, predictions.block()))
+    predictions.report()
+    return predictions.summary()
+
+
+def predict_only(predictions: Predictions) -> dict[str, Any]:
+    """Make predictions that are not written, for what they tell; return their summary."""
+    for _ in predictions.batches():
+        pass
+    warn_dropped(predictions, None)
     predictions.report()
     return predictions.summary()

@@ -29,6 +29,10 @@ class PredictOptions:
         ),
     ] = None
     probabilities: Annotated[bool, Param("Classes: add a column with the probability of each class.")] = False
+    explain: Annotated[
+        tuple[str, ...],
+        Param("classify: the words that pushed the decision on the document with this id.", metavar="ID"),
+    ] = ()
     encoder: EncoderOptions = field(default_factory=EncoderOptions)
 
     def refuse_others(self, used: Collection[str], what: str) -> None:

@@ -43,17 +43,18 @@ def predict_cli(
 
     from nlpkit.cli.render.predictions import show_predictions
     from nlpkit.workflows.corpus import read_corpus
-    from nlpkit.workflows.predict import load, write_predictions
+    from nlpkit.workflows.predict import load, predict_only, write_predictions
 
     fitted = load(model, run)
     if run.dry_run:
         dry_run(inputs, read, embeds=True)
         return
-    target = out.target("predicted.parquet")
+    target = out.target("predicted.parquet") if out.output is not None or not options.explain else None
     corpus = read_corpus(*inputs, options=read, beside=target)
     with fitted.predict_batches(corpus, options=replace(options, encoder=encoder), execution=run) as predictions:
-        summary = write_predictions(predictions, target, force=out.force)
-    if target != "-":
-        show_predictions(predictions, target)
-        if run.json:
-            console.emit_json({"output": target, **summary})
+        summary = (
+            predict_only(predictions) if target is None else write_predictions(predictions, target, force=out.force)
+        )
+    show_predictions(predictions, target)
+    if run.json and target != "-":
+        console.emit_json({"output": target, **summary})

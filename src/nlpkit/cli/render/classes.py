@@ -2,22 +2,79 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
-from nlpkit import wording
+from nlpkit import reporting, wording
+from nlpkit.classify.scores import NO_DUPLICATES, ClassifierScores
 from nlpkit.cli import console
-from nlpkit.cli.classify_scores import NO_TWINS, Scores
-from nlpkit.cli.render.scores import interval_of, number
+from nlpkit.cli.render.gates import finish
+from nlpkit.cli.render.predictions import show_predictions
+from nlpkit.cli.render.scores import interval_of, number, spell_options
 from nlpkit.evaluation.predictions import short
-from nlpkit.evaluation.results import TargetResult
+from nlpkit.evaluation.results import Evaluation, TargetResult
 from nlpkit.io.score_files import markdown_table
+from nlpkit.workflows.classifier import PREDICTIONS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pyarrow as pa
+
+    from nlpkit.workflows.classifier import ClassifierPredictions, TrainedClassifier
 
 SHOWN_ERRORS = 5
 SHOWN_TERMS = 10
 TEXT_WIDTH = 60
+
+
+def spell_scores(classifier: TrainedClassifier) -> None:
+    """Write the parameters that notes and reasons of the scores name as the options of the command line."""
+    if classifier.scores is not None:
+        spell_options(Evaluation(classifier.scores.results))
+
+
+def finish_classifier(
+    classifier: TrainedClassifier,
+    target: Path,
+    *,
+    markdown: bool,
+    predict: Callable[[], ClassifierPredictions] | None,
+) -> None:
+    """Show a classifier that was saved, predict new documents with it, and say what became of the gates.
+
+    Args:
+        predict: predicts and writes more documents.
+
+    Raises:
+        QualityGateError: a gate failed.
+    """
+    result: dict[str, Any] = {"run": str(target), **classifier.report()}
+    if predict is not None and console.settings.json:
+        predictions = predict()
+        result["predicted"] = {"output": str(target / PREDICTIONS), **predictions.summary()}
+
+    def then() -> None:
+        for note in classifier.all_notes:
+            reporting.note(note)
+        reporting.note(
+            f"wrote {target}/ in {sum(classifier.seconds.values()):.1f} s"
+            + console.next_step("predict", target, "NEW.jsonl", "-o", "predictions.parquet")
+        )
+        if predict is not None and not console.settings.json:
+            show_predictions(predict(), str(target / PREDICTIONS))
+
+    finish(result, classifier.gates, lambda: _show(classifier, markdown=markdown), then=then)
+
+
+def _show(classifier: TrainedClassifier, *, markdown: bool) -> None:
+    page, tables = Page(markdown=markdown), classifier.tables()
+    if classifier.candidates:
+        show_candidates(page, classifier.candidates)
+    if classifier.scores is not None:
+        show_scores(page, classifier.scores, classifier.title)
+    show_terms(page, tables.get("class_terms"))
+    show_errors(page, tables.get("errors"))
 
 
 class Page:
@@ -39,20 +96,20 @@ class Page:
         console.table(columns, rows, right=right, title=title, noun="rows", rest="the tables of the run")
 
 
-def show_scores(page: Page, scores: Scores, title: str) -> None:
+def show_scores(page: Page, scores: ClassifierScores, title: str) -> None:
     """Print each score with its interval, that of the majority class, and that without near-duplicates."""
     model = scores.model
     level = next((s.interval.level for s in model.scores.values() if s.interval is not None), None)
     columns = ["metric", "score"]
     columns += [f"{100 * level:g}% interval"] if level is not None else []
-    columns += [scores.majority.name] + ([NO_TWINS] if scores.apart is not None else [])
+    columns += [scores.majority.name] + ([NO_DUPLICATES] if scores.without_duplicates is not None else [])
     rows = []
     for name, score in model.scores.items():
         cells = [name + (" (lower is better)" if score.metric.better == "low" else "")]
         cells.append("–" if score.value is None else number(score.value))
         cells += [interval_of(score)] if level is not None else []
         cells.append(_value(scores.majority, name))
-        cells += [_value(scores.apart, name)] if scores.apart is not None else []
+        cells += [_value(scores.without_duplicates, name)] if scores.without_duplicates is not None else []
         rows.append(cells)
     page.table(title, columns, rows, columns[1:])
     for name, (heads, lines) in model.tables.items():
@@ -88,16 +145,16 @@ def show_terms(page: Page, terms: pa.Table | None) -> None:
         return
     words: dict[str, list[str]] = {}
     for row in terms.to_pylist():
-        own = words.setdefault(row["class"], [])
-        if len(own) < SHOWN_TERMS:
-            own.append(row["term"])
-    rows = [[short(name), " | ".join(own)] for name, own in words.items()]
+        of_class = words.setdefault(row["class"], [])
+        if len(of_class) < SHOWN_TERMS:
+            of_class.append(row["term"])
+    rows = [[short(name), " | ".join(terms)] for name, terms in words.items()]
     page.table("Most telling words", ["class", "words"], rows)
 
 
-def show_errors(page: Page, errors: pa.Table) -> None:
+def show_errors(page: Page, errors: pa.Table | None) -> None:
     """Print the errors that the model was surest of."""
-    if not errors.num_rows:
+    if errors is None or not errors.num_rows:
         return
     sure = "prediction_prob" if "prediction_prob" in errors.column_names else "margin"
     rows = []

@@ -9,51 +9,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-import typer
-from typer.testing import CliRunner
 
-from nlpkit.cli import console
-from nlpkit.cli.app import NlpkitGroup
-from nlpkit.cli.classify_lexicon_flags import LexiconFlags
-from nlpkit.cli.options import Inputs, OutputFlags, RunFlags, command
-from nlpkit.io.read_options import ReadOptions
-from nlpkit.text.options import TextOptions
 from tests.cli.conftest import NEWS, SAMPLES, Done, footer, read, write_jsonl
+from tests.cli.conftest import run_cli as run
 from tests.peer_data import PEER_DATA
 
 LEXICON = str(SAMPLES / "lexicon.tsv")
 
-app = typer.Typer(cls=NlpkitGroup, name="nlpkit", rich_markup_mode=None, pretty_exceptions_enable=False)
-
-
-@app.callback()
-def root() -> None:
-    """The part of the app that is tried here."""
-
-
-def classify_cli(
-    inputs: Inputs, out: OutputFlags, read: ReadOptions, run: RunFlags, tokens: TextOptions, lexicon: LexiconFlags
-) -> None:
-    """Score by a lexicon."""
-    from nlpkit.cli.classify_lexicon import classify_by_lexicon
-    from nlpkit.cli.render.scores import show
-
-    found = classify_by_lexicon(inputs, lexicon, tokens, out, read, run)
-    if found is not None and run.json:
-        console.emit_json(dict(found.to_dict()))
-    elif found is not None:
-        show(found, [], markdown=False)
-
-
-command(app, "classify", classify_cli)
-
 
 def run_cli(*words: Any, code: int = 0) -> Done:
-    args = ["classify", *map(str, words)]
-    result = CliRunner().invoke(app, args, prog_name="nlpkit")
-    done = Done("nlpkit " + " ".join(args), result.exit_code, result.stdout, result.stderr)
-    assert done.code == code, done
-    return done
+    return run("sentiment", *words, code=code)
 
 
 ROWS = [
@@ -92,7 +57,7 @@ def test_a_file_of_weights(rows: Path, tmp_path: Path) -> None:
     assert found["predicted"] == {"neg": 2, "pos": 3}
     assert "1 document of 5 with a score of 0: predicted pos (--zero)" in done.err
     block = footer(tmp_path / "out.parquet")
-    assert block["command"] == "classify"
+    assert block["command"] == "sentiment"
     assert block["parameters"]["lexicon"] == LEXICON
 
 
@@ -122,7 +87,7 @@ def test_numbers_as_labels(rows: Path, lists: str) -> None:
 def test_labels_that_are_no_sentiment(lists: str) -> None:
     done = run_cli(NEWS, "--lexicon", LEXICON, "-o", "news.parquet", "--json")
     assert done.json()["documents"] == read("news.parquet").num_rows
-    assert "not known as sentiment" in done.err
+    assert "not sentiment classes" in done.err
     assert "--classes" in run_cli(NEWS, "--lexicon", LEXICON, code=2).err
 
 
@@ -163,12 +128,12 @@ def test_columns_of_the_file(rows: Path, tmp_path: Path) -> None:
         (["--lexicon", "afinn:xx"], 2, "da"),
         (["--lexicon", "vader", "--no-negation"], 2, "its own package"),
         (["--lexicon", LEXICON, "--lexicon-score", "median"], 2, "sum, mean, polarity"),
-        (["--lexicon", LEXICON, "--zero", "x"], 2, "positive or negative"),
+        (["--lexicon", LEXICON, "--zero", "x"], 2, "positive, negative"),
         (["--lexicon", LEXICON, "--classes", "x"], 2, "two or three"),
         (["--lexicon", LEXICON, "--l2s-sizes", "3"], 2, "belongs to --lex2sent"),
         (["--lexicon", LEXICON, "--lex2sent", "--l2s-sizes", "a"], 2, "--l2s-sizes takes whole numbers"),
         (["--lexicon", LEXICON, "--lex2sent"], 3, "occurs 5 times"),
-        (["--lexicon", LEXICON, "--token-pattern", "x"], 2, "matched by words"),
+        ([], 2, "vader, afinn, liu or a file"),
         (["--lexicon", LEXICON, "--label-col", "nix"], 3, "nix"),
     ],
 )
@@ -187,10 +152,10 @@ def test_without_labels_an_output_is_needed(tmp_path: Path, lists: str) -> None:
 
 def test_what_is_said(rows: Path, tmp_path: Path) -> None:
     (tmp_path / "one.tsv").write_text("good\t1\n:-)\t2\n")
-    done = run_cli(rows, "--lexicon", "one.tsv", "--language", "fr", "--min-df", "3", "-o", "x.parquet")
+    done = run_cli(rows, "--lexicon", "one.tsv", "--language", "fr", "--min-length", "3", "-o", "x.parquet")
     assert "has no negative words" in done.err
     assert "no list of negations for fr" in done.err
-    assert "--min-df: a lexicon looks at every word; not used" in done.err
+    assert "--min-length: a lexicon looks at every word; not used" in done.err
     assert "1 entries are no words" in done.err
 
 

@@ -16,11 +16,11 @@ from nlpkit.evaluation.results import TargetResult
 from nlpkit.text.twins import Twins
 from nlpkit.types import BoolArray, FloatArray, LongArray
 
-OWN = ("prediction", "prediction_prob", "probabilities", "fold")
-NOT_CARRIED = ("id", "text", "tokens", "embedding", "label", *OWN)
+ADDED = ("prediction", "prediction_prob", "probabilities", "fold")
+NOT_CARRIED = ("id", "text", "tokens", "embedding", "label", *ADDED)
 TEXT_CHARS = 300
 NO_PROBABILITIES = (
-    "--probabilities: the model has none; train it with --calibrate sigmoid, or leave --probabilities out"
+    "`probabilities`: the model has none; train it with `calibrate=sigmoid`, or leave `probabilities` out"
 )
 CLASS_TERMS_SCHEMA = pa.schema(
     [("class", pa.string()), ("rank", pa.int32()), ("term", pa.string()), ("weight", pa.float64()), ("df", pa.int64())]
@@ -28,7 +28,7 @@ CLASS_TERMS_SCHEMA = pa.schema(
 
 
 def prediction_columns(
-    classifier_names: Sequence[str], found: Predicted, *, probabilities: bool
+    classifier_names: Sequence[str], predicted: Predicted, *, probabilities: bool
 ) -> dict[str, pa.Array]:
     """Return the columns that a classifier adds to documents (n,): prediction, prediction_prob and, if asked for, probabilities.
 
@@ -37,63 +37,70 @@ def prediction_columns(
     Raises:
         UsageError: probabilities of a model that has none.
     """
-    given: BoolArray
-    if found.sets is not None:
-        given = np.asarray(np.isfinite(found.decision).all(axis=1))
+    is_predicted: BoolArray
+    if predicted.sets is not None:
+        is_predicted = np.asarray(np.isfinite(predicted.decision).all(axis=1))
         prediction = pa.array(
-            [_names(classifier_names, own) if ok else None for own, ok in zip(found.sets, given, strict=True)],
+            [
+                _names(classifier_names, chosen) if ok else None
+                for chosen, ok in zip(predicted.sets, is_predicted, strict=True)
+            ],
             pa.list_(pa.string()),
         )
     else:
-        assert found.codes is not None
-        given = np.asarray(found.codes >= 0)
+        assert predicted.codes is not None
+        is_predicted = np.asarray(predicted.codes >= 0)
         names = pa.array([*classifier_names, None], pa.string())
-        prediction = names.take(pa.array(np.where(given, found.codes, len(classifier_names)).astype(np.int64)))
-    confidence = found.confidence
-    prob = np.full(len(given), np.nan) if confidence is None else np.where(given, confidence, np.nan)
+        prediction = names.take(
+            pa.array(np.where(is_predicted, predicted.codes, len(classifier_names)).astype(np.int64))
+        )
+    confidence = predicted.confidence
+    prob = np.full(len(is_predicted), np.nan) if confidence is None else np.where(is_predicted, confidence, np.nan)
     columns = {"prediction": prediction, "prediction_prob": pa.array(prob, pa.float32(), from_pandas=True)}
     if probabilities:
-        p = found.probabilities
+        p = predicted.probabilities
         if p is None:
-            raise UsageError(NO_PROBABILITIES)
+            raise UsageError(NO_PROBABILITIES, parameter="probabilities")
         missing = pa.array(~np.isfinite(p).all(axis=1))
         parts = [pa.array(p[:, j].astype(np.float32), from_pandas=True) for j in range(len(classifier_names))]
         columns["probabilities"] = pa.StructArray.from_arrays(parts, list(classifier_names), mask=missing)
     return columns
 
 
-def _names(names: Sequence[str], own: Any) -> list[str]:
-    return [names[j] for j in np.flatnonzero(own).tolist()]
+def _names(names: Sequence[str], chosen: Any) -> list[str]:
+    return [names[j] for j in np.flatnonzero(chosen).tolist()]
 
 
-def take(found: Predicted, rows: LongArray) -> Predicted:
+def take(predicted: Predicted, rows: LongArray) -> Predicted:
     """Return the predictions of some rows."""
     return Predicted(
-        found.decision[rows],
-        None if found.probabilities is None else found.probabilities[rows],
-        None if found.codes is None else found.codes[rows],
-        None if found.sets is None else found.sets[rows],
+        predicted.decision[rows],
+        None if predicted.probabilities is None else predicted.probabilities[rows],
+        None if predicted.codes is None else predicted.codes[rows],
+        None if predicted.sets is None else predicted.sets[rows],
     )
 
 
-def documents_table(documents: LabelledDataset, rows: LongArray, found: Predicted, *, probabilities: bool) -> pa.Table:
+def documents_table(
+    dataset: LabelledDataset, rows: LongArray, predicted: Predicted, *, probabilities: bool
+) -> pa.Table:
     """Return id, label, prediction, prediction_prob, fold (of cross-validation) and the user's own columns of some documents."""
-    table = documents.table.take(pa.array(rows))
-    own = [documents.raw_labels[d] for d in rows]
-    kind = documents.label_type
-    columns: dict[str, Any] = {"id": table.column("id"), "label": pa.array(own, kind)}
-    columns |= prediction_columns(documents.labels.names, take(found, rows), probabilities=probabilities)
-    if documents.n_folds:
-        fold = documents.split[rows]
+    table = dataset.table.take(pa.array(rows))
+    raw_labels = [dataset.raw_labels[d] for d in rows]
+    label_type = dataset.label_type
+    columns: dict[str, Any] = {"id": table.column("id"), "label": pa.array(raw_labels, label_type)}
+    columns |= prediction_columns(dataset.labels.names, take(predicted, rows), probabilities=probabilities)
+    if dataset.n_folds:
+        fold = dataset.split[rows]
         columns["fold"] = pa.array(fold, pa.int32(), mask=fold < 0)
     columns |= {n: table.column(n) for n in table.column_names if n not in NOT_CARRIED}
     return pa.table(columns)
 
 
-def classes_table(result: TargetResult, documents: LabelledDataset) -> pa.Table:
+def classes_table(result: TargetResult, dataset: LabelledDataset) -> pa.Table:
     """Return a row for each class: documents to learn from, scores, and how often it is a label and a prediction."""
     names = list(result.units)
-    trained = dict(zip(documents.labels.names, documents.labels.sizes(documents.train).tolist(), strict=True))
+    trained = dict(zip(dataset.labels.names, dataset.labels.sizes(dataset.train).tolist(), strict=True))
     columns: dict[str, Any] = {
         "class": pa.array(names, pa.string()),
         "training_documents": pa.array([trained.get(name, 0) for name in names], pa.int64()),
@@ -110,26 +117,26 @@ def classes_table(result: TargetResult, documents: LabelledDataset) -> pa.Table:
     return pa.table({**columns, "labels": pa.array(labels), "predicted": pa.array(predicted)})
 
 
-def confusion_counts(told: dict[str, Any]) -> Any:
-    """Return a confusion matrix (J, J or J + 1) from the facts of an evaluation."""
-    if "counts" in told:
-        return np.array(told["counts"])
-    cells = np.array(told["cells"])
-    J = len(told["columns"]) - int("(none)" in told["columns"])
-    counts = np.zeros((J, len(told["columns"])), np.int64)
+def confusion_counts(confusion: dict[str, Any]) -> Any:
+    """Return the confusion matrix (J, J or J + 1) that the facts of a result hold."""
+    if "counts" in confusion:
+        return np.array(confusion["counts"])
+    cells = np.array(confusion["cells"])
+    J = len(confusion["columns"]) - int("(none)" in confusion["columns"])
+    counts = np.zeros((J, len(confusion["columns"])), np.int64)
     counts[cells[:, 0], cells[:, 1]] = cells[:, 2]
     return counts
 
 
 def confusion_table(result: TargetResult) -> pa.Table | None:
     """Return label, prediction and documents in long form, the largest cells first; None where documents have several labels."""
-    found = result.facts.get("confusion")
-    if found is None:
+    confusion = result.facts.get("confusion")
+    if confusion is None:
         return None
-    counts = confusion_counts(found)
+    counts = confusion_counts(confusion)
     rows, columns = np.nonzero(counts)
     order = np.argsort(-counts[rows, columns], kind="stable")
-    names, heads = list(result.units), [None if c == "(none)" else c for c in found["columns"]]
+    names, heads = list(result.units), [None if c == "(none)" else c for c in confusion["columns"]]
     return pa.table(
         {
             "label": pa.array([names[i] for i in rows[order]], pa.string()),
@@ -143,8 +150,8 @@ def class_terms_table(classifier: Classifier, n: int) -> pa.Table | None:
     """Return the most telling features of each class, None of models that have no weights of words."""
     if not has_weights(classifier):
         return None
-    names, space = classifier.features.names, classifier.features.space
-    df = {} if space is None else dict(zip(space.terms, space.df.tolist(), strict=True))
+    names, vectorizer = classifier.features.names, classifier.features.vectorizer
+    df = {} if vectorizer is None else dict(zip(vectorizer.terms, vectorizer.df.tolist(), strict=True))
     rows = []
     for code, (ids, weights) in zip(classifier.present.tolist(), class_terms(classifier, n), strict=True):
         for rank, (i, weight) in enumerate(zip(ids.tolist(), weights.tolist(), strict=True), 1):
@@ -154,29 +161,29 @@ def class_terms_table(classifier: Classifier, n: int) -> pa.Table | None:
     return pa.Table.from_arrays(arrays, schema=CLASS_TERMS_SCHEMA)
 
 
-def errors_table(documents: LabelledDataset, rows: LongArray, found: Predicted) -> pa.Table:
+def errors_table(dataset: LabelledDataset, rows: LongArray, predicted: Predicted) -> pa.Table:
     """Return the documents whose prediction is not their label, those the model was surest of first, with the start of their text."""
-    own = take(found, rows)
-    names = documents.labels.names
-    if own.sets is not None:
-        predicted: list[Any] = [_names(names, s) for s in own.sets]
-        wrong = [set(documents.raw_labels[d] or ()) != set(p) for d, p in zip(rows, predicted, strict=True)]
+    of_rows = take(predicted, rows)
+    names = dataset.labels.names
+    if of_rows.sets is not None:
+        assigned: list[Any] = [_names(names, s) for s in of_rows.sets]
+        wrong = [set(dataset.raw_labels[d] or ()) != set(p) for d, p in zip(rows, assigned, strict=True)]
     else:
-        assert own.codes is not None
-        predicted = [names[c] if c >= 0 else None for c in own.codes]
-        wrong = [documents.raw_labels[d] != p for d, p in zip(rows, predicted, strict=True)]
-    sure = own.confidence if own.confidence is not None else _margin(own.decision)
+        assert of_rows.codes is not None
+        assigned = [names[c] if c >= 0 else None for c in of_rows.codes]
+        wrong = [dataset.raw_labels[d] != p for d, p in zip(rows, assigned, strict=True)]
+    sure = of_rows.confidence if of_rows.confidence is not None else _margin(of_rows.decision)
     at = np.flatnonzero(wrong)
     at = at[np.lexsort((at, -sure[at]))]
-    table = documents.table.take(pa.array(rows[at]))
-    kind = documents.label_type
+    table = dataset.table.take(pa.array(rows[at]))
+    kind = dataset.label_type
     texts = [(t or "")[:TEXT_CHARS] for t in table.column("text").to_pylist()]
-    sureness = "prediction_prob" if own.confidence is not None else "margin"
+    sureness = "prediction_prob" if of_rows.confidence is not None else "margin"
     return pa.table(
         {
             "id": table.column("id"),
-            "label": pa.array([documents.raw_labels[d] for d in rows[at]], kind),
-            "prediction": pa.array([predicted[i] for i in at], kind),
+            "label": pa.array([dataset.raw_labels[d] for d in rows[at]], kind),
+            "prediction": pa.array([assigned[i] for i in at], kind),
             sureness: pa.array(sure[at], pa.float32()),
             "text": pa.array(texts, pa.string()),
         }
@@ -190,17 +197,17 @@ def _margin(decision: FloatArray) -> FloatArray:
     return margin
 
 
-def twins_table(documents: LabelledDataset, twins: Twins) -> pa.Table:
+def twins_table(dataset: LabelledDataset, twins: Twins) -> pa.Table:
     """Return the test documents with a near-duplicate among the training documents: the most similar one, and both labels."""
     rows = np.flatnonzero(twins.twin >= 0)
-    ids, kind = documents.table.column("id"), documents.label_type
+    ids, kind = dataset.table.column("id"), dataset.label_type
     other = twins.twin[rows]
     return pa.table(
         {
             "id": ids.take(pa.array(rows)),
             "twin": ids.take(pa.array(other)),
             "similarity": pa.array(twins.similarity[rows], pa.float32()),
-            "label": pa.array([documents.raw_labels[d] for d in rows], kind),
-            "twin_label": pa.array([documents.raw_labels[d] for d in other], kind),
+            "label": pa.array([dataset.raw_labels[d] for d in rows], kind),
+            "twin_label": pa.array([dataset.raw_labels[d] for d in other], kind),
         }
     )

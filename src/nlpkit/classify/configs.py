@@ -1,0 +1,174 @@
+"""Configurations of classifiers: the one that options name, and those that `model="auto"` compares."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from nlpkit.classify.classifier import ClassifierConfig
+from nlpkit.classify.features import VectorizerOptions
+from nlpkit.classify.fit import KINDS, ModelOptions
+from nlpkit.classify.options import ClassifierOptions
+from nlpkit.errors import UsageError
+from nlpkit.text.options import PreprocessOptions
+from nlpkit.text.pruning import MIN_DF_AUTO_FROM
+from nlpkit.weighting.options import WeightOptions
+from nlpkit.weighting.schemes import Scheme
+from nlpkit.weighting.selection import FeatureSelection
+
+COUNTS = ("nb", "bernoulli-nb", "complement-nb")
+DENSE = ("knn", "centroid", "mlp")
+LINEAR = ("logreg", "svm")
+# words of a single document help these, and cost the others (tests/benchmarks/bench_classify.py)
+KEEP_RARE = ("complement-nb", "svm")
+PLAIN = Scheme("raw", "none", "none")
+SUBLINEAR = Scheme("log", "smooth", "l2")  # (1 + ln tf) · (ln((1 + M) / (1 + df)) + 1), of length 1
+PAIRS = (1, 2)
+
+
+def sees_embeddings(options: ClassifierOptions) -> bool:
+    """Whether the classifier sees the embedding of a text rather than its words."""
+    return (options.on or ("embedding" if options.model in DENSE else "words")) == "embedding"
+
+
+def config_of(
+    options: ClassifierOptions, weights: WeightOptions, words: PreprocessOptions, *, changed_words: bool
+) -> ClassifierConfig:
+    """Return the configuration that options name; of `auto`, the one that candidates are variants of.
+
+    Args:
+        options: the classifier. weights: of words. words: how texts are cut.
+        changed_words: whether an option about words was set.
+
+    Raises:
+        UsageError: an option that this classifier does not have.
+    """
+    auto = options.model == "auto"
+    kind = "logreg" if auto else options.model
+    usual = ClassifierOptions()
+    embedding = sees_embeddings(options)
+    if embedding:
+        why = "is about words, and this model sees embeddings; leave it out, or take `on=words`"
+        _refuse({"select": options.select, "hand_features": options.hand_features}, why)
+        if weights != WeightOptions():
+            raise UsageError(f"`scheme` and the other weights: each {why}", parameter="scheme")
+        if changed_words:
+            raise UsageError("options on words: this model sees embeddings; leave them out, or take `on=words`")
+        if kind in COUNTS:
+            raise UsageError(
+                f"`model={kind}` counts words and cannot see embeddings; take logreg, svm, knn, centroid or mlp",
+                parameter="model",
+            )
+    if kind not in COUNTS:
+        naive_bayes = {"alpha": options.alpha != usual.alpha, "priors": options.priors != usual.priors}
+        _refuse(naive_bayes, "belongs to Naive Bayes; leave it out")
+    if kind not in LINEAR:
+        linear = {"cost": options.cost != usual.cost, "hand_features": options.hand_features}
+        _refuse(linear, "belongs to logreg and svm; leave it out")
+    if not KINDS[kind].balanced:
+        balanced = ", ".join(name for name, k in KINDS.items() if k.balanced)
+        _refuse({"class_weight": options.class_weight != usual.class_weight}, f"belongs to {balanced}; leave it out")
+    if kind != "knn":
+        _refuse({"neighbors": options.neighbors != usual.neighbors}, "belongs to knn; leave it out")
+    if kind != "mlp":
+        _refuse({"hidden": options.hidden != usual.hidden}, "belongs to mlp; leave it out")
+    vectorizer = None if embedding else _vectorizer_options(options, weights, words, kind)
+    has_hand = options.hand_features is not None
+    return ClassifierConfig(kind, model_options(options, kind), vectorizer, None, has_hand, options.calibration)
+
+
+def model_options(options: ClassifierOptions, kind: str) -> ModelOptions:
+    """Return the options of a kind of model."""
+    return ModelOptions(
+        kind=kind, alpha=options.alpha, priors=options.class_priors(), C=options.cost,
+        balanced=options.class_weight == "balanced", k=options.neighbors, hidden=options.hidden,
+    )  # fmt: skip
+
+
+def _vectorizer_options(
+    options: ClassifierOptions, weights: WeightOptions, words: PreprocessOptions, kind: str
+) -> VectorizerOptions:
+    """Return how words become features: counts for Naive Bayes, else sublinear tf-idf of length 1, unless weights are set."""
+    if words.auto_stop is not None:
+        raise UsageError(
+            "`auto_stop` counts in all documents, also those of the test; `max_df` counts in training documents",
+            parameter="auto_stop",
+        )
+    scheme = weights.weighting() if weights != WeightOptions() else (PLAIN if kind in COUNTS else SUBLINEAR)
+    selection = FeatureSelection.parse(options.select)
+    if selection is None:
+        return VectorizerOptions(scheme, words)
+    if selection.n is None:
+        raise UsageError(
+            f"`select={options.select}`: say how many words are kept, such as {selection.score.name}:5000",
+            parameter="select",
+        )
+    return VectorizerOptions(scheme, words, selection.score, selection.count)
+
+
+def candidates(
+    base: ClassifierConfig, options: ClassifierOptions, *, multiple: bool, words_are_cut: bool, embeddings: bool
+) -> list[ClassifierConfig]:
+    """Return the classifiers that `auto` compares, the quickest first.
+
+    Args:
+        base: the configuration they are variants of. multiple: documents have several labels.
+        words_are_cut: from the texts, so that there can be pairs of words. embeddings: whether documents have some.
+    """
+    configs: list[ClassifierConfig] = []
+    if base.vectorizer is not None:
+        scheme = base.vectorizer.scheme
+
+        def add(name: str, kind: str, ngrams: tuple[int, int] | None = None, C: float | None = None) -> None:
+            if base.hand and kind not in LINEAR:
+                return
+            config = _variant(base, name, kind, ngrams=ngrams, scheme=PLAIN if kind.endswith("nb") else scheme)
+            configs.append(config if C is None else replace(config, model=replace(config.model, C=C)))
+
+        add("nb", "nb")
+        if not multiple:
+            add("complement-nb", "complement-nb")
+        add("svm", "svm")
+        add("logreg", "logreg")
+        add("logreg, C = 10", "logreg", C=10.0)
+        pairs = words_are_cut and base.vectorizer.bounds.ngrams == (1, 1)
+        if pairs and not base.vectorizer.bounds.tokenizer.startswith("chars"):
+            add("nb, words and pairs", "nb", PAIRS)
+            add("svm, words and pairs", "svm", PAIRS)
+            add("logreg, C = 10, words and pairs", "logreg", PAIRS, 10.0)
+    if embeddings:
+        for kind in ("centroid", "logreg", "knn", "svm"):
+            if kind == "centroid" and multiple:
+                continue
+            model = model_options(options, kind)
+            configs.append(ClassifierConfig(f"{kind} on embeddings", model, None, None, False, base.calibrate))
+    return configs
+
+
+def _variant(
+    config: ClassifierConfig, name: str, kind: str, *, ngrams: tuple[int, int] | None, scheme: Scheme
+) -> ClassifierConfig:
+    """Return a configuration of another model on the same words."""
+    assert config.vectorizer is not None
+    model, vectorizer = replace(config.model, kind=kind), replace(config.vectorizer, scheme=scheme)
+    return replace(config, name=name, model=model, ngrams=ngrams, vectorizer=vectorizer)
+
+
+def bounded(config: ClassifierConfig, least_train: int) -> ClassifierConfig:
+    """Return the configuration with its bound on rare words, one for all training sets: `min_df`, or else what suits the model.
+
+    That is 1 for svm and complement-nb on single words, and 2 for others where the smallest training set has 100 documents.
+    """
+    if config.vectorizer is None or config.vectorizer.bounds.min_df is not None:
+        return config
+    bounds = config.vectorizer.bounds
+    rare = config.model.kind in KEEP_RARE and (config.ngrams or bounds.ngrams) == (1, 1)
+    least = 1 if rare or least_train < MIN_DF_AUTO_FROM else 2
+    return replace(config, vectorizer=replace(config.vectorizer, bounds=replace(bounds, min_df=least)))
+
+
+def _refuse(options: Mapping[str, object], why: str) -> None:
+    """Raise UsageError for the first option that is set."""
+    name = next((name for name, value in options.items() if value), None)
+    if name is not None:
+        raise UsageError(f"`{name}` {why}", parameter=name)

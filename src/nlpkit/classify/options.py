@@ -1,0 +1,271 @@
+"""Options of classifiers, as plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ClassVar, cast
+
+from nlpkit.errors import UsageError
+from nlpkit.parameters import READ_LIST, Param
+from nlpkit.text.options import TextOptions
+
+if TYPE_CHECKING:
+    from nlpkit.classify.calibration import Method
+    from nlpkit.classify.naive_bayes import Priors
+
+MODELS = ("nb", "bernoulli-nb", "complement-nb", "logreg", "svm", "knn", "centroid", "mlp", "auto")
+CALIBRATIONS = ("none", "sigmoid", "isotonic", "temperature")
+LEAST_SIMILARITY = 0.3  # below it, near-duplicates are not searched for
+
+
+def check_near_duplicates(similarity: float) -> None:
+    """Raise UsageError for a similarity that near-duplicates cannot have."""
+    if similarity and not LEAST_SIMILARITY <= similarity <= 1:
+        raise UsageError(
+            f"`near_duplicates={similarity:g}`: a similarity from {LEAST_SIMILARITY} to 1 is needed, or 0 for none",
+            parameter="near_duplicates",
+        )
+
+
+def confidence_level(ci: float) -> float | None:
+    """Return the level of intervals, None for none. Raises UsageError when it is none."""
+    from nlpkit.metrics.bootstrap import check_level
+
+    return None if ci == 0 else check_level(ci)
+
+
+@dataclass(frozen=True, slots=True)
+class SplitOptions:
+    """Which documents the model learns from, and which it is scored on."""
+
+    PANEL: ClassVar[str] = "Training and test"
+
+    test: Annotated[
+        Path | None,
+        Param("Labelled documents that the model is scored on.", metavar="FILE"),
+    ] = None
+    split: Annotated[
+        str | None,
+        Param(
+            "Column that says train or test; COL=VALUE takes the rows of that value as the test.", metavar="COL[=VALUE]"
+        ),
+    ] = None
+    cv: Annotated[
+        int | None,
+        Param("Folds of cross-validation; default: 5 where there is no test.", ("cv", "folds"), metavar="K", min=2),
+    ] = None
+    groups: Annotated[
+        str | None,
+        Param(
+            "Column, such as the author or date:month; documents of one value stay in one fold of cross-validation.",
+            metavar="COL",
+        ),
+    ] = None
+    label_sep: Annotated[
+        str | None,
+        Param(
+            "Text between the labels of a cell, such as ';', where documents have several labels; a column of lists needs none.",
+            metavar="TEXT",
+        ),
+    ] = None
+
+    def __post_init__(self) -> None:
+        """Raise UsageError for options that contradict each other."""
+        tests = [name for name in ("test", "split", "cv") if getattr(self, name) is not None]
+        if len(tests) > 1:
+            named = " and ".join(f"`{name}`" for name in tests)
+            raise UsageError(f"{named} each say what the model is scored on; keep one", parameter=tests[1])
+        if self.groups is not None and (self.test is not None or self.split is not None):
+            raise UsageError("`groups` is about the folds of `cv`; leave it out", parameter="groups")
+        if self.label_sep == "":
+            raise UsageError("`label_sep` needs the text between two labels, such as ';'", parameter="label_sep")
+
+
+@dataclass(frozen=True, slots=True)
+class ClassifierOptions:
+    """Which classifier, and how it is fitted."""
+
+    PANEL: ClassVar[str] = "Classifier"
+
+    model: Annotated[
+        str,
+        Param(
+            "Classifier: nb, bernoulli-nb, complement-nb, logreg, svm, knn, centroid or mlp; auto compares them.",
+            metavar="NAME",
+        ),
+    ] = "logreg"
+    on: Annotated[
+        str | None,
+        Param(
+            "What the model sees of a text: words or embedding; default: embedding for knn, centroid and mlp, else words.",
+            metavar="words|embedding",
+        ),
+    ] = None
+    select: Annotated[
+        str | None,
+        Param(
+            "Keep the N words (or a share: 0.1) that tell the classes apart best, by a score of nlpkit tfidf: chi2:5000.",
+            metavar="SCORE:N",
+        ),
+    ] = None
+    hand_features: Annotated[
+        str | tuple[str, ...] | None,
+        Param(
+            "Also show the model lengths, punctuation, capitals, digits and the like; logreg and svm only.",
+            metavar="all|NAME,…",
+        ),
+    ] = None
+    class_weight: Annotated[
+        str,
+        Param(
+            "none, or balanced: all classes weigh the same in logreg, svm and mlp and in --calibrate, and probabilities are those "
+            "of classes of equal size.",
+            metavar="none|balanced",
+        ),
+    ] = "none"
+    calibrate: Annotated[
+        str,
+        Param(
+            "Calibrate probabilities in folds of the training documents: none, sigmoid, isotonic or temperature.",
+            metavar="METHOD",
+        ),
+    ] = "none"
+    cost: Annotated[
+        float,
+        Param("Inverse strength of regularisation in logreg and svm: the larger, the weaker it is.", ("cost", "C")),
+    ] = 1.0
+    alpha: Annotated[float, Param("Count that Naive Bayes adds to every word of every class.", panel="More")] = 1.0
+    priors: Annotated[
+        str | tuple[float, ...],
+        Param(
+            "Class probabilities of Naive Bayes: empirical, uniform, or one number for each class in the order of their names.",
+            metavar="NAME|P,P,…",
+            panel="More",
+        ),
+    ] = "empirical"
+    neighbors: Annotated[int, Param("Number of nearest documents that vote in knn.", min=1, panel="More")] = 15
+    hidden: Annotated[int, Param("Number of hidden units of mlp.", min=1, panel="More")] = 128
+    budget: Annotated[
+        float,
+        Param("Time that --model auto may take to compare classifiers.", metavar="SECONDS", min=1, panel="More"),
+    ] = 300.0
+
+    def __post_init__(self) -> None:
+        """Raise UsageError for invalid values."""
+        for name, known in (
+            ("model", MODELS),
+            ("on", ("words", "embedding")),
+            ("class_weight", ("none", "balanced")),
+            ("calibrate", CALIBRATIONS),
+        ):
+            value = getattr(self, name)
+            if value is not None and value not in known:
+                run = "; a run of nlpkit classify predicts with: nlpkit predict RUN INPUT" if name == "model" else ""
+                raise UsageError(f"`{name}={value}`: there are {', '.join(known)}{run}", parameter=name)
+        for name in ("alpha", "cost"):
+            value = getattr(self, name)
+            if not 0 < value < float("inf"):
+                raise UsageError(f"`{name}={value:g}`: a number above 0 is needed", parameter=name)
+
+    @property
+    def calibration(self) -> Method | None:
+        """How probabilities are calibrated, None for not at all."""
+        return None if self.calibrate == "none" else cast("Method", self.calibrate)
+
+    def class_priors(self) -> Priors:
+        """Return empirical, uniform, or the probabilities. Raises UsageError."""
+        if self.priors in ("empirical", "uniform"):
+            return cast("Priors", self.priors)
+        try:
+            return tuple(float(p) for p in (self.priors.split(",") if isinstance(self.priors, str) else self.priors))
+        except ValueError:
+            raise UsageError(
+                f"`priors={self.priors}`: empirical, uniform or a probability for each class, such as 0.3,0.7",
+                parameter="priors",
+            ) from None
+
+    def hand_feature_names(self) -> tuple[str, ...]:
+        """Return the names of the hand-made features, none for none. Raises UsageError."""
+        if self.hand_features is None:
+            return ()
+        from nlpkit.classify.hand_features import HAND_FEATURES
+
+        if self.hand_features == "all":
+            return tuple(HAND_FEATURES)
+        asked = self.hand_features
+        names = tuple(asked.split(",")) if isinstance(asked, str) else tuple(asked)
+        for name in names:
+            if name not in HAND_FEATURES:
+                raise UsageError(
+                    f"`hand_features={name}`: there are {', '.join(HAND_FEATURES)}, and all", parameter="hand_features"
+                )
+        return names
+
+
+@dataclass(frozen=True, slots=True)
+class ClassifierTextOptions(TextOptions):
+    """How texts are cut for a classifier; stop words stay, they tell classes apart (lecture L1935)."""
+
+    tokenizer: Annotated[
+        str,
+        Param(
+            "Where texts are cut: auto (runs of letters and digits, as sklearn; words where a script has no spaces, or with "
+            "--keep, --segment or --min-length), words, whitespace, or chars:3-5 (n-grams of characters)."
+        ),
+    ] = "auto"
+    stop_words: Annotated[
+        str | tuple[str, ...],
+        Param(
+            "Words to leave out: none, auto (those of the language), codes such as en,de, or files with a word or a pattern on "
+            "each line.",
+            metavar="LIST",
+        ),
+        READ_LIST,
+    ] = "none"
+
+    # refused, with the reason: they look at all documents, or make what no classifier uses
+    auto_stop: Annotated[float | None, Param("")] = None
+    entities: Annotated[bool, Param("")] = False
+
+    @property
+    def adapts(self) -> bool:
+        """Whether the tokenizer depends on the script of the texts."""
+        plain = TextOptions()
+        asks = ("keep", "segment", "min_length", "token_pattern", "spacy", "pos", "entities")
+        return (
+            self.tokenizer == "auto"
+            and self.lemma != "spacy"
+            and all(getattr(self, name) == getattr(plain, name) for name in asks)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ClassifierReportOptions:
+    """What is reported about a classifier."""
+
+    PANEL: ClassVar[str] = "Report"
+
+    probabilities: Annotated[
+        bool, Param("Add a column with the probability of each class to the table of documents.")
+    ] = False
+    top_n: Annotated[int, Param("Number of most telling words of each class.", min=1)] = 15
+    near_duplicates: Annotated[
+        float,
+        Param(
+            "Similarity from which a test document is reported as a near-duplicate of a training document; 0 = no search.",
+            ("near_duplicates", "twins"),
+            metavar="S",
+        ),
+    ] = 0.9
+    ci: Annotated[float, Param("Level of the confidence intervals of scores; 0 = none.", metavar="LEVEL")] = 0.95
+
+    def __post_init__(self) -> None:
+        """Raise UsageError for invalid values."""
+        check_near_duplicates(self.near_duplicates)
+        confidence_level(self.ci)
+
+    @property
+    def level(self) -> float | None:
+        """Level of the intervals, None for none."""
+        return confidence_level(self.ci)

@@ -1,0 +1,149 @@
+"""Scores of a classifier on documents it has not seen: with intervals, beside the majority class, and without near-duplicates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nlpkit.classify.classifier import Predicted
+from nlpkit.classify.dataset import LabelledDataset
+from nlpkit.classify.labels import Labels
+from nlpkit.errors import InputError
+from nlpkit.evaluation.labels import LabelledPredictions
+from nlpkit.evaluation.multilabel import SCORES as MULTILABEL
+from nlpkit.evaluation.multilabel import add_multilabel
+from nlpkit.evaluation.predictions import CALIBRATION, DEFAULT_CLASSIFICATION, add_calibration, add_classification
+from nlpkit.evaluation.results import TargetResult
+from nlpkit.metrics.calibration import brier_errors
+from nlpkit.metrics.classification import encode_labels
+from nlpkit.metrics.score import Uncertainty
+from nlpkit.types import BoolArray, FloatArray, IntArray, LongArray
+
+MODEL, MAJORITY, NO_DUPLICATES = "predictions", "majority baseline", "without near-duplicates"
+FEW, FEW_MULTILABEL = ("accuracy", "macro_f1"), ("subset_accuracy", "macro_f1")
+
+
+@dataclass(frozen=True, slots=True)
+class ClassifierScores:
+    """Results of the model, of the majority class, and of the model on test documents without a near-duplicate in training
+    (None where there are no near-duplicates).
+    """
+
+    model: TargetResult
+    majority: TargetResult
+    without_duplicates: TargetResult | None
+
+    @property
+    def results(self) -> list[TargetResult]:
+        """All of them."""
+        last = [] if self.without_duplicates is None else [self.without_duplicates]
+        return [self.model, self.majority, *last]
+
+
+def score_predictions(
+    dataset: LabelledDataset, predicted: Predicted, duplicated: BoolArray | None, uncertainty: Uncertainty
+) -> ClassifierScores:
+    """Return the scores of all test documents that have a label.
+
+    Args:
+        duplicated: (D,) documents with a near-duplicate among those their classifier was trained on; None: not searched for.
+
+    Raises:
+        InputError: no test document has a label.
+    """
+    tested = dataset.tested()
+    rows = dataset.labelled(tested)
+    if not len(rows):
+        raise InputError("no test document has a label, so nothing can be scored; name the column with `label_col`")
+    without = None
+    if duplicated is not None and duplicated[rows].any() and not duplicated[rows].all():
+        without = _result(NO_DUPLICATES, dataset, predicted, rows[~duplicated[rows]], uncertainty)
+    majority = _result(MAJORITY, dataset, majority_of(dataset), rows, Uncertainty(None, uncertainty.seed))
+    model = _result(MODEL, dataset, predicted, rows, uncertainty, n_unlabelled=len(tested) - len(rows))
+    return ClassifierScores(model, majority, without)
+
+
+def majority_of(dataset: LabelledDataset) -> Predicted:
+    """Return the predictions of a classifier that knows no text: the largest class of the training documents, for all.
+
+    Of several labels: those that more than half of the training documents have, or else the most frequent one.
+    """
+    labels, D = dataset.labels, len(dataset.raw_labels)
+    J = len(labels.names)
+    codes, sets = np.full(D, -1, np.int32), np.zeros((D, J), bool)
+    share = np.zeros((D, J))
+    for train, test in dataset.rounds:
+        sizes = labels.sizes(train)
+        codes[test] = int(sizes.argmax())
+        often = 2 * sizes > len(train)
+        often[sizes.argmax()] = True
+        sets[test] = often
+        share[test] = sizes / max(len(train), 1)
+    if labels.multiple:
+        return Predicted(share, share, None, sets)
+    return Predicted(share, share, codes)
+
+
+def _result(
+    name: str,
+    dataset: LabelledDataset,
+    predicted: Predicted,
+    rows: LongArray,
+    uncertainty: Uncertainty,
+    *,
+    n_unlabelled: int = 0,
+) -> TargetResult:
+    few = name == NO_DUPLICATES
+    if predicted.sets is not None:
+        result = TargetResult(name, "sets of predictions against 'label'")
+        names, true = label_sets(dataset, rows)
+        assigned = np.zeros(true.shape, bool)
+        assigned[:, : len(dataset.labels.names)] = predicted.sets[rows]
+        add_multilabel(result, names, true, assigned, FEW_MULTILABEL if few else MULTILABEL, uncertainty)
+        return result
+    result = TargetResult(name, "predictions against 'label'")
+    data = labelled_predictions(dataset.raw_labels, predicted, dataset.labels, rows, n_unlabelled)
+    add_classification(result, data, FEW if few else DEFAULT_CLASSIFICATION, uncertainty, beta=1.0)
+    if data.prob is not None and name == MODEL:
+        add_calibration(result, data, CALIBRATION, uncertainty)
+    return result
+
+
+def label_sets(dataset: LabelledDataset, rows: LongArray) -> tuple[tuple[str, ...], BoolArray]:
+    """Return the labels of training and test documents, and which of them each of some rows has (n, J').
+
+    Labels that no training document has are counted, and never predicted.
+    """
+    known = dataset.labels.names
+    unseen = sorted({label for d in rows for label in dataset.raw_labels[d] or ()} - set(known))
+    names = (*known, *unseen)
+    code = {name: j for j, name in enumerate(names)}
+    true = np.zeros((len(rows), len(names)), bool)
+    for i, d in enumerate(rows):
+        for label in dataset.raw_labels[d] or ():
+            true[i, code[label]] = True
+    return names, true
+
+
+def labelled_predictions(
+    raw_labels: Sequence[Any], predicted: Predicted, labels: Labels, rows: LongArray, n_unlabelled: int = 0
+) -> LabelledPredictions:
+    """Return documents with label and prediction; labels that training does not have are classes, too: always wrong."""
+    assert predicted.codes is not None
+    true = [raw_labels[d] for d in rows]
+    codes: IntArray = predicted.codes[rows]
+    assigned = [labels.names[c] if c >= 0 else None for c in codes]
+    classes, true_codes, assigned_codes = encode_labels(true, assigned)
+    confidence = predicted.confidence
+    prob: FloatArray | None = None
+    brier: FloatArray | None = None
+    if confidence is not None and np.isfinite(confidence[rows]).all():
+        assert predicted.probabilities is not None
+        prob = np.clip(confidence[rows], 0.0, 1.0)
+        place = {label: j for j, label in enumerate(labels.names)}
+        of_model = np.array([place.get(label, -1) for label in true], np.int32)
+        brier = brier_errors(np.clip(predicted.probabilities[rows], 0.0, 1.0), of_model)
+    return LabelledPredictions(None, true_codes, assigned_codes, classes, classes, prob, n_unlabelled, brier)

@@ -1,0 +1,228 @@
+"""Options of sentiment by lexicon, and of labels by their names, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Annotated, ClassVar
+
+from nlpkit.classify.options import confidence_level
+from nlpkit.errors import UsageError
+from nlpkit.parameters import READ_LIST, Param
+from nlpkit.text.options import TextOptions
+
+SCORES = ("sum", "mean", "polarity")
+RESAMPLINGS = ("bootstrap", "shuffle", "none")
+PACKAGES = ("vader", "afinn")  # lexica that a package of their authors scores
+
+
+def is_package(lexicon: str) -> bool:
+    """Tell whether a lexicon is one that a package scores: vader, afinn, afinn:da …"""
+    return lexicon.partition(":")[0] in PACKAGES
+
+
+@dataclass(frozen=True, slots=True)
+class SentimentOptions:
+    """Which list of words scores the texts, how, and which classes the scores become."""
+
+    PANEL: ClassVar[str] = "Sentiment"
+
+    lexicon: Annotated[
+        str | tuple[str, ...] | None,
+        Param(
+            "Lexicon: vader, afinn (afinn:da, afinn:emoticons), liu, a file of words and weights, or two lists of words, "
+            "positive,negative.",
+            metavar="NAME|FILE[,FILE]",
+        ),
+        READ_LIST,
+    ] = None
+    lexicon_cols: Annotated[
+        str | None,
+        Param(
+            "Columns of the lexicon file: word=…,weight=…,kind=…; a kind is negation or intensifier.",
+            metavar="ROLE=COL,…",
+        ),
+    ] = None
+    lexicon_score: Annotated[
+        str,
+        Param("Score of a text: sum of its weights, their mean, or polarity (P - N) / (P + N).", metavar="NAME"),
+    ] = "sum"
+    negation: Annotated[
+        bool,
+        Param("Turn the weights between a negation and the next punctuation mark around."),
+    ] = True
+    negations: Annotated[
+        Path | None,
+        Param("File of words that negate, one on each line; default: lists for en and de.", metavar="FILE"),
+    ] = None
+    negation_reach: Annotated[
+        int | None,
+        Param("Greatest number of words behind a negation whose weights are turned around.", metavar="N", min=1),
+    ] = None
+    neutral: Annotated[
+        float | None,
+        Param("Scores from -X to X are neutral.", metavar="X", min=0.0),
+    ] = None
+    zero: Annotated[
+        str,
+        Param("Class of a score of 0 where there are two classes.", metavar="positive|negative"),
+    ] = "positive"
+    classes: Annotated[
+        str | tuple[str, ...] | None,
+        Param(
+            "Names of the classes; default: as the labels have them, else negative,neutral,positive.",
+            metavar="NEG,[NEU,]POS",
+        ),
+    ] = None
+    lex2sent: Annotated[
+        bool,
+        Param(
+            "Score a text by how near it is to either half of the lexicon in doc2vec spaces (Lex2Sent).",
+            panel="Lex2Sent",
+        ),
+    ] = False
+    l2s_resamples: Annotated[
+        int | None,
+        Param(
+            "Number of doc2vec models of Lex2Sent; default: one for each combination of their parameters.",
+            metavar="B",
+            min=1,
+            panel="Lex2Sent",
+        ),
+    ] = None
+    l2s_epochs: Annotated[
+        str | tuple[int, ...], Param("Epochs of the models of Lex2Sent.", metavar="N,…", panel="Lex2Sent")
+    ] = "5,10,15"
+    l2s_windows: Annotated[
+        str | tuple[int, ...], Param("Windows of the models of Lex2Sent, in words.", metavar="N,…", panel="Lex2Sent")
+    ] = "5,10,15"
+    l2s_sizes: Annotated[
+        str | tuple[int, ...], Param("Dimensions of the models of Lex2Sent.", metavar="N,…", panel="Lex2Sent")
+    ] = "64,128,256"
+    l2s_resampling: Annotated[
+        str,
+        Param(
+            "Resampling of texts for Lex2Sent: bootstrap (words drawn from the text), shuffle (their order) or none.",
+            metavar="NAME",
+            panel="Lex2Sent",
+        ),
+    ] = "bootstrap"
+    l2s_min_count: Annotated[
+        int, Param("Least number of occurrences of a word that has a vector in Lex2Sent.", min=1, panel="Lex2Sent")
+    ] = 5
+    ci: Annotated[float, Param("Level of the confidence intervals of scores; 0 = none.", metavar="LEVEL")] = 0.95
+
+    def __post_init__(self) -> None:
+        """Raise UsageError for invalid values, and for options that contradict each other or have no effect."""
+        for name, known in (
+            ("lexicon_score", SCORES),
+            ("l2s_resampling", RESAMPLINGS),
+            ("zero", ("positive", "negative")),
+        ):
+            if getattr(self, name) not in known:
+                raise UsageError(f"`{name}={getattr(self, name)}`: there are {', '.join(known)}", parameter=name)
+        confidence_level(self.ci)
+        if not self.negation and (self.negations is not None or self.negation_reach is not None):
+            raise UsageError(
+                "`negation=False` leaves `negations` and `negation_reach` without a use; leave one out",
+                parameter="negation",
+            )
+        adds_weights = {"lexicon_score": self.lexicon_score != "sum", "negation_reach": self.negation_reach is not None}
+        unused = [f"`{name}`" for name, changed in adds_weights.items() if changed]
+        if self.lex2sent and unused:
+            raise UsageError(
+                f"{', '.join(unused)}: Lex2Sent does not add weights up; leave it out, or leave out `lex2sent`",
+                parameter="lex2sent",
+            )
+        if not self.lex2sent:
+            names = ("l2s_resamples", "l2s_epochs", "l2s_windows", "l2s_sizes", "l2s_resampling", "l2s_min_count")
+            usual = {name: type(self).__dataclass_fields__[name].default for name in names}
+            changed = [name for name in names if getattr(self, name) != usual[name]]
+            if changed:
+                raise UsageError(f"`{changed[0]}` belongs to `lex2sent`; add it", parameter=changed[0])
+
+    @property
+    def names(self) -> str:
+        """The lexicon: its name, or its files with commas between them. Raises UsageError where there is none."""
+        if not self.lexicon:
+            raise UsageError("`lexicon` is needed: vader, afinn, liu or a file", parameter="lexicon")
+        parts = (self.lexicon,) if isinstance(self.lexicon, str | Path) else self.lexicon
+        return ",".join(map(str, parts))
+
+    @property
+    def shown(self) -> str:
+        """The lexicon for messages: the names of its files without their folders."""
+        return ",".join(Path(part).name for part in self.names.split(","))
+
+
+@dataclass(frozen=True, slots=True)
+class SentimentTextOptions:
+    """How texts are cut into the words that a lexicon is compared with."""
+
+    PANEL: ClassVar[str] = "Words"
+
+    language: Annotated[
+        str,
+        Param("Language of the texts: an ISO code or a name, auto (detected) or none.", ("language", "lang")),
+    ] = "auto"
+    lower: Annotated[bool, Param("Turn texts into lower case.")] = True
+    lemma: Annotated[str, Param("Base forms: none or dict (dictionary of the language).")] = "none"
+    stem: Annotated[str, Param("Stems: none, auto (Snowball of the language), or a stemmer: porter, german, …")] = (
+        "none"
+    )
+    html: Annotated[bool, Param("Take HTML and XML apart: scripts and styles go too.", panel="More")] = False
+    replace: Annotated[
+        Path | None,
+        Param(
+            "Replacements before texts are cut, one on each line: phrase TAB other, or /regex/ TAB other.",
+            metavar="FILE",
+            panel="More",
+        ),
+    ] = None
+    emoji: Annotated[
+        str, Param("Emoji: keep (to have them as tokens, see --keep), words (their names) or remove.", panel="More")
+    ] = "keep"
+    keep: Annotated[
+        str | tuple[str, ...] | None,
+        Param("Kinds of tokens that stay whole: url, email, hashtag, mention, number, emoji.", metavar="KIND,…"),
+    ] = None
+    segment: Annotated[
+        str, Param("Chinese, Japanese and Thai become ngrams, characters or words; auto = ngrams.", panel="More")
+    ] = "auto"
+    stop_words: Annotated[
+        str | tuple[str, ...],
+        Param(
+            "Words that Lex2Sent leaves out: auto (those of the language), codes such as en,de, or files.",
+            metavar="LIST",
+            panel="Lex2Sent",
+        ),
+        READ_LIST,
+    ] = "auto"
+    min_length: Annotated[int, Param("Least number of characters of a word in Lex2Sent.", min=1, panel="Lex2Sent")] = 2
+
+    def text_options(self) -> TextOptions:
+        """Return them as options of every step from texts to words."""
+        return TextOptions(**{one.name: getattr(self, one.name) for one in fields(self)})
+
+
+@dataclass(frozen=True, slots=True)
+class ZeroShotOptions:
+    """The labels, by their names or descriptions."""
+
+    PANEL: ClassVar[str] = "Labels"
+
+    labels: Annotated[
+        str | Sequence[str] | Mapping[str, str | Sequence[str]] | None,
+        Param(
+            "Labels: 'sports,politics', 'sports: games, …; politics: …', or a table with the columns label and description.",
+            metavar="NAMES|FILE",
+        ),
+        READ_LIST,
+    ] = None
+    probabilities: Annotated[bool, Param("Add a column with the probability of each label.")] = False
+    ci: Annotated[float, Param("Level of the confidence intervals of scores; 0 = none.", metavar="LEVEL")] = 0.95
+
+    def __post_init__(self) -> None:
+        """Raise UsageError for a level that is none."""
+        confidence_level(self.ci)

@@ -1,0 +1,90 @@
+"""nlpkit classify: from labelled text to a classifier with honest scores."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+from nlpkit.classify.options import ClassifierOptions, ClassifierReportOptions, ClassifierTextOptions, SplitOptions
+from nlpkit.cli.dry_run import dry_run
+from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
+from nlpkit.embed.options import EncoderOptions
+from nlpkit.errors import InputError, UsageError
+from nlpkit.evaluation.options import GateOptions
+from nlpkit.io.read_options import ReadOptions
+from nlpkit.parameters import Param
+from nlpkit.weighting.options import WeightOptions
+
+
+def classify_cli(
+    *,
+    inputs: Inputs,
+    out: OutputFlags,
+    classifier: ClassifierOptions,
+    splits: SplitOptions,
+    report: ClassifierReportOptions,
+    gate: GateOptions,
+    tokens: ClassifierTextOptions,
+    weights: WeightOptions,
+    encoder: EncoderOptions,
+    read: ReadOptions,
+    run: RunFlags,
+    predict: Annotated[
+        Path | None,
+        Param("Also predict the documents of this file, into run/predictions.parquet.", metavar="FILE", panel="Output"),
+    ] = None,
+) -> None:
+    """Train a classifier of labelled documents and score it.
+
+    Labels are those of --label-col (several a document: a column of lists, or --label-sep). Scores are those of --test,
+    --split or cross-validation: words, weights, phrases, selection and calibration are learned from training documents
+    only. The majority class stands beside every score; test documents that are near-duplicates of training documents are
+    found and left out once. Leaves a run directory (<input>.classify/ without -o) with metrics.json, classes.parquet,
+    confusion.parquet, class_terms.parquet, errors.parquet and the model, no pickles. `nlpkit predict RUN NEW` gives new
+    documents its classes.
+
+    \b
+    Examples:
+      nlpkit classify data/samples/news.jsonl --model nb -o run/
+      nlpkit classify data/samples/news.jsonl --select chi2:500 --fail-under macro_f1=0.5 -o gated/
+      nlpkit classify data/samples/news.jsonl --model svm --cv 3 --calibrate sigmoid -o svm/
+    """
+    target = out.run_target(inputs, "classify")
+    if gate.markdown and run.json:
+        raise UsageError("--markdown and --json both write to stdout; metrics.json in the run has the scores")
+    if predict is not None and not predict.exists():
+        from nlpkit.io.sources import missing_path
+
+        raise InputError(f"--predict {missing_path(predict)}")
+    if run.dry_run:
+        from nlpkit.classify.configs import sees_embeddings
+
+        dry_run(inputs, read, embeds=sees_embeddings(classifier))
+        return
+    from nlpkit.cli.render.classes import finish_classifier, spell_scores
+    from nlpkit.io.score_files import write_junit
+    from nlpkit.workflows.classifier import add_predictions
+    from nlpkit.workflows.classify import cross_validate, train_classifier
+    from nlpkit.workflows.corpus import read_corpus
+    from nlpkit.workflows.predict_options import PredictOptions
+
+    corpus = read_corpus(*inputs, options=read, beside=target)
+    options: dict[str, Any] = {
+        "options": classifier, "splits": splits, "tokens": tokens, "weights": weights, "encoder": encoder, "report": report,
+        "gates": gate, "execution": run,
+    }  # fmt: skip
+    if splits.test is None and splits.split is None:
+        trained = cross_validate(corpus, **options).classifier
+    else:
+        trained = train_classifier(corpus, **options)
+    spell_scores(trained)
+    trained.save(target, force=out.force)
+    if gate.junit is not None:
+        write_junit(gate.junit, trained.gates, suite="nlpkit classify", force=out.force)
+    new = None
+    if predict is not None:
+        again = PredictOptions(probabilities=report.probabilities, encoder=encoder)
+        more = read_corpus(predict, options=read, beside=target / "predictions.parquet")
+        new = partial(add_predictions, target, more, again, run)
+    finish_classifier(trained, target, markdown=gate.markdown, predict=new)

@@ -1,0 +1,52 @@
+"""nlpkit sentiment: sentiment of texts without training."""
+
+from __future__ import annotations
+
+from nlpkit.classify.sentiment_options import SentimentOptions, SentimentTextOptions
+from nlpkit.cli.dry_run import dry_run
+from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
+from nlpkit.evaluation.options import GateOptions
+from nlpkit.io.read_options import ReadOptions
+
+
+def sentiment_cli(
+    *,
+    inputs: Inputs,
+    out: OutputFlags,
+    options: SentimentOptions,
+    tokens: SentimentTextOptions,
+    gate: GateOptions,
+    read: ReadOptions,
+    run: RunFlags,
+) -> None:
+    """Score the sentiment of texts by a lexicon, without training.
+
+    The output is the documents with the columns sentiment and prediction. Where they have labels, these are compared with
+    the predictions, or with the scores where labels are numbers; then -o can be left out. --lex2sent scores by doc2vec
+    spaces (Lange, Rieger & Jentsch 2022).
+
+    \b
+    Examples:
+      nlpkit sentiment data/samples/news.jsonl --lexicon data/samples/lexicon.tsv -o sentiment.parquet
+      nlpkit sentiment data/samples/hard.jsonl --lexicon data/samples/lexicon.tsv --neutral 0.5 -o hard.csv
+      nlpkit sentiment data/samples/news.jsonl --lexicon data/samples/lexicon.tsv --lexicon-score polarity -o polarity.parquet
+    """
+    _ = options.names  # which must be there
+    target = out.given_table_target("sentiment.parquet")
+    if run.dry_run:
+        dry_run(inputs, read)
+        return
+    from nlpkit.cli.render.sentiment import finish_predictions
+    from nlpkit.io.score_files import read_gates
+    from nlpkit.workflows.corpus import read_corpus
+    from nlpkit.workflows.predict import write_predictions
+    from nlpkit.workflows.sentiment import sentiment_batches
+
+    rules = read_gates(gate)
+    corpus = read_corpus(*inputs, options=read, beside=target)
+    with sentiment_batches(corpus, options=options, tokens=tokens, execution=run) as predictions:
+        if target is None:
+            predictions.score_only()
+        else:
+            write_predictions(predictions, target, force=out.force)
+    finish_predictions(predictions, predictions.evaluation, target, rules, gate, force=out.force)

@@ -1,0 +1,48 @@
+"""nlpkit zero-shot: labels from their names, without training."""
+
+from __future__ import annotations
+
+from nlpkit.classify.sentiment_options import ZeroShotOptions
+from nlpkit.cli.dry_run import dry_run
+from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
+from nlpkit.embed.options import EncoderOptions
+from nlpkit.evaluation.options import GateOptions
+from nlpkit.io.read_options import ReadOptions
+
+
+def zero_shot_cli(
+    *,
+    inputs: Inputs,
+    out: OutputFlags,
+    options: ZeroShotOptions,
+    encoder: EncoderOptions,
+    gate: GateOptions,
+    read: ReadOptions,
+    run: RunFlags,
+) -> None:
+    """Give texts the nearest of some labels, without training.
+
+    Texts and labels are embedded by one model; a label is its name, or the descriptions that it is given. The output is the
+    documents with the columns prediction and prediction_prob. Where they have labels, scores are printed.
+
+    \b
+    Examples:
+      nlpkit zero-shot data/samples/news.jsonl --labels football,courts,space -o labelled.parquet
+      nlpkit zero-shot data/samples/questions.jsonl --labels 'hours: when are you open; loans; rooms; account' -o asked.parquet
+      nlpkit zero-shot data/samples/news.jsonl --labels football,courts,space --probabilities --json -o all.parquet
+    """
+    target = out.target("predictions.parquet")
+    if run.dry_run:
+        dry_run(inputs, read, embeds=True)
+        return
+    from nlpkit.cli.render.sentiment import finish_predictions
+    from nlpkit.io.score_files import read_gates
+    from nlpkit.workflows.corpus import read_corpus
+    from nlpkit.workflows.predict import write_predictions
+    from nlpkit.workflows.zero_shot import zero_shot_batches
+
+    rules = read_gates(gate)
+    corpus = read_corpus(*inputs, options=read, beside=target)
+    with zero_shot_batches(corpus, options=options, encoder=encoder, execution=run) as predictions:
+        write_predictions(predictions, target, force=out.force)
+    finish_predictions(predictions, predictions.evaluation, target, rules, gate, force=out.force)

@@ -1,0 +1,63 @@
+"""The end of a command that labels documents without training: scores where there are labels, and the gates."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nlpkit import reporting
+from nlpkit.cli import console
+from nlpkit.cli.render.gates import finish
+from nlpkit.cli.render.scores import show, spell_options
+from nlpkit.errors import InputError, UsageError
+from nlpkit.io.score_files import write_junit
+
+if TYPE_CHECKING:
+    from nlpkit.evaluation.gates import GateRules
+    from nlpkit.evaluation.options import GateOptions
+    from nlpkit.evaluation.results import Evaluation
+    from nlpkit.workflows.model import Predictions
+
+NOT_CALIBRATED = "; probabilities order the labels of a document, they are not calibrated"
+
+
+def finish_predictions(
+    predictions: Predictions,
+    evaluation: Evaluation | None,
+    target: str | None,
+    rules: GateRules,
+    gate: GateOptions,
+    *,
+    force: bool,
+) -> None:
+    """Say where predictions went, print their scores and say what became of the gates.
+
+    Args:
+        evaluation: the scores, None where the documents have no labels to compare with.
+
+    Raises:
+        QualityGateError: a gate failed. InputError: there is a gate and there are no scores. UsageError: neither scores nor output.
+    """
+    if target is not None and target != "-":
+        reporting.note(f"wrote {target}{NOT_CALIBRATED if predictions.command == 'zero-shot' else ''}")
+    if evaluation is None:
+        if console.settings.json and target != "-":
+            console.emit_json({"output": target, **predictions.summary()})
+        elif target is None:
+            raise UsageError(
+                "there are no labels of sentiment to compare this with; say where to write it: `output=sentiment.parquet`"
+            )
+        if rules.bounds or rules.baseline is not None or gate.junit is not None or gate.markdown:
+            raise InputError(
+                "the gates cannot be checked: the documents have no labels to score against; see `label_col`"
+            )
+        return
+    spell_options(evaluation)
+    evaluation.gates = rules.check(evaluation)
+    if gate.junit is not None:
+        write_junit(gate.junit, evaluation.gates, suite=f"nlpkit {predictions.command}", force=force)
+
+    def show_scores() -> None:
+        if target != "-":
+            show(evaluation, evaluation.gates, markdown=gate.markdown)
+
+    finish({"output": target, **evaluation.to_dict()}, evaluation.gates, show_scores)

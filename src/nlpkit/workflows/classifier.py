@@ -1,0 +1,334 @@
+"""A classifier that was trained or loaded, and its predictions for new documents."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from nlpkit import __version__, reporting, wording
+from nlpkit.classify.classifier import Classifier, Predicted
+from nlpkit.classify.explain import Explainer
+from nlpkit.classify.fit import KINDS
+from nlpkit.classify.hand_features import HAND_FEATURES, hand_features
+from nlpkit.errors import InputError, UsageError
+from nlpkit.io.artifacts import footer_block
+from nlpkit.io.classifier_files import classifier_tables, read_classifier
+from nlpkit.io.classifier_tables import NO_PROBABILITIES, prediction_columns
+from nlpkit.io.documents import add_column
+from nlpkit.io.footers import steps_of
+from nlpkit.io.run_reading import learned_from, learned_from_warning
+from nlpkit.io.runs import Run, RunTables, add_output, copy_run, manifest_of, open_run, write_run
+from nlpkit.parameters import Execution
+from nlpkit.text.options import PreprocessOptions
+from nlpkit.types import BoolArray
+from nlpkit.workflows.corpus import Corpus, no_documents, warn_dropped
+from nlpkit.workflows.counts import counted
+from nlpkit.workflows.embeddings import RunEmbeddings
+from nlpkit.workflows.model import FittedModel, Predictions
+from nlpkit.workflows.predict_options import PredictOptions
+from nlpkit.workflows.tokens import cut_as_model
+
+if TYPE_CHECKING:
+    from nlpkit.classify.scores import ClassifierScores
+    from nlpkit.evaluation.results import Evaluation, Gate
+    from nlpkit.io.corpora import DocumentStream
+    from nlpkit.workflows.labelled import Provenance
+
+BATCH = 4096
+COLUMNS = ("prediction", "prediction_prob")
+PREDICTIONS = "predictions.parquet"  # of more documents, in the run
+TABLES = ("documents", "classes", "errors", "confusion", "class_terms", "twins")
+
+
+class ClassifierModel(FittedModel):
+    """A classifier, trained (`TrainedClassifier`) or loaded (`LoadedClassifier`)."""
+
+    kind = "classify"
+    name: str  # in footers and messages
+    classifier: Classifier
+    config: Mapping[str, Any]  # model/config.json
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The names of the classes, in order."""
+        return self.classifier.names
+
+    @abstractmethod
+    def learned_from(self, stream: DocumentStream) -> list[str]:
+        """Return the inputs of a stream that the model learned from."""
+
+    @contextmanager
+    def predict_batches(
+        self, corpus: Corpus, *, options: PredictOptions | None = None, execution: Execution | None = None
+    ) -> Iterator[ClassifierPredictions]:
+        """Return a context with documents and their classes; new documents need no label.
+
+        Raises:
+            UsageError: probabilities of a model that has none, or an option that a classifier has no use for.
+        """
+        options, execution = options or PredictOptions(), execution or Execution()
+        options.refuse_others(("probabilities", "explain", "encoder"), "a classifier")
+        kind = KINDS.get(str(self.config["model"].get("kind")))
+        if options.probabilities and self.classifier.calibrator is None and kind is not None and not kind.probabilities:
+            raise UsageError(NO_PROBABILITIES, parameter="probabilities")
+        if corpus.memory is None and corpus.options.label_col != "label":
+            corpus = corpus.with_options(label_col="label")
+        with corpus.open() as stream, ExitStack() as stack:
+            yield ClassifierPredictions(self, stream, stack, options, execution)
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{escape(row['class'])}</td><td>{row['training_documents']:,}</td><td>{row['f1']:.3f}</td></tr>"
+            for row in self.tables()["classes"].to_pylist()
+        )
+        return f"<table><tr><th>class</th><th>training documents</th><th>F1</th></tr>{rows}</table>"
+
+
+@dataclass
+class TrainedClassifier(ClassifierModel):
+    """What training gave, with all that a run directory holds.
+
+    evaluation: scores on test documents, None where nothing was tested. scores: the same with those of the majority class.
+    candidates: what `model="auto"` compared. notes: sentences about the tables.
+    """
+
+    classifier: Classifier
+    config: Mapping[str, Any]
+    title: str
+    parameters: dict[str, Any]
+    run_tables: dict[str, pa.Table]
+    evaluation: Evaluation | None
+    scores: ClassifierScores | None
+    candidates: list[dict[str, Any]]
+    notes: list[str]
+    provenance: Provenance
+    execution: Execution
+    seconds: dict[str, float]
+    name: str = "the model"
+
+    def tables(self) -> Mapping[str, pa.Table]:
+        """Return documents, classes, errors, and confusion, class_terms and twins where there are some."""
+        return self.run_tables
+
+    def report(self) -> dict[str, Any]:
+        """Return the scores as metrics.json holds them."""
+        report: dict[str, Any] = {"nlpkit_version": __version__, "seed": self.execution.seed}
+        if self.evaluation is not None and self.scores is not None:
+            report |= {"targets": [result.to_dict() for result in self.scores.results]}
+        if self.candidates:
+            report["candidates"] = self.candidates
+        if self.evaluation is not None and self.evaluation.gates:
+            report |= {"gates": [g.to_dict() for g in self.evaluation.gates], "passed": self.evaluation.passed}
+        return report
+
+    @property
+    def gates(self) -> list[Gate]:
+        """The outcomes of the bounds that were set."""
+        return [] if self.evaluation is None else self.evaluation.gates
+
+    @property
+    def all_notes(self) -> list[str]:
+        """Sentences about the scores and the tables."""
+        return [*([] if self.scores is None else self.scores.model.notes), *self.notes]
+
+    def learned_from(self, stream: DocumentStream) -> list[str]:
+        """Return nothing: what a run was made from is known when it is saved."""
+        return []
+
+    def save(self, path: str | Path, *, force: bool = False) -> Path:
+        """Write the run directory. Raises OutputExistsError when it is there and `force` was not given."""
+        target, seed, inputs = Path(path), self.execution.seed, self.provenance.inputs
+        block = footer_block(
+            "run", command="classify", parameters=self.parameters, seed=seed, inputs=inputs, steps=steps_of(self.provenance.blocks)
+        )  # fmt: skip
+        results = {} if self.evaluation is None else {name: score.value for name, score in self.evaluation.items()}
+        manifest = manifest_of(
+            "classify", parameters=self.parameters, seed=seed, threads=self.execution.n_threads(), inputs=inputs,
+            seconds=self.seconds, results=results,
+        )  # fmt: skip
+        tables, _ = classifier_tables(self.classifier, tokens=self.config["tokens"], encoder=self.config["encoder"])
+        run = RunTables(self.run_tables, tables, self.config, self.provenance.dropped, {"metrics": self.report()})
+        write_run(target, run, block, manifest, force=force)
+        warn_dropped(self.provenance, target / "dropped.parquet")
+        return target
+
+
+class LoadedClassifier(ClassifierModel):
+    """The classifier of a run directory."""
+
+    def __init__(self, run: Run) -> None:
+        self.run, self.name = run, str(run.path)
+        self.classifier, self.config = read_classifier(run)
+
+    def tables(self) -> Mapping[str, pa.Table]:
+        """Return documents, classes, errors, and confusion, class_terms and twins where there are some."""
+        names = [name for name in TABLES if f"{name}.parquet" in self.run.manifest["outputs"]]
+        return {name: self.run.table(name) for name in names}
+
+    def learned_from(self, stream: DocumentStream) -> list[str]:
+        """Return the inputs of a stream that the model learned from."""
+        return learned_from(self.run, stream.inputs)
+
+    def save(self, path: str | Path, *, force: bool = False) -> Path:
+        """Write a copy of the run. Raises OutputExistsError when it is there and `force` was not given."""
+        copy_run(self.run, Path(path), force=force)
+        return Path(path)
+
+
+def load_classifier(path: Path, execution: Execution) -> LoadedClassifier:
+    """Return the classifier of a run directory."""
+    return LoadedClassifier(open_run(path, ["classify"], verify=execution.verify))
+
+
+class ClassifierPredictions(Predictions):
+    """Documents with prediction, prediction_prob and, if asked for, probabilities."""
+
+    gives = "classes"
+
+    def __init__(
+        self,
+        model: ClassifierModel,
+        stream: DocumentStream,
+        stack: ExitStack,
+        options: PredictOptions,
+        execution: Execution,
+    ) -> None:
+        super().__init__(model.name, stream, execution.seed)
+        self._model, self._classifier, self._stack = model, model.classifier, stack
+        self._options, self._threads = options, execution.n_threads()
+        self._counts = {"documents": 0, "tokens": 0, "unknown_tokens": 0, "without_known_words": 0}
+        self._sizes: dict[str, int] = dict.fromkeys(self._classifier.names, 0)
+        self._embeddings: RunEmbeddings | None = None
+        if self._classifier.features.vectorizer is None:
+            self._embeddings = RunEmbeddings(dict(model.config), options.encoder, self._threads, stream)
+        else:
+            options.encoder.refuse(f"the model of {model.name} sees words; leave it out")
+        self._explainer = Explainer(
+            self._classifier, options.explain, None if self._embeddings is None else self._embeddings.encode
+        )
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield the documents with their predictions."""
+        self.warn_of_replaced(COLUMNS)
+        with reporting.progress("predictions", None) as update:
+            for batch, X, known in self._features():
+                predicted = self._classifier.predict(X)
+                self._explainer.add(batch, X, predicted)
+                self._count(predicted, known)
+                columns = prediction_columns(
+                    self._classifier.names, predicted, probabilities=self._options.probabilities
+                )
+                for name, column in columns.items():
+                    batch = add_column(batch, name, column)
+                yield batch
+                update(self._counts["documents"])
+        if not self._counts["documents"]:
+            raise no_documents(self.stream)
+        missing = self._explainer.missing()
+        if missing:
+            raise InputError(f"`explain={missing[0]}`: no document of {self.stream.where} has that id")
+
+    def _features(self) -> Iterator[tuple[pa.RecordBatch, Any, BoolArray | None]]:
+        """Yield documents with their features (D_b, F) and which of them hold a word that the model knows, None of embeddings."""
+        if self._embeddings is not None:
+            for batch in self.stream:
+                yield batch, self._embeddings.of(batch), None
+            return
+        features = self._classifier.features
+        vectorizer = features.vectorizer
+        assert vectorizer is not None
+        model = self.model if isinstance(self._model, TrainedClassifier) else f"the run {self.model}"
+        options = cut_as_model(self.stream, self._model.config["tokens"], model, phrases=self._classifier.phrases)
+        corpus = self._stack.enter_context(
+            counted(
+                self.stream, options or PreprocessOptions(), columns=self.stream.schema.names, threads=self._threads,
+                own_tokens=options is None,
+            )
+        )  # fmt: skip
+        place = {term: i for i, term in enumerate(vectorizer.terms)}
+        columns = np.array([place.get(term, -1) for term in corpus.terms], np.int32)
+        for whole, counts in corpus.batches():
+            self._counts["tokens"] += int(counts.data.sum())
+            self._counts["unknown_tokens"] += int(counts.data[columns[counts.indices] < 0].sum())
+            for start in range(0, whole.num_rows, BATCH):
+                batch = whole.slice(start, BATCH)
+                words = vectorizer.of(counts[start : start + BATCH], columns)
+                yield batch, features.join(words, self._hand_features(batch)), np.diff(words.indptr) > 0
+
+    def _hand_features(self, batch: pa.RecordBatch) -> Any:
+        scaling = self._classifier.features.scaling
+        if scaling is None:
+            return None
+        places = [list(HAND_FEATURES).index(name) for name in scaling.names]
+        return hand_features(batch.column("text"))[:, places]
+
+    def _count(self, predicted: Predicted, known: BoolArray | None) -> None:
+        sets = predicted.sets
+        codes = np.nonzero(sets)[1] if sets is not None else predicted.codes
+        self._counts["documents"] += len(predicted.decision)
+        if known is not None:
+            self._counts["without_known_words"] += int((~known).sum())
+        for code, n in zip(*np.unique(codes, return_counts=True), strict=True):  # type: ignore[call-overload]
+            self._sizes[self._classifier.names[code]] += int(n)
+
+    @property
+    def explanations(self) -> Mapping[str, Sequence[Mapping[str, Any]]]:
+        """The explanations by id, of a document one for each class that it got."""
+        return self._explainer.to_dict()
+
+    @property
+    def learned_from(self) -> list[str]:
+        """The inputs that the model learned from."""
+        return self._model.learned_from(self.stream)
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the model, its kind and classes, and which of the documents it learned from."""
+        files = self.learned_from
+        kind = self._model.config["model"].get("kind")
+        parameters = {"model": self.model, "kind": kind, "classes": list(self._classifier.names)}
+        return parameters | ({"learned_from": files} if files else {})
+
+    def summary(self) -> dict[str, Any]:
+        """Return the numbers of documents and tokens, of each class, and the explanations that were asked for."""
+        files, explained = self.learned_from, self._explainer.to_dict()
+        return {
+            **self._counts,
+            "predictions": self._sizes,
+            **({"explained": explained} if explained else {}),
+            **({"learned_from": files} if files else {}),
+        }
+
+    def report(self) -> None:
+        """Say how many documents there were, how many words the model does not know, and whether it learned from them."""
+        n = self._counts
+        line = f"predictions for {wording.counted(n['documents'], 'document')} by {self.model}"
+        if self._embeddings is None and n["tokens"]:
+            share = n["unknown_tokens"] / max(n["tokens"], 1)
+            line += f": {share:.0%} of {wording.counted(n['tokens'], 'token')} are not among its words"
+        if n["without_known_words"]:
+            line += (
+                f", {wording.counted(n['without_known_words'], 'document')} contain no word of the vocabulary and get the "
+                "default class"
+            )
+        reporting.note(line)
+        if self.learned_from:
+            reporting.warn(learned_from_warning(self.learned_from, self.model))
+
+
+def add_predictions(run: Path, corpus: Corpus, options: PredictOptions, execution: Execution) -> ClassifierPredictions:
+    """Write predictions for more documents into a run directory, as predictions.parquet."""
+    from nlpkit.workflows.predict import write_predictions
+
+    model = load_classifier(run, execution)
+    with model.predict_batches(corpus, options=options, execution=execution) as predictions:
+        write_predictions(predictions, str(run / PREDICTIONS), force=True)
+    add_output(run, [PREDICTIONS, "predictions.dropped.parquet"])
+    return predictions

@@ -1,0 +1,387 @@
+"""Classifiers of documents: trained on labelled documents, scored on what they have not seen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from nlpkit import reporting
+from nlpkit.classify.choose import Tried, best_of, compare_within, nested
+from nlpkit.classify.classifier import (
+    ClassifierConfig,
+    Fitted,
+    Predicted,
+    cross_predict,
+    fit_classifier,
+    together,
+)
+from nlpkit.classify.configs import bounded, candidates, config_of, sees_embeddings
+from nlpkit.classify.fit import KINDS
+from nlpkit.classify.options import ClassifierOptions, ClassifierReportOptions, ClassifierTextOptions, SplitOptions
+from nlpkit.classify.scores import score_predictions
+from nlpkit.classify.words import CutWords, TokenizedWords
+from nlpkit.embed.options import EncoderOptions
+from nlpkit.errors import InputError, UsageError
+from nlpkit.evaluation.options import GateOptions
+from nlpkit.evaluation.results import Evaluation
+from nlpkit.io.classifier_files import classifier_tables
+from nlpkit.io.classifier_tables import ADDED
+from nlpkit.io.footers import step_parameters, steps_of
+from nlpkit.io.run_reading import check_encoder
+from nlpkit.io.runs import stopwatch
+from nlpkit.io.score_files import read_gates
+from nlpkit.io.sources import missing_path
+from nlpkit.metrics.score import Uncertainty
+from nlpkit.parameters import Execution, with_settings
+from nlpkit.weighting.options import WeightOptions
+from nlpkit.workflows.classifier import TrainedClassifier
+from nlpkit.workflows.classify_data import ClassificationData, classifier_preprocessing, read_classification_data
+from nlpkit.workflows.classify_notes import find_overlap, note_dataset, run_tables, title_of
+from nlpkit.workflows.corpus import Corpus, as_corpus, read_corpus
+from nlpkit.workflows.embeddings import embeddings_of
+from nlpkit.workflows.tokens import found_parameters, say_tokens, token_parameters
+
+DEFAULT_FOLDS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class ClassifyOptions:
+    """All options of training; single fields of the records can be set by `with_settings`."""
+
+    classifier: ClassifierOptions
+    splits: SplitOptions
+    tokens: ClassifierTextOptions
+    weights: WeightOptions
+    encoder: EncoderOptions
+    report: ClassifierReportOptions
+
+
+@dataclass(frozen=True, slots=True)
+class CrossValidation:
+    """Scores and predictions of documents by classifiers that had not seen them, and the classifier of all documents."""
+
+    classifier: TrainedClassifier
+
+    @property
+    def evaluation(self) -> Evaluation:
+        """The scores, a mapping from their names."""
+        assert self.classifier.evaluation is not None
+        return self.classifier.evaluation
+
+    @property
+    def predictions(self) -> pa.Table:
+        """id, label, prediction, prediction_prob, fold and the user's columns."""
+        return self.classifier.tables()["documents"]
+
+
+def train_classifier(
+    data: Any,
+    *,
+    model: str | None = None,
+    test: Any = None,
+    options: ClassifierOptions | None = None,
+    splits: SplitOptions | None = None,
+    tokens: ClassifierTextOptions | None = None,
+    weights: WeightOptions | None = None,
+    encoder: EncoderOptions | None = None,
+    report: ClassifierReportOptions | None = None,
+    gates: GateOptions | None = None,
+    execution: Execution | None = None,
+    **settings: Any,
+) -> TrainedClassifier:
+    """Train a classifier of documents, and score it on test documents where there are some.
+
+    Words, weights, phrases, selection and calibration are learned from training documents only.
+
+    Args:
+        data: labelled documents: a Corpus, or a data frame with the columns text and label.
+        model: nb, bernoulli-nb, complement-nb, logreg (the default), svm, knn, centroid, mlp or auto.
+        test: documents to score on: a file, a Corpus or a data frame; or `split` names a column of `data`. None: no scores.
+        options: which classifier, and how it is fitted.
+        splits: which documents train and test.
+        tokens: how texts are cut into words.
+        weights: how words are weighted.
+        encoder: which model makes embeddings, for classifiers that see them.
+        report: what is reported.
+        gates: bounds that the scores must keep; their outcomes are in `evaluation.gates`.
+        execution: seed and threads.
+        settings: single fields of these records, such as cost=10 or min_df=2.
+
+    Raises:
+        InputError, ColumnError: documents that cannot be learned from; UsageError: options that contradict each other.
+    """
+    records = (options, splits, tokens, weights, encoder, report, execution)
+    chosen, execution = _options(records, settings, model=model, test=test)
+    if chosen.splits.cv is not None:
+        raise UsageError("`cv` deals documents into folds, which cross_validate does", parameter="cv")
+    return _train(as_corpus(data), chosen, gates or GateOptions(), execution, folds=0)
+
+
+def cross_validate(
+    data: Any,
+    *,
+    model: str | None = None,
+    folds: int | None = None,
+    options: ClassifierOptions | None = None,
+    splits: SplitOptions | None = None,
+    tokens: ClassifierTextOptions | None = None,
+    weights: WeightOptions | None = None,
+    encoder: EncoderOptions | None = None,
+    report: ClassifierReportOptions | None = None,
+    gates: GateOptions | None = None,
+    execution: Execution | None = None,
+    **settings: Any,
+) -> CrossValidation:
+    """Score a classifier by cross-validation, and train it on all documents; see `train_classifier`.
+
+    Args:
+        folds: how many, 5 by default.
+    """
+    records = (options, splits, tokens, weights, encoder, report, execution)
+    chosen, execution = _options(records, settings if folds is None else {**settings, "cv": folds}, model=model)
+    if chosen.splits.test is not None or chosen.splits.split is not None:
+        raise UsageError("`test` and `split` name the test documents, which train_classifier takes", parameter="test")
+    n_folds = chosen.splits.cv or DEFAULT_FOLDS
+    return CrossValidation(_train(as_corpus(data), chosen, gates or GateOptions(), execution, folds=n_folds))
+
+
+def _options(
+    records: Sequence[Any], settings: dict[str, Any], *, model: str | None, test: Any = None
+) -> tuple[ClassifyOptions, Execution]:
+    kinds = (
+        ClassifierOptions, SplitOptions, ClassifierTextOptions, WeightOptions, EncoderOptions, ClassifierReportOptions, Execution,
+    )  # fmt: skip
+    filled = tuple(kind() if record is None else record for kind, record in zip(kinds, records, strict=True))
+    named = {name: value for name, value in (("model", model), ("test", test)) if value is not None}
+    *chosen, execution = with_settings(filled, {**settings, **named})
+    return ClassifyOptions(*chosen), execution
+
+
+def _train(
+    corpus: Corpus, chosen: ClassifyOptions, gates: GateOptions, execution: Execution, *, folds: int
+) -> TrainedClassifier:
+    options, splits, encoder = chosen.classifier, chosen.splits, chosen.encoder
+    seed, threads, auto = execution.seed, execution.n_threads(), options.model == "auto"
+    rules = read_gates(gates)
+    changed_words = chosen.tokens != ClassifierTextOptions()
+    words = classifier_preprocessing(chosen.tokens)
+    config = config_of(options, chosen.weights, words, changed_words=changed_words)
+    sees_words = not sees_embeddings(options)
+    if sees_words and not auto:
+        encoder.refuse(f"{config.name} sees words here; leave it out, or take `on=embedding`")
+    if chosen.report.probabilities and not auto and not KINDS[config.name].probabilities and config.calibrate is None:
+        raise UsageError(
+            f"`probabilities`: {config.name} has none; add `calibrate=sigmoid`, or leave `probabilities` out",
+            parameter="probabilities",
+        )
+    check_encoder(encoder.encoder, verify=execution.verify)
+    seconds: dict[str, float] = {}
+    with stopwatch(seconds, "read"):
+        data = read_classification_data(
+            corpus, _test_corpus(splits.test, corpus), splits, chosen.tokens, words=sees_words, folds=folds, seed=seed, threads=threads
+        )  # fmt: skip
+    dataset = data.dataset
+    note_dataset(dataset, splits.split)
+    for name in ADDED:
+        if name in dataset.table.column_names:
+            reporting.warn(f"the column '{name}' of the input is not kept: the run has its own")
+    with stopwatch(seconds, "features"):
+        # the comparison has models on embeddings, too, where the documents bring them or an encoder is named
+        brings = "embedding" in dataset.table.column_names or encoder.encoder is not None
+        encoder_info = _add_features(data, options, encoder, threads, embeds=not sees_words or (auto and brings))
+    with stopwatch(seconds, "near-duplicates"):
+        overlap = find_overlap(dataset, chosen.report.near_duplicates)
+    with stopwatch(seconds, "fit"):
+        training = _fit(data, config, chosen, seed=seed, threads=threads)
+    fitted, predicted = training.fitted, training.predicted
+    scores, evaluation = None, None
+    with stopwatch(seconds, "scores"):
+        if len(dataset.tested()):
+            duplicated = None if overlap is None else np.asarray(overlap.twin >= 0)
+            scores = score_predictions(dataset, predicted, duplicated, Uncertainty(chosen.report.level, seed))
+            evaluation = Evaluation([scores.model])
+            evaluation.gates = rules.check(evaluation)
+    token_info = _token_parameters(data, training)
+    fitted_on_words = fitted.classifier.features.vectorizer is not None
+    encoder_info = None if fitted_on_words else encoder_info
+    parameters = _parameters(chosen, training, data, token_info, encoder_info)
+    _, model_config = classifier_tables(fitted.classifier, tokens=token_info, encoder=encoder_info)
+    if not fitted_on_words:
+        assert data.sources.embeddings is not None
+        model_config["dim"] = int(data.sources.embeddings.shape[1])
+    tables, notes = run_tables(dataset, training.config, fitted.classifier, predicted, scores, overlap, chosen.report)
+    return TrainedClassifier(
+        fitted.classifier, model_config, title_of(dataset, training.config.name, fitted.classifier), parameters, tables, evaluation,
+        scores, training.candidates, notes, data.provenance, execution, seconds,
+    )  # fmt: skip
+
+
+def _test_corpus(test: Any, corpus: Corpus) -> Corpus | None:
+    """Return the test documents; those of a file are read as the training documents are, and all of them."""
+    if test is None or not isinstance(test, str | Path):
+        return None if test is None else as_corpus(test)
+    if not Path(test).exists():
+        raise InputError(f"`test` {missing_path(Path(test))}", parameter="test")
+    return replace(
+        read_corpus(test, options=replace(corpus.options, limit=None)), spool_directory=corpus.spool_directory
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Training:
+    """The configuration that was fitted, the classifier, the predictions for test documents, and what was compared."""
+
+    config: ClassifierConfig
+    fitted: Fitted
+    predicted: Predicted
+    candidates: list[dict[str, Any]]
+
+
+def _fit(
+    data: ClassificationData, config: ClassifierConfig, chosen: ClassifyOptions, *, seed: int, threads: int
+) -> _Training:
+    dataset, sources = data.dataset, data.sources
+    labels, rounds = dataset.labels, dataset.rounds
+    compared: list[dict[str, Any]] = []
+    if chosen.classifier.model == "auto":
+        training = _choose(data, config, chosen, seed=seed, threads=threads)
+        config, predicted, fitted, compared = training.config, training.predicted, training.fitted, training.candidates
+    else:
+        config = bounded(config, dataset.least_train)
+        with reporting.progress("folds", len(rounds)) as update:
+            predicted, fitted = cross_predict(
+                sources, labels, rounds, config, seed=seed, threads=threads, done=lambda n: update(n)
+            )
+    if dataset.n_folds:
+        fitted = fit_classifier(sources, labels, dataset.train, config, seed=seed, threads=threads)
+        rest = np.flatnonzero(dataset.split < 0)  # documents without a label
+        if len(rest):
+            predicted.fill(rest, fitted.predict(rest))
+    return _Training(config, fitted, predicted, compared)
+
+
+def _choose(
+    data: ClassificationData, base: ClassifierConfig, chosen: ClassifyOptions, *, seed: int, threads: int
+) -> _Training:
+    """Return the classifier that is best in the training documents, with its predictions of test documents.
+
+    With a test set the winner predicts it. In cross-validation the winner of each fold's training documents predicts the fold.
+    """
+    dataset, sources, budget = data.dataset, data.sources, chosen.classifier.budget
+    labels, rounds, n_outer = dataset.labels, dataset.rounds, dataset.n_folds
+    configs = [
+        bounded(config, dataset.least_train)
+        for config in candidates(
+            base, chosen.classifier, multiple=labels.multiple, words_are_cut=not isinstance(sources.words, TokenizedWords),
+            embeddings=sources.embeddings is not None,
+        )
+        if not chosen.report.probabilities or config.calibrate is not None or KINDS[config.model.kind].probabilities
+    ]  # fmt: skip
+    with reporting.progress("models", len(configs)) as update:
+        tried = compare_within(
+            sources, labels, dataset.train, configs, n_outer=n_outer, budget=budget, seed=seed, threads=threads,
+            on_candidate=lambda n, name: update(n, f"models: {name}"),
+        )  # fmt: skip
+    best = best_of(tried)
+    config = configs[best]
+    left_out = [t.config.name for t in tried if t.why]
+    if left_out:
+        reporting.note(
+            f"not tried within `budget={budget:g}`: {', '.join(left_out)}; what is tried depends on how fast this machine is"
+        )
+    rows = [_candidate_row(t, chosen=i == best) for i, t in enumerate(tried)]
+    if not n_outer:
+        train, test = rounds[0]
+        fitted = fit_classifier(sources, labels, train, config, seed=seed, threads=threads)
+        return _Training(config, fitted, together(sources.n_docs, labels, [(test, fitted.predict(test))]), rows)
+    kept = [t.config for t in tried if not t.why]
+    with reporting.progress("nested folds", n_outer) as update:
+        predicted, fitted, winners = nested(
+            sources, labels, rounds, kept, seed=seed, threads=threads,
+            on_candidate=lambda n, name: update(n, f"nested folds: {name}"),
+        )  # fmt: skip
+    won = ", ".join(f"{name} {winners.count(name)}" for name in dict.fromkeys(winners))
+    reporting.note(
+        f"chosen: {config.name}; the scores are those of choosing anew in each of {n_outer} folds (won there: {won})"
+    )
+    return _Training(config, fitted, predicted, rows)
+
+
+def _candidate_row(tried: Tried, *, chosen: bool) -> dict[str, Any]:
+    def known(value: float) -> float | None:
+        return float(value) if np.isfinite(value) else None
+
+    return {
+        "name": tried.config.name,
+        "macro_f1": known(tried.macro_f1),
+        "error": known(tried.error),
+        "accuracy": known(tried.accuracy),
+        "seconds": round(tried.seconds, 3),
+        "chosen": chosen,
+        "why": tried.why,
+    }
+
+
+def _add_features(
+    data: ClassificationData, options: ClassifierOptions, encoder: EncoderOptions, threads: int, *, embeds: bool
+) -> dict[str, Any] | None:
+    """Make the hand-made features and embeddings that are wanted; return what made the embeddings."""
+    names, table = options.hand_feature_names(), data.dataset.table
+    if names:
+        from nlpkit.classify.hand_features import HAND_FEATURES, hand_features
+
+        places = [list(HAND_FEATURES).index(name) for name in names]
+        values = hand_features(table.column("text").combine_chunks())[:, places]
+        data.sources = replace(data.sources, hand_names=names, hand=values)
+    if not embeds:
+        return None
+    vectors, info = embeddings_of(table, data.encoder, encoder, threads)
+    data.sources = replace(data.sources, embeddings=vectors)
+    return info
+
+
+def _token_parameters(data: ClassificationData, training: _Training) -> dict[str, Any] | None:
+    report, words = training.fitted.classifier.report, data.sources.words
+    if report is None or not isinstance(words, CutWords):
+        return step_parameters(steps_of(data.provenance.blocks), "preprocess")
+    options = replace(words.options, ngrams=training.config.ngrams or words.options.ngrams)
+    say_tokens(report, options)
+    return {**token_parameters(options), **found_parameters(report)}
+
+
+def _parameters(
+    chosen: ClassifyOptions,
+    training: _Training,
+    data: ClassificationData,
+    tokens: dict[str, Any] | None,
+    encoder: dict[str, Any] | None,
+) -> dict[str, Any]:
+    config, splits, dataset = training.config, chosen.splits, data.dataset
+    features = training.fitted.classifier.features
+    vectorizer = features.vectorizer
+    return {
+        "model": config.name,
+        "options": asdict(config.model),
+        "sees": "embedding" if vectorizer is None else "words",
+        "weighting": None if vectorizer is None else vectorizer.weighting.scheme.formula,
+        "select": None
+        if config.vectorizer is None or config.vectorizer.select is None
+        else config.vectorizer.select.name,
+        "features": len(features.names) or None,
+        "ngrams": None if vectorizer is None else config.ngrams or (tokens or {}).get("ngrams"),
+        "hand_features": list(data.sources.hand_names),
+        "calibrate": config.calibrate,
+        "classes": list(dataset.labels.names),
+        "test": str(splits.test) if isinstance(splits.test, str | Path) else None,
+        "split": splits.split,
+        "folds": dataset.n_folds or None,
+        "groups": splits.groups,
+        "twins": chosen.report.near_duplicates,
+        "tokens": tokens,
+        "encoder": encoder,
+    }

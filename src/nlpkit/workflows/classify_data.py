@@ -1,0 +1,269 @@
+"""Documents that a classifier learns from: labels, splits, and the words or embeddings that it sees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from nlpkit import reporting, wording
+from nlpkit.cells import as_label
+from nlpkit.classify.classifier import FeatureSources
+from nlpkit.classify.dataset import LabelledDataset
+from nlpkit.classify.labels import Labels, encode_sets, encode_single
+from nlpkit.classify.options import ClassifierTextOptions, SplitOptions
+from nlpkit.classify.splits import TEST, TRAIN, UNUSED, check_splits, split_column, splits_of, stratified_folds
+from nlpkit.classify.words import CutWords, TokenizedWords
+from nlpkit.errors import ColumnError, InputError, UsageError, missing_column
+from nlpkit.io.corpora import DocumentStream
+from nlpkit.io.documents import token_table
+from nlpkit.io.footers import step_parameters, steps_of
+from nlpkit.parallel import ahead
+from nlpkit.text.options import PreprocessOptions
+from nlpkit.text.token_settings import differences, learned_bounds
+from nlpkit.types import BoolArray, IntArray
+from nlpkit.workflows.corpus import Corpus, no_documents
+from nlpkit.workflows.embeddings import embedded_by
+from nlpkit.workflows.groups import Groups
+from nlpkit.workflows.labelled import Provenance, check_label_column, read_labels, stacked
+from nlpkit.workflows.token_options import preprocess_options
+from nlpkit.workflows.tokens import refuse_token_options
+
+
+@dataclass(slots=True)
+class ClassificationData:
+    """Labelled documents in every form that a model may want. encoder: what made their embeddings, None where nothing says so."""
+
+    dataset: LabelledDataset
+    provenance: Provenance
+    sources: FeatureSources
+    encoder: dict[str, Any] | None
+
+
+def classifier_preprocessing(tokens: ClassifierTextOptions) -> PreprocessOptions:
+    """Return the settings that token options of a classifier come to; raises as `preprocess_options`."""
+    if tokens.entities:
+        raise UsageError(
+            "`entities` makes a column that no classifier uses; leave it out, or give it to nlpkit preprocess",
+            parameter="entities",
+        )
+    if tokens.tokenizer != "auto":
+        return preprocess_options(tokens)
+    return preprocess_options(replace(tokens, tokenizer="sklearn" if tokens.adapts else "words"))
+
+
+def read_classification_data(
+    corpus: Corpus,
+    test: Corpus | None,
+    splits: SplitOptions,
+    tokens: ClassifierTextOptions,
+    *,
+    words: bool,
+    folds: int,
+    seed: int,
+    threads: int,
+) -> ClassificationData:
+    """Return the documents with their labels and splits, and their words when they are wanted.
+
+    Args:
+        test: documents to test on, None where `splits` names a column, or there are folds, or nothing is tested.
+        words: whether a model sees words. folds: of cross-validation, 0 for none.
+
+    Raises:
+        ColumnError, InputError, UsageError: no labels, a column that is not there, splits that cannot be made.
+    """
+    streams = [corpus.open()]
+    if test is not None:
+        streams.append(test.open())
+    try:
+        for stream, one in zip(streams, (corpus, test), strict=False):
+            check_label_column(stream, corpus.options.label_col if one is None else one.options.label_col)
+        _check_columns(streams[0], splits)
+        encoder = _embedded_by(streams)
+        there = _have_tokens(streams, tokens)
+        if words and there:
+            _check_token_settings(streams)
+        cut: CutWords | None = None
+        if words and not there:
+            cut = CutWords(classifier_preprocessing(tokens), adapt=tokens.adapts, threads=threads)
+            tables = _cut(streams, cut, splits.split)
+        else:
+            tables = [stream.read_all() for stream in streams]
+        for table, stream in zip(tables, streams, strict=True):
+            if not table.num_rows:
+                raise no_documents(stream)
+    finally:
+        for stream in streams:
+            stream.close()
+    table = stacked(tables)
+    raw_labels = read_labels(table.column("label"), splits.label_sep)
+    split = _splits(table, tables[0].num_rows, raw_labels, splits, tested=test is not None)
+    labels = _encode(raw_labels, split)
+    if folds:
+        split = _folds(split, labels, folds, table, splits, seed)
+    dataset = LabelledDataset(table, raw_labels, labels, split, folds)
+    tokenized = TokenizedWords(token_table(table.column("tokens")), threads=threads) if words and there else None
+    sources = FeatureSources(table.num_rows, cut or tokenized)
+    return ClassificationData(dataset, Provenance.of_streams(streams), sources, encoder)
+
+
+def _check_columns(stream: DocumentStream, splits: SplitOptions) -> None:
+    """Raise ColumnError for a column that an option names and the documents lack."""
+    names = stream.schema.names
+    split = None if splits.split is None else split_column(splits.split)
+    groups = splits.groups
+    if groups is not None and groups not in names:
+        groups = groups.partition(":")[0]  # a part of a date
+    for column, parameter in ((split, "split"), (groups, "groups")):
+        if column is not None and column not in names:
+            raise missing_column(stream.where, column, names, f"`{parameter}`")
+
+
+def _cut(streams: Sequence[DocumentStream], cut: CutWords, split: str | None) -> list[pa.Table]:
+    """Read the streams as one, cutting texts on the way; return a table of each."""
+
+    def learn(batch: pa.RecordBatch) -> BoolArray:
+        assert split is not None
+        values = [as_label(v) for v in batch.column(split_column(split)).to_pylist()]
+        return np.asarray(splits_of(values, split, dev=False) == TRAIN)
+
+    sizes = [0] * len(streams)
+
+    def counted(number: int) -> Iterator[pa.RecordBatch]:
+        for batch in streams[number]:
+            sizes[number] += batch.num_rows
+            yield batch
+
+    first, *others = (ahead(counted(number)) for number in range(len(streams)))
+    batches: list[pa.RecordBatch] = []
+    with reporting.progress("words", None) as update:
+        rows = 0
+        for batch in cut.cut(first, chain.from_iterable(others), learn=None if split is None else learn):
+            batches.append(batch)
+            rows += batch.num_rows
+            update(rows)
+    tables, start = [], 0
+    for stream, size in zip(streams, sizes, strict=True):
+        of_stream: list[pa.RecordBatch] = []
+        while sum(batch.num_rows for batch in of_stream) < size:
+            of_stream.append(batches[start])
+            start += 1
+        tables.append(pa.Table.from_batches(of_stream, stream.schema))
+    return tables
+
+
+def _have_tokens(streams: Sequence[DocumentStream], tokens: ClassifierTextOptions) -> bool:
+    """Return whether the documents have tokens. Raises InputError where only some have, UsageError for options without effect."""
+    there = ["tokens" in stream.schema.names for stream in streams]
+    if any(there) and not all(there):
+        have, lack = streams[there.index(True)].where, streams[there.index(False)].where
+        raise InputError(
+            f"{have} has a column 'tokens' and {lack} has none; cut both alike with nlpkit preprocess, or give both as texts"
+        )
+    if there[0] and tokens != ClassifierTextOptions():
+        usual = classifier_preprocessing(ClassifierTextOptions())
+        refuse_token_options(classifier_preprocessing(tokens), streams[0].where, usual)
+    return there[0]
+
+
+def _check_token_settings(streams: Sequence[DocumentStream]) -> None:
+    """Warn of tokens that were chosen by looking at all documents, also those to test on.
+
+    Raises:
+        InputError: the tokens of training and test documents were made in different ways.
+    """
+    made = [[step_parameters(steps_of([block]), "preprocess") for block in stream.blocks] for stream in streams]
+    known = [[one for one in settings if one is not None] for settings in made]
+    apart = [d for settings in known for one in settings for d in differences(known[0][0], one)] if known[0] else []
+    where = [stream.where for stream in streams]
+    if apart:
+        listed = ("; ".join(dict.fromkeys(apart))).replace("the model's", "the training documents'")
+        raise InputError(
+            f"the tokens of {' and '.join(where)} are not made alike ({listed}); cut all with the same options of "
+            "nlpkit preprocess, or give them as texts"
+        )
+    bounds = list(dict.fromkeys(name for one in known[0] for name in learned_bounds(one)))
+    together = len(streams) == 1 or bool(_sources(streams[0]) & _sources(streams[1]))
+    if bounds and together:
+        reporting.warn(
+            f"the words of {where[0]} were chosen by {', '.join(bounds)} in all documents, also in those to test on: scores may be "
+            "too good; give the texts, and classify chooses words in the training documents alone"
+        )
+
+
+def _sources(stream: DocumentStream) -> set[str]:
+    """Return the hashes of the files that tokens were made from."""
+    return {
+        one["sha256"]
+        for step in steps_of(stream.blocks)
+        if step.get("command") == "preprocess"
+        for one in step.get("inputs") or ()
+    }
+
+
+def _embedded_by(streams: Sequence[DocumentStream]) -> dict[str, Any] | None:
+    """Return what made the embeddings of all streams. Raises ColumnError when that differs, or one has none."""
+    there = ["embedding" in stream.schema.names for stream in streams]
+    if not all(there):
+        if any(there):
+            raise ColumnError(
+                "training and test documents: one has a column 'embedding', the other has not; embed both, or neither"
+            )
+        return None
+    return embedded_by(Provenance.of_streams(streams))
+
+
+def _splits(
+    table: pa.Table, n_first: int, raw_labels: Sequence[Any], splits: SplitOptions, *, tested: bool
+) -> IntArray:
+    """Return the split of each document: by its file, by a column, or training where it has a label."""
+    if tested:
+        return np.where(np.arange(table.num_rows) < n_first, TRAIN, TEST).astype(np.int32)
+    if splits.split is not None:
+        values = [as_label(v) for v in table.column(split_column(splits.split)).to_pylist()]
+        split = splits_of(values, splits.split, dev=False)
+        check_splits(split, values, splits.split)
+        return split
+    return np.array([UNUSED if v is None else TRAIN for v in raw_labels], np.int32)
+
+
+def _encode(raw_labels: list[Any], split: IntArray) -> Labels:
+    learn = np.asarray(split == TRAIN)
+    if any(isinstance(v, list) for v in raw_labels):
+        return encode_sets(raw_labels, learn)
+    return encode_single(raw_labels, learn)
+
+
+def _folds(split: IntArray, labels: Labels, n_folds: int, table: pa.Table, splits: SplitOptions, seed: int) -> IntArray:
+    """Deal the training documents into folds."""
+    rows = np.flatnonzero(split == TRAIN)
+    together = None
+    if splits.groups is not None:
+        column = _groups_column(table, splits.groups)
+        if column.null_count:
+            missing = wording.counted(column.null_count, "document")
+            reporting.warn(f"{missing} without a value in '{splits.groups}': together they are one group")
+        codes = pc.dictionary_encode(column, null_encoding="encode")
+        codes = codes.chunk(0) if isinstance(codes, pa.ChunkedArray) else codes
+        together = codes.indices.to_numpy(zero_copy_only=False)[rows].astype(np.int32)
+    if splits.cv is None and len(rows) < n_folds:
+        raise InputError(f"{wording.counted(len(rows), 'document')} with a label: too few to train and test on")
+    folds = split.copy()
+    folds[rows] = stratified_folds(labels.strata(rows), n_folds, seed=seed, together=together)
+    return folds
+
+
+def _groups_column(table: pa.Table, by: str) -> pa.Array:
+    """Return the values of a column whose documents stay together, or parts of its dates as strings, null where there is none."""
+    if by in table.column_names:
+        return table.column(by).combine_chunks()
+    groups = Groups(by, table.schema, "the documents")
+    numbers = np.concatenate([groups.of(batch) for batch in table.to_batches()])
+    names, places = groups.finish()
+    order = places[numbers]
+    return pa.array(names, pa.string()).take(pa.array(order, mask=order < 0))

@@ -1,0 +1,147 @@
+"""What is said about labelled documents and about a classifier that was trained on them, and the tables of its run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from nlpkit import reporting, wording
+from nlpkit.classify.classifier import Classifier, ClassifierConfig, Predicted
+from nlpkit.classify.dataset import LabelledDataset
+from nlpkit.classify.splits import TEST, TRAIN
+from nlpkit.io.classifier_tables import (
+    class_terms_table,
+    classes_table,
+    confusion_table,
+    documents_table,
+    errors_table,
+    twins_table,
+)
+
+if TYPE_CHECKING:
+    from nlpkit.classify.options import ClassifierReportOptions
+    from nlpkit.classify.scores import ClassifierScores
+    from nlpkit.text.twins import Twins
+
+MANY_CLASSES = 50  # of more, a label may be a number that was measured
+
+
+def note_dataset(dataset: LabelledDataset, split_column: str | None) -> None:
+    """Say which documents are left out, and warn of labels that cannot be predicted."""
+    labels, raw_labels = dataset.labels, dataset.raw_labels
+    without = np.fromiter((v is None for v in raw_labels), bool, len(raw_labels))
+    predicted = without if dataset.n_folds else without & (dataset.split == TEST)
+    if predicted.any():
+        n = wording.counted(int(predicted.sum()), "document")
+        reporting.note(f"{n} without a label: predicted, and neither trained on nor scored")
+    left = int((without & ~predicted & (dataset.split == TRAIN)).sum())
+    if left:
+        reporting.note(f"{wording.counted(left, 'training document')} without a label: left out")
+    unused = int(((dataset.split < 0) & ~without).sum())
+    if unused:
+        reporting.note(f"{wording.counted(unused, 'document')} are neither train nor test in '{split_column}'")
+    train = dataset.train
+    sizes = labels.sizes(train)
+    few = [name for name, n in zip(labels.names, sizes.tolist(), strict=True) if n < 2]
+    if few and dataset.n_folds:
+        reporting.warn(
+            f"classes of a single document: {wording.listed(few, 5)}; in cross-validation it is always wrong"
+        )
+    unseen = [f"'{name}' ({n:,})" for name, n in dataset.unseen_labels().items()]
+    if unseen:
+        reporting.warn(
+            f"labels of test documents that no training document has: {wording.listed(unseen, 5)}; always wrong"
+        )
+    if len(labels.names) > MANY_CLASSES and len(labels.names) > len(train) / 4:
+        reporting.warn(
+            f"{len(labels.names):,} classes for {wording.counted(len(train), 'document')}: is the label a number that is "
+            "measured? Put it into classes first"
+        )
+
+
+def find_overlap(dataset: LabelledDataset, threshold: float) -> Twins | None:
+    """Return the near-duplicate of each test document in its training documents; None where they are not searched for."""
+    if not threshold:
+        return None
+    from nlpkit.text.twins import find_twins
+
+    split = dataset.split
+    if not dataset.n_folds:
+        split = np.where((split == TRAIN) & ~dataset.usable, -1, split).astype(np.int32)
+    overlap = find_twins(dataset.table.column("text"), split, threshold=threshold)
+    if not dataset.n_folds:  # those of training documents do not matter
+        overlap = replace(overlap, twin=np.where(split == TEST, overlap.twin, -1).astype(np.int32))
+    return overlap
+
+
+def title_of(dataset: LabelledDataset, name: str, classifier: Classifier) -> str:
+    """Return the headline of the scores: the model, what it sees, and how it was tested."""
+    features = classifier.features
+    sees = "embeddings" if features.vectorizer is None else f"{len(features.names):,} features"
+    n, J = len(dataset.train), len(dataset.labels.names)
+    where = f"cross-validation in {dataset.n_folds} folds" if dataset.n_folds else "on test documents"
+    return f"{name} ({sees}, {J:,} classes, {wording.counted(n, 'training document')}), {where}"
+
+
+def run_tables(
+    dataset: LabelledDataset,
+    config: ClassifierConfig,
+    classifier: Classifier,
+    predicted: Predicted,
+    scores: ClassifierScores | None,
+    overlap: Twins | None,
+    options: ClassifierReportOptions,
+) -> tuple[dict[str, pa.Table], list[str]]:
+    """Return the tables of the run by name, and notes about them."""
+    tested = dataset.tested()
+    rows = np.arange(dataset.table.num_rows) if dataset.n_folds else tested
+    tables = {"documents": documents_table(dataset, rows, predicted, probabilities=options.probabilities)}
+    notes = []
+    if scores is not None:
+        tables["classes"] = classes_table(scores.model, dataset)
+        tables["errors"] = errors_table(dataset, dataset.labelled(tested), predicted)
+        confusion = confusion_table(scores.model)
+        if confusion is not None:
+            tables["confusion"] = confusion
+    terms = class_terms_table(classifier, options.top_n)
+    if terms is not None:
+        tables["class_terms"] = terms
+    if overlap is not None:
+        duplicates = twins_table(dataset, overlap)
+        if duplicates.num_rows:
+            tables["twins"] = duplicates
+            notes.append(_overlap_note(duplicates, len(tested)))
+        if overlap.n_unsure:
+            n = wording.counted(overlap.n_unsure, "document")
+            notes.append(f"{n} like too many others to be compared with all: more may be near-duplicates")
+    if not classifier.model.converged:
+        notes.append(
+            f"{config.name} stopped before it had converged; the features may be of very different size, or `cost` large"
+        )
+    empty = 0 if predicted.sets is None else int((~predicted.sets[tested].any(axis=1)).sum())
+    if 2 * empty > len(tested):
+        notes.append(
+            f"{empty:,} of {wording.counted(len(tested), 'test document')} get no label, since none is more probable than not; "
+            "`cost=10` or `class_weight=balanced` finds more"
+        )
+    if predicted.probabilities is None:
+        notes.append(f"{config.name} gives no probabilities; `calibrate=sigmoid` makes them")
+    return tables, notes
+
+
+def _overlap_note(duplicates: pa.Table, n_tested: int) -> str:
+    pairs = zip(duplicates["label"].to_pylist(), duplicates["twin_label"].to_pylist(), strict=True)
+    alike = [_same_labels(a, b) for a, b in pairs if a is not None]
+    unlabelled = duplicates.num_rows - len(alike)
+    unknown = f", {unlabelled:,} without one" if unlabelled else ""
+    return (
+        f"{wording.counted(duplicates.num_rows, 'test document')} of {n_tested:,} are near-duplicates of a training document "
+        f"({sum(alike):,} with the same label{unknown}); see twins.parquet"
+    )
+
+
+def _same_labels(a: Any, b: Any) -> bool:
+    return set(a) == set(b) if isinstance(a, list) and isinstance(b, list) else bool(a == b)

@@ -1,0 +1,375 @@
+"""Sentiment without training: scores by a lexicon or by Lex2Sent, and how they agree with labels where there are some."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, fields
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from nlpkit import reporting, wording
+from nlpkit.cells import as_label
+from nlpkit.classify.lexicon import (
+    DEFAULT_CLASSES,
+    LexiconScorer,
+    SentimentClasses,
+    predict_classes,
+    recognise_classes,
+    text_languages,
+)
+from nlpkit.classify.negation import negation_languages, negation_words
+from nlpkit.classify.options import confidence_level
+from nlpkit.classify.packages import PackageScorer
+from nlpkit.classify.sentiment_options import SentimentOptions, SentimentTextOptions, is_package
+from nlpkit.classify.sentiment_scores import numeric_labels, scored_classes, scored_numbers
+from nlpkit.errors import UsageError, missing_column
+from nlpkit.evaluation.results import Evaluation
+from nlpkit.io.corpora import DocumentStream
+from nlpkit.io.documents import add_column
+from nlpkit.io.lexica import read_negations
+from nlpkit.io.spool import Spool, spool_in
+from nlpkit.metrics.score import Uncertainty
+from nlpkit.parameters import Execution, with_settings
+from nlpkit.text.options import PreprocessOptions
+from nlpkit.types import FloatArray, IntArray
+from nlpkit.workflows.corpus import Corpus, as_corpus, no_documents, warn_dropped
+from nlpkit.workflows.lexicon import lex2sent_options, load_lexicon, named_classes
+from nlpkit.workflows.model import Predictions
+from nlpkit.workflows.token_options import preprocess_options
+
+COLUMNS = {"sentiment": pa.float32(), "prediction": pa.string()}
+MATCHED = ("language", "lower", "lemma", "stem", "html", "replace", "emoji", "keep", "segment")
+VADER_NEUTRAL = 0.05
+ENGLISH = ("vader", "afinn", "afinn:en", "afinn:emoticons")
+
+
+@dataclass(frozen=True, slots=True)
+class Sentiment:
+    """documents: with the columns sentiment and prediction. evaluation: against their labels, None where none is sentiment."""
+
+    documents: pa.Table
+    evaluation: Evaluation | None
+    summary: dict[str, Any]
+
+
+def sentiment(
+    data: Any,
+    *,
+    lexicon: str | None = None,
+    options: SentimentOptions | None = None,
+    tokens: SentimentTextOptions | None = None,
+    execution: Execution | None = None,
+    **settings: Any,
+) -> Sentiment:
+    """Score documents by a lexicon, and compare the scores with labels where there are some.
+
+    Args:
+        data: a Corpus, texts or a data frame; the column label may hold classes of sentiment or numbers.
+        lexicon: vader, afinn, liu, a file of words and weights, or two files, positive,negative.
+        options: how a text is scored, and which classes the scores become.
+        tokens: how texts are cut into words.
+        execution: seed and threads.
+        settings: single fields of these records, such as lex2sent=True.
+
+    Raises:
+        UsageError, InputError, ColumnError, MissingError: the lexicon or the documents cannot be used.
+    """
+    named = settings if lexicon is None else {**settings, "lexicon": lexicon}
+    records = (options or SentimentOptions(), tokens or SentimentTextOptions(), execution or Execution())
+    options, tokens, execution = with_settings(records, named)
+    with sentiment_batches(as_corpus(data), options=options, tokens=tokens, execution=execution) as predictions:
+        documents = pa.Table.from_batches(predictions.batches())
+    predictions.report()
+    return Sentiment(documents, predictions.evaluation, predictions.summary())
+
+
+@contextmanager
+def sentiment_batches(
+    corpus: Corpus, *, options: SentimentOptions, tokens: SentimentTextOptions, execution: Execution
+) -> Iterator[SentimentPredictions]:
+    """Return a context with documents and their sentiment."""
+    settings = preprocess_options(tokens.text_options())
+    _check_package(options)
+    _warn_of_unused(options, tokens)
+    with corpus.open() as stream, spool_in(stream.spool_directory) as spool:
+        yield SentimentPredictions(stream, spool, corpus, options, tokens, settings, execution)
+
+
+def _check_package(options: SentimentOptions) -> None:
+    """Raise UsageError for options on words where a package scores the texts by its rules."""
+    changed = {
+        "lexicon_score": options.lexicon_score != "sum", "negation": not options.negation, "negations": options.negations,
+        "negation_reach": options.negation_reach, "lexicon_cols": options.lexicon_cols,
+    }  # fmt: skip
+    named = ["`negation=False`" if name == "negation" else f"`{name}`" for name, value in changed.items() if value]
+    if named and is_package(options.names) and not options.lex2sent:
+        raise UsageError(
+            f"{', '.join(named)}: {options.names} is scored by its own package and rules; give a list of words as a file to have "
+            "them here"
+        )
+
+
+def _warn_of_unused(options: SentimentOptions, tokens: SentimentTextOptions) -> None:
+    """Say which options about words have no effect."""
+    packaged = is_package(options.names) and not options.lex2sent
+    used = ("language",) if packaged else (*MATCHED, *(("stop_words", "min_length") if options.lex2sent else ()))
+    unused = [f"`{f.name}`" for f in fields(tokens) if getattr(tokens, f.name) != f.default and f.name not in used]
+    if unused:
+        why = "scores texts as they are" if packaged else "looks at every word"
+        reporting.warn(f"{', '.join(unused)}: a lexicon {why}; not used")
+
+
+class SentimentPredictions(Predictions):
+    """Documents with the columns sentiment and prediction; all are scored before the first is given."""
+
+    command = "sentiment"
+    gives = "classes"
+    reads_first = True
+
+    def __init__(
+        self,
+        stream: DocumentStream,
+        spool: Spool,
+        corpus: Corpus,
+        options: SentimentOptions,
+        tokens: SentimentTextOptions,
+        settings: PreprocessOptions,
+        execution: Execution,
+    ) -> None:
+        super().__init__(options.names, stream, execution.seed)
+        self._spool, self._label_col = spool, corpus.options.label_col
+        self._options, self._tokens, self._settings, self._execution = options, tokens, settings, execution
+        names = stream.schema.names
+        self.labelled = "label" in names and not pa.types.is_nested(stream.schema.field("label").type)
+        self._parts: list[FloatArray] = []
+        self._labels: list[str | None] = []
+        self._without = 0  # documents without a sentiment word
+        self._languages: tuple[str, ...] = ()
+        self._facts: dict[str, Any] = {}
+        self._notes: list[str] = []
+        self.evaluation: Evaluation | None = None
+
+    def require_labels(self) -> None:
+        """Raise UsageError or ColumnError where there are no labels: nothing would come of scores that are not written."""
+        names = self.stream.schema.names
+        if self.labelled:
+            return
+        if "label" in names:
+            raise UsageError(
+                "labels are lists here, which sentiment is not compared with; say where to write: `output=FILE`"
+            )
+        if self._label_col != "label":
+            raise missing_column(self.stream.where, self._label_col, names, "`label_col`")
+        raise UsageError(
+            "there is no column of labels to compare the sentiment with; say where to write it: `output=sentiment.parquet`, or "
+            "`output=-` for JSON lines; or name the column: `label_col`"
+        )
+
+    def score(self, *, keep: bool) -> tuple[FloatArray, IntArray, SentimentClasses]:
+        """Score all documents; return the scores (D,), the predictions (D,), places among the names of the classes, and these.
+
+        keep: whether the documents are kept, to be given with their scores.
+        """
+        self._score(keep=keep)
+        scores = np.concatenate(self._parts)
+        classes = named_classes(self._options) or self._classes()
+        predictions = self._predict(classes, scores)
+        sizes = np.bincount(predictions, minlength=len(classes.names)).tolist()
+        self._facts = {
+            "documents": len(scores), "without_sentiment": self._without, "classes": list(classes.names),
+            "predicted": dict(zip(classes.names, sizes, strict=True)), "languages": list(self._languages), **self._facts,
+        }  # fmt: skip
+        self.evaluation = self._evaluate(scores, predictions, classes)
+        if self.evaluation is not None:
+            self.evaluation.facts |= self._facts
+        return scores, predictions, classes
+
+    def score_only(self) -> None:
+        """Score documents that are not written, for what their labels tell of the scores."""
+        self.require_labels()
+        self.score(keep=False)
+        warn_dropped(self, None)
+        self.report()
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield the documents with sentiment and prediction."""
+        self.warn_of_replaced(tuple(COLUMNS))
+        scores, predictions, classes = self.score(keep=True)
+        names, at = pa.array(classes.names, pa.string()), 0
+        for batch in self._spool:
+            n = batch.num_rows
+            batch = add_column(batch, "sentiment", pa.array(scores[at : at + n].astype(np.float32)))
+            batch = add_column(batch, "prediction", names.take(pa.array(predictions[at : at + n])))
+            yield batch
+            at += n
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the options, and what was found."""
+        options = {f.name: _plain(getattr(self._options, f.name)) for f in fields(self._options) if f.name != "ci"}
+        return {**options, **{n: _plain(getattr(self._tokens, n)) for n in MATCHED}, "found": self._facts}
+
+    def summary(self) -> dict[str, Any]:
+        """Return the numbers of documents, of each class, and of the words of the lexicon."""
+        return dict(self._facts)
+
+    def report(self) -> None:
+        """Say what became of documents without sentiment, and why there are no scores."""
+        for note in self._notes:
+            reporting.note(note)
+
+    def _score(self, *, keep: bool) -> None:
+        options, execution = self._options, self._execution
+        name = options.names
+        packaged = is_package(name) and not Path(name).is_file() and not options.lex2sent
+        lexicon = None if packaged else load_lexicon(options)
+        running = iter(self.stream)
+        first = next(running, None)
+        if first is None:
+            raise no_documents(self.stream)
+        if lexicon is not None or name in ENGLISH:
+            self._languages = text_languages(self._settings, [first])
+        if name in ENGLISH and self._languages and "en" not in self._languages:
+            reporting.warn(f"{name} is a lexicon of English, and the texts are {', '.join(self._languages)}")
+        batches = self._kept(chain([first], running), keep=keep)
+        with ExitStack() as stack:
+            if lexicon is None:
+                package = stack.enter_context(PackageScorer(name, workers=execution.n_threads()))
+                for batch in batches:
+                    self._parts.append(package.score(batch.column("text")))
+                self._without = sum(int((part == 0).sum()) for part in self._parts)
+                self._facts["lexicon"] = name
+                return
+            negations = None if options.negations is None else read_negations(options.negations)
+            scorer = LexiconScorer(
+                lexicon, self._settings, self._languages, negation=options.negation, negations=negations,
+                reach=options.negation_reach,
+            )  # fmt: skip
+            self._note_lexicon(scorer, has_negations=negations is not None or bool(lexicon.negations))
+            if options.lex2sent:
+                self._lex2sent(scorer, batches)
+                return
+            for _, matched in scorer.match(batches, threads=execution.n_threads()):
+                part = scorer.score(matched, options.lexicon_score)
+                self._parts.append(part.score)
+                self._without += int((part.hits == 0).sum())
+
+    def _kept(self, batches: Iterator[pa.RecordBatch], *, keep: bool) -> Iterator[pa.RecordBatch]:
+        """Yield the batches, and keep their labels and, if wanted, themselves."""
+        rows = 0
+        with reporting.progress("sentiment", None) as update:
+            for batch in batches:
+                if self.labelled:
+                    self._labels += [as_label(v) for v in batch.column("label").to_pylist()]
+                yield batch
+                if keep:
+                    self._spool.write(batch)
+                rows += batch.num_rows
+                update(rows)
+
+    def _lex2sent(self, scorer: LexiconScorer, batches: Iterator[pa.RecordBatch]) -> None:
+        from nlpkit.classify.lex2sent import halve, lex2sent
+        from nlpkit.text.stopwords import stop_matcher, stop_words
+
+        settings, threads = self._settings, self._execution.n_threads()
+        ends, ids, at = [np.zeros(1, np.int64)], [], 0
+        for _, matched in scorer.match(batches, threads=threads):
+            ends.append(at + matched.encoded.offsets[1:])
+            ids.append(matched.encoded.term_ids)
+            at += len(matched.encoded.term_ids)
+        terms, weights, negates, marks = scorer.over_vocabulary()
+        codes = self._languages if settings.stop_words in ("auto", "none") else tuple(settings.stop_words.split(","))
+        is_stop = stop_matcher(stop_words(codes) | settings.extra_stop_words, settings.stop_patterns)
+        stops = np.fromiter((len(t) < settings.min_length or is_stop(t) for t in terms), bool, len(terms))
+        corpus = halve(
+            np.concatenate(ends), np.concatenate(ids), terms, weights, negates=negates, marks=marks, stops=stops
+        )
+        options = lex2sent_options(self._options)
+        with reporting.progress("Lex2Sent", options.B) as update:
+            diff = lex2sent(corpus, options, seed=self._execution.seed, workers=threads, update=update)
+        self._parts.append(-diff)
+        self._without = int((np.diff(corpus.offsets) == 0).sum())
+        self._facts["lex2sent"] = {
+            "resamples": options.B, "epochs": list(options.epochs), "windows": list(options.windows), "sizes": list(options.sizes),
+            "resampling": options.resampling, "min_count": options.min_count,
+        }  # fmt: skip
+
+    def _note_lexicon(self, scorer: LexiconScorer, *, has_negations: bool) -> None:
+        report, options = scorer.report, self._options
+        self._facts |= {
+            "lexicon": options.names, "positive_terms": report.n_positive, "negative_terms": report.n_negative,
+            "negations": report.n_negations, "entries": report.n_words, "entries_unmatchable": report.n_unmatchable,
+            "terms_of_several_weights": report.n_several,
+        }  # fmt: skip
+        parts = [f"{report.n_positive:,} positive and {wording.counted(report.n_negative, 'negative term')}"]
+        if options.negation:
+            parts.append(f"{wording.counted(report.n_negations, 'negation')}")
+        if report.n_several:
+            parts.append(f"{wording.counted(report.n_several, 'term')} of several weights, which have their mean")
+        if report.n_unmatchable:
+            parts.append(f"{report.n_unmatchable:,} entries are no words, such as emoticons, and match nothing")
+        reporting.note(f"{options.shown}: {'; '.join(parts)}")
+        for n, name in ((report.n_positive, "positive"), (report.n_negative, "negative")):
+            if not n and not options.lex2sent:
+                reporting.warn(f"{options.shown} has no {name} words")
+        if options.negation and not has_negations and not negation_words(self._languages):
+            language = ", ".join(self._languages) or "no language"
+            reporting.warn(
+                f"there is no list of negations for {language} (there are {', '.join(negation_languages())}): no weight is turned; "
+                "give one with `negations=FILE`, name the `language`, or say `negation=False`"
+            )
+
+    def _classes(self) -> SentimentClasses:
+        known = recognise_classes({label for label in self._labels if label is not None})
+        if known is not None:
+            return known
+        return SentimentClasses("negative", None, "positive") if self._options.lex2sent else DEFAULT_CLASSES
+
+    def _predict(self, classes: SentimentClasses, scores: FloatArray) -> IntArray:
+        options = self._options
+        vader = options.names == "vader" and not options.lex2sent
+        neutral = options.neutral if options.neutral is not None else VADER_NEUTRAL if vader else 0.0
+        if options.neutral and classes.neutral is None:
+            reporting.warn(
+                f"`neutral={options.neutral:g}`: there is no neutral class among {', '.join(classes.names)}; not used"
+            )
+        closed = vader and options.neutral is None
+        predictions = predict_classes(scores, classes, neutral=neutral, zero=options.zero, closed=closed)
+        zeros = int((scores == 0).sum())
+        if self._without or zeros:
+            default = classes.neutral or (classes.positive if options.zero == "positive" else classes.negative)
+            some = f", {self._without:,} of them without a sentiment word" if self._without != zeros else ""
+            rule = "" if classes.neutral is not None else " (`zero`)"
+            self._notes.append(
+                f"{wording.counted(zeros, 'document')} of {len(scores):,} with a score of 0{some}: predicted {default}{rule}"
+            )
+        self._facts["neutral"] = neutral if classes.neutral is not None else None
+        return predictions
+
+    def _evaluate(self, scores: FloatArray, predictions: IntArray, classes: SentimentClasses) -> Evaluation | None:
+        options = self._options
+        labels = {label for label in self._labels if label is not None}
+        if not labels:
+            return None
+        name = f"{'Lex2Sent, ' if options.lex2sent else ''}{options.shown}"
+        uncertainty = Uncertainty(confidence_level(options.ci), self._execution.seed)
+        if options.classes is not None or recognise_classes(labels) is not None:
+            return scored_classes(name, self._label_col, self._labels, predictions, classes, uncertainty)
+        numbers = numeric_labels(self._labels)
+        if numbers is not None:
+            return scored_numbers(name, self._label_col, numbers, scores, uncertainty)
+        some = wording.listed(sorted(labels), 5)
+        self._notes.append(
+            f"labels ({some}) are not sentiment classes, so no scores were computed; name them: `classes=NEGATIVE,POSITIVE`"
+        )
+        return None
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return list(value)
+    return str(value) if isinstance(value, Path) else value

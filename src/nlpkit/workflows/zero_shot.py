@@ -1,0 +1,196 @@
+"""Labels from their names or descriptions: each document gets the nearest one by embedding, without training."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from nlpkit import reporting, wording
+from nlpkit.cells import as_label
+from nlpkit.classify.classifier import Predicted
+from nlpkit.classify.labels import Labels
+from nlpkit.classify.options import confidence_level
+from nlpkit.classify.scores import labelled_predictions
+from nlpkit.classify.sentiment_options import ZeroShotOptions
+from nlpkit.classify.zero_shot import check_labels, nearest_labels, parse_labels, prompts_of, prototypes
+from nlpkit.embed.options import EncoderOptions
+from nlpkit.errors import InputError, UsageError
+from nlpkit.evaluation.predictions import DEFAULT_CLASSIFICATION, add_classification
+from nlpkit.evaluation.results import Evaluation, TargetResult
+from nlpkit.io.classifier_tables import prediction_columns
+from nlpkit.io.corpora import DocumentStream
+from nlpkit.io.documents import add_column
+from nlpkit.io.plain_tables import column_names, read_columns
+from nlpkit.io.run_reading import check_encoder
+from nlpkit.metrics.score import Uncertainty
+from nlpkit.parameters import Execution, with_settings
+from nlpkit.workflows.corpus import Corpus, as_corpus, no_documents
+from nlpkit.workflows.embeddings import RunEmbeddings, embedded_by, embeddings_of
+from nlpkit.workflows.model import Predictions
+
+
+@dataclass(frozen=True, slots=True)
+class ZeroShot:
+    """documents: with the columns prediction and prediction_prob. evaluation: against their labels, None where they have none."""
+
+    documents: pa.Table
+    evaluation: Evaluation | None
+    summary: dict[str, Any]
+
+
+def zero_shot(
+    data: Any,
+    *,
+    labels: Any = None,
+    options: ZeroShotOptions | None = None,
+    encoder: EncoderOptions | None = None,
+    execution: Execution | None = None,
+    **settings: Any,
+) -> ZeroShot:
+    """Give documents the nearest of some labels by embedding, and score them where they have labels.
+
+    Args:
+        data: a Corpus, texts or a data frame.
+        labels: their names, a mapping of names to descriptions, text such as "sports: games; politics", or a file.
+        options: labels and what is given. encoder: which model makes embeddings. execution: seed and threads.
+        settings: single fields of these records.
+
+    Raises:
+        UsageError, InputError, ColumnError, MissingError: labels, documents or the encoder cannot be used.
+    """
+    named = settings if labels is None else {**settings, "labels": labels}
+    records = (options or ZeroShotOptions(), encoder or EncoderOptions(), execution or Execution())
+    options, encoder, execution = with_settings(records, named)
+    with zero_shot_batches(as_corpus(data), options=options, encoder=encoder, execution=execution) as predictions:
+        documents = pa.Table.from_batches(predictions.batches())
+    predictions.report()
+    return ZeroShot(documents, predictions.evaluation, predictions.summary())
+
+
+@contextmanager
+def zero_shot_batches(
+    corpus: Corpus, *, options: ZeroShotOptions, encoder: EncoderOptions, execution: Execution
+) -> Iterator[ZeroShotPredictions]:
+    """Return a context with documents and the nearest label of each."""
+    labels = read_labels(options.labels)
+    check_encoder(encoder.encoder, verify=execution.verify)
+    with corpus.open() as stream:
+        yield ZeroShotPredictions(stream, labels, options, encoder, execution)
+
+
+class ZeroShotPredictions(Predictions):
+    """Documents with prediction, prediction_prob and, if asked for, probabilities; all are read before the first is given."""
+
+    command = "zero-shot"
+    gives = "classes"
+    reads_first = True
+
+    def __init__(
+        self,
+        stream: DocumentStream,
+        labels: dict[str, list[str]],
+        options: ZeroShotOptions,
+        encoder: EncoderOptions,
+        execution: Execution,
+    ) -> None:
+        super().__init__("zero-shot", stream, None)
+        self._labels, self._options, self._encoder, self._execution = labels, options, encoder, execution
+        self._info: dict[str, Any] | None = None
+        self._sizes: list[int] = []
+        self._documents = 0
+        self.evaluation: Evaluation | None = None
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield the documents with their predictions, in one batch."""
+        stream, threads = self.stream, self._execution.n_threads()
+        encoder = embedded_by(stream)
+        if "embedding" in stream.schema.names and encoder is None:
+            raise InputError(
+                "the column 'embedding' does not say which model made it, so labels cannot be embedded alike; leave the column out, "
+                "or make it with nlpkit sbert-embed"
+            )
+        table = stream.read_all()
+        if not table.num_rows:
+            raise no_documents(stream)
+        vectors, self._info = embeddings_of(table, encoder, self._encoder, threads)
+        source = RunEmbeddings({"encoder": self._info, "dim": vectors.shape[1]}, self._encoder, threads, stream)
+        texts, label_of = prompts_of(self._labels)
+        predicted = nearest_labels(vectors, prototypes(source.encode(texts), label_of, len(self._labels)))
+        assert predicted.codes is not None
+        names = tuple(self._labels)
+        self._documents, self._sizes = table.num_rows, np.bincount(predicted.codes, minlength=len(names)).tolist()
+        self.evaluation = self._evaluate(table, names, predicted)
+        batch = table.combine_chunks().to_batches()[0]
+        columns = prediction_columns(names, predicted, probabilities=self._options.probabilities)
+        for name, column in columns.items():
+            batch = add_column(batch, name, column)
+        yield batch
+
+    def _evaluate(self, table: pa.Table, names: tuple[str, ...], predicted: Predicted) -> Evaluation | None:
+        """Return the scores against labels that are there, None where hardly any of them is one of the names."""
+        if "label" not in table.column_names or pa.types.is_nested(table.schema.field("label").type):
+            return None
+        raw_labels = [as_label(v) for v in table.column("label").to_pylist()]
+        known = np.array([v is not None for v in raw_labels])
+        if not known.any():
+            return None
+        if not set(raw_labels) & set(names):
+            reporting.note("the labels of the documents are none of those given, so nothing is scored")
+            return None
+        rows = np.flatnonzero(known)
+        labels = Labels(names, known, np.zeros(len(raw_labels), np.int32))
+        result = TargetResult("zero-shot", "predictions against 'label'")
+        data = labelled_predictions(
+            raw_labels, replace(predicted, probabilities=None), labels, rows, len(raw_labels) - len(rows)
+        )
+        uncertainty = Uncertainty(confidence_level(self._options.ci), self._execution.seed)
+        add_classification(result, data, DEFAULT_CLASSIFICATION, uncertainty, beta=1.0)
+        return Evaluation([result])
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the labels and what made the embeddings."""
+        return {"zero_shot": self._labels, "encoder": self._info}
+
+    def summary(self) -> dict[str, Any]:
+        """Return the numbers of documents, and of each label."""
+        return {"documents": self._documents, "predictions": dict(zip(self._labels, self._sizes, strict=True))}
+
+    def report(self) -> None:
+        """Say how many documents each label has."""
+        sizes = ", ".join(f"{name} {n:,}" for name, n in zip(self._labels, self._sizes, strict=True))
+        reporting.note(f"{wording.counted(self._documents, 'document')}: {sizes}")
+
+
+def read_labels(labels: str | Path | Sequence[str] | Mapping[str, str | Sequence[str]] | None) -> dict[str, list[str]]:
+    """Return labels with their descriptions: of a mapping, of names, of a table with label and description, or of text.
+
+    Raises:
+        UsageError: there are fewer than two, or one is there twice; InputError, ColumnError: the file cannot be used.
+    """
+    if labels is None:
+        raise UsageError("`labels` is needed: two labels or more, such as 'sports,politics'", parameter="labels")
+    if isinstance(labels, Mapping):
+        return check_labels({n: [d] if isinstance(d, str) else list(d) for n, d in labels.items()})
+    if not isinstance(labels, str | Path):
+        return parse_labels(";".join(labels))
+    path = Path(labels)
+    if not path.suffix or not path.is_file():
+        return parse_labels(str(labels))
+    if path.suffix == ".txt":
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+        return parse_labels("\n".join(line for line in lines if line.strip()) + "\n")
+    names = column_names(path)
+    columns = read_columns(path, ["label", *(["description"] if "description" in names else [])], option="`labels`")
+    described = columns.get("description") or [None] * len(columns["label"])
+    by_name: dict[str, list[str]] = {}
+    for label, description in zip(columns["label"], described, strict=True):
+        name = as_label(label)
+        if name is not None:
+            by_name.setdefault(name, []).extend([str(description)] if description is not None else [])
+    return check_labels(by_name)
