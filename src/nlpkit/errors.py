@@ -3,7 +3,7 @@
 NlpkitError                     a message a user can act on
 ├── QualityGateError      1     a score fell below the bar the user set
 ├── UsageError            2     an option, argument or config value that is invalid
-│   └── OutputExistsError 2     the target is there and --force was not given
+│   └── OutputExistsError 2     the target is there and `force` was not given
 ├── InputError            3     a file or table that cannot be used
 │   ├── ColumnError       3     a column that is not there or has the wrong type
 │   ├── SchemaError       3     an artifact of another kind or schema version
@@ -18,6 +18,7 @@ the command line shows it as an option.
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
 from collections.abc import Iterable
@@ -26,6 +27,7 @@ from pathlib import Path
 from unicodedata import category
 
 EXIT_BUG = 70
+_FIRST_PARAMETER = re.compile(r"`([a-z][a-z0-9_]*)(?:=[^`]*)?`")  # a message that begins with it is about it
 
 
 class NlpkitError(Exception):
@@ -36,7 +38,8 @@ class NlpkitError(Exception):
     def __init__(self, message: str = "", *, parameter: str | None = None) -> None:
         """Take the message and the name of the parameter whose value it is about, if there is one."""
         super().__init__(message)
-        self.parameter = parameter
+        named = _FIRST_PARAMETER.match(message)
+        self.parameter = parameter or (named[1] if named else None)
 
     def __str__(self) -> str:
         r"""Return the message on one line: what it quotes of a file may break lines or steer a terminal, and is shown as \r, \x1b."""

@@ -81,7 +81,7 @@ def test_an_order_of_labels(tmp_path: Path) -> None:
     ("text", "how", "kind", "says"),
     [
         ("a,b\nlow,mid\n", {"level": "ordinal"}, InputError,
-         r"needs numbers or the order of the labels; give --order .*\(found: low,mid\)"),
+         r"needs numbers or the order of the labels; give `order` .*\(found: low,mid\)"),
         ("a,b\nlow,1\n", {"level": "ratio"}, InputError, "'low', but level ratio needs numbers; for labels take level nominal"),
         ("a,b\n1,inf\n", {"level": "interval"}, InputError, "'inf', but level interval needs numbers"),
         ("a,b\nlow,mdi\n", {"level": "ordinal", "order": ["low", "mid"]}, InputError,
@@ -195,7 +195,7 @@ def test_places_name_file_and_line(tmp_path: Path) -> None:
     assert rows.places == [f"{path}:2", f"{path}:6"]
     assert rows.numbers == [0, 2]
     assert rows.columns == {"a": ["1", "3"], "b": ["two\nlines", "4"]}
-    with pytest.raises(ColumnError, match="name it with --x"):
+    with pytest.raises(ColumnError, match="name it with `x`"):
         rows.column("c", "--x")
 
 

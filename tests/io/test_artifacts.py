@@ -82,7 +82,7 @@ def test_check_of_kind_and_version() -> None:
         check_footer(block("topics"), ["documents"], "x")
     with pytest.raises(
         SchemaError,
-        match="'documents' or 'vocab' was needed; make one with: nlpkit preprocess or nlpkit preprocess --save-vocab",
+        match="'documents' or 'vocab' was needed; make one with: nlpkit preprocess or nlpkit preprocess `save_vocab`",
     ):
         check_footer(block("topics"), ["documents", "vocab"], "x")
     newer = {**block(), "schema_version": SCHEMA_VERSION + 1, "nlpkit_version": "9.9"}

@@ -96,7 +96,7 @@ def test_targets_that_are_refused(tmp_path: Path) -> None:
         check_target(tmp_path / "a" / "x", force=False)
     with pytest.raises(InputError, match="is a file, not a directory"):
         check_target(tmp_path / "file" / "x", force=False)
-    with pytest.raises(OutputExistsError, match="give --force to replace it"):
+    with pytest.raises(OutputExistsError, match="give `force` to replace it"):
         check_target(tmp_path / "file", force=False)
     with pytest.raises(UsageError, match="is a directory, a file was needed"):
         check_target(tmp_path / "folder", force=True)
@@ -146,7 +146,7 @@ def test_a_directory_that_is_no_run_is_never_replaced(manifest: str | None, tmp_
 
 def test_files_beside_those_of_a_run_are_never_deleted(tmp_path: Path) -> None:
     target = run_directory(tmp_path / "run", extra="notes.md")
-    with pytest.raises(UsageError, match=r"holds notes\.md, which nlpkit did not write and --force would delete"):
+    with pytest.raises(UsageError, match=r"holds notes\.md, which nlpkit did not write and `force` would delete"):
         check_target(target, force=True, directory=True)
     (target / "model" / "more.txt").write_text("x")
     with pytest.raises(UsageError, match=r"holds model/more\.txt and 1 more"):

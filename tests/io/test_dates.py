@@ -61,7 +61,7 @@ def test_texts(text: str, day: str) -> None:
 def test_texts_that_are_no_date(text: str) -> None:
     assert read(["2008", text]) == (
         ["2008-01-01", "NaT"],
-        {1: f"date '{text}' cannot be read; write it as 2008-07-03, or give --date-format"},
+        {1: f"date '{text}' cannot be read; write it as 2008-07-03, or give `date_format`"},
     )
 
 
@@ -69,7 +69,7 @@ def test_missing_dates_and_long_ones() -> None:
     days, reasons = read([None, "", "  ", "2008", "x" * 100])
     assert days == ["NaT", "NaT", "NaT", "2008-01-01", "NaT"]
     assert [reasons[row] for row in range(3)] == ["date is missing"] * 3
-    assert reasons[4] == f"date '{'x' * 39}…' cannot be read; write it as 2008-07-03, or give --date-format"
+    assert reasons[4] == f"date '{'x' * 39}…' cannot be read; write it as 2008-07-03, or give `date_format`"
 
 
 def test_columns_of_dates() -> None:
@@ -90,7 +90,7 @@ def test_columns_of_numbers() -> None:
         {
             1: "date is missing",
             2: "date is missing",
-            3: "date '1987.5' cannot be read; write it as 2008-07-03, or give --date-format",
+            3: "date '1987.5' cannot be read; write it as 2008-07-03, or give `date_format`",
         },
     )
 
@@ -110,7 +110,7 @@ def test_other_layouts_of_text() -> None:
 
 @pytest.mark.parametrize("values", [[True], [["2008"]], [{"y": 1}]])
 def test_columns_of_something_else(values: Any) -> None:
-    with pytest.raises(ColumnError, match=r"column 'when' holds .*, dates were needed, .*--date-col"):
+    with pytest.raises(ColumnError, match=r"column 'when' holds .*, dates were needed, .*`date_col`"):
         days_of(pa.chunked_array([pa.array(values)]), "when")
 
 
@@ -138,7 +138,7 @@ def test_day_or_month_first(texts: list[str], days: list[str]) -> None:
     [
         (
             ["01/02/2011"],
-            "'01/02/2011', and no other tells whether the day or the month comes first; say --date-format",
+            "'01/02/2011', and no other tells whether the day or the month comes first; say `date_format=",
         ),
         (["25/12/2011", "12/25/2011"], "begin with the day ('25/12/2011') and others that begin with the month"),
     ],
@@ -152,9 +152,9 @@ def test_a_format() -> None:
     texts = pa.chunked_array([pa.array(["01/02/11", "31/12/99", "2011-01-01", None, "7"])])
     days, reasons = days_of(texts, format="%d/%m/%y")
     assert [str(day) for day in days] == ["2011-02-01", "1999-12-31", "NaT", "NaT", "NaT"]
-    assert reasons[2] == "date '2011-01-01' cannot be read; it is not like --date-format %d/%m/%y"
+    assert reasons[2] == "date '2011-01-01' cannot be read; it is not like `date_format=%d/%m/%y`"
     for bad in ("%d/%m", "dd/mm/yyyy", "%Q", "%"):
-        with pytest.raises(UsageError, match=f"--date-format {bad}"):
+        with pytest.raises(UsageError, match=f"`date_format` {bad}"):
             check_format(bad)
 
 

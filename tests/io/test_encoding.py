@@ -114,7 +114,7 @@ def test_the_sample_may_end_inside_a_character(monkeypatch: pytest.MonkeyPatch) 
 def test_bytes_that_do_not_decode_later_are_named_with_their_offset(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "SAMPLE_BYTES", 4)
     chunks = [b"abcd", b"ef\xc3", b"\xa4g\xff"]
-    with pytest.raises(EncodingError, match=r"x\.txt: byte 9 \(0xff\) is not utf-8; say --encoding latin-1"):
+    with pytest.raises(EncodingError, match=r"x\.txt: byte 9 \(0xff\) is not utf-8; say `encoding=latin-1"):
         list(decode(chunks, "x.txt").text)
     assert "".join(decode(chunks, "x.txt", errors="replace").text) == "abcdefäg\ufffd"
 

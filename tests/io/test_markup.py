@@ -95,16 +95,16 @@ def test_nested_records_belong_to_the_outermost() -> None:
 
 
 def test_without_a_record_the_message_lists_the_elements_with_text(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"Elements with text: page \(2, .*--xml-record page"):
+    with pytest.raises(InputError, match=r"Elements with text: page \(2, .*`xml_record=page"):
         opened(tmp_path / "x.xml", WIKI)
-    with pytest.raises(InputError, match=r"Elements with text: page \(2, .*--xml-record page"):
+    with pytest.raises(InputError, match=r"Elements with text: page \(2, .*`xml_record=page"):
         opened(tmp_path / "x.sgml", WIKI)
     with pytest.raises(InputError, match="no element holds text"):
         opened(tmp_path / "x.xml", "<c><d/></c>")
 
 
 def test_a_record_that_is_not_there_gets_the_near_name(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"has no element 'pages' .*did you mean 'page'\?; name it with --xml-record"):
+    with pytest.raises(InputError, match=r"has no element 'pages' .*did you mean 'page'\?; name it with `xml_record`"):
         opened(tmp_path / "x.xml", WIKI, xml_record="pages")
 
 
@@ -127,7 +127,7 @@ def test_a_path_that_matches_no_text_lists_what_is_inside(tmp_path: Path) -> Non
     [("<c>\n<d>a</e></c>", "2:7"), ("<c><d>a</d>", "1:12"), ("<c><d>&nbsp;</d></c>", "1:7"), ("<c>\x03</c>", "1:4")],
 )
 def test_xml_that_is_not_well_formed_says_where_and_what_to_try(tmp_path: Path, markup: str, place: str) -> None:
-    with pytest.raises(InputError, match=rf"x\.xml:{place}: not well-formed XML: .*; try --format sgml"):
+    with pytest.raises(InputError, match=rf"x\.xml:{place}: not well-formed XML: .*; try `format=sgml"):
         opened(tmp_path / "x.xml", markup, xml_record="d").read_all()
 
 
@@ -197,7 +197,7 @@ def test_bundestag_xml_and_the_broken_one_as_sgml() -> None:
     table = open_documents([str(FORMATS / "bundestag_19019.xml")], options).read_all()
     assert (table.num_rows, table["id"][0].as_py()) == (21, "ID191900100")
     broken = str(FORMATS / "bundestag_19109_bad_bom_entity.xml")
-    with pytest.raises(InputError, match=r"entity\.xml:1:1: not well-formed XML: .* try --format sgml"):
+    with pytest.raises(InputError, match=r"entity\.xml:1:1: not well-formed XML: .* try `format=sgml"):
         open_documents([broken], options)
     table = open_documents([broken], ReadOptions(xml_record="rede", format="sgml")).read_all()
     assert (table.num_rows, table["id"][0].as_py()) == (12, "ID1910900100")

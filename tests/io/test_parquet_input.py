@@ -135,7 +135,7 @@ def test_several_files_are_unified(tmp_path: Path) -> None:
     ]
     three = written(tmp_path / "c.parquet", {"text": ["c"], "n": ["many"]})
     with pytest.raises(
-        InputError, match=r"column 'n' is int32 in .*a\.parquet but string in .*c\.parquet; say --types n=string"
+        InputError, match=r"column 'n' is int32 in .*a\.parquet but string in .*c\.parquet; say `types=n=string"
     ):
         read(one, three)
     assert read(one, three, types=(("n", "string"),))["n"].to_pylist() == ["1", "many"]

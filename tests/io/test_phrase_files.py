@@ -64,7 +64,7 @@ def test_a_column_of_phrases_of_the_user(tmp_path: Path) -> None:
     (tmp_path / "r.csv").write_text(
         "phrase,words,measure,score,count,parts,level\na b,x,npmi,1,2,y,1\n", encoding="utf-8"
     )
-    with pytest.raises(InputError, match="not as --save-phrases wrote it"):
+    with pytest.raises(InputError, match="not as `save_phrases` wrote it"):
         read_phrases(tmp_path / "r.csv")
 
 

@@ -145,7 +145,7 @@ def test_sniff(head: bytes, format: str) -> None:
 
 
 def test_sniff_asks_for_the_format() -> None:
-    with pytest.raises(InputError, match=r"stdin: which format .* --format csv\|json"):
+    with pytest.raises(InputError, match=r"stdin: which format .* `format=csv\|json"):
         sniff(b"id,text\n", "stdin")
 
 

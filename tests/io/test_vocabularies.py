@@ -60,7 +60,7 @@ def test_what_was_written_is_read_again(tmp_path: Path, terms: tuple[str, ...]) 
     block = read_footer(path)
     assert block is not None
     assert (block["kind"], block["parameters"]) == ("vocab", {"min_df": 2})
-    with pytest.raises(OutputExistsError, match="--force"):
+    with pytest.raises(OutputExistsError, match="`force`"):
         save_table(path, vocabulary_table(terms, cf, cf), BLOCK, force=False)
     save_table(path, vocabulary_table(terms[:1], cf[:1], cf[:1]), BLOCK, force=True)
     assert read_vocabulary(path) == terms[:1]

@@ -231,7 +231,7 @@ def test_columns() -> None:
 def test_what_is_wrong_with_a_condition(condition: str, message: str) -> None:
     with pytest.raises(UsageError, match=message) as error:
         parse_filter(condition)
-    assert str(error.value).startswith("--keep-if")
+    assert str(error.value).startswith("`keep_if`")
     assert "\n" not in str(error.value)
 
 
@@ -250,7 +250,7 @@ def test_length() -> None:
     [
         (
             "label == 3",
-            r"'label' holds text \(.*string.*\) and is compared \(==\) with the number 3; .* label == 'word', .*--types label=float",
+            r"'label' holds text \(.*string.*\) and is compared \(==\) with the number 3; .* label == 'word', .*`types=label=float",
         ),
         ("label == true", "column 'label' holds text .* with true"),
         (
@@ -372,7 +372,7 @@ def test_regex_of_the_lecture_and_slices() -> None:
 @pytest.mark.parametrize(
     ("pattern", "message"),
     [
-        ("a(b", r"--where 'a\(b' is not a regular expression: missing \), unterminated subpattern at position 2"),
+        ("a(b", r"`where` 'a\(b' is not a regular expression: missing \), unterminated subpattern at position 2"),
         ("*a", "nothing to repeat at position 1"),
         ("[a", "unterminated character set at position 1"),
         ("a{99999999999}", "repetition"),

@@ -233,8 +233,8 @@ def test_finish_as_in_plain_python(
     reasons = Counter(gone.reasons)
     assert reasons["too rare"] == report.n_rare_terms
     assert reasons["too frequent"] == report.n_frequent_terms
-    assert reasons["beyond --max-vocab"] == report.n_capped_terms
-    assert reasons["not in --vocab"] == report.n_foreign_terms
+    assert reasons["beyond the most frequent"] == report.n_capped_terms
+    assert reasons["not in the vocabulary"] == report.n_foreign_terms
     kept = {t for d in expected for t in d}
     assert {t for t, r in zip(gone.terms, gone.reasons, strict=True) if r != "stop word"} == set(cf) - kept
     assert gone.cf.tolist() == sorted(gone.cf.tolist(), reverse=True)
@@ -352,7 +352,7 @@ def test_case_is_kept_with_stop_words_in_any_case() -> None:
 def test_stems() -> None:
     assert terms("connections relational", stem="porter", language="none") == ["connect", "relat"]
     assert terms("Häuser standen", stem="auto", language="de") == ["haus", "stand"]
-    with pytest.raises(UsageError, match="--stem auto needs a language"):
+    with pytest.raises(UsageError, match="`stem=auto` needs a language"):
         terms("x", stem="auto", language="none")
     with pytest.raises(UsageError, match="there is no stemmer 'klingon'"):
         terms("x", stem="klingon")

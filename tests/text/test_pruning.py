@@ -91,32 +91,32 @@ def test_a_given_vocabulary_keeps_its_order_and_wins() -> None:
     found = run(vocab=("dog", "yak", "ant"), stopped=("ant", "bee"), min_df=5, max_vocab=1)
     assert found.kept.tolist() == [3, -1, 0]
     assert [REASONS[r] for r in found.reasons] == [
-        "kept", "stop word", "not in --vocab", "kept", "not in --vocab", "kept",
+        "kept", "stop word", "not in the vocabulary", "kept", "not in the vocabulary", "kept",
     ]  # fmt: skip
-    with pytest.raises(InputError, match="--vocab has 1 terms twice"):
+    with pytest.raises(InputError, match="`vocab` has 1 terms twice"):
         run(vocab=("dog", "dog"))
 
 
 def test_nothing_left_names_the_bounds_that_did_it() -> None:
     with pytest.raises(
         InputError,
-        match=r"no term is left of 5: --min-df 4 and --max-df 0\.2 prune all in 20 documents; lower --min-df or",
+        match=r"no term is left of 5: `min_df=4` and `max_df=0.2` prune all in 20 documents; lower `min_df` or",
     ):
         run(min_df=4, max_df=0.2, n_docs=20, df=(5, 3, 3, 3, 1, 0))
     with pytest.raises(InputError, match="--min-cf 10"):
         run(min_cf=10)
-    with pytest.raises(InputError, match="lower --min-df or --min-cf"):
+    with pytest.raises(InputError, match="lower `min_df` or `min_cf`"):
         run(max_cf=0.15, min_df=5)  # 3.3 of 22
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"min_cf": 1.5}, r"--min-cf 1\.5: a share lies in 0\.0 … 1\.0; a number of occurrences"),
-        ({"max_cf": -1}, "--max-cf -1: a number of occurrences cannot be negative"),
+        ({"min_cf": 1.5}, r"`min_cf=1.5`: a share lies in 0\.0 … 1\.0; a number of occurrences"),
+        ({"max_cf": -1}, "`max_cf=-1`: a number of occurrences cannot be negative"),
         ({"min_df": 6, "n_docs": 5}, "no term can satisfy both"),
-        ({"min_cf": 9, "max_cf": 8}, "--min-cf is 9 and --max-cf 8 occurrences: no term can satisfy both"),
-        ({"max_cf": 0.01}, r"--min-cf is 1 and --max-cf 0\.22 occurrences: no term can satisfy both"),
+        ({"min_cf": 9, "max_cf": 8}, "`min_cf` is 9 and `max_cf=8` occurrences: no term can satisfy both"),
+        ({"max_cf": 0.01}, r"`min_cf` is 1 and `max_cf=0.22` occurrences: no term can satisfy both"),
         ({"max_vocab": 0}, "a vocabulary has at least one term"),
     ],
 )

@@ -112,7 +112,7 @@ def test_words_shorter_than_the_n_grams() -> None:
     index = WordIndex(["自然", "自然语言", "语言"], n=3)
     assert index.n_short == 2
     assert index.nearest("自然语言处理").ids.tolist() == [1]
-    with pytest.raises(UsageError, match="'自然' is shorter than the n-grams of 3 characters; give --n 2, --pad, or"):
+    with pytest.raises(UsageError, match="'自然' is shorter than the n-grams of 3 characters; give `n=2`, `pad`, or"):
         index.nearest("自然")
 
 
@@ -150,9 +150,9 @@ def test_what_is_no_word() -> None:
         with pytest.raises(UsageError, match="a word has 1 to 1,000 characters"):
             compare_words([word, "river"])
     for n in (0, 1001, 10**30):
-        with pytest.raises(UsageError, match=f"--n {n}"):
+        with pytest.raises(UsageError, match=f"`n` {n}"):
             WordIndex(["a"], n=n)
-    with pytest.raises(UsageError, match="--measure hamming: known are jaccard"):
+    with pytest.raises(UsageError, match="`measure` hamming: known are jaccard"):
         index.nearest("river", measure="hamming")
 
 

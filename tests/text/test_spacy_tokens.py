@@ -146,7 +146,7 @@ def test_a_pipeline_in_a_folder(tmp_path: Path) -> None:
     found = pipeline.cut(pa.array(["Bienvenue à Trifouillis !"]))
     assert found.entities is not None
     assert found.entities.to_pylist() == [[{"start": 12, "end": 23, "text": "Trifouillis", "type": "LOC"}]]
-    with pytest.raises(MissingError, match=r"--pos.*no part that finds them \(its parts: entity_ruler\)"):
+    with pytest.raises(MissingError, match=r"`pos`.*no part that finds them \(its parts: entity_ruler\)"):
         SpacyTokens(str(folder), pos={"NOUN"})
     with pytest.raises(MissingError, match="lemmas"):
         SpacyTokens(str(folder), lemma=True)

@@ -121,12 +121,12 @@ def test_every_share_of_a_hundred_documents_is_a_whole_number() -> None:
 @pytest.mark.parametrize(
     ("bounds", "message"),
     [
-        ({"min_df": 1.5, "max_df": 1.0}, "--min-df 1.5"),
-        ({"min_df": -0.1, "max_df": 1.0}, "--min-df -0.1"),
+        ({"min_df": 1.5, "max_df": 1.0}, "`min_df=1.5"),
+        ({"min_df": -0.1, "max_df": 1.0}, "`min_df=-0.1"),
         ({"min_df": -1, "max_df": 1.0}, "cannot be negative"),
-        ({"min_df": 1, "max_df": 2.0}, "--max-df 2.0"),
+        ({"min_df": 1, "max_df": 2.0}, "`max_df=2.0"),
         ({"min_df": 60, "max_df": 0.5}, "no term can satisfy both"),
-        ({"min_df": float("nan"), "max_df": 1.0}, "--min-df nan"),
+        ({"min_df": float("nan"), "max_df": 1.0}, "`min_df=nan"),
     ],
 )
 def test_bounds_that_cannot_be_meant(bounds: dict[str, float], message: str) -> None:

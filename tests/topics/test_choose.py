@@ -117,7 +117,7 @@ def test_exactly_k(K: int) -> None:
     (hierarchy, _), scores, _ = evidence([30] * 6, 2)
     if K > 6:
         with pytest.raises(
-            InputError, match=r"cannot make 7 topics of at least 10 documents .* the most is 6; give --k 6"
+            InputError, match=r"cannot make 7 topics of at least 10 documents .* the most is 6; give `k"
         ):
             cut_exactly(hierarchy, scores.dtm, k=K, smallest=10)
         return

@@ -55,5 +55,5 @@ def test_nothing_but_empty_classes() -> None:
 
 @pytest.mark.parametrize("epsilon", [0, -1e-5, math.nan])
 def test_epsilon_is_above_zero(epsilon: float) -> None:
-    with pytest.raises(UsageError, match="--epsilon"):
+    with pytest.raises(UsageError, match="`epsilon"):
         importance(sparse.csr_array([[1, 2]]), epsilon=epsilon)

@@ -91,5 +91,5 @@ def test_stored_zeros_are_no_occurrences() -> None:
 
 @pytest.mark.parametrize("prior_words", [0, -1, math.nan, math.inf])
 def test_a_prior_has_words(prior_words: float) -> None:
-    with pytest.raises(UsageError, match="--prior-words"):
+    with pytest.raises(UsageError, match="`prior_words"):
         keyness(sparse.csr_array([[1, 2]]), prior_words=prior_words)

@@ -33,7 +33,7 @@ _WHY_NOT = {
     "checkpoint": "a rolling model has no checkpoint; fit it to the older documents first and add others with --update",
     "resume": "a rolling model has no checkpoint; add documents to a finished one with --update",
 }
-_PRUNES = ("--auto-stop", "--min-df", "--max-df", "--max-vocab", "--vocab")
+_PRUNES = ("`auto_stop`", "`min_df`", "`max_df`", "`max_vocab`", "`vocab`")
 _CORE_NAMES = re.compile(r"\b(memory_fallback|vocab_abs|vocab_rel|vocab_fallback|doc_abs)\b|(?<!-)\binit\b")
 
 

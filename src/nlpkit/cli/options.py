@@ -214,6 +214,9 @@ def command(app: typer.Typer, name: str, function: Callable[..., None], *, table
     config.declare(name, run.__annotations__)
     spellings = dict(map(_spelling, parameters))
     spelling.declare(spellings)
+    for parameter in parameters:
+        info = parameter.annotation.__metadata__[0]
+        info.help = spelling.as_options(info.help or "", spellings)
     app.command(name, context_settings=settings)(run)
 
 

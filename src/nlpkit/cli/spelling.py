@@ -27,17 +27,15 @@ def use(spellings: Mapping[str, tuple[str, str]]) -> None:
     _current.update(spellings)
 
 
-def as_options(message: str) -> str:
-    """Return a message with the parameters that stand between backticks as options; other words there stay."""
-    return _PARAMETER.sub(_spelled, message) if "`" in message else message
+def as_options(message: str, spellings: Mapping[str, tuple[str, str]] = _current) -> str:
+    """Return a message with the parameters that stand between backticks as options of a command, by default of the one that runs."""
+    if "`" not in message:
+        return message
+    return _PARAMETER.sub(lambda match: _spelled(match[1], match[2], spellings), message)
 
 
-def _spelled(match: re.Match[str]) -> str:
-    name, value = match[1], match[2]
-    spelling = _current.get(name) or _known.get(name)
-    if spelling is None:
-        return match[0]
-    on, off = spelling
+def _spelled(name: str, value: str | None, spellings: Mapping[str, tuple[str, str]]) -> str:
+    on, off = spellings.get(name) or _known.get(name) or (option(name), "")
     if value is None or value == "True":
         return on
     if value == "False":

@@ -81,7 +81,7 @@ def find_model(name: str = DEFAULT_MODEL, *, offline: bool = False) -> ModelFile
         if reason:
             tried.append(reason)
     if offline:
-        raise _not_found(name, repo, [*tried, "the hub was not asked (--offline)"])
+        raise _not_found(name, repo, [*tried, "the hub was not asked (`offline`)"])
     found, reason = _in_hub(repo)
     if found is not None:
         return found

@@ -207,4 +207,4 @@ def _not_numbers(given: dict[str, tuple[int, int]], place: Callable[[int, int], 
     if level != "ordinal":
         return f"{message}; for labels take level nominal, or ordinal with their order"
     some = listed(sorted(given), _NAMED, between=",")
-    return f"{message} or the order of the labels; give --order with them from low to high (found: {some})"
+    return f"{message} or the order of the labels; give `order` with them from low to high (found: {some})"

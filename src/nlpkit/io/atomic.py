@@ -49,13 +49,13 @@ def check_target(path: Path, *, force: bool, directory: bool = False) -> None:
         raise UsageError(f"output {path} is a device or pipe; give the name of a file, or - for stdout")
     check_not_input(path, directory=directory)
     if not force:
-        raise OutputExistsError(f"output {path} exists; give --force to replace it, or another -o")
+        raise OutputExistsError(f"output {path} exists; give `force` to replace it, or another -o")
     if directory:
         _check_replaceable(path)
 
 
 def check_not_input(path: Path, *, directory: bool) -> None:
-    """Raise UsageError when writing `path` would replace an input, with --force too."""
+    """Raise UsageError when writing `path` would replace an input, with `force` too."""
     name = input_at(path, directory=directory)
     if name is None:
         return
@@ -69,7 +69,7 @@ def check_not_input(path: Path, *, directory: bool) -> None:
 
 
 def _check_replaceable(path: Path) -> None:
-    """Raise UsageError when a directory holds anything that the manifest of a run does not list: --force would delete it."""
+    """Raise UsageError when a directory holds anything that the manifest of a run does not list: `force` would delete it."""
     found = {f.relative_to(path).as_posix() for f in path.rglob("*") if not f.is_dir() and f.name not in LITTER}
     if not found:
         return
@@ -86,7 +86,7 @@ def _check_replaceable(path: Path) -> None:
     if others:
         more = f" and {len(others) - 1} more" if len(others) > 1 else ""
         raise UsageError(
-            f"output {path} holds {others[0]}{more}, which nlpkit did not write and --force would delete; "
+            f"output {path} holds {others[0]}{more}, which nlpkit did not write and `force` would delete; "
             "move it, or give another -o"
         )
 

@@ -146,7 +146,7 @@ class DocumentStream:
                 yield pa.RecordBatch.from_arrays([_one(array) for array in arrays], schema=self.schema)
             if not found:
                 raise InputError(
-                    f"no document of the corpus has an id that is in {where}; read it as then, with the same --id-col and --text-col"
+                    f"no document of the corpus has an id that is in {where}; read it as then, with the same `id_col` and `text_col`"
                 )
 
         self._batches = joined()
@@ -332,13 +332,13 @@ class _Detected:
         """Say how one file is read."""
         self._counts[encoding] += 1
         if self._counts.total() <= _REPORTED:
-            log.warning("%s: read as %s (detected); force with --encoding", path, encoding)
+            log.warning("%s: read as %s (detected); force with `encoding`", path, encoding)
 
     def summarize(self) -> None:
         """Say how the files were read that `note` did not name."""
         if self._counts.total() > _REPORTED:
             counts = ", ".join(f"{count} as {encoding}" for encoding, count in self._counts.most_common())
-            log.warning("%d files read in a detected encoding: %s; force with --encoding", self._counts.total(), counts)
+            log.warning("%d files read in a detected encoding: %s; force with `encoding`", self._counts.total(), counts)
 
 
 def _reader(

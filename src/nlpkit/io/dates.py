@@ -100,7 +100,7 @@ class DateReader:
         if len(unclear) > sum(moment is not None for moment in found):
             raise ColumnError(
                 f"column '{self._name}' has dates such as '{unclear[0]}', and no other tells whether the day or the month comes "
-                "first; say --date-format %d/%m/%Y or --date-format %m/%d/%Y"
+                "first; say `date_format=%d/%m/%Y` or `date_format=%m/%d/%Y`"
             )
         return found
 
@@ -118,11 +118,11 @@ class DateReader:
         if not text:
             return "date is missing"
         if self._format is None and self._is_unclear(text):
-            return f"date '{shown}' may begin with the day or with the month; write it as 2008-07-03, or give --date-format"
+            return f"date '{shown}' may begin with the day or with the month; write it as 2008-07-03, or give `date_format`"
         how = (
-            f"it is not like --date-format {self._format}"
+            f"it is not like `date_format={self._format}`"
             if self._format
-            else "write it as 2008-07-03, or give --date-format"
+            else "write it as 2008-07-03, or give `date_format`"
         )
         return f"date '{shown}' cannot be read; {how}"
 
@@ -157,10 +157,10 @@ def check_format(format: str) -> None:
     try:
         datetime.strptime(datetime(2011, 12, 25).strftime(format), format)
     except ValueError as error:
-        raise UsageError(f"--date-format {format}: {error}") from None
+        raise UsageError(f"`date_format={format}`: {error}") from None
     if not re.search(r"%[-]?[YyGcxs]", format):
         raise UsageError(
-            f"--date-format {format}: it has no year; %d/%m/%Y is 25/12/2011, %y a year of two digits, %B a month's name"
+            f"`date_format={format}`: it has no year; %d/%m/%Y is 25/12/2011, %y a year of two digits, %B a month's name"
         )
 
 
@@ -210,7 +210,7 @@ def _as_text(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return column
     raise ColumnError(
-        f"column '{name}' holds {kind}, dates were needed, such as 2008-07-03; name another with --date-col"
+        f"column '{name}' holds {kind}, dates were needed, such as 2008-07-03; name another with `date_col`"
     )
 
 

@@ -59,7 +59,7 @@ def vocabulary_of(schema: pa.Schema) -> tuple[str, ...] | None:
         return tuple(map(str, json.loads(zlib.decompress(base64.b64decode(packed)))))
     except (ValueError, TypeError, zlib.error):
         raise ColumnError(
-            "column 'tokens' carries a vocabulary that cannot be read; make the column again with: nlpkit preprocess --vocab"
+            "column 'tokens' carries a vocabulary that cannot be read; make the column again with: nlpkit preprocess `vocab`"
         ) from None
 
 

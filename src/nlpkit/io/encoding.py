@@ -66,7 +66,7 @@ def check_codec(encoding: str) -> str:
         "".encode(found.name)
     except (LookupError, ValueError) as error:
         raise UsageError(
-            f"--encoding: no text encoding is called '{encoding}'; for example utf-8, latin-1, cp1252, shift-jis"
+            f"`encoding`: no text encoding is called '{encoding}'; for example utf-8, latin-1, cp1252, shift-jis"
         ) from error
     return found.name
 
@@ -82,7 +82,7 @@ def _decide(sample: bytes, path: str, *, whole: bool, declared: bool) -> tuple[s
     if b"\0" in sample:
         wide = _wide(sample)
         if wide is None:
-            raise InputError(f"{path}: looks binary (NUL bytes), not text; if it is text, name its --encoding")
+            raise InputError(f"{path}: looks binary (NUL bytes), not text; if it is text, name its `encoding`")
         return wide, True
     if declared and (match := _XML_DECLARED.match(sample[:1024])):
         named = _known(match[1].decode("ascii"))
@@ -175,7 +175,7 @@ def _text(pieces: Iterator[bytes], path: str, name: str, errors: str) -> Iterato
             offset = done - waiting + error.start
             raise EncodingError(
                 f"{path}: byte {offset} (0x{error.object[error.start]:02x}) is not {name}; "
-                "say --encoding latin-1 (or the encoding it is in), or --encoding-errors replace"
+                "say `encoding=latin-1` (or the encoding it is in), or `encoding_errors=replace`"
             ) from error
         done += len(piece)
         if text and not begun:

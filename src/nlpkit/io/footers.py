@@ -25,9 +25,9 @@ _WHAT_TO_RUN = {
     "weights": "nlpkit tfidf",
     "term_frequencies": "nlpkit stats",
     "kwic": "nlpkit kwic",
-    "phrases": "nlpkit preprocess --save-phrases",
-    "vocab": "nlpkit preprocess --save-vocab",
-    "removed_terms": "nlpkit preprocess --save-removed",
+    "phrases": "nlpkit preprocess `save_phrases`",
+    "vocab": "nlpkit preprocess `save_vocab`",
+    "removed_terms": "nlpkit preprocess `save_removed`",
 }
 
 

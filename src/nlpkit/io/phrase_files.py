@@ -82,7 +82,7 @@ def _read_rows(path: Path, split: Callable[[str], Sequence[str]]) -> PhraseTable
         cells = {f.name: [_value(cell, f.type) for cell in rows.columns[f.name]] for f in PHRASES_SCHEMA}
         return phrases_from(pa.table(cells, schema=PHRASES_SCHEMA))
     except (ValueError, TypeError, pa.ArrowException) as error:
-        raise InputError(f"{path} is not as --save-phrases wrote it: {first_line(error)}; write it again") from None
+        raise InputError(f"{path} is not as `save_phrases` wrote it: {first_line(error)}; write it again") from None
 
 
 def _value(cell: Any, kind: pa.DataType) -> Any:

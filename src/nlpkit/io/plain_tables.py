@@ -160,7 +160,7 @@ def _read(path: Path, encoding: str | None, *, hint: str, wanted: Sequence[str] 
 
 
 def _detected(path: str, encoding: str) -> None:
-    log.warning("%s: read as %s (detected); force with --encoding", path, encoding)
+    log.warning("%s: read as %s (detected); force with `encoding`", path, encoding)
 
 
 def _pass_over(path: str, encoding: str) -> None:

@@ -40,7 +40,7 @@ def open_run_documents(run: Run, options: ReadOptions) -> DocumentStream:
         files = corpus_of(run)
     except InputError as error:
         raise InputError(
-            f"{error}; its words are counted there: put it back, or give the documents with their topics, as --model writes them"
+            f"{error}; its words are counted there: put it back, or give the documents with their topics, as `model` writes them"
         ) from None
     stream = open_documents(files, options)
     try:

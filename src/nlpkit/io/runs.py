@@ -158,7 +158,7 @@ class Run:
             if problem and name in EDITABLE:
                 logger.warning("%s %s", file, problem)
             elif problem:
-                raise InputError(f"{file} {problem}; make the run again, or read it as it is with --no-verify")
+                raise InputError(f"{file} {problem}; make the run again, or read it as it is with `verify=False`")
         return file
 
     def folder(self, name: str) -> Path:

@@ -113,7 +113,7 @@ def sniff(head: bytes, path: str) -> str:
     for mark, format in ((b"PAR1", "parquet"), (b"{", "jsonl"), (b"[", "json")):
         if start.startswith(mark) or not start:
             return "jsonl" if not start else format
-    raise InputError(f"{path}: which format is this? Name it: --format {'|'.join(sorted(set(FORMATS.values())))}")
+    raise InputError(f"{path}: which format is this? Name it: `format={'|'.join(sorted(set(FORMATS.values())))}`")
 
 
 # ---------------------------------------------------------------- names → sources
@@ -157,7 +157,7 @@ def _in_directory(name: str, format: str | None) -> list[Source]:
     if not files:
         known = " ".join(sorted(FORMATS))
         seen = f"; it has {', '.join(f'{n} with {s}' for s, n in others.most_common(3))}" if others else ""
-        hint = ", or name the format of all files with --format" if others else ""
+        hint = ", or name the format of all files with `format`" if others else ""
         raise InputError(f"{name}: no corpus file in this directory (looked for {known}){seen}{hint}")
     return [_source(path, format, base=name) for path in sorted(files, key=lambda p: Path(p).parts)]
 

@@ -213,7 +213,7 @@ def read_key(path: Path) -> Task:
         ) from None
     except (OSError, ValueError) as error:
         raise InputError(
-            f"{path} is not the key of a task ({error}); name the NAME.key.json, and each file of answers with --answers"
+            f"{path} is not the key of a task ({error}); name the NAME.key.json, and each file of answers with `answers`"
         ) from None
     if not isinstance(value, dict) or value.get("format") != KEY_FORMAT:
         raise InputError(f"{path} is not the key of a task; it is the NAME.key.json written beside the page")

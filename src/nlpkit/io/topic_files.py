@@ -90,7 +90,7 @@ def read_topic_file(path: Path, *, format: str = "auto", encoding: str | None = 
         InputError: the file cannot be read or holds no topics; the message names the place.
     """
     if format not in FORMATS:
-        raise UsageError(f"--target-format {format}: known are {', '.join(FORMATS)}")
+        raise UsageError(f"`target_format={format}`: known are {', '.join(FORMATS)}")
     shown, data = _read(path)
     if data.startswith(b"PAR1") or format == "parquet":
         found = _parquet(data, shown)
@@ -116,7 +116,7 @@ def _read(path: Path) -> tuple[str, bytes]:
             if size > MOST_BYTES:
                 raise InputError(
                     f"{stored.path}: more than {MOST_BYTES >> 20} MB, too much for the topics of a model; is it a corpus? "
-                    "Documents go to --reference"
+                    "Documents go to `reference`"
                 )
         return stored.path, b"".join(parts)
 
@@ -159,8 +159,8 @@ def _refuse_documents(text: str, path: str) -> None:
     longest = max(((len(line.split()), i) for i, line in enumerate(text.splitlines(), start=1)), default=(0, 0))
     if longest[0] > MOST_WORDS:
         raise InputError(
-            f"{path}:{longest[1]}: a line of {longest[0]:,} words; are these documents? They go to --reference; "
-            "if each line is a topic, say --target-format lines"
+            f"{path}:{longest[1]}: a line of {longest[0]:,} words; are these documents? They go to `reference`; "
+            "if each line is a topic, say `target_format=lines`"
         )
 
 

@@ -14,7 +14,7 @@ from nlpkit.io.topic_text_files import RawTopic, RawTopics, split_words
 from nlpkit.wording import listed, truncated
 
 _SHAPES = 'write {"topics": [["word", …], …]} as OCTIS does, [[["word", weight], …], …], or {"name": ["word", …], …}'
-_MAIN = ("topics", "topic_representations", "terms")  # of OCTIS; of BERTopic; of nlpkit ctfidf --json
+_MAIN = ("topics", "topic_representations", "terms")  # of OCTIS; of BERTopic; of nlpkit ctfidf `json`
 
 
 def parse_json(text: str, path: str) -> Any:

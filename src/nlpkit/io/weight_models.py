@@ -18,7 +18,7 @@ from nlpkit.types import FloatArray, IntArray
 from nlpkit.weighting.schemes import Scheme
 from nlpkit.weighting.tfidf import CorpusStats, Weighting
 
-MAKE = "nlpkit tfidf CORPUS -o weights.npz, then --model weights.npz"
+MAKE = "nlpkit tfidf CORPUS -o weights.npz, then `model=weights.npz`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ def read_weight_model(path: Path, *, verify: bool = True) -> WeightModel:
     components = None
     if path.is_dir():
         if not (path / MANIFEST).is_file():
-            raise InputError(f"{path} is no run of tfidf --lsa; name the table of weights in it ({MAKE})")
+            raise InputError(f"{path} is no run of tfidf `lsa`; name the table of weights in it ({MAKE})")
         run = open_run(path, ["lsa"], verify=verify)
         vocab, whole = run.file("vocab.parquet"), run.path / "model" / "terms.parquet"
         if whole.is_file():
@@ -103,7 +103,7 @@ def _model(
     terms, kept = columns, np.arange(columns.num_rows, dtype=np.int32)
     if selected:
         if not whole.is_file():
-            raise InputError(f"{path}: the terms that --select left out ({whole}) are not there; make it again")
+            raise InputError(f"{path}: the terms that `select` left out ({whole}) are not there; make it again")
         terms = read_table(whole, ["terms", "model/terms"], ["term", "cf", "df", "idf"])
         place = {term: i for i, term in enumerate(terms.column("term").to_pylist())}
         kept = np.array([place.get(term, -1) for term in columns.column("term").to_pylist()], np.int32)

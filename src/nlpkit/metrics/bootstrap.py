@@ -42,7 +42,7 @@ class Comparison:
 def check_level(level: float) -> float:
     """Return a confidence level. Raises UsageError when it is not between 0 and 1."""
     if not 0 < level < 1:
-        raise UsageError(f"--ci {level:g}: a confidence level between 0 and 1 is needed, such as 0.95")
+        raise UsageError(f"`ci={level:g}`: a confidence level between 0 and 1 is needed, such as 0.95")
     return level
 
 

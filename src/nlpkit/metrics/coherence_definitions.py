@@ -156,7 +156,7 @@ def measure(name: str, *, window: int | Literal["own"] | None = "own", compat: s
         rare = 10 * (own.window or 1)
         return _as_of(own, compat, "Palmetto, dice-group/Palmetto", "boolean", absent="zero", min_count=rare)
     if name == "c_p":
-        raise UsageError(f"{compat} has no c_p; it is in palmetto, and without --compat")
+        raise UsageError(f"{compat} has no c_p; it is in palmetto, and without `compat`")
     if compat == "tomotopy":
         every, relevant = name == "c_v", own.window is not None
         options: dict[str, Any] = {"absent": "dropped", "relevant_only": relevant, "all_pairs": every}

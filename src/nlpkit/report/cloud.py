@@ -52,7 +52,7 @@ def draw_cloud(frequencies: Mapping[str, float], *, seed: int, font: Path | None
         some = "".join(sorted(choice.lacks)[:10])
         raise InputError(
             f"no font of this machine has the characters of these words (such as {some}); "
-            "give one that has with --font FILE, say a Noto Sans CJK"
+            "give one that has with `font=FILE`, say a Noto Sans CJK"
         )
     cloud = WordCloud(
         width=1200, height=800, margin=6, max_words=MAX_WORDS, font_path=choice.path, random_state=seed,

@@ -52,6 +52,6 @@ def _characters(path: Path) -> frozenset[str]:
     try:
         return frozenset(map(chr, FT2Font(str(path)).get_charmap()))
     except FileNotFoundError:
-        raise InputError(f"--font {path} does not exist") from None
+        raise InputError(f"`font={path}` does not exist") from None
     except (OSError, RuntimeError) as error:
-        raise InputError(f"--font {path} is no TrueType or OpenType font: {error}") from None
+        raise InputError(f"`font={path}` is no TrueType or OpenType font: {error}") from None

@@ -209,7 +209,7 @@ class _Values:
         if self.kind == "date" and isinstance(value, str):
             return pc.call_function(function, [self.array, self._moment(value)])
         as_number = self.kind == "text" and not isinstance(value, str | bool)
-        read_so = f", or read it as numbers with --types {self.name}=float" if as_number else ""
+        read_so = f", or read it as numbers with `types={self.name}=float`" if as_number else ""
         raise UsageError(
             f"{self} and is compared ({sign}) with {_say(value)}; write it as in {_example(self)}{read_so}"
         )

@@ -32,7 +32,7 @@ def check_tokenizer(name: str, pattern: str | None) -> None:
     if not 1 <= low <= high:
         raise UsageError(f"{name}: n-grams have at least one character, and the shortest comes first: chars:3-5")
     if (name == "regex") != (pattern is not None):
-        raise UsageError("the tokenizer regex and --token-pattern go together")
+        raise UsageError("the tokenizer regex and `token_pattern` go together")
 
 
 def character_ngrams(name: str) -> tuple[int, int] | None:
@@ -72,7 +72,7 @@ def normalizer(
         from nlpkit.text.stem import stemmer
 
         if options.stem == "auto" and not languages:
-            raise UsageError("--stem auto needs a language; name it with --language, or name the stemmer")
+            raise UsageError("`stem=auto` needs a language; name it with `language`, or name the stemmer")
         stem = stemmer(languages[0] if options.stem == "auto" else options.stem)
     if options.tokenizer.startswith("chars"):
         return _character

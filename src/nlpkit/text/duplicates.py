@@ -73,7 +73,7 @@ def parse_duplicates(text: str) -> DuplicateSpec:
         threshold = math.nan
     if not LEAST_THRESHOLD <= threshold <= 1:
         raise UsageError(
-            f"--dedupe {text}: give exact, or near:S with a similarity from {LEAST_THRESHOLD} to 1 such as near:0.9"
+            f"`dedupe={text}`: give exact, or near:S with a similarity from {LEAST_THRESHOLD} to 1 such as near:0.9"
         )
     return DuplicateSpec(threshold)
 
@@ -206,7 +206,7 @@ class _Near:
         bands = kept.tags.shape[1]
         if need * bands >= 2**31:
             raise OutOfMemoryError(
-                f"--dedupe near holds {2**31 // bands:,} documents at most, these are more; use exact, or cut the corpus up"
+                f"`dedupe` near holds {2**31 // bands:,} documents at most, these are more; use exact, or cut the corpus up"
             )
         # as if every document stayed, with the hashes that are kept of each
         for array in (kept.tags, kept.nexts, kept.sizes, kept.seen):

@@ -80,7 +80,7 @@ class Filter:
         self.mask(pa.RecordBatch.from_pylist([], schema))
 
 
-def parse_filter(text: str, *, option: str = "--keep-if") -> Filter:
+def parse_filter(text: str, *, option: str = "`keep_if`") -> Filter:
     """Read a condition; the grammar is at the head of the module.
 
     Raises:

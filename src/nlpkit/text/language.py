@@ -122,12 +122,12 @@ def stop_list_code(name: str) -> str:
         code = language_code(name)
     except UsageError:
         raise UsageError(
-            f"--stop-words: '{name}' is no file and no language{near_languages(name)}; give a file with a word per line, a "
+            f"`stop_words`: '{name}' is no file and no language{near_languages(name)}; give a file with a word per line, a "
             "language such as en, deu or German, auto or none"
         ) from None
     if not has_stop_words(code):
         raise UsageError(
-            f"--stop-words {name}: there is no list for {language_name(code)}; give a file with a word per line, or a language "
+            f"`stop_words={name}`: there is no list for {language_name(code)}; give a file with a word per line, or a language "
             f"with a list: {' '.join(stop_word_languages())}"
         )
     return code

@@ -104,7 +104,7 @@ class TextOptions(TopicTokenOptions):
     ] = None
     phrase_file: Annotated[
         Path | None,
-        Param("Join these phrases: one on each line, or a file of --save-phrases.", metavar="FILE"),
+        Param("Join these phrases: one on each line, or a file of `save_phrases`.", metavar="FILE"),
     ] = None
     keep: Annotated[
         str | tuple[str, ...] | None,
@@ -130,7 +130,7 @@ class TextOptions(TopicTokenOptions):
         ),
     ] = None
     emoji: Annotated[
-        str, Param("Emoji: keep (to have them as tokens, see --keep), words (their names) or remove.", panel="More")
+        str, Param("Emoji: keep (to have them as tokens, see `keep`), words (their names) or remove.", panel="More")
     ] = "keep"
     segment: Annotated[
         str,

@@ -43,22 +43,22 @@ def parse_phrases(text: str) -> PhraseSpec:
     measure = next((m for m in get_args(Measure) if m == name.lower()), None)
     if measure is None or len(rest) > 2:
         raise UsageError(
-            f"--phrases '{text}': give MEASURE:THRESHOLD[:MIN_COUNT] such as npmi:0.5, pmi:3 or llr:10.83:10"
+            f"`phrases` '{text}': give MEASURE:THRESHOLD[:MIN_COUNT] such as npmi:0.5, pmi:3 or llr:10.83:10"
         )
     try:
         threshold = float(rest[0]) if rest else THRESHOLDS[measure]
         min_count = int(rest[1]) if len(rest) > 1 else MIN_COUNT
     except ValueError:
         raise UsageError(
-            f"--phrases '{text}': '{':'.join(rest)}' is not a threshold and a whole number; example: {measure}:"
+            f"`phrases` '{text}': '{':'.join(rest)}' is not a threshold and a whole number; example: {measure}:"
             f"{THRESHOLDS[measure]:g}:{MIN_COUNT}"
         ) from None
     if not np.isfinite(threshold) or (measure == "npmi" and not -1 <= threshold <= 1):
         raise UsageError(
-            f"--phrases '{text}': the threshold is {rest[0]}; NPMI lies in -1 … 1, other measures are finite"
+            f"`phrases` '{text}': the threshold is {rest[0]}; NPMI lies in -1 … 1, other measures are finite"
         )
     if min_count < 1:
-        raise UsageError(f"--phrases '{text}': a phrase occurs at least once, the least count is {min_count}")
+        raise UsageError(f"`phrases` '{text}': a phrase occurs at least once, the least count is {min_count}")
     return PhraseSpec(measure, threshold, min_count)
 
 

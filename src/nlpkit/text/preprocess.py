@@ -264,7 +264,7 @@ class Preprocessor:
                 and len(phrases)
                 and terms
             ):
-                raise no_match("--phrase-file", "its phrases are such as", phrases.phrases, terms)
+                raise no_match("`phrase_file`", "its phrases are such as", phrases.phrases, terms)
             stopped = np.concatenate([stopped, np.zeros(len(terms) - n_words, bool)])
         sizes = character_ngrams(options.tokenizer) or options.ngrams
         if sizes != (1, 1):
@@ -325,7 +325,7 @@ class Preprocessor:
         rules = None if options.cleaner is None else options.cleaner.replacements
         if rules is not None and not self._replaced and (rules.phrases or rules.patterns):
             listed = [phrase for phrase, _ in rules.phrases] + [f"/{pattern}/" for pattern, _ in rules.patterns]
-            raise no_match("--replace", "it replaces such as", listed, terms)
+            raise no_match("`replace`", "it replaces such as", listed, terms)
         # shorter words went before stop words are looked for
         words = frozenset(word for word in options.extra_stop_words if len(word) >= options.min_length)
         if not words and not options.stop_patterns:
@@ -333,7 +333,7 @@ class Preprocessor:
         is_listed = stop_matcher(words, options.stop_patterns)
         if not any(is_listed(term if options.lower else term.lower()) for term in terms):
             listed = [*sorted(words), *(f"/{pattern}/" for pattern in options.stop_patterns)]
-            raise no_match("the list of --stop-words", "its words are such as", listed, terms)
+            raise no_match("the list of `stop_words`", "its words are such as", listed, terms)
 
     def _stops(self, term: str) -> bool:
         return self._is_stop(term) or (not self.options.lower and self._is_stop(term.lower()))

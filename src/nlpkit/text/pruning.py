@@ -13,7 +13,7 @@ from nlpkit.types import BoolArray, ByteArray, IntArray, LongArray
 
 MIN_DF_AUTO_FROM = 100
 KEPT, STOP, RARE, FREQUENT, CAPPED, FOREIGN = range(6)
-REASONS = ("kept", "stop word", "too rare", "too frequent", "beyond --max-vocab", "not in --vocab")
+REASONS = ("kept", "stop word", "too rare", "too frequent", "beyond the most frequent", "not in the vocabulary")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +63,11 @@ def prune(
         min_df = 2 if n_docs >= MIN_DF_AUTO_FROM else 1
     low, high = df_bounds(n_docs, min_df=min_df, max_df=options.max_df)
     n_tokens = int(cf[~stopped].sum())
-    least = bound(options.min_cf, n_tokens, name="min-cf", what="occurrences")
-    most = bound(options.max_cf, n_tokens, name="max-cf", what="occurrences")
+    least = bound(options.min_cf, n_tokens, name="min_cf", what="occurrences")
+    most = bound(options.max_cf, n_tokens, name="max_cf", what="occurrences")
     seen = ~stopped & (cf > 0)
     if least > most and seen.any():
-        raise UsageError(f"--min-cf is {least:g} and --max-cf {most:g} occurrences: no term can satisfy both")
+        raise UsageError(f"`min_cf` is {least:g} and `max_cf={most:g}` occurrences: no term can satisfy both")
     reasons[seen & ((df < low) | (cf < least))] = RARE
     reasons[seen & ((df > high) | (cf > most))] = FREQUENT
     kept = np.flatnonzero(seen & (reasons == KEPT))
@@ -81,12 +81,12 @@ def prune(
 
 
 def _nothing_left(n_terms: int, n_docs: int, min_df: float, options: PreprocessOptions) -> InputError:
-    bounds, lower, higher = f"--min-df {min_df} and --max-df {options.max_df}", "--min-df", "--max-df"
+    bounds, lower, higher = f"`min_df={min_df}` and `max_df={options.max_df}`", "`min_df`", "`max_df`"
     if options.min_cf != 1 or options.max_cf != 1.0:
         bounds = (
-            f"--min-df {min_df}, --max-df {options.max_df}, --min-cf {options.min_cf} and --max-cf {options.max_cf}"
+            f"`min_df={min_df}`, `max_df={options.max_df}`, `min_cf={options.min_cf}` and `max_cf={options.max_cf}`"
         )
-        lower, higher = "--min-df or --min-cf", "--max-df or --max-cf"
+        lower, higher = "`min_df` or `min_cf`", "`max_df` or `max_cf`"
     return InputError(
         f"no term is left of {n_terms}: {bounds} prune all in {n_docs} documents; lower {lower} or raise {higher}"
     )
@@ -100,7 +100,7 @@ def _most_frequent(
     scikit-learn's max_features leaves the order of equals to a sort that is not stable, and so to the machine.
     """
     if n < 1:
-        raise UsageError(f"--max-vocab {n}: a vocabulary has at least one term")
+        raise UsageError(f"`max_vocab={n}`: a vocabulary has at least one term")
     worst = np.sort(cf[kept])[-n]
     surely, perhaps = kept[cf[kept] > worst], kept[cf[kept] == worst]
     order = sorted(zip((-df[perhaps]).tolist(), strings(perhaps), perhaps.tolist(), strict=True))
@@ -118,7 +118,7 @@ def _given(
     """Keep the terms of a vocabulary, in its order, whether they occur or not; it wins over stop words."""
     place = {term: i for i, term in enumerate(vocab)}
     if len(place) < len(vocab):
-        raise InputError(f"--vocab has {len(vocab) - len(place)} terms twice")
+        raise InputError(f"`vocab` has {len(vocab) - len(place)} terms twice")
     kept = np.full(len(vocab), -1, np.int32)
     for start in range(0, len(cf), 1 << 16):
         ids = np.arange(start, min(start + (1 << 16), len(cf)))
@@ -140,7 +140,7 @@ EXAMPLES = 5
 
 def no_vocabulary_match(vocab: Sequence[str], terms: Sequence[str]) -> InputError:
     """Return the error for a vocabulary of which no term is in the documents."""
-    return no_match("--vocab", "its terms are such as", vocab, terms)
+    return no_match("`vocab`", "its terms are such as", vocab, terms)
 
 
 def no_match(what: str, say: str, listed: Sequence[str], terms: Sequence[str]) -> InputError:
@@ -165,10 +165,10 @@ def bound(value: int | float, total: int, *, name: str, what: str = "documents")
     """
     if isinstance(value, float):
         if not 0.0 <= value <= 1.0:
-            raise UsageError(f"--{name} {value}: a share lies in 0.0 … 1.0; a number of {what} has no decimal point")
+            raise UsageError(f"`{name}={value}`: a share lies in 0.0 … 1.0; a number of {what} has no decimal point")
         return round(value * total, 6)  # 0.07 of 100 is 7, not 7.000000000000001
     if value < 0:
-        raise UsageError(f"--{name} {value}: a number of {what} cannot be negative")
+        raise UsageError(f"`{name}={value}`: a number of {what} cannot be negative")
     return float(value)
 
 
@@ -178,11 +178,11 @@ def df_bounds(n_docs: int, *, min_df: float, max_df: float) -> tuple[float, floa
     Raises:
         UsageError: a bound is out of range, or no term can satisfy both.
     """
-    low = bound(min_df, n_docs, name="min-df")
-    high = bound(max_df, n_docs, name="max-df")
+    low = bound(min_df, n_docs, name="min_df")
+    high = bound(max_df, n_docs, name="max_df")
     if low > high:
         raise UsageError(
-            f"documents: {n_docs:,}; --min-df asks for {low:g} of them at least, --max-df for {high:g} at most: "
+            f"documents: {n_docs:,}; `min_df` asks for {low:g} of them at least, `max_df` for {high:g} at most: "
             "no term can satisfy both"
         )
     return low, high

@@ -63,7 +63,7 @@ def limited(pattern: str, n_chars: int, where: str = "a text") -> Iterator[None]
 
 
 @lru_cache(maxsize=64)
-def compile_regex(pattern: str, option: str = "--where") -> re.Pattern[str]:
+def compile_regex(pattern: str, option: str = "`where`") -> re.Pattern[str]:
     """Return a compiled regular expression of Python.
 
     Raises:

@@ -83,7 +83,7 @@ class WordIndex:
         frequency: LongArray | None = None,
     ) -> None:
         if not 1 <= n <= MAX_LENGTH:
-            raise UsageError(f"--n {n}: n-grams have 1 to {MAX_LENGTH:,} characters, as words have")
+            raise UsageError(f"`n={n}`: n-grams have 1 to {MAX_LENGTH:,} characters, as words have")
         self.n, self.padded, self.lower = n, padded, lower
         self.words, self._frequency = words, frequency
         self.forms = [comparable(word, lower=lower) for word in words]
@@ -156,7 +156,7 @@ class WordIndex:
             if not len(self._grams(word)):
                 raise UsageError(
                     f"'{word}' is shorter than the n-grams of {self.n} characters; "
-                    f"give --n {len(form)}, --pad, or --measure levenshtein"
+                    f"give `n={len(form)}`, `pad`, or `measure=levenshtein`"
                 )
             scores = self.similarity(word, measure)
             ids, descending, of_itself = np.flatnonzero(scores > 0), True, 1.0
@@ -221,7 +221,7 @@ def _check_length(word: str, length: int) -> None:
 
 
 def _unknown(measure: str) -> UsageError:
-    return UsageError(f"--measure {measure}: known are {', '.join(MEASURES)}")
+    return UsageError(f"`measure={measure}`: known are {', '.join(MEASURES)}")
 
 
 def _pack(words: Sequence[str]) -> Codes:

@@ -58,7 +58,7 @@ def parse_pos(text: str) -> frozenset[str]:
     unknown = sorted(tags - set(UNIVERSAL_POS))
     if unknown or not tags:
         raise UsageError(
-            f"--pos {text}: {', '.join(unknown) or 'nothing'} is no part of speech; those of Universal Dependencies are "
+            f"`pos={text}`: {', '.join(unknown) or 'nothing'} is no part of speech; those of Universal Dependencies are "
             f"{', '.join(UNIVERSAL_POS)}"
         )
     return tags
@@ -107,7 +107,7 @@ class SpacyTokens:
         self.pos = parse_pos(",".join(pos)) if pos else frozenset[str]()
         self.entities, self.lemma = entities, lemma
         spacy = _import_spacy()
-        asked = [name for name, yes in (("--pos", pos), ("--entities", entities), ("lemmas", lemma)) if yes]
+        asked = [name for name, yes in (("`pos`", pos), ("`entities`", entities), ("lemmas", lemma)) if yes]
         if model.startswith("blank:"):
             self.name = model
             self.unused: tuple[str, ...] = ()
@@ -165,9 +165,9 @@ class SpacyTokens:
         """Raise MissingError when the pipeline does not set what is asked for."""
         doc = self._nlp("1")
         for asked, attribute, option in (
-            (bool(self.pos), "POS", "--pos needs parts of speech"),
+            (bool(self.pos), "POS", "`pos` needs parts of speech"),
             (self.lemma, "LEMMA", "lemmas"),
-            (self.entities, "ENT_IOB", "--entities"),
+            (self.entities, "ENT_IOB", "`entities`"),
         ):
             if asked and not doc.has_annotation(attribute):
                 parts = ", ".join([*self._nlp.component_names, *self.unused]) or "none"
@@ -181,7 +181,7 @@ def _import_spacy() -> Any:
     try:
         import spacy
     except ImportError:
-        raise missing_extra("cutting with spaCy (--pos, --entities)", "spacy") from None
+        raise missing_extra("cutting with spaCy (`pos`, `entities`)", "spacy") from None
     return spacy
 
 
@@ -247,7 +247,7 @@ def _try(load: Any, what: str) -> Any:
 def _of_language(installed: list[str], language: str | None) -> str:
     """Return the installed pipeline of a language."""
     if language is None:
-        raise UsageError("which spaCy pipeline? Name one (fr_core_news_sm), or give the language with --language")
+        raise UsageError("which spaCy pipeline? Name one (fr_core_news_sm), or give the language with `language`")
     code = _SAME_LANGUAGE.get(language, language)
     ours = [name for name in installed if name.partition("_")[0] == code]
     if not ours:

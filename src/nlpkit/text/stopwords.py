@@ -75,7 +75,7 @@ def auto_stop(df: LongArray, n_docs: int, *, share: float) -> BoolArray:
         UsageError: the share is not in 0.0 … 1.0.
     """
     if not 0.0 <= share <= 1.0:
-        raise UsageError(f"--auto-stop {share}: a share of the documents lies in 0.0 … 1.0")
+        raise UsageError(f"`auto_stop={share}`: a share of the documents lies in 0.0 … 1.0")
     return np.asarray(df > round(share * n_docs, 6))  # 0.07 of 100 documents is 7, not 7.000000000000001
 
 

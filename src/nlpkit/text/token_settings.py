@@ -11,7 +11,7 @@ from nlpkit.wording import listed
 
 NO_LANGUAGE = "zxx"  # ISO 639-3 for what is in no language; the detector says so of codes and names
 _CARRIED = ("language", "tokenizer", "pattern", "segment", "lower", "min_length", "lemma", "stem", "stop_words")
-_NOT_OPTIONS = {"phrases": "--phrases", "phrase_table": "--phrases", "spacy": "spaCy"}
+_NOT_OPTIONS = {"phrases": "`phrases`", "phrase_table": "`phrases`", "spacy": "spaCy"}
 _COMPARED = (
     "language", "cleaner", "tokenizer", "pattern", "spacy", "keep", "segment", "lower", "min_length", "stop_words",
     "extra_stop_words", "stop_patterns", "lemma", "stem", "phrases", "ngrams",
@@ -40,9 +40,9 @@ def options_from(settings: Mapping[str, Any] | None, model: str) -> PreprocessOp
             raise InputError(f"the tokens of {model} were made with {option} of nlpkit preprocess; {hint}")
     cleaner = settings.get("cleaner")
     if cleaner and cleaner.get("replacements"):
-        raise InputError(f"the tokens of {model} were made with --replace of nlpkit preprocess; {hint}")
+        raise InputError(f"the tokens of {model} were made with `replace` of nlpkit preprocess; {hint}")
     if settings.get("auto_stop") is not None and tuple(settings.get("ngrams") or (1, 1)) != (1, 1):
-        raise InputError(f"the n-grams of {model} were made after --auto-stop of nlpkit preprocess; {hint}")
+        raise InputError(f"the n-grams of {model} were made after `auto_stop` of nlpkit preprocess; {hint}")
     in_force = {**settings, **_in_force(settings)}
     given = {name: in_force[name] for name in _CARRIED if name in in_force}
     if cleaner:
@@ -81,7 +81,7 @@ def learned_bounds(settings: Mapping[str, Any]) -> list[str]:
         name for name, unbound in _BOUNDS.items() if not any(_same(settings.get(name), value) for value in unbound)
     ]
     joined = ["phrases"] if settings.get("phrases") else []
-    return [f"--{name.replace('_', '-')}" for name in [*found, *joined]]
+    return [f"`{name}`" for name in [*found, *joined]]
 
 
 def _same(value: Any, other: Any) -> bool:

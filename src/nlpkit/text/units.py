@@ -64,10 +64,10 @@ def parse_unit(text: str) -> Unit:
     kind, colon, size = text.strip().lower().partition(":")
     if kind == "chunk":
         if not (size.isascii() and size.isdecimal() and len(size) < 7 and int(size) > 0):
-            raise UsageError(f"--unit {text}: a chunk needs its number of words, 1 to 999999, such as chunk:200")
+            raise UsageError(f"`unit={text}`: a chunk needs its number of words, 1 to 999999, such as chunk:200")
         return Unit(kind, int(size))
     if kind not in KINDS or colon:
-        raise UsageError(f"--unit {text}: give document, paragraph, sentence or chunk:N (N words, such as chunk:200)")
+        raise UsageError(f"`unit={text}`: give document, paragraph, sentence or chunk:N (N words, such as chunk:200)")
     return Unit(kind)
 
 

@@ -100,7 +100,7 @@ def choose_cut(
         if wanted.high is None:
             raise InputError(
                 f"found no groups of at least {smallest} similar documents among {hierarchies[0].n_points} different ones; "
-                "lower --min-topic-size, or give --k N"
+                "lower `min_topic_size`, or give `k=N`"
             )
         wanted = replace(wanted, step=max((wanted.high - wanted.low) // 4, 1))
         cuts = [_cuts(h, evidence, smallest, wanted) for h in hierarchies]
@@ -111,7 +111,7 @@ def choose_cut(
     if not usable[0] and not usable[1]:
         raise InputError(
             f"cannot cut {hierarchies[0].n_points} different documents into {wanted.low} to {wanted.high} topics of at "
-            f"least {smallest} documents; give another range, or a lower --min-topic-size"
+            f"least {smallest} documents; give another range, or a lower `min_topic_size`"
         )
     gaps = [a.score - b.score for a, b in zip(scored[0], scored[1], strict=False) if a and b and a.k in wanted]
     noise = float(np.sqrt(np.mean(np.square(gaps)))) if gaps else 0.0
@@ -204,13 +204,13 @@ def cut_exactly(
     if best is None and not most:
         raise InputError(
             f"found no groups of at least {least} similar documents among {hierarchy.n_points} different ones; "
-            "more documents are needed, or a lower --min-topic-size or --min-samples"
+            "more documents are needed, or a lower `min_topic_size` or `min_samples`"
         )
     if best is None:
-        lower = ", a lower --min-topic-size" if least > 2 else ", a lower --min-samples"
+        lower = ", a lower `min_topic_size`" if least > 2 else ", a lower `min_samples`"
         raise InputError(
             f"cannot make {k} topics of at least {least} documents from {hierarchy.n_points} different documents: "
-            f"the most is {most}; give --k {most}{lower}, or --k auto"
+            f"the most is {most}; give `k` {most}{lower}, or `k=auto`"
         )
     labels, merges = merge_topics(labels_of[best[2]], dtm, k)
     return labels, best[2], merges

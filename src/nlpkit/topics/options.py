@@ -72,7 +72,7 @@ class BertopicOptions:
     ] = "auto"
     min_topic_size: Annotated[
         int | None,
-        Param("Least documents of a topic; default: 1 in 100, from 3 to 10, or what --k N needs.", min=2),
+        Param("Least documents of a topic; default: 1 in 100, from 3 to 10, or what `k=N` needs.", min=2),
     ] = None
     n_neighbors: Annotated[int, Param("UMAP: neighbours of a document, itself included.", min=3)] = 15
     n_components: Annotated[int, Param("UMAP: dimensions that are clustered.", min=2)] = 5

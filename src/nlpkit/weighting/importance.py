@@ -28,7 +28,7 @@ def importance(class_counts: CsrMatrix, *, epsilon: float = EPSILON) -> CsrMatri
         UsageError: ε is not above 0.
     """
     if not epsilon > 0:
-        raise UsageError(f"--epsilon {epsilon}: the importance score needs a number above 0, such as {EPSILON}")
+        raise UsageError(f"`epsilon={epsilon}`: the importance score needs a number above 0, such as {EPSILON}")
     shares = class_shares(class_counts)
     # Σ_l ln(φ_l + ε) / C = ln ε + Σ of ln(1 + φ_l/ε) over the classes that hold the term / C
     above = np.log1p(shares.data / epsilon)

@@ -48,7 +48,7 @@ def keyness(class_counts: CsrMatrix, *, prior_words: float | None = None) -> Key
     if prior_words is None:
         prior_words = words / max(counts.shape[0], 1) or 1.0
     if not 0 < prior_words < np.inf:
-        raise UsageError(f"--prior-words {prior_words:g}: the prior needs a number of words above 0")
+        raise UsageError(f"`prior_words={prior_words:g}`: the prior needs a number of words above 0")
     scale = prior_words / (words or 1.0)
     n_c: FloatArray = np.repeat(np.asarray(counts.sum(axis=1)).ravel(), np.diff(counts.indptr))
     tf_v = tf[counts.indices]

@@ -46,7 +46,7 @@ def lsa(weights: CsrMatrix, n_components: int, *, seed: int) -> Lsa:
     X: CsrMatrix = sparse.csr_array(weights, dtype=np.float64)
     D, V = X.shape
     if not X.data.any():
-        raise InputError("no singular vectors: all weights are 0; take a weighting without idf (--idf none)")
+        raise InputError("no singular vectors: all weights are 0; take a weighting without idf (`idf=none`)")
     if not 1 <= n_components < min(D, V):
         raise UsageError(
             f"{n_components} components of {D:,} documents and {V:,} terms: there must be fewer than either; "

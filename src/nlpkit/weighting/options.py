@@ -50,7 +50,7 @@ class WeightOptions:
     k1: Annotated[float | None, Param("Saturation of term frequency in BM25.", panel="More")] = None
     b: Annotated[float | None, Param("Normalisation by length in BM25, from 0 (none) to 1.", panel="More")] = None
     slope: Annotated[float | None, Param("Slope of a pivoted norm, from 0 to 1.", panel="More")] = None
-    augment: Annotated[float | None, Param("Least term frequency with --tf augmented, from 0 to 1.", panel="More")] = (
+    augment: Annotated[float | None, Param("Least term frequency with `tf` augmented, from 0 to 1.", panel="More")] = (
         None
     )
 

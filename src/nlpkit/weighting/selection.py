@@ -22,7 +22,7 @@ from nlpkit.weighting.contingency import Contingency
 def gini(table: Contingency) -> FloatArray:
     """Return 1 - Σ_j P(c_j|f)², P(c_j|f) = o_j / df (V,): 0 for a term of one class, at most 1 - 1/J.
 
-    Every term of a single document has 0, the best there is: bound document frequency from below (--min-df).
+    Every term of a single document has 0, the best there is: bound document frequency from below (`min_df`).
     """
     return _impurity(table.present.astype(np.float64))
 

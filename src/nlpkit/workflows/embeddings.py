@@ -142,7 +142,7 @@ def embeddings_of(
     there = "embedding" in table.column_names
     if there and flags.encoder is None:
         flags.refuse(
-            "the documents have embeddings already, which this would not change; name the model too (--encoder) to make them "
+            "the documents have embeddings already, which this would not change; name the model too (`encoder`) to make them "
             "anew, or leave it out"
         )
     model = flags.load(threads) if flags.encoder is not None or not there else None
@@ -195,7 +195,7 @@ class RunEmbeddings:
         wanted = config["encoder"]
         if flags.max_tokens is not None and flags.max_tokens != (wanted or {}).get("max_tokens"):
             raise UsageError(
-                f"--max-tokens {flags.max_tokens}: new documents are embedded as those of the run were"
+                f"`max_tokens={flags.max_tokens}`: new documents are embedded as those of the run were"
                 + (f", by {wanted['max_tokens']} tokens of a text" if wanted else "")
                 + "; leave it out"
             )
@@ -262,7 +262,7 @@ class RunEmbeddings:
             differ = f"(sha256 {self.encoder.fingerprint[:12]}… against {wanted['fingerprint'][:12]}…)"
             if given is not None:
                 raise UsageError(
-                    f"--encoder {given}: the run was fitted with {wanted['encoder']} {differ}; leave it out"
+                    f"`encoder={given}`: the run was fitted with {wanted['encoder']} {differ}; leave it out"
                 )
             raise MissingError(
                 f"the weights of {wanted['encoder']} here are not those the run was fitted with {differ}; fit again"
@@ -278,10 +278,10 @@ class RunEmbeddings:
         if wanted and made and wanted["fingerprint"] != made["fingerprint"]:
             raise ColumnError(
                 f"column 'embedding' was made by {made['encoder']}, the run by {wanted['encoder']}; "
-                "embed with the same model, leave the column out, or name the model of the run with --encoder"
+                "embed with the same model, leave the column out, or name the model of the run with `encoder`"
             )
         if wanted and made and not _same_embeddings(made, wanted):
             raise ColumnError(
                 f"column 'embedding' was made from {made.get('max_tokens')} tokens of a text, those of the run from "
-                f"{wanted.get('max_tokens')}; embed alike, leave the column out, or name the model of the run with --encoder"
+                f"{wanted.get('max_tokens')}; embed alike, leave the column out, or name the model of the run with `encoder`"
             )

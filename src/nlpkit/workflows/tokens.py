@@ -65,7 +65,7 @@ def cut_as_model(
     made = [step_parameters(steps_of([block]), "preprocess") for block in stream.blocks]
     known = [one for one in made if one is not None]
     apart = list(dict.fromkeys(d for one in known for d in differences(settings, one)))
-    pruned = sorted({name for one in known for name in learned_bounds(one)} - {"--phrases"}) if bounds else []
+    pruned = sorted({name for one in known for name in learned_bounds(one)} - {"`phrases`"}) if bounds else []
     if len(known) == len(made) and not apart and not pruned:
         return None
     why = "; ".join(apart) or (f"left out by {', '.join(pruned)}" if pruned else "it does not say how they were made")
@@ -129,9 +129,9 @@ def changed_token_options(options: PreprocessOptions, usual: PreprocessOptions |
     plain, said = replace(usual or PreprocessOptions(), language=options.language), set()
     for field in fields(options):
         if field.name != "lists_must_match" and getattr(options, field.name) != getattr(plain, field.name):
-            said.add(f"--{names.get(field.name, field.name).replace('_', '-')}")
-    if "--token-pattern" in said:
-        said.discard("--tokenizer")
+            said.add(f"`{names.get(field.name, field.name)}`")
+    if "`token_pattern`" in said:
+        said.discard("`tokenizer`")
     return sorted(said)
 
 
@@ -201,11 +201,11 @@ def say_tokens(report: PreprocessReport, options: PreprocessOptions | None = Non
         lists = ", ".join(report.stop_word_languages)
         out.append(f"{wording.counted(report.n_stop_tokens, 'stop word')}{f' ({lists})' if lists else ''}")
     if report.n_rare_terms:
-        also = "" if options is None or options.min_cf in (0, 1) else " or under --min-cf"
+        also = "" if options is None or options.min_cf in (0, 1) else " or under `min_cf`"
         rare = f"in fewer than {_bound_text(report.min_df)}{also}"
         out.append(f"{wording.counted(report.n_rare_terms, 'term')} {rare}")
     if report.n_frequent_terms:
-        also = "" if options is None or options.max_cf == 1.0 else " or over --max-cf"
+        also = "" if options is None or options.max_cf == 1.0 else " or over `max_cf`"
         frequent = f"in more than {_bound_text(report.max_df)}{also}"
         out.append(f"{wording.counted(report.n_frequent_terms, 'term')} {frequent}")
     if report.n_capped_terms:
@@ -230,10 +230,10 @@ def _warn_listless(codes: Sequence[str]) -> None:
     if listless:
         reporting.warn(
             f"there is no list of stop words for '{', '.join(listless)}': common words stay in; "
-            "give one with --stop-words FILE, or prune with --max-df 0.5"
+            "give one with `stop_words=FILE`, or prune with `max_df=0.5`"
         )
     elif NO_LANGUAGE in codes:
-        reporting.warn("no language was recognised: common words stay in; name it with --language, or give none")
+        reporting.warn("no language was recognised: common words stay in; name it with `language`, or give none")
 
 
 def _bound_text(bound: float) -> str:

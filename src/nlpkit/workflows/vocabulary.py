@@ -88,7 +88,7 @@ def _word_list(path: Path, encoding: str | None) -> Vocabulary:
         if len(term.split()) > MOST_WORDS:
             raise InputError(
                 f"{path}:{number} is no word but {len(term.split())} ('{term[:40]}…'); a word list has a word or an n-gram "
-                "a line. Is it a corpus? Then give --format txt"
+                "a line. Is it a corpus? Then give `format` txt"
             )
         terms[term] = None
     return Vocabulary(list(terms), None, None, [_info(path, len(terms))])

@@ -142,7 +142,7 @@ class Assembler:
                     i for i, value in enumerate(block.columns[name]) if value is not None or i + 1 == len(block.numbers)
                 )
                 log.warning(
-                    "%s: column '%s' is not in the first rows and is left out; keep it with --types %s=string",
+                    "%s: column '%s' is not in the first rows and is left out; keep it with `types=%s=string`",
                     block.place(self.path, row),
                     name,
                     name,

@@ -103,7 +103,7 @@ class Column:
     type: pa.DataType
     kind: Kind  # what a value may be
     found: Kind  # what the first rows held, for messages
-    forced: str | None = None  # the type given with --types
+    forced: str | None = None  # the type given with `types`
 
 
 def settle(name: str, found: Kind, forced: str | None = None) -> Column:
@@ -171,7 +171,7 @@ def to_array(
         row = next(row for row, value in enumerate(values) if _mended(value) != value)
         raise EncodingError(
             f"{place(row)}: column '{column.name}' holds half a surrogate pair (\\ud83d or so), no character; "
-            "say --encoding-errors replace to read it as U+FFFD"
+            "say `encoding_errors=replace` to read it as U+FFFD"
         ) from None
     except (pa.ArrowInvalid, OverflowError):
         for row, value in enumerate(values):
@@ -183,7 +183,7 @@ def to_array(
 
 
 def forced_array(column: Column, array: pa.Array, place: Callable[[int], str]) -> pa.Array:
-    """Return an Arrow array as the type given with --types; raises InputError where a value has none."""
+    """Return an Arrow array as the type given with `types`; raises InputError where a value has none."""
     values = array.to_pylist()
     return pa.array([_forced(column, value, place, row) for row, value in enumerate(values)], column.type)
 
@@ -223,7 +223,7 @@ def _misfit(column: Column, value: Any, place: str) -> InputError:
     suggestion = wider if wider in TYPES else "string"
     return InputError(
         f"{place}: column '{column.name}' was {was} in the first rows, here {_short(value)}; "
-        f"say --types {column.name}={suggestion}"
+        f"say `types={column.name}={suggestion}`"
     )
 
 
@@ -238,7 +238,7 @@ def _forced(column: Column, value: Any, place: Callable[[int], str], row: int) -
         return _CONVERT[column.forced or "string"](value)
     except (TypeError, ValueError, OverflowError):
         raise InputError(
-            f"{place(row)}: column '{column.name}' should be {column.forced} (--types), here {_short(value)}"
+            f"{place(row)}: column '{column.name}' should be {column.forced} (`types`), here {_short(value)}"
         ) from None
 
 

@@ -63,7 +63,7 @@ class UniqueIds:
                 if block == last and value in first:
                     return InputError(
                         f"the id {ids[row]!r} is there twice, in {first[value]} and in {place}; "
-                        "ids must differ: name another column with --id-col, or number the rows with --id-col none"
+                        "ids must differ: name another column with `id_col`, or number the rows with `id_col=none`"
                     )
                 first.setdefault(value, place)
         raise AssertionError("an id was found twice, but not again")

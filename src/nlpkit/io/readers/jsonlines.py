@@ -99,7 +99,7 @@ def _whole_line(line: str, path: str, number: int) -> dict[str, Any]:
         raise InputError(f"{path}:{number}: not JSON ({error})") from None
     if not isinstance(value, dict):
         kind = "a list" if isinstance(value, list) else f"the value {truncated(line.strip(), 60)}"
-        hint = "; a file that is one JSON list is read with --format json" if isinstance(value, list) else ""
+        hint = "; a file that is one JSON list is read with `format=json`" if isinstance(value, list) else ""
         raise InputError(f"{path}:{number}: a line should be one JSON object, here it is {kind}{hint}")
     return value
 
@@ -108,7 +108,7 @@ def _not_json(line: str, path: str, number: int, error: json.JSONDecodeError) ->
     if error.msg == "Extra data":
         return f"{path}:{number}: more than one JSON value on this line (column {error.colno}); write one object a line"
     several = number == 1 and line.strip() in ("[", "{", "[{")
-    hint = "; JSON over several lines is read with --format json" if several else ""
+    hint = "; JSON over several lines is read with `format=json`" if several else ""
     said = error.msg.removesuffix(" at")
     return f"{path}:{number}: not JSON: {said} at column {error.colno} of {truncated(line.strip(), 60)}{hint}"
 

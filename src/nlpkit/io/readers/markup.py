@@ -64,7 +64,7 @@ def read_markup(
                 found = [name for name in inside if name != target.record]
                 raise ColumnError(
                     f"{path}: no <{record}> has '{fields[text_col]}' (inside: {listed(found, 20)}); "
-                    f"name the path of the text with --xml-field {text_col}=PATH"
+                    f"name the path of the text with `xml_fields={text_col}=PATH`"
                 )
             yield from_rows(part, range(done + 1, done + len(part) + 1), size, unit=record)
             done += len(part)
@@ -73,7 +73,7 @@ def read_markup(
         near = get_close_matches(target.record, target.others, n=1)
         names = ", ".join(f"{name} ({count})" for name, count in target.others.most_common(8))
         hint = f"; did you mean '{near[0]}'?" if near else ""
-        raise NoRecordsError(f"{path} has no element '{record}' (found: {names}){hint}; name it with --xml-record")
+        raise NoRecordsError(f"{path} has no element '{record}' (found: {names}){hint}; name it with `xml_record`")
 
 
 # ---------------------------------------------------------------- parsing
@@ -104,7 +104,7 @@ def _parse(text: Iterator[str], path: str, target: _Target, lenient: bool) -> It
         line, column = error.position
         what = str(error).split(": line")[0]
         raise InputError(
-            f"{path}:{line}:{column + 1}: not well-formed XML: {what}; try --format sgml, which is lenient"
+            f"{path}:{line}:{column + 1}: not well-formed XML: {what}; try `format=sgml`, which is lenient"
         ) from None
     except AssertionError as error:  # html.parser on a marked section it does not know
         raise InputError(f"{path}: markup that cannot be read even leniently: {error}") from None
@@ -294,5 +294,5 @@ def _which_record(text: Iterator[str], path: str, lenient: bool) -> str:
     )
     return (
         f"{path}: which element is one document? Elements with text: {listed}; "
-        f"name it, for example --xml-record {names[0]} --xml-field text=."
+        f"name it, for example `xml_record={names[0]}` `xml_fields=text=.`"
     )

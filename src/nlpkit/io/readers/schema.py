@@ -107,7 +107,7 @@ def _forced_by_final_name(inputs: Sequence[Found], forced: Mapping[str, str]) ->
         finals = {final for found in inputs for final, column in found.renamed.items() if name in (final, column)}
         if finals & {"id", "text"}:
             if type_name != "string":
-                raise UsageError(f"--types {name}={type_name}: id and text are always strings")
+                raise UsageError(f"`types={name}={type_name}`: id and text are always strings")
             continue
         if not finals and inputs and not any(found.open_ended for found in inputs):
             known = [column for column in inputs[0].renamed.values() if column not in ("id", "text")]
@@ -126,7 +126,7 @@ def _common_type(name: str, held: Sequence[tuple[str, Kind | pa.DataType]], colu
         wider = _wider(name, common, given)
         if wider is None:
             raise InputError(
-                f"column '{name}' is {common} in {first_path} but {given} in {path}; say --types {name}=string"
+                f"column '{name}' is {common} in {first_path} but {given} in {path}; say `types={name}=string`"
             )
         if common != wider:
             first_path, common = path, wider
