@@ -150,7 +150,7 @@ def test_what_is_no_word() -> None:
         with pytest.raises(UsageError, match="a word has 1 to 1,000 characters"):
             compare_words([word, "river"])
     for n in (0, 1001, 10**30):
-        with pytest.raises(UsageError, match=f"`n` {n}"):
+        with pytest.raises(UsageError, match=f"`n={n}"):
             WordIndex(["a"], n=n)
     with pytest.raises(UsageError, match="`measure` hamming: known are jaccard"):
         index.nearest("river", measure="hamming")

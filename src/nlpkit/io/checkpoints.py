@@ -20,9 +20,9 @@ from nlpkit.plain import to_json
 from nlpkit.topics.lda.fit import FitState, TracePoint
 
 _SUMS = ("topic_sum", "doc_sum")
-_FOLLOWS = {  # from --sweeps, where they are not given
-    "burn_in": " (a half of the sweeps, unless --burn-in says it)",
-    "optimize_burn_in": " (a fifth of the sweeps, at most 200, unless --optimize-burn-in says it)",
+_FOLLOWS = {  # from `sweeps`, where they are not given
+    "burn_in": " (a half of the sweeps, unless `burn_in` says it)",
+    "optimize_burn_in": " (a fifth of the sweeps, at most 200, unless `optimize_burn_in` says it)",
 }
 _UNREADABLE = (  # what zipfile, NumPy and json say of files that are damaged or are something else
     OSError, EOFError, ValueError, LookupError, TypeError, RuntimeError, zlib.error, zipfile.BadZipFile
@@ -47,7 +47,7 @@ def check_unfinished(path: Path, *, resume: bool, force: bool) -> None:
     """
     check_not_input(path, directory=path.is_dir())
     if path.exists() and not (resume or force):
-        raise OutputExistsError(f"{path} is of a run that was not finished: --resume goes on with it, --force drops it")
+        raise OutputExistsError(f"{path} is of a run that was not finished: `resume` goes on with it, `force` drops it")
 
 
 def write_checkpoint(path: Path, state: FitState, identity: Mapping[str, Any]) -> None:
@@ -100,11 +100,11 @@ def read_checkpoint(path: Path, identity: Mapping[str, Any]) -> FitState:
         state = _state(facts, arrays)
     except _UNREADABLE as error:
         what = "damaged, or not a checkpoint of lda-gibbs"
-        raise InputError(f"checkpoint {path} is {what} ({error}); --force without --resume drops it") from None
+        raise InputError(f"checkpoint {path} is {what} ({error}); `force` without `resume` drops it") from None
     if changed:
         raise InputError(
             f"checkpoint {path} is of another chain: {changed[0].replace('_', ' ')} {theirs.get(changed[0])}, "
-            f"now {mine[changed[0]]}{_FOLLOWS.get(changed[0], '')}; give the same input and options, or --force without --resume, "
+            f"now {mine[changed[0]]}{_FOLLOWS.get(changed[0], '')}; give the same input and options, or `force` without `resume`, "
             "which drops it"
         )
     return state

@@ -37,7 +37,7 @@ class SearchOptions:
     positive: Annotated[
         str | None,
         Param(
-            "Show precision and recall for this class only (of --by, by default of the column label).", metavar="CLASS"
+            "Show precision and recall for this class only (of `by`, by default of the column label).", metavar="CLASS"
         ),
     ] = None
     window: Annotated[int, Param("Words of context on each side.", min=0)] = 8

@@ -28,17 +28,17 @@ class SimilarityOptions:
     measure: Annotated[
         str | None,
         Param(
-            "Measure of nearness with --in: jaccard (default), dice, overlap, cosine, levenshtein or levenshtein-normalized.",
+            "Measure of nearness with `within`: jaccard (default), dice, overlap, cosine, levenshtein or levenshtein-normalized.",
             metavar="NAME",
         ),
     ] = None
     top: Annotated[
-        int | None, Param("Number of words to find with --in; default: 10.", ("top", "top_n"), metavar="N", min=1)
+        int | None, Param("Number of words to find with `within`; default: 10.", ("top", "top_n"), metavar="N", min=1)
     ] = None
     n: Annotated[int, Param("Number of characters of an n-gram.", min=1)] = 3
     pad: Annotated[bool, Param("Count n-grams over the ends of words too.")] = False
     lower: Annotated[bool, Param("Compare in lower case.")] = True
-    min_df: Annotated[str | int, Param("Least number of documents of a word that is found with --in.")] = "1"
+    min_df: Annotated[str | int, Param("Least number of documents of a word that is found with `within`.")] = "1"
 
     def parameters(self) -> dict[str, Any]:
         """Return what a footer tells of them."""

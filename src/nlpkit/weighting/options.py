@@ -25,7 +25,7 @@ class WeightOptions:
         str | None,
         Param(
             "Weighting by name: SMART letters such as ltc (tf n b l a L d, idf n t p, norm n c u b), lecture, sklearn (the numbers "
-            "of TfidfVectorizer; with --tf log those of its sublinear_tf), bm25, bm25-robertson, bm25-atire or bm25-okapi.",
+            "of TfidfVectorizer; with `tf` log those of its sublinear_tf), bm25, bm25-robertson, bm25-atire or bm25-okapi.",
             ("scheme", "like"),
             metavar="NAME",
         ),
@@ -46,7 +46,7 @@ class WeightOptions:
         str | None,
         Param("Normalisation of documents: none, l1, l2, pivoted-unique, pivoted-bytes or pivoted-l2.", metavar="NAME"),
     ] = None
-    bm25: Annotated[bool, Param("Weigh by BM25 as Lucene does, which is --scheme bm25.")] = False
+    bm25: Annotated[bool, Param("Weigh by BM25 as Lucene does, which is `scheme` bm25.")] = False
     k1: Annotated[float | None, Param("Saturation of term frequency in BM25.", panel="More")] = None
     b: Annotated[float | None, Param("Normalisation by length in BM25, from 0 (none) to 1.", panel="More")] = None
     slope: Annotated[float | None, Param("Slope of a pivoted norm, from 0 to 1.", panel="More")] = None
