@@ -24,13 +24,17 @@ if TYPE_CHECKING:
     from nlpkit.workflows.class_terms import ctfidf as ctfidf
     from nlpkit.workflows.classify import cross_validate as cross_validate
     from nlpkit.workflows.classify import train_classifier as train_classifier
+    from nlpkit.workflows.convert import convert as convert
     from nlpkit.workflows.corpus import Corpus as Corpus
     from nlpkit.workflows.corpus import read_corpus as read_corpus
     from nlpkit.workflows.embed import embed as embed
     from nlpkit.workflows.info import info as info
     from nlpkit.workflows.kwic import kwic as kwic
+    from nlpkit.workflows.lda import fit_lda as fit_lda
     from nlpkit.workflows.predict import load as load
     from nlpkit.workflows.preprocess import preprocess as preprocess
+    from nlpkit.workflows.rolling_lda import fit_rolling_lda as fit_rolling_lda
+    from nlpkit.workflows.rolling_lda import update as update
     from nlpkit.workflows.sentiment import sentiment as sentiment
     from nlpkit.workflows.similar_words import similar_words as similar_words
     from nlpkit.workflows.stats import stats as stats
@@ -43,9 +47,12 @@ _HOMES = {
     "Corpus": "workflows.corpus:Corpus",
     "Execution": "parameters:Execution",
     "cross_validate": "workflows.classify:cross_validate",
+    "convert": "workflows.convert:convert",
     "ctfidf": "workflows.class_terms:ctfidf",
     "embed": "workflows.embed:embed",
     "fit_bertopic": "workflows.bertopic:fit_bertopic",
+    "fit_lda": "workflows.lda:fit_lda",
+    "fit_rolling_lda": "workflows.rolling_lda:fit_rolling_lda",
     "info": "workflows.info:info",
     "kwic": "workflows.kwic:kwic",
     "load": "workflows.predict:load",
@@ -57,6 +64,7 @@ _HOMES = {
     "sentiment": "workflows.sentiment:sentiment",
     "train_classifier": "workflows.classify:train_classifier",
     "zero_shot": "workflows.zero_shot:zero_shot",
+    "update": "workflows.rolling_lda:update",
 }
 __all__ = ["__version__", *_HOMES]  # names that are imported when they are first used
 

@@ -19,9 +19,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from nlpkit.classify.fit import KINDS, ModelOptions, fit_model
 from nlpkit.classify.model import Model
 from nlpkit.parameters import Execution
-from nlpkit.topics.lda.fit import LdaOptions, fit_lda
+from nlpkit.topics.lda.fit import fit_lda
 from nlpkit.topics.lda.infer import infer_topics
 from nlpkit.topics.lda.model import LdaModel
+from nlpkit.topics.lda.options import LdaOptions
 from nlpkit.types import TokenTable
 
 COUNTS = ("nb", "complement-nb")  # kinds that take counts or weights of words only
@@ -169,15 +170,9 @@ class LatentDirichletAllocation(TransformerMixin, BaseEstimator):  # type: ignor
         tokens = _tokens(X)
         if not len(tokens.term_ids):
             raise ValueError("there is no token in X: all counts are 0 when rounded to whole numbers")
-        options = LdaOptions(
-            self.n_components,
-            alpha=self.alpha,
-            eta=self.eta,
-            sweeps=self.sweeps,
-            seed=_seed(self.random_state),
-            threads=_threads(self.n_jobs),
-        )
-        self.model_: LdaModel = fit_lda(tokens, options).model
+        options = LdaOptions(self.n_components, alpha=self.alpha, eta=self.eta, sweeps=self.sweeps)
+        execution = Execution(_seed(self.random_state), _threads(self.n_jobs))
+        self.model_: LdaModel = fit_lda(tokens, options, execution).model
         self.components_ = self.model_.topic_term.toarray() + self.model_.eta
         return tokens
 

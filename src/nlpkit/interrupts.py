@@ -81,12 +81,12 @@ def between_steps() -> Iterator[Stop]:
 
 
 @contextmanager
-def report_checkpoint_on_interrupt(what: str, path: Path) -> Iterator[None]:
+def report_checkpoint_on_interrupt(what: str, path: Path | None) -> Iterator[None]:
     """Let Ctrl-C, and a signal like it, say where the unfinished work is saved, if it is, and how to continue it."""
     try:
         yield
     except KeyboardInterrupt as stopped:
-        if path.exists():
+        if path is not None and path.exists():
             stopped.args = (f"the {what} is saved in {path}: the same command with `resume` goes on with it",)
         raise
 

@@ -36,6 +36,8 @@ NACHRICHTEN = str(SAMPLES / "nachrichten.jsonl")
 COMMANDS = (
     "bertopic",
     "lda-gibbs",
+    "rolling-lda",
+    "convert",
     "preprocess",
     "sbert-embed",
     "tfidf",

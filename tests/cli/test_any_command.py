@@ -217,7 +217,7 @@ STRINGS: dict[str, Sequence[str]] = {
     "types": ["rating=string", "rating=int", "rating=float"],
     "estimate": ["last", "mean", "best"], "term_weights": ["one", "idf", "pmi"],
     "similarity": ["jaccard", "cosine", "jensen-shannon", "rbo"],
-    "rolling": ["month", "year", "quarter", "5 documents", "10 days"],
+    "chunks": ["month", "year", "quarter", "5 documents", "10 days"],
     "init": ["2 quarters", "5 documents", "2021-01-01", "1 year"], "memory": ["3 quarters", "2 chunks"],
     "seed_words": ["SEEDS.toml"],
     "where": ["river", "^The", "boat|moon"], "keep_if": ["label == 'pos'", "rating >= 3", "text is not null"],
@@ -260,7 +260,6 @@ STRINGS: dict[str, Sequence[str]] = {
     "date_format": ["%d/%m/%Y", "%Y-%m-%d"], "show": ["1", "5"],
 }  # fmt: skip
 # The ways to use a command: the options that make it so, and the groups of options that then say nothing.
-LDA_ROLLING = "init memory memory_fallback vocab_abs vocab_rel vocab_fallback doc_abs change_mixture change_span change_level update"
 LEXICON = (
     "lexicon lexicon_cols lexicon_score negation negations negation_reach neutral zero classes lex2sent "
     "l2s_resamples l2s_epochs l2s_windows l2s_sizes l2s_resampling l2s_min_count"
@@ -268,17 +267,13 @@ LEXICON = (
 TRAINING = "priors cost class_weight neighbors hidden calibrate budget test split cv groups label_sep predict twins select hand_features on"
 RARE = (
     "text_col id_col label_col date_col format xml_record xml_field words_col pos entities lemma model zero_shot explain probabilities "
-    "from_mallet prototype rolling resume fixed_topics answers judgements annotators majority order"
+    "prototype update resume fixed_topics answers judgements annotators majority order"
 )
 BM25 = "scheme tf idf norm like bm25 k1 b slope augment"
 WAYS: dict[str, list[tuple[list[str], str]]] = {
     "bertopic": [(["--k", "3"], RARE), ([], RARE)],
-    "lda-gibbs": [
-        (["--k", "3"], f"{RARE} {LDA_ROLLING}"), (["--k", "2:4"], f"{RARE} {LDA_ROLLING}"), (["--model",
-        "LDA"], f"{RARE} *"),
-        (["--k", "2", "--prototype", "2"], f"{RARE} {LDA_ROLLING}"), (["--k", "2", "--rolling", "year", "--init",
-        "1 year"], RARE),
-    ],
+    "lda-gibbs": [(["--k", "3"], RARE), (["--k", "2:4"], RARE), (["--k", "2", "--prototype", "2"], RARE)],
+    "rolling-lda": [(["--k", "2", "--chunks", "year", "--init", "1 year"], RARE)],
     "classify": [
         (["--model", "nb"], f"{RARE} {LEXICON}"), (["--model", "logreg"], f"{RARE} {LEXICON}"), (["--model",
         "svm"], f"{RARE} {LEXICON}"),
@@ -303,7 +298,7 @@ WAYS: dict[str, list[tuple[list[str], str]]] = {
 }  # fmt: skip
 COMMON = "encoding encoding_errors txt_docs types limit seed threads device precision max_tokens date_format show"
 SUFFIXES = {
-    "bertopic": ["", ".run"], "lda-gibbs": ["", ".run"], "classify": ["", ".run"], "finetune": ["", ".run"],
+    "bertopic": ["", ".run"], "lda-gibbs": ["", ".run"], "rolling-lda": ["", ".run"], "classify": ["", ".run"], "finetune": ["", ".run"],
     "evaluate": [".json", ".parquet"], "tfidf": [".parquet", ".npz"],
 }  # fmt: skip
 COLUMNS = ("text_col", "id_col", "label_col", "date_col", "pair_col", "negative_col", "words_col", "context_by", "prediction_col",
@@ -324,7 +319,7 @@ FIXED = (
     "base",
     "offline",
 )
-OUTPUTS = ("save_vocab", "save_phrases", "save_removed", "save_state", "save_pyldavis", "features", "junit", "export")
+OUTPUTS = ("save_vocab", "save_phrases", "save_removed", "features", "junit", "export")
 FILES = {
     "WORDS.txt": "river\nboat\nmoon\n", "SEEDS.toml": "[topics]\nwater = ['river', 'boat*']\n",
     "REPLACE.tsv": "river\tstream\nboat\n",
@@ -333,6 +328,7 @@ FILES = {
 # what makes a line cheap enough to be run by the hundred
 CHEAP = {
     "lda-gibbs": [("--sweeps", "12")],
+    "rolling-lda": [("--sweeps", "12")],
     "bertopic": [("--offline",), ("--encoder", "TINY")],
     "sbert-embed": [("--offline",), ("--model", "TINY")],
     "classify": [("--offline",)],
@@ -358,7 +354,7 @@ def bare(annotation: Any) -> tuple[Any, bool]:
 
 def value_of(name: str, kind: Any, rng: np.random.Generator, drawn: Drawn, targets: Mapping[str, str]) -> str:
     """Return a value for an option."""
-    if name in ("model", "update", "fixed_topics", "targets", "path", "answers", "judgements", "vectors"):
+    if name in ("model", "source", "update", "fixed_topics", "targets", "path", "answers", "judgements", "vectors"):
         return str(rng.choice([*targets.values(), str(drawn.path)]))
     if name in ("test", "dev", "predict"):
         return str(drawn.path)
@@ -450,7 +446,7 @@ def targets(tmp_path_factory: pytest.TempPathFactory, tiny: str) -> dict[str, st
     )
     lines = {
         "LDA": ["lda-gibbs", plain, "--k", "4", "--sweeps", "20"],
-        "ROLLING": ["lda-gibbs", plain, "--k", "2", "--rolling", "year", "--init", "1 year", "--sweeps", "10"],
+        "ROLLING": ["rolling-lda", plain, "--k", "2", "--chunks", "year", "--init", "1 year", "--sweeps", "10"],
         "NB": ["classify", plain, "--model", "nb"],
         "LSA": ["tfidf", plain, "--lsa", "3"],
         "DOCS.parquet": ["preprocess", plain],
@@ -580,6 +576,7 @@ def check_ids(done: Done, folder: Path, drawn: Drawn, words: Sequence[str]) -> N
         "lda-gibbs",
         "sentiment",
         "zero-shot",
+        "rolling-lda",
         "finetune",
     ):
         ids, listed = ids_of(target), folder / "out.dropped.parquet"

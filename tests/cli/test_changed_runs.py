@@ -95,7 +95,9 @@ def nb_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def check(kind: str, run: Path, corpus: Path, name: str, change: Change) -> None:
     own = shutil.copytree(run, Path("own"))
     damage(own, name, change)
-    predict = ("predict", own, corpus) if kind in ("bertopic", "classify") else (kind, corpus, "--model", own)
+    predict = (
+        ("predict", own, corpus) if kind in ("bertopic", "classify", "lda-gibbs") else (kind, corpus, "--model", own)
+    )
     changed = run_cli(*predict, "-q", "-o", "p.parquet", code=3).error()
     assert f"own/{name} was changed since the run was written" in changed
     assert "own" in run_cli(*predict, "--no-verify", "-q", "-o", "p.parquet", code=3).error()
@@ -133,4 +135,4 @@ def test_names_of_topics_may_be_edited(planted: Path, planted_lda: Path, tmp_pat
     damage(own, "topics.parquet", column("label", "my name"))
     done = run_cli("evaluate", own, "--diversity")
     assert "warning: own/topics.parquet was changed since the run was written" in done.err
-    run_cli("lda-gibbs", planted, "--model", own, "-o", "p.parquet")
+    run_cli("predict", own, planted, "-o", "p.parquet")

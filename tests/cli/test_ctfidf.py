@@ -346,7 +346,7 @@ def test_a_run_is_the_documents_it_was_made_from(tmp_path: Path, monkeypatch: py
     run_cli("ctfidf", "lda", "--by", "topic", "--over", "date:year", "-q", "-o", "a.parquet")
     run_cli("ctfidf", "lda/documents.parquet", "--by", "topic", "--over", "date:year", "-q", "-o", "b.parquet")
     # as from the table that --model writes, which has texts and topics
-    run_cli("lda-gibbs", "x.jsonl", "--model", "lda", "-q", "-o", "p.parquet")
+    run_cli("predict", "lda", "x.jsonl", "-q", "-o", "p.parquet")
     run_cli("ctfidf", "p.parquet", "--by", "topic", "--over", "date:year", "-q", "-o", "c.parquet")
     assert len(read("a.parquet")) == 2 * 3 * 3
     assert read("a.parquet").equals(read("b.parquet"))

@@ -500,7 +500,8 @@ def test_the_only_run_of_a_folder_is_the_target(
 
 
 def test_an_imported_state_is_no_corpus(planted: Path, tmp_path: Path) -> None:
-    run_cli("lda-gibbs", planted, "--k", "3", "--sweeps", "20", "--save-state", "st.gz", "-q", "-o", "lda")
-    run_cli("lda-gibbs", "st.gz", "--from-mallet", "-q", "-o", "theirs")
+    run_cli("lda-gibbs", planted, "--k", "3", "--sweeps", "20", "--save-assignments", "-q", "-o", "lda")
+    run_cli("convert", "lda", "-q", "-o", "st.gz")
+    run_cli("convert", "st.gz", "-q", "-o", "theirs")
     assert "--reference DOCS" in run_cli("evaluate", "theirs", "--npmi", code=2).error()
     assert "npmi" in run_cli("evaluate", "theirs", "--npmi", "--reference", planted).out

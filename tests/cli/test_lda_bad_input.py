@@ -77,8 +77,6 @@ def names() -> list[str]:
         (["--fixed-topics", "nowhere"], 3, "run directory nowhere does not exist"),
         (["--fixed-topics", "."], 3, "is not a run directory (no manifest.json)"),
         (["--seed-words", "nowhere.toml"], 3, "seed words nowhere.toml: cannot be opened (No such file or directory)"),
-        (["--save-state", "no/where.gz"], 3, "the directory no does not exist"),
-        (["--save-pyldavis", "x.jsonl"], 2, "output x.jsonl is an input as well"),
         (["--text-col", "txt"], 3, "x.jsonl has no column 'txt' (found: id, text, label, date, n); did you mean 'text'?"),
         (["--estimat", "last"], 2, "no such option: --estimat"),
     ],
@@ -116,39 +114,29 @@ def test_an_existing_run_is_replaced_whole_or_not(corpus: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "says"),
+    ("option", "command"),
     [
-        (["--from-mallet", "--k", "9"], "--k, --alpha and the like: the state of --from-mallet was sampled already"),
-        (["--from-mallet", "--seed-words", "s.toml"], "--seed-words and the like: the state of --from-mallet"),
-        (["--from-mallet", "--prototype", "3"], "--prototype: the state of --from-mallet"),
-        (["--from-mallet", "--rolling", "month"], "--rolling and its options: the state of --from-mallet"),
-        (["--from-mallet", "--min-df", "3"], "--stop-words, --min-df and the like: the state of --from-mallet"),
-        (["--from-mallet", "--limit", "3"], "--text-col, --limit and the like: the state of --from-mallet"),
-        (
-            ["--model", "run", "--k", "9"],
-            "--k, --alpha and the like: the run of --model was fitted already; leave it out",
-        ),
-        (["--model", "run", "--seed-words", "s.toml"], "--seed-words and the like: the run of --model"),
-        (["--model", "run", "--save-state", "s.gz"], "--save-state and the like: the run of --model"),
-        (["--model", "run", "--from-mallet"], "--save-state and the like: the run of --model"),
-        (["--model", "run", "--rolling", "month"], "--rolling and its options: the run of --model"),
-        (["--k", "4", "--memory", "1 year"], "--init, --memory and the like: is for --rolling SPAN"),
+        ("--model", "nlpkit predict RUN"),
+        ("--rolling", "nlpkit rolling-lda"),
+        ("--memory", "nlpkit rolling-lda"),
+        ("--update", "nlpkit rolling-lda NEWER --update RUN"),
+        ("--from-mallet", "nlpkit convert state.gz"),
+        ("--save-state", "nlpkit convert RUN -o state.gz"),
+        ("--save-pyldavis", "nlpkit convert RUN -o lda.json"),
     ],
 )
-def test_options_of_another_mode(words: list[str], says: str) -> None:
-    assert says in run_cli("lda-gibbs", "nowhere", *words, "-o", "two", code=2).error()
+def test_options_that_are_commands_now(option: str, command: str) -> None:
+    assert command in run_cli("lda-gibbs", "nowhere", option, "x", "-o", "two", code=2).error()
 
 
 def test_states_that_cannot_become_a_run(corpus: Path) -> None:
-    run_cli("lda-gibbs", corpus, *CHAIN, "--save-state", "s.gz", "-q", "-o", "one")
-    says = run_cli("lda-gibbs", corpus.name, "--from-mallet", "-o", "three", code=3).error()
+    run_cli("lda-gibbs", corpus, *CHAIN, "--save-assignments", "-q", "-o", "one")
+    run_cli("convert", "one", "-q", "-o", "s.gz")
+    says = run_cli("convert", corpus.name, "-o", "three", code=3).error()
     assert "x.jsonl has no line '#alpha : …' before its tokens, as a MALLET state has" in says
-    for inputs in (["-"], ["s.gz", "s.gz"]):
-        says = run_cli("lda-gibbs", *inputs, "--from-mallet", "-o", "three", code=2).error()
-        assert "--from-mallet makes a run of one file" in says
-    assert "no.gz: cannot be opened" in run_cli("lda-gibbs", "no.gz", "--from-mallet", "-o", "three", code=3).error()
-    words = ["--from-mallet", "--save-state", "s.gz", "-o", "three"]
-    assert "output s.gz is an input as well" in run_cli("lda-gibbs", "s.gz", *words, code=2).error()
+    assert "no.gz: cannot be opened" in run_cli("convert", "no.gz", "-o", "three", code=3).error()
+    assert "output s.gz is an input as well" in run_cli("convert", "s.gz", "-o", "s.gz", code=2).error()
+    assert "is a run already" in run_cli("convert", "one", "-o", "three", code=2).error()
     assert not Path("three").exists()
 
 
@@ -179,8 +167,9 @@ def test_the_plan_tells_of_sweeps(corpus: Path) -> None:
 
 
 def test_the_plan_of_a_state(corpus: Path) -> None:
-    run_cli("lda-gibbs", corpus, *CHAIN, "--save-state", "s.gz", "-q", "-o", "one")
-    done = run_cli("lda-gibbs", "s.gz", "--from-mallet", "--dry-run", "--json", "-o", "two")
+    run_cli("lda-gibbs", corpus, *CHAIN, "--save-assignments", "-q", "-o", "one")
+    run_cli("convert", "one", "-q", "-o", "s.gz")
+    done = run_cli("convert", "s.gz", "--dry-run", "--json", "-o", "two")
     assert done.json() == {"documents": 120, "tokens": 1560, "n_topics": 4}
     assert not Path("two").exists()
 
@@ -212,8 +201,9 @@ def test_nothing_to_fit(rows: list[dict[str, Any]], says: str, tmp_path: Path) -
 @pytest.mark.parametrize("rows", [[{"text": "moon"}], [{"text": "moon moon river"}]], ids=["one word", "three tokens"])
 def test_one_document(rows: list[dict[str, Any]], tmp_path: Path) -> None:
     write_jsonl(tmp_path / "x.jsonl", rows)
-    words = ["--save-state", "s.gz", "--save-pyldavis", "v.json", "--save-assignments"]
-    done = run_cli("lda-gibbs", "x.jsonl", "--k", "2", "--sweeps", "10", *words, "-o", "run")
+    done = run_cli("lda-gibbs", "x.jsonl", "--k", "2", "--sweeps", "10", "--save-assignments", "-o", "run")
+    run_cli("convert", "run", "-q", "-o", "s.gz")
+    run_cli("convert", "run", "-q", "-o", "v.json")
     assert ("NPMI not defined" in done.err) == (manifest("run")["results"]["npmi"] is None)
     assert read("run/topics.parquet")["size"].to_pylist() == [1, 0]
     assert topics_of(Path("run")) == {"x:1": 0}
@@ -222,8 +212,8 @@ def test_one_document(rows: list[dict[str, Any]], tmp_path: Path) -> None:
 
 def test_more_topics_than_tokens(tmp_path: Path) -> None:
     write_jsonl(tmp_path / "x.jsonl", [{"text": "river bank"}, {"text": "moon river river"}])
-    words = ["--save-pyldavis", "v.json", "--optimize-interval", "2", "--estimate", "mean", "--prototype", "2"]
-    for i, options in enumerate((words[:2], words[2:6], words[6:])):
+    words = ["--save-assignments", "--thin", "5", "--optimize-interval", "2", "--estimate", "mean", "--prototype", "2"]
+    for i, options in enumerate((words[:3], words[3:7], words[7:])):
         done = run_cli("lda-gibbs", "x.jsonl", "--k", "250", "--sweeps", "20", *options, "-o", f"run{i}")
         assert "warning: more topics than tokens: at least 245 of them stay without any" in done.err
         topics = read(f"run{i}/topics.parquet")
@@ -399,16 +389,16 @@ def test_no_checkpoint_to_go_on_from(corpus: Path) -> None:
 
 
 def test_checkpoints_are_made_as_often_as_asked(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from nlpkit.cli import lda_work
+    from nlpkit.workflows import lda_chain
 
     sweeps: list[int] = []
-    write = lda_work.write_checkpoint
+    write = lda_chain.write_checkpoint
 
     def noted(path: Path, state: fit.FitState, identity: Any) -> None:
         sweeps.append(state.sweep)
         write(path, state, identity)
 
-    monkeypatch.setattr(lda_work, "write_checkpoint", noted)
+    monkeypatch.setattr(lda_chain, "write_checkpoint", noted)
     run_cli("lda-gibbs", corpus, *CHAIN, "--checkpoint-every", "25", "-q", "-o", "run")
     run_cli("lda-gibbs", corpus, *CHAIN, "-q", "-o", "other")
     assert sweeps == [25, 50]
@@ -426,11 +416,11 @@ def test_a_seed_below_0_is_refused_as_by_every_command(corpus: Path) -> None:
         assert "must be at least 0" in error
 
 
-def test_what_a_state_cannot_hold_is_told_of_before_the_chain(tmp_path: Path) -> None:
+def test_what_a_state_cannot_hold(tmp_path: Path) -> None:
     write_jsonl(tmp_path / "x.jsonl", [{"id": "a b", "text": "river bank"}, {"id": "c", "text": "moon river"}])
-    says = run_cli("lda-gibbs", "x.jsonl", *CHAIN, "--save-state", "s.gz", "-o", "run", code=3).error()
-    assert "the document id 'a b' holds a blank" in says
-    assert names() == ["x.jsonl"]
+    run_cli("lda-gibbs", "x.jsonl", *CHAIN, "--save-assignments", "-q", "-o", "run")
+    assert "the document id 'a b' holds a blank" in run_cli("convert", "run", "-o", "s.gz", code=3).error()
+    assert names() == ["run", "x.jsonl"]
 
 
 @pytest.mark.parametrize(

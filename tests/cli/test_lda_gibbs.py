@@ -55,8 +55,9 @@ def lda(docs: Path) -> Path:
     """A run on it with all that can be written beside it."""
     run = docs.parent / "run"
     state, vis = docs.parent / "state.gz", docs.parent / "vis.json"
-    extras = ["--save-assignments", "--save-state", state, "--save-pyldavis", vis]
-    run_cli("lda-gibbs", docs, *CHAIN, *extras, "-q", "-o", run)
+    run_cli("lda-gibbs", docs, *CHAIN, "--save-assignments", "-q", "-o", run)
+    run_cli("convert", run, "-q", "-o", state)
+    run_cli("convert", run, "-q", "-o", vis)
     return run
 
 
@@ -424,7 +425,8 @@ def test_the_early_stop(docs: Path) -> None:
 
 
 def test_one_topic_is_the_corpus(docs: Path) -> None:
-    run_cli("lda-gibbs", docs, "--k", "1", "--sweeps", "3", "--save-pyldavis", "v.json", "-q", "-o", "run")
+    run_cli("lda-gibbs", docs, "--k", "1", "--sweeps", "3", "--save-assignments", "-q", "-o", "run")
+    run_cli("convert", "run", "-q", "-o", "v.json")
     assert counts("run")[0].tolist() == read("run/vocab.parquet")["cf"].to_pylist()
     documents = read("run/documents.parquet")
     assert Counter(zip(*(documents[n].to_pylist() for n in ("topic", "topic_prob", "margin")), strict=True)) == {
@@ -474,7 +476,7 @@ def test_assignments_are_the_counts(lda: Path, docs: Path) -> None:
 
 
 def test_a_state_of_mallet_becomes_the_same_run(lda: Path, docs: Path) -> None:
-    done = run_cli("lda-gibbs", docs.with_name("state.gz"), "--from-mallet", "--save-assignments", "-o", "run")
+    done = run_cli("convert", docs.with_name("state.gz"), "--save-assignments", "-o", "run")
     # the two empty documents within the corpus are numbered by the state, but the first document is one of them
     assert "state of 4 topics: 1,508 tokens in 120 documents; alpha sums to 1, beta 0.25 each" in done.err
     for name in ("model/topic_term", "model/alpha", "vocab", "topic_terms"):
@@ -491,8 +493,10 @@ def test_a_state_of_mallet_becomes_the_same_run(lda: Path, docs: Path) -> None:
 
 def test_ids_come_back_from_a_state(tmp_path: Path) -> None:
     write_jsonl(tmp_path / "x.jsonl", rows_of())
-    run_cli("lda-gibbs", "x.jsonl", *CHAIN, "--save-state", "s.gz", "--save-assignments", "-q", "-o", "one")
-    run_cli("lda-gibbs", "s.gz", "--from-mallet", "--save-state", "s2.gz", "--save-assignments", "-q", "-o", "two")
+    run_cli("lda-gibbs", "x.jsonl", *CHAIN, "--save-assignments", "-q", "-o", "one")
+    run_cli("convert", "one", "-q", "-o", "s.gz")
+    run_cli("convert", "s.gz", "--save-assignments", "-q", "-o", "two")
+    run_cli("convert", "two", "-q", "-o", "s2.gz")
     assert Path("s.gz").read_bytes() == Path("s2.gz").read_bytes()
     assert topics_of(Path("one")) == topics_of(Path("two"))
     assert read("one/assignments.parquet").equals(read("two/assignments.parquet"))

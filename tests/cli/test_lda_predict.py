@@ -1,4 +1,4 @@
-"""nlpkit lda-gibbs --model: topics of new text, cut as that of the fit; ids and columns kept, runs that cannot predict."""
+"""nlpkit predict with a run of lda-gibbs: topics of new text, cut as that of the fit; ids and columns kept, runs that cannot predict."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def predicted(path: str = "p.parquet") -> dict[str, dict[str, Any]]:
 
 def test_new_text_has_the_topic_of_its_words(lda: Path, tmp_path: Path) -> None:
     write_jsonl(tmp_path / "new.jsonl", NEW)
-    done = run_cli("lda-gibbs", "new.jsonl", "--model", lda, "-o", "p.parquet")
+    done = run_cli("predict", lda, "new.jsonl", "-o", "p.parquet")
     found, topic = predicted(), topic_of_label(lda)
     assert list(found) == [row["id"] for row in NEW]
     assert [found[i]["topic"] for i in ("r", "j", "s")] == [topic[label] for label in ("rivers", "courts", "space")]
@@ -84,19 +84,19 @@ def test_new_text_has_the_topic_of_its_words(lda: Path, tmp_path: Path) -> None:
 
 def test_columns_and_footer(lda: Path, tmp_path: Path) -> None:
     write_jsonl(tmp_path / "new.jsonl", NEW)
-    run_cli("lda-gibbs", "new.jsonl", "--model", lda, "-q", "-o", "p.parquet")
+    run_cli("predict", lda, "new.jsonl", "-q", "-o", "p.parquet")
     table = read("p.parquet")
     assert table.column_names == ["id", "text", "extra", *OWN]
     assert [table.schema.field(n).type for n in OWN] == [pa.int32(), pa.float32(), pa.int32(), pa.float32()]
     assert table.select(["id", "text", "extra"]).to_pylist() == [{"extra": None, **row} for row in NEW]
     block = footer("p.parquet")
-    assert (block["kind"], block["command"], block["seed"]) == ("documents", "lda-gibbs", 42)
+    assert (block["kind"], block["command"], block["seed"]) == ("documents", "predict", 42)
     assert block["parameters"]["model"] == str(lda)
 
 
 def test_a_table_keeps_all_its_columns(planted: Path, lda: Path) -> None:
     run_cli("preprocess", planted, "-q", "-o", "docs.parquet")
-    run_cli("lda-gibbs", "docs.parquet", "--model", lda, "-q", "-o", "p.parquet")
+    run_cli("predict", lda, "docs.parquet", "-q", "-o", "p.parquet")
     before, after = read("docs.parquet"), read("p.parquet")
     assert after.column_names == [*before.column_names, *OWN]
     assert {"tokens", "embedding"} < set(after.column_names)
@@ -114,7 +114,7 @@ def test_documents_of_the_fit_keep_what_they_have(tmp_path: Path) -> None:
     rows += [{"id": f"copy{i}", "text": rows[i]["text"]} for i in range(10)] + [{"id": "none", "text": ""}]
     write_jsonl(tmp_path / "x.jsonl", rows)
     run_cli("lda-gibbs", "x.jsonl", "--k", "4", "--sweeps", "20", "-q", "-o", "run")
-    done = run_cli("lda-gibbs", "x.jsonl", "--model", "run", "--seed", "3", "-o", "p.parquet")
+    done = run_cli("predict", "run", "x.jsonl", "--seed", "3", "-o", "p.parquet")
     fitted, found = read("run/documents.parquet").select(["id", *OWN]), read("p.parquet").select(["id", *OWN])
     assert found.to_pylist() == fitted.to_pylist()
     assert "91 documents: 90 known from the fit, with the topic they have there; 1 new\n" in done.err
@@ -122,7 +122,7 @@ def test_documents_of_the_fit_keep_what_they_have(tmp_path: Path) -> None:
     write_jsonl(
         tmp_path / "y.jsonl", [{"id": "other", "text": rows[3]["text"]}, {"id": "copy3", "text": rows[3]["text"]}]
     )
-    run_cli("lda-gibbs", "y.jsonl", "--model", "run", "-q", "-o", "y.parquet")
+    run_cli("predict", "run", "y.jsonl", "-q", "-o", "y.parquet")
     of_id = {row["id"]: row for row in fitted.to_pylist()}
     assert [row["topic_prob"] for row in read("y.parquet").to_pylist()] == [
         of_id[i]["topic_prob"] for i in ("d3", "copy3")
@@ -134,20 +134,20 @@ def test_words_that_the_fit_left_out_are_told_from_new_ones(tmp_path: Path) -> N
     rows = [{"id": str(i), "text": f"river boat moon judge rare{i}"} for i in range(30)]
     write_jsonl(tmp_path / "x.jsonl", rows)
     run_cli("lda-gibbs", "x.jsonl", "--k", "2", "--min-df", "2", "--sweeps", "5", "-q", "-o", "run")
-    done = run_cli("lda-gibbs", "x.jsonl", "--model", "run", "-o", "p.parquet")
+    done = run_cli("predict", "run", "x.jsonl", "-o", "p.parquet")
     assert (
         "30 of 150 tokens (20%) are not in its vocabulary: 30 of words that the fit left out (--min-df and the like)\n"
         in done.err
     )
     write_jsonl(tmp_path / "new.jsonl", [{"text": "river boat rare3 zebra"}])
-    done = run_cli("lda-gibbs", "new.jsonl", "--model", "run", "-o", "n.parquet")
+    done = run_cli("predict", "run", "new.jsonl", "-o", "n.parquet")
     assert (
         "2 of 4 tokens (50%) are not in its vocabulary: 1 of words that the fit left out (--min-df and the like), 1 of"
         in done.err
     )
     run_cli("preprocess", "x.jsonl", "--min-df", "2", "-q", "-o", "docs.parquet")
     run_cli("lda-gibbs", "docs.parquet", "--k", "2", "--sweeps", "5", "-q", "-o", "given")
-    done = run_cli("lda-gibbs", "new.jsonl", "--model", "given", "-o", "g.parquet")
+    done = run_cli("predict", "given", "new.jsonl", "-o", "g.parquet")
     assert "2 of 4 tokens (50%) are not in its vocabulary: words that the fit left out or never saw\n" in done.err
 
 
@@ -158,7 +158,7 @@ def test_a_run_without_its_texts_predicts_all_anew(corpus: Path, own_lda: Path) 
         (own_lda / "model" / f"{name}.parquet").unlink()
         del outputs["outputs"][f"model/{name}.parquet"]
     (own_lda / "manifest.json").write_text(json.dumps(outputs))
-    done = run_cli("lda-gibbs", corpus, "--model", own_lda, "-o", "p.parquet")
+    done = run_cli("predict", own_lda, corpus, "-o", "p.parquet")
     assert "120 documents: 120 new\n" in done.err
     fitted = topics_of(own_lda)
     assert np.mean([row["topic"] == fitted[i] for i, row in predicted().items()]) > 0.98
@@ -166,7 +166,7 @@ def test_a_run_without_its_texts_predicts_all_anew(corpus: Path, own_lda: Path) 
 
 def test_topics_of_its_own_are_replaced(lda: Path, tmp_path: Path) -> None:
     rows = [{"id": row["id"], "topic": "old", "text": row["text"], "margin": 9} for row in NEW]
-    done = run_cli("lda-gibbs", write_jsonl(tmp_path / "new.jsonl", rows), "--model", lda, "-o", "p.parquet")
+    done = run_cli("predict", lda, write_jsonl(tmp_path / "new.jsonl", rows), "-o", "p.parquet")
     for name in ("topic", "margin"):
         assert f"warning: the column '{name}' of the input is replaced" in done.err
     assert read("p.parquet").schema.field("topic").type == pa.int32()
@@ -176,7 +176,7 @@ def test_topics_of_its_own_are_replaced(lda: Path, tmp_path: Path) -> None:
 def test_unknown_words_are_counted(lda: Path, tmp_path: Path) -> None:
     rows = [{"text": "river river zebra"}, {"text": "zebra giraffe"}, {"text": "moon"}, {"text": None}]
     write_jsonl(tmp_path / "new.jsonl", rows)
-    found = run_cli("lda-gibbs", "new.jsonl", "--model", lda, "--json", "-q", "-o", "p.parquet").json()
+    found = run_cli("predict", lda, "new.jsonl", "--json", "-q", "-o", "p.parquet").json()
     assert found == {
         "output": "p.parquet",
         "documents": 3,
@@ -186,21 +186,19 @@ def test_unknown_words_are_counted(lda: Path, tmp_path: Path) -> None:
         "unknown_tokens": 3,
         "left_out_tokens": 0,
     }
-    done = run_cli("lda-gibbs", "new.jsonl", "--model", lda, "-f", "-o", "p.parquet")
+    done = run_cli("predict", lda, "new.jsonl", "-f", "-o", "p.parquet")
     assert f"3 documents: 3 new\n1 document has no word that the run {lda} knows, and no topic\n" in done.err
     assert "3 of 6 tokens (50%) are not in its vocabulary: 3 of words that it never saw\n" in done.err
     assert "warning: 1 row could not be used" in done.err
     assert read("p.dropped.parquet").num_rows == 1
-    assert run_cli("lda-gibbs", "new.jsonl", "--model", lda, "-f", "-q", "-o", "p.parquet").err == ""
+    assert run_cli("predict", lda, "new.jsonl", "-f", "-q", "-o", "p.parquet").err == ""
 
 
 def test_unknown_words_change_no_topic(lda: Path, tmp_path: Path) -> None:
     one = [{"id": row["id"], "text": row["text"]} for row in NEW]
     two = [{"id": row["id"], "text": f"zebra {row['text']} giraffe zebra"} for row in NEW]
     for name, rows in (("one", one), ("two", two)):
-        run_cli(
-            "lda-gibbs", write_jsonl(tmp_path / f"{name}.jsonl", rows), "--model", lda, "-q", "-o", f"{name}.parquet"
-        )
+        run_cli("predict", lda, write_jsonl(tmp_path / f"{name}.jsonl", rows), "-q", "-o", f"{name}.parquet")
     assert read("one.parquet").select(OWN).equals(read("two.parquet").select(OWN))
 
 
@@ -211,12 +209,12 @@ def test_equal_texts_have_equal_topics_wherever_they_stand(corpus: Path, lda: Pa
     texts = [row["text"] for row in planted_rows()[:40]]
     rows = [{"id": str(i), "text": text} for i, text in enumerate([*texts, *reversed(texts), *[texts[3]] * 5000])]
     write_jsonl(tmp_path / "new.jsonl", rows)
-    run_cli("lda-gibbs", "new.jsonl", "--model", lda, "-q", "-o", "p.parquet")
+    run_cli("predict", lda, "new.jsonl", "-q", "-o", "p.parquet")
     found = [tuple(row[n] for n in OWN) for row in read("p.parquet").to_pylist()]
     assert found[40:80] == found[:40][::-1]
     assert set(found[80:]) == {found[3]}
     write_jsonl(tmp_path / "ten.jsonl", rows[:10])
-    run_cli("lda-gibbs", "ten.jsonl", "--model", lda, "-q", "-o", "ten.parquet")
+    run_cli("predict", lda, "ten.jsonl", "-q", "-o", "ten.parquet")
     assert [tuple(row[n] for n in OWN) for row in read("ten.parquet").to_pylist()] == found[:10]
 
 
@@ -229,22 +227,22 @@ def new_texts(corpus: Path, path: str = "others.jsonl") -> Path:
 def test_threads_change_nothing_and_seeds_do(corpus: Path, lda: Path) -> None:
     corpus = new_texts(corpus)
     for threads in (1, 2, 8):
-        run_cli("lda-gibbs", corpus, "--model", lda, "--threads", threads, "-q", "-o", f"p{threads}.parquet")
+        run_cli("predict", lda, corpus, "--threads", threads, "-q", "-o", f"p{threads}.parquet")
     assert Path("p1.parquet").read_bytes() == Path("p2.parquet").read_bytes() == Path("p8.parquet").read_bytes()
-    run_cli("lda-gibbs", corpus, "--model", lda, "--seed", "7", "-q", "-o", "seven.parquet")
+    run_cli("predict", lda, corpus, "--seed", "7", "-q", "-o", "seven.parquet")
     assert not read("seven.parquet")["topic_prob"].equals(read("p1.parquet")["topic_prob"])
 
 
 def test_tokens_give_what_their_text_gives(corpus: Path, lda: Path) -> None:
     run_cli("preprocess", corpus, "-q", "-o", "docs.parquet")
-    run_cli("lda-gibbs", "docs.parquet", "--model", lda, "-q", "-o", "a.parquet")
-    run_cli("lda-gibbs", corpus, "--model", lda, "-q", "-o", "b.parquet")
+    run_cli("predict", lda, "docs.parquet", "-q", "-o", "a.parquet")
+    run_cli("predict", lda, corpus, "-q", "-o", "b.parquet")
     assert read("a.parquet").select(OWN).equals(read("b.parquet").select(OWN))
 
 
 def test_one_topic_has_no_lead(corpus: Path) -> None:
     run_cli("lda-gibbs", corpus, "--k", "1", "--sweeps", "2", "-q", "-o", "run")
-    run_cli("lda-gibbs", corpus, "--model", "run", "-q", "-o", "p.parquet")
+    run_cli("predict", "run", corpus, "-q", "-o", "p.parquet")
     for name in OWN:
         assert read("p.parquet")[name].to_pylist() == read("run/documents.parquet")[name].to_pylist()
 
@@ -256,7 +254,7 @@ def test_fixed_and_seeded_topics_predict(corpus: Path, lda: Path, tmp_path: Path
     words = ["--fixed-topics", lda, "--seed-words", "s.toml", "--term-weights", "idf", "--estimate", "mean"]
     run_cli("lda-gibbs", corpus, "animals.jsonl", "--k", "5", "--sweeps", "40", *words, "-q", "-o", "run")
     write_jsonl(tmp_path / "new.jsonl", [{"text": "a lion and a giraffe"}, {"text": "moon orbit rocket"}])
-    run_cli("lda-gibbs", "new.jsonl", "--model", "run", "-q", "-o", "p.parquet")
+    run_cli("predict", "run", "new.jsonl", "-q", "-o", "p.parquet")
     labels = read("run/topics.parquet")["label"].to_pylist()
     topics = read("p.parquet")["topic"].to_pylist()
     assert labels[topics[0]] == "animals"
@@ -270,7 +268,7 @@ def test_new_text_is_cut_as_that_of_the_fit(corpus: Path, tmp_path: Path) -> Non
     words = ["--no-lower", "--ngrams", "1,2", "--tokenizer", "whitespace", "--stop-words", "none", "--min-df", "1"]
     run_cli("lda-gibbs", corpus, *words, "--k", "4", "--sweeps", "20", "-q", "-o", "run")
     write_jsonl(tmp_path / "new.jsonl", [{"text": "The river THE"}, {"text": "and number"}])
-    found = run_cli("lda-gibbs", "new.jsonl", "--model", "run", "--json", "-q", "-o", "p.parquet").json()
+    found = run_cli("predict", "run", "new.jsonl", "--json", "-q", "-o", "p.parquet").json()
     # The, river, The river are known; THE and river THE are not; "and number" is a pair of every document
     assert (found["tokens"], found["unknown_tokens"]) == (8, 2)
 
@@ -286,17 +284,17 @@ def test_what_takes_preprocess_again(options: list[str], says: str, corpus: Path
     Path("rules.txt").write_text("moon\tsatellite\n", encoding="utf-8")
     run_cli("preprocess", corpus, *options, "-q", "-o", "docs.parquet")
     run_cli("lda-gibbs", "docs.parquet", "--k", "4", "--sweeps", "5", "-q", "-o", "run")
-    error = run_cli("lda-gibbs", corpus, "--model", "run", "-o", "p.parquet", code=3).error()
+    error = run_cli("predict", "run", corpus, "-o", "p.parquet", code=3).error()
     assert says in error
     assert "give the new documents a column 'tokens' made in the same way" in error
-    run_cli("lda-gibbs", "docs.parquet", "--model", "run", "-q", "-o", "p.parquet")
+    run_cli("predict", "run", "docs.parquet", "-q", "-o", "p.parquet")
 
 
 def test_cleaning_and_kinds_are_made_again(corpus: Path, tmp_path: Path) -> None:
     run_cli("preprocess", corpus, "--html", "--keep", "number", "--min-df", "1", "-q", "-o", "docs.parquet")
     run_cli("lda-gibbs", "docs.parquet", "--k", "4", "--sweeps", "20", "-q", "-o", "run")
     write_jsonl(tmp_path / "new.jsonl", [{"text": "<b>moon</b> &amp; river"}, {"text": "moon 4711"}])
-    found = run_cli("lda-gibbs", "new.jsonl", "--model", "run", "--json", "-q", "-o", "p.parquet").json()
+    found = run_cli("predict", "run", "new.jsonl", "--json", "-q", "-o", "p.parquet").json()
     assert (found["tokens"], found["unknown_tokens"]) == (4, 1)  # the number is a token, and no tag is
 
 
@@ -304,7 +302,7 @@ def test_stems_are_made_again(corpus: Path, tmp_path: Path) -> None:
     run_cli("preprocess", corpus, "--stem", "english", "-q", "-o", "docs.parquet")
     run_cli("lda-gibbs", "docs.parquet", "--k", "4", "--sweeps", "20", "-q", "-o", "run")
     write_jsonl(tmp_path / "new.jsonl", [{"text": "planets galaxies telescopes"}])
-    found = run_cli("lda-gibbs", "new.jsonl", "--model", "run", "--json", "-q", "-o", "p.parquet").json()
+    found = run_cli("predict", "run", "new.jsonl", "--json", "-q", "-o", "p.parquet").json()
     assert (found["tokens"], found["unknown_tokens"]) == (3, 0)
 
 
@@ -313,26 +311,20 @@ def test_tokens_of_others_cannot_be_made_again(lda: Path, tmp_path: Path) -> Non
     write_jsonl(tmp_path / "t.jsonl", rows)
     run_cli("lda-gibbs", "t.jsonl", "--k", "2", "--sweeps", "5", "-q", "-o", "run")
     write_jsonl(tmp_path / "new.jsonl", [{"text": "moon"}])
-    error = run_cli("lda-gibbs", "new.jsonl", "--model", "run", "-o", "p.parquet", code=3).error()
+    error = run_cli("predict", "run", "new.jsonl", "-o", "p.parquet", code=3).error()
     assert "the run run does not say how its tokens were made; give the new documents a column 'tokens'" in error
-    run_cli("lda-gibbs", "t.jsonl", "--model", "run", "-q", "-o", "p.parquet")
+    run_cli("predict", "run", "t.jsonl", "-q", "-o", "p.parquet")
 
 
 def test_a_state_of_mallet_predicts_for_tokens(corpus: Path) -> None:
     run_cli("preprocess", corpus, "-q", "-o", "docs.parquet")
-    run_cli("lda-gibbs", "docs.parquet", "--k", "4", "--sweeps", "40", "--save-state", "s.gz", "-q", "-o", "run")
-    run_cli("lda-gibbs", "s.gz", "--from-mallet", "-q", "-o", "mallet")
+    run_cli("lda-gibbs", "docs.parquet", "--k", "4", "--sweeps", "40", "--save-assignments", "-q", "-o", "run")
+    run_cli("convert", "run", "-q", "-o", "s.gz")
+    run_cli("convert", "s.gz", "-q", "-o", "mallet")
     run_cli("preprocess", new_texts(corpus), "--min-df", "1", "-q", "-o", "new.parquet")
     for name in ("run", "mallet"):
-        run_cli("lda-gibbs", "new.parquet", "--model", name, "-q", "-o", f"{name}.parquet")
+        run_cli("predict", name, "new.parquet", "-q", "-o", f"{name}.parquet")
     assert read("run.parquet").equals(read("mallet.parquet"))
-
-
-def test_options_of_tokens_are_those_of_the_run(corpus: Path, lda: Path) -> None:
-    error = run_cli("lda-gibbs", corpus, "--model", lda, "--min-df", "3", "--no-lower", "-o", "p", code=2).error()
-    assert "new texts are cut as those of the run" in error
-    assert "--min-df" in error
-    assert not Path("p").exists()
 
 
 # ---------------------------------------------------------------- pipes
@@ -340,19 +332,19 @@ def test_options_of_tokens_are_those_of_the_run(corpus: Path, lda: Path) -> None
 
 def test_json_lines(lda: Path, tmp_path: Path) -> None:
     write_jsonl(tmp_path / "new.jsonl", NEW)
-    done = run_cli("lda-gibbs", "new.jsonl", "--model", lda, "-o", "-")
+    done = run_cli("predict", lda, "new.jsonl", "-o", "-")
     rows = [json.loads(line) for line in done.out.splitlines()]
-    run_cli("lda-gibbs", "new.jsonl", "--model", lda, "-q", "-o", "p.parquet")
+    run_cli("predict", lda, "new.jsonl", "-q", "-o", "p.parquet")
     assert [(row["id"], row["topic"]) for row in rows] == [(i, row["topic"]) for i, row in predicted().items()]
     assert list(rows[0]) == read("p.parquet").column_names
     assert "5 documents: 5 new" in done.err
     assert sorted(p.name for p in tmp_path.iterdir()) == ["new.jsonl", "p.parquet"]
-    error = run_cli("lda-gibbs", "new.jsonl", "--model", lda, "-o", "-", "--json", code=2).error()
+    error = run_cli("predict", lda, "new.jsonl", "-o", "-", "--json", code=2).error()
     assert "-o - and --json both write to stdout" in error
 
 
 def test_a_pipeline(corpus: Path, lda: Path, tmp_path: Path) -> None:
-    predict = f"nlpkit lda-gibbs - --format jsonl --model {lda} -q -o -"
+    predict = f"nlpkit predict {lda} - --format jsonl -q -o -"
     done = run_shell(f"cat {corpus} | {predict} | nlpkit stats - --format jsonl --json", cwd=tmp_path)
     assert json.loads(done.out)["documents"] == 120
     many = run_shell(f"for i in 1 2 3 4 5 6; do cat {corpus}; done | {predict} --id-col none | head -1", cwd=tmp_path)
@@ -367,35 +359,34 @@ def test_runs_that_cannot_predict(
     corpus: Path, lda: Path, own_lda: Path, planted: Path, planted_run: Path, tmp_path: Path
 ) -> None:
     def says(*words: Any, code: int = 3) -> str:
-        return run_cli("lda-gibbs", *words, "--no-verify", "-o", "p.parquet", code=code).error()
+        return run_cli("predict", *words, "--no-verify", "-o", "p.parquet", code=code).error()
 
-    assert "run directory nowhere does not exist" in says(corpus, "--model", "nowhere")
+    assert "run directory nowhere does not exist" in says("nowhere", corpus)
     (tmp_path / "folder").mkdir()
-    assert "folder is not a run directory (no manifest.json)" in says(corpus, "--model", "folder")
-    assert "is a run of nlpkit bertopic, but a run of lda-gibbs was needed" in says(corpus, "--model", planted_run)
+    assert "folder is not a run directory (no manifest.json)" in says("folder", corpus)
     manifest = json.loads((own_lda / "manifest.json").read_text())
     newer = {**manifest, "schema_version": 99, "nlpkit_version": "9.9"}
     (own_lda / "manifest.json").write_text(json.dumps(newer))
-    error = says(corpus, "--model", own_lda)
+    error = says(own_lda, corpus)
     assert "was written by nlpkit 9.9 with schema version 99" in error
     assert error.endswith("update nlpkit")
     (own_lda / "manifest.json").write_text(json.dumps(manifest))
     config = json.loads((own_lda / "model" / "config.json").read_text())
     (own_lda / "model" / "config.json").write_text(json.dumps({**config, "n_topics": 5}))
-    assert "own_lda is damaged: the parts of its model do not fit" in says(corpus, "--model", own_lda)
+    assert "own_lda is damaged: the parts of its model do not fit" in says(own_lda, corpus)
     (own_lda / "model" / "config.json").write_text("{}")
-    assert "config.json has no 'n_topics'; the run directory is damaged" in says(corpus, "--model", own_lda)
+    assert "config.json has no 'n_topics'; the run directory is damaged" in says(own_lda, corpus)
     (own_lda / "model" / "config.json").write_text(json.dumps(config))
     (own_lda / "model" / "topic_term.parquet").unlink()
-    assert "has no model/topic_term.parquet; it is incomplete" in says(corpus, "--model", own_lda)
+    assert "has no model/topic_term.parquet; it is incomplete" in says(own_lda, corpus)
     shutil.rmtree(own_lda / "model")
-    assert "has no model/config.json; it is incomplete" in says(corpus, "--model", own_lda)
+    assert "has no model/config.json; it is incomplete" in says(own_lda, corpus)
     assert not Path("p.parquet").exists()
 
 
 def test_documents_that_cannot_be_predicted(corpus: Path, lda: Path, tmp_path: Path) -> None:
     def says(*words: Any, code: int = 3) -> str:
-        return run_cli("lda-gibbs", *words, "--model", lda, code=code).error()
+        return run_cli("predict", lda, *words, code=code).error()
 
     (tmp_path / "empty.jsonl").write_text("")
     assert "no documents: empty.jsonl has no rows" in says("empty.jsonl", "-o", "p.parquet")
@@ -411,11 +402,11 @@ def test_documents_that_cannot_be_predicted(corpus: Path, lda: Path, tmp_path: P
 
 def test_documents_without_words(lda: Path, tmp_path: Path) -> None:
     write_jsonl(tmp_path / "new.jsonl", [{"text": ""}, {"text": "zebra"}])
-    run_cli("lda-gibbs", "new.jsonl", "--model", lda, "-q", "-o", "p.parquet")
+    run_cli("predict", lda, "new.jsonl", "-q", "-o", "p.parquet")
     assert read("p.parquet")["topic"].to_pylist() == [-1, -1]
 
 
 def test_the_plan(corpus: Path, lda: Path, tmp_path: Path) -> None:
-    found = run_cli("lda-gibbs", corpus, "--model", lda, "--dry-run", "--json", "-o", "p.parquet").json()
+    found = run_cli("predict", lda, corpus, "--dry-run", "--json", "-o", "p.parquet").json()
     assert found["rows"] == 120
     assert list(tmp_path.iterdir()) == []

@@ -1,4 +1,4 @@
-"""nlpkit lda-gibbs --rolling and --update: a planted change is found, an update gives the bytes of one run, bad input."""
+"""nlpkit rolling-lda and its --update: a planted change is found, an update gives the bytes of one run, bad input."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from nlpkit.cli.lda_rolling_options import default_memory
-from nlpkit.cli.lda_rolling_show import columns_of, date_axis, show_changes, show_chunks, sparkline
-from nlpkit.topics.lda.changes import ChangeOptions
+from nlpkit.cli.render.rolling import columns_of, date_axis, show_changes, show_chunks, sparkline
+from nlpkit.topics.lda.chunks import default_memory
+from nlpkit.topics.lda.rolling_options import ChangeOptions
 from tests.cli.conftest import files, footer, nlpkit_process, read, run_cli, write_jsonl
 
 COURTS = ["judge", "jury", "court", "trial", "lawyer", "verdict", "appeal", "prison", "witness", "guilty"]
 RIVERS = ["river", "bridge", "water", "boat", "flood", "bank", "ferry", "stream", "lock", "weir"]
 DROUGHT = ["drought", "desert", "cactus", "dust", "camel", "dune", "heat", "oasis", "sand", "sun"]
-ROLL = ("--rolling", "month", "--init", "2 months", "--k", "2", "--sweeps", "20")
+ROLL = ("--chunks", "month", "--init", "2 months", "--k", "2", "--sweeps", "20")
 COLUMNS = ["id", "topic", "topic_prob", "nearest_topic", "margin", "chunk"]
 
 
@@ -60,7 +60,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def run(corpus: Path) -> Path:
     target = corpus.parent / "run"
-    run_cli("lda-gibbs", corpus, *ROLL, "-q", "-o", target)
+    run_cli("rolling-lda", corpus, *ROLL, "-q", "-o", target)
     return target
 
 
@@ -134,7 +134,7 @@ def test_the_tables_of_a_rolling_run(run: Path) -> None:
 def test_topics_are_numbered_by_size_over_all_chunks(tmp_path: Path) -> None:
     rows = made(change_at=None)
     few = [row for row in rows if row["n"] % 2 or row["n"] % 3 == 0]
-    run_cli("lda-gibbs", write_jsonl(tmp_path / "x.jsonl", few), *ROLL, "-q", "-o", "run")
+    run_cli("rolling-lda", write_jsonl(tmp_path / "x.jsonl", few), *ROLL, "-q", "-o", "run")
     topics = read("run/topics.parquet").to_pylist()
     assert [row["size"] for row in topics] == [120, 40]
     assert "river" in topics[0]["top_terms"]
@@ -144,14 +144,14 @@ def test_topics_are_numbered_by_size_over_all_chunks(tmp_path: Path) -> None:
 
 
 def test_what_is_printed(corpus: Path) -> None:
-    done = run_cli("lda-gibbs", corpus, *ROLL, "-o", "run", env={"COLUMNS": "100"})
+    done = run_cli("rolling-lda", corpus, *ROLL, "-o", "run", env={"COLUMNS": "100"})
     assert max(map(len, done.out.splitlines())) <= 100
     assert (
         "RollingLDA of 2 topics: first period 2020-01-01 to 2020-02-29 (60 documents), then 6 chunks of 1 month"
         in done.err
     )
     assert "with a memory of 3 months; alpha 0.5 and eta 0.5 each, 20 sweeps a chunk over 6,000 tokens" in done.err
-    assert "or: nlpkit lda-gibbs NEWER.jsonl --update run -o longer/" in done.err
+    assert "or: nlpkit rolling-lda NEWER.jsonl --update run -o longer/" in done.err
     lines = done.out.splitlines()
     at = next(i for i, line in enumerate(lines) if line.startswith("Topics over time"))
     marks = [line for line in lines[at + 2 :] if set(line.strip()) == {"▲"}]
@@ -167,7 +167,7 @@ def test_what_is_printed(corpus: Path) -> None:
 
 
 def test_json_is_one_object(corpus: Path) -> None:
-    value = run_cli("lda-gibbs", corpus, *ROLL, "-q", "--json", "-o", "run").json()
+    value = run_cli("rolling-lda", corpus, *ROLL, "-q", "--json", "-o", "run").json()
     assert value["run"] == "run"
     assert value["documents"] == 240
     assert len(value["chunks"]) == 7
@@ -178,17 +178,17 @@ def test_json_is_one_object(corpus: Path) -> None:
 
 def test_threads_do_not_change_the_result(corpus: Path, run: Path) -> None:
     for threads in (1, 3):
-        run_cli("lda-gibbs", corpus, *ROLL, "-q", "--threads", threads, "-o", f"run{threads}")
+        run_cli("rolling-lda", corpus, *ROLL, "-q", "--threads", threads, "-o", f"run{threads}")
         assert tables_of(f"run{threads}") == tables_of(run)
-    run_cli("lda-gibbs", corpus, *ROLL, "-q", "--seed", "7", "-o", "run7")
+    run_cli("rolling-lda", corpus, *ROLL, "-q", "--seed", "7", "-o", "run7")
     assert files(Path("run7"))["model/rolling_tokens.parquet"] != files(run)["model/rolling_tokens.parquet"]
 
 
 def test_prediction_and_info_take_a_rolling_run(corpus: Path, run: Path) -> None:
-    run_cli("lda-gibbs", corpus, "--model", run, "-q", "-o", "p.parquet")
+    run_cli("predict", run, corpus, "-q", "-o", "p.parquet")
     predicted = pl.read_parquet("p.parquet")
     assert predicted["topic"].to_list() == pl.read_parquet(run / "documents.parquet")["topic"].to_list()
-    assert "lda-gibbs" in run_cli("info", run).out
+    assert "lda-gibbs" in run_cli("info", run).out  # the kind of the model
 
 
 def test_discarded_documents_keep_their_row_without_a_topic(tmp_path: Path) -> None:
@@ -197,7 +197,7 @@ def test_discarded_documents_keep_their_row_without_a_topic(tmp_path: Path) -> N
     rows[71]["text"] = ""
     rows[72]["text"] = "river"
     write_jsonl(tmp_path / "x.jsonl", rows)
-    done = run_cli("lda-gibbs", "x.jsonl", *ROLL, "--doc-abs", "1", "-o", "run")
+    done = run_cli("rolling-lda", "x.jsonl", *ROLL, "--doc-abs", "1", "-o", "run")
     documents = read("run/documents.parquet").to_pylist()
     assert [documents[n]["topic"] for n in (70, 71, 72)] == [-1, -1, -1]
     assert [documents[n]["chunk"] for n in (70, 71, 72)] == [1, 1, 1]
@@ -210,14 +210,14 @@ def test_discarded_documents_keep_their_row_without_a_topic(tmp_path: Path) -> N
         tmp_path / "x.jsonl",
         [{**row, "text": f"only here {i}x" if i > 199 else row["text"]} for i, row in enumerate(rows)],
     )
-    done = run_cli("lda-gibbs", "x.jsonl", *ROLL, "-o", "run2")
+    done = run_cli("rolling-lda", "x.jsonl", *ROLL, "-o", "run2")
     assert "have too few words that are frequent enough" in done.err
     assert "--vocab-abs" in done.err
 
 
 def test_columns_with_names_of_ours(tmp_path: Path) -> None:
     rows = [{**row, "chunk": "mine", "topic": "theirs"} for row in made()]
-    done = run_cli("lda-gibbs", write_jsonl(tmp_path / "x.jsonl", rows), *ROLL, "-o", "run")
+    done = run_cli("rolling-lda", write_jsonl(tmp_path / "x.jsonl", rows), *ROLL, "-o", "run")
     for name in ("chunk", "topic"):
         assert f"warning: the column '{name}' of the input is not kept: the run has its own" in done.err
     documents = read("run/documents.parquet")
@@ -226,30 +226,30 @@ def test_columns_with_names_of_ours(tmp_path: Path) -> None:
 
 
 def test_chunks_of_documents_and_weeks(corpus: Path) -> None:
-    run_cli("lda-gibbs", corpus, *ROLL[2:], "--rolling", "50 documents", "-q", "-o", "docs")
+    run_cli("rolling-lda", corpus, *ROLL[2:], "--chunks", "50 documents", "-q", "-o", "docs")
     chunks = read("docs/chunks.parquet").to_pylist()
     assert sum(c["n"] for c in chunks) == 240
     assert all(50 <= c["n"] < 53 for c in chunks[1:-1])  # whole days
     assert json.loads(Path("docs/model/config.json").read_text())["rolling_options"]["memory"] == "3 chunks"
-    run_cli("lda-gibbs", corpus, *ROLL[2:], "--rolling", "week", "--memory", "2 chunks", "-q", "-o", "weeks")
+    run_cli("rolling-lda", corpus, *ROLL[2:], "--chunks", "week", "--memory", "2 chunks", "-q", "-o", "weeks")
     chunks = read("weeks/chunks.parquet").to_pylist()
     assert all((c["end_date"] - c["start_date"]).days == 6 for c in chunks[1:])
     assert len(chunks) == 27
-    run_cli("lda-gibbs", corpus, *ROLL[2:], "--rolling", "10 days", "-q", "-o", "days")
+    run_cli("rolling-lda", corpus, *ROLL[2:], "--chunks", "10 days", "-q", "-o", "days")
     assert read("days/chunks.parquet").num_rows == 20
 
 
 def test_one_topic_and_more_topics_than_words(corpus: Path, tmp_path: Path) -> None:
-    run_cli("lda-gibbs", corpus, *ROLL[:4], "--k", "1", "--sweeps", "3", "-q", "-o", "one")
+    run_cli("rolling-lda", corpus, *ROLL[:4], "--k", "1", "--sweeps", "3", "-q", "-o", "one")
     assert set(pl.read_parquet("one/topic_shares.parquet")["share"]) == {1.0}
     tiny = write_jsonl(tmp_path / "tiny.jsonl", [{**row, "text": "a river"} for row in made(3, 3)])
-    run_cli("lda-gibbs", tiny, *ROLL[:4], "--k", "40", "--sweeps", "2", "--vocab-abs", "0", "-q", "-o", "many")
+    run_cli("rolling-lda", tiny, *ROLL[:4], "--k", "40", "--sweeps", "2", "--vocab-abs", "0", "-q", "-o", "many")
     assert read("many/topics.parquet").num_rows == 40
     assert pl.read_parquet("many/documents.parquet")["topic"].min() >= 0  # type: ignore[operator]
 
 
 def test_prototype_in_the_first_period(corpus: Path) -> None:
-    done = run_cli("lda-gibbs", corpus, *ROLL, "--prototype", "3", "-o", "run")
+    done = run_cli("rolling-lda", corpus, *ROLL, "--prototype", "3", "-o", "run")
     assert "How much do the chains agree?" in done.out
     assert read("run/prototype.parquet").num_rows == 3
     assert read("run/topics.parquet").schema.field("agreement").type == pa.float32()
@@ -271,14 +271,14 @@ def test_an_update_gives_the_bytes_of_one_run(cut: int, tmp_path: Path) -> None:
     rows[140]["text"] = None
     old, new = split(rows, cut, tmp_path)
     extra = ("--save-assignments", "-q")
-    run_cli("lda-gibbs", old, *ROLL, *extra, "--threads", "1", "-o", "run")
+    run_cli("rolling-lda", old, *ROLL, *extra, "--threads", "1", "-o", "run")
     if cut == 239:
-        says = run_cli("lda-gibbs", new, "--update", "run", "-o", "longer", code=3).error()
+        says = run_cli("rolling-lda", new, "--update", "run", "-o", "longer", code=3).error()
         assert "no date can be read in column 'date' of the 1 document of" in says
         assert "date 'soon' cannot be read" in says
         return
-    run_cli("lda-gibbs", new, "--update", "run", *extra, "--threads", "2", "-o", "longer")
-    run_cli("lda-gibbs", old, new, *ROLL, *extra, "-o", "one")
+    run_cli("rolling-lda", new, "--update", "run", *extra, "--threads", "2", "-o", "longer")
+    run_cli("rolling-lda", old, new, *ROLL, *extra, "-o", "one")
     assert tables_of("longer") == tables_of("one")
     longer, one = manifest(tmp_path / "longer"), manifest(tmp_path / "one")
     for name in ("parameters", "results", "inputs", "seed", "outputs"):
@@ -295,12 +295,14 @@ def test_many_updates_one_after_the_other(tmp_path: Path) -> None:
     parts = [
         write_jsonl(tmp_path / f"{i}.jsonl", rows[a:b]) for i, (a, b) in enumerate([(0, 100), (100, 101), (101, 180)])
     ]
-    run_cli("lda-gibbs", parts[0], *ROLL, "-q", "-o", "run")
+    run_cli("rolling-lda", parts[0], *ROLL, "-q", "-o", "run")
     for i, part in enumerate(parts[1:]):
         before = f"run{i or ''}"
-        assert "input" in run_cli("lda-gibbs", part, "--update", before, "-q", "--force", "-o", before, code=2).error()
-        run_cli("lda-gibbs", part, "--update", before, "-q", "-o", f"run{i + 1}")
-    run_cli("lda-gibbs", *parts, *ROLL, "-q", "-o", "one")
+        assert (
+            "input" in run_cli("rolling-lda", part, "--update", before, "-q", "--force", "-o", before, code=2).error()
+        )
+        run_cli("rolling-lda", part, "--update", before, "-q", "-o", f"run{i + 1}")
+    run_cli("rolling-lda", *parts, *ROLL, "-q", "-o", "one")
     assert tables_of("run2") == tables_of("one")
 
 
@@ -316,17 +318,17 @@ def changing_places(folder: Path) -> tuple[Path, Path]:
 @pytest.mark.parametrize(
     "how",
     [
-        ("--rolling", "20 documents"),
-        ("--rolling", "month", "--prototype", "3", "--k", "6"),
-        ("--rolling", "2 weeks", "--seed", "9", "--alpha", "0.3", "--memory", "40 days", "--change-mixture", "0.5"),
+        ("--chunks", "20 documents"),
+        ("--chunks", "month", "--prototype", "3", "--k", "6"),
+        ("--chunks", "2 weeks", "--seed", "9", "--alpha", "0.3", "--memory", "40 days", "--change-mixture", "0.5"),
     ],
 )
 def test_updates_of_other_rolling_runs(how: tuple[str, ...], tmp_path: Path) -> None:
     old, new = changing_places(tmp_path)
     options = (*ROLL[2:], *how, "-q")
-    run_cli("lda-gibbs", old, *options, "-o", "run")
-    run_cli("lda-gibbs", new, "--update", "run", "-q", "-o", "longer")
-    run_cli("lda-gibbs", old, new, *options, "-o", "one")
+    run_cli("rolling-lda", old, *options, "-o", "run")
+    run_cli("rolling-lda", new, "--update", "run", "-q", "-o", "longer")
+    run_cli("rolling-lda", old, new, *options, "-o", "one")
     assert tables_of("longer") == tables_of("one")
     assert manifest(tmp_path / "longer")["results"] == manifest(tmp_path / "one")["results"]
 
@@ -334,22 +336,22 @@ def test_updates_of_other_rolling_runs(how: tuple[str, ...], tmp_path: Path) -> 
 def test_updates_with_tokens_made_before(tmp_path: Path) -> None:
     for path in split(made(months=6), 130, tmp_path):
         run_cli("preprocess", path, "--min-df", "1", "-q", "-o", path.with_suffix(".parquet"))
-    run_cli("lda-gibbs", "old.parquet", *ROLL, "-q", "-o", "run")
-    run_cli("lda-gibbs", "new.parquet", "--update", "run", "-q", "-o", "longer")
-    run_cli("lda-gibbs", "old.parquet", "new.parquet", *ROLL, "-q", "-o", "one")
+    run_cli("rolling-lda", "old.parquet", *ROLL, "-q", "-o", "run")
+    run_cli("rolling-lda", "new.parquet", "--update", "run", "-q", "-o", "longer")
+    run_cli("rolling-lda", "old.parquet", "new.parquet", *ROLL, "-q", "-o", "one")
     assert tables_of("longer") == tables_of("one")
     assert len(footer("longer/topics.parquet")["steps"]) == 2
     # raw texts are cut as those of the run were
-    run_cli("lda-gibbs", "new.jsonl", "--update", "run", "-q", "-o", "raw")
+    run_cli("rolling-lda", "new.jsonl", "--update", "run", "-q", "-o", "raw")
     assert read("raw/model/rolling_tokens.parquet").equals(read("one/model/rolling_tokens.parquet"))
-    run_cli("lda-gibbs", "old.jsonl", *ROLL, "-q", "-o", "run2")
-    run_cli("lda-gibbs", "new.parquet", "--update", "run2", "-q", "-o", "x")
-    run_cli("lda-gibbs", "new.jsonl", "--update", "run2", "-q", "-o", "y")
+    run_cli("rolling-lda", "old.jsonl", *ROLL, "-q", "-o", "run2")
+    run_cli("rolling-lda", "new.parquet", "--update", "run2", "-q", "-o", "x")
+    run_cli("rolling-lda", "new.jsonl", "--update", "run2", "-q", "-o", "y")
     assert read("x/model/rolling_tokens.parquet").equals(read("y/model/rolling_tokens.parquet"))
     run_cli(
         "preprocess", "new.jsonl", "--max-vocab", "20", "-q", "-f", "-o", "new.parquet"
     )  # words that the run has are missing
-    done = run_cli("lda-gibbs", "new.parquet", "--update", "run2", "-f", "-o", "x")
+    done = run_cli("rolling-lda", "new.parquet", "--update", "run2", "-f", "-o", "x")
     assert "left out by --max-vocab" in done.err
     assert read("x/model/rolling_tokens.parquet").equals(read("y/model/rolling_tokens.parquet"))
 
@@ -362,8 +364,8 @@ def test_new_texts_are_cut_as_those_of_the_run(tmp_path: Path) -> None:
     for row in rows[90:]:
         row["text"] += " the und"
     old, new = split(rows, 90, tmp_path)
-    run_cli("lda-gibbs", old, *ROLL, "--language", "de", "-q", "-o", "run")
-    run_cli("lda-gibbs", new, "--update", "run", "-q", "-o", "longer")
+    run_cli("rolling-lda", old, *ROLL, "--language", "de", "-q", "-o", "run")
+    run_cli("rolling-lda", new, "--update", "run", "-q", "-o", "longer")
     terms = set(read("longer/vocab.parquet")["term"].to_pylist())
     assert "the" in terms
     assert not {"und", "das", "der"} & terms
@@ -371,16 +373,16 @@ def test_new_texts_are_cut_as_those_of_the_run(tmp_path: Path) -> None:
         {**row, "text": " ".join(f"x{len(word)}{word[0]}" for word in row["text"].split())} for row in made(months=4)
     ]
     old, new = split(codes, 90, tmp_path)
-    run_cli("lda-gibbs", old, *ROLL, "-q", "-o", "run2")  # no language is recognised
-    run_cli("lda-gibbs", new, "--update", "run2", "-q", "-o", "longer2")
-    run_cli("lda-gibbs", old, new, *ROLL, "-q", "-o", "one2")
+    run_cli("rolling-lda", old, *ROLL, "-q", "-o", "run2")  # no language is recognised
+    run_cli("rolling-lda", new, "--update", "run2", "-q", "-o", "longer2")
+    run_cli("rolling-lda", old, new, *ROLL, "-q", "-o", "one2")
     assert read("longer2/model/rolling_tokens.parquet").equals(read("one2/model/rolling_tokens.parquet"))
 
 
 def test_topics_that_change_places_are_named(tmp_path: Path) -> None:
     changing_places(tmp_path)
-    run_cli("lda-gibbs", "old.jsonl", *ROLL, "-q", "-o", "run")
-    done = run_cli("lda-gibbs", "new.jsonl", "--update", "run", "-o", "longer")
+    run_cli("rolling-lda", "old.jsonl", *ROLL, "-q", "-o", "run")
+    done = run_cli("rolling-lda", "new.jsonl", "--update", "run", "-o", "longer")
     assert "run: 80 documents in 3 chunks up to 2020-04-30; 60 documents of 2020-05-01 to 2020-05-" in done.err
     assert "topics are numbered by size, so some have another number than in run: 0 → 1, 1 → 0" in done.err
     before, after = read("run/topics.parquet").to_pylist(), read("longer/topics.parquet").to_pylist()
@@ -398,9 +400,9 @@ def test_texts_of_the_old_run_are_shown_without_reading_it_again(tmp_path: Path)
     for row in rows[100:]:
         row["text"] = " ".join(row["text"].split()[:3])  # short ones are less typical
     old, new = split(rows, 100, tmp_path)
-    run_cli("lda-gibbs", old, *ROLL, "-q", "-o", "run")
+    run_cli("rolling-lda", old, *ROLL, "-q", "-o", "run")
     old.unlink()
-    run_cli("lda-gibbs", new, "--update", "run", "-q", "-o", "longer")
+    run_cli("rolling-lda", new, "--update", "run", "-q", "-o", "longer")
     texts = {row["id"]: row["text"][:300] for row in rows}
     for row in read("longer/topics.parquet").to_pylist():
         assert row["representative_texts"] == [texts[i] for i in row["representative_ids"]]
@@ -410,11 +412,11 @@ def test_texts_of_the_old_run_are_shown_without_reading_it_again(tmp_path: Path)
 def test_columns_of_new_documents(tmp_path: Path) -> None:
     rows = made(months=4)
     old, new = split(rows, 90, tmp_path)
-    run_cli("lda-gibbs", old, *ROLL, "-q", "-o", "run")
+    run_cli("rolling-lda", old, *ROLL, "-q", "-o", "run")
     write_jsonl(
         new, [{**{k: v for k, v in row.items() if k != "about"}, "more": 1.5, "n": row["n"] + 0.5} for row in rows[90:]]
     )
-    run_cli("lda-gibbs", new, "--update", "run", "-q", "-o", "longer")
+    run_cli("rolling-lda", new, "--update", "run", "-q", "-o", "longer")
     documents = read("longer/documents.parquet")
     assert documents.column_names == [*COLUMNS, "date", "n", "tags", "about", "more"]
     assert documents["n"].to_pylist()[88:92] == [88.0, 89.0, 90.5, 91.5]
@@ -422,7 +424,7 @@ def test_columns_of_new_documents(tmp_path: Path) -> None:
     assert documents["more"].null_count == 90
     assert documents["tags"].to_pylist() == [row["tags"] for row in rows]
     write_jsonl(new, [{**row, "n": f"number {row['n']}"} for row in rows[90:]])
-    says = run_cli("lda-gibbs", new, "--update", "run", "-o", "x", code=3).error()
+    says = run_cli("rolling-lda", new, "--update", "run", "-o", "x", code=3).error()
     assert "column 'n' is int64 in the run but string in the new documents; say --types n=string" in says
 
 
@@ -444,14 +446,12 @@ def newer(tmp_path: Path) -> Path:
         (["--sweeps", "30"], "--sweeps 30: a run that is updated keeps the options it has (it was made with 20)"),
         (["--k", "3"], "--k 3: a run that is updated keeps the options it has (it was made with 2)"),
         (
-            ["--rolling", "week"],
-            "--rolling week: a run that is updated keeps the options it has (it was made with month)",
+            ["--chunks", "week"],
+            "--chunks week: a run that is updated keeps the options it has (it was made with month)",
         ),
         (["--eta", "0.2"], "--eta 0.2: a run that is updated keeps the options it has (it was made without)"),
         (["--seed", "5"], "--seed 5: a run that is updated keeps"),
         (["--prototype", "3"], "--prototype 3: a run that is updated keeps"),
-        (["--optimize-interval", "10"], "--optimize-interval 10: a run that is updated keeps"),
-        (["--term-weights", "idf"], "--term-weights idf: a run that is updated keeps"),
         (
             ["--change-level", "0.05"],
             "--change-level 0.05: a run that is updated keeps the options it has (it was made with 0.01)",
@@ -460,23 +460,23 @@ def newer(tmp_path: Path) -> Path:
     ],
 )
 def test_an_update_keeps_the_options_of_the_run(words: list[str], says: str, run: Path, newer: Path) -> None:
-    assert says in run_cli("lda-gibbs", newer, "--update", run, *words, "-o", "longer", code=2).error()
+    assert says in run_cli("rolling-lda", newer, "--update", run, *words, "-o", "longer", code=2).error()
     assert not Path("longer").exists()
 
 
 def test_the_same_options_may_be_given_again(run: Path, newer: Path) -> None:
-    run_cli("lda-gibbs", newer, "--update", run, *ROLL, "--seed", "42", "--memory", "3 months", "-q", "-o", "longer")
+    run_cli("rolling-lda", newer, "--update", run, *ROLL, "--seed", "42", "--memory", "3 months", "-q", "-o", "longer")
     assert read("longer/chunks.parquet").num_rows == 8
 
 
 def test_runs_that_cannot_be_updated(corpus: Path, own: Path, newer: Path, tmp_path: Path) -> None:
     def says(path: Path | str, file: Path = newer) -> str:
-        return run_cli("lda-gibbs", file, "--update", path, "--no-verify", "-o", "longer", code=3).error()
+        return run_cli("rolling-lda", file, "--update", path, "--no-verify", "-o", "longer", code=3).error()
 
     assert "run directory nowhere does not exist" in says("nowhere")
     run_cli("lda-gibbs", corpus, "--k", "2", "--sweeps", "2", "-q", "-o", "plain")
     assert (
-        "plain was fitted to all documents at once, so that none can be added; make a rolling run with --rolling"
+        "plain was fitted to all documents at once, so that none can be added; make a rolling run with nlpkit rolling-lda"
         in says("plain")
     )
     early = write_jsonl(tmp_path / "early.jsonl", [{"id": "a", "date": "2020-07-31", "text": "river water"}])
@@ -503,7 +503,7 @@ def test_tables_that_do_not_fit_together(own: Path, newer: Path) -> None:
     path = own / "model" / "rolling_tokens.parquet"
     table = pq.ParquetFile(path).read()
     pq.write_table(table.slice(1), path)
-    says = run_cli("lda-gibbs", newer, "--update", own, "-o", "longer", "--no-verify", code=3).error()
+    says = run_cli("rolling-lda", newer, "--update", own, "-o", "longer", "--no-verify", code=3).error()
     assert "is damaged: the parts of its model do not fit" in says
 
 
@@ -514,7 +514,7 @@ def test_documents_without_a_date_are_listed(tmp_path: Path) -> None:
     rows = made()
     rows[5]["date"], rows[6]["date"], rows[7]["date"], rows[8]["date"] = None, "", "05/04/2020", "2020-02-30"
     rows[9]["text"] = None
-    done = run_cli("lda-gibbs", write_jsonl(tmp_path / "x.jsonl", rows), *ROLL, "-o", "run")
+    done = run_cli("rolling-lda", write_jsonl(tmp_path / "x.jsonl", rows), *ROLL, "-o", "run")
     assert (
         "warning: 5 rows could not be used, such as d009: text is null; all are listed in run/dropped.parquet"
         in done.err
@@ -544,7 +544,7 @@ def test_documents_without_a_date_are_listed(tmp_path: Path) -> None:
 def test_no_document_has_a_date(tmp_path: Path) -> None:
     def says(value: Any) -> str:
         write_jsonl(tmp_path / "x.jsonl", [{**row, "date": value} for row in made(months=2)])
-        return run_cli("lda-gibbs", "x.jsonl", *ROLL, "-o", "run", code=3).error()
+        return run_cli("rolling-lda", "x.jsonl", *ROLL, "-o", "run", code=3).error()
 
     assert "no date can be read in column 'date' of the 60 documents of x.jsonl (all are missing)" in says(None)
     assert (
@@ -558,26 +558,26 @@ def test_no_document_has_a_date(tmp_path: Path) -> None:
 def test_the_column_of_dates_is_not_there(tmp_path: Path) -> None:
     rows = [{("day" if k == "date" else k): v for k, v in row.items()} for row in made()]
     write_jsonl(tmp_path / "x.jsonl", rows)
-    says = run_cli("lda-gibbs", "x.jsonl", *ROLL, "-o", "run", code=3).error()
+    says = run_cli("rolling-lda", "x.jsonl", *ROLL, "-o", "run", code=3).error()
     assert "x.jsonl has no column 'date' (found: id, text, day, n, tags, about)" in says
     assert "--date-col" in says
-    says = run_cli("lda-gibbs", "x.jsonl", *ROLL, "--date-col", "dya", "-o", "run", code=3).error()
+    says = run_cli("rolling-lda", "x.jsonl", *ROLL, "--date-col", "dya", "-o", "run", code=3).error()
     assert "has no column 'dya'" in says
-    run_cli("lda-gibbs", "x.jsonl", *ROLL, "--date-col", "day", "-q", "-o", "run")
+    run_cli("rolling-lda", "x.jsonl", *ROLL, "--date-col", "day", "-q", "-o", "run")
     assert "date" in read("run/documents.parquet").column_names
 
 
 def test_one_date_only(tmp_path: Path) -> None:
     write_jsonl(tmp_path / "x.jsonl", [{**row, "date": "2020-05-05"} for row in made(months=2)])
     for init in ([], ["--init", "2020-05-05"]):
-        says = run_cli("lda-gibbs", "x.jsonl", "--rolling", "month", "--k", "2", *init, "-o", "run", code=3).error()
+        says = run_cli("rolling-lda", "x.jsonl", "--chunks", "month", "--k", "2", *init, "-o", "run", code=3).error()
         assert "all 60 documents are dated 2020-05-05; a rolling model needs documents before and after" in says
 
 
 def test_chunks_without_documents(tmp_path: Path) -> None:
     rows = [row for row in made() if row["n"] // 30 not in (3, 4)]  # nobody wrote in April and May
     write_jsonl(tmp_path / "x.jsonl", rows)
-    done = run_cli("lda-gibbs", "x.jsonl", *ROLL, "-o", "run")
+    done = run_cli("rolling-lda", "x.jsonl", *ROLL, "-o", "run")
     chunks = read("run/chunks.parquet").to_pylist()
     assert [c["n"] for c in chunks] == [60, 30, 0, 0, 30, 30, 30]
     assert chunks[2]["first_date"] is chunks[2]["memory"] is chunks[2]["n_memory"] is None
@@ -586,10 +586,10 @@ def test_chunks_without_documents(tmp_path: Path) -> None:
     assert set(pl.read_parquet("run/changes.parquet")["chunk"]) == {1, 4, 5, 6}
     assert "········" in done.out
     # a memory that does not reach back over them
-    says = run_cli("lda-gibbs", "x.jsonl", *ROLL, "--memory", "1 month", "-o", "run2", code=3).error()
+    says = run_cli("rolling-lda", "x.jsonl", *ROLL, "--memory", "1 month", "-o", "run2", code=3).error()
     assert "chunk 4 (2020-06-01 to 2020-06-30) has no memory" in says
     assert "--memory-fallback N" in says
-    run_cli("lda-gibbs", "x.jsonl", *ROLL, "--memory", "1 month", "--memory-fallback", "20", "-q", "-o", "run2")
+    run_cli("rolling-lda", "x.jsonl", *ROLL, "--memory", "1 month", "--memory-fallback", "20", "-q", "-o", "run2")
     assert read("run2/chunks.parquet").to_pylist()[4]["n_memory"] >= 20
 
 
@@ -610,44 +610,34 @@ def test_chunks_without_documents(tmp_path: Path) -> None:
     ],
 )
 def test_first_periods_that_cannot_be_meant(init: str, code: int, says: str, corpus: Path) -> None:
-    words = ("lda-gibbs", corpus, "--rolling", "month", "--k", "2", "--init", init, "-o", "run")
+    words = ("rolling-lda", corpus, "--chunks", "month", "--k", "2", "--init", init, "-o", "run")
     assert says in run_cli(*words, code=code).error()
 
 
 def test_the_default_first_period(corpus: Path, tmp_path: Path) -> None:
-    says = run_cli("lda-gibbs", corpus, "--rolling", "month", "--k", "2", "-o", "run", code=2).error()
+    says = run_cli("rolling-lda", corpus, "--chunks", "month", "--k", "2", "-o", "run", code=2).error()
     assert (
         "the documents are dated 2020-01-01 to 2020-08-28, and a first period of 12 months, the default, leaves nothing"
         in says
     )
     init = says.split("--init ")[1].split()[0]
-    run_cli("lda-gibbs", corpus, "--rolling", "month", "--k", "2", "--init", init, "--sweeps", "2", "-q", "-o", "run")
+    run_cli("rolling-lda", corpus, "--chunks", "month", "--k", "2", "--init", init, "--sweeps", "2", "-q", "-o", "run")
     write_jsonl(tmp_path / "long.jsonl", made(months=14, per_month=10))
-    done = run_cli("lda-gibbs", "long.jsonl", "--rolling", "month", "--k", "2", "--sweeps", "2", "-o", "long")
+    done = run_cli("rolling-lda", "long.jsonl", "--chunks", "month", "--k", "2", "--sweeps", "2", "-o", "long")
     assert "first period 2020-01-01 to 2020-12-31 (120 documents)" in done.err
 
 
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["--rolling", "fortnight"], "--rolling 'fortnight' is no length of time; give month or '2 weeks'"),
-        (["--rolling", "0 days"], "--rolling '0 days' is no length of time"),
+        (["--chunks", "fortnight"], "--chunks 'fortnight' is no length of time; give month or '2 weeks'"),
+        (["--chunks", "0 days"], "--chunks '0 days' is no length of time"),
         (["--memory", "long"], "--memory 'long' is no length of time; give '3 quarters'"),
         (["--k", "auto"], "--k auto: a rolling model has the same topics in all chunks, so their number must be given"),
         (["--k", "2:10"], "--k 2:10: a rolling model has the same topics"),
         (["--k", "0"], "--k 0: a rolling model has the same topics"),
         (["--alpha", "1", "--alpha-sum", "2"], "--alpha is each, --alpha-sum the sum"),
         (["--eta", "-1"], "--eta must be above 0"),
-        (["--optimize-interval", "10"], "--optimize-interval does not go with --rolling: a rolling model keeps its priors"),
-        (["--symmetric-alpha"], "--symmetric-alpha does not go with --rolling"),
-        (["--estimate", "mean"], "--estimate does not go with --rolling: each chunk of a rolling model ends with the state"),
-        (["--burn-in", "5"], "--burn-in does not go with --rolling"),
-        (["--early-stop", "1e-4"], "--early-stop does not go with --rolling"),
-        (["--checkpoint-every", "5"], "--checkpoint-every does not go with --rolling: a rolling model has no checkpoint"),
-        (["--resume"], "--resume does not go with --rolling"),
-        (["--term-weights", "idf"], "--term-weights does not go with --rolling: topics of a rolling model come from its first period"),
-        (["--seed-words", "x.toml"], "--seed-words does not go with --rolling"),
-        (["--fixed-topics", "run"], "--fixed-topics does not go with --rolling"),
         (["--min-df", "3"], "--min-df: a rolling model chooses its words chunk by chunk"),
         (["--max-df", "0.5"], "--max-df: a rolling model chooses its words chunk by chunk"),
         (["--change-level", "0"], "--change-level 0: a number between 0 and 1"),
@@ -655,27 +645,27 @@ def test_the_default_first_period(corpus: Path, tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_options_that_do_not_go_with_rolling(words: list[str], says: str, corpus: Path) -> None:
-    assert says in run_cli("lda-gibbs", corpus, *ROLL, *words, "-o", "run", code=2).error()
+    assert says in run_cli("rolling-lda", corpus, *ROLL, *words, "-o", "run", code=2).error()
     assert not Path("run").exists()
 
 
 def test_no_words_in_the_first_period(corpus: Path) -> None:
-    says = run_cli("lda-gibbs", corpus, *ROLL, "--vocab-abs", "100000", "-o", "run", code=3).error()
+    says = run_cli("rolling-lda", corpus, *ROLL, "--vocab-abs", "100000", "-o", "run", code=3).error()
     assert "no word occurs more than 100000 times in the 60 documents of the initial period" in says
     assert "give a later --init, or a lower --vocab-abs" in says
-    done = run_cli("lda-gibbs", corpus, *ROLL[:2], "--init", "2020-01-03", *ROLL[4:], "-o", "run")
+    done = run_cli("rolling-lda", corpus, *ROLL[:2], "--init", "2020-01-03", *ROLL[4:], "-o", "run")
     assert "warning: the first period has only " in done.err
 
 
 def test_dry_run_writes_nothing(corpus: Path, run: Path, tmp_path: Path) -> None:
-    run_cli("lda-gibbs", corpus, *ROLL, "--dry-run", "-o", "run")
-    run_cli("lda-gibbs", corpus, "--update", run, "--dry-run", "-o", "run")
+    run_cli("rolling-lda", corpus, *ROLL, "--dry-run", "-o", "run")
+    run_cli("rolling-lda", corpus, "--update", run, "--dry-run", "-o", "run")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_ctrl_c_in_the_middle_of_chunks(tmp_path: Path) -> None:
     write_jsonl(tmp_path / "x.jsonl", made())
-    words = ["lda-gibbs", "x.jsonl", *ROLL[:6], "--sweeps", "1000000", "-o", "run"]
+    words = ["rolling-lda", "x.jsonl", *ROLL[:6], "--sweeps", "1000000", "-o", "run"]
     with nlpkit_process(words, tmp_path) as process:
         assert process.stderr is not None
         for line in process.stderr:
@@ -778,7 +768,7 @@ def test_default_memory(chunks: str, memory: str) -> None:
 
 
 def test_one_chunk_before_is_singular(capsys: pytest.CaptureFixture[str]) -> None:
-    show_changes([], [], ChangeOptions(max_span=1))
+    show_changes([], [], ChangeOptions(change_span=1))
     assert "against the chunk before)" in capsys.readouterr().out
-    show_changes([], [], ChangeOptions(max_span=4))
+    show_changes([], [], ChangeOptions(change_span=4))
     assert "against the 4 chunks before at most)" in capsys.readouterr().out

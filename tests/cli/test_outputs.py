@@ -50,8 +50,8 @@ def corpus(tmp_path: Path) -> Path:
         ("sentiment", "IN", "--lexicon", "afinn", "-o", "IN"),
         ("classify", "IN", "--junit", "IN", "-o", "DIR/run"),
         ("similar-words", "word", "--in", "IN", "-o", "IN"),
-        ("lda-gibbs", "IN", *LDA, "--save-state", "IN", "-o", "DIR/run"),
-        ("lda-gibbs", "IN", *LDA, "--save-pyldavis", "IN", "-o", "DIR/run"),
+        ("rolling-lda", "IN", "--k", "2", "-o", "IN"),
+        ("convert", "IN", "-o", "IN"),
         ("evaluate", "IN", "--prediction-col", "label", "-o", "IN"),
         ("evaluate", "IN", "--prediction-col", "label", "--junit", "IN"),
     ],
@@ -91,8 +91,8 @@ def test_a_run_whose_documents_are_read_is_not_replaced(corpus: Path) -> None:
             "-o",
             run / "topics.parquet",
         ),
-        ("lda-gibbs", corpus, "--model", run, "-o", run / "documents.parquet"),
-        ("lda-gibbs", corpus, "--model", run, "-o", run / "doc_topics.parquet"),
+        ("predict", run, corpus, "-o", run / "documents.parquet"),
+        ("predict", run, corpus, "-o", run / "doc_topics.parquet"),
     )[1:]:
         assert "is never overwritten" in run_cli(*words, "--force", code=2).error()
     assert {f.name: f.read_bytes() for f in run.iterdir() if f.is_file()} == before
@@ -270,7 +270,7 @@ def test_every_option_says_whether_its_files_are_read_or_written() -> None:
             if name.startswith("save_") and "Path" in str(parameter.annotation):
                 assert marks, f"{command.name} --{name}: say that it is written"
     assert writers == {
-        "output", "junit", "save_vocab", "save_phrases", "save_removed", "save_state", "save_pyldavis", "features", "plot", "export",
+        "output", "junit", "save_vocab", "save_phrases", "save_removed", "features", "plot", "export",
     }  # fmt: skip
     assert {
         "inputs",
@@ -391,8 +391,9 @@ def test_info_knows_every_file_that_nlpkit_writes(many: Path) -> None:
     facts("scores.json", kind="scores", gates=1, passed=True)
     facts("gates.xml", kind="gates as JUnit XML", tests=1, failures=0)
     run = folder / "run"
-    run_cli("lda-gibbs", many, "--k", 4, "--sweeps", 3, "-q", "--no-progress", "-o", run,
-            "--save-state", at("state.gz"), "--save-pyldavis", at("vis.json"))  # fmt: skip
+    run_cli("lda-gibbs", many, "--k", 4, "--sweeps", 3, "-q", "--no-progress", "--save-assignments", "-o", run)
+    run_cli("convert", run, "-q", "-o", at("state.gz"))
+    run_cli("convert", run, "-q", "-o", at("vis.json"))
     facts("state.gz", kind="state of MALLET")
     facts("vis.json", kind="data for pyLDAvis", n_topics=4)
     facts("run/manifest.json", kind="manifest of a run (lda-gibbs)", run=str(run))

@@ -84,7 +84,7 @@ def test_the_file_lies_beside_the_run() -> None:
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"n_topics": 3}, "of another chain: n topics 2, now 3; give the same input and options, or --force without"),
+        ({"n_topics": 3}, "of another chain: n topics 2, now 3; give the same input and options, or `force` without"),
         ({"alpha": 0.5}, "of another chain: alpha None, now 0.5"),
         ({"eta": 0.1 + 1e-12}, "of another chain: eta 0.1, now 0.1000000"),
         ({"inputs": [["ab12", 4]]}, "of another chain: inputs [['ab12', 3]], now [['ab12', 4]]"),
@@ -139,7 +139,7 @@ def test_what_is_no_checkpoint_is_refused(content: bytes, tmp_path: Path) -> Non
     path = tmp_path / "c.npz"
     path.write_bytes(content)
     with pytest.raises(
-        InputError, match=r"damaged, or not a checkpoint of lda-gibbs \(.*\); --force without --resume drops it"
+        InputError, match=r"damaged, or not a checkpoint of lda-gibbs \(.*\); `force` without `resume` drops it"
     ):
         read_checkpoint(path, IDENTITY)
 

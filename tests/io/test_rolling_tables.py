@@ -30,10 +30,11 @@ from nlpkit.io.topic_tables import vocab_table
 from nlpkit.topics.lda.changes import Change, Changes
 from nlpkit.topics.lda.chunks import Chunk
 from nlpkit.topics.lda.rolling import fit_rolling, update_rolling
-from nlpkit.topics.lda.rolling_plan import RollingOptions, RollingState
+from nlpkit.topics.lda.rolling_options import RollingOptions
+from nlpkit.topics.lda.rolling_plan import RollingState
 from nlpkit.types import LongArray, TokenTable
 
-OPTIONS = RollingOptions(n_topics=2, init="2 months", vocab_abs=1, memory="2 months", sweeps=3)
+OPTIONS = RollingOptions(k=2, init="2 months", vocab_abs=1, memory="2 months", sweeps=3)
 
 
 def corpus(n: int = 60, seed: int = 0) -> tuple[TokenTable, Any, list[str]]:
@@ -79,7 +80,7 @@ def same(a: RollingState, b: RollingState) -> None:
 def test_a_state_comes_back(seed: int, tmp_path: Path) -> None:
     tokens, days, ids = corpus(seed=seed)
     fit = fit_rolling(tokens, days, ids, OPTIONS)
-    back = read_state(stored(tmp_path / "run", fit.state, fit.rows, {}), OPTIONS)
+    back = read_state(stored(tmp_path / "run", fit.state, fit.rows, {}), OPTIONS, 42)
     same(back, fit.state)
     more, later, _ = corpus(20, seed=seed + 100)
     names = [f"later{i}" for i in range(20)]
@@ -103,10 +104,10 @@ def test_tables_that_do_not_fit(damage: str, tmp_path: Path) -> None:
     table = pq.ParquetFile(path).read()
     pq.write_table(table.slice(1), path)
     with pytest.raises(InputError, match="is damaged: the parts of its model do not fit"):
-        read_state(run, OPTIONS)
+        read_state(run, OPTIONS, 42)
     path.unlink()
     with pytest.raises(InputError, match=f"has no model/{damage}.parquet"):
-        read_state(run, OPTIONS)
+        read_state(run, OPTIONS, 42)
 
 
 def test_texts_that_may_be_needed() -> None:
@@ -117,7 +118,7 @@ def test_texts_that_may_be_needed() -> None:
     dates = np.array(["2020-01-05"] * 6 + ["2020-02-05"] * 2, "datetime64[D]")
     none = np.zeros(0, np.int32)
     empty = TokenTable(np.zeros(1, np.int64), none, ())
-    state = RollingState(OPTIONS, (), tuple("abcdefgh"), dates, np.zeros(9, np.int64), none, none, chunks, empty)
+    state = RollingState(OPTIONS, 42, (), tuple("abcdefgh"), dates, np.zeros(9, np.int64), none, none, chunks, empty)
     places = np.array([7, 0, 1, 2, 3, 4, 5, 6])  # the first document given is of the last chunk
     counts = [[9, 9], [5, 1], [4, 1], [3, 1], [6, 0], [1, 1], [0, 0], [9, 0]]
     n_dk = sparse.csr_array(np.array(counts, np.int32))

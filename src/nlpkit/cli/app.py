@@ -174,11 +174,14 @@ def _register() -> None:
     # imported here, not above: the commands never import `app`, and stay importable one by one in tests
     from nlpkit.cli.commands.bertopic import bertopic_cli
     from nlpkit.cli.commands.classify import classify_cli
+    from nlpkit.cli.commands.convert import convert_cli
     from nlpkit.cli.commands.ctfidf import ctfidf_cli
     from nlpkit.cli.commands.info import info_cli
     from nlpkit.cli.commands.kwic import kwic_cli
+    from nlpkit.cli.commands.lda_gibbs import lda_gibbs_cli
     from nlpkit.cli.commands.predict import predict_cli
     from nlpkit.cli.commands.preprocess import preprocess_cli
+    from nlpkit.cli.commands.rolling_lda import rolling_lda_cli
     from nlpkit.cli.commands.sbert_embed import sbert_embed_cli
     from nlpkit.cli.commands.sentiment import sentiment_cli
     from nlpkit.cli.commands.similar_words import similar_words_cli
@@ -187,10 +190,11 @@ def _register() -> None:
     from nlpkit.cli.commands.zero_shot import zero_shot_cli
     from nlpkit.cli.evaluate import evaluate_cli
     from nlpkit.cli.finetune import finetune_cli
-    from nlpkit.cli.lda_gibbs import lda_gibbs_cli
 
     command(app, "bertopic", bertopic_cli, tables=True)
     command(app, "lda-gibbs", lda_gibbs_cli, tables=True)
+    command(app, "rolling-lda", rolling_lda_cli, tables=True)
+    command(app, "convert", convert_cli, tables=True)
     command(app, "preprocess", preprocess_cli)
     command(app, "sbert-embed", sbert_embed_cli)
     command(app, "tfidf", tfidf_cli, tables=True)

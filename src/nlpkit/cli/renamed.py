@@ -6,6 +6,10 @@ SENTIMENT = (
     "lexicon", "lexicon-cols", "lexicon-score", "negation", "no-negation", "negations", "negation-reach", "neutral", "zero",
     "classes", "lex2sent", "l2s-resamples", "l2s-epochs", "l2s-windows", "l2s-sizes", "l2s-resampling", "l2s-min-count",
 )  # fmt: skip
+_ROLLING = (
+    "--rolling", "--init", "--memory", "--memory-fallback", "--vocab-abs", "--vocab-rel", "--vocab-fallback", "--doc-abs",
+    "--change-mixture", "--change-span", "--change-level",
+)  # fmt: skip
 RENAMED: dict[tuple[str, str], str] = {
     ("bertopic", "--model"): "nlpkit predict RUN INPUT -o OUTPUT",
     ("classify", "--explain"): "nlpkit predict RUN INPUT --explain ID",
@@ -13,6 +17,12 @@ RENAMED: dict[tuple[str, str], str] = {
     **dict.fromkeys(
         [("classify", f"--{option}") for option in SENTIMENT], "nlpkit sentiment INPUT --lexicon NAME|FILE -o OUTPUT"
     ),
+    ("lda-gibbs", "--model"): "nlpkit predict RUN INPUT -o OUTPUT",
+    ("lda-gibbs", "--update"): "nlpkit rolling-lda NEWER --update RUN -o LONGER/",
+    **{("lda-gibbs", option): "nlpkit rolling-lda INPUT --chunks SPAN -o RUN/" for option in _ROLLING},
+    ("lda-gibbs", "--from-mallet"): "nlpkit convert state.gz -o RUN/",
+    ("lda-gibbs", "--save-state"): "nlpkit convert RUN -o state.gz, of a run with --save-assignments",
+    ("lda-gibbs", "--save-pyldavis"): "nlpkit convert RUN -o lda.json, of a run with --save-assignments",
 }
 
 

@@ -1,4 +1,4 @@
-"""A chain of LDA between two sweeps as one file, to go on from after a kill."""
+"""What an unfinished fit of LDA leaves beside its run: a chain between two sweeps, the scores of numbers of topics."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from nlpkit.errors import InputError, OutputExistsError
 from nlpkit.io.atomic import check_not_input, naming
 from nlpkit.plain import to_json
 from nlpkit.topics.lda.fit import FitState, TracePoint
+from nlpkit.topics.lda.scores import Scores
 
 _SUMS = ("topic_sum", "doc_sum")
 _FOLLOWS = {  # from `sweeps`, where they are not given
@@ -138,3 +139,48 @@ def _matrix(arrays: Mapping[str, np.ndarray], name: str) -> Any:
         return None
     parts = tuple(arrays[f"{name}.{part}"] for part in ("data", "indices", "indptr"))
     return sparse.csr_array(parts, shape=tuple(arrays[f"{name}.shape"]))
+
+
+def read_scores(path: Path, identity: Mapping[str, Any]) -> dict[tuple[int, int], Scores]:
+    """Return the scores by (K, seed) that an earlier comparison left; a line it was killed in does not count.
+
+    Args:
+        path: where; none are known where nothing is there.
+        identity: what must be the same, as `append_score` wrote it.
+
+    Raises:
+        InputError: the file is something else, or of another corpus or other options.
+    """
+    if not path.exists():
+        return {}
+    mine = json.loads(to_json(dict(identity)))
+    lines = path.read_text(encoding="utf-8").splitlines()
+    try:
+        head = json.loads(lines[0])["identity"]
+    except (ValueError, KeyError, IndexError, TypeError):
+        raise InputError(
+            f"{path} does not hold the scores of a comparison; `force` without `resume` drops it"
+        ) from None
+    changed = [key for key in mine if head.get(key) != mine[key]]
+    if changed:
+        raise InputError(
+            f"{path} was made with another {changed[0].replace('_', ' ')} ({head.get(changed[0])}, now "
+            f"{mine[changed[0]]}); give the same options, or `force` without `resume`, which drops it"
+        )
+    known = {}
+    for line in lines[1:]:
+        try:
+            row = json.loads(line)
+            known[row["k"], row["seed"]] = Scores.from_dict(row["scores"])
+        except (ValueError, KeyError):  # killed in the middle of a line, or scores of before that lack a number
+            continue
+    return known
+
+
+def append_score(path: Path, identity: Mapping[str, Any], n_topics: int, seed: int, scores: Scores) -> None:
+    """Add the scores of one fit to a file, which begins with what must be the same for it to be read."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with naming(path), path.open("a", encoding="utf-8") as file:
+        if not file.tell():
+            file.write(to_json({"identity": dict(identity)}) + "\n")
+        file.write(to_json({"k": n_topics, "seed": seed, "scores": scores.as_dict()}) + "\n")

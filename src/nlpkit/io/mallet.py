@@ -48,6 +48,17 @@ class MalletState:
     beta: float
 
 
+def is_mallet_state(path: Path) -> bool:
+    """Tell whether a file begins as a state of MALLET does."""
+    if not path.is_file():
+        return False
+    try:
+        with StoredBytes(Source(str(path), path.name, "txt")) as stored:
+            return next(iter(stored), b"").startswith(HEADER.encode())
+    except InputError:
+        return False
+
+
 def read_mallet_state(path: Path) -> MalletState:
     """Read a state of MALLET's ParallelTopicModel, packed or not.
 

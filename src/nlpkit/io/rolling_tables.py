@@ -23,8 +23,9 @@ from nlpkit.io.runs import REPRESENTATIVE_CHARS, Run
 from nlpkit.topics.lda.changes import Change, Changes
 from nlpkit.topics.lda.chunks import Chunk
 from nlpkit.topics.lda.describe import REPRESENTATIVES, typical_documents
-from nlpkit.topics.lda.growth import own_terms
-from nlpkit.topics.lda.rolling_plan import RollingOptions, RollingState
+from nlpkit.topics.lda.rolling_options import ChangeOptions, RollingOptions
+from nlpkit.topics.lda.rolling_plan import RollingState
+from nlpkit.topics.lda.token_tables import with_used_terms
 from nlpkit.types import CsrMatrix, FloatArray, LongArray
 from nlpkit.widths import narrow
 
@@ -181,7 +182,30 @@ def read_texts(run: Run) -> dict[int, str]:
         return dict(zip(table.column("document").to_pylist(), table.column("text").to_pylist(), strict=True))
 
 
-def read_state(run: Run, options: RollingOptions) -> RollingState:
+_CONFIG = (
+    "n_topics", "init", "chunks", "memory", "memory_fallback", "vocab_abs", "vocab_rel", "vocab_fallback", "doc_abs", "alpha",
+    "eta", "sweeps", "shards",
+)  # fmt: skip
+
+
+def rolling_config(state: RollingState, changes: ChangeOptions) -> dict[str, Any]:
+    """Return what model/config.json says of a rolling model."""
+    options = {name: getattr(state.options, name) for name in _CONFIG}
+    return {
+        "rolling": True,
+        "rolling_options": {**options, "seed": state.seed},
+        "change_options": changes.in_force(),
+    }
+
+
+def read_rolling_config(config: Mapping[str, Any]) -> tuple[RollingOptions, int, ChangeOptions]:
+    """Return the options of `rolling_config`, the seed, and how changes are told from chance."""
+    values = dict(config["rolling_options"])
+    seed = int(values.pop("seed"))
+    return RollingOptions(k=values.pop("n_topics"), **values), seed, ChangeOptions.from_config(config["change_options"])
+
+
+def read_state(run: Run, options: RollingOptions, seed: int) -> RollingState:
     """Return the state of a rolling run.
 
     Raises:
@@ -210,6 +234,7 @@ def read_state(run: Run, options: RollingOptions) -> RollingState:
             raise ValueError("tables of the rolling model")
         return RollingState(
             options,
+            seed,
             terms=terms,
             ids=tuple(ids[d] for d in at),
             dates=dates.to_numpy().astype("datetime64[D]"),
@@ -217,7 +242,7 @@ def read_state(run: Run, options: RollingOptions) -> RollingState:
             term_ids=term_ids,
             z=z,
             chunks=chunks,
-            last=own_terms(token_table(last.column("tokens"))),
+            last=with_used_terms(token_table(last.column("tokens"))),
         )
 
 

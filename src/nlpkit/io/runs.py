@@ -134,6 +134,11 @@ class Run:
         """Return one of its tables by file stem, such as topics or model/training."""
         return read_table(self.file(f"{name}.parquet"), [_KINDS.get(name, name)], columns)
 
+    def tables(self) -> dict[str, pa.Table]:
+        """Return all tables that stand beside the manifest, by file stem."""
+        names = [name for name in self.manifest["outputs"] if "/" not in name and name.endswith(".parquet")]
+        return {Path(name).stem: self.table(Path(name).stem) for name in names}
+
     def model_config(self, *needed: str) -> dict[str, Any]:
         """Return model/config.json. Raises InputError when it is not there or has not the keys that are needed."""
         file = self.file("model/config.json")

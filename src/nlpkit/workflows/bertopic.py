@@ -41,7 +41,7 @@ from nlpkit.weighting.dtm import count_terms, document_frequency
 from nlpkit.workflows.bertopic_predict import Bound, TopicPredictions
 from nlpkit.workflows.corpus import Corpus, as_corpus, has_text, no_documents, no_words, steps, warn_dropped
 from nlpkit.workflows.embeddings import embedded_by, embeddings_of
-from nlpkit.workflows.model import FittedModel
+from nlpkit.workflows.model import FittedModel, topics_html
 from nlpkit.workflows.predict_options import PredictOptions
 from nlpkit.workflows.token_options import preprocess_options
 from nlpkit.workflows.tokens import found_parameters, say_tokens, token_parameters, tokens_of
@@ -92,7 +92,7 @@ class BertopicModel(FittedModel):
             yield TopicPredictions(self.name, self.config, training, bound, stream, options, execution)
 
     def _repr_html_(self) -> str:
-        return _html(self.topics)
+        return topics_html(self.topics)
 
 
 @dataclass
@@ -339,15 +339,3 @@ def _bound(training: Training, made: Mapping[str, Any] | None, wanted: float | N
         return Bound(made["quantile"], -math.inf if least is None else least)
     quantile = NOVELTY_QUANTILE if wanted is None else wanted
     return Bound(quantile, least_similarity(training.similarity, training.topics, quantile))
-
-
-def _html(topics: pa.Table) -> str:
-    """Return the topics as a table for a notebook."""
-    from html import escape
-
-    rows = topics.select(["topic", "size", "label", "top_terms"]).to_pylist()
-    cells = [
-        f"<tr><td>{r['topic']}</td><td>{r['size']:,}</td><td>{escape(r['label'])}</td><td>{escape(' '.join(r['top_terms'][:8]))}</td></tr>"
-        for r in rows
-    ]
-    return f"<table><tr><th>topic</th><th>size</th><th>name</th><th>top words</th></tr>{''.join(cells)}</table>"

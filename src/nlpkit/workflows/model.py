@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -121,3 +122,13 @@ class FittedModel(ABC):
         options, execution = with_settings((PredictOptions(), Execution()), settings)
         with self.predict_batches(as_corpus(data), options=options, execution=execution) as predictions:
             return pa.Table.from_batches(predictions.batches())
+
+
+def topics_html(topics: pa.Table) -> str:
+    """Return the topics as a table for a notebook."""
+    rows = topics.select(["topic", "size", "label", "top_terms"]).to_pylist()
+    cells = [
+        f"<tr><td>{r['topic']}</td><td>{r['size']:,}</td><td>{escape(r['label'])}</td><td>{escape(' '.join(r['top_terms'][:8]))}</td></tr>"
+        for r in rows
+    ]
+    return f"<table><tr><th>topic</th><th>size</th><th>name</th><th>top words</th></tr>{''.join(cells)}</table>"

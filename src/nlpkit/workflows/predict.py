@@ -18,6 +18,7 @@ from nlpkit.workflows.model import FittedModel, Predictions
 KINDS = {
     "bertopic": "nlpkit.workflows.bertopic:load_bertopic",
     "classify": "nlpkit.workflows.classifier:load_classifier",
+    "lda-gibbs": "nlpkit.workflows.lda_load:load_lda",
 }
 FOREIGN = ""  # the function that loads a folder of another program
 

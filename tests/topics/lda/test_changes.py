@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from nlpkit.errors import UsageError
-from nlpkit.topics.lda.changes import ChangeOptions, Changes, detect_changes, driving_words, resampled_similarities
+from nlpkit.topics.lda.changes import Changes, detect_changes, driving_words, resampled_similarities
 from nlpkit.topics.lda.rolling import fit_rolling
-from nlpkit.topics.lda.rolling_plan import RollingOptions
+from nlpkit.topics.lda.rolling_options import ChangeOptions, RollingOptions
 from nlpkit.topics.lda.shares import similarity_to_past, topic_term_by_chunk
 from tests.strategies import repeatable
 from tests.topics.lda.test_rolling import Corpus
@@ -59,8 +59,8 @@ def plain_detect(counts: Any, n_vocab: Sequence[int], eta: float, seed: int, opt
                 n, r = counts[t, k], counts[t - z : t, k].sum(axis=0)
                 similarity[t, k] = cosine(n, r)
                 V = n_vocab[t]
-                phi = options.mixture * (n[:V] + eta) / (n.sum() + V * eta)
-                phi += (1 - options.mixture) * (r[:V] + eta) / (r.sum() + V * eta)
+                phi = options.change_mixture * (n[:V] + eta) / (n.sum() + V * eta)
+                phi += (1 - options.change_mixture) * (r[:V] + eta) / (r.sum() + V * eta)
                 used = np.flatnonzero(n + r)
                 cells = [*used, *np.setdiff1d(np.arange(V), used)]  # the order in which words share the unit interval
                 bounds = np.cumsum(phi[cells])
@@ -71,10 +71,10 @@ def plain_detect(counts: Any, n_vocab: Sequence[int], eta: float, seed: int, opt
                     x = np.zeros(len(n))
                     np.add.at(x, np.array(cells)[drawn], 1)
                     sampled.append(cosine(x, r))
-                threshold[t, k] = np.quantile(sampled, options.level)
+                threshold[t, k] = np.quantile(sampled, options.change_level)
                 if similarity[t, k] < threshold[t, k]:
                     z = 0
-            z = min(z + 1, options.max_span)
+            z = min(z + 1, options.change_span)
     return similarity, threshold
 
 
@@ -91,7 +91,7 @@ def test_equals_the_definition(seed: int, n_chunks: int, max_span: int, mixture:
     for t, known in enumerate(n_vocab):
         counts[t, :, known:] = 0
         counts[t, :, 0] += 1  # some word in each chunk
-    options = ChangeOptions(max_span=max_span, mixture=mixture, samples=20, level=0.1)
+    options = ChangeOptions(change_span=max_span, change_mixture=mixture, samples=20, change_level=0.1)
     ours = detect_changes(
         [sparse.csr_array(m) for m in counts], n_vocab, eta=0.05, seed=seed, options=options, threads=2
     )
@@ -158,19 +158,19 @@ def test_the_level_holds_where_the_past_is_known() -> None:
     phis = [zipf(150, k) for k in range(800)]
     (chunk,) = chunks_of(phis, 1, 400, seed=2)
     (past,) = chunks_of(phis, 1, 2_000_000, seed=3)
-    options = ChangeOptions(mixture=0.0, samples=200, level=0.05)
+    options = ChangeOptions(change_mixture=0.0, samples=200, change_level=0.05)
     alarms = int(detect([past, chunk], options=options, eta=1e-6).changed.sum())
     assert 18 <= alarms <= 66  # 40 of the threshold and 2 of its own scatter expected; four standard deviations are 25
-    assert detect([past, chunk], options=replace(options, level=0.5), eta=1e-6).changed.sum() > 340
+    assert detect([past, chunk], options=replace(options, change_level=0.5), eta=1e-6).changed.sum() > 340
 
 
 def test_false_alarms_are_rarer_than_the_level_among_stable_topics() -> None:
     counts = chunks_of([zipf(300, k) for k in range(40)], 8, 500, seed=2)
-    usual = detect(counts, options=ChangeOptions(samples=200, level=0.05))
+    usual = detect(counts, options=ChangeOptions(samples=200, change_level=0.05))
     assert np.isfinite(usual.threshold[1:]).all()
     assert usual.changed.sum() <= 14  # 280 tests
     # with p = 0 the past is taken for the truth, though it scatters as much: alarms are far too many
-    assert detect(counts, options=ChangeOptions(samples=200, level=0.05, mixture=0.0)).changed.sum() > 56
+    assert detect(counts, options=ChangeOptions(samples=200, change_level=0.05, change_mixture=0.0)).changed.sum() > 56
 
 
 def test_results_depend_on_neither_threads_nor_later_chunks_nor_other_topics() -> None:
@@ -225,11 +225,11 @@ def test_driving_words_equal_leaving_words_out() -> None:
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        ({"max_span": 0}, "max_span 0: a number of at least 1"),
+        ({"change_span": 0}, "max_span 0: a number of at least 1"),
         ({"samples": 0}, "samples 0"),
         ({"n_words": 0}, "n_words 0"),
-        ({"mixture": 1.5}, "mixture 1.5 must lie from 0 to 1"),
-        ({"level": 0.0}, "level 0 between 0 and 1"),
+        ({"change_mixture": 1.5}, "mixture 1.5 must lie from 0 to 1"),
+        ({"change_level": 0.0}, "level 0 between 0 and 1"),
     ],
 )
 def test_options_that_cannot_be_meant(option: dict[str, Any], message: str) -> None:
@@ -247,7 +247,7 @@ def test_a_change_planted_in_a_corpus_is_found_in_its_rolling_model() -> None:
             words = np.where(rng.random(25) < 0.5, 200 + rng.integers(0, 5, 25), words)
         documents.append((str(np.datetime64("2021-01-01") + day), " ".join(f"w{v:03}" for v in words)))
     corpus = Corpus(*documents)
-    options = RollingOptions(n_topics=3, init="2021-02-28", chunks="month", memory="2 months", sweeps=30)
+    options = RollingOptions(k=3, init="2021-02-28", chunks="month", memory="2 months", sweeps=30)
     state = fit_rolling(corpus.tokens, corpus.dates, corpus.ids, options).state
     counts = topic_term_by_chunk(state)
     changes = detect_changes(counts, [c.n_vocab for c in state.chunks], eta=1 / 3, seed=42)

@@ -58,7 +58,7 @@ def test_spans(text: str, role: str, span: Span) -> None:
     ],
 )
 def test_what_is_no_span(text: str, role: str) -> None:
-    with pytest.raises(UsageError, match=f"{role} '{text}' is no length of time"):
+    with pytest.raises(UsageError, match=f"`{role}` '{text}' is no length of time"):
         parse_span(text, role)
 
 
@@ -112,7 +112,7 @@ def test_initial_period(init: str, expected: str) -> None:
 
 @pytest.mark.parametrize("init", ["6", "100", "2009-01-01", "3 years", "2012-01-01"])
 def test_an_initial_period_of_all_documents_is_refused(init: str) -> None:
-    with pytest.raises(InputError, match="give an init from 2007-03-17 to 2008-12-31"):
+    with pytest.raises(InputError, match="give an `init` from 2007-03-17 to 2008-12-31"):
         initial_end(DATES, init)
 
 
@@ -129,7 +129,7 @@ def test_one_date_is_refused() -> None:
 def test_a_day_that_is_none() -> None:
     with pytest.raises(UsageError, match="'2007-02-29' is no day of the calendar"):
         initial_end(DATES, "2007-02-29")
-    with pytest.raises(UsageError, match="init 'year 2007' is no length of time; give 2008-06-30"):
+    with pytest.raises(UsageError, match="`init` 'year 2007' is no length of time; give 2008-06-30"):
         initial_end(DATES, "year 2007")
 
 

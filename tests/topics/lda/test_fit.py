@@ -15,11 +15,14 @@ import pytest
 from nlpkit.errors import UsageError
 from nlpkit.interrupts import Ended, Stop
 from nlpkit.io.checkpoints import read_checkpoint, write_checkpoint
+from nlpkit.parameters import Execution
 from nlpkit.topics.lda import fit as fit_module
-from nlpkit.topics.lda.fit import WINDOW, FitState, LdaFit, LdaOptions, TracePoint, fit_lda
+from nlpkit.topics.lda.fit import WINDOW, FitState, LdaFit, TracePoint
+from nlpkit.topics.lda.fit import fit_lda as fit_from
 from nlpkit.topics.lda.guide import Seeds, fixed_counts, joined, seed_counts, token_weights
 from nlpkit.topics.lda.likelihood import dirichlet_multinomial
 from nlpkit.topics.lda.model import main_topics
+from nlpkit.topics.lda.options import LdaOptions
 from nlpkit.topics.lda.priors import estimate_alpha, estimate_eta
 from nlpkit.topics.lda.resume import cannot_go_on, chain_options
 from nlpkit.topics.lda.sampler import GibbsSampler
@@ -29,13 +32,20 @@ from tests.strategies import planted, token_table
 CORPUS = planted([40, 30, 20, 10], seed=3)
 TOKENS = CORPUS.tokens
 N = len(TOKENS.term_ids)
-OPTIONS = LdaOptions(n_topics=5, sweeps=40, trace_every=5, seed=7)
+OPTIONS = LdaOptions(k=5, sweeps=40, trace_every=5)
+SEED = 7
 
 
-def chain(options: LdaOptions = OPTIONS, tokens: TokenTable = TOKENS) -> GibbsSampler:
+def fit_lda(
+    tokens: TokenTable, options: LdaOptions = OPTIONS, seed: int = SEED, threads: int = 1, **more: Any
+) -> LdaFit:
+    return fit_from(tokens, options, Execution(seed, threads), **more)
+
+
+def chain(options: LdaOptions = OPTIONS, tokens: TokenTable = TOKENS, seed: int = SEED) -> GibbsSampler:
     """The chain of a fit, at its start."""
     K = options.n_topics
-    return GibbsSampler(tokens, n_topics=K, alpha=1 / K, eta=1 / K, seed=options.seed, shards=options.shards)
+    return GibbsSampler(tokens, n_topics=K, alpha=1 / K, eta=1 / K, seed=seed, shards=options.shards)
 
 
 def by_documents(doc_topic: Any, alpha: Any) -> Any:
@@ -73,7 +83,7 @@ def same(a: LdaFit, b: LdaFit) -> None:
 
 
 def test_planted_topics_come_back() -> None:
-    fit = fit_lda(TOKENS, replace(OPTIONS, n_topics=4, sweeps=100))
+    fit = fit_lda(TOKENS, replace(OPTIONS, k=4, sweeps=100))
     topics = main_topics(fit.doc_topic, fit.model.alpha).topic
     assert (topics == CORPUS.labels).mean() > 0.97  # by size, as planted
     assert fit.log_likelihood > fit.trace[0].log_likelihood
@@ -109,7 +119,7 @@ def test_half_of_the_sweeps_are_burn_in_by_default() -> None:
 
 
 def test_the_best_point_of_the_trace_after_burn_in() -> None:
-    options = replace(OPTIONS, n_topics=12, estimate="best", burn_in=20, sweeps=62)
+    options = replace(OPTIONS, k=12, estimate="best", burn_in=20, sweeps=62)
     fit, sampler, states = fit_lda(TOKENS, options), chain(options), {}
     for sweep in range(1, 63):
         sampler.run(1)
@@ -129,13 +139,13 @@ def log_likelihood_of(fit: LdaFit) -> float:
 
 @pytest.mark.parametrize("options", [{}, {"estimate": "best"}, {"optimize_interval": 5, "optimize_eta": True}])
 def test_the_log_likelihood_is_that_of_the_model(options: dict[str, Any]) -> None:
-    fit = fit_lda(TOKENS, replace(OPTIONS, n_topics=12, **options))
+    fit = fit_lda(TOKENS, replace(OPTIONS, k=12, **options))
     assert fit.log_likelihood == pytest.approx(log_likelihood_of(fit), rel=1e-12)
 
 
 def test_the_priors_of_the_best_state_are_those_it_had() -> None:
-    options = replace(OPTIONS, n_topics=12, estimate="best", optimize_interval=1, optimize_burn_in=30, seed=2)
-    fit = fit_lda(TOKENS, options)
+    options = replace(OPTIONS, k=12, estimate="best", optimize_interval=1, optimize_burn_in=30)
+    fit = fit_lda(TOKENS, options, seed=2)
     # (the best is not the last point here)
     assert fit.log_likelihood == pytest.approx(log_likelihood_of(fit), rel=1e-12)
 
@@ -190,11 +200,11 @@ def test_priors_are_not_estimated_after_the_last_sweep() -> None:
 
 
 def test_defaults() -> None:
-    options = LdaOptions(n_topics=20)
+    options = LdaOptions(k=20)
     assert (options.start_alpha, options.start_eta) == (0.05, 0.05)
     assert (options.samples_from, options.optimize_from) == (500, 200)
     assert replace(options, sweeps=300).optimize_from == 60
-    chosen = LdaOptions(n_topics=20, alpha=0.3, eta=0.01, burn_in=0, optimize_burn_in=0)
+    chosen = LdaOptions(k=20, alpha=0.3, eta=0.01, burn_in=0, optimize_burn_in=0)
     assert (chosen.start_alpha, chosen.start_eta, chosen.samples_from, chosen.optimize_from) == (0.3, 0.01, 0, 0)
 
 
@@ -245,17 +255,17 @@ def test_a_chain_that_does_not_settle_ends_as_planned() -> None:
 # --- going on ---
 
 GUIDANCE = joined(
-    fixed_counts(fit_lda(TOKENS, replace(OPTIONS, n_topics=2)).model, TOKENS.terms, ("", "")),
+    fixed_counts(fit_lda(TOKENS, replace(OPTIONS, k=2)).model, TOKENS.terms, ("", "")),
     seed_counts([Seeds("c", ("acown",))], TOKENS.terms, np.bincount(TOKENS.term_ids, minlength=TOKENS.n_terms), first=2),
 )  # fmt: skip
 FITS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "last": ({}, {}),
     "mean": ({"estimate": "mean", "thin": 4}, {}),
-    "best": ({"estimate": "best", "n_topics": 12}, {}),
+    "best": ({"estimate": "best", "k": 12}, {}),
     "optimised": ({"optimize_interval": 4, "optimize_eta": True}, {}),
     "mean, optimised": ({"estimate": "mean", "thin": 4, "optimize_interval": 4, "symmetric_alpha": True}, {}),
     "early stop": ({"early_stop": 0.001, "sweeps": 400}, {}),
-    "shards": ({"shards": 4, "threads": 2}, {}),
+    "shards": ({"shards": 4}, {}),
     "guided": ({"estimate": "mean", "thin": 4, "optimize_interval": 4}, {"guidance": GUIDANCE}),
     "guided best": ({"estimate": "best", "optimize_eta": True, "optimize_interval": 4}, {"guidance": GUIDANCE}),
     "weights": ({"estimate": "mean", "thin": 4}, {"weights": token_weights(TOKENS, "idf")}),
@@ -317,7 +327,7 @@ def test_a_state_of_another_corpus_or_k_is_refused() -> None:
     with pytest.raises(UsageError, match="another corpus"):
         fit_lda(planted([20, 20], seed=1).tokens, OPTIONS, resume=saved[0])
     with pytest.raises(UsageError, match="another number of topics"):
-        fit_lda(TOKENS, replace(OPTIONS, n_topics=3), resume=saved[0])
+        fit_lda(TOKENS, replace(OPTIONS, k=3), resume=saved[0])
 
 
 # --- interrupts ---
@@ -401,12 +411,12 @@ def test_the_result_does_not_depend_on_threads() -> None:
     options = replace(OPTIONS, shards=4, estimate="mean", thin=4, optimize_interval=4)
     one = fit_lda(TOKENS, options)
     for threads in (2, 3, 8):
-        same(fit_lda(TOKENS, replace(options, threads=threads)), one)
+        same(fit_lda(TOKENS, options, threads=threads), one)
 
 
 def test_documents_without_tokens_keep_their_rows() -> None:
     tokens = token_table([[], [0, 1, 0], [], [2, 3, 2], []], list("abcd"))
-    fit = fit_lda(tokens, LdaOptions(n_topics=2, sweeps=20))
+    fit = fit_lda(tokens, LdaOptions(k=2, sweeps=20))
     assert fit.doc_topic.sum(axis=1).tolist() == [0, 3, 0, 3, 0]
     assert fit.doc_topic.shape == (5, 2)
 
@@ -417,7 +427,7 @@ def test_documents_without_tokens_keep_their_rows() -> None:
 @pytest.mark.parametrize("estimate", ["last", "mean", "best"])
 def test_tiny_corpora(documents: Any, n_terms: int, K: int, estimate: str) -> None:
     tokens = token_table(documents, [f"w{v}" for v in range(n_terms)])
-    options = LdaOptions(n_topics=K, sweeps=20, estimate=estimate, optimize_interval=2, optimize_eta=True)
+    options = LdaOptions(k=K, sweeps=20, estimate=estimate, optimize_interval=2, optimize_eta=True)
     fit = fit_lda(tokens, options)
     assert fit.model.topic_term.shape == (K, n_terms)
     assert fit.model.topic_term.sum() == pytest.approx(len(tokens.term_ids))
@@ -435,14 +445,14 @@ def test_a_corpus_without_tokens_is_refused(documents: Any) -> None:
 @pytest.mark.parametrize(
     "bad",
     [
-        {"n_topics": -3},
+        {"k": -3},
         {"estimate": "median"},
         {"estimate": "mean", "burn_in": 40},
         {"estimate": "best", "burn_in": 50},
         {"alpha": 0.0},
         {"eta": -1.0},
         {"alpha": float("nan")},
-        {"n_topics": 0},
+        {"k": 0},
         {"sweeps": 0},
         {"sweeps": -5},
         {"trace_every": 0},
@@ -481,7 +491,7 @@ def test_a_chain_is_lengthened_to_the_same_bytes(change: dict[str, Any], first: 
     saved: list[FitState] = []
     fit_lda(TOKENS, shorter, save=lambda state: saved.append(deepcopy(state)), save_every=5)
     whole = fit_lda(TOKENS, longer)
-    assert chain_options(shorter) == chain_options(longer)
+    assert chain_options(shorter, 7) == chain_options(longer, 7)
     for state in saved:
         problem = cannot_go_on(state, longer)
         if problem is None:
@@ -489,8 +499,8 @@ def test_a_chain_is_lengthened_to_the_same_bytes(change: dict[str, Any], first: 
         else:  # after the last sweep of the shorter chain
             assert state.sweep == first
     assert cannot_go_on(saved[-1], replace(longer, sweeps=10)) is not None
-    assert chain_options(replace(OPTIONS, estimate="mean", sweeps=20)) != chain_options(
-        replace(OPTIONS, estimate="mean")
+    assert chain_options(replace(OPTIONS, estimate="mean", sweeps=20), 7) != chain_options(
+        replace(OPTIONS, estimate="mean"), 7
     )
 
 

@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 
 from nlpkit.errors import UsageError
-from nlpkit.topics.lda.fit import LdaFit, LdaOptions, fit_lda
+from nlpkit.topics.lda.fit import LdaFit, fit_lda
 from nlpkit.topics.lda.guide import (
     Guidance,
     Seeds,
@@ -21,6 +21,7 @@ from nlpkit.topics.lda.guide import (
     token_weights,
 )
 from nlpkit.topics.lda.model import LdaModel, main_topics
+from nlpkit.topics.lda.options import LdaOptions
 from nlpkit.types import TokenTable
 from tests.strategies import OWN_WORDS, planted, token_table
 
@@ -155,7 +156,7 @@ CORPUS = planted(SIZES, seed=1)
 
 
 def fitted(tokens: TokenTable, guidance: Guidance | None = None, weights: Any = None, **options: Any) -> LdaFit:
-    return fit_lda(tokens, LdaOptions(**{"n_topics": 5, "sweeps": 60} | options), guidance=guidance, weights=weights)
+    return fit_lda(tokens, LdaOptions(**{"k": 5, "sweeps": 60} | options), guidance=guidance, weights=weights)
 
 
 def labels_of_topics(fit: LdaFit, n_labels: int = 5) -> list[int]:
@@ -215,7 +216,7 @@ def earlier_model() -> LdaModel:
     keep = np.flatnonzero(np.isin(corpus.labels, (3, 1, 0)))
     tokens = corpus.tokens
     documents = [[*tokens.term_ids[tokens.offsets[d] : tokens.offsets[d + 1]], tokens.n_terms] for d in keep]
-    fit = fitted(token_table(documents, [*tokens.terms, "elsewhere"]), n_topics=3)
+    fit = fitted(token_table(documents, [*tokens.terms, "elsewhere"]), k=3)
     assert labels_of_topics(fit) == [0, 1, 3]
     return fit.model.renumbered(np.array([2, 1, 0]))
 
@@ -236,7 +237,7 @@ def test_fixed_topics_keep_their_words_while_the_others_adapt(estimate: str, sch
 
 def test_all_topics_fixed_is_an_old_model_on_new_documents() -> None:
     model, tokens = earlier_model(), CORPUS.tokens
-    fit = fitted(tokens, fixed_counts(model, tokens.terms, ("", "", "")), n_topics=3)
+    fit = fitted(tokens, fixed_counts(model, tokens.terms, ("", "", "")), k=3)
     np.testing.assert_array_equal(fit.model.topic_term.toarray(), model.topic_term.toarray()[:, : tokens.n_terms])
     topics = main_topics(fit.doc_topic, fit.model.alpha).topic
     known = np.isin(CORPUS.labels, (3, 1, 0))
@@ -254,13 +255,13 @@ def test_fixed_topics_and_seed_words_together() -> None:
 def test_fewer_topics_than_are_given_are_refused() -> None:
     tokens = CORPUS.tokens
     with pytest.raises(UsageError, match="3 topics are given, 2 are to be fitted"):
-        fitted(tokens, fixed_counts(earlier_model(), tokens.terms, ("", "", "")), n_topics=2)
+        fitted(tokens, fixed_counts(earlier_model(), tokens.terms, ("", "", "")), k=2)
 
 
 def test_fewer_topics_than_are_given_are_refused_when_the_last_has_no_words_here() -> None:
     model = model_of([[3, 0], [4, 0], [0, 5]], ("aaown", "elsewhere"))
     with pytest.raises(UsageError, match="3 topics are given, 2 are to be fitted"):
-        fitted(CORPUS.tokens, fixed_counts(model, CORPUS.tokens.terms, ("", "", "")), n_topics=2)
+        fitted(CORPUS.tokens, fixed_counts(model, CORPUS.tokens.terms, ("", "", "")), k=2)
 
 
 # --- weights of tokens ---
@@ -314,7 +315,7 @@ def test_weights_are_those_of_tomotopy() -> None:
 
 def test_words_of_every_document_count_for_nothing() -> None:
     tokens = token_table([[0, 1], [0, 2], [0, 1]], ["the", "b", "c"])
-    fit = fitted(tokens, weights=token_weights(tokens, "idf"), n_topics=2, sweeps=5)
+    fit = fitted(tokens, weights=token_weights(tokens, "idf"), k=2, sweeps=5)
     sums = np.asarray(fit.model.topic_term.sum(axis=0)).ravel()
     # 1/256 each at the least, whole 256ths else
     assert sums.tolist() == [3 / 256, 2 * round(math.log(3 / 2) * 256) / 256, round(math.log(3) * 256) / 256]

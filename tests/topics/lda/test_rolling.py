@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import fields, replace
 from datetime import date, timedelta
 from itertools import pairwise
@@ -14,9 +15,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nlpkit import reporting
 from nlpkit.errors import InputError, UsageError
+from nlpkit.parameters import Execution
 from nlpkit.topics.lda.rolling import RollingFit, chunk_seed, fit_rolling, update_rolling
-from nlpkit.topics.lda.rolling_plan import RollingOptions, RollingState, plan_rolling
+from nlpkit.topics.lda.rolling_options import RollingOptions
+from nlpkit.topics.lda.rolling_plan import RollingState, plan_chunks
 from nlpkit.topics.lda.sampler import GibbsSampler
 from nlpkit.types import TokenTable
 from tests.peer_data import PEER_DATA
@@ -86,7 +90,7 @@ class Corpus:
         return fit_rolling(self.tokens, self.dates, self.ids, options, **{"sampler": PlainSampler, **keywords})
 
     def plan(self, options: RollingOptions) -> tuple[tuple[Any, ...], tuple[str, ...]]:
-        return plan_rolling(self.tokens, self.dates, self.ids, options)
+        return plan_chunks(self.tokens, self.dates, self.ids, options)
 
     def update(self, state: RollingState, **keywords: Any) -> RollingFit:
         return update_rolling(state, self.tokens, self.dates, self.ids, **{"sampler": PlainSampler, **keywords})
@@ -108,7 +112,7 @@ def same(a: RollingState, b: RollingState) -> bool:
     return True
 
 
-OPTIONS = RollingOptions(n_topics=2, init="2020-01-31", memory="month", vocab_abs=0, sweeps=3)
+OPTIONS = RollingOptions(k=2, init="2020-01-31", memory="month", vocab_abs=0, sweeps=3)
 
 SMALL = Corpus(
     ("2020-02-10", "b b c"),
@@ -220,12 +224,19 @@ class Spy(PlainSampler):
 
 def test_memory_keeps_its_topics_and_new_documents_start_at_random() -> None:
     made: list[Spy] = []
-    done: list[int] = []
-    options = replace(OPTIONS, memory_fallback=1, alpha=(0.2, 0.3), eta=0.25, shards=2)
-    state = SMALL.fit(
-        options, sampler=lambda t, **k: Spy(made, t, **k), threads=3, on_chunk=lambda c: done.append(c.chunk_id)
-    ).state
-    assert done == [0, 1, 3]  # the third one is empty
+    options = replace(OPTIONS, memory_fallback=1, alpha=0.2, eta=0.25, shards=2)
+    shown: list[int] = []
+
+    @contextmanager
+    def show(label: str, total: int | None, percent: bool) -> Iterator[Any]:
+        assert (label, total, percent) == ("documents", 6, False)
+        yield shown.append
+
+    with reporting.progress_shown_by(show):
+        state = SMALL.fit(
+            options, execution=Execution(threads=3), sampler=lambda t, **k: Spy(made, t, **k)
+        ).state  # fmt: skip
+    assert shown == [1, 2, 3, 3, 4, 5, 5, 5, 6]  # three sweeps a chunk; the third chunk is empty
     initial, february, april = made
     assert initial.frozen.tolist() == [False] * 3
     assert initial.start.tolist() == [-1] * 7
@@ -242,13 +253,12 @@ def test_memory_keeps_its_topics_and_new_documents_start_at_random() -> None:
     assert april.start.tolist() == [*state.z[7:12], -1, -1, -1]
     assert (february.z[:7] == state.z[:7]).all()
     for model, seed in zip(made, [42, chunk_seed(42, date(2020, 2, 1)), chunk_seed(42, date(2020, 4, 1))], strict=True):
-        given = {**model.options, "alpha": model.options["alpha"].tolist()}
-        assert given == {"n_topics": 2, "alpha": [0.2, 0.3], "eta": 0.25, "seed": seed, "threads": 3, "shards": 2}
+        assert model.options == {"n_topics": 2, "alpha": 0.2, "eta": 0.25, "seed": seed, "threads": 3, "shards": 2}
 
 
 def test_priors_are_one_part_in_k_unless_given() -> None:
     made: list[Spy] = []
-    SMALL.fit(replace(OPTIONS, n_topics=4, memory_fallback=1), sampler=lambda t, **k: Spy(made, t, **k))
+    SMALL.fit(replace(OPTIONS, k=4, memory_fallback=1), sampler=lambda t, **k: Spy(made, t, **k))
     assert [made[0].options["alpha"], made[0].options["eta"]] == [0.25, 0.25]
 
 
@@ -301,7 +311,7 @@ def test_chunks_added_later_give_what_one_run_gives(options: dict[str, Any], sha
     # documents of one day may lie on both sides; within each side they are in any order
     rng = np.random.default_rng(7)
     old, new = (rng.permutation(part) for part in (by_date[:cut], by_date[cut:]))
-    keep = RollingOptions(n_topics=2, init="30 documents", vocab_abs=1, sweeps=2, **options)
+    keep = RollingOptions(k=2, init="30 documents", vocab_abs=1, sweeps=2, **options)
     one = corpus[[*old, *new]].fit(keep)
     before = corpus[old].fit(keep)
     after = corpus[new].update(before.state)
@@ -317,9 +327,7 @@ def test_chunks_added_later_give_what_one_run_gives(options: dict[str, Any], sha
 def test_many_small_updates_give_what_one_run_gives(seed: int, cuts: Sequence[int], chunks: str) -> None:
     corpus = planted(60, seed, words=4)
     corpus = corpus[np.argsort(corpus.dates, kind="stable")]
-    options = RollingOptions(
-        n_topics=2, init="20", chunks=chunks, memory="month", memory_fallback=9, vocab_abs=1, sweeps=0
-    )
+    options = RollingOptions(k=2, init="20", chunks=chunks, memory="month", memory_fallback=9, vocab_abs=1, sweeps=0)
     state = corpus[range(40)].fit(options).state
     for begin, stop in zip([40, *sorted(cuts)], [*sorted(cuts), 60], strict=True):
         state = corpus[range(begin, stop)].update(state).state
@@ -367,25 +375,25 @@ def test_a_chunk_without_memory_is_named_before_anything_is_sampled() -> None:
     def never(tokens: TokenTable, **options: Any) -> PlainSampler:
         raise AssertionError("sampled")
 
-    with pytest.raises(InputError, match=r"chunk 3 \(2020-04-01 to 2020-04-30\) has no memory.*memory_fallback N"):
+    with pytest.raises(InputError, match=r"chunk 3 \(2020-04-01 to 2020-04-30\) has no memory.*memory_fallback=N"):
         SMALL.fit(OPTIONS, sampler=never)
 
 
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        ({"vocab_abs": -1}, "vocab_abs -1: a number of at least 0"),
-        ({"doc_abs": -1}, "doc_abs -1"),
-        ({"memory_fallback": -5}, "memory_fallback -5"),
-        ({"vocab_rel": 1.5}, "vocab_rel 1.5: a share from 0 to 1"),
-        ({"chunks": "fortnight"}, "chunks 'fortnight' is no length of time"),
-        ({"memory": "long"}, "memory 'long' is no length of time"),
-        ({"init": "2020-02-30"}, "init '2020-02-30' is no day of the calendar"),
+        ({"vocab_abs": -1}, "`vocab_abs=-1`: a number of at least 0"),
+        ({"doc_abs": -1}, "doc_abs=-1"),
+        ({"memory_fallback": -5}, "memory_fallback=-5"),
+        ({"vocab_rel": 1.5}, "`vocab_rel=1.5`: a share from 0 to 1"),
+        ({"chunks": "fortnight"}, "`chunks` 'fortnight' is no length of time"),
+        ({"memory": "long"}, "`memory` 'long' is no length of time"),
+        ({"init": "2020-02-30"}, "`init` '2020-02-30' is no day of the calendar"),
     ],
 )
 def test_options_that_cannot_be_meant(option: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        RollingOptions(**{"n_topics": 2, "init": "10", **option})
+        RollingOptions(**{"k": 2, "init": "10", **option})
 
 
 @pytest.mark.peer_data(ECONOMY)
@@ -393,7 +401,7 @@ def test_the_example_of_rollinglda() -> None:
     """The chunk table that its README prints for economy, "quarter", "3 quarter", init 2008-07-03."""
     rows = [json.loads(line) for line in (PEER_DATA / ECONOMY).read_text(encoding="utf-8").splitlines()]
     corpus = Corpus(*((row["date"], row["text"]) for row in rows))
-    table, terms = corpus.plan(RollingOptions(n_topics=10, init="2008-07-03", chunks="quarter", memory="3 quarter"))
+    table, terms = corpus.plan(RollingOptions(k=10, init="2008-07-03", chunks="quarter", memory="3 quarter"))
     assert [
         (str(c.first_date), str(c.last_date), str(c.memory), c.n, c.n_discarded, c.n_memory, c.n_vocab) for c in table
     ] == [
@@ -416,7 +424,7 @@ def drifting(n_docs: int, seed: int) -> tuple[Corpus, Any]:
 
 def test_topics_stay_the_same_ones_while_all_their_words_are_replaced() -> None:
     corpus, groups = drifting(600, seed=0)
-    options = RollingOptions(n_topics=2, init="1 month", chunks="10 days", memory="30 days", vocab_abs=2, sweeps=30)
+    options = RollingOptions(k=2, init="1 month", chunks="10 days", memory="30 days", vocab_abs=2, sweeps=30)
     state = fit_rolling(corpus.tokens, corpus.dates, corpus.ids, options).state
     assert state.chunks[0].n_vocab < 30 < len(state.terms)
     main = np.array([np.bincount(state.z[a:b], minlength=2).argmax() for a, b in pairwise(state.offsets)])
@@ -430,7 +438,7 @@ def test_topics_stay_the_same_ones_while_all_their_words_are_replaced() -> None:
 def test_no_memory_of_words_no_topics() -> None:
     """The counterpart: without what is remembered the numbers of the topics would be a matter of chance."""
     corpus, groups = drifting(600, seed=0)
-    options = RollingOptions(n_topics=2, init="1 month", chunks="10 days", memory="30 days", vocab_abs=2, sweeps=30)
+    options = RollingOptions(k=2, init="1 month", chunks="10 days", memory="30 days", vocab_abs=2, sweeps=30)
 
     def forgetful(tokens: TokenTable, *, frozen: Any, assignments: Any, **rest: Any) -> Any:
         fresh = np.full_like(assignments, -1)
@@ -447,11 +455,11 @@ def test_no_memory_of_words_no_topics() -> None:
 @pytest.mark.parametrize("chunks", ["month", "40 documents"])
 def test_updates_of_the_sampler_on_any_number_of_threads(chunks: str) -> None:
     corpus, _ = drifting(300, seed=1)
-    options = RollingOptions(n_topics=3, init="2 months", chunks=chunks, memory="2 months", sweeps=5, shards=3)
+    options = RollingOptions(k=3, init="2 months", chunks=chunks, memory="2 months", sweeps=5, shards=3)
     one = fit_rolling(corpus.tokens, corpus.dates, corpus.ids, options).state
     for cut in (150, 151, 299):
         old, new = corpus[range(cut)], corpus[range(cut, 300)]
-        before = fit_rolling(old.tokens, old.dates, old.ids, options, threads=2).state
+        before = fit_rolling(old.tokens, old.dates, old.ids, options, Execution(threads=2)).state
         after = update_rolling(before, new.tokens, new.dates, new.ids, threads=3).state
         assert same(after, one)
-    assert not same(fit_rolling(corpus.tokens, corpus.dates, corpus.ids, replace(options, seed=1)).state, one)
+    assert not same(fit_rolling(corpus.tokens, corpus.dates, corpus.ids, options, Execution(1)).state, one)

@@ -12,36 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nlpkit.errors import UsageError
 from nlpkit.kernels.resample import resampled_products
 from nlpkit.parallel import map_ahead
+from nlpkit.topics.lda.rolling_options import ChangeOptions
 from nlpkit.types import BoolArray, CsrMatrix, FloatArray, IntArray, LongArray
 
 BLOCK = 1 << 20  # uniform numbers drawn at a time
-
-
-@dataclass(frozen=True, slots=True)
-class ChangeOptions:
-    """How a change is told from chance.
-
-    max_span z_max: chunks of a topic's past that it is compared with, at most. mixture p: how much of the change that is
-    seen is taken as usual: lower values find smaller changes, higher ones only great ones (paper 0.85; ttta 0.9). samples B
-    and level: the threshold is the level quantile of the similarities of B samples. n_words: words named per change.
-    """
-
-    max_span: int = 4
-    mixture: float = 0.85
-    samples: int = 500
-    level: float = 0.01
-    n_words: int = 10
-
-    def __post_init__(self) -> None:
-        """Check the limits."""
-        for name in ("max_span", "samples", "n_words"):
-            if getattr(self, name) < 1:
-                raise UsageError(f"{name} {getattr(self, name)}: a number of at least 1 is needed")
-        if not 0 <= self.mixture <= 1 or not 0 < self.level < 1:
-            raise UsageError(f"mixture {self.mixture:g} must lie from 0 to 1, level {self.level:g} between 0 and 1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +104,10 @@ def detect_changes(
                 generator = np.random.Generator(np.random.PCG64DXSM(np.random.SeedSequence((seed % 2**64, k, t))))
                 span[t, k] = len(past)
                 similarity[t, k] = _cosine(n, r)
-                sampled = resampled_similarities(n, r, n_vocab[t], eta, options.mixture, options.samples, generator)
-                threshold[t, k] = np.quantile(sampled, options.level)
+                sampled = resampled_similarities(
+                    n, r, n_vocab[t], eta, options.change_mixture, options.samples, generator
+                )
+                threshold[t, k] = np.quantile(sampled, options.change_level)
                 if similarity[t, k] < threshold[t, k]:
                     at, impacts = driving_words(n, r, options.n_words)
                     words = tuple(int(v) for v in terms[at])
@@ -139,7 +117,7 @@ def detect_changes(
                     )
                     past.clear()
             past.append(now)
-            del past[: -options.max_span]
+            del past[: -options.change_span]
         return changes
 
     for _, changes in map_ahead(follow, range(K), threads=threads):

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from nlpkit.errors import UsageError
-from nlpkit.topics.lda.fit import LdaOptions
+from nlpkit.parameters import Execution
 from nlpkit.topics.lda.guide import Guidance
+from nlpkit.topics.lda.options import USUAL, LdaOptions
 from nlpkit.topics.lda.prototype import run_seeds
 from nlpkit.topics.lda.sampler import MAX_TOPICS
 from nlpkit.topics.lda.scores import Scores, mean_of_known, score_fits, split_corpus, stability
@@ -79,8 +80,9 @@ class TopicChoice:
 
 def choose_topics(
     tokens: TokenTable,
-    options: Callable[[int], LdaOptions],
+    options: LdaOptions,
     wanted: Range,
+    execution: Execution = USUAL,
     *,
     seeds: int = SEEDS,
     sweeps: int = SWEEPS,
@@ -110,9 +112,8 @@ def choose_topics(
 
     Args:
         tokens: corpus.
-        options: of a fit with K topics; seed and threads of all fits are those of options(low). The comparison takes the last
-            state of a chain of at most `sweeps` sweeps, and its default burn-in.
-        wanted: numbers of topics.
+        options: of the fits. The comparison takes the last state of a chain of at most `sweeps` sweeps, and its default burn-in.
+        wanted: numbers of topics; execution: the seed that those of the fits come from, and their threads.
         seeds: S, fits of each K; their seeds are `run_seeds`.
         share: of the documents, held out; more where these are under 50, up to a third.
         guidance, weights: as for `fit_lda`, over all tokens.
@@ -130,22 +131,21 @@ def choose_topics(
         raise UsageError(
             f"a comparison needs one seed and one sweep or more and a held-out share up to 0.5; got {seeds}, {sweeps}, {share}"
         )
-    start = options(wanted.low)
-    corpus = split_corpus(tokens, share, start.seed, guidance, weights)
+    corpus = split_corpus(tokens, share, execution.seed, guidance, weights)
     given = 1 if guidance is None else max(len(guidance.names), 1)
     grid = grid_of(wanted, corpus.train.n_docs, len(corpus.train.term_ids), given)
 
-    def prepared(K: int, seed: int) -> LdaOptions:
-        own = options(K)
+    def prepared(K: int) -> LdaOptions:
+        chain = options.of_chain(K)
         return replace(
-            own, n_topics=K, seed=seed, sweeps=min(sweeps, own.sweeps), estimate="last", burn_in=None, optimize_burn_in=None
+            chain, sweeps=min(sweeps, chain.n_sweeps), estimate="last", burn_in=None, optimize_burn_in=None
         )  # fmt: skip
 
     fits: dict[int, list[Scores]] = {}
 
     def table(numbers: Iterable[int]) -> list[Row]:
-        jobs = [(K, seed) for K in numbers for seed in run_seeds(start.seed, seeds)]
-        scored = score_fits(corpus, jobs, prepared, threads=start.threads, known=known or {}, done=done)
+        jobs = [(K, seed) for K in numbers for seed in run_seeds(execution.seed, seeds)]
+        scored = score_fits(corpus, jobs, prepared, threads=execution.n_threads(), known=known or {}, done=done)
         for (K, _), scores in zip(jobs, scored, strict=True):
             fits.setdefault(K, []).append(scores)
         return compare(fits)
@@ -188,7 +188,7 @@ def grid_of(wanted: Range, n_docs: int, n_tokens: int, given: int = 1) -> list[i
         grid = list(range(wanted.low, high + 1, wanted.step))
         if len(grid) > MOST:
             raise UsageError(
-                f"--k {wanted.low}:{high}:{wanted.step} compares {len(grid):,} numbers of topics; give a larger step, for at "
+                f"`k={wanted.low}:{high}:{wanted.step}` compares {len(grid):,} numbers of topics; give a larger step, for at "
                 f"most {MOST}, or leave it out"
             )
     elif high is None:
@@ -200,12 +200,12 @@ def grid_of(wanted: Range, n_docs: int, n_tokens: int, given: int = 1) -> list[i
     limit = min(n_tokens, MAX_TOPICS)
     if len(grid) < 2:
         raise UsageError(
-            f"only {grid[0] if grid else 'no'} number of topics is in the range of --k; a comparison needs two, or give one --k N"
+            f"only {grid[0] if grid else 'no'} number of topics is in the range of `k`; a comparison needs two, or give one, `k=N`"
         )
     if grid[0] < given or grid[-1] > limit:
         raise UsageError(
             f"numbers of topics from {grid[0]} to {grid[-1]} cannot be compared here: at least {given} topics are given, and "
-            f"{limit:,} are the most for {n_tokens:,} tokens; give another range to --k"
+            f"{limit:,} are the most for {n_tokens:,} tokens; give another range to `k`"
         )
     return grid
 

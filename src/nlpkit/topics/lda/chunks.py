@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any, TypeAlias
 
@@ -15,6 +15,7 @@ from nlpkit.errors import InputError, UsageError
 Day: TypeAlias = Any  # numpy.datetime64[D]; the stubs of numpy tell days, instants and not-a-time apart, and lose track
 Days: TypeAlias = Any  # an array of these
 
+CHUNKS_REMEMBERED, MONTHS_REMEMBERED = 3, 3
 _MONTHS = {"month": 1, "quarter": 3, "year": 12}
 _DAYS = {"day": 1, "week": 7}
 _CALENDAR = (*_DAYS, *_MONTHS)
@@ -78,10 +79,22 @@ def parse_span(text: str, role: str) -> Span:
     if unit not in _UNITS[role] or n < 1:
         example = {"init": "2008-06-30, '12 months' or 500", "chunks": "month or '2 weeks'", "memory": "'3 quarters'"}
         raise UsageError(
-            f"{role} '{text}' is no length of time; give {example[role]} (units: {', '.join(_UNITS[role])}; "
-            "a number alone means documents)"
+            f"`{role}` '{text}' is no length of time; give {example[role]} (units: {', '.join(_UNITS[role])}; "
+            "a number alone means documents)",
+            parameter=role,
         )
     return Span(n, unit)
+
+
+def default_memory(chunks: str) -> str:
+    """Return what chunks of a span remember by default: three chunks, at least three months; three chunks of documents."""
+    span = parse_span(chunks, "chunks")
+    if span.unit == "document":
+        return f"{CHUNKS_REMEMBERED} chunks"
+    if span.unit in ("day", "week"):
+        days = CHUNKS_REMEMBERED * span.n * _DAYS[span.unit]
+        return f"{days} days" if days > 31 * MONTHS_REMEMBERED else f"{MONTHS_REMEMBERED} months"
+    return str(replace(span, n=CHUNKS_REMEMBERED * span.n))
 
 
 def parse_init(text: str) -> Day | Span:
@@ -95,7 +108,7 @@ def parse_init(text: str) -> Day | Span:
     try:
         return np.datetime64(text.strip(), "D")
     except ValueError as error:
-        raise UsageError(f"init '{text}' is no day of the calendar") from error
+        raise UsageError(f"`init` '{text}' is no day of the calendar", parameter="init") from error
 
 
 def shift(day: Day, n: int, unit: str) -> Day:
@@ -140,7 +153,8 @@ def initial_end(dates: Days, init: str) -> Day:
         side = "before" if end < first else "on or after"
         raise InputError(
             f"the initial period ends on {end}, {side} the {'first' if end < first else 'last'} document "
-            f"({first if end < first else last}); give an init from {first} to {last - 1}"
+            f"({first if end < first else last}); give an `init` from {first} to {last - 1}",
+            parameter="init",
         )
     return end
 

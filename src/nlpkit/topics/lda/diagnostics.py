@@ -285,6 +285,6 @@ def _check(
         if wanted != tuple(found):
             raise UsageError(f"{name} of shape {tuple(found)} is not that of these documents, which need {wanted}")
     if not eta > 0:
-        raise UsageError(f"--eta {eta}: the prior of terms in topics needs a number above 0")
+        raise UsageError(f"`eta={eta}`: the prior of terms in topics needs a number above 0")
     if n < 2:
         raise UsageError(f"diagnostics need at least 2 words a topic, got {n}")

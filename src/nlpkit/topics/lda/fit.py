@@ -12,65 +12,18 @@ from scipy import sparse
 
 from nlpkit.errors import UsageError
 from nlpkit.interrupts import between_steps
+from nlpkit.parameters import Execution
 from nlpkit.topics.lda.guide import Guidance, seeded_start
 from nlpkit.topics.lda.model import LdaModel, main_topics
+from nlpkit.topics.lda.options import USUAL, LdaOptions, check_priors
 from nlpkit.topics.lda.priors import estimate_alpha, estimate_eta
-from nlpkit.topics.lda.sampler import GibbsSampler
+from nlpkit.topics.lda.sampler import MAX_TOPICS, GibbsSampler
 from nlpkit.types import CsrMatrix, FloatArray, IntArray, LongArray, TokenTable
 
 ESTIMATES = ("last", "mean", "best")
 ORDER_ROUNDS = 20
 SAVE_SECONDS = 60.0  # between two checkpoints that nobody asked for
 WINDOW = 5  # trace points whose mean is compared with that of as many before, for the early stop
-
-
-@dataclass(frozen=True, slots=True)
-class LdaOptions:
-    """How LDA is fitted.
-
-    n_topics K; alpha and eta, each, by default 1 / K; sweeps over the corpus; estimate: the `last` state, the `mean` of the
-    counts of every thin-th state after burn_in, or the `best` state in the trace (highest log p(w, z)) after burn_in;
-    trace_every sweeps between two points of the trace; early_stop: end when the mean log-likelihood of the last five points is not
-    better by this share than that of the five before, None to go on; optimize_interval: sweeps between two estimates of the
-    priors, 0 for fixed ones, from sweep optimize_burn_in on; symmetric_alpha and optimize_eta as in MALLET.
-    """
-
-    n_topics: int
-    alpha: float | None = None
-    eta: float | None = None
-    sweeps: int = 1000
-    burn_in: int | None = None
-    thin: int = 10
-    estimate: str = "last"
-    trace_every: int = 10
-    early_stop: float | None = None
-    optimize_interval: int = 0
-    optimize_burn_in: int | None = None
-    symmetric_alpha: bool = False
-    optimize_eta: bool = False
-    shards: int | None = None
-    seed: int = 42
-    threads: int = 1
-
-    @property
-    def start_alpha(self) -> float:
-        """Alpha of each topic at the start."""
-        return 1.0 / self.n_topics if self.alpha is None else self.alpha
-
-    @property
-    def start_eta(self) -> float:
-        """Eta of each term at the start."""
-        return 1.0 / self.n_topics if self.eta is None else self.eta
-
-    @property
-    def samples_from(self) -> int:
-        """Sweep after which states count for the mean and the best: half of them by default."""
-        return self.sweeps // 2 if self.burn_in is None else self.burn_in
-
-    @property
-    def optimize_from(self) -> int:
-        """Sweep from which the priors are estimated: a fifth of all, at most 200 (MALLET's)."""
-        return min(200, self.sweeps // 5) if self.optimize_burn_in is None else self.optimize_burn_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +80,7 @@ class LdaFit:
 def fit_lda(
     tokens: TokenTable,
     options: LdaOptions,
+    execution: Execution = USUAL,
     *,
     guidance: Guidance | None = None,
     weights: FloatArray | None = None,
@@ -139,6 +93,7 @@ def fit_lda(
 
     Args:
         tokens: corpus; documents may be empty.
+        options: the chain, with one number of topics; execution: its seed and threads.
         guidance: seed words and fixed topics; weights: (N,) of the tokens.
         resume: a state that `save` was given, of the same tokens and options, or of a chain that was to be shorter (`resume`).
         save: called with the state after every save_every sweeps (None: every minute, or where that takes long, for a twentieth of
@@ -149,20 +104,20 @@ def fit_lda(
         UsageError: no tokens, or an option is out of its range.
     """
     _check(tokens, options, guidance)
-    sampler = make_sampler(tokens, options, guidance, weights)
+    sampler = make_sampler(tokens, options, execution, guidance, weights)
     state = FitState(0, sampler.alpha, sampler.eta, sampler.state())
     if resume is not None:
         state = replace(resume, trace=list(resume.trace))
         sampler.restore(state.arrays, state.sweep)
         sampler.set_priors(state.alpha, state.eta)
-    state.of = options.sweeps
+    state.of = options.n_sweeps
     stopped = _settled_at(state, options)
     saved, pause = time.monotonic(), SAVE_SECONDS
     whole = True  # the state is not in the middle of a sweep
     with between_steps() as stop:
         try:
-            stop.step(state.sweep, options.sweeps)
-            while state.sweep < options.sweeps and stopped is None:
+            stop.step(state.sweep, options.n_sweeps)
+            while state.sweep < options.n_sweeps and stopped is None:
                 whole = False
                 point = _sweep(sampler, state, options, guidance, tokens.n_docs)
                 whole = True
@@ -180,7 +135,7 @@ def fit_lda(
                 if progress is not None:
                     progress(state.sweep, point)
                 stopped = _settled_at(state, options)
-                stop.step(state.sweep, options.sweeps if stopped is None else state.sweep)
+                stop.step(state.sweep, options.n_sweeps if stopped is None else state.sweep)
         except KeyboardInterrupt:
             if save is not None and whole:
                 state.arrays = sampler.state()
@@ -192,7 +147,7 @@ def fit_lda(
 def fit_state(tokens: TokenTable, assignments: IntArray, alpha: FloatArray, eta: float) -> LdaFit:
     """Return the fit that a state is, made elsewhere: topics (N,) of the tokens and the priors."""
     options = LdaOptions(len(alpha), eta=eta, sweeps=0)
-    sampler = make_sampler(tokens, options, None, None, assignments)
+    sampler = make_sampler(tokens, options, start=assignments)
     sampler.set_priors(alpha, eta)
     state = FitState(0, sampler.alpha, eta, {}, [_point(sampler)])
     return _result(sampler, state, options, tokens, None, None, None)
@@ -204,34 +159,56 @@ def _check(tokens: TokenTable, options: LdaOptions, guidance: Guidance | None) -
     check_options(options)
     if guidance is not None and len(guidance.names) > options.n_topics:
         raise UsageError(
-            f"{len(guidance.names)} topics are given, {options.n_topics} are to be fitted: --k must be at least as many"
+            f"{len(guidance.names)} topics are given, {options.n_topics} are to be fitted: `k` must be at least as many",
+            parameter="k",
         )
 
 
 def check_options(options: LdaOptions) -> None:
-    """Raise UsageError for an option that is out of its range, whatever the corpus."""
+    """Refuse options that are out of their range or contradict each other, whatever the corpus.
+
+    Raises:
+        UsageError: there is one.
+    """
+    check_priors(options)
+    if options.optimize_eta and not options.optimize_interval:
+        raise UsageError(
+            "`optimize_eta` needs to know how often: add `optimize_interval=10`", parameter="optimize_interval"
+        )
+    if options.exactly is not None and not 1 <= options.exactly <= MAX_TOPICS:
+        raise UsageError(f"`k={options.k}`: a model has from 1 to {MAX_TOPICS:,} topics", parameter="k")
     if options.estimate not in ESTIMATES:
-        raise UsageError(f"the estimate is one of {', '.join(ESTIMATES)}, not '{options.estimate}'")
-    for name, least in (("n_topics", 1), ("sweeps", 1), ("trace_every", 1), ("thin", 1), ("optimize_interval", 0)):
-        if getattr(options, name) < least:
-            raise UsageError(f"{name} must be at least {least}, got {getattr(options, name)}")
-    if options.samples_from < 0:
-        raise UsageError(f"burn_in must be at least 0, got {options.samples_from}")
+        raise UsageError(
+            f"the estimate is one of {', '.join(ESTIMATES)}, not '{options.estimate}'", parameter="estimate"
+        )
+    for name, value, least in (
+        ("sweeps", options.n_sweeps, 1),
+        ("trace_every", options.trace_every, 1),
+        ("thin", options.thin, 1),
+        ("optimize_interval", options.optimize_interval, 0),
+        ("burn_in", options.samples_from, 0),
+    ):
+        if value < least:
+            raise UsageError(f"`{name}` must be at least {least}, got {value}", parameter=name)
     if options.early_stop is not None and not 0 <= options.early_stop < 1:
-        raise UsageError(f"the early stop is a share from 0 to 1, such as 1e-4, got {options.early_stop:g}")
+        raise UsageError(
+            f"the early stop is a share from 0 to 1, such as 1e-4, got {options.early_stop:g}", parameter="early_stop"
+        )
     first = options.samples_from + (options.thin if options.estimate == "mean" else 1)
-    if options.estimate != "last" and first > options.sweeps:
+    if options.estimate != "last" and first > options.n_sweeps:
         raise UsageError(
             f"no state is left for the {options.estimate} of the chain: burn-in {options.samples_from}, thinning "
-            f"{options.thin}, sweeps {options.sweeps}"
+            f"{options.thin}, sweeps {options.n_sweeps}",
+            parameter="burn_in",
         )
 
 
 def make_sampler(
     tokens: TokenTable,
     options: LdaOptions,
-    guidance: Guidance | None,
-    weights: FloatArray | None,
+    execution: Execution = USUAL,
+    guidance: Guidance | None = None,
+    weights: FloatArray | None = None,
     start: IntArray | None = None,
 ) -> GibbsSampler:
     """Return the chain of a fit at its start: over the corpus and, as one frozen document more, the pseudo-counts.
@@ -244,14 +221,14 @@ def make_sampler(
         "n_topics": K,
         "alpha": options.start_alpha,
         "eta": options.start_eta,
-        "seed": options.seed,
-        "threads": options.threads,
+        "seed": execution.seed,
+        "threads": execution.n_threads(),
         "shards": options.shards,
     }
     if guidance is None:
         return GibbsSampler(tokens, weights=weights, assignments=start, **common)
     if start is None:
-        start = np.concatenate([seeded_start(tokens, guidance, options.seed), guidance.topics])
+        start = np.concatenate([seeded_start(tokens, guidance, execution.seed), guidance.topics])
     extra = len(guidance.term_ids)
     whole = TokenTable(
         np.append(tokens.offsets, tokens.offsets[-1] + extra),
@@ -276,7 +253,7 @@ def _sweep(
     """Sweep once and bring the state to its end: priors, samples, the trace."""
     sampler.run(1)
     sweep, every = sampler.sweep, options.optimize_interval
-    if every and sweep >= options.optimize_from and sweep % every == 0 and sweep < options.sweeps:
+    if every and sweep >= options.optimize_from and sweep % every == 0 and sweep < options.n_sweeps:
         free = sampler.topic_term()[0 if guidance is None else guidance.n_fixed :]
         alpha = estimate_alpha(sampler.doc_topic()[:n_docs], sampler.alpha, symmetric=options.symmetric_alpha)
         sampler.set_priors(alpha, estimate_eta(free, sampler.eta) if options.optimize_eta else sampler.eta)
@@ -288,7 +265,7 @@ def _sweep(
         state.doc_sum = documents if state.doc_sum is None else state.doc_sum + documents
         state.samples += 1
     point = None
-    if sweep % options.trace_every == 0 or sweep == options.sweeps:
+    if sweep % options.trace_every == 0 or sweep == options.n_sweeps:
         point = _point(sampler)
         if options.estimate == "best" and counts:
             before = [p.log_likelihood for p in state.trace if p.sweep > options.samples_from]
@@ -337,7 +314,7 @@ def _result(
         assignments = sampler.assignments()
     else:
         if state.best is not None:
-            sampler = make_sampler(tokens, options, guidance, weights, state.best)
+            sampler = make_sampler(tokens, options, USUAL, guidance, weights, state.best)
             alpha, eta = state.best_alpha if state.best_alpha is not None else alpha, state.best_eta
         topic_term, doc_topic, assignments = sampler.topic_term(), sampler.doc_topic(), sampler.assignments()
     doc_topic = sparse.csr_array(doc_topic[: tokens.n_docs])

@@ -101,7 +101,7 @@ def fixed_counts(model: LdaModel, terms: Sequence[str], names: Sequence[str]) ->
     times = np.where(term_ids >= 0, np.rint(counts.data), 0).astype(np.int64)
     if not times.sum():
         raise UsageError(
-            "the run of --fixed-topics and the corpus have no term in common; were both preprocessed alike?"
+            "the run of `fixed_topics` and the corpus have no term in common; were both preprocessed alike?"
         )
     return Guidance(
         np.repeat(term_ids, times), np.repeat(counts.row.astype(np.int32), times), model.n_topics, tuple(names)
@@ -137,7 +137,7 @@ def seeded_start(tokens: TokenTable, guidance: Guidance, seed: int) -> IntArray:
 def check_weights(scheme: str) -> None:
     """Raise UsageError for a scheme of token weights that there is not."""
     if scheme not in ("one", "idf", "pmi"):
-        raise UsageError(f"--term-weights is one, idf or pmi, not '{scheme}'")
+        raise UsageError(f"`term_weights` is one, idf or pmi, not '{scheme}'", parameter="term_weights")
 
 
 def token_weights(tokens: TokenTable, scheme: str) -> FloatArray | None:

@@ -13,11 +13,13 @@ from typing import Protocol
 
 import numpy as np
 
+from nlpkit import reporting
 from nlpkit.errors import InputError
+from nlpkit.parameters import Execution
 from nlpkit.topics.lda.chunks import Chunk, Days
-from nlpkit.topics.lda.growth import join
+from nlpkit.topics.lda.options import USUAL
+from nlpkit.topics.lda.rolling_options import RollingOptions
 from nlpkit.topics.lda.rolling_plan import (
-    RollingOptions,
     RollingState,
     checked_dates,
     inverse,
@@ -26,6 +28,7 @@ from nlpkit.topics.lda.rolling_plan import (
     without_last,
 )
 from nlpkit.topics.lda.sampler import GibbsSampler
+from nlpkit.topics.lda.token_tables import append_documents
 from nlpkit.types import BoolArray, IntArray, LongArray, TokenTable
 
 
@@ -54,11 +57,10 @@ def fit_rolling(
     dates: Days,
     ids: Sequence[str],
     options: RollingOptions,
+    execution: Execution = USUAL,
     *,
     first: First | None = None,
     sampler: MakeSampler = GibbsSampler,
-    threads: int = 1,
-    on_chunk: Callable[[Chunk], None] | None = None,
 ) -> RollingFit:
     """Fit a model to the documents of the initial period, then chunk after chunk to the later ones.
 
@@ -71,19 +73,17 @@ def fit_rolling(
         tokens: all words of the documents, in any order of date; rare ones are needed for the thresholds.
         dates: (D,) datetime64.
         ids: (D,), all different.
-        options: see there.
+        options: see there; execution: seed and threads of the sampler.
         first: returns the topics (N,) of the tokens of the initial period, such as those of an LDAPrototype; None = of one
-            sampler with the seed of the options.
+            sampler.
         sampler: makes the samplers.
-        threads: of the sampler.
-        on_chunk: called after each chunk that is sampled.
 
     Raises:
         InputError: documents without a date, with one date only, or equal ids; no words left in the initial period; a chunk
             without memory.
     """
-    plan, rows = plan_all(tokens, dates, ids, options)
-    return RollingFit(_sample(plan, 0, sampler, first, threads, on_chunk), rows)
+    plan, rows = plan_all(tokens, dates, ids, options, seed=execution.seed)
+    return RollingFit(_sample(plan, 0, sampler, first, execution.n_threads()), rows)
 
 
 def update_rolling(
@@ -94,7 +94,6 @@ def update_rolling(
     *,
     sampler: MakeSampler = GibbsSampler,
     threads: int = 1,
-    on_chunk: Callable[[Chunk], None] | None = None,
 ) -> RollingFit:
     """Add later documents to a model; the state is, bit by bit, that of one fit to the old documents followed by the new.
 
@@ -104,7 +103,7 @@ def update_rolling(
     Args:
         state: of the model so far.
         tokens, dates, ids: of the new documents.
-        sampler, threads, on_chunk: as in `fit_rolling`.
+        sampler: as in `fit_rolling`; threads: of the sampler.
 
     Raises:
         InputError: as in `fit_rolling`; a new document is dated before the last chunk, or its id is in the model.
@@ -126,12 +125,12 @@ def update_rolling(
             f"{len(known):,} of the new documents are in the model already (first: '{example}'); give only the others"
         )
     begin, stop = state.rows(open_chunk)
-    joined = join(state.last, tokens)
+    joined = append_documents(state.last, tokens)
     all_dates = np.concatenate([state.dates[begin:stop], dates])
     all_ids = [*state.ids[begin:], *ids]
     order = np.argsort(all_dates, kind="stable")
     plan = plan_more(without_last(state), joined, all_dates[order], [all_ids[d] for d in order], order)
-    new = _sample(plan, len(state.chunks) - 1, sampler, None, threads, on_chunk)
+    new = _sample(plan, len(state.chunks) - 1, sampler, None, threads)
     return RollingFit(new, begin + inverse(order)[stop - begin :])
 
 
@@ -141,45 +140,46 @@ def chunk_seed(seed: int, start: date) -> int:
     return int(entropy.generate_state(1, np.uint64)[0] >> np.uint64(1))
 
 
-def _sample(
-    plan: RollingState,
-    chunk_id: int,
-    sampler: MakeSampler,
-    first: First | None,
-    threads: int,
-    on_chunk: Callable[[Chunk], None] | None,
-) -> RollingState:
+def _sample(plan: RollingState, chunk_id: int, sampler: MakeSampler, first: First | None, threads: int) -> RollingState:
     """Draw the topics of the tokens of all chunks from chunk_id on."""
-    options = plan.options
-    K = options.n_topics
-    alpha = 1 / K if options.alpha is None else options.alpha
-    eta = 1 / K if options.eta is None else options.eta
+    options, chunks = plan.options, plan.chunks[chunk_id:]
     z = np.full(len(plan.term_ids), -1, np.int32)
     z[: len(plan.z)] = plan.z
-    for chunk in plan.chunks[chunk_id:]:
-        if not chunk.n:
-            continue
-        begin, stop = plan.rows(chunk)
-        since = begin if chunk.memory is None else int(np.searchsorted(plan.dates, np.datetime64(chunk.memory)))
-        low, new, high = plan.offsets[[since, begin, stop]]
-        words = TokenTable(plan.offsets[since : stop + 1] - low, plan.term_ids[low:high], plan.terms[: chunk.n_vocab])
-        if chunk.chunk_id == 0 and first is not None:
-            z[new:high] = first(words)
-        else:
-            frozen: BoolArray = np.arange(since, stop) < begin
-            model = sampler(
-                words,
-                n_topics=K,
-                alpha=np.asarray(alpha, np.float64) if isinstance(alpha, tuple) else alpha,
-                eta=eta,
-                seed=options.seed if chunk.chunk_id == 0 else chunk_seed(options.seed, chunk.start_date),
-                threads=threads,
-                shards=options.shards,
-                assignments=z[low:high].copy(),
-                frozen=frozen,
-            )
-            model.run(options.sweeps)
-            z[new:high] = model.assignments()[new - low :]
-        if on_chunk is not None:
-            on_chunk(chunk)
+    done, n_documents = 0, sum(chunk.n + chunk.n_discarded for chunk in chunks)
+    if chunk_id == 0 and first is not None:
+        _, stop = plan.rows(chunks[0])
+        z[: plan.offsets[stop]] = first(_words(plan, chunks[0], 0))
+        done, chunks = chunks[0].n + chunks[0].n_discarded, chunks[1:]
+    with reporting.progress("documents", n_documents) as update:
+        for chunk in chunks:
+            if chunk.n:
+                begin, stop = plan.rows(chunk)
+                since = begin if chunk.memory is None else int(np.searchsorted(plan.dates, np.datetime64(chunk.memory)))
+                low, new, high = plan.offsets[[since, begin, stop]]
+                frozen: BoolArray = np.arange(since, stop) < begin
+                model = sampler(
+                    _words(plan, chunk, since),
+                    n_topics=options.n_topics,
+                    alpha=options.each_alpha,
+                    eta=options.each_eta,
+                    seed=plan.seed if chunk.chunk_id == 0 else chunk_seed(plan.seed, chunk.start_date),
+                    threads=threads,
+                    shards=options.shards,
+                    assignments=z[low:high].copy(),
+                    frozen=frozen,
+                )
+                for sweep in range(
+                    1, options.sweeps + 1
+                ):  # one at a time: between two, progress is shown and Ctrl-C ends it
+                    model.run(1)
+                    update(done + (stop - begin) * sweep // options.sweeps)
+                z[new:high] = model.assignments()[new - low :]
+            done += chunk.n + chunk.n_discarded
     return replace(plan, z=z)
+
+
+def _words(plan: RollingState, chunk: Chunk, since: int) -> TokenTable:
+    """Return the words of the documents from a row to the end of a chunk."""
+    _, stop = plan.rows(chunk)
+    low, high = plan.offsets[[since, stop]]
+    return TokenTable(plan.offsets[since : stop + 1] - low, plan.term_ids[low:high], plan.terms[: chunk.n_vocab])

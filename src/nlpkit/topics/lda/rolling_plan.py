@@ -1,4 +1,4 @@
-"""What a rolling model consists of: options, state, and all of it that is known before anything is sampled."""
+"""What a rolling model consists of, and all of it that is known before anything is sampled."""
 
 from __future__ import annotations
 
@@ -8,52 +8,12 @@ from datetime import date
 
 import numpy as np
 
-from nlpkit.errors import InputError, UsageError
-from nlpkit.topics.lda.chunks import Chunk, Day, Days, chunk_periods, initial_end, memory_start, parse_init, parse_span
-from nlpkit.topics.lda.growth import Vocabulary, own_terms, take
+from nlpkit.errors import InputError
+from nlpkit.topics.lda.chunks import Chunk, Day, Days, chunk_periods, initial_end, memory_start, parse_span
+from nlpkit.topics.lda.rolling_options import RollingOptions
+from nlpkit.topics.lda.token_tables import select_documents, with_used_terms
+from nlpkit.topics.lda.vocabulary_growth import GrowingVocabulary
 from nlpkit.types import IntArray, LongArray, TokenTable
-
-
-@dataclass(frozen=True, slots=True)
-class RollingOptions:
-    """What a rolling model is made with; all of it stays the same when chunks are added later.
-
-    init, chunks, memory: texts as `initial_end` and `parse_span` read them. A word joins the vocabulary when its count c
-    in the documents of a chunk (of the chunk alone, memory not counted) meets
-
-        c > vocab_abs  and  c > min(vocab_rel · N, vocab_fallback),     N = tokens of the chunk, rare ones included,
-
-    and stays for good. Documents with at most doc_abs tokens of the vocabulary are discarded. memory_fallback: documents
-    that count as memory where the memory would be empty, 0 for none (then that is an error). alpha, eta: each, None = 1/K;
-    sweeps: of each chunk; shards: of the sampler, None = by the tokens of the chunk and its memory. (rollinglda
-    0.1.3: vocab.abs, vocab.rel, vocab.fallback, doc.abs, memory.fallback.)
-    """
-
-    n_topics: int
-    init: str
-    chunks: str = "month"
-    memory: str = "3 months"
-    memory_fallback: int = 0
-    vocab_abs: int = 5
-    vocab_rel: float = 0.0
-    vocab_fallback: int = 100
-    doc_abs: int = 0
-    alpha: float | tuple[float, ...] | None = None
-    eta: float | None = None
-    sweeps: int = 200
-    shards: int | None = None
-    seed: int = 42
-
-    def __post_init__(self) -> None:
-        """Check the numbers that have limits, and the texts."""
-        for name in ("memory_fallback", "vocab_abs", "vocab_fallback", "doc_abs"):
-            if getattr(self, name) < 0:
-                raise UsageError(f"{name} {getattr(self, name)}: a number of at least 0 is needed")
-        if not 0 <= self.vocab_rel <= 1:
-            raise UsageError(f"vocab_rel {self.vocab_rel:g}: a share from 0 to 1 is needed")
-        parse_init(self.init)
-        parse_span(self.chunks, "chunks")
-        parse_span(self.memory, "memory")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +22,13 @@ class RollingState:
 
     Documents are in order of date, those of a day in the order given; each stands there with its words of the vocabulary,
     a discarded one with none. terms (V,): the vocabulary in the order in which it grew, so that the first n_vocab terms
-    of a chunk are its vocabulary; term_ids, z (N,) int32; offsets (M+1,) int64; dates (M,) datetime64[D]; ids (M,).
+    of a chunk are its vocabulary; seed: of the samplers; term_ids, z (N,) int32; offsets (M+1,) int64; dates (M,) datetime64[D]; ids (M,).
     last: the documents of the last chunk with all of their words, terms in order of the alphabet: the chunk is sampled
     anew when documents join it later.
     """
 
     options: RollingOptions
+    seed: int
     terms: tuple[str, ...]
     ids: tuple[str, ...]
     dates: Days
@@ -92,16 +53,16 @@ class RollingState:
         return np.asarray(np.searchsorted(ends, self.dates), np.int32)
 
 
-def plan_rolling(
+def plan_chunks(
     tokens: TokenTable, dates: Days, ids: Sequence[str], options: RollingOptions
 ) -> tuple[tuple[Chunk, ...], tuple[str, ...]]:
     """Return the chunk table and the vocabulary of `fit_rolling` without sampling: they depend on the words alone."""
-    plan, _ = plan_all(tokens, dates, ids, options)
+    plan, _ = plan_all(tokens, dates, ids, options, seed=0)
     return plan.chunks, plan.terms
 
 
 def checked_dates(dates: Days, ids: Sequence[str]) -> Days:
-    """The dates as days; refuses missing ones and equal ids."""
+    """Return the dates as days. Raises InputError where one is missing or two ids are equal."""
     days = np.asarray(dates).astype("datetime64[D]")
     missing = np.flatnonzero(np.isnat(days))
     if len(missing):
@@ -117,21 +78,21 @@ def checked_dates(dates: Days, ids: Sequence[str]) -> Days:
 
 
 def plan_all(
-    tokens: TokenTable, dates: Days, ids: Sequence[str], options: RollingOptions
+    tokens: TokenTable, dates: Days, ids: Sequence[str], options: RollingOptions, *, seed: int
 ) -> tuple[RollingState, LongArray]:
-    """The state with all documents, whose tokens have no topics yet, and the row of each document there."""
+    """Return the state with all documents, whose tokens have no topics yet, and the row of each document there."""
     dates = checked_dates(dates, ids)
     if not len(dates):
         raise InputError("a rolling model needs documents; there are none")
     order = np.argsort(dates, kind="stable")
     zero = np.zeros(0, np.int32)
     none = TokenTable(np.zeros(1, np.int64), zero, ())
-    before = RollingState(options, (), (), dates[:0], none.offsets, zero, zero, (), none)
+    before = RollingState(options.resolved(), seed, (), (), dates[:0], none.offsets, zero, zero, (), none)
     return plan_more(before, tokens, dates[order], [ids[d] for d in order], order), inverse(order)
 
 
 def without_last(state: RollingState) -> RollingState:
-    """The state before its last chunk."""
+    """Return the state before its last chunk."""
     begin, _ = state.rows(state.chunks[-1])
     end = state.offsets[begin]
     return replace(
@@ -149,7 +110,7 @@ def without_last(state: RollingState) -> RollingState:
 def plan_more(
     past: RollingState, tokens: TokenTable, dates: Days, ids: Sequence[str], order: LongArray
 ) -> RollingState:
-    """The state with the documents of more chunks, whose tokens have no topics yet (z: those of the past).
+    """Return the state with the documents of more chunks, whose tokens have no topics yet (z: those of the past).
 
     Args:
         past: the state before these chunks.
@@ -158,7 +119,7 @@ def plan_more(
     """
     options = past.options
     limits = {name: getattr(options, name) for name in ("vocab_abs", "vocab_rel", "vocab_fallback")}
-    vocabulary = Vocabulary(past.terms, tokens.terms)
+    vocabulary = GrowingVocabulary(past.terms, tokens.terms)
     chunks = list(past.chunks)
     starts = [np.datetime64(chunk.start_date) for chunk in chunks]
     lengths, pieces = [np.diff(past.offsets)], [past.term_ids]
@@ -169,7 +130,7 @@ def plan_more(
     last = past.last
     for chunk_id, first_day, last_day in _periods(past, dates):
         begin, stop = _rows(dates, first_day, last_day)
-        last = take(tokens, order[begin:stop])
+        last = select_documents(tokens, order[begin:stop])
         vocabulary.grow(last.term_ids, **limits)
         kept = vocabulary.keep(last, options.doc_abs)
         stays = np.diff(kept.offsets) > 0
@@ -178,7 +139,7 @@ def plan_more(
         if not chunk_id and not n:
             raise InputError(
                 f"no word occurs more than {options.vocab_abs} times in the {stop:,} documents of the initial period "
-                f"({first_day} to {last_day}); give a later init, or a lower vocab_abs"
+                f"({first_day} to {last_day}); give a later `init`, or a lower `vocab_abs`"
             )
         chunks.append(
             Chunk(
@@ -202,6 +163,7 @@ def plan_more(
         n_modelled += n
     return RollingState(
         options,
+        past.seed,
         terms=tuple(vocabulary.terms),
         ids=(*past.ids, *ids),
         dates=np.concatenate([past.dates, dates]),
@@ -209,19 +171,19 @@ def plan_more(
         term_ids=np.concatenate(pieces),
         z=past.z,
         chunks=tuple(chunks),
-        last=own_terms(last),
+        last=with_used_terms(last),
     )
 
 
 def _periods(past: RollingState, dates: Days) -> Iterator[tuple[int, Day, Day]]:
     """Number, first and last day of the chunks that come after the past, the initial period first where there is no past."""
-    span = parse_span(past.options.chunks, "chunks")
+    span = parse_span(str(past.options.chunks), "chunks")
     if past.chunks:
         anchor = np.datetime64(past.chunks[0].end_date) + 1
         start = np.datetime64(past.chunks[-1].end_date) + 1
         yield from chunk_periods(dates, span, anchor=anchor, chunk_id=len(past.chunks), start=start)
         return
-    end = initial_end(dates, past.options.init)
+    end = initial_end(dates, str(past.options.init))
     yield 0, dates[0], end
     yield from chunk_periods(dates, span, anchor=end + 1)
 
@@ -232,11 +194,14 @@ def _memory(
     """The day from which documents are the memory of a chunk that has documents; None for the initial period."""
     if not chunk_id:
         return None
-    since = memory_start(parse_span(options.memory, "memory"), first_day, starts, modelled, options.memory_fallback)
+    since = memory_start(
+        parse_span(str(options.memory), "memory"), first_day, starts, modelled, options.memory_fallback
+    )
     if since is None:
         raise InputError(
             f"chunk {chunk_id} ({first_day} to {last_day}) has no memory: no document was modelled in the {options.memory} "
-            "before it; give a longer memory, or memory_fallback N: then the last N documents before it are its memory"
+            "before it; give a longer `memory`, or `memory_fallback=N`: then the last N documents before it are its memory",
+            parameter="memory",
         )
     return since
 
@@ -248,7 +213,7 @@ def _rows(dates: Days, first: Day | date, last: Day | date) -> tuple[int, int]:
 
 
 def inverse(order: LongArray) -> LongArray:
-    """Where each document went."""
+    """Return where each document went."""
     rows = np.empty(len(order), np.int64)
     rows[order] = np.arange(len(order))
     return rows

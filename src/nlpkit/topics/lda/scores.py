@@ -18,13 +18,15 @@ from nlpkit.errors import UsageError
 from nlpkit.kernels import gibbs_infer
 from nlpkit.metrics.coherence import Postings, npmi_by_document, postings
 from nlpkit.metrics.diversity import exclusivity, unique_share
-from nlpkit.topics.lda.fit import LdaFit, LdaOptions, fit_lda
-from nlpkit.topics.lda.growth import take
+from nlpkit.parameters import Execution
+from nlpkit.topics.lda.fit import LdaFit, fit_lda
 from nlpkit.topics.lda.guide import Guidance
 from nlpkit.topics.lda.heldout import CHAINS, hold_out, split_documents
 from nlpkit.topics.lda.infer import infer_topics, words_of
 from nlpkit.topics.lda.model import LdaModel, main_topics
+from nlpkit.topics.lda.options import LdaOptions
 from nlpkit.topics.lda.sampler import stream_key
+from nlpkit.topics.lda.token_tables import select_documents
 from nlpkit.topics.lda.weights import strongest
 from nlpkit.topics.words import share_in_topic
 from nlpkit.types import FloatArray, IntArray, LongArray, TokenTable
@@ -116,13 +118,13 @@ def split_corpus(
     if len(usable) < FEWEST_DOCS:
         raise UsageError(
             f"comparing numbers of topics needs at least {FEWEST_DOCS} documents of two words or more, some of which are held "
-            f"out; found {len(usable)} among {tokens.n_docs}; give one number of topics, --k N"
+            f"out; found {len(usable)} among {tokens.n_docs}; give one number of topics, `k=N`"
         )
     share = max(share, min(LEAST_HELD_OUT, len(usable) // 3) / len(usable))
     held = usable[hold_out(len(usable), share, seed)]
     fitted = lengths > 0
     fitted[held] = False
-    train, test = take(tokens, np.flatnonzero(fitted)), take(tokens, held)
+    train, test = select_documents(tokens, np.flatnonzero(fitted)), select_documents(tokens, held)
     vocabulary = np.unique(train.term_ids).astype(np.int64)
     number = np.full(tokens.n_terms, -1, np.int32)
     number[vocabulary] = np.arange(len(vocabulary), dtype=np.int32)
@@ -136,7 +138,7 @@ def split_corpus(
     if not observed.n_docs:
         raise UsageError(
             f"none of the {len(held)} held-out documents has two words of the others, so numbers of topics cannot be compared; "
-            "give one, --k N"
+            "give one, `k=N`"
         )
     rng = np.random.Generator(np.random.Philox(key=stream_key(seed, "groups")))
     return HeldOutCorpus(
@@ -159,7 +161,7 @@ class _UnwantedError(Exception):
 def score_fits(
     corpus: HeldOutCorpus,
     jobs: Sequence[tuple[int, int]],
-    prepared: Callable[[int, int], LdaOptions],
+    prepared: Callable[[int], LdaOptions],
     *,
     threads: int,
     known: Mapping[tuple[int, int], Scores],
@@ -168,7 +170,7 @@ def score_fits(
     """Return the scores of fits (K, seed), in their order, several at a time; an interrupt ends them after their sweep.
 
     Args:
-        prepared: options of a fit from K and seed.
+        prepared: options of a fit with K topics.
         threads: of all fits together.
         known: scores that are there already; done: called with those that are not, in their order, in the caller's thread.
     """
@@ -182,9 +184,12 @@ def score_fits(
 
     def one(job: tuple[int, int]) -> Scores:
         check()
-        own = replace(prepared(*job), threads=max(1, threads // at_once))
-        fit = fit_lda(corpus.train, own, guidance=corpus.guidance, weights=corpus.weights, progress=check)
-        return _score(fit, corpus, own.threads)
+        K, seed = job
+        execution = Execution(seed, max(1, threads // at_once))
+        fit = fit_lda(
+            corpus.train, prepared(K), execution, guidance=corpus.guidance, weights=corpus.weights, progress=check
+        )
+        return _score(fit, corpus, execution.threads)
 
     found = dict(known)
     with ThreadPoolExecutor(at_once, thread_name_prefix="nlpkit") as pool:

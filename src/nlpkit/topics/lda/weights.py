@@ -217,12 +217,12 @@ def canonical_counts(topic_term: CsrMatrix) -> CsrMatrix:
 
 def _check(eta: float, n: int, by: str, relevance_lambda: float, epsilon: float) -> None:
     if not eta > 0:
-        raise UsageError(f"--eta {eta}: the prior of terms in topics needs a number above 0")
+        raise UsageError(f"`eta={eta}`: the prior of terms in topics needs a number above 0")
     if not epsilon > 0:
-        raise UsageError(f"--epsilon {epsilon}: the importance score needs a number above 0, such as {EPSILON}")
+        raise UsageError(f"`epsilon={epsilon}`: the importance score needs a number above 0, such as {EPSILON}")
     if not 0 <= relevance_lambda <= 1:
         raise UsageError(
-            f"--relevance-lambda {relevance_lambda}: relevance needs a number from 0 (lift) to 1 (probability)"
+            f"`relevance_lambda={relevance_lambda}`: relevance needs a number from 0 (lift) to 1 (probability)"
         )
     if n < 1:
         raise UsageError(f"a topic needs at least 1 term, got {n}")

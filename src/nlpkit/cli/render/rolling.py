@@ -1,4 +1,4 @@
-"""What `nlpkit lda-gibbs --rolling` and `--update` print: chunks, topics over time, changes."""
+"""Rolling models on the screen: chunks, topics over time, changes."""
 
 from __future__ import annotations
 
@@ -13,21 +13,15 @@ import pyarrow as pa
 
 from nlpkit import reporting, wording
 from nlpkit.cli import console
-from nlpkit.cli.lda_rolling_options import alpha_sum
-from nlpkit.cli.lda_show import show_topics
+from nlpkit.cli.render.lda import show_prototype, show_topics
 from nlpkit.plain import shell_line
-from nlpkit.topics.lda.chunks import Chunk, Days, parse_span
-from nlpkit.topics.lda.rolling_plan import RollingOptions, RollingState
 from nlpkit.types import BoolArray, FloatArray
 
 if TYPE_CHECKING:
-    from nlpkit.cli.lda_rolling_corpus import Base
-    from nlpkit.cli.lda_write import Written
-    from nlpkit.topics.lda.changes import ChangeOptions
-    from nlpkit.topics.lda.fit import LdaFit
+    from nlpkit.topics.lda.rolling_options import ChangeOptions
+    from nlpkit.workflows.rolling_model import FittedRollingLda
 
 CHUNKS_SHOWN = 30
-MANY_DISCARDED = 0.1  # share of the documents that is worth a warning
 CHANGES_SHOWN = 30
 WORDS_SHOWN = 6
 PLOT_WIDTH = 60
@@ -37,82 +31,49 @@ MAX_BAR = 4  # characters of a chunk, where there are few
 NOTHING, MARK = "·", "▲"
 
 
-def say_plan(options: RollingOptions, chunks: Sequence[Chunk]) -> None:
-    """Say what is about to run."""
-    first, later = chunks[0], chunks[1:]
-    tokens = sum(chunk.n_tokens for chunk in chunks)
-    K = options.n_topics
-    alpha, eta = alpha_sum(options) / K, 1 / K if options.eta is None else options.eta
-    reporting.note(
-        f"RollingLDA of {wording.counted(K, 'topic')}: first period {first.start_date} to {first.end_date} "
-        f"({wording.counted(first.n, 'document')}), then {wording.counted(len(later), 'chunk')} of "
-        f"{parse_span(options.chunks, 'chunks')} with a memory of {parse_span(options.memory, 'memory')}; alpha {alpha:.4g} and "
-        f"eta {eta:.4g} each, {wording.counted(options.sweeps, 'sweep')} a chunk over {wording.counted(tokens, 'token')}"
-    )
-    if first.n_tokens < 100 * K:
-        reporting.warn(
-            f"the first period has only {wording.counted(first.n_tokens, 'token')} for {wording.counted(K, 'topic')}, and all "
-            "later topics come from it; a longer --init or a smaller --k may be better"
-        )
-    lost, kept = sum(chunk.n_discarded for chunk in chunks), sum(chunk.n for chunk in chunks)
-    if lost > MANY_DISCARDED * (lost + kept):
-        often = "once" if options.vocab_abs == 1 else f"{options.vocab_abs} times"
-        reporting.warn(
-            f"{wording.count(lost)} of {wording.counted(lost + kept, 'document')} have too few words that are frequent enough and "
-            f"get no topic; a word enters when a chunk has it more than {often} (--vocab-abs): give less, or "
-            "longer chunks"
-        )
+def show_rolling(model: FittedRollingLda, target: Path, previous: Path | None = None) -> None:
+    """Print a rolling model that was written: the result as JSON, or topics, chunks, shares over time and changes.
 
-
-def show_rolling(
-    target: Path, written: Written, found: LdaFit, changes: ChangeOptions, seconds: dict[str, float]
-) -> None:
-    """Print topics, chunks, shares over time and changes, and say what to type next."""
-    tables = written.tables
+    Args:
+        previous: the run that was updated.
+    """
+    tables = model.tables()
+    if console.settings.json:
+        show_json(model, target)
+        return
+    assert model.report is not None
+    if model.report.prototype is not None:
+        show_prototype(model.report.prototype)
     show_topics(tables["topics"], tables["documents"].num_rows)
     show_chunks(tables["chunks"].to_pylist())
     names = tables["topics"].column("label").to_pylist()
     show_shares(tables["chunks"].to_pylist(), tables["topic_shares"], tables["changes"], names)
     console.out("")
-    show_changes(tables["changes"].to_pylist(), names, changes)
-    result = written.summary
+    show_changes(tables["changes"].to_pylist(), names, model.change_options)
+    result, fit = model.summary, model.report.fit
     reporting.note(
-        f"{wording.counted(found.model.n_topics, 'topic')} in {wording.counted(result['chunks'], 'chunk')} in "
-        f"{sum(seconds.values()):.0f} s; log-likelihood {found.log_likelihood:.4f} a token, diversity "
-        f"{written.description.diversity:.3f}; alpha sums to {found.model.alpha.sum():.4g}, eta {found.model.eta:.4g} each"
+        f"{wording.counted(fit.model.n_topics, 'topic')} in {wording.counted(result['chunks'], 'chunk')} in "
+        f"{sum(model.report.seconds.values()):.0f} s; log-likelihood {fit.log_likelihood:.4f} a token, diversity "
+        f"{model.run.description.diversity:.3f}; alpha sums to {fit.model.alpha.sum():.4g}, eta {fit.model.eta:.4g} each"  # type: ignore[union-attr]
     )
     reporting.note(f"wrote {target}/ (over time: topic_shares.parquet, changes.parquet, chunks.parquet)")
     reporting.note(f"next: {shell_line('nlpkit', 'info', target)}")
-    reporting.note(f"  or: {shell_line('nlpkit', 'lda-gibbs', 'NEWER.jsonl', '--update', target, '-o', 'longer/')}")
-
-
-def say_longer(run: Path, state: RollingState, days: Days) -> None:
-    """Say what is added to what."""
-    reporting.note(
-        f"{run}: {wording.counted(len(state.ids), 'document')} in {wording.counted(len(state.chunks), 'chunk')} up to "
-        f"{state.chunks[-1].end_date}; {wording.counted(len(days), 'document')} of {days.min()} to {days.max()} are added"
-    )
-
-
-def say_renumbered(base: Base, found: LdaFit) -> None:
-    """Say which topics have another number than in the run that was updated: they are numbered by size."""
-    was = {k: number for number, k in enumerate(base.chain_topics)}
-    moved = [(was[int(k)], number) for number, k in enumerate(found.order) if was[int(k)] != number]
-    if moved:
-        listed = ", ".join(f"{old} → {new}" for old, new in sorted(moved)[:20])
+    reporting.note(f"  or: {shell_line('nlpkit', 'rolling-lda', 'NEWER.jsonl', '--update', target, '-o', 'longer/')}")
+    if model.renumbered:
+        listed = ", ".join(f"{old} → {new}" for old, new in model.renumbered[:20])
         reporting.note(
-            f"topics are numbered by size, so some have another number than in {base.run.path}: {listed}"
-            f"{' …' if len(moved) > 20 else ''} (the column chain_topic stays the same)"
+            f"topics are numbered by size, so some have another number than in {previous}: {listed}"
+            f"{' …' if len(model.renumbered) > 20 else ''} (the column chain_topic stays the same)"
         )
 
 
-def show_json(target: Path, written: Written) -> None:
+def show_json(model: FittedRollingLda, target: Path) -> None:
     """Print the result as one JSON object."""
-    tables = written.tables
+    tables = model.tables()
     console.emit_json(
         {
             "run": str(target),
-            **written.summary,
+            **model.summary,
             "topics": tables["topics"].to_pylist(),
             "chunks": tables["chunks"].to_pylist(),
             "changes": [row for row in tables["changes"].to_pylist() if row["changed"]],
@@ -242,8 +203,8 @@ def _signed(words: Sequence[str], rose: Sequence[bool]) -> str:
 def show_changes(tests: Sequence[dict[str, Any]], names: Sequence[str], options: ChangeOptions) -> None:
     """Print the changes found, earliest first."""
     found = sorted((row for row in tests if row["changed"]), key=lambda row: (row["chunk"], row["topic"]))
-    before = "the chunk before" if options.max_span == 1 else f"the {options.max_span} chunks before at most"
-    how = f"level {options.level:g}, {options.mixture:.0%} of change usual, against {before}"
+    before = "the chunk before" if options.change_span == 1 else f"the {options.change_span} chunks before at most"
+    how = f"level {options.change_level:g}, {options.change_mixture:.0%} of change usual, against {before}"
     if not found:
         console.out(f"No topic changed in any chunk ({wording.counted(len(tests), 'test')}; {how}).")
         return

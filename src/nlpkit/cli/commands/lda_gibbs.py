@@ -1,0 +1,72 @@
+"""nlpkit lda-gibbs: LDA by collapsed Gibbs sampling."""
+
+from __future__ import annotations
+
+from nlpkit.cli import console
+from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
+from nlpkit.io.read_options import ReadOptions
+from nlpkit.text.options import TopicTokenOptions
+from nlpkit.topics.lda.options import (
+    CheckpointOptions,
+    DescriptionOptions,
+    GuideOptions,
+    LdaOptions,
+    PrototypeOptions,
+)
+
+
+def lda_gibbs_cli(
+    *,
+    inputs: Inputs,
+    out: OutputFlags,
+    chain: LdaOptions,
+    guide: GuideOptions,
+    prototypes: PrototypeOptions,
+    description: DescriptionOptions,
+    checkpoints: CheckpointOptions,
+    tokens: TopicTokenOptions,
+    read: ReadOptions,
+    run: RunFlags,
+) -> None:
+    """Fit LDA by collapsed Gibbs sampling.
+
+    \b
+    Examples:
+      nlpkit lda-gibbs data/samples/news.jsonl --k 8 --sweeps 200 -o lda/
+      nlpkit lda-gibbs data/samples/news.jsonl --k 4:12:4 --sweeps 100 -o lda-k/
+      nlpkit lda-gibbs data/samples/news.jsonl --k 8 --prototype 10 -o prototype/
+
+    The result is the same on any number of threads. A column tokens is used, else made. Leaves a run directory with
+    topics.parquet, topic_terms.parquet, doc_topics.parquet and more; without -o it is <input>.lda/ in the current
+    directory. `nlpkit predict RUN NEW` gives new documents its topics, `nlpkit convert RUN` writes it for MALLET and
+    pyLDAvis, `nlpkit rolling-lda` fits a time series of models.
+
+    --k auto and --k lo:hi fit several numbers of topics, print held-out perplexity, coherence, stability and more of each,
+    and keep the number of the highest score, a mean of them. --prototype N fits N chains and keeps the one most like
+    the others (LDAPrototype).
+    """
+    from nlpkit.cli.render.lda import show_lda
+    from nlpkit.workflows.corpus import read_corpus
+    from nlpkit.workflows.estimate import estimate
+    from nlpkit.workflows.lda import fit_lda, plan_lda
+
+    target = out.run_target(inputs, "lda")
+    corpus = read_corpus(*inputs, options=read, beside=target)
+    if run.dry_run:
+        plan = plan_lda(chain, guide, prototypes, checkpoints, tokens, run, checkpoint=target, force=out.force)
+        console.plan(estimate(corpus, sweeps=plan.sweeps))
+        return
+    model = fit_lda(
+        corpus,
+        options=chain,
+        guide=guide,
+        prototypes=prototypes,
+        description=description,
+        checkpoints=checkpoints,
+        tokens=tokens,
+        execution=run,
+        checkpoint=target,
+        force=out.force,
+    )
+    model.save(target, force=out.force)
+    show_lda(model, target)

@@ -1,0 +1,69 @@
+"""nlpkit rolling-lda: a time series of LDA models, and newer documents added to one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from nlpkit.cli import console
+from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
+from nlpkit.io.read_options import ReadOptions
+from nlpkit.parameters import Param
+from nlpkit.text.options import TokenOptions
+from nlpkit.topics.lda.options import DescriptionOptions, PrototypeOptions
+from nlpkit.topics.lda.rolling_options import ChangeOptions, RollingOptions
+
+
+def rolling_lda_cli(
+    *,
+    inputs: Inputs,
+    out: OutputFlags,
+    update: Annotated[
+        Path | None,
+        Param(
+            "Add the documents, which are newer, to this rolling run; the output gets the longer one.", metavar="RUN"
+        ),
+    ] = None,
+    rolling: RollingOptions,
+    changes: ChangeOptions,
+    prototypes: PrototypeOptions,
+    description: DescriptionOptions,
+    tokens: TokenOptions,
+    read: ReadOptions,
+    run: RunFlags,
+) -> None:
+    """Fit a time series of LDA models over a column of dates, and test its topics for changes.
+
+    \b
+    Examples:
+      nlpkit rolling-lda data/samples/news.jsonl --k 8 --chunks quarter --init 2024-06-30 --sweeps 100 -o rolling/
+      nlpkit rolling-lda newer.jsonl --update rolling/ -o longer/
+      nlpkit rolling-lda data/samples/news.jsonl --k 8 --chunks month --init "6 months" --prototype 5 -o prototype/
+
+    RollingLDA (Rieger, Jentsch and Rahnenführer 2021): topics of the first period stay the same ones over time, chunk after
+    chunk, each sampled beside the memory of those before. Leaves a run directory as lda-gibbs does, with chunks.parquet,
+    topic_shares.parquet and changes.parquet; without -o it is <input>.lda/ in the current directory.
+
+    --update RUN adds newer documents to a rolling run: the result is, byte by byte, that of one fit to all documents. All
+    other options of the model stay those of the run.
+    """
+    from nlpkit.cli.render.rolling import show_rolling
+    from nlpkit.workflows.corpus import read_corpus
+    from nlpkit.workflows.estimate import estimate
+    from nlpkit.workflows.rolling_lda import fit_rolling_lda, plan_rolling
+    from nlpkit.workflows.rolling_lda import update as with_newer
+
+    target = out.run_target(inputs, "lda")
+    corpus = read_corpus(*inputs, options=read)
+    records: dict[str, Any] = {
+        "options": rolling, "changes": changes, "prototypes": prototypes, "tokens": tokens, "execution": run
+    }  # fmt: skip
+    if run.dry_run:
+        console.plan(estimate(corpus, sweeps=plan_rolling(update, **records)))
+        return
+    if update is None:
+        model = fit_rolling_lda(corpus, description=description, **records)
+    else:
+        model = with_newer(update, corpus, description=description, **records)
+    model.save(target, force=out.force)
+    show_rolling(model, target, update)

@@ -1,0 +1,256 @@
+"""The run directory of an LDA model: what is written for a fit, with the tables of a prototype and of a rolling model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+
+from nlpkit.io.artifacts import footer_block
+from nlpkit.io.corpora import DroppedRow, InputInfo
+from nlpkit.io.lda_tables import (
+    assignments_table,
+    doc_topics_table,
+    documents_table,
+    model_tables,
+    topic_terms_table,
+    topics_table,
+    training_table,
+)
+from nlpkit.io.runs import RunTables, manifest_of, stopwatch
+from nlpkit.io.topic_tables import vocab_table
+from nlpkit.parameters import Execution
+from nlpkit.topics.lda.chains import ComparedChains
+from nlpkit.topics.lda.describe import TopicDescription, describe_topics
+from nlpkit.topics.lda.fit import LdaFit
+from nlpkit.topics.lda.heldout import in_sample_perplexity
+from nlpkit.topics.lda.options import DescriptionOptions
+from nlpkit.types import FloatArray, LongArray, TokenTable
+
+KIND = "lda-gibbs"
+MAX_STORED = 5000  # topics of all chains whose similarities are written out: 100 MB
+
+
+@dataclass(frozen=True, slots=True)
+class LdaCorpus:
+    """Documents with their tokens, and where they come from.
+
+    rows: id, hash of the text (TEXT_HASH) and the user's own columns, no text; cf, df (V,) of the terms; token_info: how the
+    tokens were made, if known; steps: what earlier commands did; texts: gives the texts of some documents by row; left_out:
+    gives the terms that were cut from the texts and did not stay, None where that is not known.
+    """
+
+    tokens: TokenTable
+    rows: pa.Table
+    cf: LongArray
+    df: LongArray
+    token_info: dict[str, Any] | None
+    inputs: Sequence[InputInfo]
+    dropped: Sequence[DroppedRow]
+    steps: list[dict[str, Any]]
+    texts: Callable[[Sequence[int]], Mapping[int, str]]
+    left_out: Callable[[], Sequence[str]] | None = None
+
+    @property
+    def ids(self) -> pa.ChunkedArray:
+        """Ids of the documents (D,)."""
+        return self.rows.column("id")
+
+    @property
+    def documents_with(self) -> FloatArray:
+        """Share of the documents that have each term (V,)."""
+        return np.asarray(self.df / self.rows.num_rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Additions:
+    """What one way of fitting adds to a run: tables, columns of topics.parquet, results and parameters of the manifest."""
+
+    tables: Mapping[str, pa.Table] = field(default_factory=dict)
+    topic_columns: Mapping[str, pa.Array] = field(default_factory=dict)
+    results: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    model_tables: Mapping[str, pa.Table] = field(default_factory=dict)
+    config: Mapping[str, Any] = field(default_factory=dict)
+
+    def __or__(self, other: Additions) -> Self:
+        """Return these and others, in this order."""
+        both = {name: {**getattr(self, name), **getattr(other, name)} for name in self.__dataclass_fields__}
+        return type(self)(**both)
+
+
+@dataclass(frozen=True, slots=True)
+class LdaRun:
+    """A run that is not written yet: its files, footer block and manifest, the description of the topics, the main numbers."""
+
+    files: RunTables
+    block: dict[str, Any]
+    manifest: dict[str, Any]
+    description: TopicDescription
+    summary: Mapping[str, Any]
+
+
+def lda_run(
+    corpus: LdaCorpus,
+    fit: LdaFit,
+    options: DescriptionOptions,
+    execution: Execution,
+    *,
+    command: str,
+    parameters: Mapping[str, Any],
+    more: Additions,
+    seconds: dict[str, float],
+    weighted: bool = False,
+) -> LdaRun:
+    """Return the run of a fit.
+
+    Args:
+        corpus, fit: documents and model; options: what the tables hold.
+        execution: seed and threads of the fit; command: name of the command in footers.
+        parameters: the options of the fit that are in force; more: what this way of fitting adds.
+        seconds: time of each stage, to which that of the description is added.
+        weighted: whether tokens count differently.
+    """
+    model = fit.model
+    with stopwatch(seconds, "description"):
+        described = describe_topics(
+            model,
+            fit.doc_topic,
+            corpus.tokens,
+            assignments=None if weighted else fit.assignments,
+            names=fit.names,
+            n_terms=options.top_terms,
+            relevance_lambda=options.relevance_lambda,
+        )
+        tables, left_out = _tables(corpus, fit, described, more, with_assignments=options.save_assignments)
+        perplexity = in_sample_perplexity(model, fit.doc_topic, corpus.tokens)
+    summary = {**_summary(corpus, fit, described), "perplexity_in_sample": round(perplexity, 6),
+               "doc_topics_left_out": round(left_out, 6), **more.results}  # fmt: skip
+    settings = {**parameters, **more.parameters, "alpha_in_force": round(float(model.alpha.sum()) / model.n_topics, 8),
+                "eta_in_force": round(model.eta, 8), "tokens": corpus.token_info}  # fmt: skip
+    block = footer_block(
+        "run", command=command, parameters=settings, seed=execution.seed, inputs=corpus.inputs, steps=corpus.steps
+    )
+    config = {
+        "kind": KIND, "n_topics": model.n_topics, "eta": model.eta, "labels": list(described.labels),
+        "tokens": corpus.token_info, **more.config,
+    }  # fmt: skip
+    manifest = manifest_of(
+        KIND,
+        parameters=settings,
+        seed=execution.seed,
+        threads=execution.n_threads(),
+        inputs=corpus.inputs,
+        seconds=seconds,
+        results={**summary, "trace": [_rounded(point) for point in fit.trace]},
+    )
+    training = training_table(corpus.rows, described.main)
+    models = {**model_tables(model), **({} if training is None else {"training": training})}
+    if corpus.left_out is not None:
+        models["left_out"] = pa.table({"term": pa.array(sorted(corpus.left_out()), pa.string())})
+    files = RunTables(tables, {**models, **more.model_tables}, config, corpus.dropped)
+    return LdaRun(files, block, manifest, described, summary)
+
+
+def _tables(
+    corpus: LdaCorpus, fit: LdaFit, described: TopicDescription, more: Additions, *, with_assignments: bool
+) -> tuple[dict[str, pa.Table], float]:
+    model = fit.model
+    shown = sorted({int(d) for d in described.representatives.ravel() if d >= 0})
+    texts = corpus.texts(shown)
+    topics = topics_table(described, model, corpus.ids, texts.__getitem__)
+    for name, column in more.topic_columns.items():
+        topics = topics.append_column(name, column)
+    doc_topics, left_out = doc_topics_table(corpus.ids, fit.doc_topic, model.alpha, described.main.topic)
+    tables = {
+        "documents": documents_table(corpus.rows, described.main),
+        "topics": topics,
+        "topic_terms": topic_terms_table(described, model.terms),
+        "doc_topics": doc_topics,
+        "vocab": vocab_table(model.terms, corpus.cf, corpus.df),
+        **more.tables,
+    }
+    if with_assignments:
+        tables["assignments"] = assignments_table(corpus.ids, corpus.tokens, fit.assignments)
+    return tables, left_out
+
+
+def _summary(corpus: LdaCorpus, fit: LdaFit, described: TopicDescription) -> dict[str, Any]:
+    """Return the numbers that describe a fit."""
+    finite = described.npmi[np.isfinite(described.npmi)]
+    return {
+        "documents": corpus.rows.num_rows,
+        "tokens": len(corpus.tokens.term_ids),
+        "n_topics": fit.model.n_topics,
+        "unassigned": round(float(np.mean(described.main.topic < 0)), 6),
+        "log_likelihood_per_token": round(fit.log_likelihood, 6),
+        "npmi": round(float(finite.mean()), 6) if len(finite) else None,
+        "diversity": round(described.diversity, 6) if np.isfinite(described.diversity) else None,
+        "sweeps": fit.sweeps,
+        "samples": fit.samples,
+        "stopped_early": fit.stopped is not None,
+        "alpha_sum": round(float(fit.model.alpha.sum()), 8),
+        "eta": round(fit.model.eta, 8),
+    }
+
+
+def _rounded(point: Any) -> dict[str, Any]:
+    return {k: round(v, 6) if isinstance(v, float) else v for k, v in asdict(point).items()}
+
+
+def prototype_additions(compared: ComparedChains, order: LongArray) -> Additions:
+    """Return S-CLOP, matches and agreement of the chains, for a run whose topics are those of the prototype.
+
+    Args:
+        order: (K,) number in the chain of each topic of the run.
+    """
+    found, R = compared.prototype, len(compared.runs.seeds)
+    numbers = np.arange(R)
+    is_prototype = numbers == found.run
+    tables = {
+        "prototype": pa.table(
+            {
+                "run": pa.array(numbers, pa.int32()),
+                "seed": pa.array(compared.runs.seeds, pa.int64()),
+                "mean_sclop": pa.array(found.mean_sclop),
+                "log_likelihood": pa.array(compared.runs.log_likelihood),
+                "prototype": pa.array(is_prototype),
+                "sclop": pa.array([[None if np.isnan(v) else float(v) for v in row] for row in found.sclop]),
+            }
+        )
+    }
+    topics, others = np.repeat(np.arange(len(order)), R - 1), np.tile(numbers[~is_prototype], len(order))
+    tables["matched_topics"] = pa.table(
+        {
+            "topic": pa.array(topics, pa.int32()),
+            "run": pa.array(others, pa.int32()),
+            "matched": pa.array(found.matches[order][:, ~is_prototype].ravel(), pa.int32()),
+            "similarity": pa.array(found.match_similarity[order][:, ~is_prototype].ravel(), pa.float32()),
+        }
+    )
+    if len(found.similarity) <= MAX_STORED:
+        sizes = np.diff(found.offsets)
+        tables["topic_similarity"] = pa.table(
+            {
+                "run": pa.array(np.repeat(numbers, sizes), pa.int32()),
+                "topic": pa.array(np.concatenate([np.arange(n) for n in sizes]), pa.int32()),
+                "similarity": pa.FixedSizeListArray.from_arrays(
+                    pa.array(found.similarity.ravel(), pa.float32()), len(found.similarity)
+                ),
+            }
+        )
+    return Additions(
+        tables,
+        topic_columns={"agreement": pa.array(found.agreement[order], pa.float32())},
+        results={
+            "prototype_run": found.run,
+            "mean_sclop": round(float(found.mean_sclop[found.run]), 6),
+            "mean_sclop_of_runs": round(float(found.mean_sclop.mean()), 6),
+            "agreement": round(float(found.agreement.mean()), 6),
+            "chain_topics": [int(k) for k in order],
+        },
+        parameters={"prototype": R, "similarity": compared.measure},
+    )

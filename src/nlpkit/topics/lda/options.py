@@ -1,0 +1,231 @@
+"""Options of LDA, as plain data: the chain, prior knowledge, prototypes, checkpoints, what is stored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Protocol, Self
+
+from nlpkit.errors import UsageError
+from nlpkit.parameters import Execution, Param
+
+USUAL = Execution()
+SWEEPS = 1000
+SWEEPS_OF_MANY = 200  # of each of many chains
+
+_IN_FORCE = (
+    "n_topics", "alpha", "eta", "sweeps", "burn_in", "thin", "estimate", "trace_every", "early_stop", "optimize_interval",
+    "optimize_burn_in", "symmetric_alpha", "optimize_eta", "shards",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class LdaOptions:
+    """How LDA is fitted.
+
+    k: a number of topics, "auto", or a range such as "10:50:10". alpha and eta are each, by default 1 / k. estimate: the `last`
+    state, the `mean` of the counts of every thin-th state after burn_in, or the `best` state in the trace (highest log p(w, z))
+    after burn_in. trace_every: sweeps between two points of the trace. symmetric_alpha and optimize_eta as in MALLET.
+    """
+
+    PANEL: ClassVar[str] = "Model"
+
+    k: Annotated[
+        int | str,
+        Param(
+            "Number of topics: auto, a number N, or a range lo:hi or lo:hi:step to choose from.", ("k", "num_topics")
+        ),
+    ] = "auto"
+    alpha: Annotated[float | None, Param("Dirichlet prior of each topic in a document; default: 1 / k.")] = None
+    alpha_sum: Annotated[
+        float | None, Param("Sum of alpha over the topics, as MALLET counts it; give it in place of alpha.")
+    ] = None
+    eta: Annotated[
+        float | None,
+        Param("Dirichlet prior of each word in a topic; default: 1 / k.", ("eta", "beta")),
+    ] = None
+    sweeps: Annotated[
+        int | None,
+        Param(
+            f"Passes over the corpus; default: {SWEEPS}, and {SWEEPS_OF_MANY} for each chain of a prototype.",
+            ("sweeps", "iterations"),
+            min=1,
+        ),
+    ] = None
+    optimize_interval: Annotated[int, Param("Re-estimate alpha every N sweeps; 0 keeps the priors fixed.", min=0)] = 0
+    optimize_burn_in: Annotated[
+        int | None,
+        Param("First sweep at which alpha is re-estimated; default: a fifth of the sweeps, at most 200.", min=0),
+    ] = None
+    symmetric_alpha: Annotated[bool, Param("Estimate one alpha for all topics.")] = False
+    optimize_eta: Annotated[bool, Param("Re-estimate eta together with alpha.")] = False
+    estimate: Annotated[
+        str, Param("Result of the chain: last (state), mean (of sampled states) or best (most probable state).")
+    ] = "last"
+    burn_in: Annotated[
+        int | None,
+        Param("Sweeps before states count for the estimates mean and best; default: half of all.", min=0),
+    ] = None
+    thin: Annotated[int, Param("Sweeps between two states of the estimate mean.", min=1)] = 10
+    early_stop: Annotated[
+        float | None,
+        Param("End the chain when log p rises by less than this share in 50 sweeps, such as 1e-4."),
+    ] = None
+    shards: Annotated[
+        int | None,
+        Param(
+            "Parts of the corpus that are sampled side by side, an upper limit for useful threads; default: 1 for small "
+            "corpora, up to 16.",
+            min=1,
+        ),
+    ] = None
+    trace_every: int = 10
+
+    @property
+    def exactly(self) -> int | None:
+        """The number of topics K, None where it is to be chosen."""
+        return int(self.k) if str(self.k).isdecimal() else None
+
+    @property
+    def n_topics(self) -> int:
+        """The number of topics K. Raises UsageError where it is still to be chosen."""
+        if self.exactly is None:
+            raise UsageError(f"`k={self.k}`: a chain needs one number of topics", parameter="k")
+        return self.exactly
+
+    @property
+    def start_alpha(self) -> float:
+        """Alpha of each topic at the start."""
+        each = self.each_alpha(self.n_topics)
+        return 1.0 / self.n_topics if each is None else each
+
+    @property
+    def start_eta(self) -> float:
+        """Eta of each term at the start."""
+        return 1.0 / self.n_topics if self.eta is None else self.eta
+
+    @property
+    def n_sweeps(self) -> int:
+        """Sweeps of the chain."""
+        return SWEEPS if self.sweeps is None else self.sweeps
+
+    @property
+    def samples_from(self) -> int:
+        """Sweep after which states count for the mean and the best: half of them by default."""
+        return self.n_sweeps // 2 if self.burn_in is None else self.burn_in
+
+    @property
+    def optimize_from(self) -> int:
+        """Sweep from which the priors are estimated: a fifth of all, at most 200 (MALLET's)."""
+        return min(200, self.n_sweeps // 5) if self.optimize_burn_in is None else self.optimize_burn_in
+
+    def each_alpha(self, n_topics: int) -> float | None:
+        """Return alpha of each of so many topics, None for the default."""
+        return self.alpha if self.alpha_sum is None else self.alpha_sum / n_topics
+
+    def of_chain(self, n_topics: int, sweeps: int = SWEEPS) -> Self:
+        """Return the options of one chain: with a number of topics, alpha of each, and so many sweeps where none are given."""
+        return replace(
+            self, k=n_topics, alpha=self.each_alpha(n_topics), alpha_sum=None, sweeps=self.sweeps or sweeps
+        )  # fmt: skip
+
+    def in_force(self) -> dict[str, Any]:
+        """Return the options of a chain for footers and checkpoints."""
+        return {name: getattr(self, name) for name in _IN_FORCE}
+
+
+@dataclass(frozen=True, slots=True)
+class GuideOptions:
+    """Knowledge given before a fit."""
+
+    PANEL: ClassVar[str] = "Prior knowledge"
+
+    seed_words: Annotated[
+        Path | None,
+        Param("Seed words of topics in a TOML file: [topics] name = ['word', 'stem*'].", metavar="TOML"),
+    ] = None
+    fixed_topics: Annotated[
+        Path | None,
+        Param("LDA run whose topics are kept as they are and come before the new ones.", metavar="RUN"),
+    ] = None
+    term_weights: Annotated[str, Param("How much a token counts: one, idf or pmi.")] = "one"
+
+
+@dataclass(frozen=True, slots=True)
+class PrototypeOptions:
+    """LDAPrototype: of many chains the one that is most like the others (Rieger et al. 2024)."""
+
+    PANEL: ClassVar[str] = "Prototype"
+
+    prototype: Annotated[
+        int | None,
+        Param("LDAPrototype: fit N chains and keep the one most like the others.", min=2),
+    ] = None
+    similarity: Annotated[
+        str, Param("Similarity of topics between chains: jaccard, cosine, jensen-shannon or rbo.")
+    ] = "jaccard"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointOptions:
+    """How an unfinished chain is kept."""
+
+    PANEL: ClassVar[str] = "Run"
+
+    checkpoint_every: Annotated[
+        int | None,
+        Param(
+            "Save the chain every N sweeps beside the run; 0: only when it is interrupted; default: every minute.",
+            min=0,
+        ),
+    ] = None
+    resume: Annotated[
+        bool, Param("Continue from the checkpoint if there is one; the sweeps may be more than before.")
+    ] = False
+
+
+@dataclass(frozen=True, slots=True)
+class DescriptionOptions:
+    """What the tables of an LDA run hold beyond the model."""
+
+    PANEL: ClassVar[str] = "Output"
+
+    top_terms: Annotated[int, Param("Number of terms that are stored for each topic.", min=1)] = 30
+    relevance_lambda: Annotated[
+        float,
+        Param("Weight λ of the probability in the relevance of a term (Sievert and Shirley 2014).", min=0.0, max=1.0),
+    ] = 0.6
+    save_assignments: Annotated[
+        bool,
+        Param("Write assignments.parquet with the topic of every token; conversion to MALLET and pyLDAvis needs it."),
+    ] = False
+
+
+class Priors(Protocol):
+    """Options that have priors."""
+
+    @property
+    def alpha(self) -> float | None:
+        """Prior of each topic in a document."""
+
+    @property
+    def alpha_sum(self) -> float | None:
+        """Sum over the topics."""
+
+    @property
+    def eta(self) -> float | None:
+        """Prior of each word in a topic."""
+
+
+def check_priors(options: Priors) -> None:
+    """Refuse priors that are not above 0, and alpha in two ways.
+
+    Raises:
+        UsageError: there is one.
+    """
+    if options.alpha is not None and options.alpha_sum is not None:
+        raise UsageError("`alpha` is each, `alpha_sum` the sum of all; give one of them", parameter="alpha_sum")
+    for name in ("alpha", "alpha_sum", "eta"):
+        value = getattr(options, name)
+        if value is not None and not 0 < value < float("inf"):
+            raise UsageError(f"`{name}` must be above 0, got {value:g}", parameter=name)

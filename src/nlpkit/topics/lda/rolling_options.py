@@ -1,0 +1,197 @@
+"""Options of RollingLDA, as plain data: periods, memory, vocabulary, tests for changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, ClassVar, Self
+
+from nlpkit.errors import UsageError
+from nlpkit.parameters import Param
+from nlpkit.topics.lda.options import SWEEPS_OF_MANY, check_priors
+
+DEFAULT_INIT, DEFAULT_CHUNKS = "12 months", "month"
+
+
+@dataclass(frozen=True, slots=True)
+class RollingOptions:
+    """What a rolling model is made with; all of it stays the same when chunks are added later.
+
+    init, chunks, memory: texts as `initial_end` and `parse_span` read them. A word joins the vocabulary when its count c
+    in the documents of a chunk (of the chunk alone, memory not counted) meets
+
+        c > vocab_abs  and  c > min(vocab_rel · N, vocab_fallback),     N = tokens of the chunk, rare ones included,
+
+    and stays for good. Documents with at most doc_abs tokens of the vocabulary are discarded. memory_fallback: documents
+    that count as memory where the memory would be empty, 0 for none (then that is an error). alpha, eta: each, None = 1/K;
+    sweeps: of each chunk; shards: of the sampler, None = by the tokens of the chunk and its memory. (rollinglda
+    0.1.3: vocab.abs, vocab.rel, vocab.fallback, doc.abs, memory.fallback.)
+    """
+
+    PANEL: ClassVar[str] = "Model"
+
+    k: Annotated[int | str | None, Param("Number of topics, the same in all chunks.", ("k", "num_topics"))] = None
+    chunks: Annotated[
+        str | None,
+        Param(
+            f"Length of a chunk: month, week, quarter, year, 10 days or 500 documents; default: {DEFAULT_CHUNKS}.",
+            metavar="SPAN",
+        ),
+    ] = None
+    init: Annotated[
+        str | None,
+        Param(
+            "First period, from which all topics come: its last date, or a span such as 2 quarters or 500 documents; "
+            f"default: {DEFAULT_INIT}."
+        ),
+    ] = None
+    memory: Annotated[
+        str | None,
+        Param(
+            "Span before a chunk whose documents it remembers: 3 quarters, 90 days, 500 documents or 2 chunks; default: "
+            "3 chunks, at least 3 months."
+        ),
+    ] = None
+    alpha: Annotated[float | None, Param("Dirichlet prior of each topic in a document; default: 1 / k.")] = None
+    alpha_sum: Annotated[
+        float | None, Param("Sum of alpha over the topics, as MALLET counts it; give it in place of alpha.")
+    ] = None
+    eta: Annotated[
+        float | None,
+        Param("Dirichlet prior of each word in a topic; default: 1 / k.", ("eta", "beta")),
+    ] = None
+    sweeps: Annotated[int, Param("Passes over each chunk.", ("sweeps", "iterations"), min=1)] = SWEEPS_OF_MANY
+    vocab_abs: Annotated[
+        int, Param("A new word must occur more often than this in a chunk to join the vocabulary.", min=0)
+    ] = 5
+    vocab_rel: Annotated[
+        float,
+        Param("A new word must also exceed this share of the tokens of the chunk.", min=0.0, max=1.0),
+    ] = 0.0
+    vocab_fallback: Annotated[
+        int, Param("A new word that occurs more often than this joins whatever its share of the tokens.", min=0)
+    ] = 100
+    doc_abs: Annotated[int, Param("Discard documents with at most this many words of the vocabulary.", min=0)] = 0
+    memory_fallback: Annotated[
+        int, Param("Number of documents to remember where the memory is empty; 0 makes that an error.", min=0)
+    ] = 0
+    shards: Annotated[
+        int | None,
+        Param(
+            "Parts of a chunk that are sampled side by side, an upper limit for useful threads; default: 1 for small "
+            "chunks, up to 16.",
+            min=1,
+        ),
+    ] = None
+
+    def __post_init__(self) -> None:
+        """Check the numbers that have limits, and the spans."""
+        from nlpkit.topics.lda.chunks import parse_init, parse_span
+
+        for name in ("memory_fallback", "vocab_abs", "vocab_fallback", "doc_abs"):
+            if getattr(self, name) < 0:
+                raise UsageError(f"`{name}={getattr(self, name)}`: a number of at least 0 is needed", parameter=name)
+        if not 0 <= self.vocab_rel <= 1:
+            raise UsageError(f"`vocab_rel={self.vocab_rel:g}`: a share from 0 to 1 is needed", parameter="vocab_rel")
+        check_priors(self)
+        if self.chunks is not None:
+            parse_span(self.chunks, "chunks")
+        if self.init is not None:
+            parse_init(self.init)
+        if self.memory is not None:
+            parse_span(self.memory, "memory")
+
+    @property
+    def n_topics(self) -> int:
+        """The number of topics K.
+
+        Raises:
+            UsageError: it is not given, or no number.
+        """
+        if not str(self.k).isdecimal() or not int(str(self.k)):
+            given = "`k`" if self.k is None else f"`k={self.k}`"
+            raise UsageError(
+                f"{given}: a rolling model has the same topics in all chunks, so their number must be given, such as `k=20`; "
+                "nlpkit lda-gibbs, which chooses one, says what is sensible",
+                parameter="k",
+            )
+        return int(str(self.k))
+
+    @property
+    def each_alpha(self) -> float:
+        """Alpha of each topic."""
+        return 1 / self.n_topics if self.alpha is None else self.alpha
+
+    @property
+    def each_eta(self) -> float:
+        """Eta of each term."""
+        return 1 / self.n_topics if self.eta is None else self.eta
+
+    def resolved(self) -> Self:
+        """Return the options with the defaults that depend on others: init, memory, alpha of each topic."""
+        from nlpkit.topics.lda.chunks import default_memory
+
+        chunks = self.chunks or DEFAULT_CHUNKS
+        return replace(
+            self,
+            k=self.n_topics,
+            chunks=chunks,
+            init=self.init or DEFAULT_INIT,
+            memory=self.memory or default_memory(chunks),
+            alpha=self.alpha if self.alpha_sum is None else self.alpha_sum / self.n_topics,
+            alpha_sum=None,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeOptions:
+    """How a change of a topic is told from chance (Rieger et al. 2022).
+
+    change_span z_max: chunks of a topic's past that it is compared with, at most. change_mixture p: how much of the change that is
+    seen is taken as usual: lower values find smaller changes, higher ones only great ones (paper 0.85; ttta 0.9). samples B
+    and change_level: the threshold is the level quantile of the similarities of B samples. n_words: words named per change.
+    """
+
+    PANEL: ClassVar[str] = "Changes"
+
+    change_span: Annotated[int, Param("Largest number of past chunks that a chunk is compared with.", min=1)] = 4
+    change_mixture: Annotated[
+        float,
+        Param("Share of ordinary drift tolerated before a change is reported (Rieger et al. 2022).", min=0.0, max=1.0),
+    ] = 0.85
+    change_level: Annotated[float, Param("Significance level of the test for a change.", min=0.0, max=1.0)] = 0.01
+    samples: int = 500
+    n_words: int = 10
+
+    def __post_init__(self) -> None:
+        """Check the limits."""
+        for name in ("change_span", "samples", "n_words"):
+            if getattr(self, name) < 1:
+                raise UsageError(f"`{name}={getattr(self, name)}`: a number of at least 1 is needed", parameter=name)
+        if not 0 <= self.change_mixture <= 1:
+            raise UsageError(
+                f"`change_mixture={self.change_mixture:g}`: a share from 0 to 1 is needed", parameter="change_mixture"
+            )
+        if not 0 < self.change_level < 1:
+            raise UsageError(
+                f"`change_level={self.change_level:g}`: a number between 0 and 1 is needed, such as 0.01",
+                parameter="change_level",
+            )
+
+    def in_force(self) -> dict[str, Any]:
+        """Return the options for footers and model/config.json, from which `from_config` makes them again."""
+        return {config: getattr(self, name) for config, name in _CHANGE_NAMES.items()}
+
+    @classmethod
+    def from_config(cls, values: Mapping[str, Any]) -> Self:
+        """Return the options of model/config.json."""
+        return cls(**{_CHANGE_NAMES[name]: value for name, value in values.items()})
+
+
+_CHANGE_NAMES = {  # in model/config.json
+    "max_span": "change_span",
+    "mixture": "change_mixture",
+    "samples": "samples",
+    "level": "change_level",
+    "n_words": "n_words",
+}

@@ -1,0 +1,194 @@
+"""LDA by collapsed Gibbs sampling: documents and options in, a fitted model out."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from nlpkit import reporting, wording
+from nlpkit.io.lda_runs import Additions, LdaCorpus, lda_run, prototype_additions
+from nlpkit.io.runs import stopwatch
+from nlpkit.parameters import Execution, with_settings
+from nlpkit.text.options import PreprocessOptions, TopicTokenOptions
+from nlpkit.topics.lda.chains import check_prototype, compare_chains, not_with_prototype
+from nlpkit.topics.lda.fit import check_options
+from nlpkit.topics.lda.options import (
+    SWEEPS,
+    SWEEPS_OF_MANY,
+    CheckpointOptions,
+    DescriptionOptions,
+    GuideOptions,
+    LdaOptions,
+    PrototypeOptions,
+)
+from nlpkit.topics.options import NumberOfTopics
+from nlpkit.workflows.corpus import as_corpus
+from nlpkit.workflows.lda_chain import UnfinishedWork, check_guide, guided, run_chain
+from nlpkit.workflows.lda_choice import choice_additions, choose_number
+from nlpkit.workflows.lda_corpus import read_lda_corpus, warn_of_one_text
+from nlpkit.workflows.lda_model import FittedLda, LdaReport
+from nlpkit.workflows.token_options import preprocess_options
+
+COMMAND = "lda-gibbs"
+
+
+def fit_lda(
+    data: Any,
+    *,
+    options: LdaOptions | None = None,
+    guide: GuideOptions | None = None,
+    prototypes: PrototypeOptions | None = None,
+    checkpoints: CheckpointOptions | None = None,
+    description: DescriptionOptions | None = None,
+    tokens: TopicTokenOptions | None = None,
+    execution: Execution | None = None,
+    checkpoint: str | Path | None = None,
+    force: bool = False,
+    **settings: Any,
+) -> FittedLda:
+    """Fit latent Dirichlet allocation by collapsed Gibbs sampling; the result is the same on any number of threads.
+
+    Args:
+        data: a Corpus, texts or a data frame; a column tokens is used, else made.
+        options, guide, prototypes, checkpoints, description, tokens, execution: whole records of options.
+        checkpoint: the run directory that the model will be saved as; the unfinished chain and the scores of numbers of topics
+            are kept beside it (CHECKPOINT.checkpoint.npz, CHECKPOINT.k.jsonl) until `save`, so that `resume` can continue
+            them. None: nothing is kept.
+        force: drop what an unfinished fit has left there.
+        settings: single options, such as k=20, sweeps=500, min_df=2, seed=1.
+
+    Raises:
+        UsageError: an option is out of its range or does not go with another; InputError: there is nothing to fit.
+    """
+    options, guide, prototypes, checkpoints, description, tokens, execution = with_settings(
+        (
+            options or LdaOptions(), guide or GuideOptions(), prototypes or PrototypeOptions(),
+            checkpoints or CheckpointOptions(), description or DescriptionOptions(), tokens or TopicTokenOptions(),
+            execution or Execution(),
+        ),
+        settings,
+    )  # fmt: skip
+    plan = plan_lda(
+        options, guide, prototypes, checkpoints, tokens, execution, checkpoint=checkpoint, force=force
+    )  # fmt: skip
+    unfinished, chooses = plan.unfinished, options.exactly is None
+    seconds: dict[str, float] = {}
+    with ExitStack() as stack:
+        with stopwatch(seconds, "read"):
+            corpus = stack.enter_context(read_lda_corpus(as_corpus(data), plan.tokens, execution.n_threads()))
+        warn_of_one_text(corpus.tokens)
+        with stopwatch(seconds, "guidance"):
+            material = guided(corpus, guide, verify=execution.verify)
+        more, choice, compared, seed = Additions(), None, None, execution.seed
+        chain = replace(options, sweeps=_sweeps(options, prototypes))
+        if chooses:
+            with stopwatch(seconds, "choice of k"):
+                choice = choose_number(material, chain, execution, unfinished)
+            more = choice_additions(choice)
+        chain = chain.of_chain(options.exactly or choice.n_topics)  # type: ignore[union-attr]
+        _note_plan(chain, corpus)
+        if prototypes.prototype is not None:
+            with stopwatch(seconds, "chains"):
+                compared = compare_chains(
+                    material.tokens, chain, prototypes, execution, guidance=material.guidance, weights=material.weights
+                )
+            seed = compared.seed
+        with stopwatch(seconds, "sampling"):
+            fit = run_chain(material, chain, replace(execution, seed=seed), unfinished, keep=compared is None)
+        if compared is not None:
+            more |= prototype_additions(compared, fit.order)
+        run = lda_run(
+            corpus,
+            fit,
+            description,
+            execution,
+            command=COMMAND,
+            parameters=_parameters(options, chain, guide),
+            more=more,
+            seconds=seconds,
+            weighted=material.weights is not None,
+        )
+    report = LdaReport(fit, corpus.tokens, corpus.documents_with, seconds, choice, compared)
+    return FittedLda(run, fit.model, report, tuple(unfinished.files(chooses=chooses)))
+
+
+@dataclass(frozen=True, slots=True)
+class LdaPlan:
+    """What is known of a fit before a corpus is read: how tokens are made, what is kept of it, the sweeps of all chains."""
+
+    tokens: PreprocessOptions
+    unfinished: UnfinishedWork
+    sweeps: int
+
+
+def plan_lda(
+    options: LdaOptions,
+    guide: GuideOptions,
+    prototypes: PrototypeOptions,
+    checkpoints: CheckpointOptions,
+    tokens: TopicTokenOptions,
+    execution: Execution,
+    *,
+    checkpoint: str | Path | None = None,
+    force: bool = False,
+) -> LdaPlan:
+    """Check the options of a fit, as `fit_lda` takes them, before anything is read.
+
+    Raises:
+        UsageError: an option is out of its range or does not go with another, or there is unfinished work that is neither to
+            be continued nor to be dropped; InputError: guidance that cannot be read.
+    """
+    token_options = preprocess_options(tokens)
+    check_options(replace(options, sweeps=_sweeps(options, prototypes)))
+    if options.exactly is None:
+        NumberOfTopics.parse(options.k)
+    if prototypes.prototype is not None:
+        check_prototype(prototypes, options)
+        for name, used in {
+            "resume": checkpoints.resume,
+            "checkpoint_every": checkpoints.checkpoint_every is not None,
+        }.items():
+            if used:
+                raise not_with_prototype(name)
+    check_guide(guide, verify=execution.verify)
+    unfinished = UnfinishedWork(None if checkpoint is None else Path(checkpoint), checkpoints)
+    unfinished.check(chooses=options.exactly is None, force=force)
+    chains = 1 if prototypes.prototype is None else prototypes.prototype + 1
+    return LdaPlan(token_options, unfinished, _sweeps(options, prototypes) * chains)
+
+
+def _sweeps(options: LdaOptions, prototypes: PrototypeOptions) -> int:
+    """Return the sweeps of each chain."""
+    if options.sweeps is not None:
+        return options.sweeps
+    return SWEEPS if prototypes.prototype is None else SWEEPS_OF_MANY
+
+
+def _parameters(options: LdaOptions, chain: LdaOptions, guide: GuideOptions) -> dict[str, Any]:
+    """Return the options of a fit as footer parameters: those in force."""
+    return chain.in_force() | {
+        "k": str(options.k),
+        "alpha": chain.start_alpha,
+        "eta": chain.start_eta,
+        "burn_in": chain.samples_from,
+        "optimize_burn_in": chain.optimize_from,
+        "shards": chain.shards,
+        "seed_words": None if guide.seed_words is None else str(guide.seed_words),
+        "fixed_topics": None if guide.fixed_topics is None else str(guide.fixed_topics),
+        "term_weights": guide.term_weights,
+    }
+
+
+def _note_plan(options: LdaOptions, corpus: LdaCorpus) -> None:
+    """Say what is about to run: topics, priors each, sweeps."""
+    n = len(corpus.tokens.term_ids)
+    reporting.note(
+        f"LDA of {wording.counted(options.n_topics, 'topic')}: alpha {options.start_alpha:.4g} and eta {options.start_eta:.4g} "
+        f"each, {wording.counted(options.n_sweeps, 'sweep')} over {wording.counted(n, 'token')}"
+    )
+    if options.n_topics > n:
+        reporting.warn(
+            f"more topics than tokens: at least {options.n_topics - n:,} of them stay without any; give a smaller `k`"
+        )

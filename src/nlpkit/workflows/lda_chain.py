@@ -1,0 +1,180 @@
+"""What LDA is fitted to, and one chain over it, with a checkpoint where its unfinished work is kept."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nlpkit import reporting, wording
+from nlpkit.errors import InputError
+from nlpkit.interrupts import report_checkpoint_on_interrupt
+from nlpkit.io.checkpoints import check_unfinished, checkpoint_path, read_checkpoint, scores_path, write_checkpoint
+from nlpkit.io.lda_runs import KIND, LdaCorpus
+from nlpkit.io.lda_tables import read_model
+from nlpkit.io.runs import open_run
+from nlpkit.io.seed_words import read_seed_words
+from nlpkit.parameters import Execution
+from nlpkit.topics.lda.fit import FitState, LdaFit, TracePoint, fit_lda
+from nlpkit.topics.lda.guide import Guidance, check_weights, fixed_counts, joined, seed_counts, token_weights
+from nlpkit.topics.lda.options import CheckpointOptions, GuideOptions, LdaOptions
+from nlpkit.topics.lda.resume import cannot_go_on, chain_options
+from nlpkit.types import FloatArray, TokenTable
+
+
+@dataclass(frozen=True, slots=True)
+class LdaMaterial:
+    """What a chain is fitted to: the tokens, pseudo-counts of seed words and fixed topics, weights of the tokens."""
+
+    corpus: LdaCorpus
+    guidance: Guidance | None = None
+    weights: FloatArray | None = None
+
+    @property
+    def tokens(self) -> TokenTable:
+        """The tokens of the corpus."""
+        return self.corpus.tokens
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What must be the same for a chain to be continued, beside its options."""
+        tokens, given = self.tokens, self.guidance
+        return {
+            "inputs": [[i.sha256, i.rows] for i in self.corpus.inputs],
+            "vocabulary": [len(tokens.terms), _digest("\n".join(tokens.terms).encode())],
+            "tokens": [len(tokens.term_ids), _digest(tokens.offsets, tokens.term_ids)],
+            "given_topics": given and [given.n_fixed, *given.names, _digest(given.term_ids, given.topics)],
+            "term_weights": None if self.weights is None else _digest(self.weights),
+        }
+
+
+def _digest(*values: np.ndarray | bytes) -> str:
+    """Return 64 bits of a hash, hex."""
+    digest = hashlib.blake2b(digest_size=8)
+    for value in values:
+        digest.update(value if isinstance(value, bytes) else np.ascontiguousarray(value).data)
+    return digest.hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class UnfinishedWork:
+    """Where the chain and the scores of numbers of topics are kept until a run is written: beside it. Nowhere without a run."""
+
+    run: Path | None
+    options: CheckpointOptions
+
+    @property
+    def chain(self) -> Path | None:
+        """The file of the chain."""
+        return None if self.run is None else checkpoint_path(self.run)
+
+    @property
+    def scores(self) -> Path | None:
+        """The file of the scores by which a number of topics is chosen."""
+        return None if self.run is None else scores_path(self.run)
+
+    def files(self, *, chooses: bool) -> list[Path]:
+        """Return the files there can be. chooses: whether a number of topics is chosen."""
+        return [path for path in (self.chain, self.scores if chooses else None) if path is not None]
+
+    def check(self, *, chooses: bool, force: bool) -> None:
+        """Refuse to begin anew beside what an unfinished fit has left.
+
+        Raises:
+            OutputExistsError: there is something, and neither to be continued nor to be dropped.
+        """
+        for path in self.files(chooses=chooses):
+            check_unfinished(path, resume=self.options.resume, force=force)
+
+
+def check_guide(guide: GuideOptions, *, verify: bool) -> None:
+    """Refuse guidance that cannot be read, before a corpus is.
+
+    Raises:
+        UsageError, InputError, SchemaError: see the readers.
+    """
+    check_weights(guide.term_weights)
+    if guide.seed_words is not None:
+        read_seed_words(guide.seed_words)
+    if guide.fixed_topics is not None:
+        open_run(guide.fixed_topics, [KIND], verify=verify)
+
+
+def guided(corpus: LdaCorpus, guide: GuideOptions, *, verify: bool) -> LdaMaterial:
+    """Return a corpus with seed words and fixed topics as pseudo-counts, fixed topics first, and the weights of its tokens."""
+    fixed, seeded = None, None
+    if guide.fixed_topics is not None:
+        run = open_run(guide.fixed_topics, [KIND], verify=verify)
+        names = run.table("topics", ["label"]).column("label").to_pylist()
+        fixed = fixed_counts(read_model(run), corpus.tokens.terms, names)
+    if guide.seed_words is not None:
+        seeds = read_seed_words(guide.seed_words)
+        seeded = seed_counts(seeds, corpus.tokens.terms, corpus.cf, first=0 if fixed is None else fixed.n_fixed)
+        if seeded.missing:
+            reporting.warn(f"seed words that are no terms of the corpus: {', '.join(seeded.missing[:10])}")
+    return LdaMaterial(corpus, joined(fixed, seeded), token_weights(corpus.tokens, guide.term_weights))
+
+
+def run_chain(
+    material: LdaMaterial, options: LdaOptions, execution: Execution, unfinished: UnfinishedWork, *, keep: bool = True
+) -> LdaFit:
+    """Run a chain, from its checkpoint where it is to be continued.
+
+    Args:
+        material, options, execution: what is fitted, and how.
+        unfinished: where the checkpoint lies; keep: save it at intervals, at Ctrl-C and at signals that end the process.
+
+    Raises:
+        InputError: the checkpoint is of another chain.
+    """
+    path, resume = unfinished.chain, unfinished.options.resume
+    identity = {**material.identity, **chain_options(options, execution.seed)}
+    state = None
+    if path is not None and resume and path.exists():
+        state = _continued(path, identity, options)
+    elif path is not None and resume and not (unfinished.scores and unfinished.scores.exists()):
+        reporting.warn(f"there is no checkpoint {path}: starting anew", always=True)  # else the choice of k has said it
+    elif path is not None and not resume:
+        path.unlink(missing_ok=True)  # it was to be dropped
+
+    def save(now: FitState) -> None:
+        assert path is not None
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_checkpoint(path, now, identity)
+
+    last: list[TracePoint] = []
+    with reporting.progress("sweeps", options.n_sweeps) as update:
+
+        def step(sweep: int, point: TracePoint | None) -> None:
+            if point is not None:
+                last[:] = [point]
+            update(sweep, f"sweeps (log p {last[0].log_likelihood:.4f} a token)" if last else "sweeps")
+
+        with report_checkpoint_on_interrupt("chain", path):
+            return fit_lda(
+                material.tokens,
+                options,
+                execution,
+                guidance=material.guidance,
+                weights=material.weights,
+                resume=state,
+                save=save if keep and path is not None else None,
+                save_every=unfinished.options.checkpoint_every,
+                progress=step,
+            )
+
+
+def _continued(path: Path, identity: dict[str, Any], options: LdaOptions) -> FitState:
+    """Return the state of a checkpoint. Raises InputError where it does not lead to the chain."""
+    state = read_checkpoint(path, identity)
+    problem = cannot_go_on(state, options)
+    if problem is not None:
+        raise InputError(
+            f"checkpoint {path}: {problem}; give `sweeps` as then, or `force` without `resume`, which drops it",
+            parameter="sweeps",
+        )
+    reporting.note(f"going on from {path} after {wording.counted(state.sweep, 'sweep')}")
+    return state

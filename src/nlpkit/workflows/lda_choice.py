@@ -1,0 +1,84 @@
+"""How many topics LDA gets: numbers of topics compared, their scores kept until the run is written."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from nlpkit import reporting
+from nlpkit.interrupts import report_checkpoint_on_interrupt
+from nlpkit.io.checkpoints import append_score, read_scores
+from nlpkit.io.lda_runs import Additions
+from nlpkit.parameters import Execution
+from nlpkit.plain import to_json
+from nlpkit.topics.lda.choose import TopicChoice, choose_topics
+from nlpkit.topics.lda.options import LdaOptions
+from nlpkit.topics.lda.scores import Scores
+from nlpkit.topics.options import NumberOfTopics
+from nlpkit.workflows.lda_chain import LdaMaterial, UnfinishedWork
+
+
+def choose_number(
+    material: LdaMaterial, options: LdaOptions, execution: Execution, unfinished: UnfinishedWork
+) -> TopicChoice:
+    """Compare the numbers of topics that `options.k` allows.
+
+    Args:
+        material, options, execution: what is fitted, and how.
+        unfinished: where the scores of the fits are kept, so that a comparison that was interrupted can be continued.
+    """
+    path, resume = unfinished.scores, unfinished.options.resume
+    plain = {k: v for k, v in options.of_chain(1).in_force().items() if k != "n_topics"}
+    identity = json.loads(to_json({**material.identity, **plain, "seed": execution.seed}))
+    known: dict[tuple[int, int], Scores] = {}
+    if path is not None and resume:
+        known = read_scores(path, identity)
+        if known:
+            reporting.note(f"{len(known)} fits are known from {path}")
+        else:
+            reporting.warn(f"there are no scores {path}: starting anew", always=True)
+    elif path is not None:
+        path.unlink(missing_ok=True)
+
+    fits = 0
+    with reporting.progress("fits", None) as update, report_checkpoint_on_interrupt("list of scores", path):
+
+        def done(n_topics: int, seed: int, scores: Scores) -> None:
+            nonlocal fits
+            fits += 1
+            if path is not None:
+                append_score(path, identity, n_topics, seed, scores)
+            update(fits, f"fits (k = {n_topics})")
+
+        choice = choose_topics(
+            material.tokens,
+            options,
+            NumberOfTopics.parse(options.k).within,
+            execution,
+            guidance=material.guidance,
+            weights=material.weights,
+            known=known,
+            done=done,
+        )
+    reporting.note(choice.reason)
+    for k, why in choice.runner_ups:
+        reporting.note(f"also worth a look: {k} topics, {why}")
+    if choice.note:
+        reporting.note(choice.note)
+    reporting.note("there is no right number of topics: read the topics of two or three of these before you decide")
+    return choice
+
+
+def choice_additions(choice: TopicChoice) -> Additions:
+    """Return what the manifest says of a choice."""
+    return Additions(
+        results={
+            "choice_of_k": choice.reason,
+            "runner_ups": [[k, why] for k, why in choice.runner_ups],
+            "evidence": [{k: _rounded(v) for k, v in row.as_dict().items()} for row in choice.rows],
+        }
+    )
+
+
+def _rounded(value: Any) -> Any:
+    return round(value, 6) if isinstance(value, float) else value

@@ -1,0 +1,179 @@
+"""A rolling run that documents are added to: what is read of it, and its documents followed by the new ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from nlpkit.errors import ColumnError, InputError
+from nlpkit.io.artifacts import read_footer
+from nlpkit.io.corpora import DroppedRow, InputInfo
+from nlpkit.io.footers import step_parameters
+from nlpkit.io.lda_runs import KIND, Additions, LdaCorpus
+from nlpkit.io.lda_tables import with_text_hashes
+from nlpkit.io.rolling_tables import plain_columns, read_rolling_config, read_state, read_texts
+from nlpkit.io.run_reading import numbers
+from nlpkit.io.runs import Run, open_run
+from nlpkit.topics.lda.rolling_options import ChangeOptions
+from nlpkit.topics.lda.rolling_plan import RollingState
+from nlpkit.topics.lda.token_tables import select_documents
+from nlpkit.types import IntArray, LongArray, TokenTable
+from nlpkit.weighting.dtm import count_terms, document_frequency
+from nlpkit.workflows.lda_corpus import CHUNK, ROLLING_COLUMNS, STAGE, DatedCorpus
+
+
+@dataclass(frozen=True, slots=True)
+class RollingRun:
+    """A rolling run that documents are added to. rows: id and the user's columns of its documents, in their order."""
+
+    run: Run
+    state: RollingState
+    changes: ChangeOptions
+    rows: pa.Table
+    chain_topics: list[int]
+    texts: Mapping[int, str]
+    dropped: list[DroppedRow]
+    inputs: list[InputInfo]
+    steps: list[dict[str, Any]]
+    token_info: dict[str, Any] | None
+
+    def previous_numbers(self, order: LongArray) -> LongArray:
+        """Return the number that each topic had in the run (K,).
+
+        Args:
+            order: (K,) number in the chain of each topic now.
+        """
+        place = {k: number for number, k in enumerate(self.chain_topics)}
+        return np.array([place[int(k)] for k in order])
+
+    def renumbered(self, order: LongArray) -> tuple[tuple[int, int], ...]:
+        """Return the numbers, before and now, of the topics that have another one."""
+        before = self.previous_numbers(order).tolist()
+        return tuple(sorted((old, new) for new, old in enumerate(before) if old != new))
+
+    def prototype(self, order: LongArray) -> Additions:
+        """Return the prototype tables of the run, its topics renumbered; nothing where it has no prototype."""
+        if "prototype" not in self.run.manifest["parameters"]:
+            return Additions()
+        kept = ("prototype_run", "mean_sclop", "mean_sclop_of_runs", "agreement")
+        names = [
+            name for name in ("prototype", "topic_similarity") if (self.run.path / f"{name}.parquet").exists()
+        ]  # fmt: skip
+        before = self.previous_numbers(order)
+        matched = plain_columns(self.run.table("matched_topics"))
+        now = np.argsort(before)[matched.column("topic").to_numpy()]
+        renumbered = matched.set_column(0, "topic", pa.array(now, pa.int32()))
+        agreement = self.run.table("topics", ["agreement"]).column("agreement")
+        return Additions(
+            tables={
+                **{name: plain_columns(self.run.table(name)) for name in names},
+                "matched_topics": renumbered.take(pa.array(np.argsort(now, kind="stable"))),
+            },
+            topic_columns={"agreement": agreement.combine_chunks().take(pa.array(before))},
+            results={
+                **{name: self.run.manifest["results"][name] for name in kept},
+                "chain_topics": [int(k) for k in order],
+            },
+            parameters={name: self.run.manifest["parameters"][name] for name in ("prototype", "similarity")},
+        )
+
+
+def open_rolling_run(path: Path, *, verify: bool) -> RollingRun:
+    """Read a rolling run.
+
+    Raises:
+        InputError, SchemaError: it is none, or it is damaged.
+    """
+    run = open_run(path, [KIND], verify=verify)
+    config = run.model_config("tokens")
+    if not config.get("rolling"):
+        raise InputError(
+            f"{path} was fitted to all documents at once, so that none can be added; make a rolling run with nlpkit rolling-lda"
+        )
+    with run.intact():
+        options, seed, changes = read_rolling_config(config)
+        inputs = [InputInfo(**one) for one in run.manifest["inputs"]]
+    dropped = run.table("dropped").to_pylist() if (path / "dropped.parquet").exists() else []
+    documents, topics = run.table("documents"), run.table("topics", ["chain_topic"])
+    with run.intact():
+        chain = numbers(topics, "chain_topic").tolist()
+        if sorted(chain) != list(range(options.n_topics)):
+            raise ValueError("topics of another number than the chain's")
+        columns = [n for n in documents.column_names if n not in ROLLING_COLUMNS]
+        return RollingRun(
+            run,
+            read_state(run, options, seed),
+            changes,
+            with_text_hashes(documents.select(columns), run),
+            chain,
+            read_texts(run),
+            [DroppedRow(**row) for row in dropped],
+            inputs,
+            (read_footer(path / "documents.parquet") or {}).get("steps", []),
+            config["tokens"],
+        )
+
+
+def with_newer(base: RollingRun, new: DatedCorpus) -> LdaCorpus:
+    """Return the documents of a run followed by new ones: what one reading of all would have given, but for the tokens.
+
+    Raises:
+        ColumnError: a column holds values of another type than before.
+    """
+    n = base.rows.num_rows
+    dropped = [*base.dropped, *new.corpus.dropped]
+    steps = [*base.steps, *new.corpus.steps]
+
+    def texts(rows: Sequence[int]) -> dict[int, str]:
+        later = new.corpus.texts([row - n for row in rows if row >= n])
+        return {row: base.texts[row] if row < n else later[row - n] for row in rows}
+
+    return replace(
+        new.corpus,
+        rows=_appended(base.rows, new.corpus.rows),
+        token_info=base.token_info if not steps else step_parameters(steps, "preprocess"),
+        inputs=[*base.inputs, *new.corpus.inputs],
+        dropped=sorted(dropped, key=lambda row: row.stage == STAGE),  # as of one reading: its own drops come first
+        steps=steps,
+        texts=texts,
+    )
+
+
+def _appended(old: pa.Table, new: pa.Table) -> pa.Table:
+    for name in old.column_names:
+        if name in new.column_names:
+            kinds = [old.schema.field(name).type, new.schema.field(name).type]
+            try:
+                pa.unify_schemas([pa.schema([(name, kind)]) for kind in kinds], promote_options="permissive")
+            except (pa.ArrowTypeError, pa.ArrowInvalid):
+                raise ColumnError(
+                    f"column '{name}' is {kinds[0]} in the run but {kinds[1]} in the new documents; say `types={name}=string`, or "
+                    "as it was",
+                    parameter="types",
+                ) from None
+    return pa.concat_tables([plain_columns(old), plain_columns(new)], promote_options="permissive")
+
+
+def modelled(corpus: LdaCorpus, state: RollingState, places: LongArray) -> tuple[LdaCorpus, IntArray]:
+    """Return the corpus with the words that are modelled and a column of chunks, and the topic of each word (N,).
+
+    Args:
+        places: (D,) row in the state of each document.
+    """
+    tokens = select_documents(state.tokens, places)
+    z = select_documents(TokenTable(state.offsets, state.z, state.terms), places).term_ids
+    rows = plain_columns(corpus.rows).combine_chunks()
+    columns = {name: rows.column(name) for name in rows.column_names}
+    first = {"id": columns.pop("id"), CHUNK: pa.array(state.chunk_of()[places], pa.int32())}
+    return replace(
+        corpus,
+        tokens=tokens,
+        rows=pa.table(first | columns),
+        cf=np.bincount(tokens.term_ids, minlength=tokens.n_terms),
+        df=document_frequency(count_terms(tokens)),
+    ), z
