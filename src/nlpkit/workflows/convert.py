@@ -14,7 +14,7 @@ from scipy import sparse
 from nlpkit import reporting, wording
 from nlpkit.errors import InputError, UsageError
 from nlpkit.io.artifacts import footer_block
-from nlpkit.io.atomic import MANIFEST
+from nlpkit.io.atomic import MANIFEST, check_target
 from nlpkit.io.corpora import InputInfo
 from nlpkit.io.lda_runs import KIND, Additions, LdaCorpus, lda_run
 from nlpkit.io.mallet import MalletState, is_mallet_state, read_mallet_state, write_mallet_state
@@ -73,6 +73,7 @@ def convert(
     )
     path = Path(target)
     to = _target_kind(source, path, options)
+    check_target(path, force=force, directory=to == "run")
     if to in ("run", "mallet", "pyldavis"):
         model = _lda_model(source, to, description, execution)
         if to == "run":

@@ -36,9 +36,9 @@ def rolling_lda_cli(
 
     \b
     Examples:
-      nlpkit rolling-lda data/samples/news.jsonl --k 8 --chunks quarter --init 2024-06-30 --sweeps 100 -o rolling/
+      nlpkit rolling-lda data/samples/news.jsonl --k 8 --init 2024-06-30 -o rolling/
       nlpkit rolling-lda newer.jsonl --update rolling/ -o longer/
-      nlpkit rolling-lda data/samples/news.jsonl --k 8 --chunks month --init "6 months" --prototype 5 -o prototype/
+      nlpkit rolling-lda data/samples/news.jsonl --k 8 --chunks quarter --prototype 3 -o quarters/
 
     RollingLDA (Rieger, Jentsch and Rahnenführer 2021): topics of the first period stay the same ones over time, chunk after
     chunk, each sampled beside the memory of those before. Leaves a run directory as lda-gibbs does, with chunks.parquet,
