@@ -20,6 +20,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from nlpkit.parameters import Execution as Execution
+    from nlpkit.workflows.annotate import agreement as agreement
+    from nlpkit.workflows.annotate import majority as majority
+    from nlpkit.workflows.annotate import make_task as make_task
+    from nlpkit.workflows.annotate import score_answers as score_answers
     from nlpkit.workflows.bertopic import fit_bertopic as fit_bertopic
     from nlpkit.workflows.class_terms import ctfidf as ctfidf
     from nlpkit.workflows.classify import cross_validate as cross_validate
@@ -28,6 +32,7 @@ if TYPE_CHECKING:
     from nlpkit.workflows.corpus import Corpus as Corpus
     from nlpkit.workflows.corpus import read_corpus as read_corpus
     from nlpkit.workflows.embed import embed as embed
+    from nlpkit.workflows.evaluate import evaluate as evaluate
     from nlpkit.workflows.info import info as info
     from nlpkit.workflows.kwic import kwic as kwic
     from nlpkit.workflows.lda import fit_lda as fit_lda
@@ -48,16 +53,21 @@ _HOMES = {
     "Execution": "parameters:Execution",
     "cross_validate": "workflows.classify:cross_validate",
     "convert": "workflows.convert:convert",
+    "agreement": "workflows.annotate:agreement",
     "ctfidf": "workflows.class_terms:ctfidf",
     "embed": "workflows.embed:embed",
+    "evaluate": "workflows.evaluate:evaluate",
     "fit_bertopic": "workflows.bertopic:fit_bertopic",
     "fit_lda": "workflows.lda:fit_lda",
     "fit_rolling_lda": "workflows.rolling_lda:fit_rolling_lda",
     "info": "workflows.info:info",
     "kwic": "workflows.kwic:kwic",
     "load": "workflows.predict:load",
+    "majority": "workflows.annotate:majority",
+    "make_task": "workflows.annotate:make_task",
     "preprocess": "workflows.preprocess:preprocess",
     "read_corpus": "workflows.corpus:read_corpus",
+    "score_answers": "workflows.annotate:score_answers",
     "similar_words": "workflows.similar_words:similar_words",
     "stats": "workflows.stats:stats",
     "tfidf": "workflows.tfidf:tfidf",

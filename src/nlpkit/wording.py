@@ -28,3 +28,11 @@ def listed(names: Sequence[object], most: int, *, between: str = ", ") -> str:
 def truncated(text: str, width: int) -> str:
     """Return a text of at most `width` characters; one that is longer ends in dots."""
     return text if len(text) <= width else text[: width - 1].rstrip() + "…"
+
+
+def learned_from(files: Sequence[str], model: object) -> str:
+    """Return what is to be said of predictions for documents that the model learned from."""
+    return (
+        f"{model} learned from {', '.join(files)}: scores of these predictions are too good for new documents; those of documents it "
+        f"had not seen are in {model}/metrics.json"
+    )

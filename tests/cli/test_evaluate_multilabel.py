@@ -268,7 +268,6 @@ def test_same_bytes_on_any_number_of_threads(tmp_path: Path) -> None:
         ([("a;b", {"c": 1})], ["--label-sep", ";"], 3, "'label' holds lists of labels and 'prediction' does not"),
         ([(";", " ; ")], ["--label-sep", ";"], 3, "all lists of 'label' and 'prediction' are empty"),
         ([("", "a"), (None, "a")], ["--label-sep", ";"], 3, "no row has a label (2 rows)"),
-        ([("a", "a")], ["--annotators", "label,prediction", "--label-sep", ";"], 2, "--label-sep is for tables with several labels"),
         ([("a", "a")], ["--metrics", "subset_accuracy"], 2, "subset_accuracy: no score of a table of predictions and labels"),
     ],
 )  # fmt: skip
@@ -289,7 +288,7 @@ def test_lists_and_single_labels_have_no_score_in_common(tmp_path: Path) -> None
 
 def test_topics_are_not_held_against_lists(tmp_path: Path) -> None:
     table = write(tmp_path / "t.jsonl", [{"label": ["a"], "topic": 0}, {"label": ["b"], "topic": 1}])
-    assert "topics are held against one label of each document" in run_cli("evaluate", table, code=3).error()
+    assert "topics are compared with one label of each document" in run_cli("evaluate", table, code=3).error()
 
 
 def test_a_topic_model_of_documents_with_lists(own_run: Path) -> None:
@@ -298,7 +297,7 @@ def test_a_topic_model_of_documents_with_lists(own_run: Path) -> None:
     at = table.column_names.index("label")
     pq.write_table(table.set_column(at, "label", lists), own_run / "documents.parquet")
     done = run_cli("evaluate", own_run, "--metrics", "diversity", "--no-verify")
-    assert "'label' holds lists; topics are held against one label of each document" in done.err
+    assert "'label' holds lists; topics are compared with one label of each document" in done.err
 
 
 # ---------------------------------------------------------------- run directories of classifiers

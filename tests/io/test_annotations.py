@@ -12,7 +12,8 @@ import pyarrow as pa
 import pytest
 
 from nlpkit.errors import ColumnError, InputError, NlpkitError, UsageError
-from nlpkit.io.annotations import Annotations, read_long, read_wide
+from nlpkit.evaluation.agreement import Annotations
+from nlpkit.io.annotations import read_long, read_wide
 from nlpkit.io.plain_tables import arrow_table, read_rows
 
 NONE = math.nan

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from nlpkit.errors import ColumnError, InputError, NlpkitError, OutputExistsError, SchemaError, UsageError
-from nlpkit.io.task_answers import Answers, read_answers
-from nlpkit.io.tasks import Task, choices, numbered, read_key, task_of, task_paths, write_task
+from nlpkit.evaluation.tasks import Answers, Task, choices, task_of
+from nlpkit.io.task_answers import read_answers
+from nlpkit.io.tasks import numbered, read_key, task_paths, write_task
 from nlpkit.metrics.intrusion_design import (
     Design,
     Document,

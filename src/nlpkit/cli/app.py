@@ -17,7 +17,7 @@ from typer.core import TyperGroup
 
 from nlpkit import __version__
 from nlpkit.cli import console
-from nlpkit.cli.options import command
+from nlpkit.cli.options import command, group
 from nlpkit.cli.renamed import new_spelling
 from nlpkit.errors import EXIT_BUG, InputError, NlpkitError, OutOfMemoryError, UsageError
 from nlpkit.interrupts import Ended, catch_ending_signals
@@ -172,10 +172,12 @@ def root(
 
 def _register() -> None:
     # imported here, not above: the commands never import `app`, and stay importable one by one in tests
+    from nlpkit.cli.commands.annotate import agree_cli, majority_cli, score_cli, task_cli
     from nlpkit.cli.commands.bertopic import bertopic_cli
     from nlpkit.cli.commands.classify import classify_cli
     from nlpkit.cli.commands.convert import convert_cli
     from nlpkit.cli.commands.ctfidf import ctfidf_cli
+    from nlpkit.cli.commands.evaluate import evaluate_cli
     from nlpkit.cli.commands.info import info_cli
     from nlpkit.cli.commands.kwic import kwic_cli
     from nlpkit.cli.commands.lda_gibbs import lda_gibbs_cli
@@ -188,7 +190,6 @@ def _register() -> None:
     from nlpkit.cli.commands.stats import stats_cli
     from nlpkit.cli.commands.tfidf import tfidf_cli
     from nlpkit.cli.commands.zero_shot import zero_shot_cli
-    from nlpkit.cli.evaluate import evaluate_cli
     from nlpkit.cli.finetune import finetune_cli
 
     command(app, "bertopic", bertopic_cli, tables=True)
@@ -204,6 +205,8 @@ def _register() -> None:
     command(app, "zero-shot", zero_shot_cli, tables=True)
     command(app, "finetune", finetune_cli, tables=True)
     command(app, "evaluate", evaluate_cli, tables=True)
+    members = (("task", task_cli), ("score", score_cli), ("agree", agree_cli), ("majority", majority_cli))
+    group(app, "annotate", "Tasks for people, their answers, and the agreement of coders.", members)
     command(app, "predict", predict_cli)
     command(app, "stats", stats_cli, tables=True)
     command(app, "kwic", kwic_cli, tables=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from types import UnionType
@@ -26,7 +26,7 @@ def declare(command: str, annotations: Mapping[str, Any]) -> None:
 def load_config(context: typer.Context, path: Path | None) -> Path | None:
     """Put the values of a TOML file under the flags and environment of a command.
 
-    Keys are option names, with - or _, at the top or in a table named like the command (`[bertopic]`); tables of other
+    Keys are option names, with - or _, at the top or in a table named like the command (`[bertopic]`, `[annotate.task]`); tables of other
     commands are checked but not used, so that one file can serve a whole pipeline.
 
     Raises:
@@ -36,24 +36,43 @@ def load_config(context: typer.Context, path: Path | None) -> Path | None:
     if path is None:
         return None
     values = _read(path)
-    root: Any = context.find_root().command
-    current = context.info_name or ""
+    commands = _commands(context.find_root().command)
+    current = context.command_path.partition(" ")[2]
     defaults: dict[str, Any] = {}
     top = {k: v for k, v in values.items() if not isinstance(v, dict)}
     for key in top:
-        if _find(root.commands[current], key) is None:
-            raise _unknown_at_top(path, key, current, root.commands)
-    defaults.update(_section(path, root.commands[current], current, top))
+        if _find(commands[current], key) is None:
+            raise _unknown_at_top(path, key, current, commands)
+    defaults.update(_section(path, commands[current], current, top))
+    for name, section in _sections(values, commands):
+        if name not in commands:
+            raise _unknown(path, name, commands, "command")
+        section_defaults = _section(path, commands[name], name, section)
+        if name == current:
+            defaults.update(section_defaults)
+    context.default_map = {**(context.default_map or {}), **defaults}
+    return path
+
+
+def _commands(root: Any) -> dict[str, Any]:
+    """Return the commands by name; those of a group have its name before theirs: annotate task."""
+    commands: dict[str, Any] = {}
+    for name, command in root.commands.items():
+        members = getattr(command, "commands", None)
+        commands |= {name: command} if members is None else {f"{name} {sub}": member for sub, member in members.items()}
+    return commands
+
+
+def _sections(values: Mapping[str, Any], commands: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the tables of a file by the command they are for; that of a command in a group is [annotate.task]."""
     for name, section in values.items():
         if not isinstance(section, dict):
             continue
-        if name not in root.commands:
-            raise _unknown(path, name, root.commands, "command")
-        found = _section(path, root.commands[name], name, section)
-        if name == current:
-            defaults.update(found)
-    context.default_map = {**(context.default_map or {}), **defaults}
-    return path
+        if name in commands or not any(command.startswith(f"{name} ") for command in commands):
+            yield name, section
+            continue
+        for sub, inner in section.items():
+            yield f"{name} {sub}", inner if isinstance(inner, dict) else {}
 
 
 def check_environment() -> None:
@@ -146,7 +165,9 @@ def _unknown_at_top(path: Path, key: str, current: str, commands: Mapping[str, A
     others = [name for name, command in commands.items() if _find(command, key) is not None]
     if not others:
         return _unknown(path, key, _spellings(commands[current]), f"option of '{current}'")
-    return UsageError(f"config file {path}: '{key}' is no option of '{current}'; put it below a line [{others[0]}]")
+    return UsageError(
+        f"config file {path}: '{key}' is no option of '{current}'; put it below a line [{others[0].replace(' ', '.')}]"
+    )
 
 
 def _unknown(path: Path, key: str, known: Iterable[str], what: str) -> UsageError:

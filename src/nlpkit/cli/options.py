@@ -138,6 +138,27 @@ class OutputFlags:
         check_table(output, force=self.force)
         return output
 
+    def scores_target(self) -> Path | None:
+        """Return the file that scores go to, None where they are only printed.
+
+        Raises:
+            UsageError: stdout, or a name of another format; OutputExistsError.
+        """
+        from nlpkit.io.atomic import check_target
+        from nlpkit.io.tables import table_format
+
+        if self.output is None:
+            return None
+        path = Path(self.output)
+        if self.output == "-":
+            raise UsageError(
+                "the scores go to stdout with --json and --markdown; -o takes a file, such as -o metrics.json"
+            )
+        if path.suffix.lower() != ".json":  # all there is to say, for --baseline; a table has a row for each score
+            table_format(path)
+        check_target(path, force=self.force)
+        return path
+
     def given_table_target(self, example: str) -> str | None:
         """Return the output that a table goes to, None where nothing is to be written. Raises what `table_target` does."""
         return None if self.output is None else self.table_target(example)
@@ -159,11 +180,13 @@ def shown(text: str) -> int | None:
     return int(text)
 
 
-def command(app: typer.Typer, name: str, function: Callable[..., None], *, tables: bool = False) -> None:
+def command(
+    app: typer.Typer, name: str, function: Callable[..., None], *, tables: bool = False, group: str = ""
+) -> None:
     """Register a command; a parameter annotated with a dataclass becomes the options of its fields.
 
     The function gets the record filled. A command that prints `tables` has --show, which `console.table` keeps to.
-    Environment variables are NLPKIT_<OPTION>, the same for all commands.
+    Environment variables are NLPKIT_<OPTION>, the same for all commands. `group`: the command that it belongs to.
     """
     hints = get_type_hints(function, include_extras=True)
     parameters: list[inspect.Parameter] = []
@@ -211,7 +234,7 @@ def command(app: typer.Typer, name: str, function: Callable[..., None], *, table
     run.__annotations__ = {p.name: p.annotation for p in parameters}
     del run.__wrapped__
     settings = {"auto_envvar_prefix": "NLPKIT", "help_option_names": ["-h", "--help"]}
-    config.declare(name, run.__annotations__)
+    config.declare(f"{group} {name}".strip(), run.__annotations__)
     spellings = dict(map(_spelling, parameters))
     spelling.declare(spellings)
     for parameter in parameters:
@@ -223,6 +246,20 @@ def command(app: typer.Typer, name: str, function: Callable[..., None], *, table
 def _as_record_has_it(value: Any, default: Any) -> Any:
     """Return the value of an option as its record has it: a tuple for one that can be repeated."""
     return tuple(value or ()) if isinstance(default, tuple) else value
+
+
+def group(app: typer.Typer, name: str, help: str, commands: Sequence[tuple[str, Callable[..., None]]]) -> None:
+    """Register a command that has commands of its own: nlpkit NAME COMMAND. Each prints tables, as `command` says."""
+    members = typer.Typer(
+        name=name,
+        help=help,
+        rich_markup_mode=None,
+        no_args_is_help=True,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    for sub, function in commands:
+        command(members, sub, function, tables=True, group=name)
+    app.add_typer(members)
 
 
 def _check_sizes(given: Mapping[str, Any]) -> None:

@@ -11,6 +11,14 @@ _ROLLING = (
     "--change-mixture", "--change-span", "--change-level",
 )  # fmt: skip
 RENAMED: dict[tuple[str, str], str] = {
+    ("evaluate", "--make-task"): "nlpkit annotate task TARGET --kind KIND -o task.html",
+    ("evaluate", "--items"): "nlpkit annotate task TARGET --items N -o task.html",
+    ("evaluate", "--answers"): "nlpkit annotate score KEY --answers FILE",
+    ("evaluate", "--annotators"): "nlpkit annotate agree TABLE --annotators COLS",
+    ("evaluate", "--judgements"): "nlpkit annotate agree TABLE --judgements COLS",
+    ("evaluate", "--measurement"): "nlpkit annotate agree TABLE --annotators COLS --measurement LEVEL",
+    ("evaluate", "--order"): "nlpkit annotate agree TABLE --annotators COLS --order LABELS",
+    ("evaluate", "--majority"): "nlpkit annotate majority TABLE --annotators COLS -o OUTPUT",
     ("bertopic", "--model"): "nlpkit predict RUN INPUT -o OUTPUT",
     ("classify", "--explain"): "nlpkit predict RUN INPUT --explain ID",
     ("classify", "--zero-shot"): "nlpkit zero-shot INPUT --labels NAMES -o OUTPUT",

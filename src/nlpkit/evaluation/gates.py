@@ -9,14 +9,13 @@ from typing import Any, Literal
 from nlpkit import reporting
 from nlpkit.errors import InputError, UsageError
 from nlpkit.evaluation.options import GateOptions
-from nlpkit.evaluation.results import Bound, Evaluation, Gate
+from nlpkit.evaluation.results import ALL_TARGETS, Bound, Evaluation, Gate
 from nlpkit.metrics.score import Score, metric_of, no_metric
 
 # what of a definition must be the same for two numbers to be the same score
 DEFINITION = (
     "segmentation", "window", "confirmation", "aggregation", "compat", "top_n", "absent", "epsilon", "p", "method", "beta", "of", "empty",
 )  # fmt: skip
-ALL_TARGETS = "all targets"  # the name under which scores of all targets together stand
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,92 +1,148 @@
-"""The options of `nlpkit evaluate`, and what they ask for."""
+"""The options of evaluations: which scores, by which definition, with which intervals, and the gates they must pass."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal, cast
+from typing import Annotated, ClassVar, Literal, cast
 
 from nlpkit.errors import UsageError
 from nlpkit.parameters import MOST, READ, WRITTEN, Param
 
 COMPATS = ("gensim", "octis", "tomotopy", "palmetto")
+ENCODER = "encoder"  # the value of `vectors` that stands for a sentence encoder
+DEFINITION, TARGETS = "Definition of scores", "Targets"
+_FLAGS = ("npmi", "pmi", "umass", "c_v", "c_p", "diversity", "perplexity")
 
 
 @dataclass(frozen=True, slots=True)
-class TargetFlags:
-    """What the targets are, and what they are held against."""
+class IntervalOptions:
+    """Which intervals scores have."""
 
-    reference: Annotated[
-        list[str] | None,
-        Param("Corpus to count words in; default: that of the fit. Repeat it for several files.", metavar="DOCS"),
-        READ,
-    ] = None
-    target_format: Annotated[
-        str,
-        Param("auto, run, table; or of topics: lines json mallet csv tsv parquet."),
-    ] = "auto"
-    prediction_col: Annotated[str, Param("Table: column of the predicted label.")] = "prediction"
-    prob_col: Annotated[str, Param("Table: column of its probability.")] = "prediction_prob"
-    topic_col: Annotated[str, Param("Table: column of the topic or cluster.")] = "topic"
-    label_sep: Annotated[
-        str | None,
-        Param("Table: several labels in a cell, apart by this: ';'.", metavar="TEXT"),
-    ] = None
+    PANEL: ClassVar[str] = "Scores"
 
-    def check_separator(self, *, of_tables: bool) -> None:
-        """Refuse --label-sep where there is nothing to split. Raises UsageError."""
-        if self.label_sep == "":
-            raise UsageError("--label-sep needs the text between two labels, such as ';'")
-        if self.label_sep is not None and not of_tables:
-            raise UsageError("--label-sep is for tables with several labels and predictions in a cell; leave it out")
+    ci: Annotated[float, Param("Level of the intervals of scores; 0 for none.")] = 0.95
+
+    def level(self) -> float | None:
+        """Return the level, None for no intervals. Raises UsageError when it is none."""
+        from nlpkit.metrics.bootstrap import check_level
+
+        return None if self.ci == 0 else check_level(self.ci)
 
 
 @dataclass(frozen=True, slots=True)
-class MetricFlags:
-    """Which scores, and by which definition."""
+class EvaluationOptions(IntervalOptions):
+    """Which scores are made, and by which definition; and how targets that are tables or files of topics are read.
+
+    metrics: names or groups, with commas or as a sequence; None for the usual ones. window: "document", a number of tokens, or
+    "own". top_n: numbers of top words, also as text with commas. prediction_col, prob_col, topic_col: columns of tables.
+
+    Raises:
+        UsageError: a value that is not possible.
+    """
+
+    PANEL: ClassVar[str] = "Scores"
 
     metrics: Annotated[
-        str | None,
+        str | tuple[str, ...] | None,
         Param(
-            "Names or groups: npmi,c_v,diversity, coherence, distinctness, fit, clustering, all; see README.",
+            "Names or groups of scores: npmi,c_v,diversity, coherence, distinctness, fit, clustering, all; see README.",
             metavar="NAMES",
         ),
     ] = None
-    npmi: Annotated[bool, Param("Coherence by NPMI.")] = False
-    pmi: Annotated[bool, Param("Coherence by PMI (C_UCI).", ("pmi", "c_uci"))] = False
-    umass: Annotated[bool, Param("Coherence by Mimno et al.", ("umass", "u_mass"))] = False
-    c_v: Annotated[bool, Param("Coherence C_V of Röder et al.")] = False
-    c_p: Annotated[bool, Param("Coherence C_P of Röder et al.")] = False
-    diversity: Annotated[bool, Param("Share of different top words.")] = False
-    perplexity: Annotated[bool, Param("Of --heldout documents.")] = False
-    stability: Annotated[bool, Param("Agreement of several models.")] = False
-    window: Annotated[str, Param("document, a number of tokens, or own: that of each measure's paper.")] = "own"
-    top_n: Annotated[
+    npmi: Annotated[bool, Param("Score the coherence of topics by NPMI.")] = False
+    pmi: Annotated[bool, Param("Score the coherence of topics by PMI (C_UCI).", ("pmi", "c_uci"))] = False
+    umass: Annotated[
+        bool, Param("Score the coherence of topics by UMass (Mimno et al. 2011).", ("umass", "u_mass"))
+    ] = False
+    c_v: Annotated[bool, Param("Score the coherence of topics by C_V (Röder et al. 2015).")] = False
+    c_p: Annotated[bool, Param("Score the coherence of topics by C_P (Röder et al. 2015).")] = False
+    diversity: Annotated[bool, Param("Score the share of different words among the top words of all topics.")] = False
+    perplexity: Annotated[bool, Param("Score the perplexity of the documents of `heldout`.")] = False
+    stability: Annotated[bool, Param("Score how far the topics of several models agree.")] = False
+    ci_over: Annotated[
         str,
+        Param("Intervals of coherence are over topics (another sample of topics) or documents (another corpus)."),
+    ] = "topics"
+    window: Annotated[
+        int | str,
         Param(
-            "Top words of a topic; 5,10,20: coherence is the mean of the three, the rest takes 20.", ("top_n", "topn")
+            "Window of coherence: document, a number of tokens, or own: that of each measure's paper.", panel=DEFINITION
+        ),
+    ] = "own"
+    top_n: Annotated[
+        int | str | tuple[int, ...],
+        Param(
+            "Number of top words of a topic; 5,10,20: coherence is the mean of the three, other scores take 20.",
+            ("top_n", "topn"),
+            panel=DEFINITION,
         ),
     ] = "10"
     compat: Annotated[
         str | None,
-        Param("Another program's coherence: gensim, octis, tomotopy, palmetto."),
+        Param("Coherence as another program computes it: gensim, octis, tomotopy, palmetto.", panel=DEFINITION),
     ] = None
-    absent: Annotated[str, Param("Words the reference does not have: worst (never together) or skip.")] = "worst"
+    absent: Annotated[
+        str,
+        Param("Top words that the reference lacks: worst (they never meet another word) or skip.", panel=DEFINITION),
+    ] = "worst"
     vectors: Annotated[
         str | None,
-        Param("Word vectors for we_pairwise, we_centroid, intruder_found; or 'encoder'.", metavar="FILE"),
+        Param(
+            "Word vectors for we_pairwise, we_centroid, intruder_found; or 'encoder'.", metavar="FILE", panel=DEFINITION
+        ),
         READ,
     ] = None
-    heldout: Annotated[
-        list[str] | None,
-        Param("Documents for perplexity that no fit has seen.", metavar="DOCS"),
-        READ,
+    method: Annotated[str, Param("Estimator of perplexity: completion or left-to-right.", panel=DEFINITION)] = (
+        "completion"
+    )
+    particles: Annotated[
+        int, Param("Number of particles of the left-to-right estimator of perplexity.", min=1, panel=DEFINITION)
+    ] = 100
+    beta: Annotated[float, Param("Weight of recall against precision in F scores.", panel=DEFINITION)] = 1.0
+    target_format: Annotated[
+        str,
+        Param(
+            "Format of the targets: auto, run, table; or of topics: lines json mallet csv tsv parquet.", panel=TARGETS
+        ),
+    ] = "auto"
+    prediction_col: Annotated[str, Param("Column of a table with the predicted label.", panel=TARGETS)] = "prediction"
+    prob_col: Annotated[str, Param("Column of a table with the probability of the prediction.", panel=TARGETS)] = (
+        "prediction_prob"
+    )
+    topic_col: Annotated[str, Param("Column of a table with the topic or cluster.", panel=TARGETS)] = "topic"
+    label_sep: Annotated[
+        str | None,
+        Param("Text between several labels in a cell of a table, such as ';'.", metavar="TEXT", panel=TARGETS),
     ] = None
-    method: Annotated[str, Param("Of perplexity: completion or left-to-right.")] = "completion"
-    particles: Annotated[int, Param("Of left-to-right.", min=1)] = 100
-    beta: Annotated[float, Param("Of F-beta.")] = 1.0
 
-    def asked(self) -> list[str]:
+    def __post_init__(self) -> None:
+        """Refuse values that are not possible, but for names of metrics."""
+        if self.compat is not None and self.compat not in COMPATS:
+            raise UsageError(f"`compat={self.compat}`: known are {', '.join(COMPATS)}", parameter="compat")
+        if self.absent not in ("worst", "skip"):
+            raise UsageError(f"`absent={self.absent}`: worst or skip is needed", parameter="absent")
+        if self.method not in ("completion", "left-to-right"):
+            raise UsageError(f"`method={self.method}`: completion or left-to-right is needed", parameter="method")
+        if not 0 < self.beta < float("inf"):
+            raise UsageError(f"`beta={self.beta:g}`: a number above 0 is needed", parameter="beta")
+        if self.compat is not None and self.absent != "worst":
+            raise UsageError("`absent` is ours, `compat` theirs; leave one of them out", parameter="absent")
+        if self.ci_over not in ("topics", "documents"):
+            raise UsageError(f"`ci_over={self.ci_over}`: topics or documents is needed", parameter="ci_over")
+        if self.label_sep == "":
+            raise UsageError("`label_sep` needs the text between two labels, such as ';'", parameter="label_sep")
+        self.window_size()
+        self.depths()
+
+    def _items(self) -> Sequence[str]:
+        items = (
+            (self.metrics or "").split(",") if self.metrics is None or isinstance(self.metrics, str) else self.metrics
+        )
+        return [item for item in items if item.strip()]
+
+    def names(self) -> list[str]:
         """Return the names of the metrics that were asked for, in their order; empty when none was.
 
         Raises:
@@ -94,13 +150,10 @@ class MetricFlags:
         """
         from nlpkit.metrics.score import ALIASES, GROUPS, METRICS, in_group, no_metric
 
-        named: set[str] = set()
-        for name in ("npmi", "pmi", "umass", "c_v", "c_p", "diversity", "perplexity"):
-            if getattr(self, name):
-                named.add(name)
+        named: set[str] = {name for name in _FLAGS if getattr(self, name)}
         if self.stability:
             named.update(in_group("stability"))
-        for item in (self.metrics or "").split(","):
+        for item in self._items():
             key = item.strip().lower().replace("-", "_")
             key = ALIASES.get(key, key)
             if key == "all":
@@ -109,141 +162,108 @@ class MetricFlags:
                 named.add(key)
             elif key in GROUPS:
                 named.update(in_group(key))
-            elif key:
-                raise UsageError(f"--metrics: {no_metric(item, groups=True)}")
+            else:
+                raise UsageError(f"`metrics`: {no_metric(item, groups=True)}", parameter="metrics")
         return [name for name in METRICS if name in named]
 
-    def named(self, name: str) -> bool:
-        """Tell whether a metric was asked for by its own name, not by that of a group."""
+    def is_named(self, name: str) -> bool:
+        """Whether a metric was asked for by its own name, not by that of a group."""
         from nlpkit.metrics.score import metric_of
 
-        given = [metric_of(item) for item in (self.metrics or "").split(",") if item.strip()]
-        return getattr(self, name, False) is True or any(m is not None and m.name == name for m in given)
+        metrics = [metric_of(item) for item in self._items()]
+        return getattr(self, name, False) is True or any(m is not None and m.name == name for m in metrics)
 
     def depths(self) -> list[int]:
         """Return the numbers of top words. Raises UsageError when they are not whole numbers of at least 2."""
+        values = self.top_n if isinstance(self.top_n, tuple) else str(self.top_n).split(",")
         try:
-            depths = sorted({int(part) for part in self.top_n.split(",")})
+            depths = sorted({int(value) for value in values})
         except ValueError:
             depths = []
         if not depths or depths[0] < 2 or depths[-1] > MOST:
             raise UsageError(
-                f"--top-n {self.top_n}: whole numbers from 2 to {MOST:,} are needed, such as 10 or 5,10,20"
+                f"`top_n={self.top_n}`: whole numbers from 2 to {MOST:,} are needed, such as 10 or 5,10,20",
+                parameter="top_n",
             )
         return depths
 
-    def windows(self) -> int | Literal["own"] | None:
+    def window_size(self) -> int | Literal["own"] | None:
         """Return "own", None for whole documents, or a number of tokens. Raises UsageError when it is none of these."""
-        if self.window == "own":
+        window = str(self.window)
+        if window == "own":
             return "own"
-        if self.window in ("document", "documents", "doc"):
+        if window in ("document", "documents", "doc"):
             return None
-        if self.window.isdecimal() and 2 <= int(self.window) <= MOST:
-            return int(self.window)
+        if window.isdecimal() and 2 <= int(window) <= MOST:
+            return int(window)
         raise UsageError(
-            f"--window {self.window}: document, a number of tokens from 2 to {MOST:,}, or own (that of each measure's paper)"
+            f"`window={window}`: document, a number of tokens from 2 to {MOST:,}, or own (that of each measure's paper)",
+            parameter="window",
         )
 
     def absent_rule(self) -> Literal["worst", "skip"]:
-        """Return --absent as the core takes it, after `check`."""
+        """Return `absent` as the metrics take it."""
         return cast(Literal["worst", "skip"], self.absent)
 
-    def check(self) -> None:
-        """Refuse values that cannot be meant. Raises UsageError."""
-        if self.compat is not None and self.compat not in COMPATS:
-            raise UsageError(f"--compat {self.compat}: known are {', '.join(COMPATS)}")
-        if self.absent not in ("worst", "skip"):
-            raise UsageError(f"--absent {self.absent}: worst or skip is needed")
-        if self.method not in ("completion", "left-to-right"):
-            raise UsageError(f"--method {self.method}: completion or left-to-right is needed")
-        if not 0 < self.beta < float("inf"):
-            raise UsageError(f"--beta {self.beta:g}: a number above 0 is needed")
-        if self.compat is not None and self.absent != "worst":
-            raise UsageError("--absent is ours, --compat theirs; leave one of them out")
-        self.windows()
-        self.depths()
+    def refuse_separator(self) -> None:
+        """Raise UsageError where there is nothing to split at `label_sep`."""
+        if self.label_sep is not None:
+            raise UsageError(
+                "`label_sep` is for tables with several labels and predictions in a cell; leave it out",
+                parameter="label_sep",
+            )
 
 
 @dataclass(frozen=True, slots=True)
-class CiFlags:
-    """Intervals."""
+class AgreementOptions:
+    """How the labels of coders are measured. order: labels from low to high, with commas or as a sequence."""
 
-    ci: Annotated[float, Param("Level of the bootstrap intervals; 0 for none.")] = 0.95
-    ci_over: Annotated[str, Param("Coherence: topics (another sample of topics) or documents (another corpus).")] = (
-        "topics"
-    )
+    PANEL: ClassVar[str] = "Scores"
 
-    def level(self) -> float | None:
-        """Return the level, None for no intervals. Raises UsageError when it is none."""
-        from nlpkit.metrics.bootstrap import check_level
+    measurement: Annotated[
+        str | None,
+        Param(
+            "Level of measurement of the labels: nominal (default), ordinal, interval or ratio; ratings are ordinal."
+        ),
+    ] = None
+    order: Annotated[
+        str | tuple[str, ...] | None,
+        Param("Ordinal labels from low to high: low,mid,high.", metavar="LABELS"),
+    ] = None
 
-        if self.ci_over not in ("topics", "documents"):
-            raise UsageError(f"--ci-over {self.ci_over}: topics or documents is needed")
-        return None if self.ci == 0 else check_level(self.ci)
+    def labels(self) -> list[str]:
+        """Return the labels in their order."""
+        parts = self.order.split(",") if isinstance(self.order, str) else self.order or ()
+        return [part.strip() for part in parts if part.strip()]
 
 
 @dataclass(frozen=True, slots=True)
 class GateOptions:
-    """When the exit code is 1, and what a CI job gets."""
+    """Bounds that scores must keep, and how a CI job is told of them."""
+
+    PANEL: ClassVar[str] = "Gates"
 
     fail_under: Annotated[
         str | None,
-        Param("Exit 1 when a score is lower: npmi=0.05,diversity=0.7.", metavar="SCORES"),
+        Param("Exit 1 when a score is lower than this: npmi=0.05,diversity=0.7.", metavar="SCORES"),
     ] = None
     fail_over: Annotated[
         str | None,
-        Param("Exit 1 when a score is higher: perplexity=900.", metavar="SCORES"),
+        Param("Exit 1 when a score is higher than this: perplexity=900.", metavar="SCORES"),
     ] = None
     baseline: Annotated[
         Path | None,
-        Param("Scores of before (-o metrics.json); see --max-drop.", metavar="FILE"),
+        Param(
+            "Scores of an earlier evaluation (`output=metrics.json`) that must not fall; see `max_drop`.",
+            metavar="FILE",
+        ),
     ] = None
     max_drop: Annotated[
         str | None,
         Param(
-            "Exit 1 when a score is worse than the baseline by more: 0.02, 2%, npmi=0.02,perplexity=1%.", metavar="DROP"
+            "Exit 1 when a score is worse than in `baseline` by more than this: 0.02, 2%, npmi=0.02,perplexity=1%.",
+            metavar="DROP",
         ),
     ] = None
-    markdown: Annotated[bool, Param("Markdown on stdout: the summary of a CI job.")] = False
+    markdown: Annotated[bool, Param("Print Markdown on stdout, for the summary of a CI job.")] = False
     junit: Annotated[Path | None, Param("Write the gates as JUnit XML.", metavar="FILE"), WRITTEN] = None
-
-
-@dataclass(frozen=True, slots=True)
-class PeopleFlags:
-    """Tasks for people, their answers, and how well they agree."""
-
-    make_task: Annotated[
-        str | None,
-        Param(
-            "word-intrusion, topic-intrusion, word-set-intrusion or rating: a page for people; needs -o task.html.",
-            metavar="KIND",
-        ),
-    ] = None
-    items: Annotated[
-        int | None,
-        Param("Questions of a task; default: one for each topic; topic-intrusion: 50.", min=1),
-    ] = None
-    answers: Annotated[
-        list[Path] | None,
-        Param("Answers to a task; the target is its key, task.key.json.", metavar="FILE"),
-    ] = None
-    annotators: Annotated[
-        str | None,
-        Param("PredictionTable of a table that hold each coder's labels: a,b,c.", metavar="COLS"),
-    ] = None
-    judgements: Annotated[
-        str | None,
-        Param("A table of a row a judgement: unit,coder,value.", metavar="COLS"),
-    ] = None
-    measurement: Annotated[
-        str | None,
-        Param("Of the labels: nominal (default), ordinal, interval or ratio."),
-    ] = None
-    order: Annotated[
-        str | None,
-        Param("Ordinal labels from low to high: low,mid,high.", metavar="LABELS"),
-    ] = None
-    majority: Annotated[
-        str | None,
-        Param("With -o: the table with the label most coders gave.", metavar="COL"),
-    ] = None

@@ -4,10 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from typing import Any
+
+import pyarrow as pa
 
 from nlpkit.metrics.bootstrap import Comparison
 from nlpkit.metrics.score import Score, metric_of
+
+ALL_TARGETS = "all targets"  # the name under which scores of all targets together stand
+SCORES_SCHEMA = pa.schema(
+    [
+        ("target", pa.string()),
+        ("metric", pa.string()),
+        ("unit", pa.string()),  # topic or class; null: the whole
+        ("value", pa.float64()),
+        ("low", pa.float64()),
+        ("high", pa.float64()),
+        ("n", pa.int64()),
+    ]
+)
 
 
 @dataclass(slots=True)
@@ -165,3 +181,33 @@ class Evaluation(Mapping[str, Score]):
             **self.facts,
             **gates,
         }
+
+    def table(self) -> pa.Table:
+        """Return a row for each score: target, metric, unit (topic or class; null: the whole), value, low, high, n."""
+        rows = []
+        for target in self.targets:
+            for score in target.scores.values():
+                rows.append(_row(target.name, score))
+                if score.values is not None and len(score.values) == len(target.units):
+                    rows += [
+                        {"target": target.name, "metric": score.name, "unit": unit, "value": None if v != v else v}
+                        for unit, v in zip(target.units, score.values.tolist(), strict=True)
+                    ]
+        rows += [_row(ALL_TARGETS, score) for score in self.shared.values()]
+        return pa.Table.from_pylist(rows, schema=SCORES_SCHEMA)
+
+    def _repr_html_(self) -> str:
+        """Return the scores as a table for notebooks."""
+        rows = [row for row in self.table().to_pylist() if row["unit"] is None]
+        head = ("target", "metric", "value", "low", "high")
+        lines = ["<tr>" + "".join(f"<td>{escape(_shown(row[name]))}</td>" for name in head) + "</tr>" for row in rows]
+        return "<table><tr>" + "".join(f"<th>{name}</th>" for name in head) + "</tr>" + "".join(lines) + "</table>"
+
+
+def _row(target: str, score: Score) -> dict[str, Any]:
+    low, high = (None, None) if score.interval is None else (score.interval.low, score.interval.high)
+    return {"target": target, "metric": score.name, "value": score.value, "low": low, "high": high, "n": score.n}
+
+
+def _shown(value: Any) -> str:
+    return "" if value is None else f"{value:.4f}" if isinstance(value, float) else str(value)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -20,40 +19,15 @@ import numpy as np
 
 from nlpkit.cells import text_of
 from nlpkit.errors import InputError, UsageError
+from nlpkit.evaluation.agreement import Annotations
 from nlpkit.io.plain_tables import read_rows
 from nlpkit.metrics.agreement import Level
-from nlpkit.types import FloatArray, LongArray
 from nlpkit.wording import listed
 
 MISSING = frozenset({"", "NA", "NaN", "nan", "null", "NULL"})
 
 _PLAIN_NUMBER = re.compile(r"[+-]?(?:0|[1-9]\d*)(?:[.,]\d+)?(?:[eE][+-]?\d+)?")
 _NAMED = 8  # labels that a message lists
-
-
-@dataclass(frozen=True, slots=True)
-class Annotations:
-    """Judgements of U units by C coders.
-
-    ratings: (U, C) float64, NaN for missing, each one of `values`; values: (V,) ascending, the numbers given or the places
-    of the labels; names: (V,) of these values; units: (U,) ids; rows: (U,) the first row of each unit
-    in the file, from 0 and without its header.
-    """
-
-    units: tuple[str, ...]
-    coders: tuple[str, ...]
-    ratings: FloatArray
-    values: FloatArray
-    names: tuple[str, ...]
-    rows: tuple[int, ...]
-
-    @property
-    def codes(self) -> LongArray:
-        """Places of the ratings in values (U, C), -1 for missing."""
-        given = ~np.isnan(self.ratings)
-        codes = np.full(self.ratings.shape, -1, np.int64)
-        codes[given] = np.searchsorted(self.values, self.ratings[given])
-        return codes
 
 
 def read_wide(

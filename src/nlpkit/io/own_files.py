@@ -136,7 +136,7 @@ def _json(path: Path) -> dict[str, Any] | None:
         return None
     if value.get("format") == KEY_FORMAT:
         said = {k: value[k] for k in ("task", "name", "nlpkit_version") if k in value}
-        return {"kind": "key of a task (nlpkit evaluate `answers`)", **said, "questions": len(value.get("items", ()))}
+        return {"kind": "key of a task (nlpkit annotate score)", **said, "questions": len(value.get("items", ()))}
     if isinstance(value.get("targets"), list) and "nlpkit_version" in value:
         targets = {str(t["target"]): {n: m.get("value") for n, m in t["metrics"].items()} for t in value["targets"]}
         made = {"nlpkit_version": value["nlpkit_version"], "seed": value.get("seed")}

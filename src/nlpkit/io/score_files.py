@@ -1,18 +1,22 @@
-"""Scores and gates as files: a baseline is read, gates are written as JUnit XML, tables as Markdown."""
+"""Scores and gates as files: scores are written and read as a baseline, gates written as JUnit XML, tables as Markdown."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree as ET
 
 from nlpkit.errors import InputError
-from nlpkit.evaluation.gates import ALL_TARGETS, Baseline, GateRules, gate_rules
+from nlpkit.evaluation.gates import Baseline, GateRules, gate_rules
 from nlpkit.evaluation.options import GateOptions
-from nlpkit.evaluation.results import Gate
+from nlpkit.evaluation.results import ALL_TARGETS, Evaluation, Gate
+from nlpkit.io.artifacts import footer_block
 from nlpkit.io.atomic import atomic_file
+from nlpkit.io.tables import save_table
+from nlpkit.plain import to_json
 
 
 def read_gates(options: GateOptions, metrics: Sequence[str] = ()) -> GateRules:
@@ -52,6 +56,20 @@ def read_baseline(path: Path) -> Baseline:
     except (KeyError, TypeError, ValueError, AttributeError):
         raise InputError(f"the baseline {path} has no scores of targets; {needed}") from None
     return Baseline(str(path), scores, references)
+
+
+def write_scores(path: Path, evaluation: Evaluation, result: Mapping[str, Any], *, seed: int, force: bool) -> None:
+    """Write `result` where the name ends in .json, else a table with a row for each score.
+
+    Raises:
+        UsageError: no format has that suffix; OutputExistsError, InputError: see `check_target`.
+    """
+    if path.suffix.lower() == ".json":
+        with atomic_file(path, force=force) as part:
+            part.write_text(to_json(dict(result), indent=2) + "\n", encoding="utf-8")
+        return
+    block = footer_block("scores", command="evaluate", parameters={}, seed=seed, inputs=[])
+    save_table(path, evaluation.table(), block, force=force)
 
 
 def write_junit(path: Path, gates: Sequence[Gate], *, suite: str, force: bool) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -18,23 +18,14 @@ import numpy as np
 
 from nlpkit.cells import text_of
 from nlpkit.errors import InputError
+from nlpkit.evaluation.tasks import Answers, Task, choices
 from nlpkit.io.plain_tables import Rows, read_rows
 from nlpkit.io.sources import split_suffix
-from nlpkit.io.tasks import FORMULA, Task, choices, numbered
-from nlpkit.types import IntArray
+from nlpkit.io.tasks import FORMULA, numbered
 
 _NUMBER = re.compile(r"(\d{1,4})(?:[.,]0+)?")
 
 log = logging.getLogger("nlpkit.io")
-
-
-@dataclass(frozen=True, slots=True)
-class Answers:
-    """What C coders said: chosen (I, C) place of the option, -1 for none; labels: (item, coder, text) of ratings."""
-
-    coders: tuple[str, ...]
-    chosen: IntArray
-    labels: tuple[tuple[int, int, str], ...]
 
 
 def read_answers(paths: Sequence[Path], task: Task, *, encoding: str | None = None) -> Answers:

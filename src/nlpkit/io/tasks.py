@@ -9,16 +9,14 @@ task.anna.csv   what comes back (see `task_answers`)
 from __future__ import annotations
 
 import csv
-import hashlib
 import json
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from nlpkit import __version__
 from nlpkit.errors import InputError, SchemaError, UsageError
+from nlpkit.evaluation.tasks import Task, choices
 from nlpkit.io.atomic import atomic_file, check_target
 from nlpkit.io.task_page import Page, PageItem, task_page
 from nlpkit.metrics.intrusion_design import KINDS, RATING, SET, TOPIC, WORD, Design, Item
@@ -27,7 +25,6 @@ from nlpkit.wording import truncated
 
 KEY_FORMAT = "nlpkit task key"
 KEY_VERSION = 1
-RATINGS = ("not related", "somewhat related", "very related")
 QUESTIONS = {
     WORD: "Which word does not belong to the others?",
     TOPIC: "Which group of words does not belong to the text?",
@@ -43,51 +40,7 @@ _INSTRUCTIONS = {
     "Not related: they could as well come from anywhere.",
 }
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a cell that begins so is computed by a spreadsheet
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 _SHOWN = 40  # characters of an option that a message shows
-_KEPT = 10  # words of a topic in the key
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """A task: ids (I,) of its questions; mark: tells its answers from those of others; topics: name and words of each."""
-
-    name: str
-    design: Design
-    ids: tuple[str, ...]
-    mark: str
-    topics: tuple[tuple[str, tuple[str, ...]], ...]
-
-    @property
-    def kind(self) -> str:
-        """What is asked."""
-        return self.design.kind
-
-    @property
-    def n_choices(self) -> int:
-        """How many options a question has."""
-        return len(choices(self.kind, self.design.items[0]))
-
-
-def choices(kind: str, item: Item) -> tuple[str, ...]:
-    """Return the options of a question as they are shown."""
-    return RATINGS if kind == RATING else tuple(_CONTROL.sub(" ", ", ".join(words)) for words in item.options)
-
-
-def task_of(
-    name: str, design: Design, topics: Sequence[Sequence[str]], topic_names: Sequence[str] | None = None
-) -> Task:
-    """Return the task of a design, its questions numbered in order; the mark depends only on what coders see."""
-    width = len(str(len(design.items)))
-    ids = tuple(f"q{n:0{width}d}" for n in range(1, len(design.items) + 1))
-    seen = [
-        [id_, item.text, item.words, choices(design.kind, item)] for id_, item in zip(ids, design.items, strict=True)
-    ]
-    shown = json.dumps([design.kind, seen], ensure_ascii=False)
-    mark = hashlib.sha256(shown.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-    names = [str(k) for k in range(len(topics))] if topic_names is None else topic_names
-    kept = tuple((name_, tuple(words[:_KEPT])) for name_, words in zip(names, topics, strict=True))
-    return Task(name, design, ids, mark, kept)
 
 
 # ---------------------------------------------------------------- out
@@ -96,7 +49,10 @@ def task_of(
 def task_paths(output: Path) -> tuple[Path, Path, Path]:
     """Return page, CSV and key of a task. Raises UsageError for an output that is not named .html."""
     if output.suffix.lower() != ".html" or not output.stem:
-        raise UsageError(f"a task is written as a page: -o {output} should end in .html, for example -o task.html")
+        raise UsageError(
+            f"a task is written as a page: `output={output}` should end in .html, for example `output=task.html`",
+            parameter="output",
+        )
     return output, output.with_suffix(".csv"), output.with_suffix(".key.json")
 
 
@@ -157,6 +113,7 @@ def _safe(cell: str) -> str:
 
 
 def numbered(texts: Sequence[str]) -> str:
+    """Return options with their numbers for a message: 1 river, 2 bank."""
     return ", ".join(f"{n} {truncated(text, _SHOWN)}" for n, text in enumerate(texts, start=1))
 
 

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from nlpkit import reporting, wording
+from nlpkit import __version__, reporting, wording
 from nlpkit.cli import console
+from nlpkit.cli.render.gates import finish
 from nlpkit.cli.spelling import as_options
+from nlpkit.evaluation.options import GateOptions
 from nlpkit.evaluation.results import Evaluation, Gate, TargetResult
-from nlpkit.io.score_files import markdown_table
+from nlpkit.io.score_files import markdown_table, write_junit, write_scores
 from nlpkit.metrics.score import Score
+from nlpkit.plain import shell_line
 
-SHOWN_WORDS = 8
 ALPHA = 0.05
 
 
@@ -28,6 +31,25 @@ class Block:
     rows: Sequence[Sequence[str]]
     right: Sequence[str]
     noun: str = ""  # of the rows, where they may be many
+
+
+def print_scores(
+    evaluation: Evaluation, gate: GateOptions, output: Path | None, *, suite: str, seed: int, force: bool
+) -> None:
+    """Write the scores where they are wanted as files, print them, and say what became of the gates.
+
+    Raises:
+        QualityGateError: a gate failed.
+    """
+    spell_options(evaluation)
+    result = {"nlpkit_version": __version__, "seed": seed, **evaluation.to_dict()}
+    if output is not None:
+        write_scores(output, evaluation, result, seed=seed, force=force)
+        later = f"; later: nlpkit evaluate … {shell_line('--baseline', output)}" if output.suffix == ".json" else ""
+        reporting.note(f"wrote {output}{later}")
+    if gate.junit is not None:
+        write_junit(gate.junit, evaluation.gates, suite=suite, force=force)
+    finish(result, evaluation.gates, lambda: show(evaluation, evaluation.gates, markdown=gate.markdown))
 
 
 def spell_options(evaluation: Evaluation) -> None:

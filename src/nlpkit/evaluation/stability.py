@@ -1,4 +1,4 @@
-"""`nlpkit evaluate RUN RUN … --stability`: how much the topics of several models agree."""
+"""How much the topics of several models agree."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from nlpkit.cli.evaluate_targets import TopicTarget
-from nlpkit.cli.evaluate_topics import RBO_P
 from nlpkit.errors import InputError, UsageError
 from nlpkit.evaluation.results import Evaluation
+from nlpkit.evaluation.topic_sets import TopicSet
+from nlpkit.evaluation.topics import RBO_P
 from nlpkit.metrics.score import METRICS, Uncertainty, mean_score
 from nlpkit.metrics.stability import Stability, common_term_ids, compare_models
 
@@ -19,7 +19,7 @@ SHOWN_WORDS = 5
 
 
 def add_stability(
-    found: Evaluation, targets: Sequence[TopicTarget], names: Sequence[str], n: int, how: Uncertainty
+    evaluation: Evaluation, targets: Sequence[TopicSet], names: Sequence[str], n: int, uncertainty: Uncertainty
 ) -> None:
     """Add the agreement of several models: the mean over all pairs of them, and of each topic of the first.
 
@@ -27,37 +27,37 @@ def add_stability(
         UsageError: there is only one model; InputError: one has no topics.
     """
     if len(targets) < 2:
-        raise UsageError("--stability compares several models: name two or more, such as runs with other seeds")
+        raise UsageError("`stability` compares several models: name two or more, such as runs with other seeds")
     for target in targets:
         if not any(target.topics):
             raise InputError(f"{target.name} has no topics to compare")
     models, _ = common_term_ids([target.topics for target in targets], n=n)
-    what = compare_models(models, p=RBO_P)
+    agreement = compare_models(models, p=RBO_P)
     pairs = np.triu_indices(len(targets), 1)
-    of = {"s_clop": what.sclop, "matched_jaccard": what.jaccard, "matched_rbo": what.rbo}
+    of = {"s_clop": agreement.sclop, "matched_jaccard": agreement.jaccard, "matched_rbo": agreement.rbo}
     for name in names:
         parameters: dict[str, Any] = {"models": len(targets), "top_n": [n]}
         parameters |= {"p": RBO_P} if name == "matched_rbo" else {}
-        score = mean_score(METRICS[name], of[name][pairs], how, over="pairs of models", parameters=parameters)
-        found.shared[name] = score
-    _tell(found, targets, what)
+        score = mean_score(METRICS[name], of[name][pairs], uncertainty, over="pairs of models", parameters=parameters)
+        evaluation.shared[name] = score
+    _add_matches(evaluation, targets, agreement)
 
 
-def _tell(found: Evaluation, targets: Sequence[TopicTarget], what: Stability) -> None:
+def _add_matches(evaluation: Evaluation, targets: Sequence[TopicSet], agreement: Stability) -> None:
     """Add the agreement of each pair of models, and the topics matched with those of the first."""
     first, R = targets[0], len(targets)
-    found.facts["stability"] = {
+    evaluation.facts["stability"] = {
         "models": [target.name for target in targets],
-        **{name: _plain(getattr(what, name)) for name in ("sclop", "jaccard", "rbo", "average_jaccard")},
+        **{name: _plain(getattr(agreement, name)) for name in ("sclop", "jaccard", "rbo", "average_jaccard")},
         "matched_topics": [
             {
                 "topic": first.names[k],
-                "mean_similarity": float(what.by_topic[k]),
+                "mean_similarity": float(agreement.by_topic[k]),
                 "matches": [
                     {
                         "model": targets[r].name,
-                        "topic": targets[r].names[what.matches[k, r]] if what.matches[k, r] >= 0 else None,
-                        "jaccard": float(what.similarity[k, r]),
+                        "topic": targets[r].names[agreement.matches[k, r]] if agreement.matches[k, r] >= 0 else None,
+                        "jaccard": float(agreement.similarity[k, r]),
                     }
                     for r in range(1, R)
                 ],
@@ -65,20 +65,21 @@ def _tell(found: Evaluation, targets: Sequence[TopicTarget], what: Stability) ->
             for k in range(len(first.topics))
         ],
         "unmatched": {
-            target.name: [target.names[k] for k in own] for target, own in zip(targets, what.unmatched, strict=True)
+            target.name: [target.names[k] for k in unmatched]
+            for target, unmatched in zip(targets, agreement.unmatched, strict=True)
         },
     }
     rows = []
-    for k in np.argsort(-what.by_topic, kind="stable")[:SHOWN_TOPICS]:
+    for k in np.argsort(-agreement.by_topic, kind="stable")[:SHOWN_TOPICS]:
         partners = []
         for r in range(1, min(R, 4)):
-            j = what.matches[k, r]
+            j = agreement.matches[k, r]
             words = "" if j < 0 else " ".join(targets[r].topics[j][:SHOWN_WORDS])
-            partners.append("–" if j < 0 else f"{targets[r].names[j]} ({what.similarity[k, r]:.2f}) {words}")
+            partners.append("–" if j < 0 else f"{targets[r].names[j]} ({agreement.similarity[k, r]:.2f}) {words}")
         words = " ".join(first.topics[k][:SHOWN_WORDS])
-        rows.append([first.names[k], f"{what.by_topic[k]:.3f}", words, *partners])
+        rows.append([first.names[k], f"{agreement.by_topic[k]:.3f}", words, *partners])
     columns = ("topic", "agreement", first.name, *(target.name for target in targets[1:4]))
-    found.tables["Matched topics, by the Jaccard similarity of their top words"] = (columns, rows)
+    evaluation.tables["Matched topics, by the Jaccard similarity of their top words"] = (columns, rows)
 
 
 def _plain(matrix: Any) -> list[list[float | None]]:

@@ -1,4 +1,4 @@
-"""nlpkit evaluate for people: tasks, answers, coders, as options of the command."""
+"""nlpkit annotate: tasks, answers, agreement and majority labels."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ def answers(folder: Path, coder: str, *, right: int) -> Path:
 
 
 def test_a_task_and_its_answers(tmp_path: Path) -> None:
-    done = run_cli("evaluate", TOPICS, "--make-task", "word-intrusion", "-o", "task.html")
+    done = run_cli("annotate", "task", TOPICS, "--kind", "word-intrusion", "-o", "task.html")
     assert "wrote task.html with 8 questions, task.csv, and task.key.json" in done.err
     one, two = answers(tmp_path, "anna", right=8), answers(tmp_path, "ben", right=4)
-    words = ["evaluate", "task.key.json", "--answers", one, "--answers", two]
+    words = ["annotate", "score", "task.key.json", "--answers", one, "--answers", two]
     found = run_cli(*words, "--json").json()["targets"][0]
     assert found["metrics"]["precision"]["value"] == pytest.approx((8 + 4) / 16)
     assert found["metrics"]["precision"]["low"] < 0.75 < found["metrics"]["precision"]["high"]
@@ -54,14 +54,14 @@ def test_a_task_and_its_answers(tmp_path: Path) -> None:
 def test_the_same_seed_makes_the_same_task(tmp_path: Path) -> None:
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
         (tmp_path / name).mkdir()
-        run_cli("evaluate", TOPICS, "--make-task", "intrusion", "--seed", seed, "-q", "-o", f"{name}/task.html")
+        run_cli("annotate", "task", TOPICS, "--kind", "intrusion", "--seed", seed, "-q", "-o", f"{name}/task.html")
     texts = [(tmp_path / name / "task.html").read_bytes() for name in "abc"]
     assert texts[0] == texts[1] != texts[2]
 
 
 @pytest.mark.parametrize("kind", ["word-intrusion", "topic-intrusion", "rating"])
 def test_every_kind_of_task_of_a_run(planted_lda: Path, kind: str) -> None:
-    made = run_cli("evaluate", planted_lda, "--make-task", kind, "--json", "-o", "task.html").json()
+    made = run_cli("annotate", "task", planted_lda, "--kind", kind, "--json", "-o", "task.html").json()
     assert made["kind"] == kind
     assert made["items"] >= (1 if kind == "topic-intrusion" else 4)
     assert all(Path(path).is_file() for path in made["outputs"])
@@ -71,20 +71,30 @@ def test_word_sets_of_a_file(tmp_path: Path) -> None:
     lines = [" ".join(f"{letter}{i}" for i in range(20)) for letter in "abc"]
     (tmp_path / "t.txt").write_text("\n".join(lines), encoding="utf-8")
     assert (
-        run_cli("evaluate", "t.txt", "--make-task", "word-set-intrusion", "--json", "-o", "task.html").json()["items"]
+        run_cli("annotate", "task", "t.txt", "--kind", "word-set-intrusion", "--json", "-o", "task.html").json()[
+            "items"
+        ]
         == 3
     )
 
 
 def test_agreement_of_coders() -> None:
     found = run_cli(
-        "evaluate", CODERS, *COLUMNS, "--measurement", "ordinal", "--order", "negative,neutral,positive", "--json"
+        "annotate",
+        "agree",
+        CODERS,
+        *COLUMNS,
+        "--measurement",
+        "ordinal",
+        "--order",
+        "negative,neutral,positive",
+        "--json",
     )
     metrics = found.json()["targets"][0]["metrics"]
     assert metrics["alpha"]["value"] == pytest.approx(ordinal_alpha(), abs=1e-12)
     assert metrics["alpha"]["low"] < metrics["alpha"]["value"] < metrics["alpha"]["high"]
     assert metrics["fleiss_kappa"]["value"] is None
-    run_cli("evaluate", CODERS, *COLUMNS, "--fail-under", "krippendorff_alpha=0.99", code=1)
+    run_cli("annotate", "agree", CODERS, *COLUMNS, "--fail-under", "krippendorff_alpha=0.99", code=1)
 
 
 def ordinal_alpha() -> float:
@@ -96,7 +106,7 @@ def ordinal_alpha() -> float:
 
 
 def test_majority_label(tmp_path: Path) -> None:
-    run_cli("evaluate", CODERS, *COLUMNS, "--majority", "label", "-q", "-o", "labelled.parquet")
+    run_cli("annotate", "majority", CODERS, *COLUMNS, "--column", "label", "-q", "-o", "labelled.parquet")
     table = pl.read_parquet(tmp_path / "labelled.parquet")
     assert table.columns == ["id", "anna", "ben", "chiara", "label", "label_share"]
     assert table.filter(pl.col("id") == "news-0029")["label"].item() == "neutral"
@@ -109,33 +119,55 @@ def test_a_row_a_judgement(tmp_path: Path) -> None:
         rows = [(r["id"], c, r[c]) for r in csv.DictReader(file) for c in ("anna", "ben", "chiara") if r[c]]
     lines = ["unit,coder,value", *(",".join(row) for row in rows)]
     (tmp_path / "long.csv").write_text("\n".join(lines), encoding="utf-8")
-    long = run_cli("evaluate", "long.csv", "--judgements", "unit,coder,value", "--json").json()["targets"][0]["metrics"]
-    wide = run_cli("evaluate", CODERS, *COLUMNS, "--json").json()["targets"][0]["metrics"]
+    long = run_cli("annotate", "agree", "long.csv", "--judgements", "unit,coder,value", "--json").json()["targets"][0][
+        "metrics"
+    ]
+    wide = run_cli("annotate", "agree", CODERS, *COLUMNS, "--json").json()["targets"][0]["metrics"]
     assert long["alpha"]["value"] == pytest.approx(wide["alpha"]["value"])
 
 
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        ([TOPICS, "--make-task", "quiz", "-o", "t.html"], 2, "--make-task quiz: known are"),
-        ([TOPICS, "--make-task", "rating"], 2, "say where to write the task: -o task.html"),
-        ([TOPICS, TOPICS, "--make-task", "rating", "-o", "t.html"], 2, "one target, 2 are given"),
-        ([TOPICS, "--make-task", "rating", "-o", "t.pdf"], 2, ".html"),
-        ([SAMPLES / "predictions.csv", "--make-task", "rating", "-o", "t.html"], 2, "a task is about topics"),
-        ([TOPICS, "--make-task", "topic-intrusion", "-o", "t.html"], 2, "a run was needed"),
-        ([CODERS, "--annotators", "anna,bert"], 3, "no column 'bert'"),
-        ([CODERS, *COLUMNS, "--measurement", "interval"], 3, "level interval needs numbers"),
-        ([CODERS, *COLUMNS, "--measurement", "rank"], 2, "the level of measurement is"),
-        ([CODERS, *COLUMNS, "--majority", "label"], 2, "say where, -o labelled.parquet"),
-        ([CODERS, "--majority", "label"], 2, "name their columns with --annotators"),
-        ([CODERS, "--judgements", "anna,ben"], 2, "three columns are needed, of unit, coder and value"),
-        ([CODERS, *COLUMNS, "--judgements", "a,b,c"], 2, "do not go together"),
-        ([TOPICS, "--items", "3"], 2, "--items is of --make-task"),
-        ([TOPICS, "--answers", "gone.csv"], 3, "topics.txt"),
+        (["task", TOPICS, "--kind", "quiz", "-o", "t.html"], 2, "--kind quiz: known are"),
+        (["task", TOPICS, "--kind", "rating"], 2, "-o task.html"),
+        (["task", TOPICS, "--kind", "rating", "-o", "t.pdf"], 2, ".html"),
+        (["task", SAMPLES / "predictions.csv", "-o", "t.html"], 2, "a task is about topics"),
+        (["task", TOPICS, "--kind", "topic-intrusion", "-o", "t.html"], 2, "a run was needed"),
+        (["agree", CODERS, "--annotators", "anna,bert"], 3, "no column 'bert'"),
+        (["agree", CODERS, *COLUMNS, "--measurement", "interval"], 3, "level interval needs numbers"),
+        (["agree", CODERS, *COLUMNS, "--measurement", "rank"], 2, "the level of measurement is"),
+        (["majority", CODERS, *COLUMNS], 2, "-o labelled.parquet"),
+        (["majority", CODERS, "-o", "x.csv"], 2, "--annotators"),
+        (["agree", CODERS], 2, "--annotators a,b"),
+        (["agree", CODERS, "--judgements", "anna,ben"], 2, "three columns are needed, of unit, coder and value"),
+        (["agree", CODERS, *COLUMNS, "--judgements", "a,b,c"], 2, "--annotators and --judgements"),
+        (["score", TOPICS, "--answers", "gone.csv"], 3, "topics.txt"),
+        (["score", TOPICS], 2, "--answers"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_meant(words: list[Any], code: int, message: str) -> None:
-    assert message in run_cli("evaluate", *words, code=code).error()
+def test_what_is_refused(words: list[Any], code: int, message: str) -> None:
+    assert message in run_cli("annotate", *words, code=code).error()
+
+
+@pytest.mark.parametrize(
+    "option",
+    ["--make-task", "--items", "--answers", "--annotators", "--judgements", "--measurement", "--order", "--majority"],
+)
+def test_options_of_evaluate_name_the_new_command(option: str) -> None:
+    assert "nlpkit annotate " in run_cli("evaluate", TOPICS, option, "1", code=2).error()
+
+
+def test_a_config_file_has_a_table_for_each_command_of_the_group(tmp_path: Path) -> None:
+    (tmp_path / "c.toml").write_text(
+        '[annotate.agree]\nannotators = "anna,ben"\n[annotate.task]\nkind = "rating"\n[evaluate]\nci = 0.9\n'
+    )
+    done = run_cli("annotate", "agree", CODERS, "--config", "c.toml", "--json")
+    assert [row["coder"] for row in done.json()["targets"][0]["by_coder"]] == ["anna", "ben"]
+    (tmp_path / "c.toml").write_text('[annotate.agree]\nannotator = "anna,ben"\n')
+    assert "did you mean 'annotators'" in run_cli("annotate", "agree", CODERS, "--config", "c.toml", code=2).error()
+    (tmp_path / "c.toml").write_text('[annotate.agreed]\nannotators = "anna,ben"\n')
+    assert "annotate agree" in run_cli("annotate", "agree", CODERS, "--config", "c.toml", code=2).error()
 
 
 @pytest.mark.parametrize("program", ["gensim", "octis", "tomotopy", "palmetto"])

@@ -1,4 +1,4 @@
-"""What a run says of its own topics: exclusivity, FREX, divergences from junk topics, MALLET's diagnostics."""
+"""The scores that a run stores with its topics or that its model gives: exclusivity, FREX, divergences, MALLET's diagnostics."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import numpy as np
 import pyarrow.compute as pc
 from scipy import sparse
 
-from nlpkit.cli.evaluate_targets import TopicTarget
 from nlpkit.evaluation.results import TargetResult
 from nlpkit.io.lda_tables import read_model
 from nlpkit.io.runs import Run
 from nlpkit.metrics.junk import junk_scores
 from nlpkit.metrics.score import METRICS, Score, Uncertainty, mean_score
 from nlpkit.types import FloatArray
+from nlpkit.workflows.evaluation_targets import TopicTarget
 
 DIAGNOSTICS = (
     "n_tokens", "document_entropy", "word_length", "coherence", "uniform_dist", "corpus_dist", "eff_num_words", "token_doc_diff",
@@ -24,7 +24,7 @@ SHOWN = 30
 
 
 def add_significance(
-    result: TargetResult, target: TopicTarget, names: Sequence[str], n: int, how: Uncertainty, *, asked: bool
+    result: TargetResult, target: TopicTarget, names: Sequence[str], n: int, uncertainty: Uncertainty, *, asked: bool
 ) -> None:
     """Add the scores that a run has of its topics; where a target has none, a score that is not defined if it was asked for."""
     run = target.run
@@ -35,7 +35,7 @@ def add_significance(
                 result.add(Score(METRICS[name], None, "topics", 0, why=why))
             continue
         depth = {"exclusivity": 10, "frex": n}.get(name)
-        result.add(mean_score(METRICS[name], values, how, parameters={"top_n": [depth]} if depth else {}))
+        result.add(mean_score(METRICS[name], values, uncertainty, parameters={"top_n": [depth]} if depth else {}))
     if asked and run is not None and target.kind == "lda-gibbs" and any(name.startswith("kl_") for name in names):
         _add_diagnostics(result, run)
 
@@ -59,8 +59,8 @@ def _values(run: Run, target: TopicTarget, name: str, n: int) -> tuple[FloatArra
         return None, "it needs the probabilities of all words, which runs of nlpkit lda-gibbs store"
     model = read_model(run)
     cf = run.table("vocab", ["cf"]).column("cf").to_numpy().astype(np.float64)
-    found = junk_scores(model.topic_term, eta=model.eta, corpus=cf, doc_topic=_doc_topics(run, K))
-    return np.asarray(getattr(found, name), np.float64), ""
+    scores = junk_scores(model.topic_term, eta=model.eta, corpus=cf, doc_topic=_doc_topics(run, K))
+    return np.asarray(getattr(scores, name), np.float64), ""
 
 
 def _doc_topics(run: Run, K: int) -> sparse.csr_array:
@@ -75,11 +75,11 @@ def _doc_topics(run: Run, K: int) -> sparse.csr_array:
 def _add_diagnostics(result: TargetResult, run: Run) -> None:
     """Show MALLET's diagnostics, which nlpkit lda-gibbs stores with the topics."""
     table = run.table("topics")
-    there = [name for name in DIAGNOSTICS if name in table.column_names]
-    columns = {name: table.column(name).to_pylist() for name in there}
+    stored = [name for name in DIAGNOSTICS if name in table.column_names]
+    columns = {name: table.column(name).to_pylist() for name in stored}
     result.facts["mallet_diagnostics"] = columns
     rows = [
-        [str(topic), *("–" if columns[name][k] is None else f"{columns[name][k]:.4g}" for name in there)]
+        [str(topic), *("–" if columns[name][k] is None else f"{columns[name][k]:.4g}" for name in stored)]
         for k, topic in enumerate(table.column("topic").to_pylist()[:SHOWN])
     ]
-    result.tables["MALLET's diagnostics"] = (("topic", *there), rows)
+    result.tables["MALLET's diagnostics"] = (("topic", *stored), rows)

@@ -1,4 +1,4 @@
-"""Tasks for people, their answers, coders and majority labels, as `nlpkit evaluate` does them."""
+"""Tasks for people, their answers, coders and majority labels, as functions."""
 
 from __future__ import annotations
 
@@ -13,28 +13,45 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from nlpkit.cli.evaluate_coders import (
-    MANY_VALUES,
-    agreement,
-    agreement_scores,
-    majority_column,
-    score_agreement,
-    show_result,
-    write_majority,
-)
-from nlpkit.cli.evaluate_people import make_task, read_and_score, score_answers
-from nlpkit.errors import InputError, NlpkitError, OutputExistsError, UsageError
+from nlpkit.cli.render.annotate import show_task
+from nlpkit.cli.render.scores import show
+from nlpkit.errors import NlpkitError, OutputExistsError, UsageError
+from nlpkit.evaluation.agreement import MANY_VALUES, agreement_scores
+from nlpkit.evaluation.results import TargetResult
+from nlpkit.evaluation.tasks import Task, design_task, task_of
 from nlpkit.io.artifacts import footer_block, write_table
 from nlpkit.io.corpora import open_documents
+from nlpkit.io.tasks import write_task
 from nlpkit.metrics.agreement import krippendorff_alpha
 from nlpkit.metrics.score import Uncertainty
 from nlpkit.plain import to_json
+from nlpkit.workflows import annotate
+from nlpkit.workflows.annotate import majority, write_majority
 from tests.cli.conftest import footer
 
 K = 6
 TOPICS = [[f"{chr(97 + k)}{n}" for n in range(30)] for k in range(K)]
 DOCUMENTS = [(f"d{d}", f"text {d}", {(d + i) % K: p for i, p in enumerate((0.5, 0.3, 0.1))}) for d in range(8)]
 NO = Uncertainty(None, 0)
+
+
+def make_task(
+    kind: str, topics: Any, weights: Any = None, documents: Any = None, *, output: Path, force: bool = False,
+    name: str = "", topic_names: Any = None, **options: Any,
+) -> Task:  # fmt: skip
+    """Write a task about topics, with weights and documents where it needs them."""
+    design = design_task(kind, topics, weights, documents, **options)
+    task = task_of(name or design.kind.replace("-", " "), design, topics, topic_names)
+    write_task(output, task, parameters={}, force=force)
+    return task
+
+
+def score_answers(answers: Any, key: Path, **options: Any) -> TargetResult:
+    return annotate.score_answers(key, answers, **options).targets[0]
+
+
+def score_agreement(table: Path, coders: list[str], **options: Any) -> TargetResult:
+    return annotate.agreement(table, coders, **options).targets[0]
 
 
 def made(kind: str, **how: Any) -> tuple[Path, list[dict[str, Any]]]:
@@ -79,32 +96,30 @@ def back(name: str, answers: list[Any], items: list[dict[str, Any]], **columns: 
 def test_a_task_is_three_files_and_says_how_to_go_on(
     kind: str, is_: str, n: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found = make_task(kind, TOPICS, None, DOCUMENTS, output=Path("t.html"), seed=4)
-    assert (found["kind"], found["items"], found["seed"], found["name"]) == (is_, n, 4, is_.replace("-", " "))
-    assert found["outputs"] == ["t.html", "t.csv", "t.key.json"]
+    task = make_task(kind, TOPICS, None, DOCUMENTS, output=Path("t.html"), seed=4)
+    assert (task.kind, len(task.ids), task.design.seed, task.name) == (is_, n, 4, is_.replace("-", " "))
     assert sorted(p.name for p in Path().iterdir()) == ["t.csv", "t.html", "t.key.json"]
-    json.loads(to_json(found))
+    show_task(task, Path("t.html"))
     said = capsys.readouterr()
     assert said.out == ""
     assert f"wrote t.html with {n} questions, t.csv, and t.key.json with the answers" in said.err
     assert "next: give t.html (or t.csv) to each coder, and keep t.key.json to yourself" in said.err
-    assert "then: nlpkit evaluate t.key.json --answers FILE" in said.err
+    assert "then: nlpkit annotate score t.key.json --answers FILE" in said.err
 
 
 def test_the_seed_decides_the_files() -> None:
     def files(seed: int) -> list[bytes]:
-        found = make_task("intrusion", TOPICS, output=Path("t.html"), seed=seed, force=True)
-        return [Path(name).read_bytes() for name in found["outputs"]]
+        make_task("intrusion", TOPICS, output=Path("t.html"), seed=seed, force=True)
+        return [Path(name).read_bytes() for name in ("t.html", "t.csv", "t.key.json")]
 
     assert files(1) == files(1)
     assert files(1) != files(2)
 
 
 def test_topics_that_cannot_be_asked_about_are_named(capsys: pytest.CaptureFixture[str]) -> None:
-    names = [*(f"t{k}" for k in range(K)), "Müll"]
-    found = make_task("intrusion", [*TOPICS, ["x"]], output=Path("t.html"), topic_names=names)
-    assert found["skipped"] == {"6": "1 word, 5 needed"}
-    assert "warning: no question about topic Müll: 1 word, 5 needed" in capsys.readouterr().err
+    task = annotate.make_task([*TOPICS, ["x"]], "intrusion", output="t.html")
+    assert task.design.skipped == {6: "1 word, 5 needed"}
+    assert "warning: no question about topic 6: 1 word, 5 needed" in capsys.readouterr().err
 
 
 def test_weights_are_those_of_the_words() -> None:
@@ -118,16 +133,16 @@ def test_weights_are_those_of_the_words() -> None:
 @pytest.mark.parametrize(
     ("kind", "output", "error", "says"),
     [
-        ("quiz", "t.html", UsageError, "--make-task quiz: known are word-intrusion, topic-intrusion"),
+        ("quiz", "t.html", UsageError, "`kind=quiz`: known are word-intrusion, topic-intrusion"),
         ("intrusion", "t.csv", UsageError, "should end in .html"),
         ("intrusion", "there.html", OutputExistsError, "there.html exists; give --force"),
-        ("topic-intrusion", "t.html", InputError, "shows documents with their topics, and there are none here"),
+        ("topic-intrusion", "t.html", UsageError, "asks about documents, which topics does not have"),
     ],
 )
 def test_tasks_that_cannot_be_made(kind: str, output: str, error: type[NlpkitError], says: str) -> None:
     Path("there.html").write_text("")
     with pytest.raises(error, match=says):
-        make_task(kind, TOPICS, output=Path(output))
+        annotate.make_task(TOPICS, kind, output=output)
     assert sorted(p.name for p in Path().iterdir()) == ["there.html"]
 
 
@@ -217,17 +232,17 @@ def test_ratings_are_ordinal_and_have_labels() -> None:
     ratings = np.array([[1, 1], [2, 3], [3, 3], [3, 2], [2, math.nan], [1, 3]])
     assert result.scores["alpha"].value == pytest.approx(krippendorff_alpha(ratings, level="ordinal"))
     assert result.scores["alpha"].parameters["method"] == "ordinal"
-    nominal = score_answers([Path("a.csv"), Path("b.csv")], key, level="nominal").scores["alpha"]
+    nominal = score_answers([Path("a.csv"), Path("b.csv")], key, measurement="nominal").scores["alpha"]
     assert nominal.value == pytest.approx(krippendorff_alpha(ratings, level="nominal"))
     assert result.facts["labels"] == [{"topic": str(items[2]["topic"]), "coder": "a", "label": "rivers"}]
     assert result.facts["by_coder"][0]["rating"] == 2.0
     with pytest.raises(UsageError, match="not 'rank'"):
-        score_answers([Path("a.csv")], key, level="rank")
+        score_answers([Path("a.csv")], key, measurement="rank")
 
 
 def test_one_coder_has_no_agreement_and_the_score_says_why() -> None:
     key, items = made("intrusion")
-    found = read_and_score([back("a", [i["answer"] for i in items], items)], key)
+    found = score_answers([back("a", [i["answer"] for i in items], items)], key).to_dict()
     assert found["metrics"]["precision"]["value"] == 1.0
     for name in ("alpha", "percent_agreement", "cohen_kappa"):
         assert found["metrics"][name]["value"] is None
@@ -241,11 +256,11 @@ def test_the_result_is_json_and_repeats() -> None:
         back("a", [i["answer"] for i in items], items),
         back("b", [wrong(i) if i["topic"] % 2 else None for i in items], items),
     ]
-    first = to_json(read_and_score(paths, key, seed=3))
-    assert first == to_json(read_and_score(paths, key, seed=3))
+    first = to_json(score_answers(paths, key, seed=3).to_dict())
+    assert first == to_json(score_answers(paths, key, seed=3).to_dict())
     assert json.loads(first)["topics"][0] == {"name": "0", "words": list(TOPICS[0][:10])}
-    assert "low" not in read_and_score(paths, key, ci=None)["metrics"]["precision"]
-    wide, narrow = (read_and_score(paths, key, ci=c)["metrics"]["precision"] for c in (0.99, 0.5))
+    assert "low" not in score_answers(paths, key, ci=0.0).to_dict()["metrics"]["precision"]
+    wide, narrow = (score_answers(paths, key, ci=c).to_dict()["metrics"]["precision"] for c in (0.99, 0.5))
     assert wide["low"] < narrow["low"]
     assert wide["level"] == 0.99
 
@@ -255,7 +270,11 @@ def test_a_result_is_shown(kind: str, capsys: pytest.CaptureFixture[str]) -> Non
     key, items = made(kind)
     capsys.readouterr()
     first = [i.get("answer", 2) for i in items]
-    show_result(score_answers([back("anna", first, items), back("ben", [1] * len(items), items)], key))
+    show(
+        annotate.score_answers(key, [back("anna", first, items), back("ben", [1] * len(items), items)]),
+        [],
+        markdown=False,
+    )
     said = capsys.readouterr()
     for word in ("alpha", "anna", "ben", "rating" if kind == "rating" else "precision"):
         assert word in said.out, said.out
@@ -293,7 +312,7 @@ def example() -> Path:
     ("level", "alpha"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849), ("ratio", 0.797)]
 )
 def test_the_published_example(level: str, alpha: float) -> None:
-    found = agreement(example(), CODERS, level=level)
+    found = score_agreement(example(), CODERS, measurement=level).to_dict()
     assert found["metrics"]["alpha"]["value"] == pytest.approx(alpha, abs=5e-4)
     assert found["metrics"]["alpha"]["low"] < alpha < found["metrics"]["alpha"]["high"]
     assert [found[name] for name in ("units", "ratings", "missing", "ties", "unrated")] == [12, 41, 7, 1, 0]
@@ -323,7 +342,7 @@ def test_each_coder_and_each_pair() -> None:
 
 def test_two_coders_with_labels_in_order() -> None:
     Path("t.csv").write_text("id,a,b\n1,low,low\n2,low,mid\n3,high,high\n4,,high\n5,,\n")
-    result = score_agreement(Path("t.csv"), ["a", "b"], level="ordinal", order=["low", "mid", "high"])
+    result = score_agreement(Path("t.csv"), ["a", "b"], measurement="ordinal", order=("low", "mid", "high"))
     # places (0, 0), (0, 1), (2, 2): squared distances 1/3 in the mean; by chance, a with 0 0 2 and b with 0 1 2:
     # (2 (0 + 1 + 4) + (4 + 1 + 0)) / 9 = 15/9
     assert result.scores["cohen_kappa"].value == pytest.approx(1 - (1 / 3) / (15 / 9))
@@ -339,7 +358,7 @@ def test_many_different_numbers_are_no_categories() -> None:
     assert scores["alpha"].value == pytest.approx(krippendorff_alpha(ratings, level="interval"))
     assert "2,000 different values" in scores["cohen_kappa"].why
     np.savetxt("t.csv", ratings, delimiter=",", header="a,b", comments="")
-    assert "by_pair" not in score_agreement(Path("t.csv"), ["a", "b"], level="interval", ci=None).facts
+    assert "by_pair" not in score_agreement(Path("t.csv"), ["a", "b"], measurement="interval", ci=0.0).facts
 
 
 def test_no_judgement_at_all() -> None:
@@ -351,7 +370,7 @@ def test_no_judgement_at_all() -> None:
 
 
 def test_coders_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    show_result(score_agreement(example(), CODERS))
+    show(annotate.agreement(example(), CODERS), [], markdown=False)
     said = capsys.readouterr()
     for text in ("coders.csv: 12 units by 4 coders", "alpha without", "Pairs of coders", "units by majority"):
         assert text in said.out
@@ -363,30 +382,30 @@ def test_coders_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_the_majority_is_a_column() -> None:
     Path("t.csv").write_text("id,text,a,b,c\nu,x,yes,no,yes\nv,y,no,yes,\nw,z,,,\n;,,no,,\n")
-    whole, counts = majority_column(Path("t.csv"), ["a", "b", "c"])
+    whole, counts = majority(Path("t.csv"), ["a", "b", "c"])
     assert whole.column_names == ["id", "text", "a", "b", "c", "label", "label_share"]
     assert whole.column("label").to_pylist() == ["yes", None, None, "no"]
     assert whole.column("label_share").to_pylist() == [pytest.approx(2 / 3), 0.5, None, 1.0]
     assert counts == {"labelled": 2, "ties": 1, "unrated": 1}
-    first, counts = majority_column(Path("t.csv"), ["a", "b", "c"], name="vote", ties="first")
+    first, counts = majority(Path("t.csv"), ["a", "b", "c"], column="vote", ties="first")
     assert first.column("vote").to_pylist() == ["yes", "no", None, "no"]
     assert counts == {"labelled": 3, "ties": 1, "unrated": 1}
-    ordered, _ = majority_column(Path("t.csv"), ["a", "b", "c"], ties="first", order=["yes", "no"])
+    ordered, _ = majority(Path("t.csv"), ["a", "b", "c"], ties="first", order=["yes", "no"])
     assert ordered.column("label").to_pylist()[1] == "yes"
     with pytest.raises(UsageError, match=r"t\.csv has a column 'text' already; give the majority label another name"):
-        majority_column(Path("t.csv"), ["a", "b"], name="text")
+        majority(Path("t.csv"), ["a", "b"], column="text")
 
 
 def test_numbers_make_labels_as_csv_has_them() -> None:
     pq.write_table(pa.table({"a": [1.0, 2.5], "b": [1.0, None]}), "t.parquet")
-    whole, _ = majority_column(Path("t.parquet"), ["a", "b"])
+    whole, _ = majority(Path("t.parquet"), ["a", "b"])
     assert whole.column("label").to_pylist() == ["1", "2.5"]
     assert whole.schema.field("a").type == pa.float64()
 
 
 def test_blank_lines_get_no_label() -> None:
     Path("t.csv").write_text("id;a;b\nu;x;x\n;;\nv;y;y\n")
-    whole, _ = majority_column(Path("t.csv"), ["a", "b"])
+    whole, _ = majority(Path("t.csv"), ["a", "b"])
     assert whole.select(["id", "label"]).to_pylist() == [{"id": "u", "label": "x"}, {"id": "v", "label": "y"}]
 
 
@@ -394,7 +413,7 @@ def test_what_is_written_is_a_document_table(capsys: pytest.CaptureFixture[str])
     table = pa.table({"id": ["u", "v"], "text": ["one", "two"], "a": ["x", "y"], "b": ["x", "z"]})
     before = footer_block("documents", command="preprocess", parameters={"lower": True}, seed=None, inputs=[])
     write_table(Path("t.parquet"), table, before)
-    counts = write_majority(Path("t.parquet"), ["a", "b"], name="label", output=Path("out.parquet"))
+    counts = write_majority(Path("t.parquet"), ["a", "b"], column="label", output=Path("out.parquet"))
     assert counts == {"labelled": 1, "ties": 1, "unrated": 0}
     assert "wrote out.parquet: 1 of 2 units have a majority label (1 tie)" in capsys.readouterr().err
     documents = open_documents(["out.parquet"]).read_all()
@@ -404,13 +423,13 @@ def test_what_is_written_is_a_document_table(capsys: pytest.CaptureFixture[str])
     assert [step["command"] for step in block["steps"]] == ["preprocess"]
     assert block["inputs"][0]["rows"] == 2
     with pytest.raises(OutputExistsError):
-        write_majority(Path("t.parquet"), ["a", "b"], name="label", output=Path("out.parquet"))
+        write_majority(Path("t.parquet"), ["a", "b"], column="label", output=Path("out.parquet"))
     with pytest.raises(UsageError, match="no format of nlpkit"):
-        write_majority(Path("t.parquet"), ["a", "b"], name="label", output=Path("out.rds"))
+        write_majority(Path("t.parquet"), ["a", "b"], column="label", output=Path("out.rds"))
 
 
 def test_without_texts_it_is_a_table_of_annotations() -> None:
     Path("t.csv").write_text("a,b\nx,x\n")
-    write_majority(Path("t.csv"), ["a", "b"], name="vote", output=Path("out.parquet"), ties="first")
+    write_majority(Path("t.csv"), ["a", "b"], column="vote", output=Path("out.parquet"), ties="first")
     assert footer("out.parquet")["kind"] == "annotations"
     assert footer("out.parquet")["parameters"] == {"annotators": ["a", "b"], "majority": "vote", "ties": "first"}

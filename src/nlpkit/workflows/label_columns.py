@@ -3,32 +3,35 @@
 from __future__ import annotations
 
 from nlpkit import reporting
-from nlpkit.cli.evaluate_targets import TableTarget, TopicTarget
 from nlpkit.errors import missing_column
 from nlpkit.evaluation.labels import PROBABILITIES, LabelledPredictions, PredictionTable, labelled_predictions
-from nlpkit.evaluation.options import TargetFlags
-from nlpkit.io.plain_tables import read_columns
-from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.run_reading import numbers, strings
+from nlpkit.workflows.evaluation_targets import EvaluationSettings, TableTarget, TopicTarget
 
 
-def read_table(target: TableTarget, flags: TargetFlags, read: ReadOptions) -> PredictionTable:
+def read_table(target: TableTarget, settings: EvaluationSettings) -> PredictionTable:
     """Return the columns of a table that are scored. Raises ColumnError when it has no labels, InputError when it cannot be read."""
-    found_col = flags.prediction_col if target.kind == "predictions" else flags.topic_col
-    wanted = [read.label_col, found_col]
-    more = (flags.prob_col, read.id_col, *([PROBABILITIES] if target.kind == "predictions" else []))
-    wanted += [name for name in more if name in target.columns and name not in wanted]
+    options, read = settings.options, settings.read
+    predictions = target.kind == "predictions"
+    assigned_col = options.prediction_col if predictions else options.topic_col
+    wanted = [read.label_col, assigned_col]
+    others = (options.prob_col, read.id_col, *([PROBABILITIES] if predictions else []))
+    wanted += [name for name in others if name in target.columns and name not in wanted]
     if read.label_col not in target.columns:
-        raise missing_column(str(target.path), read.label_col, target.columns, "label_col")
-    columns = read_columns(target.path, wanted, encoding=read.encoding)
-    columns = {name: values[: read.limit] for name, values in columns.items()}
-    prob = columns.get(flags.prob_col) if target.kind == "predictions" else None
+        raise missing_column(str(target.path or target.name), read.label_col, target.columns, "label_col")
+    columns = {name: values[: read.limit] for name, values in target.values(wanted, read.encoding).items()}
     ids = columns.get(read.id_col)
     return PredictionTable(
-        target.name, target.kind == "predictions", columns[read.label_col], columns[found_col], prob,
-        None if ids is None else [str(i) for i in ids], read.label_col, found_col,
-        columns.get(PROBABILITIES) if target.kind == "predictions" else None,
-    )  # fmt: skip
+        target.name,
+        predictions,
+        columns[read.label_col],
+        columns[assigned_col],
+        columns.get(options.prob_col) if predictions else None,
+        None if ids is None else [str(i) for i in ids],
+        read.label_col,
+        assigned_col,
+        columns.get(PROBABILITIES) if predictions else None,
+    )
 
 
 def run_labelled(target: TopicTarget, label_col: str) -> LabelledPredictions | None:
@@ -43,7 +46,7 @@ def run_labelled(target: TopicTarget, label_col: str) -> LabelledPredictions | N
         return None
     if any(isinstance(value, list) for value in labels):
         reporting.warn(
-            f"{target.name}: '{label_col}' holds lists; topics are held against one label of each document, so not against these"
+            f"{target.name}: '{label_col}' holds lists; topics are compared with one label of each document, so not with these"
         )
         return None
     with target.run.intact():

@@ -1,0 +1,194 @@
+"""nlpkit annotate: tasks for people, their answers, the agreement of coders, and majority labels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from nlpkit.cli import console
+from nlpkit.cli.options import Argument, OutputFlags, RunFlags
+from nlpkit.errors import UsageError
+from nlpkit.evaluation.options import AgreementOptions, EvaluationOptions, GateOptions, IntervalOptions
+from nlpkit.io.read_options import ReadOptions
+from nlpkit.parameters import READ, Param
+
+Annotators = Annotated[
+    str | None, Param("Columns of a table that hold the labels of each coder: a,b,c.", metavar="COLS")
+]
+Encoding = Annotated[str | None, Param("Encoding of the tables; default: UTF-8, else detected.", panel="Input")]
+
+
+def task_cli(
+    target: Annotated[
+        str, Argument("A run directory, or a file of topics as nlpkit evaluate takes them.", metavar="TARGET"), READ
+    ],
+    *,
+    kind: Annotated[
+        str, Param("What is asked: word-intrusion, topic-intrusion, word-set-intrusion or rating.", metavar="KIND")
+    ] = "word-intrusion",
+    items: Annotated[
+        int | None, Param("Number of questions; default: one for each topic, 50 in a topic intrusion.", min=1)
+    ] = None,
+    reference: Annotated[
+        list[str] | None,
+        Param(
+            "Documents of a topic intrusion; default: those of the fit. Repeat it for several files.", metavar="DOCS"
+        ),
+        READ,
+    ] = None,
+    target_format: Annotated[
+        str, Param("Format of the target: auto, run; or of topics: lines json mallet csv tsv parquet.")
+    ] = "auto",
+    out: OutputFlags,
+    read: ReadOptions,
+    run: RunFlags,
+) -> None:
+    """Write questions about topics for people.
+
+    One page that needs no network (and a CSV for those who prefer a spreadsheet), and a key with the right answers that stays
+    with you. Coders find the word, the topic or the set of words that does not belong, or rate how related words are (Chang
+    et al. 2009; Newman et al. 2010).
+
+    \b
+    Examples:
+      nlpkit annotate task data/samples/topics.txt -o task.html
+      nlpkit annotate task data/samples/topics.txt --kind rating -o rating.html
+      nlpkit annotate task data/samples/topics.txt --kind word-intrusion --items 20 --seed 7 -o twenty.html
+    """
+    from nlpkit.cli.render.annotate import show_task
+    from nlpkit.workflows.annotate import make_task, task_topics
+    from nlpkit.workflows.corpus import read_corpus
+
+    if out.output is None:
+        raise UsageError("say where to write the task: -o task.html")
+    options = EvaluationOptions(target_format=target_format)
+    if run.dry_run:
+        console.plan(task_topics(target, kind, options, read, run))
+        return
+    corpus = read_corpus(*reference, options=read) if reference else None
+    task = make_task(
+        target, kind, output=out.output, items=items, reference=corpus, options=options, read=read, execution=run, force=out.force
+    )  # fmt: skip
+    show_task(task, Path(out.output))
+
+
+def score_cli(
+    key: Annotated[Path, Argument("Key of a task: task.key.json.", metavar="KEY"), READ],
+    *,
+    answers: Annotated[
+        list[Path] | None,
+        Param("Answers to the task, or a folder of them. Repeat it for each file.", metavar="FILE"),
+        READ,
+    ] = None,
+    encoding: Encoding = None,
+    options: AgreementOptions,
+    intervals: IntervalOptions,
+    gate: GateOptions,
+    out: OutputFlags,
+    run: RunFlags,
+) -> None:
+    """Score the answers of coders to a task.
+
+    Precision or mean rating, by topic and by coder, with intervals; how probable the topics were that were taken for the
+    intruder; and how far the coders agree (Krippendorff's alpha, kappas).
+
+    \b
+    Examples:
+      nlpkit annotate score task.key.json --answers anna.csv --answers ben.csv
+      nlpkit annotate score task.key.json --answers answers/ --fail-under precision=0.8
+      nlpkit annotate score task.key.json --answers answers/ --json -q -o people.json
+    """
+    from nlpkit.cli.render.scores import print_scores
+    from nlpkit.workflows.annotate import score_answers
+
+    if not answers:
+        raise UsageError("name the files that came back with --answers FILE")
+    output = out.scores_target()
+    if run.dry_run:
+        console.plan({"targets": str(key)})
+        return
+    evaluation = score_answers(
+        key, answers, encoding=encoding, options=options, intervals=intervals, gates=gate, execution=run
+    )
+    print_scores(evaluation, gate, output, suite="nlpkit annotate score", seed=run.seed, force=out.force)
+
+
+def agree_cli(
+    tables: Annotated[list[str], Argument("Tables with the labels of several coders.", metavar="TABLE"), READ],
+    *,
+    annotators: Annotators = None,
+    judgements: Annotated[
+        str | None,
+        Param(
+            "Columns of unit, coder and value, of a table with a row for each judgement: unit,coder,value.",
+            metavar="COLS",
+        ),
+    ] = None,
+    encoding: Encoding = None,
+    options: AgreementOptions,
+    intervals: IntervalOptions,
+    gate: GateOptions,
+    out: OutputFlags,
+    run: RunFlags,
+) -> None:
+    """Measure how far coders agree.
+
+    Krippendorff's alpha with its interval, percent agreement, Fleiss' and Cohen's kappa; without each coder, by pair, and how
+    votes come out. Missing judgements are allowed.
+
+    \b
+    Examples:
+      nlpkit annotate agree data/samples/coders.csv --annotators anna,ben,chiara
+      nlpkit annotate agree data/samples/coders.csv --annotators anna,ben --measurement ordinal --order negative,neutral,positive
+      nlpkit annotate agree data/samples/coders.csv --annotators anna,ben,chiara --ci 0.9 --json -q
+    """
+    from nlpkit.cli.render.scores import print_scores
+    from nlpkit.workflows.annotate import agreement
+
+    output = out.scores_target()
+    if run.dry_run:
+        console.plan({"targets": ", ".join(tables)})
+        return
+    evaluation = agreement(
+        tables, annotators, judgements=judgements, encoding=encoding, options=options, intervals=intervals, gates=gate, execution=run
+    )  # fmt: skip
+    print_scores(evaluation, gate, output, suite="nlpkit annotate agree", seed=run.seed, force=out.force)
+
+
+def majority_cli(
+    table: Annotated[Path, Argument("A table with the labels of several coders.", metavar="TABLE"), READ],
+    *,
+    annotators: Annotators = None,
+    column: Annotated[
+        str, Param("Name of the new column; NAME_share has the share of coders.", metavar="NAME")
+    ] = "label",
+    order: Annotated[str | None, Param("Labels from low to high: low,mid,high.", metavar="LABELS")] = None,
+    encoding: Encoding = None,
+    out: OutputFlags,
+    run: RunFlags,
+) -> None:
+    """Write a table with the label that most coders gave.
+
+    A unit whose coders gave two labels equally often has none. The table is a document table where it has texts, and goes on
+    to classify or finetune.
+
+    \b
+    Examples:
+      nlpkit annotate majority data/samples/coders.csv --annotators anna,ben,chiara -o labelled.parquet
+      nlpkit annotate majority data/samples/coders.csv --annotators anna,ben,chiara --column vote -o votes.csv
+      nlpkit annotate majority data/samples/coders.csv --annotators anna,ben,chiara -q -o labelled.jsonl
+    """
+    from nlpkit.workflows.annotate import write_majority
+
+    if annotators is None:
+        raise UsageError("name the columns of the coders with --annotators a,b,c")
+    if out.output is None:
+        raise UsageError("the table goes to a file with one more column: say where, -o labelled.parquet")
+    if run.dry_run:
+        console.plan({"targets": str(table)})
+        return
+    counts = write_majority(
+        table, annotators, output=out.output, column=column, order=order, encoding=encoding, force=out.force
+    )
+    if run.json:
+        console.emit_json({"output": out.output, **counts})

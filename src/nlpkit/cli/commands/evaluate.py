@@ -1,0 +1,91 @@
+"""nlpkit evaluate: scores of topic models and predictions, with error bars, definitions and gates."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from nlpkit.cli import console
+from nlpkit.cli.options import Argument, OutputFlags, RunFlags
+from nlpkit.embed.options import EncoderOptions
+from nlpkit.errors import UsageError
+from nlpkit.evaluation.options import TARGETS, EvaluationOptions, GateOptions
+from nlpkit.io.read_options import ReadOptions
+from nlpkit.parameters import READ, Param
+
+Targets = Annotated[
+    list[str] | None,
+    Argument(
+        "Run directories, topics of other tools, or tables with labels and predictions; several are compared. Without one: "
+        "the only run in this folder.",
+        metavar="[TARGET]",
+    ),
+    READ,
+]
+Reference = Annotated[
+    list[str] | None,
+    Param(
+        "Corpus to count words in; default: that of the fit. Repeat it for several files.",
+        metavar="DOCS",
+        panel=TARGETS,
+    ),
+    READ,
+]
+HeldOut = Annotated[
+    list[str] | None,
+    Param("Documents for perplexity that no fit has seen.", metavar="DOCS", panel=TARGETS),
+    READ,
+]
+
+
+def evaluate_cli(
+    targets: Targets = None,
+    *,
+    reference: Reference = None,
+    heldout: HeldOut = None,
+    options: EvaluationOptions,
+    gate: GateOptions,
+    encoder: EncoderOptions,
+    out: OutputFlags,
+    read: ReadOptions,
+    run: RunFlags,
+) -> None:
+    """Score topic models and predictions; gates for CI.
+
+    A run directory is scored on the corpus it was fitted to, or on --reference: coherence (NPMI with -1 for words that
+    never meet, C_V, PMI, UMass, C_P), diversity, significance, fit; against the labels of its documents; several runs by
+    --stability. Topics of other tools (a topic a line, OCTIS, MALLET, gensim, tomotopy, stm, CSV) need --reference. A table
+    with columns label and prediction gives accuracy, precision, recall, F and calibration; one with label and topic NMI,
+    AMI, ARI, purity. Every score has its definition and, where one can be had, an interval; several targets are compared.
+
+    --fail-under npmi=0.05 makes it a step of a CI job; --baseline compares scores with earlier ones. Tasks for people, their
+    answers and the agreement of coders: nlpkit annotate.
+
+    \b
+    Examples:
+      nlpkit evaluate data/samples/topics.txt --reference data/samples/news.jsonl
+      nlpkit evaluate data/samples/predictions.csv --fail-under macro_f1=0.7,accuracy=0.7
+      nlpkit evaluate data/samples/predictions.csv --metrics accuracy,macro_f1 --ci 0.9 --json -q
+    """
+    from nlpkit.cli.render.scores import print_scores
+    from nlpkit.workflows.corpus import read_corpus
+    from nlpkit.workflows.evaluate import describe_targets, evaluate, only_run
+
+    if gate.markdown and run.json:
+        raise UsageError("--markdown and --json both write to stdout; -o metrics.json writes the JSON to a file")
+    output = out.scores_target()
+    targets = targets or [only_run(Path())]
+    if run.dry_run:
+        console.plan(describe_targets(targets, options, read, gate, run))
+        return
+    evaluation = evaluate(
+        targets,
+        reference=read_corpus(*reference, options=read) if reference else None,
+        heldout=read_corpus(*heldout, options=read) if heldout else None,
+        options=options,
+        gates=gate,
+        read=read,
+        encoder=encoder,
+        execution=run,
+    )
+    print_scores(evaluation, gate, output, suite="nlpkit evaluate", seed=run.seed, force=out.force)

@@ -1,0 +1,199 @@
+"""Scores of topics: coherence on a reference corpus, and how different the topics are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from nlpkit import reporting
+from nlpkit.evaluation.options import EvaluationOptions
+from nlpkit.evaluation.results import ScoreDifference, TargetResult
+from nlpkit.evaluation.topic_sets import TopicSet
+from nlpkit.metrics.bootstrap import Comparison, Statistic, compare_means, pair_mean_of
+from nlpkit.metrics.coherence_measures import Measure, absent_words, coherence, measure
+from nlpkit.metrics.distinctness import (
+    jaccard_matrix,
+    mean_pairwise,
+    rbo_matrix,
+    unique_share_by_topic,
+    unique_share_of,
+)
+from nlpkit.metrics.jackknife import independent_comparison, jackknife_comparison
+from nlpkit.metrics.score import METRICS, Score, Uncertainty, mean_score, statistic_score
+from nlpkit.metrics.windows import WindowCounts
+from nlpkit.types import BoolArray, FloatArray
+
+COMPARED = ("coherence", "vectors", "distinctness", "significance")
+RBO_P = 0.9
+MANY_ABSENT = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceStats:
+    """A corpus in which words were counted. inputs: its files, each with path, rows and sha256; tokens: where its words come from."""
+
+    inputs: tuple[Any, ...]
+    n_docs: int
+    n_tokens: int
+    tokens: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the corpus as values that go into JSON."""
+        files = [{"path": i.path, "rows": i.rows, "sha256": i.sha256} for i in self.inputs]
+        return {"inputs": files, "documents": self.n_docs, "n_tokens": self.n_tokens, "tokens": self.tokens}
+
+
+@dataclass(frozen=True, slots=True)
+class WindowCountsByMeasure:
+    """Counts of the words of one target for each measure, by its name, and the reference they were counted in."""
+
+    counts: dict[str, WindowCounts]
+    reference: ReferenceStats
+
+
+def add_coherence(
+    result: TargetResult,
+    counted: WindowCountsByMeasure,
+    names: Sequence[str],
+    options: EvaluationOptions,
+    uncertainty: Uncertainty,
+) -> dict[str, Statistic]:
+    """Add coherence scores to a result, and return each as a statistic of groups of documents where these were counted."""
+    facts, absent = counted.reference.to_dict(), absent_words(next(iter(counted.counts.values())))
+    result.facts["reference"] = facts
+    if absent:
+        result.facts["absent_words"] = absent
+        n_words = len(next(iter(counted.counts.values())).plan.words)
+        share = len(absent) / n_words
+        shown = ", ".join(absent[:8]) + (" …" if len(absent) > 8 else "")
+        line = f"{len(absent):,} of {n_words:,} top words are not in the reference: {shown}"
+        result.notes.append(line + ("; scores on such a reference say little" if share > MANY_ABSENT else ""))
+    statistics: dict[str, Statistic] = {}
+    for name in names:
+        definition = measure(name, window=options.window_size(), compat=options.compat)
+        counts = counted.counts[name]
+        parameters = {**definition.describe(), "top_n": options.depths(), "absent": options.absent}
+        values = _values(counts.total(), definition, options)
+        if options.ci_over == "documents" and uncertainty.level is not None:
+            statistic = _over_groups(counts, definition, options)
+            statistics[name] = statistic
+            units = (counts.n_windows > 0).astype(np.int64)  # a small corpus leaves groups without documents
+            score = statistic_score(
+                METRICS[name],
+                statistic,
+                units,
+                uncertainty,
+                over="groups of documents",
+                parameters=parameters,
+                jackknife=True,
+            )
+            defined = values[np.isfinite(values)]
+            score = replace(
+                score,
+                values=values,
+                n=len(defined),
+                over="topics",
+                median=float(np.median(defined)) if len(defined) else None,
+            )
+        else:
+            score = mean_score(METRICS[name], values, uncertainty, parameters=parameters)
+        result.add(score)
+    return statistics
+
+
+def _values(counts: WindowCounts, definition: Measure, options: EvaluationOptions) -> FloatArray:
+    """Return the coherence of each topic (K,), the mean over the numbers of top words; NaN where one is not defined."""
+    rows = [coherence(counts, definition, top_n=n, absent=options.absent_rule()) for n in options.depths()]
+    return np.asarray(np.mean(rows, axis=0), np.float64)
+
+
+def _over_groups(counts: WindowCounts, definition: Measure, options: EvaluationOptions) -> Statistic:
+    def statistic(weights: FloatArray) -> FloatArray:
+        out = np.empty(len(weights))
+        for i, row in enumerate(weights):
+            values = _values(counts.resampled(row), definition, options)
+            defined = values[np.isfinite(values)]
+            out[i] = defined.mean() if len(defined) else np.nan
+        return out
+
+    return statistic
+
+
+def add_diversity(
+    result: TargetResult, target: TopicSet, names: Sequence[str], n: int, uncertainty: Uncertainty
+) -> None:
+    """Add scores of how different the topics are from each other."""
+    ids, _ = target.ids(n)
+    full: BoolArray = np.asarray((ids >= 0).any(axis=1))
+    for name in names:
+        metric, one = METRICS[name], "there is only one topic with words"
+        if name == "diversity":
+            shares = unique_share_by_topic(ids)
+            # left out, not drawn: a topic drawn twice shares all of its words, and one that goes gives words back to others
+            score = statistic_score(
+                metric, unique_share_of(ids[full]), np.ones(int(full.sum()), np.int64), uncertainty, over="topics",
+                parameters={"top_n": [n]}, values=shares, why="no topic has words", jackknife=True,
+            )  # fmt: skip
+            result.add(score)
+            continue
+        matrix = jaccard_matrix(ids) if name == "jaccard" else 1 - rbo_matrix(ids, p=RBO_P)
+        parameters: dict[str, Any] = {"top_n": [n]} if name == "jaccard" else {"top_n": [n], "p": RBO_P}
+        kept = matrix[np.ix_(full, full)]
+        per_topic = np.full(len(full), np.nan)
+        if len(kept) > 1:
+            per_topic[full] = mean_pairwise(kept)[1]
+        statistic, units = pair_mean_of(kept), np.ones(len(kept), np.int64)
+        if len(kept) < 2:
+            result.add(Score(metric, None, "pairs of topics", 0, parameters, per_topic, why=one))
+            continue
+        score = statistic_score(
+            metric, statistic, units, uncertainty, over="topics", parameters=parameters, values=per_topic
+        )
+        result.add(replace(score, over="pairs of topics", n=len(kept) * (len(kept) - 1) // 2))
+
+
+def compare_topics(
+    results: Sequence[TargetResult],
+    counted: Sequence[WindowCountsByMeasure | None],
+    statistics: Sequence[dict[str, Statistic]],
+    uncertainty: Uncertainty,
+) -> list[ScoreDifference]:
+    """Compare each target with the first: paired over documents where both were counted on the same ones, else over topics."""
+    if uncertainty.level is None:
+        return []
+    out, first = [], results[0]
+    for i, second in enumerate(results[1:], start=1):
+        here, there = counted[0], counted[i]
+        same = here is not None and there is not None and here.reference == there.reference
+        for name, score in first.scores.items():
+            other = second.scores.get(name)
+            if other is None or score.value is None or other.value is None or score.metric.group not in COMPARED:
+                continue
+            if score.metric.group == "coherence" and not same:
+                out.append(
+                    ScoreDifference(name, first.name, second.name, Comparison(score.value - other.value, None, None))
+                )
+                continue
+            if name in statistics[0] and name in statistics[i] and same and here is not None:
+                units = (here.counts[name].n_windows > 0).astype(np.int64)
+                comparison = jackknife_comparison(
+                    statistics[0][name], statistics[i][name], units, level=uncertainty.level, over="groups of documents"
+                )
+            elif name == "diversity":
+                comparison = independent_comparison(score.value, score.interval, other.value, other.interval)
+            elif score.values is not None and other.values is not None and score.over == other.over == "topics":
+                comparison = compare_means(score.values, other.values, level=uncertainty.level, seed=uncertainty.seed)
+            else:
+                comparison = Comparison(score.value - other.value, None, None)
+            out.append(ScoreDifference(name, first.name, second.name, comparison))
+    if results[1:] and any(c is not None for c in counted):
+        seen = {c.reference for c in counted if c is not None}
+        if len(seen) > 1:
+            reporting.warn(
+                "the words of the targets were counted in different corpora, or the same one cut into other words: their coherences cannot "
+                "be compared; give one `reference` with a column tokens (nlpkit preprocess)"
+            )
+    return out

@@ -1,0 +1,313 @@
+"""Tasks for people and their answers; the agreement of coders, and the label that most of them gave."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import pyarrow as pa
+
+from nlpkit import reporting, wording
+from nlpkit.errors import InputError, UsageError
+from nlpkit.evaluation.agreement import agreement_result, majority_labels, measurement
+from nlpkit.evaluation.intrusion import task_result
+from nlpkit.evaluation.options import AgreementOptions, EvaluationOptions, GateOptions, IntervalOptions
+from nlpkit.evaluation.results import Evaluation
+from nlpkit.evaluation.tasks import DocumentTopics, Task, design_task, task_kind, task_of
+from nlpkit.io.annotations import read_long, read_wide
+from nlpkit.io.artifacts import footer_block, read_footer
+from nlpkit.io.corpora import InputInfo
+from nlpkit.io.footers import DOCUMENTS, steps_of
+from nlpkit.io.plain_tables import arrow_table
+from nlpkit.io.read_options import ReadOptions
+from nlpkit.io.run_reading import numbers
+from nlpkit.io.runs import sha256_of
+from nlpkit.io.score_files import read_gates
+from nlpkit.io.sources import split_suffix
+from nlpkit.io.tables import check_table, save_table
+from nlpkit.io.task_answers import read_answers
+from nlpkit.io.tasks import read_key, task_paths, write_task
+from nlpkit.metrics.intrusion_design import TOPIC
+from nlpkit.metrics.score import Uncertainty
+from nlpkit.parameters import Execution, with_settings
+from nlpkit.workflows.corpus import Corpus, as_corpus, read_corpus
+from nlpkit.workflows.evaluation_targets import TopicTarget, opened_targets
+from nlpkit.workflows.reference import need_reference, reference_of
+
+Paths = str | Path | Sequence[str | Path]
+Names = str | Sequence[str]  # with commas, or one by one
+
+
+def make_task(
+    target: Any,
+    kind: str = "word-intrusion",
+    *,
+    output: str | Path,
+    items: int | None = None,
+    reference: Any = None,
+    name: str = "",
+    options: EvaluationOptions | None = None,
+    read: ReadOptions | None = None,
+    execution: Execution | None = None,
+    force: bool = False,
+    **settings: Any,
+) -> Task:
+    """Write a task about the topics of a model: a page for people, the same as CSV, and a key with the right answers.
+
+    Args:
+        target: a fitted model, a run directory, a file of topics, or topics as lists of words.
+        kind: word-intrusion, topic-intrusion, word-set-intrusion or rating.
+        output: NAME.html; NAME.csv and NAME.key.json are written beside it.
+        items: number of questions; by default one a topic, or 50 documents of a topic intrusion.
+        reference: the documents of a topic intrusion; default: those of the fit.
+        name: headline of the page; coders see it.
+        force: replace files that are there.
+        settings: fields of EvaluationOptions, ReadOptions and Execution, such as seed=1.
+
+    Raises:
+        UsageError: unknown kind, an output that is not .html, or a target without topics; OutputExistsError: it is there;
+            InputError: no question can be made.
+    """
+    records = (options or EvaluationOptions(), read or ReadOptions(), execution or Execution())
+    options, read, execution = with_settings(records, settings)
+    kind = task_kind(kind)
+    output = Path(output)
+    task_paths(output)
+    with opened_targets(target, options, read, verify=execution.verify) as opened:
+        topics = _topics(opened)
+        documents = _documents(topics, _corpus(reference, read), read) if kind == TOPIC else None
+        weights = [w.tolist() for w in topics.weights] or None
+        design = design_task(kind, topics.topics, weights, documents, n_items=items, seed=execution.seed)
+        task = task_of(name or kind.replace("-", " "), design, topics.topics, topics.names)
+    write_task(output, task, parameters={"n_items": items, "topics": len(task.topics)}, force=force)
+    _report_skipped(task)
+    return task
+
+
+def task_topics(
+    target: Any, kind: str, options: EvaluationOptions, read: ReadOptions, execution: Execution
+) -> dict[str, str]:
+    """Return what a task would be about, nothing being written. Raises what `make_task` does before work."""
+    task_kind(kind)
+    with opened_targets(target, options, read, verify=execution.verify) as opened:
+        topics = _topics(opened)
+        return {topics.name: f"{topics.kind}, {len(topics.topics):,} topics"}
+
+
+def _topics(opened: Sequence[Any]) -> TopicTarget:
+    if len(opened) > 1:
+        raise UsageError(f"a task is about the topics of one target, {len(opened)} are given; make one for each")
+    (target,) = opened
+    if not isinstance(target, TopicTarget):
+        raise UsageError(f"{target.name} is a table of labels; a task is about topics: a run, or a file of topics")
+    return target
+
+
+def _report_skipped(task: Task) -> None:
+    """Say of which topics, or of how many documents, no question could be made."""
+    skipped = task.design.skipped
+    if task.kind != TOPIC:
+        for k, why in skipped.items():
+            reporting.warn(f"no question about topic {task.topics[k][0]}: {why}")
+    elif skipped:
+        reasons = "; ".join(f"{n:,}: {why}" for why, n in Counter(skipped.values()).most_common(2))
+        reporting.note(f"no question about {wording.counted(len(skipped), 'document')} ({reasons})")
+
+
+def _corpus(data: Any, read: ReadOptions) -> Corpus | None:
+    if data is None:
+        return None
+    return read_corpus(data, options=read) if isinstance(data, str | Path) else as_corpus(data)
+
+
+def _documents(target: TopicTarget, given: Corpus | None, read: ReadOptions) -> list[DocumentTopics]:
+    """Return id, text and probabilities of topics of the documents of a run."""
+    if target.run is None:
+        raise UsageError(f"a topic intrusion asks about documents, which {target.name} does not have; a run was needed")
+    reference = reference_of(target, given, read)
+    if reference is None:
+        raise need_reference(target, "a topic intrusion")
+    place = {name: k for k, name in enumerate(target.names)}
+    probs: dict[str, dict[int, float]] = {}
+    table = target.run.table("doc_topics")
+    with target.run.intact():
+        columns = (table.column("id").to_pylist(), numbers(table, "topic").tolist(), numbers(table, "prob").tolist())
+        for name, topic, prob in zip(*columns, strict=True):
+            probs.setdefault(name, {})[place[str(topic)]] = prob
+    documents: list[tuple[str, str, Mapping[int, float]]] = []
+    with reference.corpus.open() as stream:
+        for batch in stream:
+            rows = zip(batch.column("id").to_pylist(), batch.column("text").to_pylist(), strict=True)
+            documents += [(name, text, probs[name]) for name, text in rows if name in probs and text.strip()]
+    if not documents:
+        raise InputError(
+            f"no document of {reference.described()} is one of {target.name}; give its corpus: `reference=DOCS`"
+        )
+    return documents
+
+
+def score_answers(
+    key: str | Path,
+    answers: Paths,
+    *,
+    encoding: str | None = None,
+    gates: GateOptions | None = None,
+    options: AgreementOptions | None = None,
+    intervals: IntervalOptions | None = None,
+    execution: Execution | None = None,
+    **settings: Any,
+) -> Evaluation:
+    """Return the scores of the answers to a task: precision or mean rating, by topic and by coder, and agreement.
+
+    Args:
+        key: the key file of the task; answers: tables, or directories of them.
+        encoding: of the tables, told from their bytes if not given.
+        settings: fields of AgreementOptions, IntervalOptions, GateOptions and Execution, such as ci=0.9.
+
+    Raises:
+        InputError, ColumnError, SchemaError: see `read_key` and `read_answers`; UsageError: no such level of measurement.
+    """
+    records: tuple[Any, ...] = (options or AgreementOptions(), intervals or IntervalOptions())
+    records = (*records, gates or GateOptions(), execution or Execution())
+    options, intervals, gates, execution = with_settings(records, settings)
+    rules = read_gates(gates)
+    files = [Path(answers)] if isinstance(answers, str | Path) else [Path(path) for path in answers]
+    task = read_key(Path(key))
+    coded = read_answers(files, task, encoding=encoding)
+    uncertainty = Uncertainty(intervals.level(), execution.seed)
+    evaluation = Evaluation([task_result(task, coded, options.measurement, uncertainty)])
+    evaluation.gates = rules.check(evaluation)
+    return evaluation
+
+
+def agreement(
+    tables: Paths,
+    annotators: Names | None = None,
+    *,
+    judgements: Names | None = None,
+    encoding: str | None = None,
+    gates: GateOptions | None = None,
+    options: AgreementOptions | None = None,
+    intervals: IntervalOptions | None = None,
+    execution: Execution | None = None,
+    **settings: Any,
+) -> Evaluation:
+    """Return how far the coders of tables agree: overall, without each of them, by pair, and how votes come out.
+
+    Args:
+        tables: their paths; each is scored by itself.
+        annotators: the columns of the coders, of tables with a row a unit.
+        judgements: the columns of unit, coder and value, of tables with a row a judgement.
+        encoding: of the tables, told from their bytes if not given.
+        settings: fields of AgreementOptions, IntervalOptions, GateOptions and Execution, such as measurement="ordinal".
+
+    Raises:
+        UsageError: columns that do not go together; UsageError, ColumnError, InputError: see `read_wide`.
+    """
+    records: tuple[Any, ...] = (options or AgreementOptions(), intervals or IntervalOptions())
+    records = (*records, gates or GateOptions(), execution or Execution())
+    options, intervals, gates, execution = with_settings(records, settings)
+    rules = read_gates(gates)
+    coders, columns = _names(annotators), _names(judgements)
+    if coders and columns:
+        raise UsageError("`annotators` and `judgements` do not go together", parameter="judgements")
+    if not coders and not columns:
+        raise UsageError("name the columns of the coders with `annotators=a,b`", parameter="annotators")
+    if columns and len(columns) != 3:
+        raise UsageError(
+            f"`judgements={','.join(columns)}`: three columns are needed, of unit, coder and value",
+            parameter="judgements",
+        )
+    level, order = measurement(options.measurement or "nominal"), options.labels()
+    uncertainty = Uncertainty(intervals.level(), execution.seed)
+    results = []
+    for table in [tables] if isinstance(tables, str | Path) else tables:
+        path = Path(table)
+        if columns:
+            unit, coder, value = columns
+            coded = read_long(path, unit=unit, coder=coder, value=value, level=level, order=order, encoding=encoding)
+        else:
+            coded = read_wide(path, coders, level=level, order=order, encoding=encoding)
+        results.append(agreement_result(str(path), coded, level, uncertainty))
+    evaluation = Evaluation(results)
+    evaluation.gates = rules.check(evaluation)
+    return evaluation
+
+
+def majority(
+    table: str | Path,
+    annotators: Names,
+    *,
+    column: str = "label",
+    order: Names | None = None,
+    ties: Literal["none", "first"] = "none",
+    encoding: str | None = None,
+) -> tuple[pa.Table, dict[str, int]]:
+    """Return a table with two more columns: the label that most coders gave, and the share of them that did.
+
+    Args:
+        annotators: the columns of the coders.
+        column: name of the column of labels, null for a unit without judgements and for a tie that stays one; that of shares
+            is NAME_share.
+        order: in which ties are resolved by "first"; the alphabet if not given.
+        ties: "none": no label; "first": the first of the values that were given as often.
+        encoding: of the table, told from its bytes if not given.
+
+    Returns:
+        the table, all its columns first, as stored or read; and how many units are labelled, tied and unrated.
+
+    Raises:
+        UsageError: a column of that name is there; UsageError, ColumnError, InputError: see `read_wide`.
+    """
+    path = Path(table)
+    coded = read_wide(path, _names(annotators), level="nominal", order=_names(order), encoding=encoding)
+    whole = arrow_table(path, encoding=encoding).take(pa.array(coded.rows, pa.int64()))
+    for name in (column, f"{column}_share"):
+        if name in whole.column_names:
+            raise UsageError(f"{table} has a column '{name}' already; give the majority label another name")
+    labels, shares, counts = majority_labels(coded, ties=ties)
+    return whole.append_column(column, labels).append_column(f"{column}_share", shares), counts
+
+
+def write_majority(
+    table: str | Path,
+    annotators: Names,
+    *,
+    output: str | Path,
+    column: str = "label",
+    force: bool = False,
+    **options: Any,
+) -> dict[str, int]:
+    """Write `majority` as a table, a document table if it has texts; return its counts.
+
+    Args:
+        options: order, ties and encoding, as `majority` takes them.
+
+    Raises:
+        OutputExistsError, UsageError, InputError: see `check_table`, `majority`.
+    """
+    path, output = Path(table), Path(output)
+    check_table(output, force=force)
+    whole, counts = majority(path, annotators, column=column, **options)
+    kind = DOCUMENTS if "text" in whole.column_names else "annotations"
+    parameters: dict[str, Any] = {"annotators": _names(annotators), "majority": column}
+    parameters |= {"order": _names(options["order"])} if "order" in options else {}
+    parameters |= {"ties": options["ties"]} if "ties" in options else {}
+    inputs = [InputInfo(str(path), whole.num_rows, sha256_of(path), options.get("encoding"))]
+    steps = steps_of([read_footer(path)] if split_suffix(path.name)[1] == "parquet" else [])
+    block = footer_block(
+        kind, command="annotate majority", parameters=parameters, seed=None, inputs=inputs, steps=steps
+    )
+    save_table(output, whole, block, force=force)
+    open_ends = [wording.counted(counts["ties"], "tie")] if counts["ties"] else []
+    open_ends += [f"{counts['unrated']:,} without a judgement"] if counts["unrated"] else []
+    rest = f" ({', '.join(open_ends)})" if open_ends else ""
+    reporting.note(f"wrote {output}: {counts['labelled']:,} of {whole.num_rows:,} units have a majority label{rest}")
+    return counts
+
+
+def _names(names: Names | None) -> list[str]:
+    parts = names.split(",") if isinstance(names, str) else names or ()
+    return [part.strip() for part in parts if part.strip()]

@@ -1,0 +1,138 @@
+"""Scores of topic models and predictions, with error bars, definitions and gates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from nlpkit import reporting
+from nlpkit.embed.options import EncoderOptions
+from nlpkit.errors import UsageError
+from nlpkit.evaluation.options import ENCODER, EvaluationOptions, GateOptions
+from nlpkit.evaluation.results import Evaluation
+from nlpkit.io.atomic import MANIFEST
+from nlpkit.io.read_options import ReadOptions
+from nlpkit.io.run_reading import check_encoder
+from nlpkit.io.runs import open_run
+from nlpkit.io.score_files import read_gates
+from nlpkit.metrics.score import METRICS, Uncertainty
+from nlpkit.parameters import Execution, with_settings
+from nlpkit.plain import shell_line
+from nlpkit.workflows.corpus import Corpus, as_corpus, read_corpus
+from nlpkit.workflows.evaluate_models import evaluate_models
+from nlpkit.workflows.evaluate_tables import evaluate_tables
+from nlpkit.workflows.evaluation_targets import (
+    EvaluationSettings,
+    TableTarget,
+    TopicTarget,
+    opened_targets,
+    scorable,
+)
+
+
+def evaluate(
+    targets: Any,
+    metrics: str | Sequence[str] | None = None,
+    *,
+    reference: Any = None,
+    heldout: Any = None,
+    gates: GateOptions | None = None,
+    options: EvaluationOptions | None = None,
+    read: ReadOptions | None = None,
+    encoder: EncoderOptions | None = None,
+    execution: Execution | None = None,
+    **settings: Any,
+) -> Evaluation:
+    """Return the scores of a target, or of several that are compared with the first.
+
+    Args:
+        targets: a fitted model; a run directory, a file of topics or a table of labels, by its path; a data frame with the
+            columns label and prediction, or label and topic; topics as lists of words; or a list of several of these, or a
+            mapping from names to them.
+        metrics: names of scores or of groups of them; None for the usual ones.
+        reference: a corpus to count words in: a path, texts, a data frame or a Corpus; default: that of the fit.
+        heldout: documents that no fit has seen, for perplexity.
+        gates: bounds; their outcomes are in `Evaluation.gates`.
+        options, read, encoder, execution: see these records; read holds for files, also for those of `reference`.
+        settings: single fields of these records and of `gates`, such as top_n=20, ci=0.9 or fail_under="npmi=0.05".
+
+    Raises:
+        UsageError: a score that the targets cannot have, or options that do not go together; InputError, SchemaError,
+            ColumnError: a target or corpus that cannot be used.
+    """
+    records: tuple[Any, ...] = (options or EvaluationOptions(), read or ReadOptions(), encoder or EncoderOptions())
+    records = (*records, execution or Execution(), gates or GateOptions())
+    if metrics is not None:
+        settings["metrics"] = metrics if isinstance(metrics, str) else tuple(metrics)
+    options, read, encoder, execution, gates = with_settings(records, settings)
+    names = options.names()
+    if options.vectors != ENCODER:
+        encoder.refuse(f"only `vectors={ENCODER}` embeds anything here; add that, or leave it out")
+    uncertainty = Uncertainty(options.level(), execution.seed)
+    rules = read_gates(gates, names)
+    check_encoder(encoder.encoder, verify=execution.verify)
+    wanted = rules.metrics or tuple(bound.metric for bound in rules.bounds)
+    made = EvaluationSettings(
+        options,
+        wanted,
+        bool(rules.metrics),
+        uncertainty,
+        _corpus(reference, read),
+        _corpus(heldout, read),
+        read,
+        execution.n_threads(),
+    )
+    with opened_targets(
+        targets, options, read, topics_first=_topics_first(rules.metrics), verify=execution.verify
+    ) as opened:
+        tables = [target for target in opened if isinstance(target, TableTarget)]
+        if not any(table.kind == "predictions" for table in tables):
+            options.refuse_separator()
+        if tables:
+            evaluation = evaluate_tables(tables, made)
+        else:
+            models = [target for target in opened if isinstance(target, TopicTarget)]
+            evaluation = evaluate_models(models, made, encoder)
+    evaluation.gates = rules.check(evaluation)
+    return evaluation
+
+
+def describe_targets(
+    targets: Any,
+    options: EvaluationOptions,
+    read: ReadOptions,
+    gates: GateOptions,
+    execution: Execution,
+) -> dict[str, str]:
+    """Return what each target is, after all checks that come before work. Raises what `evaluate` does for targets."""
+    rules = read_gates(gates, options.names())
+    first = _topics_first(rules.metrics)
+    with opened_targets(targets, options, read, topics_first=first, verify=execution.verify) as opened:
+        return {
+            target.name: target.kind + (f", {len(target.topics):,} topics" if isinstance(target, TopicTarget) else "")
+            for target in opened
+        }
+
+
+def only_run(folder: Path) -> str:
+    """Return the run with topics or predictions that a folder is, or holds. Raises UsageError when there is none, or are several."""
+    places = [folder, *sorted(path for path in folder.iterdir() if path.is_dir())]
+    runs = [path for path in places if (path / MANIFEST).is_file() and scorable(open_run(path, verify=False))]
+    if len(runs) == 1:
+        reporting.note(f"target: {runs[0]}, the only run here")
+        return str(runs[0])
+    if not runs:
+        raise UsageError("say what to score, since this folder holds no run: nlpkit evaluate RUN, TOPICS or TABLE")
+    raise UsageError(f"say which run to score: nlpkit evaluate {' or '.join(map(shell_line, runs))}")
+
+
+def _corpus(data: Any, read: ReadOptions) -> Corpus | None:
+    if data is None:
+        return None
+    return read_corpus(data, options=read) if isinstance(data, str | Path) else as_corpus(data)
+
+
+def _topics_first(metrics: Sequence[str]) -> bool:
+    """Whether only scores of topics are wanted, so that these are meant in a table that has predictions, too."""
+    return bool(metrics) and all(METRICS[n].group in ("clustering", "separation") for n in metrics if n in METRICS)

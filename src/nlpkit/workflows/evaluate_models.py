@@ -1,0 +1,193 @@
+"""Topic models, as runs or as lists of words: which of their scores can be made, and all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from nlpkit import wording
+from nlpkit.embed.options import EncoderOptions
+from nlpkit.errors import InputError, UsageError, missing_column
+from nlpkit.evaluation.clusters import add_clustering
+from nlpkit.evaluation.comparisons import compare_labelled
+from nlpkit.evaluation.fit import compare_perplexity
+from nlpkit.evaluation.labels import LabelledPredictions
+from nlpkit.evaluation.options import ENCODER
+from nlpkit.evaluation.results import Evaluation, TargetResult
+from nlpkit.evaluation.stability import add_stability
+from nlpkit.evaluation.topics import add_coherence, add_diversity, compare_topics
+from nlpkit.evaluation.vectors import add_vector_scores, words_of_topics
+from nlpkit.io.word_vectors import read_word_vectors
+from nlpkit.metrics.bootstrap import Statistic
+from nlpkit.metrics.score import METRICS, Score
+from nlpkit.workflows.evaluation_targets import EvaluationSettings, TopicTarget
+from nlpkit.workflows.label_columns import run_columns, run_labelled
+from nlpkit.workflows.reference import count_references
+from nlpkit.workflows.run_fit import add_fit
+from nlpkit.workflows.run_separation import add_run_separation
+from nlpkit.workflows.run_topics import add_significance
+
+DEFAULT = ("npmi", "c_v", "diversity", "inverted_rbo", "exclusivity", "perplexity_in_sample", "log_likelihood")
+DEFAULT_LABELLED = ("ami", "purity", "inverse_purity")
+NOT_OF_TOPICS = ("classification", "multilabel", "correlation", "regression", "spans", "calibration", "people")
+SHOWN_WORDS = 8
+
+
+def evaluate_models(
+    targets: Sequence[TopicTarget], settings: EvaluationSettings, encoder: EncoderOptions
+) -> Evaluation:
+    """Score topic models.
+
+    Raises:
+        UsageError: a score cannot be of topics, or lacks an option; InputError: a target or a corpus cannot be used.
+    """
+    options, uncertainty = settings.options, settings.uncertainty
+    labels = [run_labelled(t, settings.read.label_col) for t in targets]
+    names = _names(settings, labelled=any(documents is not None for documents in labels))
+    groups = _groups(names, len(targets), settings)
+    depth = options.depths()[-1]
+    results = [_result(t, depth) for t in targets]
+    coherence = groups["coherence"]
+    counted = count_references(targets, coherence, settings) if coherence else [None] * len(targets)
+    statistics: list[dict[str, Statistic]] = []
+    held = []
+    for target, documents, result, counts in zip(targets, labels, results, counted, strict=True):
+        statistics.append({} if counts is None else add_coherence(result, counts, coherence, options, uncertainty))
+        if counts is None and coherence and target.run is None:
+            result.notes.append("no coherence without a corpus to count words in: give one with `reference=DOCS`")
+        _note_npmi_of_run(result, target)
+        add_diversity(result, target, groups["distinctness"], depth, uncertainty)
+        add_significance(result, target, groups["significance"], depth, uncertainty, asked=settings.only)
+        held.append(add_fit(result, target, groups["fit"], settings))
+        _add_labels(result, target, documents, groups["clustering"], settings)
+        if groups["separation"]:
+            add_run_separation(result, target, groups["separation"], settings)
+    if groups["vectors"] and options.vectors is not None:
+        _add_vectors(results, targets, groups["vectors"], options.vectors, encoder, depth, settings)
+    for result in results:
+        result.scores = {name: result.scores[name] for name in METRICS if name in result.scores}
+    evaluation = Evaluation(results)
+    if groups["stability"]:
+        add_stability(evaluation, targets, groups["stability"], depth, uncertainty)
+    if len(results) > 1:
+        evaluation.comparisons = [
+            *compare_topics(results, counted, statistics, uncertainty),
+            *compare_perplexity(held, results, uncertainty),
+            *compare_labelled(labels, results, uncertainty, beta=options.beta),
+        ]
+    if not evaluation.shared and not any(result.scores for result in results):
+        raise InputError(f"{', '.join(names)}: no score of {targets[0].name} ({targets[0].kind}) could be made")
+    return evaluation
+
+
+def _names(settings: EvaluationSettings, *, labelled: bool) -> list[str]:
+    """Return the metrics to make. Raises UsageError when one was named that is not of topics."""
+    names = list(settings.names)
+    if not settings.only:
+        names += [n for n in DEFAULT if n not in names]
+        names += [n for n in DEFAULT_LABELLED if n not in names and labelled]
+    wrong = [n for n in names if n in METRICS and METRICS[n].group in NOT_OF_TOPICS]
+    names = [n for n in names if n in METRICS and METRICS[n].group not in NOT_OF_TOPICS]
+    wrong = [n for n in wrong if settings.options.is_named(n)] if names else wrong
+    if wrong:
+        raise UsageError(
+            f"{', '.join(wrong)}: no score of topics but of tables with labels and predictions, or of answers",
+            parameter="metrics",
+        )
+    return names
+
+
+def _groups(names: Sequence[str], n_targets: int, settings: EvaluationSettings) -> dict[str, list[str]]:
+    """Return the metrics to make by their group: of a group all that can be made; what was named is made, or an error."""
+    options = settings.options
+    left_out = [n for n in names if METRICS[n].group == "vectors" and not options.vectors and not options.is_named(n)]
+    left_out += [
+        n
+        for n in names
+        if METRICS[n].group == "stability" and n_targets < 2 and not options.stability and len(names) > 3
+    ]
+    groups = {
+        g: [n for n in names if METRICS[n].group == g and n not in left_out]
+        for g in dict.fromkeys(m.group for m in METRICS.values())
+    }
+    if options.compat not in (None, "palmetto") and not options.is_named("c_p"):
+        groups["coherence"] = [n for n in groups["coherence"] if n != "c_p"]  # which only Palmetto has
+    if groups["vectors"] and options.vectors is None:
+        raise UsageError(
+            f"{', '.join(groups['vectors'])}: word vectors are needed: `vectors=FILE` (word2vec or GloVe text, or Parquet with "
+            f"term and embedding), or `vectors={ENCODER}` for those of a sentence encoder",
+            parameter="vectors",
+        )
+    return groups
+
+
+def _add_vectors(
+    results: Sequence[TargetResult],
+    targets: Sequence[TopicTarget],
+    names: Sequence[str],
+    source: str,
+    encoder: EncoderOptions,
+    depth: int,
+    settings: EvaluationSettings,
+) -> None:
+    """Add scores by vectors; the words of all targets are looked up, or embedded, once.
+
+    Raises:
+        InputError: the file cannot be used; MissingError: the encoder or its extra is not there.
+    """
+    words = words_of_topics(targets)
+    if source == ENCODER:
+        vectors = np.asarray(encoder.load(settings.threads).encode(words)[0], np.float32)
+        known = np.ones(len(words), bool)
+        source = encoder.name
+    else:
+        vectors, known = read_word_vectors(Path(source), words)
+    add_vector_scores(results, targets, names, vectors, known, source, depth, settings.uncertainty)
+
+
+def _note_npmi_of_run(result: TargetResult, target: TopicTarget) -> None:
+    """Say why a run may have printed another NPMI."""
+    printed = None if target.run is None else target.run.manifest["results"].get("npmi")
+    score = result.scores.get("npmi")
+    if printed is not None and score is not None and score.parameters.get("window") != "document":
+        result.notes.append(f"the run itself printed NPMI {printed:.3f}, of whole documents: `window=document`")
+
+
+def _result(target: TopicTarget, depth: int) -> TargetResult:
+    words = [" ".join(topic[:SHOWN_WORDS]) for topic in target.topics]
+    result = TargetResult(
+        target.name, target.kind, units=list(target.names), unit_texts=words, notes=list(target.notes)
+    )
+    result.unit_words = [list(topic[:depth]) for topic in target.topics]
+    result.facts["n_topics"] = len(target.topics)
+    short = sum(0 < len(topic) < depth for topic in target.topics)
+    if short:
+        known = "stores" if target.run is not None else "has"
+        noun = wording.counted(short, "topic")
+        result.notes.append(f"{target.name} {known} fewer than {depth} words of {noun}: those that are there count")
+    single = [name for name, topic in zip(target.names, target.topics, strict=True) if len(topic) == 1]
+    if single:
+        shown = ", ".join(single[:10]) + (" …" if len(single) > 10 else "")
+        result.notes.append(f"one word has no coherence: topic {shown}")
+    return result
+
+
+def _add_labels(
+    result: TargetResult,
+    target: TopicTarget,
+    documents: LabelledPredictions | None,
+    names: Sequence[str],
+    settings: EvaluationSettings,
+) -> None:
+    if documents is not None:
+        if names:
+            add_clustering(result, documents, names, settings.uncertainty)
+        return
+    label_col = settings.read.label_col
+    if names and settings.only and target.run is not None and label_col != "label":
+        raise missing_column(f"{target.run.path}/documents.parquet", label_col, run_columns(target), "label_col")
+    for name in names if settings.only else ():
+        why = f"there is no column '{label_col}' beside the topics; see `label_col`"
+        result.add(Score(METRICS[name], None, "documents", 0, why=why))

@@ -1,0 +1,188 @@
+"""The fit of an LDA run: perplexity of held-out documents, the end of its chain, residuals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from scipy import sparse
+
+from nlpkit import reporting
+from nlpkit.errors import InputError, UsageError
+from nlpkit.evaluation.fit import HeldOutScores, bootstrap_groups, documents_of, perplexity_statistic
+from nlpkit.evaluation.results import TargetResult
+from nlpkit.io.lda_tables import read_model
+from nlpkit.io.runs import Run
+from nlpkit.metrics.score import METRICS, Score, statistic_score
+from nlpkit.topics.lda.heldout import Method, hold_out, perplexity
+from nlpkit.topics.lda.model import LdaModel
+from nlpkit.topics.lda.residuals import residual_dispersion
+from nlpkit.types import CsrMatrix, FloatArray, TokenTable
+from nlpkit.weighting.dtm import count_terms
+from nlpkit.workflows.evaluation_targets import EvaluationSettings, TopicTarget
+from nlpkit.workflows.reference import reference_of, token_table
+
+RESIDUAL_DOCS = 2000
+TRACE_LINES = 8
+NOT_LDA = "only runs of nlpkit lda-gibbs have it"
+
+
+def add_fit(
+    result: TargetResult, target: TopicTarget, names: Sequence[str], settings: EvaluationSettings
+) -> HeldOutScores | None:
+    """Add scores of fit to a result; where a target has none, a score that is not defined if it was asked for.
+
+    Raises:
+        UsageError: perplexity without held-out documents; InputError: documents or run cannot be used.
+    """
+    held = None
+    for name in names:
+        if target.run is None or target.kind != "lda-gibbs":
+            if settings.only:
+                result.add(Score(METRICS[name], None, "tokens", 0, why=NOT_LDA))
+        elif name in ("perplexity_in_sample", "log_likelihood"):
+            _add_recorded(result, target.run, name)
+        elif name == "perplexity" and settings.heldout is None and not settings.options.is_named(name):
+            result.add(Score(METRICS[name], None, "tokens", 0, why="it needs `heldout` documents"))
+        elif name == "perplexity":
+            held = _add_perplexity(result, target, target.run, settings)
+        else:
+            _add_residuals(result, target, target.run, settings)
+    if target.run is not None and "log_likelihood" in names:
+        _add_trace(result, target.run)
+    return held
+
+
+def _add_recorded(result: TargetResult, run: Run, name: str) -> None:
+    key = "log_likelihood_per_token" if name == "log_likelihood" else name
+    recorded = run.manifest["results"]
+    value = recorded.get(key)
+    over = "tokens"
+    if value is None:
+        result.add(Score(METRICS[name], None, over, 0, why="the run does not record it; fit it again"))
+        return
+    parameters = {"of": "the end of the chain" if name == "log_likelihood" else "the documents of the fit"}
+    result.add(Score(METRICS[name], float(value), over, int(recorded.get("tokens", 0)), parameters))
+
+
+def _add_trace(result: TargetResult, run: Run) -> None:
+    trace = run.manifest["results"].get("trace") or []
+    tokens = run.manifest["results"].get("tokens")
+    if not trace:
+        return
+    result.facts["trace"] = trace
+    shown = [trace[i] for i in sorted({round(i) for i in np.linspace(0, len(trace) - 1, TRACE_LINES)})]
+    rows = [[f"{t['sweep']:,}", f"{t['log_likelihood']:.4f}", f"{t['effective_topics']:.1f}"] for t in shown]
+    result.tables["log p(w, z) per token along the chain"] = (("sweep", "log-likelihood", "effective topics"), rows)
+    if tokens and len(trace) > 3:
+        rise = trace[-1]["log_likelihood"] - trace[-1 - len(trace) // 4]["log_likelihood"]
+        if rise > 0.01:
+            result.notes.append(
+                f"the log-likelihood still rose by {rise:.3f} in the last quarter of the chain: more `sweeps`"
+            )
+
+
+def _add_perplexity(result: TargetResult, target: TopicTarget, run: Run, settings: EvaluationSettings) -> HeldOutScores:
+    options, uncertainty = settings.options, settings.uncertainty
+    if settings.heldout is None:
+        raise UsageError(
+            "perplexity is of documents that no fit has seen; give them with `heldout=DOCS`, or ask for that of the fit: "
+            "`metrics=perplexity_in_sample`",
+            parameter="heldout",
+        )
+    reference = reference_of(target, settings.heldout, settings.read)
+    assert reference is not None
+    model = read_model(run)
+    _, tokens, stats = token_table(reference, settings.threads)
+    _warn_of_training(run, stats.inputs)
+    with reporting.progress("perplexity", None):
+        scores = perplexity(
+            model,
+            tokens,
+            seed=uncertainty.seed,
+            threads=settings.threads,
+            method=cast(Method, options.method),
+            particles=options.particles,
+        )
+    groups = bootstrap_groups(scores.documents)
+    statistic = perplexity_statistic(scores, groups)
+    parameters = {
+        "method": options.method,
+        **({"particles": options.particles} if options.method == "left-to-right" else {}),
+        "documents": scores.n_docs,
+        "unknown_tokens": scores.n_unknown,
+        "documents_too_short": scores.n_short,
+        "heldout": stats.to_dict(),
+    }
+    units = np.ones(int(groups.max()) + 1, np.int64)
+    score = statistic_score(
+        METRICS["perplexity"], statistic, units, uncertainty, over="documents", parameters=parameters
+    )
+    result.add(Score(score.metric, scores.perplexity, "tokens", scores.n_tokens, parameters, interval=score.interval))
+    share = scores.n_unknown / max(len(tokens.term_ids), 1)
+    if share > 0.1:
+        result.notes.append(f"{share:.0%} of the held-out tokens are words the model does not know, and left out")
+    return HeldOutScores(scores, stats.inputs, groups)
+
+
+def _warn_of_training(run: Run, inputs: Sequence[Any]) -> None:
+    known = {entry["sha256"] for entry in run.manifest["inputs"]}
+    if any(i.sha256 in known for i in inputs):
+        reporting.warn(
+            f"`heldout` is the corpus {run.path} was fitted to: this perplexity is not held-out, and too low"
+        )
+
+
+def _add_residuals(result: TargetResult, target: TopicTarget, run: Run, settings: EvaluationSettings) -> None:
+    reference = reference_of(target, settings.reference, settings.read)
+    if reference is None:
+        raise InputError(f"residuals of {run.path} need the corpus of its fit, which it does not name")
+    model = read_model(run)
+    rows, tokens, _ = token_table(reference, settings.threads)
+    ids = rows.column("id").combine_chunks()
+    known = run.table("documents", ["id"]).column("id").combine_chunks()
+    if not pc.all(pc.is_in(ids, value_set=known)).as_py():
+        raise InputError(f"residuals of {run.path} are of the documents of its fit; {reference.described()} has others")
+    if len(ids) < len(known):
+        raise InputError(
+            f"residuals of {run.path} are of its {len(known):,} documents, {len(ids):,} were read; leave `limit` out"
+        )
+    chosen = np.flatnonzero(hold_out(len(ids), min(1.0, RESIDUAL_DOCS / len(ids)), settings.uncertainty.seed))
+    counts = _counts_in(model, documents_of(tokens, chosen))
+    theta = _theta(run, model, ids.take(pa.array(chosen)))
+    phi = model.phi_of(np.arange(model.n_terms))
+    residuals = residual_dispersion(counts, lambda r: theta[r], phi, share=len(chosen) / len(known))
+    parameters = {
+        "statistic": residuals.statistic,
+        "degrees_of_freedom": residuals.degrees,
+        "p_value": residuals.p_value,
+        "documents": residuals.n_docs,
+    }
+    result.add(Score(METRICS["residuals"], residuals.dispersion, "cells", residuals.n_docs, parameters))
+
+
+def _counts_in(model: LdaModel, tokens: TokenTable) -> CsrMatrix:
+    """Return the counts (D, V) of the words of the model."""
+    number = {term: v for v, term in enumerate(model.terms)}
+    place = np.array([number.get(term, -1) for term in tokens.terms], np.int32)
+    ids = place[tokens.term_ids]
+    before = np.concatenate([[0], np.cumsum(ids >= 0)])
+    return count_terms(TokenTable(before[tokens.offsets].astype(np.int64), ids[ids >= 0], model.terms))
+
+
+def _theta(run: Run, model: LdaModel, ids: pa.Array) -> FloatArray:
+    """Return theta (ids, K); what doc_topics.parquet leaves out is spread by the prior."""
+    table = run.table("doc_topics", ["id", "topic", "prob"])
+    table = table.filter(pc.is_in(table.column("id"), value_set=ids))
+    document = pc.index_in(table.column("id"), value_set=ids).to_numpy()
+    shape = (len(ids), model.n_topics)
+    topics, prob = table.column("topic").to_numpy(), table.column("prob").to_numpy()
+    theta = sparse.coo_array((prob.astype(np.float64), (document, topics)), shape=shape).toarray()
+    prior = np.where(theta > 0, 0.0, model.alpha)
+    total = prior.sum(axis=1, keepdims=True)
+    rest = np.maximum(1 - theta.sum(axis=1, keepdims=True), 0.0)
+    theta += np.divide(prior * rest, total, out=np.zeros_like(prior), where=total > 0)
+    return np.asarray(theta / theta.sum(axis=1, keepdims=True), np.float64)
