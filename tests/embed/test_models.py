@@ -88,7 +88,7 @@ def test_offline_says_what_to_type(empty_cache: Path, no_package: None) -> None:
     with pytest.raises(MissingError) as caught:
         find_model("minilm", offline=True)
     message = str(caught.value)
-    for part in ("not in the local hub cache", "pip install", "--offline", "'minilm'", "path of a model folder"):
+    for part in ("not in the local hub cache", "pip install", "`offline`", "'minilm'", "path of a model folder"):
         assert part in message
     assert "\n" not in message
     assert caught.value.exit_code == 4

@@ -104,9 +104,9 @@ def test_malformed_lines_are_named(x: Path, line: str, message: str) -> None:
 
 
 def test_json_over_lines_is_pointed_to_the_json_reader(x: Path) -> None:
-    with pytest.raises(InputError, match="--format json"):
+    with pytest.raises(InputError, match="`format=json`"):
         opened(x, '{\n "data": []\n}')
-    with pytest.raises(InputError, match="--format json"):
+    with pytest.raises(InputError, match="`format=json`"):
         opened(x, '[{"text": "a"}]')
 
 
@@ -198,9 +198,9 @@ def test_csv_types(tmp_path: Path) -> None:
     table = table_of(tmp_path / "x.csv", content, types=(("n", "int"), ("ok", "bool")))
     assert table.to_pylist()[0] == {"id": "01", "text": "a", "n": 1, "ok": True}
     assert table["n"].to_pylist() == [1, None]
-    with pytest.raises(InputError, match=r"x\.csv:3: column 'n' should be int \(--types\), here \"4\.5\""):
+    with pytest.raises(InputError, match=r"x\.csv:3: column 'n' should be int \(`types`\), here \"4\.5\""):
         opened(tmp_path / "x.csv", "id,text,n\n1,a,1\n2,b,4.5\n", types=(("n", "int"),)).read_all()
-    with pytest.raises(ColumnError, match=r"has no column 'm' .*--types"):
+    with pytest.raises(ColumnError, match=r"has no column 'm' .*`types`"):
         opened(tmp_path / "x.csv", content, types=(("m", "int"),))
     with pytest.raises(UsageError, match="id and text are always strings"):
         opened(tmp_path / "x.csv", content, types=(("id", "int"),))
@@ -235,8 +235,8 @@ def test_detected_encodings_are_reported_a_few_by_name(tmp_path: Path, caplog: p
         assert set(stream.read_all()["text"].to_pylist()) == {"schöne Grüße aus Köln"}
     assert {info.encoding for info in stream.inputs} == {"cp1252"}
     messages = [record.getMessage() for record in caplog.records]
-    assert messages[0] == f"{tmp_path}/0.txt: read as cp1252 (detected); force with --encoding"
-    assert messages[5:] == ["8 files read in a detected encoding: 8 as cp1252; force with --encoding"]
+    assert messages[0] == f"{tmp_path}/0.txt: read as cp1252 (detected); force with `encoding`"
+    assert messages[5:] == ["8 files read in a detected encoding: 8 as cp1252; force with `encoding`"]
 
 
 def test_forced_encoding_and_undecodable_bytes(x: Path) -> None:
@@ -319,12 +319,12 @@ def test_a_column_in_the_way_is_kept_under_another_name(x: Path, caplog: pytest.
 
 def test_missing_columns_name_the_option(x: Path) -> None:
     content = jsonl({"txt": "a", "n": 1})
-    with pytest.raises(ColumnError, match=r"has no column 'text' \(found: txt, n\); did you mean 'txt'\? .*--text-col"):
+    with pytest.raises(ColumnError, match=r"has no column 'text' \(found: txt, n\); did you mean 'txt'\? .*`text_col`"):
         opened(x, content)
     for role in ("id", "label", "date"):
         with pytest.raises(ColumnError, match=f"has no column 'm' .*--{role}-col"):
             opened(x, content, text_col="txt", **{f"{role}_col": "m"})
-    with pytest.raises(ColumnError, match="--text-col"):
+    with pytest.raises(ColumnError, match="`text_col`"):
         opened(x.with_suffix(".csv"), "id,body\n")  # a header is enough to know
 
 
@@ -353,7 +353,7 @@ def test_a_column_that_comes_late_is_left_out_with_a_warning_or_kept(x: Path, ca
     table = table_of(x, content)
     assert table.column_names == ["id", "text"]
     assert (
-        "x.jsonl:1002: column 'note' is not in the first rows and is left out; keep it with --types note=string"
+        "x.jsonl:1002: column 'note' is not in the first rows and is left out; keep it with `types=note=string`"
         in caplog.text
     )
     table = table_of(x, content, types=(("note", "int"),))
@@ -363,7 +363,7 @@ def test_a_column_that_comes_late_is_left_out_with_a_warning_or_kept(x: Path, ca
 def test_a_value_that_does_not_fit_is_named_with_its_line(x: Path) -> None:
     content = jsonl(*({"text": "a", "n": 1} for _ in range(1000)), {"text": None}, {"text": "b", "n": 4.5})
     with pytest.raises(
-        InputError, match=r"x\.jsonl:1002: column 'n' was int in the first rows, here 4\.5; say --types n=float"
+        InputError, match=r"x\.jsonl:1002: column 'n' was int in the first rows, here 4\.5; say `types=n=float`"
     ):
         opened(x, content).read_all()
     assert table_of(x, content, types=(("n", "float"),))["n"][-1].as_py() == 4.5
@@ -407,7 +407,7 @@ def test_duplicate_ids_name_both_places(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text(jsonl({"id": "x", "text": "a"}, {"id": "y", "text": "b"}), encoding="utf-8")
     (tmp_path / "b.jsonl").write_text(jsonl({"id": "z", "text": "c"}, {"id": "y", "text": "d"}), encoding="utf-8")
     with pytest.raises(
-        InputError, match=r"the id 'y' is there twice, in .*a\.jsonl row 2 and in .*b\.jsonl row 2; .*--id-col none"
+        InputError, match=r"the id 'y' is there twice, in .*a\.jsonl row 2 and in .*b\.jsonl row 2; .*`id_col=none`"
     ):
         open_documents([str(tmp_path)]).read_all()
     assert open_documents([str(tmp_path)], ReadOptions(id_col="none")).read_all().num_rows == 4
@@ -486,7 +486,7 @@ def test_stdin(content: bytes, format: str | None, text: str) -> None:
 
 
 def test_stdin_that_could_be_anything_asks_for_the_format() -> None:
-    with pytest.raises(InputError, match=r"stdin: which format is this\? Name it: --format"):
+    with pytest.raises(InputError, match=r"stdin: which format is this\? Name it: `format="):
         open_documents(["-"], stdin=io.BytesIO(b"a,b\n"))
     with pytest.raises(InputError, match="stdin:1: not JSON"):
         open_documents(["-"], stdin=io.BytesIO(b"{a\n")).read_all()

@@ -228,7 +228,7 @@ def test_round_trip(tmp_path_factory: pytest.TempPathFactory, rows: int, data: s
 
 def test_what_mallet_could_not_read_is_not_written(tmp_path: Path) -> None:
     state, path = example(), tmp_path / "state.gz"
-    with pytest.raises(InputError, match=r"document id 'y y'.*--id-col"):
+    with pytest.raises(InputError, match=r"document id 'y y'.*`id_col`"):
         write(path, state, ids=("x", "y y", "z"))
     with pytest.raises(InputError, match="term 'new york'"):
         write(path, state, tokens=TokenTable(state.tokens.offsets, state.tokens.term_ids, ("a", "new york")))

@@ -147,7 +147,7 @@ def test_the_same_task_is_the_same_bytes(tmp_path: Path) -> None:
 
 def test_nothing_is_written_over_without_force(tmp_path: Path) -> None:
     (tmp_path / "t.key.json").write_text("mine")
-    with pytest.raises(OutputExistsError, match=r"t\.key\.json exists; give --force"):
+    with pytest.raises(OutputExistsError, match=r"t\.key\.json exists; give `force`"):
         write_task(tmp_path / "t.html", task(), parameters={}, force=False)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["t.key.json"]
     write_task(tmp_path / "t.html", task(), parameters={}, force=True)

@@ -160,7 +160,7 @@ def test_the_installed_pipeline_of_a_language(monkeypatch: pytest.MonkeyPatch) -
     names = ["de_core_news_sm", "de_core_news_md", "de_dep_news_trf", "de_mine", "den_x_lg"]
     assert spacy_tokens._of_language(names, "de") == "de_core_news_md"
     assert spacy_tokens._of_language([*names, "nb_core_news_sm"], "no") == "nb_core_news_sm"
-    with pytest.raises(UsageError, match="--language"):
+    with pytest.raises(UsageError, match="`language`"):
         SpacyTokens("auto")
 
 

@@ -92,5 +92,5 @@ def test_auto_stop_is_by_share_of_documents() -> None:
     assert auto_stop(df, 100, share=0.07).tolist() == [True, True, False, False]
     assert auto_stop(df, 100, share=1.0).tolist() == [False] * 4
     assert auto_stop(np.zeros(0, np.int64), 0, share=0.5).tolist() == []
-    with pytest.raises(UsageError, match="--auto-stop 50"):
+    with pytest.raises(UsageError, match="`auto_stop=50`"):
         auto_stop(df, 100, share=50)

@@ -271,7 +271,7 @@ def _column(path: str, role: str, table: Mapping[str, Sequence[Any]], columns: M
     lower = {name.strip().lower(): name for name in reversed(list(table)) if name not in columns.values()}
     known = next((lower[name] for name in _NAMES[role] if name in lower), None)
     if known is None and role != "kind":
-        raise missing_column(path, role, table, f"`lexicon_cols={role}=…`")
+        raise missing_column(path, role, table, f"lexicon_cols={role}=…")
     return known
 
 

@@ -295,7 +295,7 @@ def _ids(sources: list[str | None], stem: str) -> tuple[str, ...]:
 
 def check_names(ids: Sequence[str], terms: Sequence[str]) -> None:
     """Raise InputError for an id or a term that a state cannot hold."""
-    _check_words("document id", ids, "give the documents other ids with --id-col")
+    _check_words("document id", ids, "give the documents other ids with `id_col`")
     _check_words("term", terms, "join its words by another sign, such as _")
 
 
