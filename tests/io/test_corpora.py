@@ -600,7 +600,7 @@ def test_words_are_the_text_where_there_is_none(tmp_path: Path) -> None:
         assert both.equals(table)
         with pytest.raises(ColumnError, match="no column 'text'"):
             opened(tmp_path / name, content, words_col="v")
-        with pytest.raises(ColumnError, match="--label-col"):
+        with pytest.raises(ColumnError, match="`label_col`"):
             opened(tmp_path / name, content, words_col="w", label_col="x")
     with_text = opened(tmp_path / "b.jsonl", jsonl({"text": "given", "w": ["to"]}), words_col="w").read_all()
     assert with_text.column("text").to_pylist() == ["given"]
