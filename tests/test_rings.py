@@ -52,8 +52,19 @@ def imports_of(path: Path) -> set[str]:
 def package_imports() -> dict[str, frozenset[str]]:
     """Return the modules of nlpkit, and which others of them each imports, in whatever place."""
     names = {module_name(path): path for path in MODULES}
-    del names["nlpkit"]  # its public names are imported when they are first used, not when the package is
-    return {name: frozenset((imports_of(path) & names.keys()) - {name}) for name, path in names.items()}
+    return {name: frozenset(_modules_imported(path, names) - {name}) for name, path in names.items()}
+
+
+def _modules_imported(path: Path, names: Collection[str]) -> set[str]:
+    """Return the modules that a module imports: of `from package import module` the module, not the package around it."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            source, *members = imported(node, module_name(path), path.name == "__init__.py")
+            found |= {member if member in names else source for member in members}
+    return found & set(names)
 
 
 def circles(imports: Mapping[str, Collection[str]]) -> set[tuple[str, ...]]:

@@ -18,6 +18,8 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from nlpkit.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from nlpkit.parameters import Execution as Execution
     from nlpkit.workflows.annotate import agreement as agreement
@@ -45,8 +47,6 @@ if TYPE_CHECKING:
     from nlpkit.workflows.stats import stats as stats
     from nlpkit.workflows.tfidf import tfidf as tfidf
     from nlpkit.workflows.zero_shot import zero_shot as zero_shot
-
-__version__ = "0.1.0"
 
 _HOMES = {
     "Corpus": "workflows.corpus:Corpus",

@@ -11,11 +11,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from nlpkit import __version__
 from nlpkit.errors import InputError, SchemaError, first_line, missing_column
 from nlpkit.io.corpora import DroppedRow, InputInfo
 from nlpkit.io.footers import FOOTER_KEY, SCHEMA_VERSION, check_footer
 from nlpkit.io.validity import check_values
+from nlpkit.version import __version__
 
 # Stored as list<string>: every reader sees plain strings, and the codes of the Parquet dictionary are read as they are.
 TOKENS_TYPE = pa.list_(pa.string())

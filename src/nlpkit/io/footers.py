@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from nlpkit import __version__
 from nlpkit.errors import SchemaError
+from nlpkit.version import __version__
 
 FOOTER_KEY = b"nlpkit"
 SCHEMA_VERSION = 1

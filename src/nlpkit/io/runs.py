@@ -17,7 +17,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from nlpkit import __version__
 from nlpkit.errors import InputError, SchemaError, first_line
 from nlpkit.io.artifacts import dropped_table, read_table, write_table
 from nlpkit.io.atomic import LITTER, MANIFEST, atomic_directory, atomic_file
@@ -25,6 +24,7 @@ from nlpkit.io.corpora import DroppedRow, InputInfo
 from nlpkit.io.footers import SCHEMA_VERSION
 from nlpkit.plain import shell_line, to_json
 from nlpkit.reporting import command_line
+from nlpkit.version import __version__
 
 TOPICS_SCHEMA = pa.schema(
     [

@@ -14,13 +14,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from nlpkit import __version__
 from nlpkit.errors import InputError, SchemaError, UsageError
 from nlpkit.evaluation.tasks import Task, choices
 from nlpkit.io.atomic import atomic_file, check_target
 from nlpkit.io.task_page import Page, PageItem, task_page
 from nlpkit.metrics.intrusion_design import KINDS, RATING, SET, TOPIC, WORD, Design, Item
 from nlpkit.plain import to_json
+from nlpkit.version import __version__
 from nlpkit.wording import truncated
 
 KEY_FORMAT = "nlpkit task key"
