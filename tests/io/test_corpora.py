@@ -322,7 +322,7 @@ def test_missing_columns_name_the_option(x: Path) -> None:
     with pytest.raises(ColumnError, match=r"has no column 'text' \(found: txt, n\); did you mean 'txt'\? .*`text_col`"):
         opened(x, content)
     for role in ("id", "label", "date"):
-        with pytest.raises(ColumnError, match=f"has no column 'm' .*--{role}-col"):
+        with pytest.raises(ColumnError, match=f"has no column 'm' .*`{role}_col`"):
             opened(x, content, text_col="txt", **{f"{role}_col": "m"})
     with pytest.raises(ColumnError, match="`text_col`"):
         opened(x.with_suffix(".csv"), "id,body\n")  # a header is enough to know
