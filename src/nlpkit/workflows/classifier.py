@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from nlpkit import __version__, reporting, wording
+from nlpkit import reporting, wording
 from nlpkit.classify.classifier import Classifier, Predicted
 from nlpkit.classify.explain import Explainer
 from nlpkit.classify.fit import KINDS
@@ -29,6 +29,7 @@ from nlpkit.io.runs import Run, RunTables, add_output, copy_run, manifest_of, op
 from nlpkit.parameters import Execution
 from nlpkit.text.options import PreprocessOptions
 from nlpkit.types import BoolArray
+from nlpkit.version import __version__
 from nlpkit.workflows.corpus import Corpus, no_documents, warn_dropped
 from nlpkit.workflows.counts import counted
 from nlpkit.workflows.embeddings import RunEmbeddings
