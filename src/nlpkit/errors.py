@@ -123,7 +123,7 @@ def _installation(extra: str) -> tuple[str, str]:
 def missing_column(where: str, needed: str, columns: Iterable[str], parameter: str | None = None) -> ColumnError:
     """Return the error for a column that is not in a table; lists the columns found and the nearest one."""
     names = list(columns)
-    parameter = parameter and parameter.removeprefix("--").replace("-", "_")
+    parameter = parameter and parameter.strip("`").removeprefix("--").replace("-", "_")
     near = get_close_matches(needed, names, n=1, cutoff=0.5)
     hint = f"; did you mean '{near[0]}'?" if near else ""
     name_it = f"{' Name' if near else '; name'} it with `{parameter}`" if parameter else ""

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from nlpkit.cli.bertopic import TopicFlags
+import typer
 
-from nlpkit.cli import bertopic_fit
 from nlpkit.cli.options import RunFlags
-from nlpkit.text.options import TokenOptions
+from nlpkit.workflows import bertopic
 from tests.cli.conftest import (
     COMMANDS,
     HARD,
@@ -37,12 +36,11 @@ def fitted(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """What `nlpkit bertopic` would fit with, without fitting."""
     seen: dict[str, Any] = {}
 
-    def fit(
-        inputs: list[str], out: Any, topics: TopicFlags, encoder: Any, tokens: TokenOptions, read: Any, run: RunFlags
-    ) -> None:
-        seen.update(inputs=inputs, out=out, topics=topics, encoder=encoder, tokens=tokens, read=read, run=run)
+    def fit(corpus: Any, *, options: Any, tokens: Any, encoder: Any, execution: Any) -> None:
+        seen.update(topics=options, tokens=tokens, encoder=encoder, read=corpus.options, run=execution)
+        raise typer.Exit
 
-    monkeypatch.setattr(bertopic_fit, "fit", fit)
+    monkeypatch.setattr(bertopic, "fit_bertopic", fit)
     return seen
 
 
