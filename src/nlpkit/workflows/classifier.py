@@ -86,11 +86,13 @@ class ClassifierModel(FittedModel):
             yield ClassifierPredictions(self, stream, stack, options, execution)
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><td>{escape(row['class'])}</td><td>{row['training_documents']:,}</td><td>{row['f1']:.3f}</td></tr>"
-            for row in self.tables()["classes"].to_pylist()
-        )
-        return f"<table><tr><th>class</th><th>training documents</th><th>F1</th></tr>{rows}</table>"
+        scores = {row["class"]: f"{row['f1']:.3f}" for row in self._class_rows()}
+        rows = "".join(f"<tr><td>{escape(name)}</td><td>{scores.get(name, '')}</td></tr>" for name in self.classes)
+        return f"<table><tr><th>class</th><th>F1</th></tr>{rows}</table>"
+
+    def _class_rows(self) -> list[dict[str, Any]]:
+        table = self.tables().get("classes")
+        return [] if table is None else table.to_pylist()
 
 
 @dataclass
