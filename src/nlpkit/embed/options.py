@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from nlpkit.errors import UsageError
@@ -35,6 +36,13 @@ class EncoderOptions:
         Param("Tokens of a text that the model sees; default: its own.", min=2),
     ] = None
     offline: Annotated[bool, Param("Never ask the hub.")] = False
+
+    @classmethod
+    def from_value(cls, value: EncoderOptions | str | Path | None) -> EncoderOptions:
+        """Return the options that a person gives from Python: themselves, the name or folder of a model, or None."""
+        if isinstance(value, EncoderOptions):
+            return value
+        return cls() if value is None else cls(encoder=str(value))
 
     @property
     def name(self) -> str:

@@ -248,7 +248,7 @@ def fit_bertopic(
     *,
     options: BertopicOptions | None = None,
     tokens: TopicTokenOptions | None = None,
-    encoder: EncoderOptions | None = None,
+    encoder: EncoderOptions | str | None = None,
     execution: Execution | None = None,
     **settings: Any,
 ) -> FittedBertopic:
@@ -270,13 +270,13 @@ def fit_bertopic(
     """
     from nlpkit.embed.options import EncoderOptions
 
-    records = (options or BertopicOptions(), tokens or TopicTokenOptions(), encoder or EncoderOptions())
-    options, tokens, encoder, execution = with_settings((*records, execution or Execution()), settings)
+    records = (options or BertopicOptions(), tokens or TopicTokenOptions(), EncoderOptions.from_value(encoder))
+    options, tokens, embedding, execution = with_settings((*records, execution or Execution()), settings)
     token_options = preprocess_options(tokens)
     seconds: dict[str, float] = {}
     if find_spec("hdbscan") is None:  # said now, not after an hour of encoding
         raise missing_extra("nlpkit bertopic", "neural")
-    check_encoder(encoder.encoder, verify=execution.verify)
+    check_encoder(embedding.encoder, verify=execution.verify)
     with stopwatch(seconds, "read"), as_corpus(data).open() as stream:
         made_by = embedded_by(stream)
         table = stream.read_all()
@@ -289,12 +289,12 @@ def fit_bertopic(
         words, report = tokens_of(table, token_options)
     if report is not None:
         say_tokens(report)
-        _warn_of_language(report, encoder, table)
+        _warn_of_language(report, embedding, table)
     if not words.n_terms:
         raise no_words(table.num_rows, ", so topics would have no names")
     with stopwatch(seconds, "embeddings"):
         usable = has_text(table.column("text"))
-        embeddings, encoder_info = embeddings_of(table, made_by, encoder, execution.n_threads(), usable)
+        embeddings, encoder_info = embeddings_of(table, made_by, embedding, execution.n_threads(), usable)
     if not usable.all():
         n_empty = int((~usable).sum())
         reporting.note(f"{wording.counted(n_empty, 'document')} without text: no embedding, no topic")

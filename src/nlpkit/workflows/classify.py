@@ -88,7 +88,7 @@ def train_classifier(
     splits: SplitOptions | None = None,
     tokens: ClassifierTextOptions | None = None,
     weights: WeightOptions | None = None,
-    encoder: EncoderOptions | None = None,
+    encoder: EncoderOptions | str | None = None,
     report: ClassifierReportOptions | None = None,
     gates: GateOptions | None = None,
     execution: Execution | None = None,
@@ -115,7 +115,7 @@ def train_classifier(
     Raises:
         InputError, ColumnError: documents that cannot be learned from; UsageError: options that contradict each other.
     """
-    records = (options, splits, tokens, weights, encoder, report, execution)
+    records = (options, splits, tokens, weights, EncoderOptions.from_value(encoder), report, execution)
     chosen, execution = _options(records, settings, model=model, test=test)
     if chosen.splits.cv is not None:
         raise UsageError("`cv` deals documents into folds, which cross_validate does", parameter="cv")
@@ -131,7 +131,7 @@ def cross_validate(
     splits: SplitOptions | None = None,
     tokens: ClassifierTextOptions | None = None,
     weights: WeightOptions | None = None,
-    encoder: EncoderOptions | None = None,
+    encoder: EncoderOptions | str | None = None,
     report: ClassifierReportOptions | None = None,
     gates: GateOptions | None = None,
     execution: Execution | None = None,
@@ -142,7 +142,7 @@ def cross_validate(
     Args:
         folds: how many, 5 by default.
     """
-    records = (options, splits, tokens, weights, encoder, report, execution)
+    records = (options, splits, tokens, weights, EncoderOptions.from_value(encoder), report, execution)
     chosen, execution = _options(records, settings if folds is None else {**settings, "cv": folds}, model=model)
     if chosen.splits.test is not None or chosen.splits.split is not None:
         raise UsageError("`test` and `split` name the test documents, which train_classifier takes", parameter="test")

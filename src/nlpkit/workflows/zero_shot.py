@@ -49,7 +49,7 @@ def zero_shot(
     *,
     labels: Any = None,
     options: ZeroShotOptions | None = None,
-    encoder: EncoderOptions | None = None,
+    encoder: EncoderOptions | str | None = None,
     execution: Execution | None = None,
     **settings: Any,
 ) -> ZeroShot:
@@ -65,9 +65,9 @@ def zero_shot(
         UsageError, InputError, ColumnError, MissingError: labels, documents or the encoder cannot be used.
     """
     named = settings if labels is None else {**settings, "labels": labels}
-    records = (options or ZeroShotOptions(), encoder or EncoderOptions(), execution or Execution())
-    options, encoder, execution = with_settings(records, named)
-    with zero_shot_batches(as_corpus(data), options=options, encoder=encoder, execution=execution) as predictions:
+    records = (options or ZeroShotOptions(), EncoderOptions.from_value(encoder), execution or Execution())
+    options, embedding, execution = with_settings(records, named)
+    with zero_shot_batches(as_corpus(data), options=options, encoder=embedding, execution=execution) as predictions:
         documents = pa.Table.from_batches(predictions.batches())
     predictions.report()
     return ZeroShot(documents, predictions.evaluation, predictions.summary())
