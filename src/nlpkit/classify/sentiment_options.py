@@ -168,9 +168,9 @@ class SentimentTextOptions:
     ] = "auto"
     lower: Annotated[bool, Param("Turn texts into lower case.")] = True
     lemma: Annotated[str, Param("Base forms: none or dict (dictionary of the language).")] = "none"
-    stem: Annotated[str, Param("Stems: none, auto (Snowball of the language), or a stemmer: porter, german, …")] = (
-        "none"
-    )
+    stem: Annotated[
+        str, Param("Stems: none, auto (Snowball of the language), or a stemmer such as porter or german.")
+    ] = "none"
     html: Annotated[bool, Param("Take HTML and XML apart: scripts and styles go too.", panel="More")] = False
     replace: Annotated[
         Path | None,

@@ -197,7 +197,7 @@ class TrainFlags:
     class_weight: Annotated[str, Param("balanced gives each class the same weight.", metavar="none|balanced")] = "none"
     seeds: Annotated[int, Param("Train so many times, from --seed on: mean and deviation.", min=1)] = 1
     resume: Annotated[bool, Param("Go on from the checkpoint, if there is one.")] = False
-    device: Annotated[str | None, Param("cpu, cuda, mps; default: the best there is.")] = None
+    device: Annotated[str | None, Param("Device of the model: cpu, cuda or mps; default: the best there is.")] = None
     precision: Annotated[str, Param("auto, fp32, bf16 or fp16; auto: bf16 on a GPU that has it, else fp32.")] = "auto"
     max_tokens: Annotated[
         int | None,

@@ -17,6 +17,7 @@ from typer.models import ArgumentInfo
 
 from nlpkit import reporting
 from nlpkit.cli import config, console, light, spelling
+from nlpkit.cli.help import command_class
 from nlpkit.errors import UsageError
 from nlpkit.parameters import MOST, READ, WRITTEN, Execution, Files, Param
 
@@ -29,7 +30,7 @@ class Argument(Param):
 Inputs = Annotated[
     list[str],
     Argument(
-        "Files, directories, globs or - (stdin): jsonl json csv tsv parquet txt md xml, also .gz .zst .bz2.",
+        "Files, directories, globs or - (stdin): jsonl, json, csv, tsv, parquet, txt, md, xml; also .gz, .zst, .bz2.",
         metavar="INPUT",
     ),
     READ,
@@ -42,7 +43,9 @@ class RunFlags(Execution):
 
     PANEL: ClassVar[str] = "Run"
 
-    dry_run: Annotated[bool, Param("Say rows, tokens, memory, time and disk; write nothing.", ("dry_run", "n"))] = False
+    dry_run: Annotated[
+        bool, Param("Estimate rows, tokens, memory, time and disk, and write nothing.", ("dry_run", "n"))
+    ] = False
     json: Annotated[bool, Param("Print one JSON object on stdout instead of tables.")] = False
     quiet: Annotated[bool, Param("Print only errors on stderr.", ("quiet", "q"))] = False
     verbose: Annotated[bool, Param("Print more on stderr.", ("verbose", "v"))] = False
@@ -55,7 +58,7 @@ class RunFlags(Execution):
             metavar="FILE",
             is_eager=True,
             callback=config.load_config,
-            help="TOML with option names as keys. A flag wins over NLPKIT_<OPTION> (say NLPKIT_SEED), that over the file.",
+            help="TOML file with options as keys; options given here win over the environment (NLPKIT_SEED=1), that over the file.",
             show_default=False,
             show_envvar=False,
             rich_help_panel="Run",
@@ -67,10 +70,12 @@ class RunFlags(Execution):
 class OutputFlags:
     """Where a command writes."""
 
+    PANEL: ClassVar[str] = "Output"
+
     output: Annotated[
         str | None,
         Param(
-            "File, directory or - (stdout). A table is what its name says: .parquet .csv .tsv .jsonl .xlsx .arrow.",
+            "File, directory or - (stdout) to write; the suffix of a table is its format: .parquet .csv .tsv .jsonl .xlsx .arrow.",
             ("output", "o"),
             metavar="PATH",
         ),
@@ -166,7 +171,12 @@ class OutputFlags:
 
 Show = Annotated[
     str,
-    Param("Topics, classes or other rows of a table on the screen, at most.", ("show",), metavar="N|all"),
+    Param(
+        "Number of rows of a table on the screen, such as topics or classes.",
+        ("show",),
+        metavar="N|all",
+        panel="Output",
+    ),
 ]
 SHOWN = "30"
 
@@ -229,6 +239,7 @@ def command(
                 _check_side_files(parameters, given, force=given["force"])
             function(**values, **records)
 
+    shown_in_help = list(parameters)
     parameters.sort(key=lambda p: p.default is not inspect.Parameter.empty)
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {p.name: p.annotation for p in parameters}
@@ -240,7 +251,7 @@ def command(
     for parameter in parameters:
         info = parameter.annotation.__metadata__[0]
         info.help = spelling.as_options(info.help or "", spellings)
-    app.command(name, context_settings=settings)(run)
+    app.command(name, cls=command_class(shown_in_help), context_settings=settings)(run)
 
 
 def _as_record_has_it(value: Any, default: Any) -> Any:

@@ -29,8 +29,10 @@ class EncoderOptions:
         ),
         READ,
     ] = None
-    device: Annotated[str | None, Param("cpu, cuda, mps; default: the best there is.")] = None
-    precision: Annotated[str, Param("auto, fp32, bf16 or fp16; auto = bf16 where the device has it.")] = "auto"
+    device: Annotated[str | None, Param("Device of the model: cpu, cuda or mps; default: the best there is.")] = None
+    precision: Annotated[
+        str, Param("Precision of the encoder: fp32, bf16, fp16, or auto (bf16 where the device has it).")
+    ] = "auto"
     max_tokens: Annotated[
         int | None,
         Param("Tokens of a text that the model sees; default: its own.", min=2),

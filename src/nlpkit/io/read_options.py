@@ -27,29 +27,63 @@ class ReadOptions:
 
     PANEL: ClassVar[str] = "Input"
 
-    text_col: Annotated[str, Param("Column of the text; it is called text in what is written.")] = "text"
-    id_col: Annotated[str, Param("Column of the id; it stays, with a copy called id; 'none' numbers the rows.")] = "id"
-    label_col: Annotated[str, Param("Column of the label; it stays, with a copy that is called label.")] = "label"
-    date_col: Annotated[str, Param("Column of the date; it stays, with a copy that is called date.")] = "date"
+    text_col: Annotated[str, Param("Column of the text; it is called text in what is written.", metavar="COLUMN")] = (
+        "text"
+    )
+    id_col: Annotated[
+        str, Param("Column of the id; it stays, with a copy called id; 'none' numbers the rows.", metavar="COLUMN")
+    ] = "id"
+    label_col: Annotated[
+        str, Param("Column of the label; it stays, with a copy that is called label.", metavar="COLUMN")
+    ] = "label"
+    date_col: Annotated[
+        str, Param("Column of the date; it stays, with a copy that is called date.", metavar="COLUMN")
+    ] = "date"
     date_format: Annotated[
         str | None,
         Param(
             "How dates are written, such as %d/%m/%Y; default: 2011-12-25, 25.12.2011, and 25/12/2011 where the column tells "
             "whether day or month comes first.",
             metavar="FORMAT",
+            panel="More",
         ),
     ] = None
-    format: Annotated[str | None, Param("jsonl json csv tsv parquet txt xml sgml; default: by suffix.")] = None
-    encoding: Annotated[str | None, Param("Force an encoding; default: UTF-8, else detected.")] = None
-    encoding_errors: Annotated[str, Param("strict, or replace bytes that are not text.")] = "strict"
-    txt_docs: Annotated[str, Param("A document per line or file of .txt; auto: one file = lines.")] = "auto"
-    xml_record: Annotated[str | None, Param("XML/SGML element that is one document.", metavar="NAME")] = None
+    format: Annotated[
+        str | None,
+        Param(
+            "Format of the input: jsonl, json, csv, tsv, parquet, txt, xml or sgml; default: that of the suffix.",
+            metavar="NAME",
+        ),
+    ] = None
+    encoding: Annotated[str | None, Param("Encoding of the input; default: UTF-8, else detected.", metavar="NAME")] = (
+        None
+    )
+    encoding_errors: Annotated[
+        str,
+        Param("What becomes of bytes that are not text: strict (an error) or replace.", metavar="HOW", panel="More"),
+    ] = "strict"
+    txt_docs: Annotated[
+        str,
+        Param(
+            "What is a document of .txt: line, file, or auto (lines of a single file).", metavar="UNIT", panel="More"
+        ),
+    ] = "auto"
+    xml_record: Annotated[
+        str | None, Param("Element of XML or SGML that is one document.", metavar="NAME", panel="More")
+    ] = None
     xml_fields: Annotated[
         Pairs,
-        Param("XML column, e.g. text=revision/text or id=@id.", ("xml_field",), metavar="COL=PATH"),
+        Param(
+            "Column of XML and where it stands in an element, such as text=revision/text or id=@id.",
+            ("xml_field",),
+            metavar="COL=PATH",
+            panel="More",
+        ),
     ] = ()
-    types: Annotated[Pairs, Param("string, int, float or bool for a column.", metavar="COL=TYPE")] = ()
-    limit: Annotated[int | None, Param("Only the first N documents.", min=1)] = None
+    types: Annotated[
+        Pairs, Param("Type of a column: string, int, float or bool.", metavar="COL=TYPE", panel="More")
+    ] = ()
+    limit: Annotated[int | None, Param("Read only the first N documents.", metavar="N", min=1)] = None
     words_col: str | None = None
     columns: tuple[str, ...] | None = None
     batch_rows: int = 10_000

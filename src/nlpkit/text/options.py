@@ -92,9 +92,9 @@ class TextOptions(TopicTokenOptions):
     lemma: Annotated[
         str, Param("Base forms: none, dict (dictionary of the language) or spacy (those of its pipeline).")
     ] = "none"
-    stem: Annotated[str, Param("Stems: none, auto (Snowball of the language), or a stemmer: porter, german, …")] = (
-        "none"
-    )
+    stem: Annotated[
+        str, Param("Stems: none, auto (Snowball of the language), or a stemmer such as porter or german.")
+    ] = "none"
     phrases: Annotated[
         str | None,
         Param(

@@ -41,7 +41,7 @@ class ClassTermOptions:
         bool,
         Param("ctfidf: take ln(1 + (A - tf + 0.5) / (tf + 0.5)) as the second factor.", ("bm25", "bm25_weighting")),
     ] = False
-    compat: Annotated[str | None, Param("ctfidf as BERTopic computes it, with A cut to a whole number: bertopic.")] = (
+    compat: Annotated[str | None, Param("bertopic = ctfidf as BERTopic computes it, with A cut to a whole number.")] = (
         None
     )
     epsilon: Annotated[float | None, Param("importance: the number added to shares; default: 1e-5.")] = None

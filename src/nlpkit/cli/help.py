@@ -1,0 +1,143 @@
+"""The --help of a command: what it does, examples, then its options in named panels, the most used first.
+
+Plain text of at most 100 columns. A panel is the heading that a record of options (PANEL) or a single one (Param.panel) names.
+"""
+
+from __future__ import annotations
+
+import inspect
+import shutil
+import textwrap
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from types import NoneType
+from typing import Any, get_args, get_origin
+
+from typer.core import TyperCommand
+from typer.models import ArgumentInfo
+
+MOST_COLUMNS = 100
+NAMES = 26  # columns of the names of options; longer ones have a line for themselves
+LAST_PANELS = ("Words", "Embeddings", "Input", "Output", "Run", "More")  # after the arguments and the command's own
+_TYPES = {int: "INT", float: "NUMBER", Path: "FILE"}
+
+
+def command_class(parameters: Sequence[inspect.Parameter]) -> type[TyperCommand]:
+    """Return the class of a command with these parameters, whose help is laid out here."""
+
+    class Command(TyperCommand):
+        def get_help(self, ctx: Any) -> str:
+            width = min(ctx.terminal_width or shutil.get_terminal_size((MOST_COLUMNS, 24)).columns, MOST_COLUMNS)
+            return help_text(ctx.command_path, self.help or "", parameters, width)
+
+    return Command
+
+
+def help_text(command: str, docstring: str, parameters: Sequence[inspect.Parameter], width: int) -> str:
+    """Return the help: usage, the first sentence, examples, details, and the options in panels."""
+    summary, examples, details = _parts(docstring)
+    shown = [p for p in parameters if not _info(p).hidden]
+    usage = " ".join(["Usage:", command, "[OPTIONS]", *(_argument(p) for p in shown if _is_argument(p))])
+    blocks = [usage, _wrapped(summary, width), *(["\n".join(examples)] if examples else []), *_laid_out(details, width)]
+    for title, rows in _panels(shown):
+        blocks.append("\n".join([f"{title}:", *(line for row in rows for line in _row(*row, width))]))
+    return "\n\n".join(blocks)
+
+
+def _parts(text: str) -> tuple[str, list[str], list[str]]:
+    """Return the first paragraph, the lines of the block of examples, and the other paragraphs of a docstring.
+
+    A paragraph that begins with a line of \\b stays as it is written.
+    """
+    summary, *others = [part for part in inspect.cleandoc(text).split("\n\n") if part.strip()] or [""]
+    examples: list[str] = []
+    details = []
+    for part in others:
+        lines = part.splitlines()
+        if lines[0] == "\b" and lines[1].startswith("Example"):
+            examples += lines[1:] if not examples else ["", *lines[1:]]
+        else:
+            details.append(part)
+    return summary, examples, details
+
+
+def _laid_out(paragraphs: Iterable[str], width: int) -> list[str]:
+    """Return paragraphs, those without a mark filled to the width."""
+    return [part.removeprefix("\b\n") if part.startswith("\b\n") else _wrapped(part, width) for part in paragraphs]
+
+
+def _wrapped(text: str, width: int) -> str:
+    return textwrap.fill(" ".join(text.split()), width, break_long_words=False, break_on_hyphens=False)
+
+
+def _info(parameter: inspect.Parameter) -> Any:
+    """Return what Typer is told of a parameter."""
+    return parameter.annotation.__metadata__[0]
+
+
+def _is_argument(parameter: inspect.Parameter) -> bool:
+    return isinstance(_info(parameter), ArgumentInfo)
+
+
+def _panels(parameters: Sequence[inspect.Parameter]) -> list[tuple[str, list[tuple[str, str]]]]:
+    """Return the panels with names and help of their options: arguments, those of the command, those of all commands, the rest."""
+    panels: dict[str, list[tuple[str, str]]] = {}
+    for parameter in parameters:
+        if _is_argument(parameter):
+            panels.setdefault("Arguments", []).append((_argument(parameter), _help(parameter)))
+        else:
+            title = _info(parameter).rich_help_panel or "Options"
+            panels.setdefault(title, []).append((_names(parameter), _help(parameter)))
+    panels.setdefault("Run", []).append(("-h, --help", "Show this help and exit."))
+    places = {name: i for i, name in enumerate(LAST_PANELS, start=len(panels))}
+    order = sorted(enumerate(panels), key=lambda item: -1 if item[1] == "Arguments" else places.get(item[1], item[0]))
+    return [(title, panels[title]) for _, title in order]
+
+
+def _argument(parameter: inspect.Parameter) -> str:
+    name = _info(parameter).metavar or parameter.name.upper()
+    name = f"{name}..." if get_origin(_kind(parameter)) is list else name
+    return name if parameter.default is inspect.Parameter.empty else f"[{name}]"
+
+
+def _kind(parameter: inspect.Parameter) -> Any:
+    """Return the type of a value that is given."""
+    kind = parameter.annotation.__origin__
+    kinds = [one for one in get_args(kind) if one is not NoneType]
+    return kinds[0] if kinds and get_origin(kind) is not list else kind
+
+
+def _names(parameter: inspect.Parameter) -> str:
+    """Return the names of an option, a short one first, what switches it off, and what its value is."""
+    info, kind = _info(parameter), _kind(parameter)
+    on, _, off = str(info.default).partition("/")
+    names = [on, *(info.param_decls or ())]
+    short = [name for name in names if not name.startswith("--")]
+    long = [name for name in names if name.startswith("--")]
+    value = "" if kind is bool else f" {info.metavar or _TYPES.get(kind, 'TEXT')}"
+    return ", ".join([*short, *long[:1], *([off] if off else [])]) + value
+
+
+def _help(parameter: inspect.Parameter) -> str:
+    """Return the help of an option, with its default and limits in brackets."""
+    info, default, notes = _info(parameter), parameter.default, []
+    if info.show_default and default not in (None, inspect.Parameter.empty) and not _is_argument(parameter):
+        notes.append(f"default: {'on' if default is True else 'off' if default is False else default}")
+    if info.min is not None and info.max is not None:
+        notes.append(f"from {info.min:g} to {info.max:g}")
+    elif info.min is not None or info.max is not None:
+        notes.append(f"at least {info.min:g}" if info.min is not None else f"at most {info.max:g}")
+    text = " ".join((info.help or "").split())
+    bracket = f"[{'; '.join(notes)}]".replace(" ", "\N{NO-BREAK SPACE}")  # never broken in two
+    return f"{text} {bracket}" if notes else text
+
+
+def _row(names: str, text: str, width: int) -> list[str]:
+    """Return the lines of an option: names, then the help beside or below them."""
+    indent = " " * (NAMES + 4)
+    lines = textwrap.wrap(text, width - len(indent), break_on_hyphens=False) or [""]
+    lines = [line.replace("\N{NO-BREAK SPACE}", " ") for line in lines]
+    first = f"  {names}"
+    if len(names) > NAMES:
+        return [first, *(indent + line for line in lines)]
+    return [f"{first:<{NAMES + 4}}{lines[0]}", *(indent + line for line in lines[1:])]
