@@ -178,6 +178,11 @@ def test_no_new_circle_of_imports() -> None:
     assert not new, f"these modules import each other: {new}"
 
 
+def test_circles_that_are_gone_are_not_listed() -> None:
+    still = {circle for circle in CIRCLES if set(circle) <= package_imports().keys()}
+    assert circles(package_imports()) >= still
+
+
 def test_no_further_command_imports_another() -> None:
     assert len(command_modules()) > 10
     new = command_imports() - COMMAND_IMPORTS

@@ -14,7 +14,6 @@ from nlpkit.errors import ColumnError
 from nlpkit.io.documents import (
     add_column,
     embedding_column,
-    embedding_field,
     embedding_matrix,
     token_table,
     tokens_column,
@@ -117,5 +116,3 @@ def test_a_column_is_appended_or_replaced_in_place() -> None:
     batch = pa.record_batch({"a": [1], "b": [2]})
     assert add_column(batch, "c", pa.array([3])).to_pylist() == [{"a": 1, "b": 2, "c": 3}]
     assert add_column(batch, "a", pa.array(["x"])).to_pylist() == [{"a": "x", "b": 2}]
-    assert embedding_field(batch.schema, 2).names == ["a", "b", "embedding"]
-    assert embedding_field(pa.schema([("embedding", pa.string()), ("z", pa.int8())]), 2).names == ["embedding", "z"]

@@ -116,13 +116,6 @@ def embedding_column(embeddings: Float32Array) -> pa.FixedSizeListArray:
     )
 
 
-def embedding_field(schema: pa.Schema, dim: int) -> pa.Schema:
-    """Return the schema with an embedding column of this many dimensions, appended or replaced in place."""
-    at = schema.get_field_index("embedding")
-    field = pa.field("embedding", pa.list_(pa.float32(), dim))
-    return schema.append(field) if at < 0 else schema.set(at, field)
-
-
 def embedding_matrix(column: pa.ChunkedArray) -> Float32Array:
     """Return the embedding column as (D, E) float32, rows L2-normalised: only directions are seen, `has_unit_rows` tells if that matters.
 

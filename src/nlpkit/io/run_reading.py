@@ -72,14 +72,6 @@ def learned_from(run: Run, inputs: Sequence[InputInfo]) -> list[str]:
     return [own.path for own in inputs if own.sha256 in learned]
 
 
-def learned_from_warning(files: Sequence[str], model: object) -> str:
-    """Return the warning for predictions of documents that the model learned from."""
-    return (
-        f"{model} learned from {', '.join(files)}: scores of these predictions are too good for new documents; those of documents it "
-        f"had not seen are in {model}/metrics.json"
-    )
-
-
 def _found_input(run: Run, typed: str, sha256: str) -> str:
     if typed == "-":
         raise InputError(f"{run.path} was made from stdin, which is gone")

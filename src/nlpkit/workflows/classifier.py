@@ -24,7 +24,7 @@ from nlpkit.io.classifier_files import classifier_tables, read_classifier
 from nlpkit.io.classifier_tables import NO_PROBABILITIES, prediction_columns
 from nlpkit.io.documents import add_column
 from nlpkit.io.footers import steps_of
-from nlpkit.io.run_reading import learned_from, learned_from_warning
+from nlpkit.io.run_reading import learned_from
 from nlpkit.io.runs import Run, RunTables, add_output, copy_run, manifest_of, open_run, write_run
 from nlpkit.parameters import Execution
 from nlpkit.text.options import PreprocessOptions
@@ -323,7 +323,7 @@ class ClassifierPredictions(Predictions):
             )
         reporting.note(line)
         if self.learned_from:
-            reporting.warn(learned_from_warning(self.learned_from, self.model))
+            reporting.warn(wording.learned_from(self.learned_from, self.model))
 
 
 def add_predictions(run: Path, corpus: Corpus, options: PredictOptions, execution: Execution) -> ClassifierPredictions:
