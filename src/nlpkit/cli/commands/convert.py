@@ -24,7 +24,7 @@ def convert_cli(
     description: DescriptionOptions,
     run: RunFlags,
 ) -> None:
-    """Write a topic model for another program, or make a run of another program's.
+    """Write topic models for other programs, and read theirs.
 
     \b
     Examples:

@@ -32,7 +32,7 @@ def rolling_lda_cli(
     read: ReadOptions,
     run: RunFlags,
 ) -> None:
-    """Fit a time series of LDA models over a column of dates, and test its topics for changes.
+    """Fit a time series of LDA models over dates, with changes.
 
     \b
     Examples:
