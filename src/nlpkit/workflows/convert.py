@@ -246,8 +246,8 @@ def _doc_topic(model: FittedLda) -> CsrMatrix:
     if model.report is not None:
         return model.report.fit.doc_topic
     assert isinstance(model.run, Run)
-    made = model.run.manifest["parameters"]
-    if made.get("estimate") == "mean" or made.get("term_weights", "one") != "one":
+    parameters = model.run.manifest["parameters"]
+    if parameters.get("estimate") == "mean" or parameters.get("term_weights", "one") != "one":
         raise InputError(
             f"{model.name} has counts that are means or weighted, and those of its documents are not stored; convert the model "
             "in the Python session that fits it, or fit it with `estimate=last` and `term_weights=one`"

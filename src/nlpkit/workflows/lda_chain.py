@@ -41,12 +41,13 @@ class LdaMaterial:
     @property
     def identity(self) -> dict[str, Any]:
         """What must be the same for a chain to be continued, beside its options."""
-        tokens, given = self.tokens, self.guidance
+        tokens, guidance = self.tokens, self.guidance
         return {
             "inputs": [[i.sha256, i.rows] for i in self.corpus.inputs],
             "vocabulary": [len(tokens.terms), _digest("\n".join(tokens.terms).encode())],
             "tokens": [len(tokens.term_ids), _digest(tokens.offsets, tokens.term_ids)],
-            "given_topics": given and [given.n_fixed, *given.names, _digest(given.term_ids, given.topics)],
+            "given_topics": guidance
+            and [guidance.n_fixed, *guidance.names, _digest(guidance.term_ids, guidance.topics)],
             "term_weights": None if self.weights is None else _digest(self.weights),
         }
 

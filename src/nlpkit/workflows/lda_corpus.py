@@ -41,7 +41,7 @@ def read_lda_corpus(corpus: Corpus, options: PreprocessOptions, threads: int) ->
     with corpus.open() as stream, _words(stream, options, threads) as words:
         tokens = _with_words(words.tokens())
         earlier = steps(stream)
-        made = (
+        settings = (
             None if words.report is None else {**token_parameters(options), **found_parameters(words.report)}
         )  # fmt: skip
         yield LdaCorpus(
@@ -49,7 +49,7 @@ def read_lda_corpus(corpus: Corpus, options: PreprocessOptions, threads: int) ->
             rows=words.rows(["text"]),
             cf=words.cf,
             df=words.df,
-            token_info=made or step_parameters(earlier, "preprocess"),
+            token_info=settings or step_parameters(earlier, "preprocess"),
             inputs=stream.inputs,
             dropped=stream.dropped,
             steps=earlier,
@@ -165,8 +165,8 @@ def _dated(words: CountedCorpus, stream: DocumentStream, options: PreprocessOpti
         info = {**token_parameters(options), **found_parameters(words.report), "languages": codes}
 
     def texts(rows: Sequence[int]) -> dict[int, str]:
-        found = words.values("text", kept[list(rows)].tolist())
-        return {row: found[int(kept[row])] or "" for row in rows}
+        values = words.values("text", kept[list(rows)].tolist())
+        return {row: values[int(kept[row])] or "" for row in rows}
 
     return DatedCorpus(
         LdaCorpus(

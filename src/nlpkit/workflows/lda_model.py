@@ -212,8 +212,8 @@ class LdaPredictions(Predictions):
                         stop = min(start + BATCH, whole.num_rows)
                         offsets = encoded.offsets[start : stop + 1]
                         ids = encoded.term_ids[offsets[0] : offsets[-1]]
-                        found = draw(whole.slice(start, stop - start), offsets - offsets[0], ids, self.counts)
-                        yield pa.RecordBatch.from_arrays([found.column(n) for n in schema.names], schema=schema)
+                        drawn = draw(whole.slice(start, stop - start), offsets - offsets[0], ids, self.counts)
+                        yield pa.RecordBatch.from_arrays([drawn.column(n) for n in schema.names], schema=schema)
                         update(self.counts["documents"])
 
     def report(self) -> None:

@@ -200,20 +200,24 @@ def _check_same(
     Raises:
         UsageError: one is another.
     """
-    made = base.state.options
+    before = base.state.options
     known = {
-        **{one.name: getattr(made, one.name) for one in fields(made)},
-        "alpha_sum": None if made.alpha is None else made.alpha * made.n_topics,
+        **{one.name: getattr(before, one.name) for one in fields(before)},
+        "alpha_sum": None if before.alpha is None else before.alpha * before.n_topics,
         **{one.name: getattr(base.changes, one.name) for one in fields(base.changes)},
         "seed": base.state.seed,
     }
     usual: tuple[Any, ...] = (RollingOptions(), ChangeOptions(), PrototypeOptions(), Execution())
     for record, default in zip((options, changes, prototypes, execution), usual, strict=True):
         for one in fields(default):
-            value, before = getattr(record, one.name), known.get(one.name)
-            if one.name in ("threads", "verify") or value == getattr(default, one.name) or str(value) == str(before):
+            value, known_value = getattr(record, one.name), known.get(one.name)
+            if (
+                one.name in ("threads", "verify")
+                or value == getattr(default, one.name)
+                or str(value) == str(known_value)
+            ):
                 continue
-            was = f"it was made with {before}" if before is not None else "it was made without"
+            was = f"it was made with {known_value}" if known_value is not None else "it was made without"
             raise UsageError(
                 f"`{one.name}={value}`: a run that is updated keeps the options it has ({was}); leave it out, or fit all "
                 "documents anew",

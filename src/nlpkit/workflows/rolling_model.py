@@ -103,12 +103,12 @@ def fitted_rolling(
 
 def _parameters(result: RollingResult) -> dict[str, Any]:
     """Return the options of a rolling model as footer parameters: those in force."""
-    options = rolling_config(result.state, result.changes)["rolling_options"]
-    given = result.state.options
+    config = rolling_config(result.state, result.changes)["rolling_options"]
+    options = result.state.options
     return {
-        **{k: v for k, v in options.items() if k != "seed"},
-        "alpha": given.n_topics * given.each_alpha / given.n_topics,
-        "eta": given.each_eta,
+        **{k: v for k, v in config.items() if k != "seed"},
+        "alpha": options.n_topics * options.each_alpha / options.n_topics,
+        "eta": options.each_eta,
         "changes": result.changes.in_force(),
     }
 

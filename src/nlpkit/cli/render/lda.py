@@ -69,17 +69,23 @@ def _score(value: float) -> str:
 
 def show_prototype(compared: ComparedChains) -> None:
     """Print the chains with their mean S-CLOP."""
-    runs, found = compared.runs, compared.prototype
-    mean = found.mean_sclop
+    runs, prototype = compared.runs, compared.prototype
+    mean = prototype.mean_sclop
     shown = np.argsort(-mean, kind="stable")[:10]
     rows = [
-        ["→" if r == found.run else "", str(r), str(runs.seeds[r]), f"{mean[r]:.3f}", f"{runs.log_likelihood[r]:,.0f}"]
+        [
+            "→" if r == prototype.run else "",
+            str(r),
+            str(runs.seeds[r]),
+            f"{mean[r]:.3f}",
+            f"{runs.log_likelihood[r]:,.0f}",
+        ]
         for r in shown
     ]
     columns = ["", "run", "seed", "mean S-CLOP", "log p(w, z)"]
     console.table(columns, rows, right=columns[1:], title="How much do the chains agree? 1 = the same topics.")
     reporting.note(
-        f"run {found.run} is the prototype: mean S-CLOP {mean.max():.3f} with the others, mean of all runs "
+        f"run {prototype.run} is the prototype: mean S-CLOP {mean.max():.3f} with the others, mean of all runs "
         f"{mean.mean():.3f}, worst {mean.min():.3f} ({compared.measure} similarity of topics)"
     )
 

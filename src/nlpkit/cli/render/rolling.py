@@ -202,11 +202,11 @@ def _signed(words: Sequence[str], rose: Sequence[bool]) -> str:
 
 def show_changes(tests: Sequence[dict[str, Any]], names: Sequence[str], options: ChangeOptions) -> None:
     """Print the changes found, earliest first."""
-    found = sorted((row for row in tests if row["changed"]), key=lambda row: (row["chunk"], row["topic"]))
+    changes = sorted((row for row in tests if row["changed"]), key=lambda row: (row["chunk"], row["topic"]))
     before = "the chunk before" if options.change_span == 1 else f"the {options.change_span} chunks before at most"
-    how = f"level {options.change_level:g}, {options.change_mixture:.0%} of change usual, against {before}"
-    if not found:
-        console.out(f"No topic changed in any chunk ({wording.counted(len(tests), 'test')}; {how}).")
+    method = f"level {options.change_level:g}, {options.change_mixture:.0%} of change usual, against {before}"
+    if not changes:
+        console.out(f"No topic changed in any chunk ({wording.counted(len(tests), 'test')}; {method}).")
         return
     rows = [
         [
@@ -216,10 +216,10 @@ def show_changes(tests: Sequence[dict[str, Any]], names: Sequence[str], options:
             f"{row['similarity']:.3f} < {row['threshold']:.3f}",
             _signed(row["words"][:WORDS_SHOWN], row["rose"]),
         ]
-        for row in found[:CHANGES_SHOWN]
+        for row in changes[:CHANGES_SHOWN]
     ]
-    title = f"Changes: {len(found)} in {wording.counted(len(tests), 'test')} ({how})"
+    title = f"Changes: {len(changes)} in {wording.counted(len(tests), 'test')} ({method})"
     columns = ["chunk from", "topic", "name", "similarity", "words that drove it: + more, − less"]
     console.table(columns, rows, right=["topic"], title=title)
-    if len(found) > CHANGES_SHOWN:
-        console.out(f"({len(found) - CHANGES_SHOWN} later ones are in changes.parquet)")
+    if len(changes) > CHANGES_SHOWN:
+        console.out(f"({len(changes) - CHANGES_SHOWN} later ones are in changes.parquet)")

@@ -78,7 +78,7 @@ def compare_chains(
         return make_sampler(tokens, options, replace(execution, seed=seed, threads=1), guidance, weights)
 
     with reporting.progress("chains", 100, percent=True) as update:
-        runs, found = run_prototype(
+        runs, chosen = run_prototype(
             chain,
             runs=prototype.prototype or 0,
             sweeps=options.n_sweeps,
@@ -87,4 +87,4 @@ def compare_chains(
             measure=MEASURES[prototype.similarity],
             progress=lambda share: update(int(100 * share)),
         )
-    return ComparedChains(runs, found, prototype.similarity)
+    return ComparedChains(runs, chosen, prototype.similarity)

@@ -109,9 +109,9 @@ class RollingOptions:
             UsageError: it is not given, or no number.
         """
         if not str(self.k).isdecimal() or not int(str(self.k)):
-            given = "`k`" if self.k is None else f"`k={self.k}`"
+            value = "`k`" if self.k is None else f"`k={self.k}`"
             raise UsageError(
-                f"{given}: a rolling model has the same topics in all chunks, so their number must be given, such as `k=20`; "
+                f"{value}: a rolling model has the same topics in all chunks, so their number must be given, such as `k=20`; "
                 "nlpkit lda-gibbs, which chooses one, says what is sensible",
                 parameter="k",
             )
