@@ -44,9 +44,9 @@ class Annotations:
     @property
     def codes(self) -> LongArray:
         """Places of the ratings in values (U, C), -1 for missing."""
-        given = ~np.isnan(self.ratings)
+        rated = ~np.isnan(self.ratings)
         codes = np.full(self.ratings.shape, -1, np.int64)
-        codes[given] = np.searchsorted(self.values, self.ratings[given])
+        codes[rated] = np.searchsorted(self.values, self.ratings[rated])
         return codes
 
 
@@ -113,7 +113,7 @@ def _weights(level: Level) -> Weights | None:
 def agreement_result(name: str, annotations: Annotations, level: Level, uncertainty: Uncertainty) -> TargetResult:
     """Return how far coders agree: overall, without each of them, by pair, and how votes come out."""
     codes = annotations.codes
-    given = codes >= 0
+    rated = codes >= 0
     coders, units = (
         wording.counted(len(annotations.coders), "coder"),
         wording.counted(len(annotations.units), "unit"),
@@ -123,22 +123,22 @@ def agreement_result(name: str, annotations: Annotations, level: Level, uncertai
     values = annotations.values.tolist() if len(annotations.values) else None
     for score in agreement_scores(annotations.ratings, level, uncertainty, categories=values).values():
         result.add(score)
-    missing = int((~given).sum())
-    result.facts |= {"units": len(annotations.units), "ratings": int(given.sum()), "missing": missing}
+    missing = int((~rated).sum())
+    result.facts |= {"units": len(annotations.units), "ratings": int(rated.sum()), "missing": missing}
     _add_coders(result, annotations, level)
     if 0 < len(annotations.values) <= MANY_VALUES:
         _add_pairs(result, annotations, level)
         _add_votes(result, annotations)
     if missing:
-        result.notes.append(f"{missing:,} of {given.size:,} judgements are missing; alpha takes that into account")
+        result.notes.append(f"{missing:,} of {rated.size:,} judgements are missing; alpha takes that into account")
     return result
 
 
 def _add_coders(result: TargetResult, annotations: Annotations, level: Level) -> None:
-    given = annotations.codes >= 0
+    rated = annotations.codes >= 0
     rows, facts = [], []
     for c, coder in enumerate(annotations.coders):
-        n, missing = int(given[:, c].sum()), int((~given[:, c]).sum())
+        n, missing = int(rated[:, c].sum()), int((~rated[:, c]).sum())
         fact: dict[str, Any] = {"coder": coder, "ratings": n, "missing": missing}
         if len(annotations.coders) > 2:
             fact["alpha_without"] = agree.krippendorff_alpha(np.delete(annotations.ratings, c, axis=1), level=level)
@@ -150,10 +150,10 @@ def _add_coders(result: TargetResult, annotations: Annotations, level: Level) ->
 
 
 def _add_pairs(result: TargetResult, annotations: Annotations, level: Level) -> None:
-    given = annotations.codes >= 0
+    rated = annotations.codes >= 0
     kappas = agree.pairwise_cohen(annotations.ratings, weights=_weights(level), categories=annotations.values)
     pairs = [
-        (c, d, int((given[:, c] & given[:, d]).sum()), float(kappas[c, d]))
+        (c, d, int((rated[:, c] & rated[:, d]).sum()), float(kappas[c, d]))
         for c in range(len(annotations.coders))
         for d in range(c + 1, len(annotations.coders))
     ]

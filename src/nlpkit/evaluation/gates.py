@@ -48,7 +48,7 @@ class GateRules:
         scores = {**{t.name: t.scores for t in evaluation.targets}, **together}
         gates = []
         for bound in self.bounds:
-            places = {name: made[bound.metric] for name, made in scores.items() if bound.metric in made}
+            places = {name: present[bound.metric] for name, present in scores.items() if bound.metric in present}
             _check_made(bound, places, scores, evaluation)
             gates += [_check(name, score, bound) for name, score in places.items()]
         if self.baseline is not None:
@@ -161,9 +161,9 @@ def _check_made(
 ) -> None:
     """Raise InputError when the score of a bound was not made, or not of every target."""
     if not places:
-        made = sorted({metric for of_target in scores.values() for metric in of_target})
+        present = sorted({metric for of_target in scores.values() for metric in of_target})
         raise InputError(
-            f"the gate on {bound.metric} cannot be checked: the score was not made (made: {', '.join(made)}); "
+            f"the gate on {bound.metric} cannot be checked: the score was not made (made: {', '.join(present)}); "
             f"ask for it: `metrics={bound.metric}`"
         )
     without = [target.name for target in evaluation.targets if target.name not in places]
@@ -226,7 +226,7 @@ def _compare(
             if _value(before[metric]) is None and metric not in special:
                 continue  # it was not defined then either
             gates.append(_fall(baseline, name, score, before[metric], Bound(metric, drop[1], "drop", drop[2])))
-        unmade = [m for m in special if not any(m in made for made in scores.values())]
+        unmade = [m for m in special if not any(m in present for present in scores.values())]
         if unmade:
             raise InputError(f"`max_drop` {unmade[0]}: the score was not made; ask for it: `metrics={unmade[0]}`")
         missing = [m for m in (*special, *rules.metrics) if m in now and m not in before]

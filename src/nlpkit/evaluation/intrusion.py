@@ -114,16 +114,16 @@ def _coders(answers: Answers) -> range:
 
 def _add_coders(result: TargetResult, answers: Answers, name: str, values: Sequence[float]) -> None:
     """Add how many questions each coder answered, and their score."""
-    given = (answers.chosen >= 0).sum(axis=0).tolist()
+    n_answers = (answers.chosen >= 0).sum(axis=0).tolist()
     total = len(answers.chosen)
     rows = [
         [coder, f"{n:,}", f"{total - n:,}", _shown(v)]
-        for coder, n, v in zip(answers.coders, given, values, strict=True)
+        for coder, n, v in zip(answers.coders, n_answers, values, strict=True)
     ]
     result.tables["Coders"] = (("coder", "answers", "missing", name), rows)
     result.facts["by_coder"] = [
         {"coder": coder, "answers": n, "missing": total - n, name: v}
-        for coder, n, v in zip(answers.coders, given, values, strict=True)
+        for coder, n, v in zip(answers.coders, n_answers, values, strict=True)
     ]
 
 

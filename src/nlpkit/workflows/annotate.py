@@ -122,11 +122,11 @@ def _corpus(data: Any, read: ReadOptions) -> Corpus | None:
     return read_corpus(data, options=read) if isinstance(data, str | Path) else as_corpus(data)
 
 
-def _documents(target: TopicTarget, given: Corpus | None, read: ReadOptions) -> list[DocumentTopics]:
+def _documents(target: TopicTarget, corpus: Corpus | None, read: ReadOptions) -> list[DocumentTopics]:
     """Return id, text and probabilities of topics of the documents of a run."""
     if target.run is None:
         raise UsageError(f"a topic intrusion asks about documents, which {target.name} does not have; a run was needed")
-    reference = reference_of(target, given, read)
+    reference = reference_of(target, corpus, read)
     if reference is None:
         raise need_reference(target, "a topic intrusion")
     place = {name: k for k, name in enumerate(target.names)}

@@ -73,7 +73,7 @@ def evaluate(
     rules = read_gates(gates, names)
     check_encoder(encoder.encoder, verify=execution.verify)
     wanted = rules.metrics or tuple(bound.metric for bound in rules.bounds)
-    made = EvaluationSettings(
+    scoring = EvaluationSettings(
         options,
         wanted,
         bool(rules.metrics),
@@ -90,10 +90,10 @@ def evaluate(
         if not any(table.kind == "predictions" for table in tables):
             options.refuse_separator()
         if tables:
-            evaluation = evaluate_tables(tables, made)
+            evaluation = evaluate_tables(tables, scoring)
         else:
             models = [target for target in opened if isinstance(target, TopicTarget)]
-            evaluation = evaluate_models(models, made, encoder)
+            evaluation = evaluate_models(models, scoring, encoder)
     evaluation.gates = rules.check(evaluation)
     return evaluation
 

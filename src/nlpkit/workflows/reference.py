@@ -67,9 +67,9 @@ class Reference:
 
 
 def reference_of(
-    target: TopicTarget, given: Corpus | None, read: ReadOptions, others: Sequence[TopicTarget] = ()
+    target: TopicTarget, named: Corpus | None, read: ReadOptions, others: Sequence[TopicTarget] = ()
 ) -> Reference | None:
-    """Return the reference of a target: the corpus given, else that of its fit; None when there is none.
+    """Return the reference of a target: the corpus that was named, else that of its fit; None when there is none.
 
     Topics in files that come with runs of one corpus are scored on it.
 
@@ -78,14 +78,14 @@ def reference_of(
     """
     run = target.run
     words = [word for topic in target.topics for word in topic]
-    corpus = given or Corpus()
+    corpus = named or Corpus()
     reference = Reference(corpus, (corpus.inputs, id(corpus.memory)), None, of_fit=False)
     if target.token_info is not None:
         reference = replace(reference, cut=json.dumps(target.token_info, sort_keys=True))
     elif run is None:
         lower, longest = all(w == w.lower() for w in words), max((w.count(" ") + 1 for w in words), default=1)
         reference = replace(reference, lower=lower, longest=longest)
-    if given is not None:
+    if named is not None:
         cuts = {json.dumps(o.token_info, sort_keys=True) for o in others if o.token_info is not None}
         if run is None and len(cuts) == 1:
             reference = replace(reference, cut=cuts.pop())  # as the run beside it, so that they can be compared
