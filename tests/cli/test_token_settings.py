@@ -27,19 +27,16 @@ def runs(tmp_path: Path) -> None:
     run_cli("preprocess", "new.jsonl", *STEMMED, "-q", "-o", "stems.parquet")
 
 
-def predicted(command: str, model: str, documents: str, code: int = 0) -> Done:
-    words = ("predict", model, documents) if command == "classify" else (command, documents, "--model", model)
-    return run_cli(*words, "-f", "-o", "p.parquet", code=code)
+def predicted(model: str, documents: str, code: int = 0) -> Done:
+    return run_cli("predict", model, documents, "-f", "-o", "p.parquet", code=code)
 
 
-@pytest.mark.parametrize(
-    ("command", "model", "column"), [("classify", "classes", "prediction"), ("lda-gibbs", "lda", "topic")]
-)
-def test_other_tokens_are_cut_again(runs: None, command: str, model: str, column: str) -> None:
+@pytest.mark.parametrize(("model", "column"), [("classes", "prediction"), ("lda", "topic")])
+def test_other_tokens_are_cut_again(runs: None, model: str, column: str) -> None:
     """`preprocess --stem porter | classify --model` knew four in ten words less, without a word."""
-    predicted(command, model, "new.jsonl")
+    predicted(model, "new.jsonl")
     expected = read("p.parquet").select([column, f"{column}_prob"]).to_pylist()
-    done = predicted(command, model, "stems.parquet")
+    done = predicted(model, "stems.parquet")
     assert "stem porter, the model's none" in done.err
     assert "its texts are cut again" in done.err
     assert read("p.parquet").select([column, f"{column}_prob"]).to_pylist() == expected
@@ -54,7 +51,7 @@ def test_other_tokens_without_texts_are_refused(runs: None) -> None:
     table = read("stems.parquet")
     bare = table.set_column(table.column_names.index("text"), "text", [[""] * 2])
     write(bare.cast(with_footer(bare.schema, block)), "bare.parquet")
-    says = predicted("classify", "classes", "bare.parquet", code=3).error()
+    says = predicted("classes", "bare.parquet", code=3).error()
     assert "stem porter, the model's none" in says
     assert "no texts to cut again" in says
 
@@ -69,13 +66,13 @@ def test_tokens_made_alike_are_taken(runs: None) -> None:
     for documents in ("train", "new"):
         run_cli("preprocess", f"{documents}.jsonl", *STEMMED, "-q", "-f", "-o", f"{documents}.parquet")
     run_cli("classify", "train.parquet", "--model", "nb", "--cv", "2", "-q", "-o", "stems")
-    assert "cut again" not in predicted("classify", "stems", "new.parquet").err
+    assert "cut again" not in predicted("stems", "new.parquet").err
     # pruned by what is frequent among the new documents alone
     run_cli("preprocess", "new.jsonl", "--stem", "porter", "--max-df", "1", "-q", "-f", "-o", "new.parquet")
-    assert "left out by --max-df" in predicted("classify", "stems", "new.parquet").err
+    assert "left out by --max-df" in predicted("stems", "new.parquet").err
     # tokens that do not say how they were made
     pl.read_parquet("stems.parquet").write_parquet("theirs.parquet")
-    assert "does not say how they were made" in predicted("classify", "stems", "theirs.parquet").err
+    assert "does not say how they were made" in predicted("stems", "theirs.parquet").err
 
 
 def test_a_reference_of_other_tokens(runs: None) -> None:
