@@ -13,8 +13,9 @@ from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
+import nlpkit as nk
 from nlpkit.classify.fit import KINDS
-from nlpkit.estimators import Classifier, LatentDirichletAllocation
+from nlpkit.estimators import Classifier, LatentDirichletAllocation, TfidfVectorizer
 
 TEXTS = [
     "river bank water",
@@ -29,14 +30,18 @@ LABELS = ["nature", "finance", "nature", "finance", "nature", "finance"] * 4
 
 @pytest.mark.parametrize(
     "estimator",
-    [*(Classifier(kind, epochs=60) for kind in KINDS), LatentDirichletAllocation(n_components=3, sweeps=10)],
+    [
+        *(Classifier(kind, epochs=60) for kind in KINDS),
+        LatentDirichletAllocation(n_components=3, sweeps=10),
+        TfidfVectorizer(min_df=1),
+    ],
     ids=str,
 )
 def test_checks_of_scikit_learn(estimator: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         checks = check_estimator(estimator, on_fail=None, on_skip=None)
-    assert len(checks) > 40
+    assert len(checks) > (5 if isinstance(estimator, TfidfVectorizer) else 40)  # few are for texts
     failed = {c["check_name"]: c["exception"] for c in checks if c["status"] == "failed"}
     assert not failed
 
@@ -68,3 +73,15 @@ def test_classes_and_counts_that_cannot_be_used() -> None:
         Classifier().fit([[1.0], [2.0]], ["a", "a"])
     with pytest.raises(ValueError, match="there is no token"):
         LatentDirichletAllocation(2).fit([[0.2, 0.1]])
+
+
+def test_the_vectorizer_gives_the_weights_of_tfidf() -> None:
+    vectorizer = TfidfVectorizer(min_df=1, language="en")
+    weights = vectorizer.fit_transform(TEXTS)
+    plain = nk.tfidf(TEXTS, min_df=1, language="en")
+    assert vectorizer.get_feature_names_out().tolist() == plain.terms
+    np.testing.assert_array_equal(weights.toarray(), plain.matrix.toarray())
+    np.testing.assert_array_equal(vectorizer.transform(TEXTS[:2]).toarray(), weights.toarray()[:2])
+    assert vectorizer.transform(["nothing known", "", "fish"]).toarray().any(axis=1).tolist() == [False, False, True]
+    search = GridSearchCV(make_pipeline(vectorizer, Classifier()), {"tfidfvectorizer__scheme": ["ntn", "ltc"]}, cv=2)
+    assert search.fit(TEXTS, LABELS).predict(["fish in the water"]).tolist() == ["nature"]

@@ -24,10 +24,75 @@ from nlpkit.topics.lda.infer import infer_topics
 from nlpkit.topics.lda.model import LdaModel
 from nlpkit.topics.lda.options import LdaOptions
 from nlpkit.types import TokenTable
+from nlpkit.workflows.corpus import Corpus
+from nlpkit.workflows.tfidf import tfidf
+from nlpkit.workflows.tfidf_model import weigh
 
 COUNTS = ("nb", "complement-nb")  # kinds that take counts or weights of words only
 
-__all__ = ["Classifier", "LatentDirichletAllocation"]
+__all__ = ["Classifier", "LatentDirichletAllocation", "TfidfVectorizer"]
+
+
+class TfidfVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Texts to weighted terms as `nlpkit.tfidf` makes them: words, stop words and weights of nlpkit, a CSR matrix out.
+
+    Args:
+        scheme: weighting by its SMART letters or scikit-learn's name; ntn is tf · ln(M / df).
+        language, tokenizer, stop_words, lower, ngrams, min_df, max_df, max_vocab: how texts become terms, as in `nlpkit.preprocess`.
+        n_jobs: threads, None for all; the result does not depend on them.
+
+    After `fit`: vocabulary_ (term → column), model_.
+    """
+
+    def __init__(
+        self,
+        scheme: str = "ntn",
+        *,
+        language: str = "auto",
+        tokenizer: str = "words",
+        stop_words: str = "auto",
+        lower: bool = True,
+        ngrams: str = "1",
+        min_df: Any = "auto",
+        max_df: Any = "1.0",
+        max_vocab: int | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.scheme, self.language, self.tokenizer, self.stop_words = scheme, language, tokenizer, stop_words
+        self.lower, self.ngrams, self.min_df, self.max_df = lower, ngrams, min_df, max_df
+        self.max_vocab, self.n_jobs = max_vocab, n_jobs
+
+    def fit(self, raw_documents: Any, y: Any = None) -> Self:
+        """Learn the terms and their weights from texts (D,)."""
+        self.fit_transform(raw_documents)
+        return self
+
+    def fit_transform(self, raw_documents: Any, y: Any = None) -> Any:
+        """Learn the terms from texts (D,) and return their weights (D, V) CSR."""
+        settings = self.get_params()
+        execution = Execution(threads=_threads(settings.pop("n_jobs")))
+        for bound in ("min_df", "max_df"):
+            settings[bound] = str(settings[bound])
+        weights = tfidf(_corpus(raw_documents), execution=execution, **settings)
+        self.model_ = weights.model
+        self.vocabulary_ = {term: column for column, term in enumerate(weights.terms)}
+        return sparse.csr_matrix(weights.matrix)
+
+    def transform(self, raw_documents: Any) -> Any:
+        """Return the weights (D, V) CSR of texts, of the terms that were learned."""
+        check_is_fitted(self)
+        execution = Execution(threads=_threads(self.n_jobs))
+        return sparse.csr_matrix(weigh(self.model_, _corpus(raw_documents), execution=execution).matrix)
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Return the terms by column (V,)."""
+        check_is_fitted(self)
+        return np.array(list(self.vocabulary_), dtype=object)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string, tags.input_tags.two_d_array = True, False
+        return tags
 
 
 class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -210,6 +275,13 @@ def _tokens(X: Any) -> TokenTable:
     ends = np.concatenate([[0], np.cumsum(n)])[counts.indptr]
     terms = tuple(map(str, range(counts.shape[1])))
     return TokenTable(ends.astype(np.int64), np.repeat(counts.indices, n).astype(np.int32), terms)
+
+
+def _corpus(texts: Any) -> Corpus:
+    """Return texts as a corpus; one that is missing is empty, so that no row is lost."""
+    if isinstance(texts, str):
+        raise ValueError("Iterable over raw text documents expected, string object received.")
+    return Corpus.from_texts(["" if text is None else text for text in texts])
 
 
 def _seed(random_state: Any) -> int:

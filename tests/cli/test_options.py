@@ -184,7 +184,7 @@ def command_line(kind: str, request: pytest.FixtureRequest) -> list[Any]:
     if kind == "sbert-embed":
         return ["sbert-embed", HARD, "--limit", "3", "--offline"]
     if kind == "predict":
-        return ["predict", request.getfixturevalue, planted("planted_run")]
+        return ["predict", request.getfixturevalue("planted_run"), planted]
     return [kind, planted, *(["--k", "4"] if kind == "bertopic" else [])]
 
 

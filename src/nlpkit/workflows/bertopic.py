@@ -277,7 +277,8 @@ def fit_bertopic(
     if find_spec("hdbscan") is None:  # said now, not after an hour of encoding
         raise missing_extra("nlpkit bertopic", "neural")
     check_encoder(embedding.encoder, verify=execution.verify)
-    with stopwatch(seconds, "read"), as_corpus(data).open() as stream:
+    corpus = as_corpus(data)
+    with stopwatch(seconds, "read"), corpus.open() as stream:
         made_by = embedded_by(stream)
         table = stream.read_all()
     if not table.num_rows:
@@ -315,10 +316,12 @@ def fit_bertopic(
         "encoder": encoder_info,
         "tokens": token_info or step_parameters(earlier, "preprocess"),
     }
-    return FittedBertopic(
+    fitted = FittedBertopic(
         table, words, model, embeddings, usable, options, execution, parameters, encoder_info,
         stream.inputs, earlier, stream.dropped, seconds,
     )  # fmt: skip
+    fitted.corpus = corpus
+    return fitted
 
 
 def _warn_of_language(report: PreprocessReport, encoder: EncoderOptions, table: pa.Table) -> None:

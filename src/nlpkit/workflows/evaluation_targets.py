@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -50,9 +50,13 @@ class EvaluationSettings:
 
 @dataclass(frozen=True, slots=True)
 class TopicTarget(TopicSet):
-    """Topics to score, with the run that they come from; None for those of files and lists."""
+    """Topics to score, with the run that they come from; None for those of files and lists.
+
+    corpus: the documents that a model in memory was fitted to; those of a run are found by what it says of its inputs.
+    """
 
     run: Run | None = None
+    corpus: Corpus | None = None
 
     @property
     def token_info(self) -> dict[str, Any] | None:
@@ -131,11 +135,13 @@ def opened_targets(
     with ExitStack() as stack:
         opened: list[Target] = []
         for name, (_, target) in zip(names, named, strict=True):
+            corpus = target.corpus if isinstance(target, FittedModel) else None
             if isinstance(target, FittedModel):
                 folder = stack.enter_context(TemporaryDirectory(prefix="nlpkit-"))
                 target = target.save(Path(folder) / name)
             if isinstance(target, str | Path):
-                opened.append(_open(Path(target), name, options, read, topics_first, verify=verify))
+                found = _open(Path(target), name, options, read, topics_first, verify=verify)
+                opened.append(replace(found, corpus=corpus) if isinstance(found, TopicTarget) else found)
             elif _is_topics(target):
                 topics = tuple(tuple(topic) for topic in target)
                 opened.append(TopicTarget(name, "topics", topics, tuple(map(str, range(len(topics))))))

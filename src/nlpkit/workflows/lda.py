@@ -75,9 +75,10 @@ def fit_lda(
     )  # fmt: skip
     unfinished, chooses = plan.unfinished, options.exactly is None
     seconds: dict[str, float] = {}
+    documents = as_corpus(data)
     with ExitStack() as stack:
         with stopwatch(seconds, "read"):
-            corpus = stack.enter_context(read_lda_corpus(as_corpus(data), plan.tokens, execution.n_threads()))
+            corpus = stack.enter_context(read_lda_corpus(documents, plan.tokens, execution.n_threads()))
         warn_of_one_text(corpus.tokens)
         with stopwatch(seconds, "guidance"):
             material = guided(corpus, guide, verify=execution.verify)
@@ -111,7 +112,9 @@ def fit_lda(
             weighted=material.weights is not None,
         )
     report = LdaReport(fit, corpus.tokens, corpus.documents_with, seconds, choice, compared)
-    return FittedLda(run, fit.model, report, tuple(unfinished.files(chooses=chooses)))
+    model = FittedLda(run, fit.model, report, tuple(unfinished.files(chooses=chooses)))
+    model.corpus = documents
+    return model
 
 
 @dataclass(frozen=True, slots=True)

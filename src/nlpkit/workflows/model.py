@@ -88,9 +88,10 @@ class Predictions(ABC):
 
 
 class FittedModel(ABC):
-    """A model that was fitted or loaded."""
+    """A model that was fitted or loaded. corpus: the documents that it was fitted to, None for one that was loaded."""
 
     kind: str
+    corpus: Corpus | None = None
 
     @abstractmethod
     def predict_batches(

@@ -93,6 +93,10 @@ def reference_of(
     if run is None:
         of_runs = {reference_of(other, None, read) for other in others if other.run is not None}
         return of_runs.pop() if len(of_runs) == 1 else None
+    if target.corpus is not None:
+        key = (target.corpus.inputs, id(target.corpus.memory))
+        limit = run.manifest["results"].get("documents")
+        return replace(reference, corpus=target.corpus, key=key, of_fit=True, limit=limit)
     if run.manifest["parameters"].get("from_mallet") is not None:
         return None  # made from the state of a chain, which is no corpus
     try:
