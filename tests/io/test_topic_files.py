@@ -162,7 +162,7 @@ def test_a_bad_line_of_weights_is_named(text: str, tmp_path: Path) -> None:
 
 
 def test_a_bad_line_of_topic_keys_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"topics.txt:3: not a line of MALLET's topic keys .*`target_format`"):
+    with pytest.raises(InputError, match=r"topics.txt:3: not a line of MALLET's topic keys .* another format"):
         read(tmp_path, "0\t0.5\ta b\n\nx\t0.5\tc d\n", format="mallet")
 
 
@@ -355,7 +355,7 @@ def test_parquet_of_nlpkit(tmp_path: Path) -> None:
 def test_a_table_whose_header_says_nothing(tmp_path: Path) -> None:
     text = "cat,dog\na,b\nc,d\n"
     with pytest.raises(
-        InputError, match=r"table.csv: where are the topics\? Found the columns cat, dog; .* `target_format=lines`"
+        InputError, match=r"table.csv: where are the topics\? Found the columns cat, dog; .* the format: lines"
     ):
         read(tmp_path, text, "table.csv")
     assert words(read(tmp_path, text, "table.csv", format="lines")) == ["cat dog", "a b", "c d"]
@@ -411,7 +411,7 @@ def test_paths_and_formats_that_are_none(tmp_path: Path) -> None:
         read_topic_file(tmp_path / "nowhere.txt")
     with pytest.raises(InputError, match="is a directory, and no run of nlpkit"):
         read_topic_file(tmp_path)
-    with pytest.raises(UsageError, match="`target_format=xml`: known are auto, lines"):
+    with pytest.raises(UsageError, match="'xml' \\(known: auto, lines"):
         read(tmp_path, "a b", format="xml")
     assert FORMATS[0] == "auto"
 

@@ -90,7 +90,7 @@ def read_topic_file(path: Path, *, format: str = "auto", encoding: str | None = 
         InputError: the file cannot be read or holds no topics; the message names the place.
     """
     if format not in FORMATS:
-        raise UsageError(f"`target_format={format}`: known are {', '.join(FORMATS)}")
+        raise UsageError(f"no format of topics is called '{format}' (known: {', '.join(FORMATS)})")
     shown, data = _read(path)
     if data.startswith(b"PAR1") or format == "parquet":
         found = _parquet(data, shown)
@@ -160,7 +160,7 @@ def _refuse_documents(text: str, path: str) -> None:
     if longest[0] > MOST_WORDS:
         raise InputError(
             f"{path}:{longest[1]}: a line of {longest[0]:,} words; are these documents? They go to `reference`; "
-            "if each line is a topic, say `target_format=lines`"
+            "if each line is a topic, name their format: lines"
         )
 
 

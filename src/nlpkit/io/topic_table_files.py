@@ -98,7 +98,7 @@ def read_table_topics(columns: Columns, place: Callable[[int], str], path: str) 
     raise InputError(
         f"{path}: where are the topics? Found the columns {_columns(columns)}; name them topic and term (and rank or weight), "
         "topic and words, word_1 word_2 … (each row is a topic) or topic_0 topic_1 … (each column is one); "
-        "without a header say `target_format=lines`"
+        "without a header name the format: lines"
     )
 
 

@@ -142,7 +142,7 @@ def read_mallet(text: str, path: str) -> RawTopics:
         if len(parts) < 2 or not parts[0].strip().isdigit() or not _is_number(parts[1]):
             raise InputError(
                 f"{path}:{number}: not a line of MALLET's topic keys (number, tab, alpha, tab, words); "
-                "write them with: mallet train-topics --output-topic-keys keys.txt, or name another `target_format`"
+                "write them with: mallet train-topics --output-topic-keys keys.txt, or name another format"
             )
         topics.append(RawTopic(parts[0].strip(), "".join(parts[2:]).split(), None, f"{path}:{number}"))
     return RawTopics("mallet", topics, "topic keys")
