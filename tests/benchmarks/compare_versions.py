@@ -83,6 +83,7 @@ class Result:
     lines: list[tuple[int, str, str]] = field(default_factory=list)
     hashes: dict[str, str] = field(default_factory=dict)
     seconds: float = 0.0
+    cpu_seconds: float = 0.0
     peak_mb: float = 0.0
     renamed: str = ""  # pattern of the commands that the lines of the two versions do not have in common
 
@@ -180,6 +181,7 @@ class Runner:
             _, status, usage = os.wait4(process.pid, 0)
             process.returncode = os.waitstatus_to_exitcode(status)
             result.seconds += time.perf_counter() - start
+            result.cpu_seconds += usage.ru_utime + usage.ru_stime
             result.peak_mb = max(result.peak_mb, usage.ru_maxrss / 1024)
             texts = []
             for stream in (out, err):
@@ -328,17 +330,20 @@ def report(case: Case, old: Result, new: Result, n_lines: int, mended: Mended) -
 
 def measure(runner: Runner, cases: Sequence[Case], times: int, *, rss: bool) -> None:
     """Run each case with either version in turn and print the medians; one run before the clock compiles the kernels."""
-    head = f"{'case':22} {'old s':>8} {'new s':>8} {'ratio':>6}"
-    print(head + (f" {'old MB':>8} {'new MB':>8}" if rss else ""))
+    columns = ["seconds", "cpu_seconds", *(["peak_mb"] if rss else [])]
+    print(f"{'case':22}" + "".join(f" {f'old {name}':>16} {'new':>8} {'ratio':>6}" for name in columns))
     for case in cases:
         runs: dict[str, list[Result]] = {version: [] for version in VERSIONS}
         for _ in range(times + 1):
             for version in VERSIONS:
                 runs[version].append(runner.run(case, version))
-        old, new = (statistics.median(r.seconds for r in runs[version][1:]) for version in VERSIONS)
-        row = f"{case.name:22} {old:8.2f} {new:8.2f} {new / old:6.2f}"
-        peaks = [statistics.median(r.peak_mb for r in runs[version][1:]) for version in VERSIONS]
-        print(row + (f" {peaks[0]:8.0f} {peaks[1]:8.0f}" if rss else ""), flush=True)
+        row = f"{case.name:22}"
+        for name in columns:
+            old, new = (
+                statistics.median(getattr(result, name) for result in runs[version][1:]) for version in VERSIONS
+            )
+            row += f" {old:16.2f} {new:8.2f} {new / old:6.2f}"
+        print(row, flush=True)
 
 
 def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
