@@ -1,4 +1,4 @@
-"""Steps that several commands make when a column is missing: tokens, embeddings."""
+"""Documents with their tokens, and how they were made: taken as they are, cut anew, or cut as those of a model."""
 
 from __future__ import annotations
 
@@ -124,15 +124,15 @@ def tokens_schema(schema: pa.Schema, vocabulary: Sequence[str] | None) -> pa.Sch
 
 
 def changed_token_options(options: PreprocessOptions, usual: PreprocessOptions | None = None) -> list[str]:
-    """Return the token options that are not the usual ones of a command, as flags; the language may be given."""
+    """Return the token options that are not the usual ones of a command, as messages name them; the language may be given."""
     names = {"extra_stop_words": "stop_words", "stop_patterns": "stop_words", "pattern": "token_pattern"}
-    plain, said = replace(usual or PreprocessOptions(), language=options.language), set()
+    plain, changed = replace(usual or PreprocessOptions(), language=options.language), set()
     for field in fields(options):
         if field.name != "lists_must_match" and getattr(options, field.name) != getattr(plain, field.name):
-            said.add(f"`{names.get(field.name, field.name)}`")
-    if "`token_pattern`" in said:
-        said.discard("`tokenizer`")
-    return sorted(said)
+            changed.add(f"`{names.get(field.name, field.name)}`")
+    if "`token_pattern`" in changed:
+        changed.discard("`tokenizer`")
+    return sorted(changed)
 
 
 def refuse_token_options(options: PreprocessOptions, where: str, usual: PreprocessOptions | None = None) -> None:
