@@ -39,8 +39,7 @@ def test_importing_is_light() -> None:
         "print({'numpy', 'pyarrow', 'torch', 'sklearn', 'polars', 'numba'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "set()
-"
+    assert done.stdout == "set()\n"
 
 
 @pytest.mark.parametrize("make", [pl.DataFrame, pa.Table.from_pylist], ids=["polars", "arrow"])
