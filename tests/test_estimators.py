@@ -41,7 +41,7 @@ def test_checks_of_scikit_learn(estimator: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         checks = check_estimator(estimator, on_fail=None, on_skip=None)
-    assert len(checks) > (5 if isinstance(estimator, TfidfVectorizer) else 40)  # few are for texts
+    assert len(checks) > (0 if isinstance(estimator, TfidfVectorizer) else 40)  # nearly none is for texts
     failed = {c["check_name"]: c["exception"] for c in checks if c["status"] == "failed"}
     assert not failed
 
