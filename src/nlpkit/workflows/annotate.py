@@ -32,9 +32,9 @@ from nlpkit.io.tasks import read_key, task_paths, write_task
 from nlpkit.metrics.intrusion_design import TOPIC
 from nlpkit.metrics.score import Uncertainty
 from nlpkit.parameters import Execution, with_settings
-from nlpkit.workflows.corpus import Corpus, as_corpus, read_corpus
+from nlpkit.workflows.corpus import Corpus
 from nlpkit.workflows.evaluation_targets import TopicTarget, opened_targets
-from nlpkit.workflows.reference import need_reference, reference_of
+from nlpkit.workflows.reference import as_reference, need_reference, reference_of
 
 Paths = str | Path | Sequence[str | Path]
 Names = str | Sequence[str]  # with commas, or one by one
@@ -77,7 +77,7 @@ def make_task(
     task_paths(output)
     with opened_targets(target, options, read, verify=execution.verify) as opened:
         topics = _topics(opened)
-        documents = _documents(topics, _corpus(reference, read), read) if kind == TOPIC else None
+        documents = _documents(topics, as_reference(reference, read), read) if kind == TOPIC else None
         weights = [w.tolist() for w in topics.weights] or None
         design = design_task(kind, topics.topics, weights, documents, n_items=items, seed=execution.seed)
         task = task_of(name or kind.replace("-", " "), design, topics.topics, topics.names)
@@ -114,12 +114,6 @@ def _report_skipped(task: Task) -> None:
     elif skipped:
         reasons = "; ".join(f"{n:,}: {why}" for why, n in Counter(skipped.values()).most_common(2))
         reporting.note(f"no question about {wording.counted(len(skipped), 'document')} ({reasons})")
-
-
-def _corpus(data: Any, read: ReadOptions) -> Corpus | None:
-    if data is None:
-        return None
-    return read_corpus(data, options=read) if isinstance(data, str | Path) else as_corpus(data)
 
 
 def _documents(target: TopicTarget, corpus: Corpus | None, read: ReadOptions) -> list[DocumentTopics]:

@@ -19,7 +19,6 @@ from nlpkit.io.score_files import read_gates
 from nlpkit.metrics.score import METRICS, Uncertainty
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.plain import shell_line
-from nlpkit.workflows.corpus import Corpus, as_corpus, read_corpus
 from nlpkit.workflows.evaluate_models import evaluate_models
 from nlpkit.workflows.evaluate_tables import evaluate_tables
 from nlpkit.workflows.evaluation_targets import (
@@ -29,6 +28,7 @@ from nlpkit.workflows.evaluation_targets import (
     opened_targets,
     scorable,
 )
+from nlpkit.workflows.reference import as_reference
 
 
 def evaluate(
@@ -78,8 +78,8 @@ def evaluate(
         wanted,
         bool(rules.metrics),
         uncertainty,
-        _corpus(reference, read),
-        _corpus(heldout, read),
+        as_reference(reference, read),
+        as_reference(heldout, read),
         read,
         execution.n_threads(),
     )
@@ -125,12 +125,6 @@ def only_run(folder: Path) -> str:
     if not runs:
         raise UsageError("say what to score, since this folder holds no run: nlpkit evaluate RUN, TOPICS or TABLE")
     raise UsageError(f"say which run to score: nlpkit evaluate {' or '.join(map(shell_line, runs))}")
-
-
-def _corpus(data: Any, read: ReadOptions) -> Corpus | None:
-    if data is None:
-        return None
-    return read_corpus(data, options=read) if isinstance(data, str | Path) else as_corpus(data)
 
 
 def _topics_first(metrics: Sequence[str]) -> bool:

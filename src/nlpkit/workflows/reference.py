@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from nlpkit.parallel import ahead
 from nlpkit.text.options import PreprocessOptions
 from nlpkit.text.token_settings import options_from
 from nlpkit.types import IntArray, LongArray, TokenTable
-from nlpkit.workflows.corpus import Corpus, no_documents, read_corpus, warn_dropped
+from nlpkit.workflows.corpus import Corpus, as_corpus, no_documents, read_corpus, warn_dropped
 from nlpkit.workflows.counts import counted
 from nlpkit.workflows.evaluation_targets import EvaluationSettings, TopicTarget
 from nlpkit.workflows.tokens import cut_as_model
@@ -64,6 +65,13 @@ class Reference:
     def described(self) -> str:
         """Return the files for a message."""
         return ", ".join(self.corpus.inputs) or "the reference"
+
+
+def as_reference(data: Any, read: ReadOptions) -> Corpus | None:
+    """Return documents to count words in as a corpus: a path, texts, a data frame or a Corpus; None for None."""
+    if data is None:
+        return None
+    return read_corpus(data, options=read) if isinstance(data, str | Path) else as_corpus(data)
 
 
 def reference_of(
