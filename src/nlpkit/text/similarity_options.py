@@ -36,7 +36,7 @@ class SimilarityOptions:
         int | None, Param("Number of words to find with `within`; default: 10.", ("top", "top_n"), metavar="N", min=1)
     ] = None
     n: Annotated[int, Param("Number of characters of an n-gram.", min=1)] = 3
-    pad: Annotated[bool, Param("Count n-grams over the ends of words too.")] = False
+    pad: Annotated[bool, Param("Count n-grams over the ends of words too.", off="no_pad")] = False
     lower: Annotated[bool, Param("Compare in lower case.")] = True
     min_df: Annotated[str | int, Param("Least number of documents of a word that is found with `within`.")] = "1"
 

@@ -36,10 +36,16 @@ class ClassTermOptions:
             "the rest, with z-scores)."
         ),
     ] = "ctfidf"
-    reduce_frequent_words: Annotated[bool, Param("ctfidf: take the square root of the first factor.")] = False
+    reduce_frequent_words: Annotated[
+        bool, Param("ctfidf: take the square root of the first factor.", off="no_reduce_frequent_words")
+    ] = False
     bm25: Annotated[
         bool,
-        Param("ctfidf: take ln(1 + (A - tf + 0.5) / (tf + 0.5)) as the second factor.", ("bm25", "bm25_weighting")),
+        Param(
+            "ctfidf: take ln(1 + (A - tf + 0.5) / (tf + 0.5)) as the second factor.",
+            ("bm25", "bm25_weighting"),
+            off="no_bm25",
+        ),
     ] = False
     compat: Annotated[str | None, Param("bertopic = ctfidf as BERTopic computes it, with A cut to a whole number.")] = (
         None

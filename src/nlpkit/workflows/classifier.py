@@ -332,6 +332,7 @@ def add_predictions(run: Path, corpus: Corpus, options: PredictOptions, executio
 
     model = load_classifier(run, execution)
     with model.predict_batches(corpus, options=options, execution=execution) as predictions:
+        predictions.command = "classify"  # which made the run that they are a part of
         write_predictions(predictions, str(run / PREDICTIONS), force=True)
     add_output(run, [PREDICTIONS, "predictions.dropped.parquet"])
     return predictions
