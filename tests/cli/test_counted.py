@@ -23,8 +23,8 @@ from nlpkit.text.options import PreprocessOptions, PreprocessReport
 from nlpkit.text.phrases import PhraseTable
 from nlpkit.text.vocab import EncodedBatch
 from nlpkit.workflows.counts import counted
-from nlpkit.workflows.encoded import codes_array, codes_of
-from nlpkit.workflows.tokens import tokenized, tokens_of
+from nlpkit.workflows.encoded import codes_array, codes_of, encode
+from nlpkit.workflows.tokens import tokens_of, tokens_schema, with_tokens
 from tests.cli.conftest import NEWS, run_cli, write_jsonl
 from tests.strategies import repeatable
 
@@ -154,9 +154,9 @@ def test_tokens_that_are_there_give_the_counts_of_their_texts() -> None:
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"min_df": 5}, "--min-df: the documents of docs.parquet have tokens already"),
-        ({"tokenizer": "regex", "pattern": "x"}, "--token-pattern: the"),
-        ({"ngrams": (1, 2), "extra_stop_words": frozenset(["a"])}, "--ngrams, --stop-words: the"),
+        ({"min_df": 5}, "`min_df`: the documents of docs.parquet have tokens already"),
+        ({"tokenizer": "regex", "pattern": "x"}, "`token_pattern`: the"),
+        ({"ngrams": (1, 2), "extra_stop_words": frozenset(["a"])}, "`ngrams`, `stop_words`: the"),
     ],
 )
 def test_options_that_tokens_which_are_there_would_not_follow(options: dict[str, Any], says: str) -> None:
@@ -206,11 +206,13 @@ def test_tokens_replace_those_that_are_there_in_their_place() -> None:
         def __iter__(self) -> Any:
             return iter(table.to_batches(max_chunksize=1))
 
-    with tokenized(Stream(), options) as (schema, batches, found):
-        made = pa.Table.from_batches(list(batches), schema)
+    documents = encode(Stream(), options, recut=True)
+    made = pa.Table.from_batches(list(with_tokens(documents)), tokens_schema(documents.schema, None))
+    documents.close()
     assert made.column_names == table.column_names
     assert made["tokens"].to_pylist() == [["the", "sea"], ["boat"]]
-    assert found.report.n_tokens == 3
+    assert documents.fitted is not None
+    assert documents.fitted.report.n_tokens == 3
 
 
 def test_tokens_of_a_table_in_memory() -> None:

@@ -98,9 +98,9 @@ def test_what_differs() -> None:
     phrases = {"measure": "npmi", "threshold": 0.5}
     assert differences({**model, "phrases": phrases}, {**model, "phrase_table": ["new york"]}) == []
     assert differences({**model, "phrases": phrases}, model) == ["phrases no, the model's yes"]
-    assert learned_bounds(model) == ["--min-df"]
-    assert learned_bounds({**model, "min_df": 1, "max_df": 0.5, "max_vocab": 9}) == ["--max-df", "--max-vocab"]
-    assert learned_bounds({**model, "min_df": 1, "max_df": 1}) == ["--max-df"]
+    assert learned_bounds(model) == ["`min_df`"]
+    assert learned_bounds({**model, "min_df": 1, "max_df": 0.5, "max_vocab": 9}) == ["`max_df`", "`max_vocab`"]
+    assert learned_bounds({**model, "min_df": 1, "max_df": 1}) == ["`max_df`"]
     assert learned_bounds({**model, "vocab": ["a"]}) == []
 
 

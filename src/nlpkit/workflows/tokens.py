@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,10 +15,9 @@ from nlpkit.io.documents import add_column, token_table, tokens_column, tokens_f
 from nlpkit.io.footers import step_parameters, steps_of
 from nlpkit.parallel import ahead
 from nlpkit.text.phrases import PhraseTable
-from nlpkit.text.preprocess import FittedVocabulary, PreprocessOptions, Preprocessor, PreprocessReport
+from nlpkit.text.preprocess import PreprocessOptions, Preprocessor, PreprocessReport
 from nlpkit.types import TokenTable
-from nlpkit.workflows.corpus import Documents
-from nlpkit.workflows.encoded import EncodedDocuments, encode, joined
+from nlpkit.workflows.encoded import EncodedDocuments, joined
 
 if TYPE_CHECKING:
     from nlpkit.io.corpora import DocumentStream
@@ -90,19 +88,6 @@ def cut_as_model(
         )
     reporting.note(f"the tokens of {where} are not made as those of {model} ({why}): its texts are cut again")
     return again
-
-
-@contextmanager
-def tokenized(
-    stream: Documents, options: PreprocessOptions, *, threads: int = 1
-) -> Iterator[tuple[pa.Schema, Iterator[pa.RecordBatch], FittedVocabulary]]:
-    """Yield schema, batches and vocabulary of a document stream with its tokens; two passes over a spool."""
-    documents = encode(stream, options, threads=threads, recut=True)
-    try:
-        assert documents.fitted is not None
-        yield tokens_schema(documents.schema, options.vocab), with_tokens(documents), documents.fitted
-    finally:
-        documents.close()
 
 
 def with_tokens(documents: EncodedDocuments) -> Iterator[pa.RecordBatch]:
