@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from nlpkit.workflows.corpus import read_corpus as read_corpus
     from nlpkit.workflows.embed import embed as embed
     from nlpkit.workflows.evaluate import evaluate as evaluate
+    from nlpkit.workflows.finetune import compare_methods as compare_methods
+    from nlpkit.workflows.finetune import finetune as finetune
     from nlpkit.workflows.info import info as info
     from nlpkit.workflows.kwic import kwic as kwic
     from nlpkit.workflows.lda import fit_lda as fit_lda
@@ -46,17 +48,20 @@ if TYPE_CHECKING:
     from nlpkit.workflows.similar_words import similar_words as similar_words
     from nlpkit.workflows.stats import stats as stats
     from nlpkit.workflows.tfidf import tfidf as tfidf
+    from nlpkit.workflows.train_encoder import train_encoder as train_encoder
     from nlpkit.workflows.zero_shot import zero_shot as zero_shot
 
 _HOMES = {
     "Corpus": "workflows.corpus:Corpus",
     "Execution": "parameters:Execution",
+    "compare_methods": "workflows.finetune:compare_methods",
     "cross_validate": "workflows.classify:cross_validate",
     "convert": "workflows.convert:convert",
     "agreement": "workflows.annotate:agreement",
     "ctfidf": "workflows.class_terms:ctfidf",
     "embed": "workflows.embed:embed",
     "evaluate": "workflows.evaluate:evaluate",
+    "finetune": "workflows.finetune:finetune",
     "fit_bertopic": "workflows.bertopic:fit_bertopic",
     "fit_lda": "workflows.lda:fit_lda",
     "fit_rolling_lda": "workflows.rolling_lda:fit_rolling_lda",
@@ -73,6 +78,7 @@ _HOMES = {
     "tfidf": "workflows.tfidf:tfidf",
     "sentiment": "workflows.sentiment:sentiment",
     "train_classifier": "workflows.classify:train_classifier",
+    "train_encoder": "workflows.train_encoder:train_encoder",
     "zero_shot": "workflows.zero_shot:zero_shot",
     "update": "workflows.rolling_lda:update",
 }

@@ -36,3 +36,10 @@ def learned_from(files: Sequence[str], model: object) -> str:
         f"{model} learned from {', '.join(files)}: scores of these predictions are too good for new documents; those of documents it "
         f"had not seen are in {model}/metrics.json"
     )
+
+
+def score_text(value: float) -> str:
+    """Return a score: four decimals, fewer for large numbers."""
+    if abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.4f}" if abs(value) < 10 else f"{value:.2f}"

@@ -92,12 +92,12 @@ def documents(
     train: Path, test: Path, shots: str, seed: int
 ) -> tuple[list[str], list[int], list[str], list[int], tuple[str, ...]]:
     """Return the texts and classes that nlpkit learns from with this seed, and those of the test."""
-    from nlpkit.cli.finetune_corpus import read_tuning_documents, with_shots
-    from nlpkit.cli.finetune_flags import TuneDataFlags
-    from nlpkit.io.read_options import ReadOptions
+    from nlpkit.finetune.options import DatasetOptions
+    from nlpkit.workflows.corpus import read_corpus
+    from nlpkit.workflows.finetune_data import read_dataset
 
-    read = read_tuning_documents([str(train)], TuneDataFlags(test=test, shots=shots), ReadOptions(), seed=seed)
-    own = with_shots(read, None if shots == "all" else int(shots), seed=seed)
+    read, _ = read_dataset(read_corpus(train), DatasetOptions(test=test, shots=shots), seed=seed)
+    own = read.drawn(None if shots == "all" else int(shots), seed=seed)
     a, b = own.rounds[0]
     texts, codes = own.texts, own.labels.codes
     assert codes is not None
@@ -174,12 +174,12 @@ def run_trainer(
         set_seed,
     )
 
-    from nlpkit.finetune.fit import Learning
     from nlpkit.finetune.methods import parse_method
+    from nlpkit.finetune.options import TrainingOptions
 
     set_seed(seed)
     kind = parse_method(method)
-    plan = Learning().plan(kind, len(texts), len(names))
+    plan = TrainingOptions().schedule(kind, len(texts), len(names))
     tokenizer = AutoTokenizer.from_pretrained(minilm())
     model = AutoModelForSequenceClassification.from_pretrained(minilm(), num_labels=len(names))
     if method == "head":

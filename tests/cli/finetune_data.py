@@ -45,9 +45,16 @@ def base_model(folder: Path) -> Path:
     return tiny_sentence_model(folder, words=VOCABULARY)
 
 
-def tune(*words: Any, base: Path, steps: int | None = 4, method: str | None = "full", code: int = 0) -> Done:
+def tune(
+    *words: Any,
+    base: Path,
+    steps: int | None = 4,
+    method: str | None = "full",
+    code: int = 0,
+    command: str = "finetune",
+) -> Done:
     """Run `nlpkit finetune` on one thread; by default a few steps of full fine-tuning."""
-    own: list[Any] = ["finetune", *words, "--base", base, "--threads", "1"]
+    own: list[Any] = [command, *words, "--base", base, "--threads", "1"]
     own += [] if steps is None else ["--max-steps", steps]
     own += [] if method is None else ["--method", method]
     return run_cli(*own, code=code)

@@ -281,8 +281,8 @@ WAYS: dict[str, list[tuple[list[str], str]]] = {
     ],
     "sentiment": [(["--lexicon", "LEXICON.tsv"], RARE)],
     "zero-shot": [(["--labels", "sports,politics", "--encoder", "TINY"], RARE)],
-    "finetune": [(["--method", "head"], RARE), (["--method", "lora"], RARE), (["--model", "TUNED"], f"{RARE} *"),
-    (["--objective", "mlm"], RARE)],
+    "finetune": [(["--method", "head"], RARE), (["--method", "lora"], RARE)],
+    "train-encoder": [(["--objective", "mlm"], RARE)],
     "evaluate": [(["LDA"], RARE), (["TOPICS"], RARE), (["PREDICTED"], RARE), (["CORPUS"], RARE), (["LDA",
     "TOPICS"], RARE)],
     "tfidf": [([], BM25), ([], BM25), (["--lsa", "2"], BM25), (["--scheme", "ltc"], BM25), (["--by", "label",
@@ -299,6 +299,7 @@ WAYS: dict[str, list[tuple[list[str], str]]] = {
 COMMON = "encoding encoding_errors txt_docs types limit seed threads device precision max_tokens date_format show"
 SUFFIXES = {
     "bertopic": ["", ".run"], "lda-gibbs": ["", ".run"], "rolling-lda": ["", ".run"], "classify": ["", ".run"], "finetune": ["", ".run"],
+    "train-encoder": ["", ".run"],
     "evaluate": [".json", ".parquet"], "tfidf": [".parquet", ".npz"],
 }  # fmt: skip
 COLUMNS = ("text_col", "id_col", "label_col", "date_col", "pair_col", "negative_col", "words_col", "context_by", "prediction_col",
@@ -334,6 +335,7 @@ CHEAP = {
     "classify": [("--offline",)],
     "zero-shot": [("--offline",)],
     "finetune": [("--offline",), ("--base", "TINY"), ("--max-steps", "2"), ("--batch-size", "4")],
+    "train-encoder": [("--offline",), ("--base", "TINY"), ("--max-steps", "2"), ("--batch-size", "4")],
 }
 SMALL = {"prototype": [1, 2, 3], "l2s_resamples": [1, 2], "cv": [0, 1, 2, 3], "seeds": [1, 2], "epochs": [0, 1],
 "hidden": [1, 4],
@@ -487,7 +489,7 @@ def run_any(words: Sequence[str], name: str) -> Done:
 @pytest.mark.parametrize("seed", range(FIRST_SEED, FIRST_SEED + COMBINATIONS))
 @pytest.mark.parametrize("command", COMMANDS)
 def test_any_line_keeps_the_promises(command: str, seed: int, tmp_path: Path, targets: dict[str, str]) -> None:
-    if command == "finetune" and not has_neural:
+    if command in ("finetune", "train-encoder") and not has_neural:
         pytest.skip("the extra neural is not installed")
     rng = np.random.default_rng([*command.encode(), seed])
     calm = seed % 5 < 3
@@ -520,7 +522,7 @@ def check_bytes(done: Done, folder: Path, again: Path, words: Sequence[str]) -> 
         {name: data for name, data in files(where).items() if name not in FILES} for where in (folder, again)
     )
     names = {name for name in first | other if first.get(name) != other.get(name) and not name.startswith("corpus.")}
-    allowed = {*TOLD_ANEW, "metrics.json"} if words[0] == "finetune" else set(TOLD_ANEW)
+    allowed = {*TOLD_ANEW, "metrics.json"} if words[0] in ("finetune", "train-encoder") else set(TOLD_ANEW)
     assert not {name for name in names if Path(name).name not in allowed}, f"other bytes: {names}{done}"
 
 

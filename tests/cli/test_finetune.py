@@ -55,7 +55,7 @@ def denied(own: list[dict[str, Any]], *words: Any, base: Path, code: int = 3, **
 
 def predict(model: Path | str, own: list[dict[str, Any]], *words: Any, code: int = 0) -> Any:
     table = write_jsonl(Path("new.jsonl"), own)
-    return run_cli("finetune", table, "--model", model, *words, "--threads", "1", "-f", "-o", "p.parquet", code=code)
+    return run_cli("predict", model, table, *words, "--threads", "1", "-f", "-o", "p.parquet", code=code)
 
 
 # ---------------------------------------------------------------- a run
@@ -106,9 +106,8 @@ def test_scores_stand_beside_the_majority_class_and_evaluate_says_the_same(train
 def test_other_commands_know_the_run(trained: Path) -> None:
     assert "run (finetune)" in run_cli("info", trained).out
     write_jsonl(Path("new.jsonl"), rows(1))
-    for command in ("classify", "bertopic", "lda-gibbs"):
-        error = run_cli(command, "new.jsonl", "--model", trained, "-o", "x.parquet", code=3).error()
-        assert "finetune" in error
+    for command in ("classify", "bertopic"):
+        assert "predict" in run_cli(command, "new.jsonl", "--model", trained, "-o", "x.parquet", code=2).error()
 
 
 def test_shown_on_stdout_and_told_on_stderr(base: Path) -> None:
@@ -116,7 +115,7 @@ def test_shown_on_stdout_and_told_on_stderr(base: Path) -> None:
     for part in ("macro_f1", "majority baseline", "on test documents", "loss of training"):
         assert part in done.out
     assert "28 training documents, 8 test" in done.err
-    assert "next: nlpkit finetune NEW.jsonl --model run" in done.err
+    assert "next: nlpkit predict run NEW.jsonl" in done.err
     assert "macro_f1" not in done.err
     one = fit(rows(), "--json", "-q", base=base).json()
     assert one["run"] == "run"
@@ -281,7 +280,7 @@ def in_batches(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     def few(inputs: list[str], options: ReadOptions) -> DocumentStream:
         return open_documents(inputs, replace(options, batch_rows=n))
 
-    monkeypatch.setattr("nlpkit.cli.finetune_predict.open_documents", few)
+    monkeypatch.setattr("nlpkit.workflows.corpus.open_documents", few)
 
 
 def test_new_documents_are_predicted_batch_by_batch(trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -633,27 +632,28 @@ def test_predictions_replace_those_of_before(trained: Path) -> None:
 
 def test_predictions_to_a_pipe(trained: Path) -> None:
     write_jsonl(Path("new.jsonl"), rows(1))
-    done = run_cli("finetune", "new.jsonl", "--model", trained, "-q", "-o", "-")
+    done = run_cli("predict", trained, "new.jsonl", "-q", "-o", "-")
     assert [json.loads(line)["id"] for line in done.out.splitlines()] == [row["id"] for row in rows(1)]
-    done = run_shell(f"nlpkit finetune new.jsonl --model {trained} -q -o - | head -1", cwd=Path.cwd())
+    done = run_shell(f"nlpkit predict {trained} new.jsonl -q -o - | head -1", cwd=Path.cwd())
     assert "sport00" in done.out
     assert done.err == ""
 
 
 def test_prediction_is_refused(trained: Path, base: Path) -> None:
     write_jsonl(Path("new.jsonl"), rows(1))
+    assert "nomodel" in run_cli("predict", "nomodel", "new.jsonl", "-o", "p.parquet", code=3).error()
     for words, code, said in (
-        (["--model", "nomodel"], 3, "there is no model nomodel"),
-        (["--model", trained, "--method", "lora"], 2, "--model predicts"),
-        (["--model", trained, "--shots", "2"], 2, "--model predicts"),
-        (["--model", trained, "--epochs", "2"], 2, "--model predicts"),
-        (["--model", trained, "--text-col", "body"], 3, "--text-col"),
-        (["--model", trained, "--base", base], 2, "needs no --base"),
+        (["--text-col", "body"], 3, "--text-col"),
+        (["--base", base], 2, "needs no --base"),
+        (["--assign-outliers"], 2, "--assign-outliers"),
+        (["--max-tokens", "9"], 2, "--max-tokens"),
     ):
-        assert said in run_cli("finetune", "new.jsonl", *words, "-o", "p.parquet", code=code).error()
-    assert "-o predictions.parquet" in run_cli("finetune", "new.jsonl", "--model", trained, "-q", code=2).error()
+        assert said in run_cli("predict", trained, "new.jsonl", *words, "-o", "p.parquet", code=code).error()
+    for option, value, command in (("--model", trained, "predict"), ("--objective", "mlm", "train-encoder")):
+        assert f"nlpkit {command}" in run_cli("finetune", "new.jsonl", option, value, code=2).error()
+    assert "-o predicted.parquet" in run_cli("predict", trained, "new.jsonl", "-q", code=2).error()
     Path("p.parquet").write_bytes(b"")
-    assert "--force" in run_cli("finetune", "new.jsonl", "--model", trained, "-o", "p.parquet", code=2).error()
+    assert "--force" in run_cli("predict", trained, "new.jsonl", "-o", "p.parquet", code=2).error()
 
 
 @pytest.mark.parametrize("method", ["lora(r=2)", "pfeiffer(r=4)", "head"])
@@ -771,8 +771,8 @@ def test_labels_of_words_without_their_words_are_asked_about(base: Path) -> None
         (["--task", "regression", "--class-weight", "balanced"], "--class-weight is not for numbers"),
         (["--task", "regression", "--probabilities"], "--probabilities is not for numbers"),
         (["--task", "regression", "--label-sep", ";"], "--label-sep is not for numbers"),
-        (["--negative-col", "text"], "--objective triplet"),
-        (["--labels", "a,b"], "--model"),
+        (["--negative-col", "text"], "nlpkit train-encoder"),
+        (["--labels", "a,b"], "nlpkit predict"),
         (["--holdout", "0.5", "--cv", "3"], "leave --holdout out"),
     ],
 )

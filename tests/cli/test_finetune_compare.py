@@ -63,10 +63,10 @@ def test_a_comparison_says_how_the_best_is_trained(base: Path, monkeypatch: pyte
     ]
     chosen = ["--method", method, *([] if shots is None else ["--shots", str(shots)])]
     assert shlex.split(command) == [*same, *chosen, "--output", "run.best"]
-    says = run_cli("finetune", "test.jsonl", "--model", "run", "-o", "p.parquet", code=3).error()
+    says = run_cli("predict", "run", "test.jsonl", "-o", "p.parquet", code=3).error()
     assert f"run is a comparison, which keeps no model; train the best one: {command}" in says
     run_cli(*shlex.split(command)[1:])
-    run_cli("finetune", "test.jsonl", "--model", "run.best", "-o", "p.parquet")
+    run_cli("predict", "run.best", "test.jsonl", "-o", "p.parquet")
 
 
 def report() -> Any:
@@ -109,9 +109,7 @@ def test_methods_shots_and_seeds_in_one_table(base: Path) -> None:
     assert "Methods on test documents, 2 seeds" in done.out
     assert "±" in done.out
     assert not Path("run.checkpoint").exists()
-    assert (
-        "run is a comparison" in run_cli("finetune", "test.jsonl", "--model", "run", "-o", "p.parquet", code=3).error()
-    )
+    assert "run is a comparison" in run_cli("predict", "run", "test.jsonl", "-o", "p.parquet", code=3).error()
 
 
 def test_a_row_is_what_the_method_alone_comes_to(base: Path) -> None:
@@ -251,13 +249,35 @@ def test_ctrl_c_in_an_update_then_resume_gives_the_same_bytes(
 
 def test_ctrl_c_of_an_encoder(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     more = ["--objective", "mlm(head_steps=5)", "--epochs", "10"]
-    tune("train.jsonl", *more, "-q", "-o", "whole", base=base, method=None, steps=6)
+    tune("train.jsonl", *more, "-q", "-o", "whole", base=base, method=None, steps=6, command="train-encoder")
     for cell, step in ((0, 3), (1, 4)):  # in the training of the head, then in that of the whole
         with monkeypatch.context() as patch:
             stop_at(step, patch, cell=cell)
-            done = tune("train.jsonl", *more, "-f", "-o", "run", base=base, method=None, steps=6, code=130)
+            done = tune(
+                "train.jsonl",
+                *more,
+                "-f",
+                "-o",
+                "run",
+                base=base,
+                method=None,
+                steps=6,
+                command="train-encoder",
+                code=130,
+            )
         assert "--resume" in done.err
-        done = tune("train.jsonl", *more, "--resume", "-f", "-o", "run", base=base, method=None, steps=6)
+        done = tune(
+            "train.jsonl",
+            *more,
+            "--resume",
+            "-f",
+            "-o",
+            "run",
+            base=base,
+            method=None,
+            steps=6,
+            command="train-encoder",
+        )
         assert f"mlm: going on after step {step}" in done.err
         assert files(Path("run/model")) == files(Path("whole/model"))
         told = [(Path(run) / "curve.jsonl").read_text().splitlines() for run in ("run", "whole")]
@@ -322,7 +342,7 @@ def test_what_fails_after_the_training_leaves_it_in_the_checkpoint(base: Path, m
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("nlpkit.cli.finetune_run.write_run", full)
+        patch.setattr("nlpkit.workflows.finetune_results.write_run", full)
         done = tune("train.jsonl", "-o", "run", base=base, code=3)
     assert "No space left" in done.err
     done = tune("train.jsonl", "--resume", "-o", "run", base=base)

@@ -1,4 +1,4 @@
-"""nlpkit finetune --objective: encoders trained on, scored before and after, and taken into use by other commands."""
+"""nlpkit train-encoder: encoders trained on, scored before and after, and taken into use by other commands."""
 
 from __future__ import annotations
 
@@ -15,8 +15,11 @@ import pytest
 from scipy.stats import spearmanr
 from sentence_transformers import SentenceTransformer
 
-from nlpkit.cli.finetune_corpus import TEST
-from nlpkit.cli.finetune_pairs import Material, _hold_out
+from nlpkit.classify.splits import TEST
+from nlpkit.finetune.embedder import Embedder
+from nlpkit.finetune.mlm import MlmNetwork
+from nlpkit.finetune.pair_dataset import PairDataset, hold_out
+from nlpkit.workflows import train_encoder
 from tests.cli.conftest import files, read, run_cli, write_jsonl
 from tests.cli.finetune_data import SPORT, base_model, pair_rows, refused, rows, tune
 
@@ -35,12 +38,12 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return base_model(tmp_path_factory.mktemp("encoder") / "tiny")
 
 
-def train(*words: Any, base: Path, steps: int = 4, code: int = 0) -> Any:
-    return tune(*words, base=base, steps=steps, method=None, code=code)
+def train(*words: Any, base: Path, steps: int | None = 4, code: int = 0) -> Any:
+    return tune(*words, base=base, steps=steps, method=None, code=code, command="train-encoder")
 
 
 def denied(*words: Any, base: Path, code: int) -> str:
-    return refused(*words, base=base, method=None, code=code)
+    return refused(*words, base=base, method=None, code=code, command="train-encoder")
 
 
 def report(run: str = "run") -> Any:
@@ -109,7 +112,7 @@ def test_masked_words_are_guessed_better_and_the_model_goes_on(base: Path, tmp_p
     write_jsonl(tmp_path / "docs.jsonl", rows(3))
     write_jsonl(tmp_path / "test.jsonl", [{**row, "id": "t" + row["id"]} for row in rows(1)])
     more = ["--objective", "mlm", "--test", "test.jsonl", "--lr", "0.001"]
-    done = tune("docs.jsonl", *more, "--epochs", "40", "-o", "run", base=base, steps=None, method=None)
+    done = train("docs.jsonl", *more, "--epochs", "40", "-o", "run", base=base, steps=None)
     assert "no head that guesses words" in done.err
     first = report()
     assert first["after"]["perplexity"] < 0.8 * first["before"]["perplexity"]
@@ -138,14 +141,14 @@ def test_a_run_goes_into_bertopic_and_back_into_finetune(base: Path, tmp_path: P
     run_cli("bertopic", "docs.jsonl", "--encoder", "run", "--k", "2", "--offline", "-q", "-o", "topics")
     assert read("topics/documents.parquet").num_rows == 48
     tune("docs.jsonl", "-q", "-o", "classes", base=Path("run/model/sentence-transformers"))
-    assert "finetune-encoder" in run_cli("finetune", "docs.jsonl", "--model", "run", "-o", "p.parquet", code=3).error()
+    assert "finetune-encoder" in run_cli("predict", "run", "docs.jsonl", "-o", "p.parquet", code=3).error()
 
 
 def test_the_same_bytes_twice_and_on_two_threads(base: Path, tmp_path: Path) -> None:
     write_jsonl(tmp_path / "pairs.jsonl", pair_rows())
     for name, threads in (("a", "1"), ("b", "2")):
         run_cli(
-            "finetune", "pairs.jsonl", "--objective", "mnrl", *PAIRS, "--base", base, "--max-steps", "3", "--threads", threads, "-q",
+            "train-encoder", "pairs.jsonl", "--objective", "mnrl", *PAIRS, "--base", base, "--max-steps", "3", "--threads", threads, "-q",
             "-o", name,
         )  # fmt: skip
     found = [{n: b for n, b in files(Path(name)).items() if n.startswith("model/")} for name in "ab"]
@@ -157,7 +160,7 @@ def test_parts_by_split_and_stopping_on_dev(base: Path, tmp_path: Path) -> None:
     own = [{**row, "part": ["train", "train", "dev", "test"][i % 4]} for i, row in enumerate(pair_rows())]
     write_jsonl(tmp_path / "pairs.jsonl", own)
     more = ["--objective", "cosine", *PAIRS, "--split", "part", "--epochs", "12", "--patience", "1", "--lr", "0.05"]
-    done = tune("pairs.jsonl", *more, "--label-col", "score", "--json", "-o", "run", base=base, steps=None, method=None)
+    done = train("pairs.jsonl", *more, "--label-col", "score", "--json", "-o", "run", base=base, steps=None)
     assert "12 training rows, 6 dev, 6 test" in done.err
     one = done.json()
     assert one["run"] == "run"
@@ -183,19 +186,8 @@ def test_parts_by_split_and_stopping_on_dev(base: Path, tmp_path: Path) -> None:
         ),
         (["mlm", "--seed", "-1"], 2, "'--seed'"),
         (["foo"], 2, "sbert-softmax"),
-        (["mlm", "--method", "full"], 2, "--method"),
-        (["mlm", "--cv", "2"], 2, "--cv"),
-        (["mlm", "--shots", "2"], 2, "--shots"),
-        (["mlm", "--seeds", "2"], 2, "--seeds"),
-        (["mlm", "--merge"], 2, "--merge"),
-        (["mlm", "--task", "classes"], 2, "which has no --task; leave it out"),
-        (["mlm", "--words-col", "w"], 2, "no --words-col;"),
-        (["mlm", "--twins", "0.8"], 2, "no --twins;"),
-        (["mlm", "--labels", "a,b"], 2, "no --labels;"),
-        (["mlm", "--class-weight", "balanced"], 2, "no --class-weight;"),
-        (["mlm", "--probabilities", "--ci", "0.9"], 2, "no --probabilities, --ci; leave them out"),
+        (["mlm", "--method", "full"], 2, "no such option: --method"),
         (["mlm", "--markdown", "--json"], 2, "--markdown and --json"),
-        (["mlm", "--fail-under", "accuracy=0.5"], 2, "gates"),
         (["mnrl", "--pair-col", "othre"], 3, "did you mean 'other'"),
         (["triplet", *PAIRS, "--negative-col", "nix"], 3, "--negative-col"),
         (["cosine", *PAIRS], 3, "p0 has the score 'different'"),
@@ -205,7 +197,6 @@ def test_parts_by_split_and_stopping_on_dev(base: Path, tmp_path: Path) -> None:
         (["mlm", "--patience", "2"], 2, "--dev"),
         (["sbert-softmax", *PAIRS, "--label-col", "kinds"], 3, "has a list as its label"),
         (["mlm", "--split", "label"], 2, "no row is train"),
-        (["mlm", "--class-weight", "balanced", "--text-col", "nix"], 2, "--class-weight"),  # before anything is read
     ],
 )
 def test_what_is_refused(words: list[str], code: int, said: str, base: Path, tmp_path: Path) -> None:
@@ -271,13 +262,13 @@ def test_of_every_class_a_share_is_held_out_and_a_row_is_learned_from(
     seed: int, sizes: dict[str, int], share: float, held: dict[str, int]
 ) -> None:
     table = pa.Table.from_pylist(by_classes(sizes))
-    material = Material(table, np.zeros(table.num_rows, np.int32), [], [], [])
-    _hold_out(material, "sbert-softmax", share, seed=seed)
+    material = PairDataset(table, np.zeros(table.num_rows, np.int32), "sbert-softmax")
+    hold_out(material, share, seed=seed)
     found = Counter(table.column("label").take(pa.array(material.rows(TEST))).to_pylist())
     assert found == held
-    again = Material(table, np.zeros(table.num_rows, np.int32), [], [], [])
-    _hold_out(again, "sbert-softmax", share, seed=seed + 1)
-    assert table.num_rows < 10 or (again.part != material.part).any()
+    again = PairDataset(table, np.zeros(table.num_rows, np.int32), "sbert-softmax")
+    hold_out(again, share, seed=seed + 1)
+    assert table.num_rows < 10 or (again.split != material.split).any()
 
 
 def test_classes_that_training_does_not_have(base: Path, tmp_path: Path) -> None:
@@ -308,7 +299,7 @@ def test_files_that_differ_in_what_is_not_learned_from(base: Path, tmp_path: Pat
     assert report()["test_rows"] == 6
     write_jsonl(tmp_path / "empty.jsonl", [{**row, "other": ""} for row in plain])
     more = ["--objective", "mnrl", *PAIRS, "--test", "empty.jsonl", "-o", "no"]
-    said = tune("pairs.jsonl", *more, base=base, method=None, code=3).err
+    said = train("pairs.jsonl", *more, base=base, code=3).err
     assert "error: --test empty.jsonl: no row has a text in text and other" in said
 
 
@@ -345,7 +336,7 @@ def test_a_checkpoint_of_other_texts_is_not_gone_on_with(
     more = ["pairs.jsonl", "--objective", "mlm(head_steps=2)", "-o", "run"]
     own = ["--dev", "same.jsonl"] if "--test" in words else []
     with monkeypatch.context() as patch:
-        patch.setattr("nlpkit.cli.finetune_encoder.write_run", full)
+        patch.setattr("nlpkit.workflows.train_encoder.write_run", full)
         train(*more, *own, base=base, code=3)
     error = denied(*more, *words, "--resume", base=base, code=3)
     assert said in error
@@ -363,10 +354,10 @@ def test_what_fails_after_the_training_leaves_it_in_the_checkpoint(
     write_jsonl(tmp_path / "pairs.jsonl", pair_rows())
     more = ["pairs.jsonl", "--objective", objective, *(PAIRS if objective == "mnrl" else [])]
     train(*more, "-q", "-o", "whole", base=base)
-    for number, what in enumerate(("nlpkit.cli.finetune_encoder.write_run", "nlpkit.finetune.embedder.Embedder.save")):
+    for number, (place, what) in enumerate(((train_encoder, "write_run"), (Embedder, "save"))):
         with monkeypatch.context() as patch:
-            patch.setattr(what, full)
-            patch.setattr("nlpkit.finetune.mlm.MlmNetwork.save", full) if number else None
+            patch.setattr(place, what, full)
+            patch.setattr(MlmNetwork, "save", full) if number else None
             assert "No space left" in train(*more, "-f", "-o", "run", base=base, code=3).err
         assert not list(tmp_path.glob(".nlpkit-*"))
         done = train(*more, "--resume", "-f", "-o", "run", base=base)

@@ -60,7 +60,7 @@ def documents(times: int = 1) -> list[str]:
 
 
 def predict(model: Path | str, *words: Any, code: int = 0, table: str = "new.jsonl") -> Any:
-    done = run_cli("finetune", table, "--model", model, *words, "--threads", "1", "-f", "-o", "p.parquet", code=code)
+    done = run_cli("predict", model, table, *words, "--threads", "1", "-f", "-o", "p.parquet", code=code)
     return read("p.parquet") if not code else done.error()
 
 
@@ -153,7 +153,7 @@ def test_a_folder_of_peft(base: Path, tmp_path: Path) -> None:
     table = predict(tmp_path / "theirs", "--probabilities", "--offline")
     np.testing.assert_allclose(chances("p.parquet"), expected, atol=1e-5)
     assert table.column("prediction")[0].as_py() == f"LABEL_{expected[0].argmax()}"
-    again = run_cli("finetune", "new.jsonl", "--model", tmp_path / "theirs", "--offline", "-f", "-o", "p.parquet")
+    again = run_cli("predict", tmp_path / "theirs", "new.jsonl", "--offline", "-f", "-o", "p.parquet")
     assert "its classes have no names: give them, in their order, with --labels LABEL_0,LABEL_1,LABEL_2" in again.err
     # its base is gone: the message says how to name another
     own = json.loads((tmp_path / "theirs" / "adapter_config.json").read_text())
@@ -172,11 +172,11 @@ def test_a_peft_folder_of_several_labels(base: Path, tmp_path: Path) -> None:
     ours = predict("run").column("prediction").to_pylist()
     shutil.copytree("run/model/peft", "theirs")
     Path("theirs/nlpkit.json").unlink()
-    done = run_cli("finetune", "new.jsonl", "--model", "theirs/", "-o", "one.parquet")
+    done = run_cli("predict", "theirs/", "new.jsonl", "-o", "one.parquet")
     assert "task: classes (theirs/ of peft; --task labels if a document can have several)" in done.err
     assert all(isinstance(v, str) for v in read("one.parquet").column("prediction").to_pylist())
     words = ["--task", "labels", "--labels", "all,politics,space,sport"]
-    done = run_cli("finetune", "new.jsonl", "--model", "theirs", *words, "-o", "several.parquet")
+    done = run_cli("predict", "theirs", "new.jsonl", *words, "-o", "several.parquet")
     assert "task: labels (theirs/ of peft)" in done.err
     assert read("several.parquet").column("prediction").to_pylist() == ours
     assert any(len(v) for v in ours)

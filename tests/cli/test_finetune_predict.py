@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import shutil
 from pathlib import Path
 from typing import Any
@@ -28,7 +27,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def predict(folder: Path, model: str, *words: Any, code: int = 0) -> Any:
-    own = ("finetune", folder / "new.jsonl", "--model", folder / model)
+    own = ("predict", folder / model, folder / "new.jsonl")
     done = run_cli(*own, *words, "--threads", "1", "-f", "-o", "p.parquet", code=code)
     return read("p.parquet") if not code else done.error()
 
@@ -50,33 +49,9 @@ def test_what_a_folder_of_transformers_knows_itself(models: Path) -> None:
     assert "--labels names 2 classes" in predict(models, "theirs", "--labels", "a,b", code=2)
     found = predict(models, "theirs", "--labels", "a, b, c", "--probabilities").column("probabilities")[0].as_py()
     assert list(dict(found)) == ["a", "b", "c"]
-    words = ("finetune", models / "new.jsonl", "--model", models / "theirs", "-f", "-o", "p.parquet")
+    words = ("predict", models / "theirs", models / "new.jsonl", "-f", "-o", "p.parquet")
     assert f"task: classes ({models / 'theirs'}/ of transformers)" in run_cli(*words).err
     assert "task:" not in run_cli(*words, "-q").err
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["--fail-under", "accuracy=0.9"],
-        ["--fail-over", "ece=0.1"],
-        ["--junit", "j.xml"],
-        ["--baseline", "b.json", "--max-drop", "1%"],
-        ["--markdown"],
-    ],
-    ids=lambda words: words[0],
-)
-def test_gates_are_for_scores(words: list[str], models: Path) -> None:
-    error = predict(models, "full", *words, code=2)
-    assert "gates are for scores: nlpkit evaluate p.parquet --fail-under" in error
-    assert not Path("p.parquet").exists()
-    assert not Path("j.xml").exists()
-    assert "gates are for scores" in predict(models, "full", *words, "--dry-run", code=2)
-
-
-def test_intervals_are_for_scores(models: Path) -> None:
-    assert "--ci is for scores: nlpkit evaluate p.parquet --ci 0.9" in predict(models, "full", "--ci", "0.9", code=2)
-    assert predict(models, "full", "--ci", "0.95").num_rows == 24
 
 
 def test_a_damaged_head_of_a_run_is_told(models: Path, tmp_path: Path) -> None:
@@ -113,12 +88,12 @@ def test_weights_that_are_no_numbers_are_told(model: str, models: Path, tmp_path
 def test_numbers_have_no_probability_and_words_one_each(models: Path, tmp_path: Path) -> None:
     own = [{"id": str(i), "text": row["text"], "label": 0.5 + i} for i, row in enumerate(rows(1))]
     tune(write_jsonl(tmp_path / "numbers.jsonl", own), "-q", "-o", "numbers", base=models / "tiny")
-    run_cli("finetune", tmp_path / "numbers.jsonl", "--model", "numbers", "-q", "-o", "n.parquet")
+    run_cli("predict", "numbers", tmp_path / "numbers.jsonl", "-q", "-o", "n.parquet")
     assert read("n.parquet").column_names == ["id", "text", "label", "prediction"]
     assert "prediction_prob" not in read("numbers/documents.parquet").column_names
     words = [{"id": str(i), "text": "a b c", "label": ["X", "Y", "X"]} for i in range(12)]
     tune(write_jsonl(tmp_path / "words.jsonl", words), "--task", "words", "-q", "-o", "words", base=models / "tiny")
-    run_cli("finetune", tmp_path / "words.jsonl", "--model", "words", "-q", "-o", "w.parquet")
+    run_cli("predict", "words", tmp_path / "words.jsonl", "-q", "-o", "w.parquet")
     for row in (*read("w.parquet").to_pylist(), *read("words/documents.parquet").to_pylist()):
         assert len(row["prediction_prob"]) == len(row["prediction"]) == 3
         assert all(0.5 <= p <= 1 for p in row["prediction_prob"])
@@ -147,26 +122,24 @@ def test_a_folder_of_transformers_may_read_pairs(models: Path) -> None:
 
 
 def test_a_dry_run_looks_at_the_model_and_its_columns(models: Path, tmp_path: Path) -> None:
-    assert "there is no model" in predict(models, "nope", "--dry-run", code=3)
+    assert "does not exist" in predict(models, "nope", "--dry-run", code=3)
     base = models / "tiny"
     own = [{**row, "other": row["text"]} for row in rows(2)]
     tune(write_jsonl(tmp_path / "pairs.jsonl", own), "--pair-col", "other", "-q", "-o", "pairs", base=base)
-    words = ("--model", "pairs", "--dry-run", "-o", "p.parquet")
-    assert "other" in run_cli("finetune", models / "new.jsonl", *words, code=3).error()
-    assert "nothing was written" in run_cli("finetune", tmp_path / "pairs.jsonl", *words).err
+    words = ("--dry-run", "-o", "p.parquet")
+    assert "other" in run_cli("predict", "pairs", models / "new.jsonl", *words, code=3).error()
+    assert "nothing was written" in run_cli("predict", "pairs", tmp_path / "pairs.jsonl", *words).err
     assert not Path("p.parquet").exists()
 
 
 def test_the_next_command_scores_the_predictions(models: Path, tmp_path: Path) -> None:
     own = [{"id": row["id"], "text": row["text"], "topic": row["label"]} for row in rows(2)]
     write_jsonl(tmp_path / "topics.jsonl", own)
-    words = ("finetune", tmp_path / "topics.jsonl", "--model", models / "full", "-f", "-o", "p.parquet")
+    words = ("predict", models / "full", tmp_path / "topics.jsonl", "-f", "-o", "p.parquet")
     assert "next:" not in run_cli(*words).err
-    done = run_cli(*words, "--label-col", "topic")
-    assert done.err.rstrip().endswith("next: nlpkit evaluate p.parquet --label-col topic")
     assert "accuracy" in run_cli("evaluate", "p.parquet", "--label-col", "topic").out
     # of documents that the model learned from, its own scores are those that tell
-    done = run_cli("finetune", models / "new.jsonl", *words[2:])
+    done = run_cli("predict", models / "full", models / "new.jsonl", *words[3:])
     assert done.err.rstrip().endswith(f"next: nlpkit evaluate {models / 'full'}")
     assert f"{models / 'full'} learned from {models / 'new.jsonl'}" in done.err
     assert "learned from" in run_cli("evaluate", "p.parquet").err
@@ -179,10 +152,9 @@ def test_the_next_command_of_words_and_of_several_labels(text: bool, models: Pat
     own = [{"id": str(i), "text": words[i % 2], "label": labels[i % 2]} for i in range(12)]
     tune(write_jsonl(tmp_path / "words.jsonl", own), "--task", "words", "-q", "-o", "words", base=models / "tiny")
     write_jsonl(tmp_path / "other.jsonl", own[:-1])
-    done = run_cli("finetune", tmp_path / "other.jsonl", "--model", "words", "-o", "p.parquet")
-    told = done.err.rstrip().rpartition("next: nlpkit ")[2]
-    assert told == "evaluate p.parquet" + (" --label-sep ' '" if text else "")
-    assert "accuracy" in run_cli(*shlex.split(told)).out
+    done = run_cli("predict", "words", tmp_path / "other.jsonl", "-o", "p.parquet")
+    assert ("next: nlpkit evaluate p.parquet" in done.err) == (not text)
+    assert "accuracy" in run_cli("evaluate", "p.parquet", *(["--label-sep", " "] if text else [])).out
     several: list[Any] = ["x", "x;y"] if text else [["x"], ["x", "y"]]
     own = [{**row, "label": several[i % 2]} for i, row in enumerate(own)]
     write_jsonl(tmp_path / "several.jsonl", own)
@@ -197,7 +169,7 @@ def test_the_next_command_of_words_and_of_several_labels(text: bool, models: Pat
         base=models / "tiny",
     )
     write_jsonl(tmp_path / "other.jsonl", own[:-1])
-    done = run_cli("finetune", tmp_path / "other.jsonl", "--model", "run", "-f", "-o", "p.parquet")
+    done = run_cli("predict", "run", tmp_path / "other.jsonl", "-f", "-o", "p.parquet")
     assert ("next:" in done.err) == (not text)
     assert text or "micro_f1" in run_cli("evaluate", "p.parquet").out
 

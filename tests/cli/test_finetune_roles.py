@@ -8,16 +8,21 @@ from typing import Any
 import pytest
 
 from nlpkit.classify.splits import TRAIN
-from nlpkit.cli.finetune_corpus import read_tuning_documents
-from nlpkit.cli.finetune_flags import TuneDataFlags
 from nlpkit.errors import InputError, UsageError
-from nlpkit.io.read_options import ReadOptions
+from nlpkit.finetune.options import DatasetOptions
+from nlpkit.workflows.corpus import read_corpus
+from nlpkit.workflows.finetune_data import read_dataset
 from tests.cli.conftest import write_jsonl
 
 
 def documents(rows: list[dict[str, Any]], *, seed: int = 0, **data: Any) -> Any:
+    return read_documents(rows, seed=seed, **data)[0]
+
+
+def read_documents(rows: list[dict[str, Any]], *, seed: int = 0, **data: Any) -> Any:
+    """Return the data set and where it comes from."""
     path = write_jsonl(Path("train.jsonl"), rows)
-    return read_tuning_documents([str(path)], TuneDataFlags(**data), ReadOptions(), seed=seed)
+    return read_dataset(read_corpus(path), DatasetOptions(**data), seed=seed)
 
 
 def test_labels_of_held_out_words_alone_are_no_classes() -> None:
@@ -69,7 +74,7 @@ def test_a_context_ends_with_each_file_of_the_input() -> None:
     for name in "ab":
         rows = [{"id": f"{name}{i}", "text": None if i == 1 else f"{name} {i}", "label": "xy"[i % 2]} for i in range(4)]
         names.append(str(write_jsonl(Path(f"{name}.jsonl"), rows)))
-    found = read_tuning_documents(names, TuneDataFlags(context=1), ReadOptions(), seed=0)
+    found = read_dataset(read_corpus(*names), DatasetOptions(context=1), seed=0)[0]
     assert found.table.column("id").to_pylist() == ["a0", "a2", "a3", "b0", "b2", "b3"]
     assert found.context == (["", "a 0", "a 2", "", "b 0", "b 2"], ["a 2", "a 3", "", "b 2", "b 3", ""])
 
@@ -101,8 +106,8 @@ def test_what_is_left_out_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
     rows[0]["text"] = " "
     rows[1]["label"] = None
     rows[-1]["part"] = None
-    found = documents([*rows, {**rows[3], "id": "another"}], split="part")
-    assert [(row.id, row.reason) for row in found.provenance.dropped] == [
+    _, provenance = read_documents([*rows, {**rows[3], "id": "another"}], split="part")
+    assert [(row.id, row.reason) for row in provenance.dropped] == [
         ("train0", "no word"), ("train1", "no label"), ("holdout0", "part is 'holdout'"), ("holdout1", "part is 'holdout'"),
         ("holdout2", "part is 'holdout'"), ("holdout3", "no value in part"),
     ]  # fmt: skip
@@ -113,9 +118,9 @@ def test_what_is_left_out_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize("nothing", [None, float("nan"), ""])
 def test_ratings_with_gaps_are_numbers(nothing: Any) -> None:
     rows = [{"id": str(i), "text": f"text {i}", "label": nothing if i % 3 == 0 else i + 0.5} for i in range(12)]
-    found = documents(rows)
+    found, provenance = read_documents(rows)
     assert found.kind == "regression"
-    assert sorted(row.id for row in found.provenance.dropped) == ["0", "3", "6", "9"]
+    assert sorted(row.id for row in provenance.dropped) == ["0", "3", "6", "9"]
 
 
 def test_a_number_of_words_is_not_the_words() -> None:
@@ -143,7 +148,7 @@ def test_numbers_with_a_comma_are_no_classes() -> None:
     ):
         documents(rows)
     with pytest.raises(
-        InputError, match=r"document 1: the label '1,1' is no number; --task regression needs numbers, such as 1\.1"
+        InputError, match=r"document 1: the label '1,1' is no number; `task=regression` needs numbers, such as 1\.1"
     ):
         documents(rows, task="regression")
     twice = [{**row, "id": f"{row['id']}-{n}"} for n in range(2) for row in rows]

@@ -26,11 +26,11 @@ from nlpkit.finetune.encoders import (
     _targets,
     recall_at_1,
     spearman,
-    train_encoder,
+    train_on_pairs,
 )
 from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.sentence_losses import cosine_loss, mnrl_loss, softmax_loss, triplet_loss
-from nlpkit.finetune.train import Plan
+from nlpkit.finetune.train import Schedule
 
 TOPICS = [[f"{name}{i}" for i in range(6)] for name in "abcd"]
 VOCAB = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *(word for topic in TOPICS for word in topic)]
@@ -142,10 +142,10 @@ def test_loss_and_gradient_are_those_of_texts_encoded_one_by_one(name: str, base
         assert torch.allclose(own, gradient.to_dense(), rtol=1e-4, atol=1e-4), key
 
 
-SETTINGS: dict[str, tuple[Plan, float, float]] = {  # plan, most before, least after
-    "cosine": (Plan(epochs=4, batch=16, rate=2e-3), 0.65, 0.8),
-    "triplet": (Plan(epochs=4, batch=16, rate=2e-3), 0.85, 0.95),
-    "sbert-softmax": (Plan(epochs=6, batch=16, rate=2e-3, head_rate=1e-2), 0.0, 0.9),
+SETTINGS: dict[str, tuple[Schedule, float, float]] = {  # plan, most before, least after
+    "cosine": (Schedule(epochs=4, batch=16, rate=2e-3), 0.65, 0.8),
+    "triplet": (Schedule(epochs=4, batch=16, rate=2e-3), 0.85, 0.95),
+    "sbert-softmax": (Schedule(epochs=6, batch=16, rate=2e-3, head_rate=1e-2), 0.0, 0.9),
 }
 
 
@@ -168,16 +168,16 @@ def test_a_random_encoder_learns_to_rank(base: Path) -> None:
     words = VOCAB[5:]
     a, b = words[:12], words[12:]
     data = EncoderData(a * 8, b * 8)
-    found = run("mnrl", embedder, data, EncoderData(a, b), Plan(epochs=12, batch=12, rate=3e-3))
+    found = run("mnrl", embedder, data, EncoderData(a, b), Schedule(epochs=12, batch=12, rate=3e-3))
     assert (found.before or {})["recall@1"] <= 0.4
     assert (found.after or {})["recall@1"] >= 0.9
 
 
 def run(
-    name: str, embedder: Embedder, data: EncoderData, dev: EncoderData | None, plan: Plan, *, threads: int = 1
+    name: str, embedder: Embedder, data: EncoderData, dev: EncoderData | None, plan: Schedule, *, threads: int = 1
 ) -> EncoderOutcome:
     with Engine(CPU, "fp32", threads=threads) as engine:
-        return train_encoder(embedder, data, name, dev=dev, plan=plan, engine=engine, seed=0)
+        return train_on_pairs(embedder, data, name, dev=dev, plan=plan, engine=engine, seed=0)
 
 
 @pytest.mark.parametrize("name", ["mnrl", "sbert-softmax"])
@@ -187,7 +187,7 @@ def test_the_same_bytes_for_any_number_of_threads(name: str, base: Path) -> None
     data = make(64, 0)
     data = EncoderData([f"{text} {long}" for text in data.texts_a], data.texts_b, None, data.labels)
     for embedder, threads in ((first, 1), (second, 3)):
-        run(name, embedder, data, None, Plan(epochs=1, batch=32, rate=1e-3), threads=threads)
+        run(name, embedder, data, None, Schedule(epochs=1, batch=32, rate=1e-3), threads=threads)
     one, other = first.parameters(), second.parameters()
     assert all(torch.equal(one[key], other[key]) for key in one)
     key = next(iter(one))
@@ -199,7 +199,7 @@ def test_what_is_trained_loads_in_sbert_embed_and_without_w(base: Path, tmp_path
     from nlpkit.embed.engines import load_engine
 
     embedder = load(base)
-    run("sbert-softmax", embedder, make(32, 0), None, Plan(epochs=1, batch=16, rate=1e-3))
+    run("sbert-softmax", embedder, make(32, 0), None, Schedule(epochs=1, batch=16, rate=1e-3))
     embedder.save(tmp_path / "model")
     assert HEAD not in embedder.parameters()
     engine = load_engine(tmp_path / "model", device=CPU, precision="fp32", max_tokens=None)
@@ -248,16 +248,16 @@ WRONG: list[tuple[str, EncoderData, str]] = [
 @pytest.mark.parametrize(("name", "data", "message"), WRONG)
 def test_data_that_do_not_fit(name: str, data: EncoderData, message: str, base: Path) -> None:
     with pytest.raises(InputError, match=message):
-        run(name, load(base), data, None, Plan())
+        run(name, load(base), data, None, Schedule())
 
 
 def test_a_class_that_is_only_held_out_and_an_unknown_objective(base: Path) -> None:
     data = EncoderData(["a", "b"], ["c", "d"], labels=["x", "y"])
     dev = EncoderData(["a"], ["c"], labels=["z"])
-    with pytest.raises(InputError, match=r"--dev has the class 'z', which the training data have not \(x, y\)"):
-        run("sbert-softmax", load(base), data, dev, Plan())
+    with pytest.raises(InputError, match=r"`dev` has the class 'z', which the training data have not \(x, y\)"):
+        run("sbert-softmax", load(base), data, dev, Schedule())
     with pytest.raises(UsageError, match="contrastive is not known; there are sbert-softmax"):
-        run("contrastive", load(base), data, None, Plan())
+        run("contrastive", load(base), data, None, Schedule())
 
 
 def test_a_test_class_that_training_lacks_counts_as_wrong(base: Path) -> None:
@@ -273,5 +273,5 @@ def test_a_test_class_that_training_lacks_counts_as_wrong(base: Path) -> None:
 def test_training_leaves_the_random_numbers_of_others_alone(base: Path) -> None:
     embedder: Any = load(base)
     before = torch.get_rng_state()
-    run("mnrl", embedder, make(16, 0), None, Plan(epochs=1, batch=8))
+    run("mnrl", embedder, make(16, 0), None, Schedule(epochs=1, batch=8))
     assert torch.equal(before, torch.get_rng_state())

@@ -14,10 +14,12 @@ from safetensors.torch import load_file
 
 from nlpkit.errors import InputError, UsageError
 from nlpkit.finetune.engine import Engine
-from nlpkit.finetune.fit import Learning, Reading, Trained, Watch, fit_network
+from nlpkit.finetune.fit import Trained, TrainingCallbacks, fit_network
 from nlpkit.finetune.methods import parse_method
+from nlpkit.finetune.options import TrainingOptions
 from nlpkit.finetune.tasks import IGNORED, Task
-from nlpkit.finetune.train import Plan, State
+from nlpkit.finetune.text_inputs import TextInputs
+from nlpkit.finetune.train import Schedule, State
 from tests.finetune.eight import one_thread  # noqa: F401
 from tests.finetune.tiny import tiny_bert
 
@@ -46,18 +48,18 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def fit(
-    base: Path, method: str, task: Task = SENTIMENT, reading: Reading | None = None, y: Any = None, *,
+    base: Path, method: str, task: Task = SENTIMENT, text_inputs: TextInputs | None = None, y: Any = None, *,
     rate: float | None = 2e-3, steps: int = 60, threads: int = 1, seed: int = 0, dev: Any = NONE, predict: Any = TEST,
-    train: Any = TRAIN, score: Any = None, watch: Watch | None = None, **learning: Any,
+    train: Any = TRAIN, score: Any = None, callbacks: TrainingCallbacks | None = None, **learning: Any,
 ) -> Trained:  # fmt: skip
-    if reading is None:
+    if text_inputs is None:
         texts, y = reviews()
-        reading = Reading(texts)
+        text_inputs = TextInputs(texts)
     with Engine(CPU, "fp32", threads=threads) as engine:
         return fit_network(
-            base, parse_method(method), task, reading, y, train_rows=train, dev_rows=dev, predict_rows=predict,
-            learning=Learning(rate=rate, max_steps=steps, epochs=20, **learning), engine=engine, seed=seed, score=score,
-            watch=watch,
+            base, parse_method(method), task, text_inputs, y, train_rows=train, dev_rows=dev, predict_rows=predict,
+            training=TrainingOptions(lr=rate, max_steps=steps, epochs=20, **learning), engine=engine, seed=seed, score=score,
+            callbacks=callbacks,
         )  # fmt: skip
 
 
@@ -105,7 +107,7 @@ def test_the_body_stays_as_it_is(base: Path, method: str) -> None:
 @pytest.mark.parametrize("method", ["full", "head", "lora(dropout=0.1)", "pfeiffer(r=16)"])
 def test_same_bytes_for_any_number_of_threads_and_others_for_another_seed(base: Path, method: str) -> None:
     texts, y = reviews()
-    long = Reading([" ".join([text] * 6) for text in texts])  # so that a batch is cut into parts
+    long = TextInputs([" ".join([text] * 6) for text in texts])  # so that a batch is cut into parts
     first, again, threads, other = (
         fit(base, method, SENTIMENT, long, y, steps=4, threads=t, seed=s) for t, s in ((1, 0), (1, 0), (2, 0), (1, 1))
     )
@@ -124,8 +126,13 @@ def test_a_training_cut_off_goes_on_to_the_same_bytes(base: Path, method: str) -
 
     whole = fit(base, method, steps=16)
     with pytest.raises(KeyboardInterrupt):
-        fit(base, method, steps=16, watch=Watch(save=lambda s: saved.append(copy.deepcopy(s)), told=stop))
-    on = fit(base, method, steps=16, watch=Watch(state=saved[-1]))
+        fit(
+            base,
+            method,
+            steps=16,
+            callbacks=TrainingCallbacks(save=lambda s: saved.append(copy.deepcopy(s)), on_step=stop),
+        )
+    on = fit(base, method, steps=16, callbacks=TrainingCallbacks(state=saved[-1]))
     assert trained_bytes(on) == trained_bytes(whole)
     assert on.outputs.tobytes() == whole.outputs.tobytes()
 
@@ -151,7 +158,7 @@ def test_pairs(base: Path) -> None:
     y = rng.integers(0, 2, 160)  # whether the second text is a bad one; the first tells nothing
     first = [" ".join(rng.choice(GOOD + BAD, 2)) for _ in y]
     second = [" ".join(rng.choice((GOOD, BAD)[code], 4)) for code in y]
-    found = fit(base, "full", SENTIMENT, Reading(first, second=second), y)
+    found = fit(base, "full", SENTIMENT, TextInputs(first, second=second), y)
     assert (found.outputs.argmax(axis=1) == y[TEST]).mean() > 0.9
 
 
@@ -161,7 +168,7 @@ def test_context(base: Path) -> None:
     texts = [" ".join(rng.choice(REST, 3)) for _ in y]
     before = [" ".join(rng.choice((GOOD, BAD)[code], 3)) for code in y]
     after = [" ".join(rng.choice((GOOD, BAD)[code], 3)) for code in y]
-    found = fit(base, "full", SENTIMENT, Reading(texts, context=(before, after)), y)
+    found = fit(base, "full", SENTIMENT, TextInputs(texts, context=(before, after)), y)
     assert (found.outputs.argmax(axis=1) == y[TEST]).mean() > 0.9
 
 
@@ -170,7 +177,7 @@ def test_several_labels(base: Path) -> None:
     y = rng.integers(0, 2, (160, 2))
     texts = [" ".join(rng.permutation([*rng.choice((REST, GOOD)[a], 3), *rng.choice((REST, BAD)[b], 3)])) for a, b in y]
     task = Task("multi", ("good", "bad"))
-    found = fit(base, "full", task, Reading(texts), y.astype(np.float32), steps=100, class_balance=True)
+    found = fit(base, "full", task, TextInputs(texts), y.astype(np.float32), steps=100, class_weight="balanced")
     assert ((found.outputs > 0) == y[TEST]).mean() > 0.9
 
 
@@ -182,7 +189,7 @@ def test_numbers(base: Path) -> None:
     mean, scale = float(values[TRAIN].mean()), float(values[TRAIN].std())
     task = Task("regression", (), mean, scale)
     y = ((values - mean) / scale).astype(np.float32)
-    found = fit(base, "full", task, Reading(texts), y, steps=100)
+    found = fit(base, "full", task, TextInputs(texts), y, steps=100)
     assert found.outputs.shape == (60, 1)
     told = found.outputs[:, 0] * scale + mean  # as cli/finetune_scores does: outputs are of the scaled values
     assert np.corrcoef(told, values[TEST])[0, 1] > 0.9
@@ -209,8 +216,8 @@ def test_words(base: Path, method: str, steps: int, least: float) -> None:
     words[3], y[3] = [], np.zeros(0, np.int64)  # a text without a word
     y[5] = np.full(len(y[5]), IGNORED)  # one without a label
     predict = np.array([150, 3, 101, *range(110, 140)])
-    reading = Reading([" ".join(own) for own in words], words=words)
-    found = fit(base, method, TAGS, reading, y, rate=5e-3, steps=steps, predict=predict, class_balance=True)
+    text_inputs = TextInputs([" ".join(own) for own in words], words=words)
+    found = fit(base, method, TAGS, text_inputs, y, rate=5e-3, steps=steps, predict=predict, class_weight="balanced")
     assert [out.shape for out in found.outputs] == [(len(words[row]), 3) for row in predict]
     told = np.concatenate([out.argmax(axis=1) for out in found.outputs])
     true = np.concatenate([y[row] for row in predict])
@@ -220,8 +227,8 @@ def test_words(base: Path, method: str, steps: int, least: float) -> None:
 def test_words_beyond_the_window_have_no_outputs(base: Path) -> None:
     words, y = tagged(20)
     words[0], y[0] = ["good", "xyz", "bad", "the"], np.array([1, 0, 2, 0])
-    reading = Reading([" ".join(own) for own in words], words=words)
-    found = fit(base, "head", TAGS, reading, y, steps=1, train=np.arange(20), predict=np.arange(2), max_tokens=5)
+    text_inputs = TextInputs([" ".join(own) for own in words], words=words)
+    found = fit(base, "head", TAGS, text_inputs, y, steps=1, train=np.arange(20), predict=np.arange(2), max_tokens=5)
     out = found.outputs[0]  # [CLS] good x ##y [SEP]
     assert np.isfinite(out[:2]).all()
     assert len(out) == 2 or np.isnan(out[2:]).all()
@@ -240,10 +247,12 @@ def test_predictions_are_in_the_order_asked_for_and_do_not_depend_on_neighbours(
 def test_classes_weigh_alike_when_asked_to(base: Path) -> None:
     rng = np.random.default_rng(0)
     y = (np.arange(160) % 10 == 0).astype(np.int64)  # one of ten, and the texts tell nothing
-    reading = Reading([" ".join(rng.choice(REST, 4)) for _ in y])
+    text_inputs = TextInputs([" ".join(rng.choice(REST, 4)) for _ in y])
     shares = []
     for balance in (False, True):
-        found = fit(base, "head", SENTIMENT, reading, y, rate=5e-3, steps=40, class_balance=balance)
+        found = fit(
+            base, "head", SENTIMENT, text_inputs, y, rate=5e-3, steps=40, class_weight="balanced" if balance else "none"
+        )
         e = np.exp(found.outputs - found.outputs.max(axis=1, keepdims=True))
         shares.append(float((e[:, 1] / e.sum(axis=1)).mean()))
     assert shares[0] < 0.25
@@ -254,24 +263,24 @@ def test_labels_of_other_rows_are_not_looked_at(base: Path) -> None:
     texts, y = reviews()
     changed = y.copy()
     changed[TEST] = 0
-    a, b = (fit(base, "full", SENTIMENT, Reading(texts), own, steps=4) for own in (y, changed))
+    a, b = (fit(base, "full", SENTIMENT, TextInputs(texts), own, steps=4) for own in (y, changed))
     assert a.outputs.tobytes() == b.outputs.tobytes()
 
 
 def test_a_loss_that_is_no_number_ends_the_training(base: Path) -> None:
     texts, y = reviews()
     task = Task("regression", (), 0.0, 1.0)
-    with pytest.raises(InputError, match=r"the loss of step \d+ is no number any more; lower --lr"):
-        fit(base, "full", task, Reading(texts), (y * np.float32(1e30)).astype(np.float32), rate=1e20, steps=40)
+    with pytest.raises(InputError, match=r"the loss of step \d+ is no number any more; lower `lr`"):
+        fit(base, "full", task, TextInputs(texts), (y * np.float32(1e30)).astype(np.float32), rate=1e20, steps=40)
 
 
 def test_texts_longer_than_the_window_are_counted(base: Path) -> None:
     texts, y = reviews()
     texts[0] = "good " * 100
     total = sum(len(text.split()) for text in texts)
-    found = fit(base, "head", SENTIMENT, Reading(texts), y, steps=1)
+    found = fit(base, "head", SENTIMENT, TextInputs(texts), y, steps=1)
     assert found.cut == (1, pytest.approx(38 / total))  # 64 tokens, two of them special
-    with pytest.raises(UsageError, match="--max-tokens 65: this model takes up to 64 tokens"):
+    with pytest.raises(UsageError, match="`max_tokens=65`: this model takes up to 64 tokens"):
         fit(base, "head", max_tokens=65)
 
 
@@ -281,16 +290,16 @@ def test_documents_that_are_not_used_change_nothing_and_are_not_read(base: Path,
         texts, labels = reviews()
         texts += ["good " * 100] * unused  # longer than the window
         task, y = SENTIMENT, np.append(labels, np.zeros(unused, np.int64))
-        reading = Reading(texts)
+        text_inputs = TextInputs(texts)
         if kind == "pairs":
-            reading = Reading(texts, second=[text.upper() for text in texts])
+            text_inputs = TextInputs(texts, second=[text.upper() for text in texts])
         elif kind == "context":
-            reading = Reading(texts, context=(["bad"] * len(texts), texts))
+            text_inputs = TextInputs(texts, context=(["bad"] * len(texts), texts))
         elif kind == "words":
             words = [text.split() for text in texts]
             task, y = Task("tokens", ("bad", "good")), [np.arange(len(own)) % 2 for own in words]
-            reading = Reading(texts, words=words)
-        return fit(base, "lora", task, reading, y, steps=4, train=np.array([70, 3, 11, 20]), dev=np.array([5, 90]),
+            text_inputs = TextInputs(texts, words=words)
+        return fit(base, "lora", task, text_inputs, y, steps=4, train=np.array([70, 3, 11, 20]), dev=np.array([5, 90]),
                    predict=np.array([110, 4]), score=lambda rows, outputs: float(rows.sum()))  # fmt: skip
 
     few, many = fitted(0), fitted(30)
@@ -302,27 +311,30 @@ def test_documents_that_are_not_used_change_nothing_and_are_not_read(base: Path,
 
 @pytest.mark.parametrize(("n", "epochs"), [(16, 50), (100, 29), (1000, 4), (5000, 3)])
 def test_few_documents_are_seen_more_often(n: int, epochs: int) -> None:
-    assert Learning().plan(parse_method("full"), n).epochs == epochs
+    assert TrainingOptions().schedule(parse_method("full"), n).epochs == epochs
 
 
 def test_the_plan_is_what_was_asked_for_and_else_the_methods() -> None:
-    plan = Learning().plan(parse_method("lora"), 100)
+    plan = TrainingOptions().schedule(parse_method("lora"), 100)
     assert (plan.rate, plan.head_rate) == (1e-3, 5e-4)
     many = [
-        Learning(batch=16).plan(parse_method(name), 100, 17).head_rate for name in ("full", "lora", "head", "setfit")
+        TrainingOptions(batch_size=16).schedule(parse_method(name), 100, 17).head_rate
+        for name in ("full", "lora", "head", "setfit")
     ]
     assert many == [2e-3, 2e-3, 2e-3, 1e-2]
-    assert Learning(batch=16).plan(parse_method("full"), 100, 16).head_rate is None
-    asked = Learning(epochs=2, batch=4, rate=0.5, warmup=0.3, weight_decay=0.2, patience=7, max_steps=9, head_rate=0.7)
-    plan = asked.plan(parse_method("full"), 100)
-    assert plan == Plan(
+    assert TrainingOptions(batch_size=16).schedule(parse_method("full"), 100, 16).head_rate is None
+    asked = TrainingOptions(
+        epochs=2, batch_size=4, lr=0.5, warmup=0.3, weight_decay=0.2, patience=7, max_steps=9, head_lr=0.7
+    )
+    plan = asked.schedule(parse_method("full"), 100)
+    assert plan == Schedule(
         epochs=2, batch=4, rate=0.5, head_rate=0.7, warmup=0.3, weight_decay=0.2, patience=7, max_steps=9
     )
 
 
 def test_readings(base: Path) -> None:
     texts: Sequence[str] = ["good"]
-    assert Reading(texts).plain
-    assert not Reading(texts, second=texts).plain
-    assert not Reading(texts, context=(texts, texts)).plain
-    assert not Reading(texts, words=[["good"]]).plain
+    assert TextInputs(texts).plain
+    assert not TextInputs(texts, second=texts).plain
+    assert not TextInputs(texts, context=(texts, texts)).plain
+    assert not TextInputs(texts, words=[["good"]]).plain

@@ -17,7 +17,7 @@ from nlpkit.finetune.inputs import Frame, Inputs
 from nlpkit.finetune.methods import parse_method
 from nlpkit.finetune.network import ClassifierObjective, Network, predict
 from nlpkit.finetune.tasks import IGNORED, Targets, Task
-from nlpkit.finetune.train import Plan, train
+from nlpkit.finetune.train import Schedule, train
 from tests.finetune.eight import KINDS, build, one_thread  # noqa: F401
 
 CPU = torch.device("cpu")
@@ -91,7 +91,7 @@ def test_the_body_is_run_once_and_is_back_in_its_place() -> None:
     own = network("bert", CLASSES)
     calls: list[int] = []
     own.model.bert.register_forward_hook(lambda *_: calls.append(1))
-    plan = Plan(epochs=30, batch=4, rate=0.05, patience=0)
+    plan = Schedule(epochs=30, batch=4, rate=0.05, patience=0)
     with Engine(CPU, "fp32", threads=1) as engine:
         objective = objective_of(own, inputs, targets, np.arange(N), engine)
         once = len(calls)

@@ -310,5 +310,5 @@ def test_a_window_without_room(bert: Any) -> None:
         lambda n: encode_words(bert, own, [["a"]], max_tokens=n),
     ):
         assert call(3).lengths[0] > 2
-        with pytest.raises(UsageError, match=r"--max-tokens \d has no room for a text beside the special tokens"):
+        with pytest.raises(UsageError, match=r"`max_tokens=\d` has no room for a text beside the special tokens"):
             call(2)

@@ -74,12 +74,12 @@ def test_an_alias_with_options() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("lroa", r"--method lroa is not known \(did you mean lora\?\); there are full, head, lora"),
-        ("xyz", r"--method xyz is not known; there are full"),
+        ("lroa", r"`method=lroa` is not known \(did you mean lora\?\); there are full, head, lora"),
+        ("xyz", r"`method=xyz` is not known; there are full"),
         ("lora(rank=8)", r"'rank=8' is no option of lora \(its options: r=8, alpha=16, dropout=0, targets=q\+v\)"),
         ("lora(8)", "'8' is no option of lora"),
         ("full(r=8)", r"'r=8' is no option of full \(its options: none\)"),
-        ("lora(r=many)", r"--method lora\(r=many\): r is many, a number was needed such as 8"),
+        ("lora(r=many)", r"`method=lora\(r=many\)`: r is many, a number was needed such as 8"),
         ("lora(r=8.5)", "r is 8.5, a whole number was needed"),
         ("lora(r=-1)", "r is -1, a number of 0 or more was needed"),
         ("lora(alpha=nan)", "alpha is nan, a number of 0 or more"),
@@ -99,7 +99,7 @@ def test_what_cannot_be_read(text: str, message: str) -> None:
 
 @pytest.mark.parametrize("name", LATER)
 def test_methods_of_a_later_release_are_named(name: str) -> None:
-    with pytest.raises(UsageError, match=f"--method {name}: .* comes in a later release; there are full, head, lora"):
+    with pytest.raises(UsageError, match=f"`method={name}`: .* comes in a later release; there are full, head, lora"):
         parse_method(name.upper())
 
 
@@ -115,10 +115,10 @@ def test_lists() -> None:
     [
         ("", "a name was needed; there are full"),
         (" , ", "a name was needed"),
-        ("lora(r=8),lora", "--method: lora is there twice"),
-        ("adapter,pfeiffer", "--method: pfeiffer is there twice"),
-        ("lora,all", "--method: lora is there twice"),
-        ("all,foo", "--method foo is not known"),
+        ("lora(r=8),lora", "`method`: lora is there twice"),
+        ("adapter,pfeiffer", "`method`: pfeiffer is there twice"),
+        ("lora,all", "`method`: lora is there twice"),
+        ("all,foo", "`method=foo` is not known"),
     ],
 )
 def test_lists_that_cannot_be_read(text: str, message: str) -> None:

@@ -15,7 +15,7 @@ from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.masking import NO_TARGET
 from nlpkit.finetune.mlm import MODEL_TYPES, MlmNetwork, MlmObjective, cut_windows, load_mlm, perplexity
 from nlpkit.finetune.mlm_training import train_mlm
-from nlpkit.finetune.train import Plan, State
+from nlpkit.finetune.train import Schedule, State
 
 WORDS = [f"w{i}" for i in range(50)]
 VOCAB = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS]
@@ -176,7 +176,7 @@ def test_training_lowers_perplexity_the_head_first(bare: Path, tmp_path: Path) -
     before = {name: p.detach().clone() for name, p in network.trained.items()}
     changed: list[set[str]] = []
 
-    def told(step: int, steps: int, _: Any) -> None:
+    def on_step(step: int, steps: int, _: Any) -> None:
         assert steps == 40 + 3 * 8
         if step in (40, 64):
             changed.append({n for n, p in network.trained.items() if not torch.equal(p, before[n])})
@@ -186,12 +186,12 @@ def test_training_lowers_perplexity_the_head_first(bare: Path, tmp_path: Path) -
         found = train_mlm(
             network,
             [*habits(128, 0), ""],
-            plan=Plan(epochs=3, batch=16, rate=3e-3),
+            plan=Schedule(epochs=3, batch=16, rate=3e-3),
             options=options,
             engine=engine,
             seed=0,
             dev=habits(60, 1),
-            told=told,
+            on_step=on_step,
         )
     assert changed == [set(network.head), set(network.trained)]
     assert found.empty == 1
@@ -218,7 +218,7 @@ def test_training_goes_on_from_either_stage_as_if_it_had_not_stopped(bare: Path,
     def run(network: MlmNetwork, state: State | None, halt: int) -> State | None:
         kept: list[State] = []
 
-        def told(step: int, steps: int, point: Any) -> None:
+        def on_step(step: int, steps: int, point: Any) -> None:
             if step == halt:
                 raise KeyboardInterrupt
 
@@ -228,7 +228,7 @@ def test_training_goes_on_from_either_stage_as_if_it_had_not_stopped(bare: Path,
             kept.append(State(state.step, 0.0, state.batch, values, moments, state.updates, between=state.between))
 
         options = {"share": 0.15, "head_steps": 6, "head_rate": 1e-2}
-        plan = Plan(epochs=2, batch=8, rate=1e-3)
+        plan = Schedule(epochs=2, batch=8, rate=1e-3)
         with Engine(CPU, "fp32", threads=1) as engine:
             try:
                 found = train_mlm(
@@ -240,7 +240,7 @@ def test_training_goes_on_from_either_stage_as_if_it_had_not_stopped(bare: Path,
                     seed=0,
                     state=state,
                     save=save,
-                    told=told,
+                    on_step=on_step,
                     between=lambda: float(sum(p.detach().double().sum() for p in network.trained.values())),
                 )
                 between.append(found.between)

@@ -104,7 +104,7 @@ def test_a_sentence_model_is_taken_for_its_transformer(tmp_path: Path, base: Pat
 def test_windows(tmp_path: Path, base: Path) -> None:
     assert load(base).max_tokens == 64
     assert load(base, max_tokens=10).max_tokens == 10
-    with pytest.raises(UsageError, match="--max-tokens 65: this model takes up to 64 tokens of a text"):
+    with pytest.raises(UsageError, match="`max_tokens=65`: this model takes up to 64 tokens of a text"):
         load(base, max_tokens=65)
     short = tiny_sentence_model(tmp_path / "short", words=WORDS)
     (short / "sentence_bert_config.json").write_text('{"max_seq_length": 12}')

@@ -17,10 +17,12 @@ from nlpkit.embed.models import weights_fingerprint
 from nlpkit.errors import MissingError, UsageError
 from nlpkit.finetune.architectures import head_parameters, positions_of
 from nlpkit.finetune.engine import Engine
-from nlpkit.finetune.fit import Learning, Reading, Trained, fit_network
+from nlpkit.finetune.fit import Trained, fit_network
 from nlpkit.finetune.methods import parse_method
 from nlpkit.finetune.network import load_network, predict
+from nlpkit.finetune.options import TrainingOptions
 from nlpkit.finetune.tasks import Task
+from nlpkit.finetune.text_inputs import TextInputs
 from nlpkit.io.finetune_files import FORMATS, TunedConfig, foreign_task, load_foreign, load_tuned_network, save_network
 from tests.finetune.eight import one_thread  # noqa: F401
 from tests.finetune.tiny import tiny_bert
@@ -55,21 +57,21 @@ def base(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 def fitted(base: Path, method: str, task: Task) -> tuple[Trained, Any, TunedConfig]:
     """Return a training, the texts as the network reads them, and what its folder is to say."""
     if task is TAGS:
-        reading = Reading(TEXTS, words=[text.split() for text in TEXTS])
+        text_inputs = TextInputs(TEXTS, words=[text.split() for text in TEXTS])
         y: Any = [np.array([int(word == "red") for word in text.split()]) for text in TEXTS]
     else:
-        reading, y = Reading(TEXTS), np.arange(48) % 2
+        text_inputs, y = TextInputs(TEXTS), np.arange(48) % 2
     rate = 2e-3 if method == "full" else 2e-2
     with Engine(CPU, "fp32", threads=2) as engine:
         found = fit_network(
-            base, parse_method(method), task, reading, y, train_rows=ROWS[:36], dev_rows=ROWS[:0], predict_rows=ROWS[36:],
-            learning=Learning(epochs=20, rate=rate), engine=engine, seed=1,
+            base, parse_method(method), task, text_inputs, y, train_rows=ROWS[:36], dev_rows=ROWS[:0], predict_rows=ROWS[36:],
+            training=TrainingOptions(epochs=20, lr=rate), engine=engine, seed=1,
         )  # fmt: skip
     network = found.network
     assert network is not None
     form = FORMATS[network.method.kind.family]
     config = TunedConfig(form, task, method, str(base), weights_fingerprint(base), network.max_tokens, {}, "0")
-    return found, reading.inputs(network), config
+    return found, text_inputs.inputs(network), config
 
 
 @pytest.mark.parametrize("task", [COLOURS, TAGS], ids=["classes", "words"])
@@ -122,7 +124,7 @@ def test_folders_that_transformers_wrote_predict(base: Path, tmp_path: Path) -> 
 def test_adapters_are_refused_with_what_there_is_instead(base: Path, method: str) -> None:
     kind = json.loads((base / "config.json").read_text())["model_type"]
     with pytest.raises(
-        UsageError, match=f"go into encoders of type bert.*; the base is of type '{kind}'.*--method full or head"
+        UsageError, match=f"go into encoders of type bert.*; the base is of type '{kind}'.*`method=full` or head"
     ):
         load_network(base, COLOURS, parse_method(method), seed=0, device=CPU)
 
@@ -133,7 +135,7 @@ def test_a_model_whose_texts_are_padded_otherwise_is_refused(base: Path, change:
     file = tmp_path / "own" / "tokenizer_config.json"
     told = {**json.loads(file.read_text()), "tokenizer_class": "PreTrainedTokenizerFast", **change}
     file.write_text(json.dumps({key: value for key, value in told.items() if value is not None}))
-    with pytest.raises(UsageError, match="which reads no texts padded at their end; choose another --base"):
+    with pytest.raises(UsageError, match="which reads no texts padded at their end; choose another `base`"):
         load_network(tmp_path / "own", COLOURS, parse_method("full"), seed=0, device=CPU)
 
 

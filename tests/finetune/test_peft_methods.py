@@ -212,5 +212,5 @@ def test_options_that_cannot_be(name: str, options: dict[str, Any], message: str
 
 def test_targets_and_what_cannot_be_merged() -> None:
     assert split_targets("q+v") == split_targets(" Q, v ") == ["q", "v"]
-    with pytest.raises(UsageError, match="leave --merge out"):
+    with pytest.raises(UsageError, match="leave `merge` out"):
         merge(apply_peft(build("bert"), "prompt", {}, seed=0))

@@ -18,14 +18,14 @@ from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.heads import HeadObjective, fit_head
 from nlpkit.finetune.pairs import PairSampler
 from nlpkit.finetune.setfit import DEFAULTS, SetFitModel, SetFitObjective, train_setfit
-from nlpkit.finetune.train import Plan, State
+from nlpkit.finetune.train import Schedule, State
 from tests.embed.conftest import write_model
 
 CPU = torch.device("cpu")
 ANIMALS = ["the cat ran", "a dog sat", "bird and cat", "the old dog", "cat cat ran", "a very new bird"]
 THINGS = ["the mat was old", "a house", "old house on mat", "the new mat", "house and mat", "very old house"]
 TEXTS, VALUES = [*ANIMALS, *THINGS], ["zoo"] * 6 + ["home"] * 6
-FAST = Plan(batch=8, rate=3e-3)
+FAST = Schedule(batch=8, rate=3e-3)
 
 
 @pytest.fixture(scope="module")
@@ -123,7 +123,7 @@ def test_the_bytes_do_not_depend_on_threads(folder: Path) -> None:
 def test_training_goes_on_from_a_state(folder: Path) -> None:
     kept: list[State] = []
 
-    def told(step: int, steps: int, point: Any) -> None:
+    def on_step(step: int, steps: int, point: Any) -> None:
         if step == 4:
             raise KeyboardInterrupt
 
@@ -143,7 +143,7 @@ def test_training_goes_on_from_a_state(folder: Path) -> None:
 
     whole = run(load_embedder(folder, max_tokens=None, device=CPU))
     with pytest.raises(KeyboardInterrupt):
-        run(load_embedder(folder, max_tokens=None, device=CPU), told=told, save=kept.append)
+        run(load_embedder(folder, max_tokens=None, device=CPU), on_step=on_step, save=kept.append)
     again = run(load_embedder(folder, max_tokens=None, device=CPU), state=kept[-1])
     assert again.linear.coef.tobytes() == whole.linear.coef.tobytes()
 

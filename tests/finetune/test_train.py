@@ -17,13 +17,13 @@ from torch.nn import functional
 
 from nlpkit.errors import InputError, OutOfMemoryError
 from nlpkit.finetune.engine import Engine
-from nlpkit.finetune.train import Outcome, Plan, Point, State, batches, train
+from nlpkit.finetune.train import LogPoint, Outcome, Schedule, State, batches, train
 from nlpkit.io.finetune_checkpoints import Checkpoint
 from nlpkit.types import FloatArray, LongArray
 from tests.finetune.eight import one_thread  # noqa: F401
 
 CPU = torch.device("cpu")
-PLAN = Plan(epochs=4, batch=8, rate=0.05, warmup=0.2, weight_decay=0.1, clip=0.0, patience=0)
+PLAN = Schedule(epochs=4, batch=8, rate=0.05, warmup=0.2, weight_decay=0.1, clip=0.0, patience=0)
 
 
 @dataclass
@@ -68,7 +68,7 @@ class Line:
         return {name: p.detach().numpy().tobytes() for name, p in self.parameters().items()}
 
 
-def fit(line: Line, plan: Plan, *, threads: int = 1, seed: int = 0, **more: Any) -> Outcome:
+def fit(line: Line, plan: Schedule, *, threads: int = 1, seed: int = 0, **more: Any) -> Outcome:
     with Engine(CPU, "fp32", threads=threads) as engine:
         return train(line, engine, plan, seed=seed, **more)
 
@@ -82,7 +82,7 @@ def gradient(x: FloatArray, y: LongArray, w: FloatArray, b: FloatArray) -> tuple
     return x.T @ p / len(y), p.mean(axis=0)
 
 
-def by_hand(line: Line, plan: Plan, steps: int, *, seed: int = 0) -> tuple[FloatArray, FloatArray]:
+def by_hand(line: Line, plan: Schedule, steps: int, *, seed: int = 0) -> tuple[FloatArray, FloatArray]:
     """Return w and b after some steps of AdamW: Kingma & Ba 2015, algorithm 1; the decay of w apart from its gradient."""
     x, y = line.x.double().numpy(), line.y.numpy()
     theta = {"w": line.w.detach().double().numpy(), "b": line.b.detach().double().numpy()}
@@ -112,15 +112,15 @@ def by_hand(line: Line, plan: Plan, steps: int, *, seed: int = 0) -> tuple[Float
     "plan",
     [
         PLAN,
-        Plan(epochs=4, batch=8, rate=0.05, warmup=0.0, weight_decay=0.0, clip=0.1, patience=0),
-        Plan(epochs=4, batch=8, rate=0.02, head_rate=0.1, warmup=0.5, weight_decay=0.5, clip=0.5, patience=0),
+        Schedule(epochs=4, batch=8, rate=0.05, warmup=0.0, weight_decay=0.0, clip=0.1, patience=0),
+        Schedule(epochs=4, batch=8, rate=0.02, head_rate=0.1, warmup=0.5, weight_decay=0.5, clip=0.5, patience=0),
     ],
 )
-def test_adamw_by_hand(plan: Plan, steps: int) -> None:
+def test_adamw_by_hand(plan: Schedule, steps: int) -> None:
     line = Line()
     w, b = by_hand(line, plan, steps)
     with pytest.raises(StopIteration) if steps < 20 else _nothing():
-        fit(line, plan, told=_stop_after(steps))
+        fit(line, plan, on_step=_stop_after(steps))
     np.testing.assert_allclose(line.w.detach().numpy(), w, atol=1e-6)
     np.testing.assert_allclose(line.b.detach().numpy(), b, atol=1e-6)
 
@@ -132,28 +132,28 @@ def _nothing() -> Any:
 
 
 def _stop_after(steps: int, error: type[BaseException] = StopIteration) -> Callable[..., None]:
-    def told(step: int, n: int, point: Point | None) -> None:
+    def on_step(step: int, n: int, point: LogPoint | None) -> None:
         if step == steps and steps < n:
             raise error
 
-    return told
+    return on_step
 
 
 def test_rates_grow_then_fall_to_zero() -> None:
-    plan = Plan(warmup=0.3)
+    plan = Schedule(warmup=0.3)
     assert [plan.factor(step, 10) for step in range(10)] == pytest.approx(
         [1 / 3, 2 / 3, 1, 1, 6 / 7, 5 / 7, 4 / 7, 3 / 7, 2 / 7, 1 / 7]
     )
-    assert [Plan(warmup=0.0).factor(step, 4) for step in range(4)] == [1, 0.75, 0.5, 0.25]
-    assert [Plan(warmup=1.0).factor(step, 4) for step in range(4)] == [0.25, 0.5, 0.75, 1]
-    assert Plan(warmup=0.1).factor(0, 1) == 1
+    assert [Schedule(warmup=0.0).factor(step, 4) for step in range(4)] == [1, 0.75, 0.5, 0.25]
+    assert [Schedule(warmup=1.0).factor(step, 4) for step in range(4)] == [0.25, 0.5, 0.75, 1]
+    assert Schedule(warmup=0.1).factor(0, 1) == 1
 
 
 def test_number_of_steps() -> None:
-    assert Plan(epochs=3, batch=16).steps(33) == 9
-    assert Plan(epochs=3, batch=16, max_steps=4).steps(33) == 4
-    assert Plan(epochs=3, batch=16, max_steps=40).steps(33) == 9
-    assert Plan(epochs=2, batch=16).steps(0) == 2
+    assert Schedule(epochs=3, batch=16).steps(33) == 9
+    assert Schedule(epochs=3, batch=16, max_steps=4).steps(33) == 4
+    assert Schedule(epochs=3, batch=16, max_steps=40).steps(33) == 9
+    assert Schedule(epochs=2, batch=16).steps(0) == 2
 
 
 @pytest.mark.parametrize("by_length", [False, True])
@@ -201,9 +201,11 @@ def test_the_scale_of_fp16_goes_on_where_it_was_and_begins_anew_with_each_traini
 
 def test_a_separable_problem_is_learnt_and_the_curve_tells() -> None:
     line = Line()
-    told: list[tuple[int, int, Point | None]] = []
+    told: list[tuple[int, int, LogPoint | None]] = []
     outcome = fit(
-        line, Plan(epochs=20, batch=8, rate=0.1, patience=0), told=lambda step, n, point: told.append((step, n, point))
+        line,
+        Schedule(epochs=20, batch=8, rate=0.1, patience=0),
+        on_step=lambda step, n, point: told.append((step, n, point)),
     )
     right = (line.x @ line.w + line.b).argmax(1) == line.y
     assert right.float().mean() > 0.95
@@ -245,8 +247,8 @@ def test_dropout_draws_from_seed_and_step() -> None:
 
 def test_max_steps_ends_training_and_the_rate_falls_to_it() -> None:
     line, rates = Line(), []
-    plan = Plan(epochs=4, batch=8, rate=1.0, warmup=0.0, max_steps=7, scores_per_epoch=5)
-    outcome = fit(line, plan, told=lambda step, n, point: rates.append(point.rate if point else None))
+    plan = Schedule(epochs=4, batch=8, rate=1.0, warmup=0.0, max_steps=7, scores_per_epoch=5)
+    outcome = fit(line, plan, on_step=lambda step, n, point: rates.append(point.rate if point else None))
     assert outcome.steps == 7
     assert rates == pytest.approx([i / 7 for i in range(7, 0, -1)])
 
@@ -262,7 +264,7 @@ def test_early_stopping_keeps_the_best_parameters(better: str) -> None:
         found = next(scores)
         return {better: -found if better == "loss" else found, "other": 0.0}
 
-    outcome = fit(line, Plan(epochs=6, batch=8, rate=0.1, patience=3), score=score, better=better)
+    outcome = fit(line, Schedule(epochs=6, batch=8, rate=0.1, patience=3), score=score, better=better)
     assert outcome.stopped_early
     assert (outcome.steps, outcome.best_step) == (25, 10)  # three scores without a gain; an equal one is none
     assert line.values() == seen[1] != seen[-1]
@@ -277,7 +279,7 @@ def test_without_patience_training_goes_to_its_end_and_keeps_the_best() -> None:
         seen.append(line.values())
         return {"score": next(scores)}
 
-    outcome = fit(line, Plan(epochs=6, batch=8, rate=0.1, patience=0), score=score, better="score")
+    outcome = fit(line, Schedule(epochs=6, batch=8, rate=0.1, patience=0), score=score, better="score")
     assert (outcome.steps, outcome.best_step, outcome.stopped_early) == (30, 5, False)
     assert line.values() == seen[0]
 
@@ -285,11 +287,11 @@ def test_without_patience_training_goes_to_its_end_and_keeps_the_best() -> None:
 def test_a_score_that_is_no_number_is_no_gain_and_stands_in_nobodys_way() -> None:
     line = Line()
     scores = iter([float("nan"), 0.3, 0.2, float("nan"), 0.1, 0.0])
-    outcome = fit(line, Plan(epochs=6, batch=8, rate=0.1), score=lambda: {"score": next(scores)}, better="score")
+    outcome = fit(line, Schedule(epochs=6, batch=8, rate=0.1), score=lambda: {"score": next(scores)}, better="score")
     assert (outcome.best_step, outcome.steps) == (10, 25)
 
 
-LONG = Plan(epochs=6, batch=8, rate=0.05, warmup=0.2, weight_decay=0.1, clip=0.5, patience=3, scores_per_epoch=2)
+LONG = Schedule(epochs=6, batch=8, rate=0.05, warmup=0.2, weight_decay=0.1, clip=0.5, patience=3, scores_per_epoch=2)
 
 
 class Scored(Line):
@@ -319,14 +321,14 @@ def _resumed(tmp_path: Path | None, cut: int, table: tuple[float, ...], how: str
             fit(
                 first,
                 LONG,
-                told=_stop_after(cut, KeyboardInterrupt),
+                on_step=_stop_after(cut, KeyboardInterrupt),
                 save=lambda s: saved.append(copy.deepcopy(s)),
                 **more,
             )
     else:  # killed after a state that was saved on the way
         with pytest.raises(StopIteration):
             fit(
-                first, LONG, told=_stop_after(cut + 1, StopIteration), save_every=-1.0,
+                first, LONG, on_step=_stop_after(cut + 1, StopIteration), save_every=-1.0,
                 save=lambda s: saved.append(copy.deepcopy(s)), **more,
             )  # fmt: skip
     state = saved[-1]
@@ -439,7 +441,7 @@ def test_an_update_that_overflowed_in_fp16_is_left_out() -> None:
     line, before = Line(), Line().values()
     seen = []
     with Once(CPU, "fp32", threads=1) as engine:
-        train(line, engine, PLAN, seed=0, told=lambda step, n, point: seen.append(line.values()))
+        train(line, engine, PLAN, seed=0, on_step=lambda step, n, point: seen.append(line.values()))
     assert seen[0] == before
     assert seen[1] != before
 
@@ -481,7 +483,7 @@ def test_a_joint_batch_that_does_not_fit_is_halved(caplog: pytest.LogCaptureFixt
     fit(whole, PLAN)
     torch.testing.assert_close(line.w, whole.w)  # no example is left out
     line.most = 0
-    with pytest.raises(OutOfMemoryError, match="--batch-size"):
+    with pytest.raises(OutOfMemoryError, match="`batch_size`"):
         fit(line, PLAN)
     assert not line.modes[-1]
 
@@ -489,17 +491,17 @@ def test_a_joint_batch_that_does_not_fit_is_halved(caplog: pytest.LogCaptureFixt
 def test_a_state_with_another_batch_keeps_its_own() -> None:
     saved: list[State] = []
     with pytest.raises(KeyboardInterrupt):
-        fit(Line(), PLAN, told=_stop_after(3, KeyboardInterrupt), save=lambda s: saved.append(copy.deepcopy(s)))
+        fit(Line(), PLAN, on_step=_stop_after(3, KeyboardInterrupt), save=lambda s: saved.append(copy.deepcopy(s)))
     assert saved[0].batch == 8
     assert saved[0].updates == 3
-    outcome = fit(Line(), Plan(epochs=4, batch=16), state=saved[0])
+    outcome = fit(Line(), Schedule(epochs=4, batch=16), state=saved[0])
     assert (outcome.batch, outcome.steps) == (8, 20)
 
 
 def test_a_damaged_state_is_an_error(tmp_path: Path) -> None:
     saved: list[State] = []
     with pytest.raises(KeyboardInterrupt):
-        fit(Line(), PLAN, told=_stop_after(3, KeyboardInterrupt), save=lambda s: saved.append(copy.deepcopy(s)))
+        fit(Line(), PLAN, on_step=_stop_after(3, KeyboardInterrupt), save=lambda s: saved.append(copy.deepcopy(s)))
     Checkpoint(tmp_path / "run", {}, resume=False).save("a", saved[0])
     file = tmp_path / "run.checkpoint" / "state.safetensors"
     file.write_bytes(file.read_bytes()[:-5])

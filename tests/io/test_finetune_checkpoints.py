@@ -12,11 +12,11 @@ import pytest
 import torch
 
 from nlpkit.errors import InputError, OutputExistsError
-from nlpkit.finetune.train import Point, State
+from nlpkit.finetune.train import LogPoint, State
 from nlpkit.io.finetune_checkpoints import Checkpoint
 
 IDENTITY = {"seed": 1, "base_sha256": "abc", "parameters": {"method": ["lora"], "epochs": 3}}
-POINTS = [Point(2, 0.5, 0.7, 1e-3, 4.5, {"score": 0.25}), Point(4, 1.0, 0.6, 5e-4, 8.0)]
+POINTS = [LogPoint(2, 0.5, 0.7, 1e-3, 4.5, {"score": 0.25}), LogPoint(4, 1.0, 0.6, 5e-4, 8.0)]
 
 
 def state(step: int = 4, **more: Any) -> State:
@@ -103,7 +103,7 @@ def test_a_process_killed_while_it_saves_leaves_the_state_before(
 def test_numbers_that_are_none_come_back(tmp_path: Path) -> None:
     own = state()
     own.losses, own.best_score = [0.5, float("nan")], None
-    own.curve = [Point(1, 0.5, float("nan"), 0.1, 1.0, {"score": float("nan")})]
+    own.curve = [LogPoint(1, 0.5, float("nan"), 0.1, 1.0, {"score": float("nan")})]
     make(tmp_path).save("a", own)
     found = make(tmp_path).state("a")
     assert found is not None
@@ -150,7 +150,7 @@ def test_of_other_options_it_is_refused(tmp_path: Path) -> None:
     make(tmp_path).save("a", state())
     with pytest.raises(
         InputError,
-        match=r"of another training: base sha256 was abc, now xyz; .* --force without --resume, which drops it",
+        match=r"of another training: base sha256 was abc, now xyz; .* `force` without `resume`, which drops it",
     ):
         make(tmp_path, identity={**IDENTITY, "base_sha256": "xyz"})
     assert make(tmp_path, identity=dict(reversed(IDENTITY.items()))).found  # the order tells nothing
@@ -172,7 +172,7 @@ def test_it_is_removed(tmp_path: Path) -> None:
 def test_a_damaged_state_is_an_error(tmp_path: Path, content: bytes) -> None:
     make(tmp_path).save("a", state())
     (tmp_path / "run.checkpoint" / "state.safetensors").write_bytes(content)
-    with pytest.raises(InputError, match=r"run\.checkpoint is damaged .*; --force without --resume drops it"):
+    with pytest.raises(InputError, match=r"run\.checkpoint is damaged .*; `force` without `resume` drops it"):
         make(tmp_path).state("a")
 
 
@@ -181,7 +181,7 @@ def test_damaged_arrays_are_an_error(tmp_path: Path, content: bytes | None) -> N
     make(tmp_path).finish("a", {}, {"x": np.zeros(100)})
     file = tmp_path / "run.checkpoint" / "a.npz"
     file.write_bytes(file.read_bytes()[:-40] if content is None else content)
-    with pytest.raises(InputError, match=r"is damaged .*; --force without --resume drops it"):
+    with pytest.raises(InputError, match=r"is damaged .*; `force` without `resume` drops it"):
         make(tmp_path).finished("a")
 
 
@@ -207,7 +207,7 @@ def test_arrays_with_a_pickle_are_not_opened(tmp_path: Path) -> None:
 def test_a_damaged_identity_is_an_error(tmp_path: Path, content: str) -> None:
     make(tmp_path).save("a", state())
     (tmp_path / "run.checkpoint" / "identity.json").write_text(content)
-    with pytest.raises(InputError, match="--force without --resume"):
+    with pytest.raises(InputError, match="`force` without `resume`"):
         make(tmp_path)
 
 

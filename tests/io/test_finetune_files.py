@@ -317,7 +317,7 @@ def test_a_base_with_other_weights_is_refused(base: Path, tmp_path: Path, method
 def test_a_base_that_is_nowhere(base: Path, tmp_path: Path) -> None:
     _, config = tuned(base, "head")
     gone = replace(config, base=str(tmp_path / "gone"))
-    with pytest.raises(MissingError, match=r"the model it was trained on: .*; name it with --base"):
+    with pytest.raises(MissingError, match=r"the model it was trained on: .*; name it with `base`"):
         find_base(gone, base=None, offline=True)
     assert find_base(gone, base=str(base), offline=True).path == base.resolve()
 
@@ -340,7 +340,7 @@ def test_folders_of_other_programs(base: Path, tmp_path: Path, task: Task, metho
         assert foreign_task(folder, list(task.names)) == (form, task)
     loaded = load_foreign(folder, form, found, base=None, device=CPU, offline=True)
     np.testing.assert_allclose(outputs(loaded), outputs(network), atol=1e-6)
-    with pytest.raises(UsageError, match=rf"--labels names 5 classes, the model in .* has {len(task.names)}"):
+    with pytest.raises(UsageError, match=rf"`labels` names 5 classes, the model in .* has {len(task.names)}"):
         foreign_task(folder, list("abcde"))
 
 
@@ -382,11 +382,11 @@ def test_a_peft_folder_is_told_its_task(base: Path, tmp_path: Path) -> None:
     assert foreign_task(three, kind="single") == foreign_task(three)
     assert foreign_task(tags, kind="tokens") == foreign_task(tags)
     for folder, labels, kind, said in [
-        (one, ["spam"], None, "has one output, a number without a name; leave --labels out, or add --task labels"),
-        (one, None, "single", "two outputs are needed, the model in .* has one; --task labels or regression"),
-        (three, None, "regression", "--task regression: one output is needed, the model in .* has 3"),
-        (three, None, "tokens", "of task SEQ_CLS: --task classes, labels or regression is needed, or none"),
-        (tags, None, "multi", "of task TOKEN_CLS: --task words is needed, or none"),
+        (one, ["spam"], None, "has one output, a number without a name; leave `labels` out, or add `task=labels`"),
+        (one, None, "single", "two outputs are needed, the model in .* has one; `task=labels` or regression"),
+        (three, None, "regression", "`task=regression`: one output is needed, the model in .* has 3"),
+        (three, None, "tokens", "of task SEQ_CLS: `task=classes, labels or regression` is needed, or none"),
+        (tags, None, "multi", "of task TOKEN_CLS: `task=words` is needed, or none"),
     ]:
         with pytest.raises(UsageError, match=said):
             foreign_task(folder, labels, kind)  # type: ignore[arg-type]
@@ -395,16 +395,16 @@ def test_a_peft_folder_is_told_its_task(base: Path, tmp_path: Path) -> None:
 def test_a_folder_of_transformers_says_its_task(base: Path, tmp_path: Path) -> None:
     folder = save(base, tmp_path / "model", "full")
     with pytest.raises(
-        UsageError, match=r"the config.json of .*model says its task \(problem_type\); leave --task out"
+        UsageError, match=r"the config.json of .*model says its task \(problem_type\); leave `task` out"
     ):
         foreign_task(folder, kind="multi")
     number = save(base, tmp_path / "number", "full", Task("regression"))
-    with pytest.raises(UsageError, match=r"number predicts a number, which has no classes; leave --labels out"):
+    with pytest.raises(UsageError, match=r"number predicts a number, which has no classes; leave `labels` out"):
         foreign_task(number, ["a"])
 
 
 def test_folders_that_predict_nothing(base: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="holds BertModel without a head that predicts; give it as --base"):
+    with pytest.raises(InputError, match="holds BertModel without a head that predicts; give it as `base`"):
         foreign_task(base)
     with pytest.raises(InputError, match="is no fine-tuned model: neither a run, nor a folder of"):
         foreign_task(tmp_path)
@@ -425,5 +425,5 @@ def test_folders_that_predict_nothing(base: Path, tmp_path: Path) -> None:
     save_file({"lora_A.weight": torch.zeros(2, 2)}, folder / "adapter_model.safetensors")
     with pytest.raises(InputError, match="has no classifier; a peft model of a task was needed"):
         foreign_task(folder)
-    with pytest.raises(MissingError, match="does not say which model it was trained on; name it with --base"):
+    with pytest.raises(MissingError, match="does not say which model it was trained on; name it with `base`"):
         load_foreign(folder, "peft", SINGLE, base=None, device=CPU, offline=True)

@@ -178,6 +178,7 @@ def _register() -> None:
     from nlpkit.cli.commands.convert import convert_cli
     from nlpkit.cli.commands.ctfidf import ctfidf_cli
     from nlpkit.cli.commands.evaluate import evaluate_cli
+    from nlpkit.cli.commands.finetune import finetune_cli
     from nlpkit.cli.commands.info import info_cli
     from nlpkit.cli.commands.kwic import kwic_cli
     from nlpkit.cli.commands.lda_gibbs import lda_gibbs_cli
@@ -189,8 +190,8 @@ def _register() -> None:
     from nlpkit.cli.commands.similar_words import similar_words_cli
     from nlpkit.cli.commands.stats import stats_cli
     from nlpkit.cli.commands.tfidf import tfidf_cli
+    from nlpkit.cli.commands.train_encoder import train_encoder_cli
     from nlpkit.cli.commands.zero_shot import zero_shot_cli
-    from nlpkit.cli.finetune import finetune_cli
 
     command(app, "bertopic", bertopic_cli, tables=True)
     command(app, "lda-gibbs", lda_gibbs_cli, tables=True)
@@ -204,6 +205,7 @@ def _register() -> None:
     command(app, "sentiment", sentiment_cli, tables=True)
     command(app, "zero-shot", zero_shot_cli, tables=True)
     command(app, "finetune", finetune_cli, tables=True)
+    command(app, "train-encoder", train_encoder_cli, tables=True)
     command(app, "evaluate", evaluate_cli, tables=True)
     members = (("task", task_cli), ("score", score_cli), ("agree", agree_cli), ("majority", majority_cli))
     group(app, "annotate", "Tasks for people, their answers, and the agreement of coders.", members)

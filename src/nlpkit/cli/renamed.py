@@ -31,6 +31,10 @@ RENAMED: dict[tuple[str, str], str] = {
     ("lda-gibbs", "--from-mallet"): "nlpkit convert state.gz -o RUN/",
     ("lda-gibbs", "--save-state"): "nlpkit convert RUN -o state.gz, of a run with --save-assignments",
     ("lda-gibbs", "--save-pyldavis"): "nlpkit convert RUN -o lda.json, of a run with --save-assignments",
+    ("finetune", "--model"): "nlpkit predict RUN INPUT -o OUTPUT",
+    ("finetune", "--labels"): "nlpkit predict FOLDER INPUT --labels NAMES -o OUTPUT",
+    ("finetune", "--objective"): "nlpkit train-encoder INPUT --objective NAME -o RUN",
+    ("finetune", "--negative-col"): "nlpkit train-encoder INPUT --objective triplet --negative-col COL -o RUN",
 }
 
 

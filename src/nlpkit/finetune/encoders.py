@@ -22,7 +22,7 @@ from nlpkit.finetune.sentence_losses import (
     softmax_loss,
     triplet_loss,
 )
-from nlpkit.finetune.train import Outcome, Plan, Point, State, train
+from nlpkit.finetune.train import LogPoint, Outcome, Schedule, State, train
 from nlpkit.types import Float32Array, IntArray, LongArray
 
 EncoderName = Literal["sbert-softmax", "triplet", "mnrl", "cosine"]
@@ -34,12 +34,12 @@ OPTIONS: dict[str, dict[str, Value]] = {
     "mnrl": {"scale": 20.0},
     "cosine": {},
 }
-PLANS: dict[str, Plan] = {  # where the user says nothing
-    "mlm": Plan(epochs=3, batch=32, rate=1e-4, warmup=0.06),
-    "sbert-softmax": Plan(epochs=1, batch=16, rate=2e-5),
-    "triplet": Plan(epochs=1, batch=16, rate=2e-5),
-    "mnrl": Plan(epochs=1, batch=32, rate=2e-5),
-    "cosine": Plan(epochs=1, batch=16, rate=2e-5),
+PLANS: dict[str, Schedule] = {  # where the user says nothing
+    "mlm": Schedule(epochs=3, batch=32, rate=1e-4, warmup=0.06),
+    "sbert-softmax": Schedule(epochs=1, batch=16, rate=2e-5),
+    "triplet": Schedule(epochs=1, batch=16, rate=2e-5),
+    "mnrl": Schedule(epochs=1, batch=32, rate=2e-5),
+    "cosine": Schedule(epochs=1, batch=16, rate=2e-5),
 }
 BETTER = {"sbert-softmax": "accuracy", "triplet": "accuracy", "mnrl": "recall@1", "cosine": "spearman"}
 MOST_CANDIDATES = 10_000  # of recall@1
@@ -65,7 +65,7 @@ class EncoderData:
 
 @dataclass(slots=True)
 class PairObjective:
-    """What trains an embedder on pairs or triplets; see `engine.Joint` and `train.Objective`.
+    """What trains an embedder on pairs or triplets; see `engine.InBatchLoss` and `train.Objective`.
 
     A text is a unit: of a batch each distinct text is encoded once, with one draw of dropout, which gives the same loss but for
     dropout (SBERT encodes it as often as it is there).
@@ -152,19 +152,19 @@ class EncoderOutcome:
     after: Mapping[str, float] | None = None
 
 
-def train_encoder(
+def train_on_pairs(
     embedder: Embedder,
     data: EncoderData,
     objective: str,
     *,
     options: Mapping[str, Value] | None = None,
     dev: EncoderData | None = None,
-    plan: Plan | None = None,
+    plan: Schedule | None = None,
     engine: Engine,
     seed: int,
     state: State | None = None,
     save: Callable[[State], None] = lambda state: None,
-    told: Callable[[int, int, Point | None], None] = lambda step, steps, point: None,
+    on_step: Callable[[int, int, LogPoint | None], None] = lambda step, steps, point: None,
     cut: Callable[[int, float], None] = lambda texts, share: None,
 ) -> EncoderOutcome:
     """Train an embedder on pairs or triplets, in place.
@@ -173,7 +173,7 @@ def train_encoder(
         objective: of NAMES. options: of OPTIONS[objective], None: the defaults. plan: None: PLANS[objective].
         dev: held-out data, on which training ends early: Spearman's rho of the cosine and the score; the share of triplets with
             ‖a - p‖ < ‖a - n‖; accuracy; or recall@1 of the positive among all positives (the first 10,000).
-        state, save, told: as of `train`. cut: called before training with the texts longer than the window, and the share of all
+        state, save, on_step: as of `train`. cut: called before training with the texts longer than the window, and the share of all
             tokens that is not seen.
 
     Raises:
@@ -181,18 +181,18 @@ def train_encoder(
             that is not in the data. UsageError: no such objective, or an option that cannot be. OutOfMemoryError: not even one row fits.
     """
     if objective not in NAMES:
-        raise UsageError(f"--objective {objective} is not known; there are {', '.join(NAMES)}, mlm")
+        raise UsageError(f"`objective={objective}` is not known; there are {', '.join(NAMES)}, mlm")
     options = {**OPTIONS[objective], **(options or {})}
     plan = plan or PLANS[objective]
     check(data, objective, "the training data")
     check_options(options, objective)
     names = tuple(sorted(set(data.labels or ()))) if objective == "sbert-softmax" else ()
     if dev is not None:
-        check(dev, objective, "--dev")
+        check(dev, objective, "`dev`")
         unknown = sorted(set(dev.labels or ()) - set(names)) if names else []
         if unknown:
             raise InputError(
-                f"--dev has the class '{unknown[0]}', which the training data have not ({', '.join(names)})"
+                f"`dev` has the class '{unknown[0]}', which the training data have not ({', '.join(names)})"
             )
     distinct, columns = _distinct(data, objective)
     weight = None
@@ -216,7 +216,7 @@ def train_encoder(
         better=BETTER[objective],
         state=state,
         save=save,
-        told=told,
+        on_step=on_step,
     )
     after = None if score is None else next((p.dev for p in found.curve if p.step == found.best_step), None)
     head = None if weight is None else weight.detach()
@@ -302,16 +302,16 @@ def check(data: EncoderData, objective: str, where: str) -> None:
         )
     if objective == "sbert-softmax":
         if data.labels is None or len(data.labels) != len(data):
-            raise InputError(f"{where}: sbert-softmax needs a class for each pair; name its column with --label-col")
-        if where != "--dev" and len(set(data.labels)) < 2:
+            raise InputError(f"{where}: sbert-softmax needs a class for each pair; name its column with `label_col`")
+        if where != "`dev`" and len(set(data.labels)) < 2:
             raise InputError(f"{where}: sbert-softmax needs two classes or more, found only '{data.labels[0]}'")
     if objective == "cosine":
         if data.scores is None or len(data.scores) != len(data):
-            raise InputError(f"{where}: cosine needs a score for each pair; name its column with --label-col")
+            raise InputError(f"{where}: cosine needs a score for each pair; name its column with `label_col`")
         wrong = np.flatnonzero(~((data.scores >= 0) & (data.scores <= 1)))
-        if where != "--dev" and len(wrong):
+        if where != "`dev`" and len(wrong):
             raise InputError(f"{where}: scores from 0 to 1 were needed, row {wrong[0] + 1} has {data.scores[wrong[0]]}")
-    if objective == "mnrl" and data.texts_c is None and where != "--dev" and len(set(data.texts_b)) < 2:
+    if objective == "mnrl" and data.texts_c is None and where != "`dev`" and len(set(data.texts_b)) < 2:
         raise InputError(f"{where}: mnrl needs two different positives or more, each the other's negative")
 
 
@@ -339,4 +339,4 @@ def check_options(options: Mapping[str, Value], objective: str) -> None:
     """Raise UsageError for a number that an objective cannot be trained with."""
     for name, value in options.items():
         if name in ("scale", "head_rate") and not float(value) > 0:
-            raise UsageError(f"--objective {objective}({name}={value}): {name} is {value}, a number above 0 was needed")
+            raise UsageError(f"`objective={objective}({name}={value})`: {name} is {value}, a number above 0 was needed")

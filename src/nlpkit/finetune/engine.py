@@ -37,7 +37,7 @@ RUN_TOKENS = {"cpu": 2048, "cuda": 32768, "mps": 8192}
 _FIRST_SCALE = 2.0**16  # of losses in fp16, as torch's GradScaler starts
 
 
-class Separate(Protocol):
+class PerExampleLoss(Protocol):
     """A loss that is a weighted mean over the rows of a batch, so each part has its share."""
 
     lengths: Lengths  # (n,) tokens of each example
@@ -49,7 +49,7 @@ class Separate(Protocol):
         """Return the weighted sum of the losses of some rows. Called in several threads at once."""
 
 
-class Joint(Protocol):
+class InBatchLoss(Protocol):
     """A loss that sees the whole batch at once: the vectors of its units, such as the different texts of pairs."""
 
     unit_lengths: Lengths  # (U,) tokens of each unit
@@ -158,7 +158,7 @@ class Engine:
         torch.set_num_threads(self._torch_threads)
 
     def separate(
-        self, objective: Separate, rows: LongArray, parameters: Mapping[str, Tensor], *, seed: Sequence[int]
+        self, objective: PerExampleLoss, rows: LongArray, parameters: Mapping[str, Tensor], *, seed: Sequence[int]
     ) -> float:
         """Set `.grad` of the parameters to the gradient of the loss of a batch, and return the loss.
 
@@ -188,7 +188,7 @@ class Engine:
         return total
 
     def joint(
-        self, objective: Joint, rows: LongArray, parameters: Mapping[str, Tensor], *, seed: Sequence[int]
+        self, objective: InBatchLoss, rows: LongArray, parameters: Mapping[str, Tensor], *, seed: Sequence[int]
     ) -> float:
         """Set `.grad` of the parameters as `separate` does, for a loss over the whole batch.
 
@@ -338,7 +338,7 @@ class Engine:
         if not is_out_of_memory(error):
             return error
         return OutOfMemoryError(
-            f"no memory on {self.device} to train with {rows} rows at once; lower --batch-size or --max-tokens, or take a smaller model"
+            f"no memory on {self.device} to train with {rows} rows at once; lower `batch_size` or `max_tokens`, or take a smaller model"
         )
 
 

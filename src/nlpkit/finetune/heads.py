@@ -17,7 +17,7 @@ from nlpkit.classify.model import LinearModel
 from nlpkit.errors import InputError
 from nlpkit.finetune.embedder import Embedder, EmbedderTexts, embed_all
 from nlpkit.finetune.engine import Engine, in_fp32
-from nlpkit.finetune.train import Plan, train
+from nlpkit.finetune.train import Schedule, train
 from nlpkit.types import Float32Array, FloatArray, IntArray, LongArray
 
 _NEVER = -1e4  # log-odds of a class that no document has
@@ -72,7 +72,7 @@ def fit_differentiable(
     labels: Labels,
     rows: LongArray,
     *,
-    plan: Plan,
+    plan: Schedule,
     own: Mapping[str, Any],
     engine: Engine,
     seed: int,

@@ -188,7 +188,7 @@ def spread(words: IntArray, y: Sequence[int], ignored: int) -> LongArray:
 
 def _check_room(room: int, max_tokens: int) -> None:
     if room < 1:
-        raise UsageError(f"--max-tokens {max_tokens} has no room for a text beside the special tokens; take more")
+        raise UsageError(f"`max_tokens={max_tokens}` has no room for a text beside the special tokens; take more")
 
 
 def _share(a: int, b: int, room: int) -> tuple[int, int]:

@@ -107,17 +107,17 @@ def parse_method(text: str) -> Method:
     """
     found = _SPELLING.fullmatch(text)
     if found is None:
-        raise UsageError(f"--method {text}: a name was needed, with options in brackets, such as lora(r=8,alpha=16)")
+        raise UsageError(f"`method={text}`: a name was needed, with options in brackets, such as lora(r=8,alpha=16)")
     name = found["name"].lower()
     name = ALIASES.get(name, name)
     if name in LATER:
-        raise UsageError(f"--method {name}: {LATER[name]} comes in a later release; there are {', '.join(KINDS)}")
+        raise UsageError(f"`method={name}`: {LATER[name]} comes in a later release; there are {', '.join(KINDS)}")
     if name not in KINDS:
         near = get_close_matches(name, [*KINDS, *LATER], n=1)
         raise UsageError(
-            f"--method {name} is not known{f' (did you mean {near[0]}?)' if near else ''}; there are {', '.join(KINDS)}"
+            f"`method={name}` is not known{f' (did you mean {near[0]}?)' if near else ''}; there are {', '.join(KINDS)}"
         )
-    options = _options(found["options"], defaults(name), f"--method {text}", name)
+    options = _options(found["options"], defaults(name), f"`method={text}`", name)
     _check(name, options)
     return Method(name, options)
 
@@ -143,7 +143,7 @@ def parse_options(text: str, tables: Mapping[str, Mapping[str, Value]], option: 
     """Return the name in front and all options of what is spelled like `triplet(margin=1)`.
 
     Args:
-        tables: the options of each name with their defaults. option: what the user typed it behind, for messages.
+        tables: the options of each name with their defaults. option: the parameter that it is the value of, for messages.
 
     Raises:
         UsageError: no such name or option, or a value of another type.
@@ -151,8 +151,10 @@ def parse_options(text: str, tables: Mapping[str, Mapping[str, Value]], option: 
     found = _SPELLING.fullmatch(text)
     name = "" if found is None else found["name"].lower()
     if found is None or name not in tables:
-        raise UsageError(f"{option} {text}: there are {', '.join(tables)}, with options in brackets")
-    return name, _options(found["options"], tables[name], f"{option} {text}", name)
+        raise UsageError(
+            f"`{option}={text}`: there are {', '.join(tables)}, with options in brackets", parameter=option
+        )
+    return name, _options(found["options"], tables[name], f"`{option}={text}`", name)
 
 
 def _options(text: str | None, usual: Mapping[str, Value], what: str, name: str) -> dict[str, Value]:
@@ -178,11 +180,11 @@ def parse_methods(text: str) -> list[Method]:
     parts = [part.strip() for part in re.split(r",(?![^()]*\))", text) if part.strip()]
     found = [parse_method(name) for part in parts for name in (KINDS if part == "all" else [part])]
     if not found:
-        raise UsageError(f"--method '{text}': a name was needed; there are {', '.join(KINDS)}, and all")
+        raise UsageError(f"`method={text}`: a name was needed; there are {', '.join(KINDS)}, and all")
     spelled = [method.spelling for method in found]
     twice = next((s for s in spelled if spelled.count(s) > 1), None)
     if twice is not None:
-        raise UsageError(f"--method: {twice} is there twice")
+        raise UsageError(f"`method`: {twice} is there twice")
     return found
 
 

@@ -172,7 +172,7 @@ def cut_windows(network: MlmNetwork, texts: Sequence[str]) -> tuple[Inputs, int]
             flat.extend([*frame.before, *own, *frame.after])
             lengths.append(len(own) + frame.single)
     if not lengths:
-        raise InputError(f"none of the {len(texts)} texts has a token to mask; check --text-col")
+        raise InputError(f"none of the {len(texts)} texts has a token to mask; check `text_col`")
     sizes = np.array(lengths, np.int64)
     starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     nothing = np.zeros(len(sizes), np.int64)
@@ -181,7 +181,7 @@ def cut_windows(network: MlmNetwork, texts: Sequence[str]) -> tuple[Inputs, int]
 
 @dataclass(slots=True)
 class MlmObjective:
-    """What trains a network on masked tokens; see `engine.Separate` and `train.Objective`.
+    """What trains a network on masked tokens; see `engine.PerExampleLoss` and `train.Objective`.
 
     Attributes:
         share: of the tokens that are masked. head_only: the body is frozen and runs without dropout.
@@ -299,7 +299,7 @@ def _window(folder: Path, config: Any, wanted: int | None) -> int:
     if wanted is None:
         return min(told_tokens(folder, usual=USUAL_TOKENS), positions)
     if not 3 <= wanted <= positions:
-        raise UsageError(f"--max-tokens {wanted}: this model takes 3 to {positions} tokens of a text")
+        raise UsageError(f"`max_tokens={wanted}`: this model takes 3 to {positions} tokens of a text")
     return wanted
 
 
@@ -313,7 +313,7 @@ def _tokenizer(place: Path) -> Any:
     if not getattr(found, "is_fast", False):
         raise MissingError(f"the tokenizer in {place} is not a fast one (tokenizer.json); convert it first")
     if found.mask_token_id is None:
-        raise UsageError(f"the tokenizer in {place} has no mask token, so nothing can be masked; take another --base")
+        raise UsageError(f"the tokenizer in {place} has no mask token, so nothing can be masked; take another `base`")
     return found
 
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.mlm import MlmNetwork, MlmObjective, cut_windows, know_words, perplexity
-from nlpkit.finetune.train import Outcome, Plan, Point, State, train
+from nlpkit.finetune.train import LogPoint, Outcome, Schedule, State, train
 
-Told = Callable[[int, int, Point | None], None]
+OnStep = Callable[[int, int, LogPoint | None], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +36,14 @@ def train_mlm(
     network: MlmNetwork,
     texts: Sequence[str],
     *,
-    plan: Plan,
+    plan: Schedule,
     options: Mapping[str, float],
     engine: Engine,
     seed: int,
     dev: Sequence[str] | None = None,
     state: State | None = None,
     save: Callable[[State], None] = lambda state: None,
-    told: Told = lambda step, steps, point: None,
+    on_step: OnStep = lambda step, steps, point: None,
     between: Callable[[], float | None] = lambda: None,
 ) -> MlmOutcome:
     """Train a network to guess masked tokens, in place.
@@ -54,7 +54,7 @@ def train_mlm(
     Args:
         options: as `encoders.OPTIONS["mlm"]`: share, head_steps, head_rate.
         state: to go on from; the stage it is of is seen from what it holds.
-        told: as `train` says; the steps of both stages are counted as one.
+        on_step: as `train` says; the steps of both stages are counted as one.
         between: what is measured before the body learns, once a new head has.
 
     Raises:
@@ -86,7 +86,13 @@ def train_mlm(
             plan, epochs=epochs, max_steps=head_steps, rate=float(options["head_rate"]), head_rate=None, patience=0
         )
         head = train(
-            objective, engine, stage, seed=seed, state=state, save=save, told=lambda i, _, point: told(i, steps, point)
+            objective,
+            engine,
+            stage,
+            seed=seed,
+            state=state,
+            save=save,
+            on_step=lambda i, _, point: on_step(i, steps, point),
         )
         after_head, state = measured(), None
     elif head_steps:
@@ -99,10 +105,12 @@ def train_mlm(
         own.first, own.between = head, found
         save(own)
 
-    def told_on(step: int, _: int, point: Point | None) -> None:
-        told(step + done, steps, None if point is None else replace(point, step=point.step + done))
+    def counted_on(step: int, _: int, point: LogPoint | None) -> None:
+        on_step(step + done, steps, None if point is None else replace(point, step=point.step + done))
 
     objective = MlmObjective(network, windows, share)
-    whole = train(objective, engine, plan, seed=seed, score=scored, better="loss", state=state, save=keep, told=told_on)
+    whole = train(
+        objective, engine, plan, seed=seed, score=scored, better="loss", state=state, save=keep, on_step=counted_on
+    )
     after = next((p.dev.get("perplexity") for p in whole.curve if p.step == whole.best_step), None)
     return MlmOutcome(head, whole, len(windows.lengths), empty, before, after_head, after, found)

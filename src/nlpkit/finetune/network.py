@@ -69,7 +69,7 @@ class Network:
 
 @dataclass(slots=True)
 class ClassifierObjective:
-    """What trains a network on labelled examples; see `engine.Separate` and `train.Objective`.
+    """What trains a network on labelled examples; see `engine.PerExampleLoss` and `train.Objective`.
 
     rows (n,): the examples among the inputs.
     """
@@ -166,7 +166,7 @@ def load_network(
     network = dress(model, tokenizer, task, method, seed=seed, max_tokens=window)
     if max_tokens is not None and network.max_tokens < max_tokens:
         raise UsageError(
-            f"--max-tokens {max_tokens}: beside the vectors of {method.spelling} this model takes up to "
+            f"`max_tokens={max_tokens}`: beside the vectors of {method.spelling} this model takes up to "
             f"{network.max_tokens} tokens of a text"
         )
     network.made_up = made_up
@@ -255,7 +255,7 @@ def _check_padding(model: Any, tokenizer: Any) -> None:
     kind = model.config.model_type
     if kind not in MODEL_TYPES and (tokenizer.pad_token_id is None or tokenizer.padding_side != "right"):
         raise UsageError(
-            f"the base is of type '{kind}', which reads no texts padded at their end; choose another --base"
+            f"the base is of type '{kind}', which reads no texts padded at their end; choose another `base`"
         )
 
 
@@ -264,7 +264,7 @@ def _window(folder: Path, model: Any, wanted: int | None) -> int:
     positions = positions_of(model.config)
     if wanted is not None:
         if wanted > positions:
-            raise UsageError(f"--max-tokens {wanted}: this model takes up to {positions} tokens of a text")
+            raise UsageError(f"`max_tokens={wanted}`: this model takes up to {positions} tokens of a text")
         return wanted
     return min(told_tokens(folder, usual=512), positions)
 

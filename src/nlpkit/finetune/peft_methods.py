@@ -63,7 +63,7 @@ def check(model: Any, name: str, architecture: Architecture | None = None) -> No
     if name == "prefix" and architecture.model_type not in PREFIX_TYPES:
         raise UsageError(
             f"peft's prefix tuning works for {', '.join(PREFIX_TYPES)}; the base is of type '{architecture.model_type}'. "
-            "Choose --method mam or unipelt, which have a prefix of our own, or lora"
+            "Choose `method=mam` or unipelt, which have a prefix of our own, or lora"
         )
 
 
@@ -101,7 +101,7 @@ def merge(model: Any) -> Any:
     The peft model cannot be used afterwards. Raises UsageError for prefix and prompt tuning, which have no such weights.
     """
     if model.active_peft_config.is_prompt_learning:
-        raise UsageError("only lora, dora and ia3 can be merged into the base; leave --merge out")
+        raise UsageError("only lora, dora and ia3 can be merged into the base; leave `merge` out")
     _unwrap_heads(model)
     return model.merge_and_unload()
 

@@ -18,7 +18,7 @@ from nlpkit.finetune.embedder import Embedder, EmbedderTexts, embed_all
 from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.heads import fit_differentiable, fit_head, linear_head
 from nlpkit.finetune.pairs import Pairs, PairSampler
-from nlpkit.finetune.train import Outcome, Plan, Point, State, train
+from nlpkit.finetune.train import LogPoint, Outcome, Schedule, State, train
 from nlpkit.types import Float32Array, FloatArray, IntArray, LongArray
 from nlpkit.wording import listed
 
@@ -190,13 +190,13 @@ def train_setfit(
     labels: Labels,
     rows: LongArray,
     *,
-    plan: Plan,
+    plan: Schedule,
     options: Mapping[str, Any],
     engine: Engine,
     seed: int,
     state: State | None = None,
     save: Callable[[State], None] = lambda state: None,
-    told: Callable[[int, int, Point | None], None] = lambda step, steps, point: None,
+    on_step: Callable[[int, int, LogPoint | None], None] = lambda step, steps, point: None,
 ) -> tuple[SetFitModel, Outcome]:
     """Train the encoder on pairs of the documents `rows`, in place, then a classifier on what it makes of them.
 
@@ -204,7 +204,7 @@ def train_setfit(
         texts: (D,) of all documents. rows: (n,) those to learn from, each with a known label.
         plan: batch (of pairs), rate, warm-up and so on; its epochs are those of the options.
         options: of `DEFAULTS`; what is not there is as there.
-        state, save, told: as for `train`, of the pairs; the head is made in one go.
+        state, save, on_step: as for `train`, of the pairs; the head is made in one go.
 
     Raises:
         UsageError: an option that cannot be. InputError: no two documents that differ in their labels.
@@ -219,7 +219,7 @@ def train_setfit(
     if own["epochs"]:
         plan = replace(plan, epochs=int(own["epochs"]))
         objective = SetFitObjective(embedder, read, unit, sampler)
-        outcome = train(objective, engine, plan, seed=seed, state=state, save=save, told=told)
+        outcome = train(objective, engine, plan, seed=seed, state=state, save=save, on_step=on_step)
     embedder.train(False)
     balanced = bool(own["balanced"])
     if own["head"] == "logistic":

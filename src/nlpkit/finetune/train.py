@@ -24,7 +24,7 @@ _SHUFFLE, _DROPOUT = 11, 13  # so that no two draws of one seed are the same
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class Schedule:
     """How long and how fast to train.
 
     AdamW (Kingma & Ba 2015, algorithm 1; Loshchilov & Hutter 2019: the decay of weights stands apart from the gradient), bias
@@ -56,7 +56,7 @@ class Plan:
 
 
 class Objective(Protocol):
-    """What is trained, and on what; beside these it has what `engine.Separate` or `engine.Joint` asks for."""
+    """What is trained, and on what; beside these it has what `engine.PerExampleLoss` or `engine.InBatchLoss` asks for."""
 
     n: int  # examples of an epoch
     joint: bool
@@ -77,7 +77,7 @@ class Objective(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class LogPoint:
     """A point of the learning curve: after `step` steps; loss: mean over the steps since the last point; dev: scores by name."""
 
     step: int
@@ -104,7 +104,7 @@ class State:
     best_step: int = 0
     waited: int = 0
     losses: list[float] = field(default_factory=list)  # since the last point
-    curve: list[Point] = field(default_factory=list)
+    curve: list[LogPoint] = field(default_factory=list)
     first: Outcome | None = None  # what the stage before this one came to, of a training in two
     between: float | None = None  # what was measured before this stage
 
@@ -115,7 +115,7 @@ class Outcome:
 
     steps: int
     best_step: int
-    curve: tuple[Point, ...]
+    curve: tuple[LogPoint, ...]
     seconds: float
     stopped_early: bool
     batch: int
@@ -124,7 +124,7 @@ class Outcome:
 def train(
     objective: Any,
     engine: Engine,
-    plan: Plan,
+    plan: Schedule,
     *,
     seed: int,
     score: Callable[[], Mapping[str, float]] | None = None,
@@ -132,7 +132,7 @@ def train(
     state: State | None = None,
     save: Callable[[State], None] = lambda state: None,
     save_every: float = 60.0,
-    told: Callable[[int, int, Point | None], None] = lambda step, steps, point: None,
+    on_step: Callable[[int, int, LogPoint | None], None] = lambda step, steps, point: None,
 ) -> Outcome:
     """Train an objective's parameters, in place.
 
@@ -144,7 +144,7 @@ def train(
             all others: higher).
         save: called with the state at least every `save_every` seconds of training, and before an interruption is passed on,
             unless that came in the middle of an update.
-        told: called after each step with its number, the number of all, and a point of the curve where there is one.
+        on_step: called after each step with its number, the number of all, and a point of the curve where there is one.
 
     Raises:
         OutOfMemoryError: not even the smallest batch fits. InputError: the loss is no number any more.
@@ -188,7 +188,7 @@ def train(
                 draws = (seed, _DROPOUT, own.step)
                 loss = _run(objective, engine, order[own.step % per_epoch], parameters, seed=draws)
                 if not math.isfinite(loss) and engine.precision != "fp16":  # there the step is left out
-                    raise InputError(f"the loss of step {own.step + 1:,} is no number any more; lower --lr")
+                    raise InputError(f"the loss of step {own.step + 1:,} is no number any more; lower `lr`")
                 whole = False
                 if engine.unscale(parameters):
                     _clip(parameters, plan.clip)
@@ -202,14 +202,14 @@ def train(
                 found = _scored(objective, score) if score is not None and scored() else {}
                 whole = False
                 own.seconds = time.perf_counter() - clock
-                point = Point(own.step, own.step / per_epoch, float(np.mean(own.losses)), rate, own.seconds, found)
+                point = LogPoint(own.step, own.step / per_epoch, float(np.mean(own.losses)), rate, own.seconds, found)
                 own.curve.append(point)
                 own.losses = []
                 if found:
                     _note(own, found[better], better, parameters)
                     stopped = _waited(own, plan.patience)
                 whole = True
-            told(own.step, steps, point)
+            on_step(own.step, steps, point)
             if time.perf_counter() - saved > save_every:
                 save(_snapshot(own, parameters, optimizer, time.perf_counter() - clock))
                 saved = time.perf_counter()
@@ -291,7 +291,7 @@ def batches(objective: Objective, size: int, *, seed: int, epoch: int) -> list[L
     return [found[i] for i in rng.permutation(len(found))]
 
 
-def _optimizer(objective: Objective, parameters: Mapping[str, Tensor], plan: Plan) -> torch.optim.Optimizer:
+def _optimizer(objective: Objective, parameters: Mapping[str, Tensor], plan: Schedule) -> torch.optim.Optimizer:
     """Return AdamW; biases and the weights of norms, which are vectors, do not decay."""
     head = objective.head()
     groups = []

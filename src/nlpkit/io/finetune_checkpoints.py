@@ -12,16 +12,16 @@ from typing import Any
 import numpy as np
 
 from nlpkit.errors import InputError
-from nlpkit.finetune.train import Outcome, Point, State
+from nlpkit.finetune.train import LogPoint, Outcome, State
 from nlpkit.io.atomic import naming
 from nlpkit.io.checkpoints import check_unfinished
 from nlpkit.plain import to_json
 
 IDENTITY, STATE = "identity.json", "state.safetensors"
 OPTIONS = {
-    "rate": "--lr", "head_rate": "--head-lr", "batch": "--batch-size", "class_balance": "--class-weight balanced", "epochs": "--epochs",
-    "max_steps": "--max-steps", "warmup": "--warmup", "weight_decay": "--weight-decay", "patience": "--patience",
-    "max_tokens": "--max-tokens", "base": "--base", "methods": "--method", "shots": "--shots",
+    "rate": "`lr`", "head_rate": "`head_lr`", "batch": "`batch_size`", "class_balance": "`class_weight=balanced`", "epochs": "`epochs`",
+    "max_steps": "`max_steps`", "warmup": "`warmup`", "weight_decay": "`weight_decay`", "patience": "`patience`",
+    "max_tokens": "`max_tokens`", "base": "`base`", "methods": "`method`", "shots": "`shots`",
 }  # fmt: skip
 _PARTS = ("values", "moments", "best")
 
@@ -52,7 +52,7 @@ class Checkpoint:
             if changed is not None:
                 raise InputError(
                     f"checkpoint {self.path} is of another training: {_said(*changed)}{_because(changed[0])}; give the same input and "
-                    "options, or --force without --resume, which drops it"
+                    "options, or `force` without `resume`, which drops it"
                 )
         self._identity = mine
 
@@ -66,7 +66,7 @@ class Checkpoint:
                 return _read(facts), {name: arrays[name] for name in arrays.files}
         except Exception as error:  # of OSError, ValueError, EOFError, BadZipFile, zlib.error
             raise InputError(
-                f"checkpoint {self.path} is damaged ({error}); --force without --resume drops it"
+                f"checkpoint {self.path} is damaged ({error}); `force` without `resume` drops it"
             ) from None
 
     def finish(self, key: str, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
@@ -109,16 +109,16 @@ class Checkpoint:
                 if facts.pop("key") != key:
                     return None
                 tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-            curve = [Point(**point) for point in facts.pop("curve")]
+            curve = [LogPoint(**point) for point in facts.pop("curve")]
             parts = {p: {n[len(p) + 1 :]: t for n, t in tensors.items() if n.startswith(f"{p}/")} for p in _PARTS}
             facts["scaling"] = tuple(facts["scaling"])
             first = facts.pop("first")
             if first is not None:
-                facts["first"] = Outcome(**{**first, "curve": tuple(Point(**point) for point in first["curve"])})
+                facts["first"] = Outcome(**{**first, "curve": tuple(LogPoint(**point) for point in first["curve"])})
             return State(**facts, curve=curve, **parts)  # type: ignore[arg-type]
         except Exception as error:  # safetensors has an error of its own
             raise InputError(
-                f"checkpoint {self.path} is damaged ({error}); --force without --resume drops it"
+                f"checkpoint {self.path} is damaged ({error}); `force` without `resume` drops it"
             ) from None
 
     def remove(self) -> None:
@@ -177,7 +177,7 @@ def _read(path: Path) -> dict[str, Any]:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise InputError(f"checkpoint {path.parent} is damaged ({error}); --force without --resume drops it") from None
+        raise InputError(f"checkpoint {path.parent} is damaged ({error}); `force` without `resume` drops it") from None
     return found if isinstance(found, dict) else {}
 
 

@@ -17,6 +17,7 @@ from nlpkit.errors import InputError, MissingError, UsageError, first_line
 from nlpkit.finetune.methods import parse_method
 from nlpkit.finetune.network import Network, beside_virtual, load_network, state_of
 from nlpkit.finetune.tasks import Task, TaskKind
+from nlpkit.finetune.weights import tensor_shapes
 from nlpkit.plain import to_json
 
 NLPKIT = "nlpkit.json"
@@ -147,12 +148,12 @@ def find_base(config: TunedConfig, *, base: str | None, offline: bool) -> ModelF
     try:
         files = find_model(base or config.base, offline=offline)
     except MissingError as error:
-        raise MissingError(f"the model it was trained on: {error}; name it with --base") from None
+        raise MissingError(f"the model it was trained on: {error}; name it with `base`") from None
     found = weights_fingerprint(files.path)
     if config.base_sha256 and found != config.base_sha256:
         raise MissingError(
             f"{files.name} has weights {found[:12]}…, the model was trained on {config.base} with {config.base_sha256[:12]}…; "
-            "name that one with --base"
+            "name that one with `base`"
         )
     return files
 
@@ -246,14 +247,14 @@ def foreign_task(folder: Path, labels: Sequence[str] | None = None, kind: TaskKi
     if (folder / SETFIT_HEAD).is_file():
         raise InputError(
             f"the classifier of {folder} is a pickle ({SETFIT_HEAD}), which can run any code when it is read: predict with the setfit "
-            "library, or train it again with nlpkit finetune --method setfit"
+            "library, or train it again with nlpkit finetune `method=setfit`"
         )
     if (folder / "adapter_config.json").is_file():
         return "peft", _peft_task(folder, labels, kind)
     if (folder / "config.json").is_file():
         task = _transformers_task(folder, labels)
         if kind is not None:
-            raise UsageError(f"the config.json of {folder} says its task (problem_type); leave --task out")
+            raise UsageError(f"the config.json of {folder} says its task (problem_type); leave `task` out")
         return "transformers", task
     raise InputError(f"{folder} is no fine-tuned model: neither a run, nor a folder of transformers or peft")
 
@@ -267,22 +268,22 @@ def _peft_task(folder: Path, labels: Sequence[str] | None, kind: TaskKind | None
         kind = "tokens" if told == "TOKEN_CLS" else "regression" if n == 1 else "single"
     if (told == "TOKEN_CLS") != (kind == "tokens"):
         needed = "words" if told == "TOKEN_CLS" else "classes, labels or regression"
-        raise UsageError(f"{folder} is a peft model of task {told}: --task {needed} is needed, or none")
+        raise UsageError(f"{folder} is a peft model of task {told}: `task={needed}` is needed, or none")
     if kind == "regression":
         if n > 1:
-            raise UsageError(f"--task regression: one output is needed, the model in {folder} has {n}")
+            raise UsageError(f"`task=regression`: one output is needed, the model in {folder} has {n}")
         if labels:
             raise UsageError(
-                f"the model in {folder} has one output, a number without a name; leave --labels out, or add --task labels"
+                f"the model in {folder} has one output, a number without a name; leave `labels` out, or add `task=labels`"
             )
         return Task("regression")
     if kind == "single" and n == 1:
         raise UsageError(
-            f"--task classes: two outputs are needed, the model in {folder} has one; --task labels or regression"
+            f"`task=classes`: two outputs are needed, the model in {folder} has one; `task=labels` or regression"
         )
     names = tuple(labels) if labels else tuple(f"LABEL_{j}" for j in range(n))
     if len(names) != n:
-        raise UsageError(f"--labels names {len(names)} classes, the model in {folder} has {n}")
+        raise UsageError(f"`labels` names {len(names)} classes, the model in {folder} has {n}")
     return Task(kind, names)
 
 
@@ -292,16 +293,16 @@ def _transformers_task(folder: Path, labels: Sequence[str] | None) -> Task:
     names = _class_names(own)
     if not ("ForTokenClassification" in made or "ForSequenceClassification" in made):
         raise InputError(
-            f"{folder} holds {made or 'a model'} without a head that predicts; give it as --base, and train one"
+            f"{folder} holds {made or 'a model'} without a head that predicts; give it as `base`, and train one"
         )
     of_words = "ForTokenClassification" in made
     if not of_words and (problem == "regression" or (problem is None and len(names) == 1)):
         if labels:
-            raise UsageError(f"the model in {folder} predicts a number, which has no classes; leave --labels out")
+            raise UsageError(f"the model in {folder} predicts a number, which has no classes; leave `labels` out")
         return Task("regression")
     if labels:
         if len(labels) != len(names):
-            raise UsageError(f"--labels names {len(labels)} classes, the model in {folder} has {len(names)}")
+            raise UsageError(f"`labels` names {len(labels)} classes, the model in {folder} has {len(names)}")
         names = tuple(labels)
     return Task("tokens" if of_words else "multi" if problem == "multi_label_classification" else "single", names)
 
@@ -324,19 +325,6 @@ def _peft_outputs(folder: Path) -> int:
     raise InputError(f"{file} has no classifier; a peft model of a task was needed")
 
 
-def tensor_shapes(file: Path) -> dict[str, list[int]]:
-    """Return the shapes of the tensors of a safetensors file, without loading them. Raises InputError where it cannot be read."""
-    from safetensors import safe_open
-
-    if not file.is_file():
-        raise InputError(f"{file.parent} has no {file.name}; nlpkit opens no pickles")
-    try:
-        with safe_open(str(file), framework="pt") as tensors:
-            return {key: list(tensors.get_slice(key).get_shape()) for key in tensors.keys()}  # noqa: SIM118
-    except Exception as error:  # safetensors has an error of its own
-        raise InputError(f"{file} cannot be read ({error})") from None
-
-
 def _json(path: Path) -> dict[str, Any]:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
@@ -353,9 +341,9 @@ def load_foreign(
         return load_network(folder, task, parse_method("full"), seed=0, device=device, whole=True)
     name = base or str(_json(folder / "adapter_config.json").get("base_model_name_or_path") or "")
     if not name:
-        raise MissingError(f"{folder} does not say which model it was trained on; name it with --base")
+        raise MissingError(f"{folder} does not say which model it was trained on; name it with `base`")
     try:
         files = find_model(name, offline=offline)
     except MissingError as error:
-        raise MissingError(f"the model it was trained on: {error}; name it with --base") from None
+        raise MissingError(f"the model it was trained on: {error}; name it with `base`") from None
     return load_peft(folder, files.path, task, device=device, max_tokens=None)

@@ -103,6 +103,13 @@ class FittedModel(ABC):
             UsageError: an option that this kind of model has no use for.
         """
 
+    def check(self, corpus: Corpus, options: PredictOptions) -> None:  # noqa: B027  # most models need no more than the text
+        """Refuse options and documents that `predict_batches` would refuse, without reading them or the weights of the model.
+
+        Raises:
+            UsageError, ColumnError: see `predict_batches`.
+        """
+
     @abstractmethod
     def tables(self) -> Mapping[str, pa.Table]:
         """Return the tables of the model by name, as a run directory has them."""

@@ -19,8 +19,10 @@ KINDS = {
     "bertopic": "nlpkit.workflows.bertopic:load_bertopic",
     "classify": "nlpkit.workflows.classifier:load_classifier",
     "lda-gibbs": "nlpkit.workflows.lda_load:load_lda",
+    "finetune": "nlpkit.workflows.finetuned:load_finetuned",
+    "finetune-comparison": "nlpkit.workflows.finetuned:load_finetuned",
 }
-FOREIGN = ""  # the function that loads a folder of another program
+FOREIGN = "nlpkit.workflows.finetuned:load_finetuned"  # the function that loads a folder of another program
 
 
 def load(path: str | Path, execution: Execution | None = None) -> FittedModel:
@@ -30,7 +32,7 @@ def load(path: str | Path, execution: Execution | None = None) -> FittedModel:
         InputError: there is no run, or it is damaged; SchemaError: it is of a kind that cannot predict, or of a newer nlpkit.
     """
     folder, execution = Path(path), execution or Execution()
-    if FOREIGN and folder.is_dir() and not (folder / MANIFEST).is_file():
+    if folder.is_dir() and not (folder / MANIFEST).is_file():
         return _loaded(FOREIGN, folder, execution)
     kind = str(open_run(folder, list(KINDS), verify=False).manifest["kind"])
     return _loaded(KINDS[kind], folder, execution)

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar
 
 from nlpkit.embed.options import EncoderOptions
 from nlpkit.errors import UsageError
-from nlpkit.parameters import Param
+from nlpkit.parameters import READ, Param
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,31 @@ class PredictOptions:
         tuple[str, ...],
         Param("classify: the words that pushed the decision on the document with this id.", metavar="ID"),
     ] = ()
+    base: Annotated[
+        str | None,
+        Param(
+            "Fine-tuned adapters: the model they were trained on; default: the one that the adapter names.",
+            metavar="MODEL",
+        ),
+        READ,
+    ] = None
+    labels: Annotated[
+        str | tuple[str, ...] | None,
+        Param("Class names, in order, for a peft or transformers folder that does not store them.", metavar="NAME,…"),
+    ] = None
+    task: Annotated[
+        str, Param("Task of a peft folder, which does not store it: classes, labels, regression or words.")
+    ] = "auto"
+    pair_col: Annotated[
+        str | None, Param("Sentence pairs: column with the second text; default: that of the training.", metavar="COL")
+    ] = None
+    words_col: Annotated[
+        str | None, Param("Labels of words: column with the words; default: that of the training.", metavar="COL")
+    ] = None
+    context_by: Annotated[
+        str | None,
+        Param("Context: column at whose changes it ends; default: that of the training.", metavar="COL"),
+    ] = None
     encoder: EncoderOptions = field(default_factory=EncoderOptions)
 
     def refuse_others(self, used: Collection[str], what: str) -> None:

@@ -47,6 +47,7 @@ def predict_cli(
 
     fitted = load(model, run)
     if run.dry_run:
+        fitted.check(read_corpus(*inputs, options=read), replace(options, encoder=encoder))
         dry_run(inputs, read, embeds=True)
         return
     target = out.target("predicted.parquet") if out.output is not None or not options.explain else None

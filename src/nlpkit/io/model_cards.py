@@ -8,13 +8,13 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from nlpkit import __version__
+from nlpkit import wording
 from nlpkit.classify.scores import ClassifierScores
-from nlpkit.cli.finetune_corpus import TuneDocuments
-from nlpkit.cli.render.scores import number
+from nlpkit.finetune.dataset import FinetuneDataset
 from nlpkit.io.corpora import InputInfo
 from nlpkit.io.score_files import markdown_table
 from nlpkit.plain import shell_line
+from nlpkit.version import __version__
 
 _LIBRARIES = {
     "transformers": "transformers",
@@ -40,27 +40,28 @@ def write_cards(
     model: Path,
     scores: ClassifierScores,
     parameters: Mapping[str, Any],
-    documents: TuneDocuments,
+    dataset: FinetuneDataset,
+    inputs: Sequence[InputInfo],
     spread: Mapping[str, Any] | None,
     leaks: Sequence[str],
 ) -> None:
     """Write README.md into every folder of a model.
 
     Args:
-        spread: means and deviations over the seeds, None for one. leaks: what is known of documents in more than one part.
+        spread: means and deviations over the seeds, None for one. leaks: what is known of documents in more than one split.
     """
     for folder in sorted(p for p in model.iterdir() if p.is_dir()):
-        text = card(folder.name, scores, parameters, documents, spread, leaks)
+        text = card(folder.name, scores, parameters, dataset, inputs, spread, leaks)
         (folder / "README.md").write_text(text, encoding="utf-8")
 
 
 def card(
-    name: str, scores: ClassifierScores, parameters: Mapping[str, Any], documents: TuneDocuments, spread: Mapping[str, Any] | None,
-    leaks: Sequence[str],
+    name: str, scores: ClassifierScores, parameters: Mapping[str, Any], dataset: FinetuneDataset, inputs: Sequence[InputInfo],
+    spread: Mapping[str, Any] | None, leaks: Sequence[str],
 ) -> str:  # fmt: skip
     """Return the model card of a folder in Markdown, with the head that hubs read."""
     facts = parameters["training"]
-    kind = documents.kind
+    kind = dataset.kind
     base = parameters["base"]
     form = "transformers" if name == "merged" else name
     head = {
@@ -82,15 +83,15 @@ def card(
         f"{what}{'' if kind == 'regression' else ': ' + ', '.join(classes[:30]) + (' …' if len(classes) > 30 else '')}."
     )
     lines += ["", "## Data", ""]
-    for info in documents.provenance.inputs:
+    for info in inputs:
         lines.append(f"- `{Path(info.path).name}`: {info.rows:,} rows, sha256 `{info.sha256[:16]}…`")
-    n_test = sum(len(test) for _, test in documents.rounds)
-    tested = f"cross-validation in {documents.n_folds} folds" if documents.n_folds else f"{n_test:,} test documents"
+    n_test = sum(len(test) for _, test in dataset.rounds)
+    tested = f"cross-validation in {dataset.n_folds} folds" if dataset.n_folds else f"{n_test:,} test documents"
     lines += [
         f"- {facts['training_documents']:,} documents to learn from; scores are from {tested}",
         *(f"- {leak}" for leak in leaks),
         "",
-        "## ClassifierScores",
+        "## Scores",
         "",
     ]
     lines += [_scores(scores, spread), "", "## Training", ""]
@@ -106,7 +107,7 @@ def card(
     place = "RUN/model/merged" if name == "merged" else "RUN"
     lines += [
         "```sh",
-        shell_line("nlpkit", "finetune", "NEW.jsonl", "--model", place, "-o", "predictions.parquet"),
+        shell_line("nlpkit", "predict", place, "NEW.jsonl", "-o", "predictions.parquet"),
         "```",
     ]
     if form in _LOAD:
@@ -121,6 +122,15 @@ def card(
         )
         lines += ["", "```python", code, "```"]
     return "\n".join(lines) + "\n"
+
+
+def write_encoder_cards(
+    model: Path, objective: str, parameters: Mapping[str, Any], report: Mapping[str, Any], inputs: Sequence[InputInfo]
+) -> None:
+    """Write README.md into every folder of a trained encoder."""
+    for folder in sorted(p for p in model.iterdir() if p.is_dir()):
+        text = encoder_card(folder.name, objective, parameters, report, inputs)
+        (folder / "README.md").write_text(text, encoding="utf-8")
 
 
 def encoder_card(
@@ -138,9 +148,11 @@ def encoder_card(
     lines = ["---", *(f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in head.items()), "---", ""]
     lines += [f"# {base}, trained on: {objective}", "", "## Data", ""]
     lines += [f"- `{Path(i.path).name}`: {i.rows:,} rows, sha256 `{i.sha256[:16]}…`" for i in inputs]
-    lines += ["", "## ClassifierScores", ""]
+    lines += ["", "## Scores", ""]
     before, after = report["before"] or {}, report["after"] or {}
-    rows = [[n, "–" if n not in before else number(before[n]), number(v)] for n, v in after.items()]
+    rows = [
+        [n, "–" if n not in before else wording.score_text(before[n]), wording.score_text(v)] for n, v in after.items()
+    ]
     lines += [markdown_table(["test rows", "before", "after"], rows, right=["before", "after"]), "", "## Training", ""]
     lines += [
         f"- {objective} {dict(parameters['options'])}, {facts['steps']:,} steps of {facts['batch_size']}, rate {facts['lr']:g}, "
@@ -150,7 +162,7 @@ def encoder_card(
         "", "## Use", "", "```sh",
     ]  # fmt: skip
     if masked:
-        lines += ["nlpkit finetune MORE.jsonl --objective mlm --base RUN/model/transformers -o more/", "```"]
+        lines += ["nlpkit train-encoder MORE.jsonl --objective mlm --base RUN/model/transformers -o more/", "```"]
     else:
         lines += ["nlpkit sbert-embed NEW.jsonl --model RUN -o embedded.parquet", "```"]
     return "\n".join(lines) + "\n"
@@ -166,7 +178,7 @@ def _scores(scores: ClassifierScores, spread: Mapping[str, Any] | None) -> str:
         own = [name]
         for result in columns.values():
             score = result.scores.get(name)
-            own.append("" if score is None else "–" if score.value is None else number(score.value))
+            own.append("" if score is None else "–" if score.value is None else wording.score_text(score.value))
         if spread is not None:
             given = name in spread["mean"]
             own.append(f"{spread['mean'][name]:.4f} ± {spread['sd'][name]:.4f}" if given else "")

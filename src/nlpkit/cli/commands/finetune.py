@@ -1,0 +1,90 @@
+"""nlpkit finetune: from eight labelled texts or fifty thousand to a model, an honest score and a small file to share."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated, Any
+
+from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
+from nlpkit.errors import UsageError
+from nlpkit.evaluation.options import GateOptions
+from nlpkit.finetune.options import DatasetOptions, FinetuneOptions, HardwareOptions, TrainingOptions
+from nlpkit.io.read_options import ReadOptions
+from nlpkit.parameters import Param
+
+Resume = Annotated[bool, Param("Continue the interrupted training of the same command, if there is one.", panel="Run")]
+
+
+def finetune_cli(
+    inputs: Inputs,
+    model: FinetuneOptions,
+    data: DatasetOptions,
+    training: TrainingOptions,
+    gate: GateOptions,
+    out: OutputFlags,
+    read: ReadOptions,
+    hardware: HardwareOptions,
+    run: RunFlags,
+    resume: Resume = False,
+) -> None:
+    """Fine-tune a transformer on labelled documents, or compare methods.
+
+    \b
+    Examples:
+      nlpkit finetune data/samples/questions.jsonl --shots 4 -o tuned/
+      nlpkit finetune data/samples/questions.jsonl --method "head,lora(r=4)" --max-steps 9 -o both/
+      nlpkit finetune data/samples/questions.jsonl --method head --cv 3 -o checked/
+
+    The labels decide the task: one class, several labels (a column of lists), numbers, or a label for each word; --pair-col reads
+    sentence pairs, --context the neighbours of a text. Scores are those of --test, --split, --cv or a fifth of the documents that
+    is held out, beside the majority class. Several methods, --shots or --seeds are compared in one table. Leaves a run directory
+    (<input>.finetune/ without -o) with metrics.json, curve.jsonl and the model in the format of transformers, peft or
+    sentence-transformers. Ctrl-C leaves a checkpoint, which --resume continues.
+    """
+    from nlpkit.cli.render import finetune as render
+    from nlpkit.cli.render.gates import finish
+    from nlpkit.io.score_files import read_gates, write_junit
+    from nlpkit.workflows.corpus import read_corpus
+    from nlpkit.workflows.finetune import compare_methods, estimate_finetuning, finetune
+
+    target = out.run_target(inputs, "finetune")
+    render.check_stdout(gate.markdown, run)
+    rules, compares = read_gates(gate), model.compares(data)
+    if compares and replace(gate, markdown=False) != GateOptions():
+        raise UsageError(
+            "gates and `junit` are for one model; a comparison has several, so take one `method` and one `shots`"
+        )
+    corpus = read_corpus(*inputs, options=read)
+    records: dict[str, Any] = {
+        "options": model,
+        "dataset": data,
+        "training": training,
+        "hardware": hardware,
+        "execution": run,
+    }
+    if run.dry_run:
+        render.show_estimate(estimate_finetuning(corpus, **records, gates=rules))
+        return
+    if compares:
+        comparison = compare_methods(corpus, **records, output=target, resume=resume, force=out.force)
+        line = render.training_line(comparison, target)
+        comparison.save(target, force=out.force, train_best=line)
+        finish(
+            {"run": str(target), **comparison.report},
+            [],
+            lambda: render.show_comparison(comparison, markdown=gate.markdown),
+            then=lambda: render.say_compared(comparison, target, line),
+        )
+        return
+    result = finetune(corpus, **records, gates=rules, output=target, resume=resume, force=out.force)
+    render.spell_scores(result)
+    result.save(target, force=out.force)
+    if gate.junit is not None and result.problem is None:
+        write_junit(gate.junit, result.gates, suite="nlpkit finetune", force=out.force)
+    finish(
+        {"run": str(target), **result.report},
+        result.gates,
+        lambda: render.show_result(result, markdown=gate.markdown),
+        then=lambda: render.say_finetuned(result, target),
+        problem=result.problem,
+    )

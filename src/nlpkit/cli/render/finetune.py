@@ -1,0 +1,237 @@
+"""Fine-tuning for people: scores, seeds, methods side by side, the learning curve, and what a training would take."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nlpkit import reporting, wording
+from nlpkit.cli import console
+from nlpkit.cli.render.classes import Page, show_errors, show_scores
+from nlpkit.cli.render.scores import spell_options
+from nlpkit.errors import UsageError
+from nlpkit.evaluation.results import Evaluation
+from nlpkit.finetune.train import LogPoint
+from nlpkit.plain import shell_line
+from nlpkit.workflows.finetune_results import warn_growth
+from nlpkit.workflows.train_encoder import BETTER
+
+if TYPE_CHECKING:
+    from nlpkit.cli.options import RunFlags
+    from nlpkit.workflows.finetune_results import FinetuneResult, MethodComparison
+    from nlpkit.workflows.train_encoder import EncoderResult
+
+WIDTH, HEIGHT = 60, 8
+_BARS = "▁▂▃▄▅▆▇█"
+SEED_METRICS = ("accuracy", "macro_f1", "micro_f1", "subset_accuracy", "spearman", "rmse", "span_f1")
+COMPARED = {
+    "single": ("accuracy", "macro_f1"),
+    "multi": ("micro_f1", "macro_f1", "subset_accuracy"),
+    "regression": ("spearman", "rmse"),
+    "tokens": ("accuracy", "macro_f1", "span_f1"),
+}
+
+
+def check_stdout(markdown: bool, run: RunFlags) -> None:
+    """Raise UsageError when two forms of the scores are wanted on stdout."""
+    if markdown and run.json:
+        raise UsageError(
+            "`markdown` and `json` both write to stdout; metrics.json in the run has the scores", parameter="markdown"
+        )
+
+
+def spell_scores(result: FinetuneResult) -> None:
+    """Write the parameters that notes and reasons of the scores name as the options of the command line."""
+    spell_options(Evaluation(result.scores.results))
+
+
+def show_result(result: FinetuneResult, *, markdown: bool) -> None:
+    """Print the scores of a fine-tuned model, of each seed, its errors and its learning curve."""
+    page, facts, dataset = Page(markdown=markdown), result.facts, result.dataset
+    n = wording.counted(facts["training_documents"], "training document")
+    tested = f"cross-validation in {dataset.n_folds} folds" if dataset.n_folds else "on test documents"
+    title = f"{facts['method']} ({facts['trained_parameters']:,} of {facts['parameters']:,} parameters, {n}), {tested}"
+    show_scores(page, result.scores, title)
+    if result.spread is not None:
+        _show_seeds(page, result.spread)
+    if dataset.kind in ("single", "multi"):
+        show_errors(page, result.tables()["errors"])
+    show_curve(result.curve, markdown=markdown)
+
+
+def say_finetuned(result: FinetuneResult, target: Path) -> None:
+    """Say what is to be known of the scores and the training, where the run is, and how it predicts."""
+    if result.gates and result.spread is not None:
+        reporting.note(f"gates look at the means of {len(result.spread['runs'])} seeds")
+    warn_growth(result.curve)
+    for note in result.notes:
+        reporting.note(note)
+    seconds = sum(result.job.seconds.values())
+    following = console.next_step("predict", target, "NEW.jsonl", "-o", "predictions.parquet")
+    reporting.note(f"wrote {target}/ in {seconds:.1f} s{following}")
+
+
+def _show_seeds(page: Page, spread: Mapping[str, Any]) -> None:
+    """Print the scores of each seed, their mean and standard deviation."""
+    names = [name for name in SEED_METRICS if name in spread["mean"]]
+    rows = [[str(run["seed"]), *(f"{run[n]:.3f}" for n in names)] for run in spread["runs"]]
+    rows.append(["mean ± sd", *(f"{spread['mean'][n]:.3f} ± {spread['sd'][n]:.3f}" for n in names)])
+    page.table(f"{len(spread['runs'])} seeds", ["seed", *names], rows, names)
+
+
+def show_comparison(comparison: MethodComparison, *, markdown: bool) -> None:
+    """Print methods side by side, the means of their seeds with standard deviations."""
+    means, scarce = comparison.means, comparison.scarce_shots()
+    kind = comparison.job.dataset.kind
+    names = [n for n in COMPARED[kind] if any(row["mean"].get(n) is not None for row in means)]
+    columns = ["method", "documents a class", *names, "trained parameters", "seconds", "MB"]
+    rows = []
+    for row in means:
+        mean, sd = row["mean"], row["sd"]
+        shots = "all" if row["shots"] is None else str(row["shots"])
+        cells = [row["method"], f"{shots} at most" if row["shots"] in scarce else shots]
+        cells += [_with_deviation(mean.get(n), sd.get(n)) for n in names]
+        size, trained, seconds = mean.get("bytes"), mean.get("trained_parameters"), mean.get("seconds")
+        cells.append("" if trained is None else f"{trained:,.0f}")
+        cells.append("" if seconds is None else f"{seconds:,.1f}")
+        cells.append("" if size is None else f"{size / 1e6:,.2f}")
+        rows.append(cells)
+    runs = max(row["runs"] for row in means)
+    title = f"Methods on test documents, {wording.counted(runs, 'seed')}"
+    Page(markdown=markdown).table(title, columns, rows, columns[1:])
+
+
+def say_compared(comparison: MethodComparison, target: Path, line: str) -> None:
+    """Say where the run of a comparison is, and how the best method is trained."""
+    reporting.note(f"wrote {target}/ in {sum(comparison.job.seconds.values()):.1f} s")
+    best = comparison.best
+    if best is not None:
+        shots = "" if best["shots"] is None else f" with {best['shots']} documents of a class"
+        reporting.note(f"a comparison keeps no model; to train the best on this test, {best['method']}{shots}: {line}")
+
+
+def training_line(comparison: MethodComparison, target: Path) -> str:
+    """Return the command line that trains the best method of a comparison and keeps its model, "" where there is none."""
+    best = comparison.best
+    if best is None:
+        return ""
+    return best_line(["nlpkit", *sys.argv[1:]], best, str(target.with_name(f"{target.name}.best")))
+
+
+def best_line(command: Sequence[str], best: Mapping[str, Any], target: str) -> str:
+    """Return the command line of a comparison as one that trains one method.
+
+    Args:
+        command: that of the comparison; best: a row of its means; target: the run to write.
+    """
+    wanted = {"--method": best["method"], "--shots": best["shots"], "--output": target}
+    spelled = {"-o": "--output", **{name: name for name in wanted}}
+    kept: list[str] = []
+    words = iter(command)
+    for word in words:
+        name, equals, _ = word.partition("=")
+        if name not in spelled:
+            kept.append(word)
+        elif not equals:
+            next(words, None)
+    changed = [part for name, value in wanted.items() if value is not None for part in (name, str(value))]
+    return shell_line(*kept, *changed)
+
+
+def _with_deviation(mean: float | None, sd: float | None) -> str:
+    if mean is None:
+        return "–"
+    return f"{mean:.3f}" if sd is None else f"{mean:.3f} ± {sd:.3f}"
+
+
+def show_encoder(result: EncoderResult, *, markdown: bool) -> None:
+    """Print the scores of an encoder before and after its training, and the learning curve."""
+    rows = []
+    for metric, value in (result.after or {}).items():
+        before = None if result.before is None else result.before.get(metric)
+        shown = "–" if before is None else f"{before:,.4f}"
+        rows.append([f"{metric} ({BETTER[metric]} is better)", shown, f"{value:,.4f}"])
+    title = f"{result.objective}, on {result.n_tested:,} test rows"
+    Page(markdown=markdown).table(title, ["score", "before", "after"], rows, ["before", "after"])
+    show_curve(result.curve, markdown=markdown)
+
+
+def say_encoder(result: EncoderResult, target: Path) -> None:
+    """Say which scores became worse, where the run is, and how it embeds."""
+    for metric, (before, after) in result.worse.items():
+        reporting.warn(
+            f"{metric} is worse than before, {after:,.4g} after {before:,.4g}; lower `lr`, or train on more rows"
+        )
+    warn_growth(result.curve)
+    following = console.next_step("sbert-embed", "NEW.jsonl", "--model", target, "-o", "embedded.parquet")
+    reporting.note(f"wrote {target}/ in {sum(result.job.seconds.values()):.1f} s{following}")
+
+
+def show_estimate(estimate: Mapping[str, Any]) -> None:
+    """Print what would be trained, about how long it takes, and the memory and disk it needs; as JSON with --json."""
+    if console.settings.json:
+        console.emit_json(dict(estimate))
+        return
+    header = ["method", "shots", "trainings", "documents", "steps each", "seconds, about"]
+    counts = ("trainings", "training_documents", "steps", "seconds_about")
+    rows = [
+        [load["method"], load["shots"] or "all", *(wording.count(load[name]) for name in counts)]
+        for load in estimate["plan"]
+    ]
+    console.table(header, rows, right=header[1:])
+    reporting.note(
+        f"about {wording.count(estimate['seconds_about'])} s, {wording.count(estimate['memory_mb_about'])} MB of memory and "
+        f"{wording.count(estimate['disk_mb_about'])} MB on disk; dry run: nothing was written"
+    )
+
+
+def show_curve(curve: Sequence[LogPoint], *, markdown: bool = False) -> None:
+    """Print the loss of training over the steps as a chart of text, and below it the score on dev documents."""
+    if len(curve) < 2:
+        return
+    if markdown:
+        console.out("```text")
+    console.out(chart([p.loss for p in curve], [p.step for p in curve], "loss of training"))
+    dev = [next(iter(p.dev.values())) for p in curve if p.dev]
+    if len(dev) > 1:
+        console.out(f"dev  {spark(dev)}  {dev[0]:.3f} → {dev[-1]:.3f}, best {max(dev):.3f}")
+    if markdown:
+        console.out("```")
+
+
+def chart(values: Sequence[float], steps: Sequence[int], title: str) -> str:
+    """Return a chart of text: values against steps, at most WIDTH columns of means."""
+    cells = _columns(values)
+    low, high = float(min(cells)), float(max(cells))
+    span = (high - low) or 1.0
+    heights = [round((v - low) / span * (HEIGHT * 8 - 1)) + 1 for v in cells]
+    lines = [title]
+    for row in range(HEIGHT - 1, -1, -1):
+        edge = f"{high:8.3f}" if row == HEIGHT - 1 else f"{low:8.3f}" if row == 0 else " " * 8
+        body = "".join(" " if h <= row * 8 else _BARS[min(h - row * 8, 8) - 1] for h in heights)
+        lines.append(f"{edge} ┤{body}")
+    end = f"{steps[-1]:,}"
+    lines.append(" " * 9 + "└" + "─" * len(cells))
+    lines.append(
+        " " * 10 + "step " + f"{steps[0]:,}" + end.rjust(max(len(end) + 1, len(cells) - 5 - len(f"{steps[0]:,}")))
+    )
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def spark(values: Sequence[float]) -> str:
+    """Return values as a line of bars."""
+    cells = _columns(values)
+    low, high = min(cells), max(cells)
+    span = (high - low) or 1.0
+    return "".join(_BARS[round((v - low) / span * 7)] for v in cells)
+
+
+def _columns(values: Sequence[float]) -> list[float]:
+    numbers = np.asarray(values, np.float64)
+    if len(numbers) <= WIDTH:
+        return [float(v) for v in np.repeat(numbers, max(1, min(4, WIDTH // len(numbers))))]
+    return [float(part.mean()) for part in np.array_split(numbers, WIDTH)]

@@ -1,0 +1,138 @@
+"""What is refused or noted of labelled documents before training: labels and splits from which nothing would come."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from nlpkit import reporting, wording
+from nlpkit.classify.splits import DEV, TEST
+from nlpkit.errors import InputError
+from nlpkit.finetune.dataset import FinetuneDataset, first_names
+from nlpkit.finetune.options import DatasetOptions
+from nlpkit.types import LongArray
+
+
+def check_dataset(dataset: FinetuneDataset, options: DatasetOptions, *, seed: int) -> None:
+    """Refuse labels and splits that cannot be learned from or scored.
+
+    Raises:
+        InputError: labels of dev that training does not have, a test without labels, nothing to learn from.
+    """
+    _check_labels(dataset, options)
+    for shots in options.sizes():
+        _check_rounds(dataset.drawn(shots, seed=seed), shots, options)
+
+
+def _check_rounds(dataset: FinetuneDataset, shots: int | None, options: DatasetOptions) -> None:
+    for train, test in dataset.rounds:
+        if not len(train):
+            raise InputError(
+                f"no document is left to learn from, {len(test):,} are the test; take a smaller `holdout`, or name it with `test`"
+            )
+        if len(dataset.labelled(test)):
+            continue
+        if shots is not None and not len(test):
+            raise InputError(
+                f"`shots={shots}` leaves no document to test on: no class has more; take fewer, or name the test with `test`"
+            )
+        raise InputError(
+            f"{_test_name(options)}: none of {wording.counted(len(test), 'document')} has a label, so nothing can be scored; "
+            "name the column with `label_col`"
+        )
+
+
+def _check_labels(dataset: FinetuneDataset, options: DatasetOptions) -> None:
+    where = options.name_of("dev")
+    dev = np.flatnonzero(dataset.split == DEV) if not dataset.n_folds else np.zeros(0, np.int64)
+    unseen = Counter({label: n for label, n in _label_counts(dataset, dev).items() if label not in dataset.names})
+    if unseen:
+        raise InputError(
+            f"{where}: labels that no training document has: {with_counts(unseen.most_common())}; spell them alike, or add such "
+            "documents to training"
+        )
+    _reject_unknown_test(dataset, options)
+    if len(dev) and not len(dataset.dev):
+        raise InputError(f"{where}: no document has a label")
+    if dataset.kind == "tokens" and len(dataset.tag_names) < 2:
+        raise InputError(f"all words have the label '{''.join(dataset.tag_names)}'; two labels are needed")
+    if dataset.kind == "regression":
+        assert dataset.values is not None
+        values = dataset.values[dataset.train]
+        if np.ptp(values) == 0:
+            raise InputError(f"all training documents have the value {values[0]:g}; there is nothing to learn")
+        with np.errstate(over="ignore"):
+            spread = float(values.std())
+        if not np.isfinite(spread):
+            raise InputError(
+                f"the values of training documents go from {values.min():g} to {values.max():g}, too far apart to compute with; "
+                "correct them, or leave the outliers out"
+            )
+
+
+def _reject_unknown_test(dataset: FinetuneDataset, options: DatasetOptions) -> None:
+    """Raise InputError for test documents none of whose labels is in training: nothing can be predicted right."""
+    test = np.flatnonzero(dataset.split == TEST) if not dataset.n_folds else np.zeros(0, np.int64)
+    labels = _label_counts(dataset, test)
+    if labels and not set(dataset.names) & labels.keys():
+        raise InputError(
+            f"{_test_name(options)}: no label of a document is one of training's: {first_names(list(labels))}, in training "
+            f"{first_names(sorted(dataset.names))}; spell them alike, or name the column with `label_col`"
+        )
+
+
+def _test_name(options: DatasetOptions) -> str:
+    return options.name_of("test") if options.test is not None else "the test"
+
+
+def _label_counts(dataset: FinetuneDataset, rows: LongArray) -> Counter[str]:
+    """Return how often some documents, or their words, have each label; numbers are none."""
+    counts: Counter[str] = Counter()
+    if dataset.kind != "regression":
+        for d in rows.tolist():
+            raw = dataset.raw_labels[d]
+            counts.update(v for v in (raw if isinstance(raw, list) else [raw]) if v is not None)
+    return counts
+
+
+def with_counts(labels: Sequence[tuple[str, int]]) -> str:
+    """Return the first five labels, quoted, with how often each is there."""
+    return wording.listed([f"'{label}' ({n:,})" for label, n in labels], 5)
+
+
+def note_dataset(dataset: FinetuneDataset) -> None:
+    """Say how many documents there are of each split, and warn of those that cannot be predicted right."""
+    split = dataset.split
+    if dataset.n_folds:
+        sizes = f"{wording.counted(int((split >= 0).sum()), 'document')} in {dataset.n_folds} folds"
+    else:
+        train, test = dataset.rounds[0]
+        dev = f", {len(dataset.dev):,} dev" if (split == DEV).any() else ""
+        sizes = f"{wording.counted(len(train), 'training document')}{dev}, {len(test):,} test"
+    reporting.note(f"{sizes}; {dataset.describe_task()}")
+    without = int(((split < 0) & ~dataset.labels.known).sum())
+    if without:
+        reporting.note(f"{wording.counted(without, 'document')} without a label: left out")
+    if dataset.kind != "regression":
+        unseen = dataset.unseen_labels(dataset.tag_names)
+        if unseen:
+            reporting.warn(
+                f"labels of test documents that no training document has: {with_counts(list(unseen.items()))}; always wrong"
+            )
+    empty = dataset.empty & (split == TEST)
+    if empty.any() and not dataset.n_folds:
+        reporting.note(f"{wording.counted(int(empty.sum()), 'test document')} without a word: predicted like any other")
+
+
+def warn_small_classes(dataset: FinetuneDataset, sizes: Sequence[int | None], *, seed: int) -> None:
+    """Warn of classes that have fewer documents than `shots` asks for."""
+    for shots in sizes:
+        if shots is None:
+            continue
+        drawn = dataset.drawn(shots, seed=seed)
+        n_drawn = drawn.labels.sizes(drawn.train).tolist()
+        few = [f"'{name}' ({n})" for name, n in zip(drawn.labels.names, n_drawn, strict=True) if n < shots]
+        if few:
+            reporting.warn(f"classes with fewer than {shots} documents: {wording.listed(few, 5)}")

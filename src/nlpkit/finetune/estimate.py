@@ -1,0 +1,138 @@
+"""How much a fine-tuning would train, in how many steps, and about how long that takes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from nlpkit.finetune.dataset import FinetuneDataset
+    from nlpkit.finetune.methods import Method
+    from nlpkit.finetune.options import TrainingOptions
+    from nlpkit.finetune.train import Schedule
+
+# Rates of MiniLM on two cores of a server; for others, and for a GPU, a guess
+_FLOPS_OF_A_THREAD = 5e10
+_FLOPS_OF_A_GPU = 2e13
+_UPDATE = 8e-9  # seconds of AdamW for one parameter
+_START = 8.0  # seconds until libraries are loaded
+_LIBRARIES = 600  # MB
+_TOKENS_OF_A_CHARACTER = 1.35 / 6
+_WINDOW = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """Trainings of one kind. documents: that each learns from; steps: of each; texts: of a step; tested: documents scored after it.
+
+    trained: share of the parameters that are trained; passes: forward-pass equivalents per text (3 for full back-propagation);
+    test_passes: the same per tested document.
+    """
+
+    name: str
+    shots: str
+    trainings: int
+    documents: int
+    steps: int
+    texts: int
+    tested: int
+    trained: float
+    passes: float
+    test_passes: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """Sizes of an encoder. parameters; weights: those of its layers; width: of what all layers put out for a token."""
+
+    parameters: int
+    weights: int
+    width: int
+
+    @classmethod
+    def of(cls, folder: Path) -> Body:
+        """Return the sizes of a model folder without loading it. Raises InputError for a file that is damaged."""
+        from nlpkit.embed.models import weight_files
+        from nlpkit.finetune.weights import tensor_shapes
+
+        parameters = weights = width = 0
+        for path in weight_files(folder):
+            shapes = tensor_shapes(path)
+            parameters += sum(math.prod(shape) for shape in shapes.values())
+            layers = [shape for name, shape in shapes.items() if len(shape) == 2 and "embedding" not in name]
+            weights += sum(math.prod(shape) for shape in layers)
+            width += sum(shape[0] for shape in layers)
+        return cls(parameters, weights, width)
+
+
+def loads_of(
+    dataset: FinetuneDataset, methods: Sequence[Method], sizes: Sequence[int | None], *, seeds: int, training: TrainingOptions, seed: int
+) -> list[Load]:  # fmt: skip
+    """Return the trainings of methods and numbers of shots; in cross-validation the folds, then the model of all documents."""
+    loads = []
+    for method in methods:
+        for shots in sizes:
+            train, test = (len(rows) for rows in dataset.drawn(shots, seed=seed).rounds[0])
+            loads.append(_load(method, shots, seeds * max(1, dataset.n_folds), train, test, dataset, training))
+            if dataset.n_folds and len(methods) == len(sizes) == 1:
+                loads.append(_load(method, shots, 1, train + test, 0, dataset, training))
+    return loads
+
+
+def _load(
+    method: Method, shots: int | None, trainings: int, n: int, tested: int, dataset: FinetuneDataset, training: TrainingOptions
+) -> Load:  # fmt: skip
+    schedule = training.schedule(method, n, len(dataset.labels.names))
+    setfit, head = method.name == "setfit", method.name == "head"
+    texts, steps = min(schedule.batch, n), schedule.steps(n)
+    if setfit:
+        R, most = int(method.options["R"]), int(method.options["max_pairs"])
+        pairs = min(2 * R * n, most or 2 * R * n)
+        epochs = training.epochs or int(method.options["epochs"])
+        texts, steps = min(2 * schedule.batch, n), replace(schedule, epochs=epochs).steps(pairs)
+    whole = setfit or method.name == "full"
+    passes = 3.0 if whole else n / (steps * texts) if head else 2.0  # of a head the body is run once
+    shown = "" if shots is None else str(shots)
+    return Load(method.spelling, shown, trainings, n, steps, texts, tested, 1.0 if whole else 0.01, passes)
+
+
+def loads_of_encoder(name: str, schedule: Schedule, head_steps: int, columns: int, n: int, n_test: int) -> list[Load]:
+    """Return the trainings of an objective; columns: texts of a row. The test is scored before and after."""
+    texts = columns * min(schedule.batch, n)
+    loads = [Load(name, "", 1, n, schedule.steps(n), texts, n_test, 1.0, 3.0, 2.0 * columns)]
+    if head_steps:  # fewer for a model that has such a head
+        loads.append(Load(f"head of {name}", "", 1, n, head_steps, texts, 0, 0.5, 1.0))
+    return loads
+
+
+def estimate(
+    loads: Sequence[Load], folder: Path, texts: Sequence[str], *, dropped: int, threads: int, gpu: bool, window: int | None
+) -> dict[str, Any]:  # fmt: skip
+    """Return rows, tokens, memory, seconds and disk of trainings, and under "plan" each of them.
+
+    Args:
+        folder: of the base model. dropped: rows that could not be read. window: tokens that the model sees, None for its own.
+    """
+    body = Body.of(folder)
+    tokens = sum(min(len(text) * _TOKENS_OF_A_CHARACTER + 2, window or _WINDOW) for text in texts) / len(texts)
+    rate = _FLOPS_OF_A_GPU if gpu else _FLOPS_OF_A_THREAD * threads
+    seconds = []
+    for load in loads:
+        forward = 2 * body.weights * tokens / rate
+        update = 0 if gpu else load.steps * load.trained * body.parameters * _UPDATE
+        each = forward * (load.steps * load.texts * load.passes + load.tested * load.test_passes) + update
+        seconds.append(load.trainings * each)
+    most = max(4 * body.parameters * (1 + 3 * load.trained) + 12 * body.width * load.texts * tokens for load in loads)
+    kept = max(4 * body.parameters * load.trained for load in loads)
+    plan = [
+        {"method": load.name, "shots": load.shots or None, "trainings": load.trainings, "training_documents": load.documents,
+         "test_documents": load.tested, "steps": load.steps, "seconds_about": round(spent)}
+        for load, spent in zip(loads, seconds, strict=True)
+    ]  # fmt: skip
+    return {
+        "rows": len(texts), "tokens_about": round(tokens * len(texts)), "memory_mb_about": round(_LIBRARIES + most / 1e6),
+        "seconds_about": round(_START + sum(seconds)), "disk_mb_about": round(kept / 1e6), "dropped": dropped, "plan": plan,
+    }  # fmt: skip

@@ -1,0 +1,395 @@
+"""Options of fine-tuning as plain data: which documents, which model and method, how it is trained, on what hardware."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+from nlpkit.embed.options import DEFAULT_ENCODER
+from nlpkit.errors import UsageError
+from nlpkit.parameters import FOLDER_WRITTEN, READ, Param
+
+if TYPE_CHECKING:
+    import torch
+
+    from nlpkit.finetune.methods import Method
+    from nlpkit.finetune.train import Schedule
+
+TASKS = ("auto", "classes", "labels", "regression", "words")
+DEFAULT_WORDS = "words"
+LEAST_STEPS, MOST_EPOCHS, EPOCHS, BATCH_SIZE, WARMUP, WEIGHT_DECAY = 200, 50, 3, 16, 0.1, 0.01
+MANY_CLASSES_RATE = 2e-3  # of the head
+Shots = str | int | Sequence[int | str | None] | None
+
+
+def _plain_source(source: Any) -> str | None:
+    """Return a file by name, None for none."""
+    return None if source is None else str(source) if isinstance(source, str | Path) else "(in memory)"
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOutOptions:
+    """Which documents decide when to stop, and which the model is scored on: files, corpora, or rows by a column."""
+
+    PANEL: ClassVar[str] = "Data"
+
+    test: Annotated[Path | Any | None, Param("Labelled documents that the model is scored on.", metavar="FILE")] = None
+    dev: Annotated[Path | Any | None, Param("Labelled documents that decide when training stops.", metavar="FILE")] = (
+        None
+    )
+    split: Annotated[str | None, Param("Column whose values are train, dev and test.", metavar="COL")] = None
+    holdout: Annotated[
+        float,
+        Param(
+            "Share of documents held out for testing when nothing else says what the model is scored on.",
+            metavar="SHARE",
+        ),
+    ] = 0.2
+    pair_col: Annotated[str | None, Param("Column with the second text of sentence pairs.", metavar="COL")] = None
+
+    def check(self) -> None:
+        """Raise UsageError for options that contradict each other."""
+        given = self.scored_on()
+        if len(given) > 1:
+            raise UsageError(f"{' and '.join(given)} each say what the model is scored on; keep one")
+        if self.split is not None and self.dev is not None:
+            raise UsageError("`split` and `dev` both say which documents are dev; keep one", parameter="dev")
+        if not 0 < self.holdout < 1:
+            raise UsageError(f"`holdout={self.holdout:g}`: a share between 0 and 1 is needed", parameter="holdout")
+        if given and self.holdout != HeldOutOptions().holdout:
+            raise UsageError(f"{given[0]} says what the model is scored on; leave `holdout` out", parameter="holdout")
+
+    def scored_on(self) -> list[str]:
+        """Return the options that say what the model is scored on, as messages name them."""
+        return [f"`{name}`" for name in ("test", "split") if getattr(self, name) is not None]
+
+    @property
+    def may_stop_early(self) -> bool:
+        """Whether there can be dev documents."""
+        return self.dev is not None or self.split is not None
+
+    def name_of(self, split: str) -> str:
+        """Return how messages name the test or dev documents."""
+        source = getattr(self, split)
+        if isinstance(source, str | Path):
+            return f"`{split}={source}`"
+        if source is not None:
+            return f"`{split}`"
+        return f"the {split} documents" + (f" of `split={self.split}`" if self.split is not None else "")
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetOptions(HeldOutOptions):
+    """Which documents are learned from, what their labels are, and which the model is scored on."""
+
+    cv: Annotated[int | None, Param("Number of folds of cross-validation.", metavar="K", min=2)] = None
+    shots: Annotated[
+        Shots,
+        Param("Number of training documents of each class; several, such as 8,64,all, are compared.", metavar="N,…"),
+    ] = None
+    task: Annotated[
+        str,
+        Param(
+            "What the labels are: classes, labels (several a document), regression, or words (a label for each word); auto: by the "
+            "labels."
+        ),
+    ] = "auto"
+    words_col: Annotated[
+        str,
+        Param(
+            "Column with lists of words that each have a label; without it the text is split at spaces.", metavar="COL"
+        ),
+    ] = DEFAULT_WORDS
+    context: Annotated[
+        int,
+        Param("Number of documents before and after each one that the model reads with it.", metavar="N", min=0),
+    ] = 0
+    context_by: Annotated[str | None, Param("Column at whose changes the context ends.", metavar="COL")] = None
+    label_sep: Annotated[
+        str | None,
+        Param(
+            "Text between several labels in one cell, such as ';'; a column of lists needs no separator.",
+            metavar="TEXT",
+        ),
+    ] = None
+    twins: Annotated[
+        float,
+        Param("Similarity from which test documents are reported as near-duplicates of training documents; 0: never."),
+    ] = 0.9
+
+    def check(self) -> None:
+        """Raise UsageError for options that contradict each other."""
+        super(DatasetOptions, self).check()
+        if self.cv is not None and (self.dev is not None or self.shots is not None):
+            raise UsageError("`cv` deals all documents into folds; leave `dev` and `shots` out", parameter="cv")
+        if self.twins and not 0.3 <= self.twins <= 1:
+            raise UsageError(
+                f"`twins={self.twins:g}`: a similarity from 0.3 to 1 is needed, or 0 for none", parameter="twins"
+            )
+        if self.label_sep == "":
+            raise UsageError("`label_sep` needs the text between two labels, such as ';'", parameter="label_sep")
+        if self.task not in TASKS:
+            raise UsageError(f"`task={self.task}`: there are {', '.join(TASKS)}", parameter="task")
+        if self.context and self.pair_col is not None:
+            raise UsageError("`context` and `pair_col` each bring a second text; keep one", parameter="context")
+        if self.context_by is not None and not self.context:
+            raise UsageError(
+                "`context_by` says where the context of `context` ends; add `context=1`", parameter="context_by"
+            )
+        self.sizes()
+
+    def scored_on(self) -> list[str]:
+        """Return the options that say what the model is scored on, as messages name them."""
+        return [f"`{name}`" for name in ("test", "split", "cv") if getattr(self, name) is not None]
+
+    def sizes(self) -> list[int | None]:
+        """Return the numbers of training documents of each class, None for all. Raises UsageError."""
+        items: list[Any] = (
+            [self.shots]
+            if self.shots is None or isinstance(self.shots, int)
+            else list(self.shots.split(",") if isinstance(self.shots, str) else self.shots)
+        )
+        shown = self.shots if isinstance(self.shots, str | int) else ",".join(map(str, items))
+        sizes: list[int | None] = []
+        for item in items:
+            text = "all" if item is None else str(item).strip()
+            if text == "all":
+                sizes.append(None)
+            elif text.isdecimal() and int(text) > 0:
+                sizes.append(int(text))
+            else:
+                raise UsageError(
+                    f"`shots={shown}`: numbers of documents of a class, or all, such as 8,64,all", parameter="shots"
+                )
+        if len(set(sizes)) < len(sizes):
+            raise UsageError(f"`shots={shown}`: a number is there twice", parameter="shots")
+        return sizes
+
+    def plain(self) -> dict[str, Any]:
+        """Return what manifests and checkpoints say of them, beside shots and task."""
+        files = {name: _plain_source(getattr(self, name)) for name in ("test", "dev")}
+        return {
+            **files, "split": self.split, "cv": self.cv, "holdout": self.holdout, "pair_col": self.pair_col, "negative_col": None,
+            "words_col": self.words_col, "context": self.context, "context_by": self.context_by, "label_sep": self.label_sep,
+            "twins": self.twins,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class FinetuneOptions:
+    """Which model is fine-tuned, by which method, and what is reported of it."""
+
+    PANEL: ClassVar[str] = "Model"
+
+    method: Annotated[
+        str,
+        Param(
+            "Method of fine-tuning: full, head, lora, dora, ia3, prefix, prompt, pfeiffer, houlsby, parallel, compacter, "
+            "compacter++, mam, unipelt or setfit, with options as in lora(r=8,alpha=16); several, or all, are compared; "
+            "auto: setfit for few documents, else full.",
+            metavar="NAME(…),…",
+        ),
+    ] = "auto"
+    base: Annotated[str, Param("Model that is fine-tuned: a folder, or a name on the hub.", metavar="MODEL"), READ] = (
+        DEFAULT_ENCODER
+    )
+    seeds: Annotated[
+        int, Param("Number of trainings with consecutive seeds; scores get a mean and a deviation.", min=1)
+    ] = 1
+    probabilities: Annotated[bool, Param("Add a column with the probability of each label.", panel="Output")] = False
+    ci: Annotated[float, Param("Level of the confidence intervals; 0: no intervals.", panel="Output")] = 0.95
+    merge: Annotated[
+        bool, Param("Also save the whole model with the updates of lora or dora added to its weights.", panel="Output")
+    ] = False
+    export: Annotated[
+        Path | None,
+        Param(
+            "Folder for the setfit library that is written as well; its head is a pickle.",
+            metavar="DIR",
+            panel="Output",
+        ),
+        FOLDER_WRITTEN,
+    ] = None
+
+    def methods(self) -> list[Method] | None:
+        """Return the methods; None for `auto`. Raises UsageError."""
+        from nlpkit.finetune.methods import parse_methods
+
+        return None if self.method == "auto" else parse_methods(self.method)
+
+    def compares(self, dataset: DatasetOptions) -> bool:
+        """Whether several methods or numbers of shots are compared. Raises UsageError."""
+        return len(self.methods() or [None]) > 1 or len(dataset.sizes()) > 1
+
+    def level(self) -> float | None:
+        """Return the level of intervals, None for none. Raises UsageError when it is no level."""
+        from nlpkit.metrics.bootstrap import check_level
+
+        return None if self.ci == 0 else check_level(self.ci)
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleOptions:
+    """How long and how fast a model is trained; None: the method or the objective decides."""
+
+    PANEL: ClassVar[str] = "Training"
+
+    epochs: Annotated[
+        int | None,
+        Param("Passes over the training documents; default: set by the method or objective.", min=1),
+    ] = None
+    max_steps: Annotated[int | None, Param("Number of training steps after which training ends.", min=1)] = None
+    batch_size: Annotated[
+        int | None, Param("Documents per training step; default: 16, with the objectives mlm and mnrl 32.", min=1)
+    ] = None
+    lr: Annotated[float | None, Param("Learning rate; default: set by the method or objective.")] = None
+    warmup: Annotated[
+        float | None,
+        Param("Share of the steps during which the learning rate grows; default: 0.1, with the objective mlm 0.06."),
+    ] = None
+    weight_decay: Annotated[float | None, Param("Weight decay of AdamW; default: 0.01, of setfit 0.")] = None
+    patience: Annotated[
+        int, Param("Number of scores on dev documents without a gain after which training ends; 0: never.", min=0)
+    ] = 3
+    max_tokens: Annotated[
+        int | None, Param("Number of tokens of a text that the model sees; default: the model's window.", min=4)
+    ] = None
+
+    def check(self) -> None:
+        """Raise UsageError for values that are out of range."""
+        for name, value, usual in (("lr", self.lr, "5e-5"), ("head_lr", getattr(self, "head_lr", None), "1e-3")):
+            if value is not None and not 0 < value < 10:
+                raise UsageError(
+                    f"`{name}={value:g}`: a learning rate lies above 0 and below 10, such as {usual}", parameter=name
+                )
+        if self.warmup is not None and not 0 <= self.warmup <= 1:
+            raise UsageError(f"`warmup={self.warmup:g}`: a share from 0 to 1 is needed", parameter="warmup")
+        if self.weight_decay is not None and not 0 <= self.weight_decay < 1:
+            raise UsageError(
+                f"`weight_decay={self.weight_decay:g}`: a number from 0 to 1 is needed", parameter="weight_decay"
+            )
+
+    def check_patience(self, *, dev: bool) -> None:
+        """Raise UsageError for `patience` without dev documents."""
+        if self.patience != ScheduleOptions().patience and not dev:
+            raise UsageError(
+                "`patience` ends training by its scores on dev documents; give them with `dev`, or leave it out",
+                parameter="patience",
+            )
+
+    def applied_to(self, schedule: Schedule) -> Schedule:
+        """Return a schedule with what is set here."""
+        wanted = {
+            "epochs": self.epochs, "batch": self.batch_size, "rate": self.lr, "warmup": self.warmup, "weight_decay": self.weight_decay,
+        }  # fmt: skip
+        changes: dict[str, Any] = {name: value for name, value in wanted.items() if value is not None}
+        return replace(schedule, max_steps=self.max_steps, patience=self.patience, **changes)
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingOptions(ScheduleOptions):
+    """How a model is fine-tuned; what is None comes from the method. `class_weight="balanced"`: classes weigh alike."""
+
+    head_lr: Annotated[
+        float | None,
+        Param(
+            "Learning rate of the new classification head; default: set by the method, 2e-3 if there are more classes than "
+            "documents in a batch."
+        ),
+    ] = None
+    class_weight: Annotated[
+        str,
+        Param("Weight of the classes: none, or balanced, which gives each class the same.", metavar="none|balanced"),
+    ] = "none"
+
+    def check(self) -> None:
+        """Raise UsageError for values that are out of range."""
+        if self.class_weight not in ("none", "balanced"):
+            raise UsageError(f"`class_weight={self.class_weight}`: there are none, balanced", parameter="class_weight")
+        super(TrainingOptions, self).check()
+
+    @property
+    def balanced(self) -> bool:
+        """Whether all classes weigh alike."""
+        return self.class_weight == "balanced"
+
+    def schedule(self, method: Method, n: int, classes: int = 0) -> Schedule:
+        """Return the schedule for n training documents: 3 epochs, more (at most 50) where these are fewer than 200 steps.
+
+        Fine-tuning on few documents needs more steps than usual (Mosbach et al. 2021, §6; Zhang et al. 2021). With more classes
+        than a batch has documents, most classes are in few batches, and the head learns them too slowly at the usual rate.
+
+        Args:
+            classes: among which the head chooses for a document; 0: it chooses for words, or gives a number.
+        """
+        from nlpkit.finetune.train import Schedule
+
+        kind, batch = method.kind, self.batch_size or BATCH_SIZE
+        setfit = kind.family == "setfit"
+        steps = max(1, math.ceil(n / batch))
+        usual = Schedule(
+            epochs=min(MOST_EPOCHS, max(EPOCHS, math.ceil(LEAST_STEPS / steps))), batch=batch, rate=kind.rate,
+            head_rate=self.head_lr or (MANY_CLASSES_RATE if classes > batch and not setfit else kind.head_rate),
+            warmup=WARMUP, weight_decay=0.0 if setfit else WEIGHT_DECAY,
+        )  # fmt: skip
+        return self.applied_to(usual)
+
+    def plain(self) -> dict[str, Any]:
+        """Return what manifests and checkpoints say of them."""
+        return {
+            "epochs": self.epochs, "max_steps": self.max_steps, "batch": self.batch_size or BATCH_SIZE, "rate": self.lr,
+            "warmup": WARMUP if self.warmup is None else self.warmup, "weight_decay": self.weight_decay, "patience": self.patience,
+            "class_balance": self.balanced, "max_tokens": self.max_tokens, "head_rate": self.head_lr,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class HardwareOptions:
+    """Where a model is trained, and whether the hub is asked for it."""
+
+    PANEL: ClassVar[str] = "Run"
+
+    device: Annotated[str | None, Param("Device: cpu, cuda or mps; default: the best there is.")] = None
+    precision: Annotated[
+        str, Param("Precision of products: fp32, bf16 or fp16; auto: bf16 on a GPU that has it, else fp32.")
+    ] = "auto"
+    offline: Annotated[bool, Param("Never ask the hub for a model.")] = False
+
+    def check(self) -> None:
+        """Raise UsageError for a precision there is not."""
+        if self.precision not in ("auto", "fp32", "bf16", "fp16"):
+            raise UsageError(f"`precision={self.precision}`: there are auto, fp32, bf16, fp16", parameter="precision")
+
+    def chosen(self) -> tuple[torch.device, str]:
+        """Return the device and the precision of products there; on a CPU `auto` is fp32. Raises UsageError for one that is not there."""
+        from nlpkit.embed.hardware import choose_device, choose_precision
+
+        device = choose_device(self.device)
+        if self.precision == "auto" and device.type == "cpu":
+            return device, "fp32"
+        return device, choose_precision(self.precision, device)
+
+
+@dataclass(frozen=True, slots=True)
+class TrainEncoderOptions:
+    """What an encoder is trained on."""
+
+    PANEL: ClassVar[str] = "Model"
+
+    objective: Annotated[
+        str,
+        Param(
+            "Objective of the training: mlm, sbert-softmax, triplet, mnrl or cosine, with options as in triplet(margin=1).",
+            metavar="NAME",
+        ),
+    ] = "mlm"
+    base: Annotated[str, Param("Encoder that is trained: a folder, or a name on the hub.", metavar="MODEL"), READ] = (
+        DEFAULT_ENCODER
+    )
+    negative_col: Annotated[
+        str | None,
+        Param("Column with a text unlike the first, for the objectives triplet and mnrl.", metavar="COL", panel="Data"),
+    ] = None

@@ -1,0 +1,156 @@
+"""The rows that an encoder is trained on: texts, pairs or triplets, with labels or scores, each in a split."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from nlpkit import reporting
+from nlpkit.cells import as_label
+from nlpkit.classify.splits import DEV, TEST, TRAIN
+from nlpkit.errors import InputError
+from nlpkit.finetune.dataset_checks import with_counts
+from nlpkit.finetune.encoders import EncoderData
+from nlpkit.finetune.options import HeldOutOptions
+from nlpkit.types import IntArray, LongArray
+
+
+@dataclass(slots=True)
+class PairDataset:
+    """Rows with their splits (D,) int32, and how an objective reads them.
+
+    objective: its name. second, negative: columns of the other texts, None where the objective reads none.
+    """
+
+    table: pa.Table
+    split: IntArray
+    objective: str
+    second: str | None = None
+    negative: str | None = None
+
+    def rows(self, split: int) -> LongArray:
+        """Return the rows of a split."""
+        return np.flatnonzero(self.split == split)
+
+    def texts(self, column: str, rows: LongArray) -> list[str]:
+        """Return a column as texts, '' for none."""
+        return ["" if v is None else str(v) for v in self.table.column(column).take(pa.array(rows)).to_pylist()]
+
+    def pairs(self, rows: LongArray, bounds: tuple[float, float]) -> EncoderData:
+        """Return some rows as the objective learns from them.
+
+        Args:
+            bounds: the scores that become 0 and 1; of a test there are also some beyond: their order counts.
+
+        Raises:
+            InputError: a row without the class or the score that the objective needs.
+        """
+        assert self.second is not None
+        negatives = None if self.negative is None else self.texts(self.negative, rows)
+        classes, scores = None, None
+        if self.objective == "sbert-softmax":
+            classes = self.classes(rows)
+        if self.objective == "cosine":
+            low, high = bounds
+            scores = ((self.scores(rows) - low) / (high - low)).astype(np.float32)
+        return EncoderData(self.texts("text", rows), self.texts(self.second, rows), negatives, classes, scores)
+
+    def classes(self, rows: LongArray) -> list[str]:
+        """Return the class of each pair. Raises InputError for one without."""
+        return [self._class(value, d) for d, value in self._labels(rows)]
+
+    def scores(self, rows: LongArray) -> Any:
+        """Return the score of each pair (n,) float64. Raises InputError for one without."""
+        return np.array([self._score(value, d) for d, value in self._labels(rows)])
+
+    def score_bounds(self) -> tuple[float, float]:
+        """Return (low, high) for rescaling scores to [0, 1]; (0, 1) if all training scores already lie in it.
+
+        Raises:
+            InputError: all scores are the same.
+        """
+        if self.objective != "cosine":
+            return 0.0, 1.0
+        scores = self.scores(self.rows(TRAIN))
+        low, high = float(scores.min()), float(scores.max())
+        if low == high:
+            raise InputError(f"all training pairs have the score {low:g}; there is nothing to learn")
+        if low >= 0 and high <= 1:
+            return 0.0, 1.0
+        reporting.note(f"scores from {low:g} to {high:g}: trained towards cosines from 0 to 1")
+        return low, high
+
+    def _labels(self, rows: LongArray) -> list[tuple[int, Any]]:
+        return list(zip(rows.tolist(), self.table.column("label").take(pa.array(rows)).to_pylist(), strict=True))
+
+    def _class(self, value: Any, row: int) -> str:
+        label = None if isinstance(value, list | dict) else as_label(value)
+        if label is None:
+            has = "a list as its" if isinstance(value, list) else "a record as its" if isinstance(value, dict) else "no"
+            raise InputError(
+                f"row {self._id(row)} has {has} label; `objective=sbert-softmax` needs one class of each pair",
+                parameter="label_col",
+            )
+        return label
+
+    def _score(self, value: Any, row: int) -> float:
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            number = float("nan")
+        if not np.isfinite(number):
+            has = "no score" if value is None or value == "" else f"the score '{value}'"
+            raise InputError(
+                f"row {self._id(row)} has {has}; `objective=cosine` needs a number of each pair", parameter="label_col"
+            )
+        return number
+
+    def _id(self, row: int) -> str:
+        return str(self.table.column("id")[row].as_py())
+
+
+def hold_out(dataset: PairDataset, share: float, *, seed: int) -> None:
+    """Make a random share of the training rows the test; of sbert-softmax of every class, which keeps one row or more to learn from.
+
+    Raises:
+        InputError: every class has one row.
+    """
+    rows = dataset.rows(TRAIN)
+    n = max(1, round(share * len(rows)))
+    order = np.random.default_rng([seed, 5]).permutation(rows)
+    if dataset.objective == "sbert-softmax" and len(rows) > 1:
+        codes = np.unique(dataset.classes(order), return_inverse=True)[1]
+        sizes = np.bincount(codes)
+        place = np.empty(len(order), np.int64)  # of a row among those of its class
+        place[np.argsort(codes, kind="stable")] = np.concatenate([np.arange(size) for size in sizes])
+        in_class = (place + 0.5) / sizes[codes]
+        last = np.argsort(-in_class, kind="stable")  # the last share of every class, rounded
+        order = order[last[place[last] > 0]]
+        if not len(order):
+            raise InputError(
+                f"each of {len(rows):,} labels has one row, which cannot be in training and test; add rows, or give the test with `test`"
+            )
+    dataset.split[order[:n]] = TEST
+
+
+def check_classes(dataset: PairDataset, options: HeldOutOptions) -> None:
+    """Refuse rows without a class and classes of dev that training does not have; warn of those of the test.
+
+    Raises:
+        InputError: see above.
+    """
+    known = set(dataset.classes(dataset.rows(TRAIN)))
+    for number, name in ((TEST, "test"), (DEV, "dev")):
+        unseen = Counter(label for label in dataset.classes(dataset.rows(number)) if label not in known)
+        if not unseen:
+            continue
+        labels = with_counts(unseen.most_common())
+        if number == DEV:
+            raise InputError(
+                f"{options.name_of(name)}: labels that no training row has: {labels}; spell them alike, or add such rows to training"
+            )
+        reporting.warn(f"labels of test rows that no training row has: {labels}; always wrong")

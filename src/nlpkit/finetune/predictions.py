@@ -1,0 +1,71 @@
+"""What a fine-tuned model predicts for documents, of all four tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nlpkit.classify.classifier import Predicted
+from nlpkit.finetune.tasks import Task, probabilities
+from nlpkit.types import FloatArray, LongArray
+
+
+@dataclass(slots=True)
+class TaskPredictions:
+    """Predictions for documents (D): of classes as `Predicted`; numbers (D,), NaN for none; or labels of words."""
+
+    predicted: Predicted | None = None
+    values: FloatArray | None = None
+    tags: list[list[str | None] | None] | None = None
+    tag_probs: list[FloatArray | None] | None = None
+
+    def fill(self, task: Task, rows: LongArray, outputs: Any) -> None:
+        """Add the outputs of a network for some rows: (n, J), or of words one array per row."""
+        if task.kind == "regression":
+            assert self.values is not None
+            self.values[rows] = outputs[:, 0] * task.scale + task.mean
+        elif task.kind == "tokens":
+            assert self.tags is not None
+            assert self.tag_probs is not None
+            for row, logits in zip(rows.tolist(), outputs, strict=True):
+                seen = np.isfinite(logits).all(axis=1)
+                p = np.full(logits.shape, np.nan)
+                if seen.any():
+                    p[seen] = probabilities(task, logits[seen])
+                best = np.where(seen, np.nan_to_num(p).argmax(axis=1), -1)
+                self.tags[row] = [task.names[j] if j >= 0 else None for j in best]
+                self.tag_probs[row] = np.where(seen, np.nan_to_num(p).max(axis=1, initial=0.0), np.nan)
+        else:
+            predicted = self.predicted
+            assert predicted is not None
+            assert predicted.probabilities is not None
+            predicted.decision[rows] = outputs
+            predicted.probabilities[rows] = probabilities(task, outputs)
+            if predicted.sets is not None:
+                predicted.sets[rows] = outputs > 0
+            else:
+                assert predicted.codes is not None
+                predicted.codes[rows] = outputs.argmax(axis=1)
+
+
+def empty_predictions(task: Task, n: int) -> TaskPredictions:
+    """Return predictions for n documents of which none is made yet."""
+    if task.kind == "regression":
+        return TaskPredictions(values=np.full(n, np.nan))
+    if task.kind == "tokens":
+        return TaskPredictions(tags=[None] * n, tag_probs=[None] * n)
+    J = len(task.names)
+    multiple = task.kind == "multi"
+    sets = np.zeros((n, J), bool) if multiple else None
+    codes = None if multiple else np.full(n, -1, np.int32)
+    return TaskPredictions(Predicted(np.full((n, J), np.nan), np.full((n, J), np.nan), codes, sets))
+
+
+def predictions_of(task: Task, outputs: Sequence[Any]) -> TaskPredictions:
+    """Return the predictions of outputs (n, J), or of words one array per document."""
+    predictions = empty_predictions(task, len(outputs))
+    predictions.fill(task, np.arange(len(outputs)), outputs)
+    return predictions

@@ -1,0 +1,161 @@
+"""Scores of a fine-tuned model on documents it has not seen, of all four tasks, each beside a guess without any text."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from nlpkit.classify.scores import MAJORITY, MODEL, ClassifierScores, score_predictions
+from nlpkit.errors import InputError, UsageError
+from nlpkit.evaluation.multilabel import SCORES
+from nlpkit.evaluation.predictions import CALIBRATION, DEFAULT_CLASSIFICATION
+from nlpkit.evaluation.regression import REGRESSION, add_numbers
+from nlpkit.evaluation.results import Bound, TargetResult
+from nlpkit.evaluation.token_labels import SPANS, WORDS, add_words
+from nlpkit.finetune.dataset import FinetuneDataset
+from nlpkit.finetune.predictions import TaskPredictions
+from nlpkit.finetune.tasks import Task
+from nlpkit.metrics.regression import statistics
+from nlpkit.metrics.score import Uncertainty
+from nlpkit.metrics.spans import are_bio
+from nlpkit.types import BoolArray, FloatArray, LongArray
+
+MAIN = {
+    "single": "accuracy",
+    "multi": "micro_f1",
+    "regression": "spearman",
+    "tokens": "macro_f1",
+}  # what methods are ranked by
+MEAN = "mean of training"
+
+
+def score_task(
+    dataset: FinetuneDataset, predictions: TaskPredictions, has_twin: BoolArray | None, uncertainty: Uncertainty
+) -> ClassifierScores:
+    """Return the scores of all test documents that have a label.
+
+    Args:
+        has_twin: (D,) documents with a near-duplicate in training; None: not looked for.
+
+    Raises:
+        InputError: no test document has a label.
+    """
+    if dataset.kind in ("single", "multi"):
+        assert predictions.predicted is not None
+        return score_predictions(dataset, predictions.predicted, has_twin, uncertainty)
+    rows = dataset.labelled(dataset.tested())
+    if not len(rows):
+        raise InputError("no test document has a label, so nothing can be scored; name the column with `label_col`")
+    no_interval = Uncertainty(None, uncertainty.seed)
+    if dataset.kind == "regression":
+        assert dataset.values is not None
+        assert predictions.values is not None
+        mean = np.full(len(dataset.raw_labels), np.nan)
+        for train, test in dataset.rounds:
+            mean[test] = dataset.values[train].mean()
+        return ClassifierScores(
+            _of_numbers(MODEL, dataset.values[rows], predictions.values[rows], uncertainty),
+            _of_numbers(MEAN, dataset.values[rows], mean[rows], no_interval),
+            None,
+        )
+    assert predictions.tags is not None
+    assert dataset.tags is not None
+    most = _most_frequent_tag(dataset)
+    majority: list[list[str | None] | None] = [[most] * len(tags or ()) for tags in dataset.tags]
+    return ClassifierScores(
+        _of_words(MODEL, dataset, predictions.tags, rows, uncertainty),
+        _of_words(MAJORITY, dataset, majority, rows, no_interval),
+        None,
+    )
+
+
+def dev_score(dataset: FinetuneDataset, task: Task, rows: LongArray, outputs: Any) -> float:
+    """Return the score on dev documents that early stopping looks at: accuracy, micro-F1, Spearman's rho, or accuracy of words."""
+    if task.kind == "single":
+        assert dataset.labels.codes is not None
+        return float((outputs.argmax(axis=1) == dataset.labels.codes[rows]).mean())
+    if task.kind == "multi":
+        assert dataset.labels.sets is not None
+        both = dataset.labels.sets[rows] & (outputs > 0)
+        return float(2 * both.sum() / max(1, dataset.labels.sets[rows].sum() + (outputs > 0).sum()))
+    if task.kind == "regression":
+        assert dataset.values is not None
+        rho = statistics(dataset.values[rows], outputs[:, 0])["spearman"](np.ones((1, len(rows))))[0]
+        return float(rho) if np.isfinite(rho) else -1.0
+    assert dataset.tags is not None
+    hits = n = 0
+    for row, logits in zip(rows.tolist(), outputs, strict=True):
+        true = dataset.tags[row] or []
+        seen = np.isfinite(logits).all(axis=1)  # the window ends before the others
+        best: Any = np.where(seen, np.nan_to_num(logits).argmax(axis=1), -1) if len(logits) else []
+        hits += sum(j >= 0 and a == task.names[j] for a, j in zip(true, best, strict=False))
+        n += sum(a is not None for a in true)
+    return hits / max(1, n)
+
+
+def check_bounds(bounds: Sequence[Bound], dataset: FinetuneDataset) -> None:
+    """Raise UsageError for a gate on a score that this task does not have, before training."""
+    possible = {
+        "single": (*DEFAULT_CLASSIFICATION, *CALIBRATION), "multi": SCORES, "regression": REGRESSION,
+        "tokens": (*WORDS, *(SPANS if are_bio(dataset.tag_names) else ())),
+    }[dataset.kind]  # fmt: skip
+    for bound in bounds:
+        if bound.metric and bound.metric not in possible:
+            raise UsageError(f"a gate on {bound.metric}: there are {', '.join(possible)}")
+
+
+def spread_over_seeds(by_seed: Mapping[int, ClassifierScores]) -> dict[str, Any]:
+    """Return the scores of each seed, their mean and standard deviation (n - 1)."""
+    runs = [
+        {"seed": seed, **{n: s.value for n, s in scores.model.scores.items() if s.value is not None}}
+        for seed, scores in by_seed.items()
+    ]
+    names = [n for n in runs[0] if n != "seed" and all(n in run for run in runs)]
+    values = {n: np.array([run[n] for run in runs]) for n in names}
+    return {
+        "runs": runs,
+        "mean": {n: float(v.mean()) for n, v in values.items()},
+        "sd": {n: float(v.std(ddof=1)) if len(v) > 1 else 0.0 for n, v in values.items()},
+    }
+
+
+def with_means(result: TargetResult, spread: Mapping[str, Any] | None) -> TargetResult:
+    """Return what gates look at: of several seeds the means."""
+    if spread is None:
+        return result
+    scores = {
+        name: replace(score, value=spread["mean"].get(name, score.value), interval=None)
+        for name, score in result.scores.items()
+    }
+    return replace(result, scores=scores)
+
+
+def _of_numbers(name: str, true: FloatArray, predicted: FloatArray, uncertainty: Uncertainty) -> TargetResult:
+    result = TargetResult(name, "numbers against 'label'")
+    add_numbers(result, true, predicted, uncertainty)
+    return result
+
+
+def _of_words(
+    name: str,
+    dataset: FinetuneDataset,
+    tags: Sequence[list[str | None] | None],
+    rows: LongArray,
+    uncertainty: Uncertainty,
+) -> TargetResult:
+    assert dataset.tags is not None
+    true = [list(dataset.tags[d] or ()) for d in rows.tolist()]
+    predicted = [list(tags[d] or [None] * len(row)) for d, row in zip(rows.tolist(), true, strict=True)]
+    result = TargetResult(name, "labels of words against 'label'")
+    add_words(result, true, predicted, uncertainty)
+    return result
+
+
+def _most_frequent_tag(dataset: FinetuneDataset) -> str:
+    assert dataset.tags is not None
+    counts = Counter(tag for d in dataset.train.tolist() for tag in dataset.tags[d] or () if tag is not None)
+    return str(max(sorted(counts), key=lambda tag: counts[tag]))

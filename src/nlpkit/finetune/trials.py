@@ -1,0 +1,254 @@
+"""Trials: for each method, number of shots, seed and fold one training on one base model; and what comes of each."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from nlpkit import reporting, wording
+from nlpkit.errors import InputError
+from nlpkit.finetune.dataset import FinetuneDataset
+from nlpkit.finetune.engine import Engine
+from nlpkit.finetune.fit import Trained, TrainingCallbacks, fit_network, fit_setfit
+from nlpkit.finetune.methods import Method
+from nlpkit.finetune.options import TrainingOptions
+from nlpkit.finetune.predictions import TaskPredictions, empty_predictions
+from nlpkit.finetune.scores import dev_score
+from nlpkit.finetune.tasks import Task
+from nlpkit.finetune.train import LogPoint, State
+from nlpkit.interrupts import between_steps
+from nlpkit.types import LongArray
+
+FINAL = -1
+
+
+@dataclass(frozen=True, slots=True)
+class TrialConfig:
+    """One training. shots: documents of a class, None for all; fold: of cross-validation, FINAL for all documents, None for a test."""
+
+    method: Method
+    shots: int | None
+    seed: int
+    fold: int | None = None
+
+    @property
+    def key(self) -> str:
+        """A name for its files."""
+        parts = [self.method.spelling, "all" if self.shots is None else str(self.shots), str(self.seed)]
+        name = "-".join([*parts, "" if self.fold is None else "final" if self.fold == FINAL else f"fold{self.fold}"])
+        safe = "".join(c if c.isalnum() or c in "-_+" else "_" for c in name).strip("-")
+        return f"{safe[:60]}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+
+    @property
+    def title(self) -> str:
+        """What it is called on the screen."""
+        parts = [self.method.spelling]
+        parts += [] if self.shots is None else [f"{self.shots} shots"]
+        parts += [f"seed {self.seed}"]
+        parts += [] if self.fold is None else ["all documents" if self.fold == FINAL else f"fold {self.fold + 1}"]
+        return ", ".join(parts)
+
+    def rows(self, dataset: FinetuneDataset) -> tuple[LongArray, LongArray, LongArray]:
+        """Return the rows to learn from, those that decide when to stop, and those to predict."""
+        nothing = np.zeros(0, np.int64)
+        if self.fold is None:
+            train, test = dataset.rounds[0]
+            return train, dataset.dev, test
+        if self.fold == FINAL:
+            return dataset.train, nothing, np.flatnonzero(dataset.split < 0)
+        train, test = dataset.rounds[self.fold]
+        return train, nothing, test
+
+
+@dataclass(slots=True)
+class TrialResult:
+    """What comes of a training. facts: plain values; outputs: of the rows that it predicted; curve: its log."""
+
+    config: TrialConfig
+    facts: dict[str, Any]
+    rows: LongArray
+    outputs: Any
+    curve: list[LogPoint]
+
+
+class TrialStore(Protocol):
+    """Where trainings that are done, and the one under way, are kept; see `nlpkit.io.finetune_checkpoints.Checkpoint`."""
+
+    path: Path
+
+    def finished(self, key: str) -> tuple[dict[str, Any], dict[str, np.ndarray]] | None:
+        """Return facts and arrays of a training that is done, None when it is not."""
+
+    def finish(self, key: str, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
+        """Keep what comes of a training."""
+
+    def save(self, key: str, state: State) -> None:
+        """Keep the state of a training under way."""
+
+    def state(self, key: str) -> State | None:
+        """Return the state of a training under way, None when there is none."""
+
+
+class ModelWriter(Protocol):
+    """Writes the model of a training, or only measures it; see `nlpkit.io.finetuned.ModelFolder`."""
+
+    def __call__(self, method: Method, trained: Trained, task: Task, *, keep: bool) -> int:
+        """Write a model, for good with `keep`; return the bytes of its weights."""
+
+
+@dataclass(slots=True)
+class TrialRunner:
+    """Runs trainings: all of them on one base model, on one device."""
+
+    base: Path
+    options: TrainingOptions
+    engine: Engine
+    store: TrialStore
+    write_model: ModelWriter
+    truncation_reported: bool = False
+
+    def run_round(
+        self, dataset: FinetuneDataset, method: Method, shots: int | None, seed: int, *, keep: bool = False
+    ) -> list[TrialResult]:
+        """Return the trainings of one seed: one with a test set, else those of all folds.
+
+        Args:
+            keep: keep the model, in cross-validation that of all documents, which is trained after the folds.
+        """
+        drawn = dataset.drawn(shots, seed=seed)
+        if not drawn.n_folds:
+            return [self.run(TrialConfig(method, shots, seed), drawn, keep=keep)]
+        results = [self.run(TrialConfig(method, shots, seed, fold), drawn, keep=False) for fold in range(drawn.n_folds)]
+        if keep:
+            results.append(self.run(TrialConfig(method, shots, seed, FINAL), drawn, keep=True))
+        return results
+
+    def run(self, config: TrialConfig, dataset: FinetuneDataset, *, keep: bool) -> TrialResult:
+        """Train one model, or take it from the store; with `keep` the model stays there.
+
+        Raises:
+            InputError: the store is of other documents.
+        """
+        train_rows, dev_rows, rows = config.rows(dataset)
+        done = self.store.finished(config.key)
+        if done is not None:
+            facts, arrays = done
+            if not np.array_equal(arrays["rows"], rows):
+                raise InputError(
+                    f"checkpoint {self.store.path} is of other documents; `force` without `resume` drops it"
+                )
+            reporting.note(f"{config.title}: taken from the checkpoint")
+            curve = [LogPoint(**p) for p in facts.pop("curve")]
+            return TrialResult(config, facts, arrays["rows"], _unpacked(arrays), curve)
+        task, y = dataset.task_and_targets(train_rows)
+        state = load_resume_state(self.store, config.key, config.title)
+        with reporting.progress(config.title, 100, percent=True) as update, between_steps() as stop:
+
+            def on_step(step: int, steps: int, point: LogPoint | None) -> None:
+                loss = "" if point is None else f", loss {point.loss:.3f}"
+                dev = "" if point is None or not point.dev else f", dev {next(iter(point.dev.values())):.3f}"
+                update(100 * step // steps, f"{config.title}{loss}{dev}" if point is not None else None)
+                stop.step(step, steps)
+
+            callbacks = TrainingCallbacks(
+                state, lambda now: self.store.save(config.key, now), on_step, self._warn_truncation
+            )
+            common: dict[str, Any] = {
+                "training": self.options, "engine": self.engine, "seed": config.seed, "callbacks": callbacks,
+            }  # fmt: skip
+            if config.method.kind.family == "setfit":
+                trained = fit_setfit(
+                    self.base, config.method, dataset.labels, dataset.text_inputs, train_rows=train_rows, predict_rows=rows, **common
+                )  # fmt: skip
+            else:
+                trained = fit_network(
+                    self.base, config.method, task, dataset.text_inputs, y, train_rows=train_rows, dev_rows=dev_rows,
+                    predict_rows=rows, score=lambda at, outputs: dev_score(dataset, task, at, outputs), **common,
+                )  # fmt: skip
+        facts = _facts(config, trained, len(train_rows), len(dev_rows))
+        facts["bytes"] = self.write_model(config.method, trained, task, keep=keep)
+        curve = list(trained.outcome.curve)
+        self.store.finish(
+            config.key, {**facts, "curve": [asdict(p) for p in curve]}, {"rows": rows, **_packed(trained.outputs)}
+        )
+        return TrialResult(config, facts, rows, trained.outputs, curve)
+
+    def _warn_truncation(self, documents: int, share: float) -> None:
+        """Warn once, before training starts, of what the model does not see."""
+        if documents and not self.truncation_reported:
+            self.truncation_reported = True
+            warn_truncation(documents, share, "document")
+
+
+def load_resume_state(store: TrialStore, key: str, title: str) -> State | None:
+    """Return the state of a training that was interrupted, and say so; None when there is none."""
+    state = store.state(key)
+    if state is not None:
+        reporting.note(f"{title}: going on after step {state.step:,}")
+    return state
+
+
+def warn_truncation(n: int, share: float, noun: str) -> None:
+    """Warn of texts that are longer than the window; noun: what has such a text."""
+    if n:
+        reporting.warn(
+            f"{wording.counted(n, noun)} longer than the window of the model: {wording.percent(share)} of all tokens are not seen; "
+            "see `max_tokens`, or cut them with nlpkit preprocess `unit`"
+        )
+
+
+def collect_predictions(dataset: FinetuneDataset, results: Sequence[TrialResult]) -> TaskPredictions:
+    """Return the predictions of trainings for the documents, each for those it predicted."""
+    task = Task(dataset.kind, dataset.names if dataset.kind != "regression" else ())
+    predictions = empty_predictions(task, len(dataset.raw_labels))
+    for result in results:
+        if len(result.rows):
+            task, _ = dataset.task_and_targets(result.config.rows(dataset)[0])
+            predictions.fill(task, result.rows, result.outputs)
+    return predictions
+
+
+def _facts(config: TrialConfig, trained: Trained, n_train: int, n_dev: int) -> dict[str, Any]:
+    schedule, outcome = trained.plan, trained.outcome
+    return {
+        "method": config.method.spelling,
+        "options": dict(trained.options),
+        "shots": config.shots,
+        "seed": config.seed,
+        "fold": config.fold,
+        "training_documents": n_train,
+        "dev_documents": n_dev,
+        "trained_parameters": trained.n_trained,
+        "parameters": trained.n_parameters,
+        "steps": outcome.steps,
+        "best_step": outcome.best_step,
+        "stopped_early": outcome.stopped_early,
+        "batch_size": outcome.batch,
+        "lr": schedule.rate,
+        "head_lr": schedule.head_rate,
+        "epochs": schedule.epochs,
+        "seconds": round(trained.seconds, 3),
+        "predict_seconds": round(trained.predict_seconds, 3),
+        "documents_cut": trained.cut[0],
+        "tokens_unseen": round(trained.cut[1], 6),
+        **({"setfit": dict(trained.model.counts)} if trained.model is not None else {}),
+    }
+
+
+def _packed(outputs: Any) -> dict[str, np.ndarray]:
+    if isinstance(outputs, list):  # of words: arrays of different lengths
+        width = outputs[0].shape[1] if outputs else 1
+        sizes = np.array([len(o) for o in outputs], np.int64)
+        return {"outputs": np.concatenate([np.zeros((0, width)), *outputs]), "sizes": sizes}
+    return {"outputs": np.asarray(outputs)}
+
+
+def _unpacked(arrays: dict[str, np.ndarray]) -> Any:
+    if "sizes" not in arrays:
+        return arrays["outputs"]
+    return list(np.split(arrays["outputs"], np.cumsum(arrays["sizes"])[:-1])) if len(arrays["sizes"]) else []

@@ -1,0 +1,174 @@
+"""The tables of a fine-tuned model's run directory: documents with predictions, classes, confusions, errors, near-duplicates, curves."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from nlpkit import reporting
+from nlpkit.classify.scores import ClassifierScores
+from nlpkit.finetune.dataset import FinetuneDataset
+from nlpkit.finetune.predictions import TaskPredictions
+from nlpkit.finetune.tasks import Task
+from nlpkit.finetune.train import LogPoint
+from nlpkit.finetune.trials import TrialResult
+from nlpkit.io.classifier_tables import (
+    ADDED,
+    NOT_CARRIED,
+    TEXT_CHARS,
+    classes_table,
+    confusion_table,
+    documents_table,
+    errors_table,
+    prediction_columns,
+    take,
+    twins_table,
+)
+from nlpkit.text.twins import Twins
+from nlpkit.types import FloatArray, LongArray
+
+
+def run_tables(
+    dataset: FinetuneDataset,
+    predictions: TaskPredictions,
+    scores: ClassifierScores,
+    twins: Twins | None,
+    *,
+    probabilities: bool,
+) -> dict[str, pa.Table]:
+    """Return the tables of a run by file stem."""
+    tested = dataset.tested()
+    rows = np.arange(dataset.table.num_rows) if dataset.n_folds else tested
+    labelled = dataset.labelled(tested)
+    for name in ADDED:
+        if name in dataset.table.column_names:
+            reporting.warn(f"the column '{name}' of the input is not kept: the run has its own")
+    if dataset.kind in ("single", "multi"):
+        assert predictions.predicted is not None
+        tables = {
+            "documents": documents_table(dataset, rows, predictions.predicted, probabilities=probabilities),
+            "classes": classes_table(scores.model, dataset),
+            "errors": errors_table(dataset, labelled, predictions.predicted),
+        }
+        confusion = confusion_table(scores.model)
+        if confusion is not None:
+            tables["confusion"] = confusion
+    elif dataset.kind == "regression":
+        tables = {
+            "documents": _documents(dataset, rows, predictions),
+            "errors": _number_errors(dataset, labelled, predictions),
+        }
+    else:
+        tables = {
+            "documents": _documents(dataset, rows, predictions),
+            "errors": _word_errors(dataset, labelled, predictions),
+        }
+        confusion = confusion_table(scores.model)
+        if confusion is not None:
+            tables["confusion"] = confusion.rename_columns(["label", "prediction", "words"])
+    if twins is not None and (twins.twin >= 0).any():
+        tables["twins"] = twins_table(dataset, twins)
+    return tables
+
+
+def task_columns(
+    task: Task, predictions: TaskPredictions, rows: LongArray, *, probabilities: bool
+) -> dict[str, pa.Array]:
+    """Return the columns prediction and prediction_prob of some rows, and with `probabilities` one of every class by name.
+
+    A number is a float64 and has no column of probabilities; of labels of words both are lists, null for words beyond the window.
+    """
+    if predictions.values is not None:
+        return {"prediction": pa.array(predictions.values[rows], pa.float64(), from_pandas=True)}
+    if predictions.tags is not None:
+        assert predictions.tag_probs is not None
+        probs = [predictions.tag_probs[row] for row in rows.tolist()]
+        return {
+            "prediction": pa.array([predictions.tags[row] for row in rows.tolist()], pa.list_(pa.string())),
+            "prediction_prob": pa.array([_of_words(p) for p in probs], pa.list_(pa.float32())),
+        }
+    assert predictions.predicted is not None
+    return prediction_columns(task.names, take(predictions.predicted, rows), probabilities=probabilities)
+
+
+def _of_words(probs: FloatArray | None) -> list[float | None] | None:
+    return None if probs is None else [float(p) if np.isfinite(p) else None for p in probs]
+
+
+def _documents(dataset: FinetuneDataset, rows: LongArray, predictions: TaskPredictions) -> pa.Table:
+    table = dataset.table.take(pa.array(rows))
+    labels: list[Any] = [dataset.raw_labels[d] for d in rows.tolist()]
+    columns: dict[str, Any] = {"id": table.column("id"), "label": pa.array(labels, dataset.label_type)}
+    columns |= task_columns(Task(dataset.kind, dataset.tag_names), predictions, rows, probabilities=False)
+    if dataset.n_folds:
+        fold = dataset.split[rows]
+        columns["fold"] = pa.array(fold, pa.int32(), mask=fold < 0)
+    columns |= {n: table.column(n) for n in table.column_names if n not in NOT_CARRIED}
+    return pa.table(columns)
+
+
+def _number_errors(dataset: FinetuneDataset, rows: LongArray, predictions: TaskPredictions) -> pa.Table:
+    """Return predicted numbers by how far off they are, the farthest first."""
+    assert dataset.values is not None
+    assert predictions.values is not None
+    ids, texts = dataset.table.column("id").to_pylist(), dataset.texts
+    off = predictions.values[rows] - dataset.values[rows]
+    order = np.argsort(-np.abs(off), kind="stable")
+    at = rows[order]
+    return pa.table(
+        {
+            "id": pa.array([ids[d] for d in at.tolist()], pa.string()),
+            "label": pa.array(dataset.values[at]),
+            "prediction": pa.array(predictions.values[at]),
+            "error": pa.array(off[order]),
+            "text": pa.array([texts[d][:TEXT_CHARS] for d in at.tolist()], pa.string()),
+        }
+    )
+
+
+def _word_errors(dataset: FinetuneDataset, rows: LongArray, predictions: TaskPredictions) -> pa.Table:
+    """Return the words with a wrong label."""
+    assert dataset.tags is not None
+    assert dataset.words is not None
+    assert predictions.tags is not None
+    ids = dataset.table.column("id").to_pylist()
+    errors = []
+    for d in rows.tolist():
+        predicted = predictions.tags[d] or []
+        for i, label in enumerate(dataset.tags[d] or []):
+            guess = predicted[i] if i < len(predicted) else None
+            if label is not None and guess != label:
+                errors.append((ids[d], i, dataset.words[d][i], label, guess))
+    columns = list(zip(*errors, strict=True)) or [()] * 5
+    names, kinds = ("id", "word", "text", "label", "prediction"), (pa.string(), pa.int32(), *[pa.string()] * 3)
+    return pa.table({n: pa.array(c, k) for n, c, k in zip(names, columns, kinds, strict=True)})
+
+
+def curve_lines(points: Sequence[LogPoint], facts: Mapping[str, Any]) -> str:
+    """Return a learning curve as JSON lines that begin with some facts: step, epoch, loss, rate, seconds, dev."""
+    return "".join(json.dumps({**facts, **asdict(point)}, ensure_ascii=False) + "\n" for point in points)
+
+
+def trial_curves(results: Sequence[TrialResult]) -> str:
+    """Return the learning curves of trainings as JSON lines: method, shots, seed, fold, and what `curve_lines` has."""
+    return "".join(
+        curve_lines(
+            r.curve,
+            {"method": r.config.method.spelling, "shots": r.config.shots, "seed": r.config.seed, "fold": r.config.fold},
+        )
+        for r in results
+    )
+
+
+def comparison_curves(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return the learning curves of a comparison as JSON lines: method, shots, seed, and what `curve_lines` has."""
+    return "".join(
+        curve_lines(curve, {name: row[name] for name in ("method", "shots", "seed")})
+        for row in rows
+        for curve in row.get("curves", ())
+    )

@@ -1,0 +1,184 @@
+"""Fine-tuned models: written while they are trained, and read again, those of other programs as well."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nlpkit.embed.models import ModelFiles, weights_fingerprint
+from nlpkit.errors import InputError, SchemaError, UsageError
+from nlpkit.finetune.dataset import TASK_NAMES
+from nlpkit.finetune.fit import Trained
+from nlpkit.finetune.methods import Method
+from nlpkit.finetune.predictor import Predictor
+from nlpkit.finetune.tasks import Task, TaskKind
+from nlpkit.io.atomic import MANIFEST, atomic_directory, naming
+from nlpkit.io.finetune_checkpoints import Checkpoint
+from nlpkit.io.finetune_files import (
+    FORMATS,
+    TunedConfig,
+    foreign_task,
+    load_foreign,
+    load_tuned_network,
+    model_bytes,
+    read_config,
+    save_merged,
+    save_network,
+    write_config,
+)
+from nlpkit.io.runs import open_run
+from nlpkit.plain import shell_line
+from nlpkit.version import __version__
+
+
+def base_name(files: ModelFiles) -> str:
+    """Return how a model is found again: its name, or of a folder the whole path."""
+    return str(files.path) if files.origin == "path" else files.name
+
+
+@dataclass(slots=True)
+class ModelFolder:
+    """Where the models of trainings are written: in a checkpoint, until the run is.
+
+    files: the base model. columns: what a model reads beside the text. merge: also write lora and dora as a whole model.
+    """
+
+    files: ModelFiles
+    checkpoint: Checkpoint
+    columns: Mapping[str, Any]
+    merge: bool = False
+
+    def __call__(self, method: Method, trained: Trained, task: Task, *, keep: bool) -> int:
+        """Write a model, for good with `keep`, else to see how large it is; return the bytes of its weights."""
+        family = method.kind.family
+        holder = trained.network or trained.embedder
+        config = TunedConfig(
+            FORMATS[family], task, method.spelling, base_name(self.files), weights_fingerprint(self.files.path),
+            int(holder.max_tokens), self.columns, __version__,
+        )  # fmt: skip
+        self.checkpoint.begin()
+        directory = self.checkpoint.path  # what a kill leaves there goes with it
+        with naming(directory), tempfile.TemporaryDirectory(dir=directory, prefix="model-") as scratch:
+            folder = (self.checkpoint.model if keep else Path(scratch)) / config.format
+            if family == "setfit":
+                save_setfit(trained, folder, config)
+                return model_bytes(folder)
+            assert trained.network is not None
+            save_network(trained.network, folder, config)
+            size = model_bytes(folder)
+            if keep and self.merge:
+                save_merged(trained.network, self.checkpoint.model / "merged", config)
+            return size
+
+
+def save_setfit(trained: Trained, folder: Path, config: TunedConfig) -> None:
+    """Write a sentence-transformers folder with the classifier beside it: head.safetensors and nlpkit.json."""
+    import torch
+    from safetensors.torch import save_file
+
+    assert trained.model is not None
+    trained.embedder.save(folder)
+    arrays = {name: torch.from_numpy(np.ascontiguousarray(a)) for name, a in trained.model.arrays().items()}
+    save_file(arrays, folder / "head.safetensors")
+    write_config(folder, replace(config, columns={**config.columns, "setfit": trained.model.config()}))
+
+
+def load_predictor(
+    run_or_folder: Path, *, base: str | None, device: Any, offline: bool, labels: list[str] | None = None,
+    kind: TaskKind | None = None, verify: bool = True,
+) -> Predictor:  # fmt: skip
+    """Return the model of a run or of a folder: nlpkit's own, of transformers or peft.
+
+    Args:
+        labels: names of the classes, of another program's folder; kind: of a task, where a folder of peft does not say;
+            verify: refuse a run whose files were changed since it was written.
+
+    Raises:
+        InputError: it is none of these; MissingError: the model it was trained on is not there; UsageError: labels or kind do not
+            fit, or the folder has its own.
+    """
+    folder, config = open_model(run_or_folder, verify=verify)
+    if config is not None:
+        check_not_named(run_or_folder, config.task, labels, kind)
+        if config.format in ("setfit", "transformers"):
+            _refuse_base(run_or_folder, base)
+        if config.format == "setfit":
+            return _load_setfit(folder, config, device)
+        network = load_tuned_network(folder, config, base=base, device=device, offline=offline)
+        return Predictor(config.task, dict(config.columns), network)
+    form, task = foreign_task(folder, labels, kind)
+    if form == "transformers":
+        _refuse_base(folder, base)
+    network = load_foreign(folder, form, task, base=base, device=device, offline=offline)
+    return Predictor(task, {"task": task.kind}, network, form=form)
+
+
+def open_model(run_or_folder: Path, *, verify: bool) -> tuple[Path, TunedConfig | None]:
+    """Return the folder of the model, which a run has inside, and its nlpkit.json, None for another program's folder.
+
+    Raises:
+        InputError: it is not there; SchemaError: it is a comparison, which keeps no model.
+    """
+    folder = run_or_folder
+    if (folder / MANIFEST).is_file():
+        run = open_run(folder, ["finetune", "finetune-comparison"], verify=verify)
+        if run.manifest["kind"] == "finetune-comparison":
+            line = run.manifest["results"].get("train_best")
+            raise SchemaError(
+                f"{folder} is a comparison, which keeps no model; train the best one: {line or 'nlpkit finetune'}"
+            )
+        folder = run.folder(f"model/{run.model_config('format')['format']}")
+    if not folder.is_dir():
+        raise InputError(
+            f"there is no model {folder}; train one: {shell_line('nlpkit', 'finetune', 'TRAIN.jsonl', '-o', folder)}"
+        )
+    return folder, read_config(folder)
+
+
+def check_not_named(folder: Path, task: Task, labels: list[str] | None, kind: TaskKind | None) -> None:
+    """Raise UsageError where labels or a task are given for a model that knows its own."""
+    if labels is not None:
+        names = f": {', '.join(task.names[:10])}{', …' if len(task.names) > 10 else ''}" if task.names else ", a number"
+        raise UsageError(
+            f"{folder} was trained by nlpkit and says what it predicts{names}; leave `labels` out", parameter="labels"
+        )
+    if kind is not None:
+        raise UsageError(
+            f"{folder} was trained by nlpkit and says its task: {TASK_NAMES[task.kind]}; leave `task` out",
+            parameter="task",
+        )
+
+
+def _refuse_base(folder: Path, base: str | None) -> None:
+    if base is not None:
+        raise UsageError(f"{folder} is a whole model and needs no `base`; leave it out", parameter="base")
+
+
+def _load_setfit(folder: Path, config: TunedConfig, device: Any) -> Predictor:
+    from safetensors.numpy import load_file
+
+    from nlpkit.finetune.embedder import load_embedder
+    from nlpkit.finetune.setfit import SetFitModel
+
+    embedder = load_embedder(folder, max_tokens=config.max_tokens, device=device)
+    try:
+        model = SetFitModel.restored(config.columns["setfit"], load_file(folder / "head.safetensors"))
+    except Exception as error:  # safetensors has an error of its own
+        raise InputError(f"{folder} is damaged ({error}); train the model again") from None
+    return Predictor(config.task, {}, None, embedder, model)
+
+
+def export_setfit(folder: Path, target: Path) -> None:
+    """Write a trained SetFit model for the setfit library; it appears whole or not at all."""
+    from torch import device
+
+    from nlpkit.io.setfit_files import write_setfit_folder
+
+    predictor = load_predictor(folder, base=None, device=device("cpu"), offline=True)
+    with atomic_directory(target) as part:
+        write_setfit_folder(part, predictor.embedder, predictor.setfit)

@@ -1,0 +1,143 @@
+"""The two ways in which an encoder is trained: on masked words, and on pairs or triplets."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from nlpkit import reporting
+from nlpkit.classify.splits import DEV, TEST, TRAIN
+from nlpkit.embed.models import ModelFiles
+from nlpkit.finetune.encoders import Scorer, train_on_pairs
+from nlpkit.finetune.engine import Engine
+from nlpkit.finetune.methods import Value
+from nlpkit.finetune.pair_dataset import PairDataset
+from nlpkit.finetune.train import LogPoint, Outcome, Schedule
+from nlpkit.finetune.trials import load_resume_state, warn_truncation
+from nlpkit.interrupts import Stop, between_steps
+from nlpkit.io.atomic import naming
+from nlpkit.io.finetune_checkpoints import Checkpoint
+
+
+@dataclass(slots=True)
+class EncoderTraining:
+    """What comes of a training: scores on the test before and after, facts, and its log."""
+
+    before: Mapping[str, float] | None
+    after: Mapping[str, float] | None
+    facts: dict[str, Any]
+    curve: list[LogPoint]
+
+
+def train_pairs(
+    dataset: PairDataset, files: ModelFiles, schedule: Schedule, options: Mapping[str, Value], engine: Engine,
+    checkpoint: Checkpoint, folder: Path, *, key: str, seed: int, max_tokens: int | None,
+) -> EncoderTraining:  # fmt: skip
+    """Train an encoder on pairs or triplets and write it into a folder; see `nlpkit.finetune.encoders`.
+
+    Args:
+        key: the name of the training in the checkpoint.
+    """
+    from nlpkit.finetune.embedder import load_embedder
+
+    name, bounds = dataset.objective, dataset.score_bounds()
+    train, test = (dataset.pairs(dataset.rows(split), bounds) for split in (TRAIN, TEST))
+    rows = dataset.rows(DEV)
+    dev = dataset.pairs(rows, bounds) if len(rows) else None
+    embedder = load_embedder(files.path, max_tokens=max_tokens, device=engine.device)
+    before = None if name == "sbert-softmax" else Scorer(embedder, test, name, (), None, engine)()
+    with reporting.progress(name, 100, percent=True) as update, between_steps() as stop:
+        outcome = train_on_pairs(
+            embedder, train, name, options=options, dev=dev, plan=schedule, engine=engine, seed=seed,
+            state=load_resume_state(checkpoint, key, name), save=lambda now: checkpoint.save(key, now),
+            on_step=_shown(name, update, stop), cut=lambda n, share: warn_truncation(n, share, "text"),
+        )  # fmt: skip
+    after = Scorer(embedder, test, name, outcome.names, outcome.weight, engine)()
+    with _new_folder(folder, checkpoint):
+        embedder.save(folder / "sentence-transformers")
+    n_trained = sum(p.numel() for p in embedder.parameters().values())
+    facts = {**_facts(outcome.training, schedule, n_trained), "distinct_texts": outcome.n_texts}
+    if name == "cosine":
+        facts["scores"] = {"low": bounds[0], "high": bounds[1]}
+    return EncoderTraining(before, after, facts, list(outcome.training.curve))
+
+
+def train_masked(
+    dataset: PairDataset, files: ModelFiles, schedule: Schedule, options: Mapping[str, Value], engine: Engine,
+    checkpoint: Checkpoint, folder: Path, *, key: str, seed: int, max_tokens: int | None,
+) -> EncoderTraining:  # fmt: skip
+    """Train an encoder to guess masked words and write it into a folder; see `nlpkit.finetune.mlm`.
+
+    Args:
+        key: the name of the training in the checkpoint.
+    """
+    from nlpkit.finetune.mlm import cut_windows, load_mlm, perplexity
+    from nlpkit.finetune.mlm_training import train_mlm
+
+    network = load_mlm(files.path, device=engine.device, seed=seed, max_tokens=max_tokens)
+    if network.head_is_new:
+        reporting.note(
+            f"{files.name} has no head that guesses words: one is made from its word embeddings and trained first, "
+            f"{options['head_steps']} steps"
+        )
+    texts = {split: dataset.texts("text", dataset.rows(split)) for split in (TRAIN, DEV, TEST)}
+    windows = cut_windows(network, texts[TEST])[0]
+    share = float(options["share"])
+
+    def measured() -> float:
+        return perplexity(network, windows, engine, seed=seed, share=share)
+
+    with reporting.progress("mlm", 100, percent=True) as update, between_steps() as stop:
+        outcome = train_mlm(
+            network, texts[TRAIN], plan=schedule, options={k: float(v) for k, v in options.items()}, engine=engine, seed=seed,
+            dev=texts[DEV] or None, state=load_resume_state(checkpoint, key, "mlm"), save=lambda now: checkpoint.save(key, now),
+            on_step=_shown("mlm", update, stop), between=measured,
+        )  # fmt: skip
+    before, after = outcome.between, measured()
+    with _new_folder(folder, checkpoint):
+        network.save(folder / "transformers")
+        network.save_encoder(files.path, folder / "sentence-transformers")
+    facts = _facts(outcome.whole, schedule, sum(p.numel() for p in network.trained.values()))
+    facts |= {"windows": outcome.windows, "head_is_new": network.head_is_new}
+    head = outcome.head
+    if head is not None:
+        facts |= {"head_steps": head.steps, "head_seconds": round(head.seconds, 3)}
+    head_steps = 0 if head is None else head.steps
+    curve = [] if head is None else list(head.curve)
+    curve += [replace(point, step=point.step + head_steps) for point in outcome.whole.curve]
+    return EncoderTraining(None if before is None else {"perplexity": before}, {"perplexity": after}, facts, curve)
+
+
+@contextmanager
+def _new_folder(folder: Path, checkpoint: Checkpoint) -> Iterator[None]:
+    """Make the folder of a model in a checkpoint; what a kill left of it before goes."""
+    checkpoint.begin()
+    shutil.rmtree(folder, ignore_errors=True)
+    with naming(checkpoint.path):
+        folder.mkdir()
+        yield
+
+
+def _shown(name: str, update: Any, stop: Stop) -> Callable[[int, int, LogPoint | None], None]:
+    def on_step(step: int, steps: int, point: LogPoint | None) -> None:
+        update(100 * step // max(1, steps), None if point is None else f"{name}, loss {point.loss:.3f}")
+        stop.step(step, steps)
+
+    return on_step
+
+
+def _facts(outcome: Outcome, schedule: Schedule, n_trained: int) -> dict[str, Any]:
+    return {
+        "trained_parameters": n_trained,
+        "steps": outcome.steps,
+        "best_step": outcome.best_step,
+        "stopped_early": outcome.stopped_early,
+        "batch_size": outcome.batch,
+        "epochs": schedule.epochs,
+        "lr": schedule.rate,
+        "seconds": round(outcome.seconds, 3),
+    }

@@ -1,0 +1,251 @@
+"""Documents for fine-tuning: read, their labels taken for one of four kinds, each document put into a split."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from nlpkit import reporting, wording
+from nlpkit.cells import as_label
+from nlpkit.classify.splits import DEV, NAMES, TEST, TRAIN, UNUSED, check_splits, split_column, splits_of
+from nlpkit.errors import InputError, UsageError
+from nlpkit.finetune.dataset import (
+    KINDS,
+    FinetuneDataset,
+    Tags,
+    deal,
+    encode_labels,
+    leave_empty_out,
+    tag_names_of,
+)
+from nlpkit.finetune.dataset_checks import check_dataset
+from nlpkit.finetune.options import DEFAULT_WORDS, DatasetOptions, HeldOutOptions
+from nlpkit.finetune.tasks import TaskKind
+from nlpkit.finetune.text_inputs import check_columns, context_of, texts_of, words_of
+from nlpkit.io.corpora import DocumentStream, DroppedRow
+from nlpkit.io.sources import missing_path
+from nlpkit.types import BoolArray, FloatArray, IntArray, LongArray
+from nlpkit.workflows.corpus import Corpus, as_corpus, no_documents, read_corpus
+from nlpkit.workflows.labelled import Provenance, check_label_column, read_labels, stacked
+
+_COMMA = re.compile(r"[-+]?\d+,\d+")
+
+
+def check_held_out_files(options: HeldOutOptions) -> None:
+    """Raise InputError for a test or dev file that is not there."""
+    for name in ("test", "dev"):
+        source = getattr(options, name)
+        if isinstance(source, str | Path) and not Path(source).exists():
+            raise InputError(f"`{name}` {missing_path(Path(source))}", parameter=name)
+
+
+def corpora_of(corpus: Corpus, options: HeldOutOptions) -> list[tuple[Corpus, int]]:
+    """Return the corpora of training, dev and test with their splits; files are read as the training documents are, but all."""
+    corpora = [(corpus, TRAIN)]
+    for source, split in ((options.dev, DEV), (options.test, TEST)):
+        if isinstance(source, str | Path):
+            source = read_corpus(source, options=replace(corpus.options, limit=None))
+        if source is not None:
+            corpora.append((as_corpus(source), split))
+    return corpora
+
+
+def read_dataset(corpus: Corpus, options: DatasetOptions, *, seed: int) -> tuple[FinetuneDataset, Provenance]:
+    """Return documents with their labels and splits, and where they come from.
+
+    Raises:
+        ColumnError, InputError, UsageError: no labels, a column that is not there, labels or splits that cannot be used.
+    """
+    words = None if options.words_col == DEFAULT_WORDS else options.words_col
+    needed = {"split": options.split and split_column(options.split), "pair_col": options.pair_col,
+              "context_by": options.context_by, "words_col": words}  # fmt: skip
+    corpora = [(c.with_options(words_col=options.words_col), split) for c, split in corpora_of(corpus, options)]
+    streams = [c.open() for c, _ in corpora]
+    tables = []
+    try:
+        for stream in streams:
+            check_label_column(stream, corpus.options.label_col)
+            check_columns(stream.schema.names, needed, stream.where)
+            tables.append(stream.read_all())
+            if not tables[-1].num_rows:
+                raise no_documents(stream)
+    finally:
+        for stream in streams:
+            stream.close()
+    provenance = Provenance.of_streams(streams)
+    kind = task_kind(tables[0], options)
+    table = stacked(tables)
+    role: IntArray = np.concatenate(
+        [np.full(t.num_rows, split, np.int32) for t, (_, split) in zip(tables, corpora, strict=True)]
+    )
+    raw, word_lists, tags, values = _labels(table, kind, options)
+    known = np.array([v is not None for v in raw], bool)
+    if not known[role == TRAIN].any():
+        raise InputError(
+            f"none of {wording.counted(int((role == TRAIN).sum()), 'document')} has a label; name the column with `label_col`"
+        )
+    names = None if options.split is None else _values(table, options.split)
+    split = role.copy()
+    if options.split is not None and names is not None:
+        split = splits_of(names, options.split, dev=True)
+        check_splits(split, names, options.split)
+    split[(split == TRAIN) & ~known] = UNUSED
+    dataset = FinetuneDataset(
+        table, raw, encode_labels(kind, raw, known, (split == TRAIN) & known), split, options.cv or 0, kind, values, word_lists, tags,
+        tag_names_of(tags, split == TRAIN), None if options.pair_col is None else texts_of(table, options.pair_col),
+        context_of(table, _files(streams), options.context, options.context_by) if options.context else None,
+    )  # fmt: skip
+    leave_empty_out(dataset)
+    deal(dataset, options, seed=seed)
+    provenance.dropped += _unused(dataset, known, options.split, names)
+    without = 0 if dataset.second is None else sum(not text.strip() for text in dataset.second)
+    if without:
+        reporting.warn(f"{wording.counted(without, 'pair')} without a second text: read as if it were empty")
+    train = dataset.split == TRAIN
+    if not dataset.n_folds and train.any():  # what only held-out documents have is no class of the model
+        dataset.labels, dataset.tag_names = encode_labels(kind, raw, known, train & known), tag_names_of(tags, train)
+    check_dataset(dataset, options, seed=seed)
+    return dataset, provenance
+
+
+def _values(table: pa.Table, split: str) -> list[str | None]:
+    return [as_label(v) for v in table.column(split_column(split)).to_pylist()]
+
+
+def _files(streams: Sequence[DocumentStream]) -> LongArray:
+    """Return the number (D,) of the file that each document is of."""
+    kept = [n for stream in streams for n in stream.kept]
+    return np.repeat(np.arange(len(kept)), kept)
+
+
+def _unused(
+    dataset: FinetuneDataset, known: BoolArray, split: str | None, names: Sequence[str | None] | None
+) -> list[DroppedRow]:
+    """Return the documents that are neither learned from nor scored, with why; warn of those of other splits."""
+    ids, empty = dataset.table.column("id").to_pylist(), dataset.empty
+    dropped = []
+    others: Counter[str] = Counter()
+    for d in np.flatnonzero(dataset.split == UNUSED).tolist():
+        reason = "no label" if not known[d] else "no word"
+        if names is not None and "=" not in (split or "") and (names[d] or "").lower() not in NAMES:
+            reason = f"{split} is '{names[d]}'" if names[d] is not None else f"no value in {split}"
+            others[reason] += 1
+        elif known[d] and not empty[d]:
+            continue
+        dropped.append(DroppedRow(ids[d], "parts", reason))
+    if others:
+        reasons = wording.listed([f"{reason} ({n:,})" for reason, n in others.most_common()], 5)
+        reporting.warn(f"{wording.counted(others.total(), 'row')} neither train, dev nor test: {reasons}; left out")
+    return dropped
+
+
+def task_kind(table: pa.Table, options: DatasetOptions) -> TaskKind:
+    """Return the kind of the task, by the labels of the training documents. Raises UsageError where these say too little."""
+    if options.task != "auto":
+        return KINDS[options.task]
+    column = table.column("label")
+    if _are_lists(column):
+        words = options.words_col in table.column_names and _are_lists(table.column(options.words_col))
+        if words and options.label_sep is None:
+            return "tokens"
+        if any(labels is not None and len(set(labels)) < len(labels) for labels in column.to_pylist()):
+            raise UsageError(
+                "a list of labels has one of them twice: for labels of words give `task=words`, and `words_col` with the column "
+                "of the words; for several labels a document `task=labels`",
+                parameter="task",
+            )
+        return "multi"
+    if options.label_sep is not None:
+        return "multi"
+    _refuse_commas(column)
+    return "regression" if _have_fractions(column) else "single"
+
+
+def _refuse_commas(column: pa.ChunkedArray) -> None:
+    """Raise UsageError for labels that are all numbers, some with a comma where a point is needed."""
+    labels = [str(v).strip() for v in column.to_pylist() if v is not None and str(v).strip()]
+    odd = next((v for v in labels if _COMMA.fullmatch(v)), None)
+    if odd is not None and all(_COMMA.fullmatch(v) or v.isdecimal() for v in labels):
+        raise UsageError(
+            f"labels such as '{odd}' look like numbers with a comma; write them with a point ({odd.replace(',', '.')}), or give "
+            "`task=classes` if they are names",
+            parameter="task",
+        )
+
+
+def _have_fractions(column: pa.ChunkedArray) -> bool:
+    """Whether labels are numbers and not all of them whole; in CSV they come as text."""
+    try:
+        numbers = np.array([float(v) for v in column.to_pylist() if v is not None and v != ""])
+    except (TypeError, ValueError):
+        return False
+    numbers = numbers[~np.isnan(numbers)]
+    return bool(np.isfinite(numbers).all() and (numbers != np.round(numbers)).any())
+
+
+def _are_lists(column: pa.ChunkedArray) -> bool:
+    return bool(pa.types.is_list(column.type) or pa.types.is_large_list(column.type))
+
+
+def _labels(
+    table: pa.Table, kind: TaskKind, options: DatasetOptions
+) -> tuple[list[Any], list[list[str]] | None, Tags | None, FloatArray | None]:
+    """Return the labels of each document, and of words and numbers the encoded form."""
+    column = table.column("label")
+    if kind == "tokens":
+        words, tags = _tagged_words(table, options)
+        return tags, words, tags, None
+    if kind == "regression":
+        values = _numbers(table)
+        return [None if np.isnan(v) else v for v in values], None, None, values
+    raw = read_labels(column, options.label_sep)
+    if kind == "single" and any(isinstance(v, list) for v in raw):
+        raise UsageError(
+            "`task=classes` needs one label a document, the column has lists; see `task=labels`", parameter="task"
+        )
+    if kind == "multi" and not any(isinstance(v, list) for v in raw):
+        raw = [None if v is None else [v] for v in raw]
+    return raw, None, None, None
+
+
+def _numbers(table: pa.Table) -> FloatArray:
+    ids, labels = table.column("id").to_pylist(), table.column("label").to_pylist()
+    values = np.full(len(labels), np.nan)
+    for d, value in enumerate(labels):
+        if value is None or (isinstance(value, str) and not value.strip()):
+            continue
+        try:
+            values[d] = float(value)
+        except (TypeError, ValueError):
+            point = f", such as {value.replace(',', '.')}" if isinstance(value, str) and _COMMA.fullmatch(value) else ""
+            raise InputError(
+                f"document {ids[d]}: the label '{value}' is no number; `task=regression` needs numbers{point}"
+            ) from None
+        if np.isinf(values[d]):
+            raise InputError(f"document {ids[d]}: the label is {value}; `task=regression` needs finite numbers")
+    return values
+
+
+def _tagged_words(table: pa.Table, options: DatasetOptions) -> tuple[list[list[str]], Tags]:
+    words, lists = words_of(table, options.words_col), _are_lists(table.column("label"))
+    tags: Tags = []
+    for d, label in enumerate(table.column("label").to_pylist()):
+        labels = str(label).split() if label is not None and not lists else label
+        row = [as_label(v) for v in labels or ()]
+        tags.append(row if any(t is not None for t in row) else None)
+        if labels is not None and len(labels) != len(words[d]):
+            raise InputError(
+                f"document {table.column('id')[d].as_py()} has {wording.counted(len(words[d]), 'word')} and "
+                f"{wording.counted(len(labels), 'label')}; `task=words` needs one label for each word"
+            )
+    without = sum(t is None for row in tags if row is not None for t in row)
+    if without:
+        reporting.note(f"{wording.counted(without, 'word')} without a label: neither learned from nor scored")
+    return words, tags

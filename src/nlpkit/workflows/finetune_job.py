@@ -1,0 +1,265 @@
+"""What is known before a fine-tuning starts: options, documents, base model and methods, all checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from nlpkit import reporting
+from nlpkit.classify.splits import DEV
+from nlpkit.embed.models import ModelFiles, weights_fingerprint
+from nlpkit.errors import UsageError
+from nlpkit.evaluation.gates import GateRules
+from nlpkit.finetune.dataset import FinetuneDataset
+from nlpkit.finetune.dataset_checks import note_dataset, warn_small_classes
+from nlpkit.finetune.engine import Engine
+from nlpkit.finetune.methods import Method, parse_method
+from nlpkit.finetune.options import BATCH_SIZE, DatasetOptions, FinetuneOptions, HardwareOptions, TrainingOptions
+from nlpkit.finetune.scores import check_bounds
+from nlpkit.finetune.trials import TrialRunner
+from nlpkit.io.artifacts import footer_block
+from nlpkit.io.atomic import check_target
+from nlpkit.io.finetuned import ModelFolder, base_name
+from nlpkit.io.footers import steps_of
+from nlpkit.io.runs import manifest_of, stopwatch
+from nlpkit.metrics.score import Uncertainty
+from nlpkit.parameters import Execution, with_settings
+from nlpkit.workflows.base_models import find_base, warn_unknown_tokens
+from nlpkit.workflows.checkpoints import TrainingStore
+from nlpkit.workflows.corpus import as_corpus
+from nlpkit.workflows.finetune_data import check_held_out_files, read_dataset
+from nlpkit.workflows.labelled import Provenance
+
+FEW = 64  # documents of a class, on average; below, `auto` takes setfit
+KINDS = (FinetuneOptions, DatasetOptions, TrainingOptions, HardwareOptions, Execution)
+
+
+@dataclass(slots=True)
+class FinetuneJob:
+    """What is known before training. sizes: numbers of shots, None for all; seconds: of each stage, filled on the way."""
+
+    options: FinetuneOptions
+    dataset_options: DatasetOptions
+    training: TrainingOptions
+    execution: Execution
+    device: Any
+    precision: str
+    dataset: FinetuneDataset
+    provenance: Provenance
+    files: ModelFiles
+    methods: list[Method]
+    sizes: list[int | None]
+    reading: dict[str, Any]
+    uncertainty: Uncertainty
+    rules: GateRules
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def seeds(self) -> list[int]:
+        """The seeds of the trainings."""
+        return [self.execution.seed + i for i in range(self.options.seeds)]
+
+    def parameters(self) -> dict[str, Any]:
+        """Return what footers and manifests say of the training."""
+        return {
+            "task": self.dataset.kind,
+            "base": base_name(self.files),
+            "base_sha256": weights_fingerprint(self.files.path),
+            "methods": [method.spelling for method in self.methods],
+            "shots": self.sizes,
+            "seeds": self.seeds,
+            "classes": list(self.dataset.names),
+            "learning": self.training.plain(),
+            "precision": self.precision,
+            "device": self.device.type,
+            **self.dataset_options.plain(),
+        }
+
+    def identity(self) -> dict[str, Any]:
+        """Return what a checkpoint belongs to."""
+        parameters = {n: v for n, v in self.parameters().items() if n != "twins"}  # looked for after training
+        inputs = [info.sha256 for info in self.provenance.inputs]
+        return {**parameters, "inputs": inputs, "reading": self.reading, "merge": self.options.merge}
+
+    def block(self) -> dict[str, Any]:
+        """Return the footer of the tables; it has no seconds: the same training, the same bytes."""
+        return footer_block(
+            "run", command="finetune", parameters=self.parameters(), seed=self.execution.seed, inputs=self.provenance.inputs,
+            steps=steps_of(self.provenance.blocks),
+        )  # fmt: skip
+
+    def manifest(self, kind: str, parameters: Mapping[str, Any], results: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the manifest of the run."""
+        return manifest_of(
+            kind, parameters=parameters, results=results, seed=self.execution.seed, threads=self.execution.n_threads(),
+            inputs=self.provenance.inputs, seconds=self.seconds,
+        )  # fmt: skip
+
+    @contextmanager
+    def runner(self, store: TrainingStore) -> Iterator[TrialRunner]:
+        """Yield what runs the trainings; what is done and under way is kept in a store."""
+        columns = {
+            "pair": self.dataset_options.pair_col, "context": self.dataset_options.context,
+            "context_by": self.dataset_options.context_by, "words": self.dataset_options.words_col, "task": self.dataset.kind,
+        }  # fmt: skip
+        folder = ModelFolder(self.files, store.checkpoint, columns, self.options.merge)
+        with (
+            Engine(self.device, self.precision, threads=self.execution.n_threads()) as engine,
+            store.reporting_interrupts(),
+            stopwatch(self.seconds, "train"),
+        ):
+            yield TrialRunner(self.files.path, self.training, engine, store.checkpoint, folder)
+
+
+def prepare(
+    data: Any,
+    records: tuple[Any, ...],
+    settings: Mapping[str, Any],
+    gates: GateRules | None,
+    *,
+    several: bool | None,
+) -> FinetuneJob:
+    """Read documents and model, and refuse what cannot be trained.
+
+    Args:
+        records: of KINDS, None for the defaults; settings: single options. several: whether methods are compared, None for either.
+
+    Raises:
+        UsageError, InputError, ColumnError, MissingError: see `nlpkit.workflows.finetune.finetune`.
+    """
+    options, dataset_options, training, hardware, execution = with_settings(
+        tuple(record or kind() for record, kind in zip(records, KINDS, strict=True)), settings
+    )
+    for record in (dataset_options, training, hardware):
+        record.check()
+    uncertainty, rules = Uncertainty(options.level(), execution.seed), gates or GateRules()
+    methods, sizes = options.methods(), dataset_options.sizes()
+    compares = options.compares(dataset_options)
+    if several is not None and several != compares:
+        raise UsageError(
+            "several methods or numbers of shots are for compare_methods"
+            if compares
+            else "one method and one number of shots are for finetune; give several to compare",
+            parameter="method",
+        )
+    _check_outputs(options, compares=compares)
+    if methods is not None:
+        _check_method(options, methods[0])
+    check_held_out_files(dataset_options)
+    device, precision = hardware.chosen()
+    corpus = as_corpus(data)
+    seconds: dict[str, float] = {}
+    with stopwatch(seconds, "read"):
+        dataset, provenance = read_dataset(corpus, dataset_options, seed=execution.seed)
+    files = find_base(options.base, verify=execution.verify, offline=hardware.offline)
+    if methods is None:
+        methods = [_suited_method(dataset, sizes)]
+        _check_method(options, methods[0])
+    methods = _without_setfit(dataset, methods, compares=compares)
+    if training.head_lr is not None and [method.name for method in methods] == ["setfit"]:
+        raise UsageError(
+            "`head_lr` is for networks; of setfit see setfit(head=differentiable,head_rate=0.01)", parameter="head_lr"
+        )
+    check_bounds(rules.bounds, dataset)
+    _refuse_unused(options, dataset_options, training, dataset)
+    has_dev = bool((dataset.split == DEV).any())
+    training.check_patience(dev=has_dev)
+    if has_dev and any(method.name == "setfit" for method in methods):
+        reporting.note("setfit does not stop early: its dev documents are not looked at")
+    note_dataset(dataset.drawn(sizes[0], seed=execution.seed))
+    warn_small_classes(dataset, sizes, seed=execution.seed)
+    warn_unknown_tokens(files, dataset.texts)
+    return FinetuneJob(
+        options, dataset_options, training, execution, device, precision, dataset, provenance, files, methods, sizes,
+        asdict(corpus.options), uncertainty, rules, seconds,
+    )  # fmt: skip
+
+
+def _check_outputs(options: FinetuneOptions, *, compares: bool) -> None:
+    """Raise UsageError for models and predictions beside the run that a comparison does not keep, or that cannot be written."""
+    if compares and (options.merge or options.export is not None):
+        raise UsageError(
+            "a comparison keeps no model; leave `merge` and `export` out, or take one `method` and one `shots`"
+        )
+    if compares and options.probabilities:
+        raise UsageError(
+            "a comparison keeps no predictions; leave `probabilities` out, or take one `method` and one `shots`",
+            parameter="probabilities",
+        )
+    if options.export is None:
+        return
+    if options.export.exists():
+        raise UsageError(
+            f"`export={options.export}` exists; `force` is for `output` only: move it away, or name another folder",
+            parameter="export",
+        )
+    check_target(options.export, force=False, directory=True)
+
+
+def _check_method(options: FinetuneOptions, method: Method) -> None:
+    """Raise UsageError for models that a method does not make."""
+    if options.merge and method.name not in ("lora", "dora"):
+        raise UsageError(
+            "`merge` adds the updates of lora or dora to the weights; it goes with `method=lora` or dora",
+            parameter="merge",
+        )
+    if options.export is not None and method.name != "setfit":
+        raise UsageError(
+            "`export` writes a folder for the setfit library; what other methods leave in model/ loads as it is",
+            parameter="export",
+        )
+
+
+def _refuse_unused(
+    options: FinetuneOptions, dataset_options: DatasetOptions, training: TrainingOptions, dataset: FinetuneDataset
+) -> None:
+    """Raise UsageError for options that this task has no use for."""
+    uses = {
+        "class_weight": (training.balanced, ("single", "multi", "tokens")),
+        "label_sep": (dataset_options.label_sep is not None, ("multi",)),
+        "probabilities": (options.probabilities, ("single", "multi")),
+    }
+    for name, (is_set, kinds) in uses.items():
+        if is_set and dataset.kind not in kinds:
+            raise UsageError(
+                f"`{name}` is not for {dataset.describe_task()}; leave it out, or see `task`", parameter=name
+            )
+
+
+def _without_setfit(dataset: FinetuneDataset, methods: list[Method], *, compares: bool) -> list[Method]:
+    """Return the methods without setfit where it cannot learn the task. Raises UsageError where it is the only one."""
+    if dataset.plain or not any(method.name == "setfit" for method in methods):
+        return methods
+    message = "setfit learns classes from one text a document, not numbers, words, pairs or context"
+    if not compares:
+        raise UsageError(f"{message}; take another `method`", parameter="method")
+    reporting.note(f"{message}: left out")
+    return [method for method in methods if method.name != "setfit"]
+
+
+def _suited_method(dataset: FinetuneDataset, sizes: Sequence[int | None]) -> Method:
+    """Return the method for all numbers of shots, and say why. Raises UsageError where it is not one for all."""
+    suited = [_suited(dataset, shots) for shots in sizes]
+    names = list(dict.fromkeys(name for name, _ in suited))
+    if len(names) > 1:
+        each = ", ".join(f"{name} for {'all' if s is None else s}" for s, (name, _) in zip(sizes, suited, strict=True))
+        raise UsageError(
+            f"`method=auto` is {each} documents a class; say what is compared: `method={','.join(names)}`",
+            parameter="method",
+        )
+    reporting.note(f"`method=auto`: {names[0]} ({suited[0][1]})")
+    return parse_method(names[0])
+
+
+def _suited(dataset: FinetuneDataset, shots: int | None) -> tuple[str, str]:
+    """Return setfit for few documents of classes, of many classes without its pairs, else full fine-tuning; and why."""
+    J = max(1, len(dataset.labels.names))
+    of_class = shots if shots is not None else len(dataset.rounds[0][0]) / J
+    classes = dataset.kind in ("single", "multi")
+    name = "setfit" if dataset.plain and of_class < FEW else "full"
+    why = f"{of_class:.0f} training documents a class" if classes else f"task {dataset.kind}"
+    if name == "setfit" and dataset.kind == "single" and BATCH_SIZE < J:
+        name, why = "setfit(epochs=0)", f"{why}; {J} classes, whose pairs take long and gain little"
+    return name, why

@@ -1,0 +1,216 @@
+"""What comes of a fine-tuning: a model with its scores and tables, or a comparison of methods."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from nlpkit import reporting, wording
+from nlpkit.errors import NlpkitError
+from nlpkit.evaluation.results import Evaluation, Gate
+from nlpkit.finetune.comparison import best_of, comparison_table, summary
+from nlpkit.finetune.leaks import find_overlap, overlap_notes
+from nlpkit.finetune.scores import score_task, spread_over_seeds, with_means
+from nlpkit.finetune.train import LogPoint
+from nlpkit.finetune.trials import TrialResult, collect_predictions
+from nlpkit.io.finetune_tables import comparison_curves, run_tables, trial_curves
+from nlpkit.io.finetuned import export_setfit
+from nlpkit.io.model_cards import write_cards
+from nlpkit.io.runs import RunTables, stopwatch, write_run
+from nlpkit.metrics.score import Uncertainty
+from nlpkit.version import __version__
+from nlpkit.workflows.checkpoints import TrainingStore
+from nlpkit.workflows.corpus import warn_dropped
+from nlpkit.workflows.finetune_job import FinetuneJob
+from nlpkit.workflows.finetuned import FinetunedModel
+
+GROWTH = 2  # of the loss, from which on it is a warning
+
+
+class FinetuneResult(FinetunedModel):
+    """A fine-tuned model with the scores of documents that it has not seen.
+
+    dataset: with the draw of the first seed. results: trainings of the first seed, the last of which made the model. scores: of
+    the model, of the majority class and without near-duplicates. spread: scores of all seeds with mean and deviation, None for one
+    seed. gates: the outcome of what the scores must keep; problem: why they could not be checked.
+    """
+
+    def __init__(
+        self,
+        job: FinetuneJob,
+        store: TrainingStore,
+        by_seed: Mapping[int, list[TrialResult]],
+    ) -> None:
+        """Score the trainings of each seed."""
+        self.job, self._store, self._by_seed, model = job, store, by_seed, store.checkpoint.model
+        self._format = next(p.name for p in sorted(model.iterdir()) if p.is_dir() and p.name != "merged")
+        super().__init__(model / self._format, job.execution)
+        first, shots, twins_from = min(by_seed), job.sizes[0], job.dataset_options.twins
+        self.results, self.dataset = by_seed[first], job.dataset.drawn(shots, seed=first)
+        with stopwatch(job.seconds, "scores"):
+            self._twins = find_overlap(self.dataset, twins_from)
+            self._predictions = collect_predictions(self.dataset, self.results)
+            has_twin = None if self._twins is None else np.asarray(self._twins.twin >= 0)
+            self.scores = score_task(self.dataset, self._predictions, has_twin, job.uncertainty)
+            self.spread = self._spread() if len(by_seed) > 1 else None
+        self._tables = run_tables(
+            self.dataset, self._predictions, self.scores, self._twins, probabilities=job.options.probabilities
+        )
+        self._overlap = overlap_notes(self.dataset, self._twins, twins_from)
+        self.gates: list[Gate] = []
+        self.problem: NlpkitError | None = None
+        try:
+            self.gates = job.rules.check(Evaluation([with_means(self.scores.model, self.spread)]))
+        except NlpkitError as error:  # the model can be used all the same
+            self.problem = error
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What is known of the training that made the model: method, steps, rates, parameters, seconds."""
+        return self.results[-1].facts
+
+    @property
+    def curve(self) -> Sequence[LogPoint]:
+        """The log of the training that made the model."""
+        return self.results[-1].curve
+
+    @property
+    def evaluation(self) -> Evaluation:
+        """The scores of the model."""
+        return Evaluation([self.scores.model], gates=self.gates)
+
+    @cached_property
+    def report(self) -> dict[str, Any]:
+        """All scores and facts, as metrics.json has them."""
+        report = {
+            "nlpkit_version": __version__,
+            "seed": self.job.execution.seed,
+            **Evaluation(self.scores.results).to_dict(),
+        }
+        report["training"] = dict(self.facts)
+        if self.spread is not None:
+            report["seeds"] = self.spread
+        if self.gates:
+            report |= {"gates": [gate.to_dict() for gate in self.gates], "passed": all(g.passed for g in self.gates)}
+        return report
+
+    @property
+    def notes(self) -> list[str]:
+        """What is to be said of the scores and the training."""
+        pairs = ["twins.parquet has the pairs"] if "twins" in self._tables else []
+        notes = [*self.scores.model.notes, *self._overlap, *pairs]
+        if self.facts["stopped_early"]:
+            notes.append(f"stopped early: the best score on dev documents was that of step {self.facts['best_step']:,}")
+        alone = self.facts.get("setfit", {}).get("alone", 0)
+        if alone:
+            classes = wording.counted(alone, "class", "classes")
+            notes.append(f"{classes} with one training document, whose similar pair is with itself")
+        return notes
+
+    def tables(self) -> Mapping[str, pa.Table]:
+        """Return documents with predictions, classes, confusions, errors and near-duplicates, as far as the task has them."""
+        return self._tables
+
+    def save(self, path: str | Path, *, force: bool = False) -> Path:
+        """Write the run: model, tables, scores, curves and model cards.
+
+        Raises:
+            OutputExistsError: it is there and `force` was not given.
+        """
+        if not self._store.checkpoint.model.exists():  # it has been saved before
+            return super().save(path, force=force)
+        job, target, model = self.job, Path(path), self._store.checkpoint.model
+        parameters = {**job.parameters(), "training": self.facts}
+        results = {name: score.value for name, score in self.scores.model.scores.items()}
+        write_cards(model, self.scores, parameters, self.dataset, job.provenance.inputs, self.spread, self._overlap)
+        curves = {"curve.jsonl": trial_curves([result for results in self._by_seed.values() for result in results])}
+        config = {"kind": "finetune", "format": self._format}
+        run = RunTables(self._tables, {}, config, job.provenance.dropped, {"metrics": self.report}, curves, model)
+        write_run(target, run, job.block(), job.manifest("finetune", parameters, results), force=force)
+        if job.options.export is not None:
+            export_setfit(model / "setfit", job.options.export)
+            reporting.note(f"wrote {job.options.export}/ for the setfit library; its model_head.pkl is a pickle")
+        self._store.checkpoint.remove()
+        self.path = target
+        warn_dropped(job.provenance, target / "dropped.parquet")
+        return target
+
+    def _spread(self) -> dict[str, Any]:
+        scores = {}
+        for seed, results in self._by_seed.items():
+            drawn = self.job.dataset.drawn(self.job.sizes[0], seed=seed)
+            scores[seed] = score_task(drawn, collect_predictions(drawn, results), None, Uncertainty(None, seed))
+        return spread_over_seeds(scores)
+
+
+class MethodComparison:
+    """Methods side by side on one test. rows: of each method, number of shots and seed; means: over the seeds."""
+
+    def __init__(
+        self,
+        job: FinetuneJob,
+        store: TrainingStore,
+        rows: list[dict[str, Any]],
+    ) -> None:
+        """Take the rows of `nlpkit.finetune.comparison.compare`."""
+        self.job, self.rows, self._store = job, rows, store
+        self.means = summary(rows)
+
+    @property
+    def best(self) -> Mapping[str, Any] | None:
+        """The row of `means` with the best score, None where there is none."""
+        return best_of(self.means, self.job.dataset.kind)
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """The means and deviations, as metrics.json has them."""
+        return {"nlpkit_version": __version__, "seed": self.job.execution.seed, "comparison": self.means}
+
+    def table(self) -> pa.Table:
+        """Return a row for each method, number of shots and seed; shots is null for all documents."""
+        return comparison_table(self.rows)
+
+    def tables(self) -> Mapping[str, pa.Table]:
+        """Return the table of the comparison."""
+        return {"comparison": self.table()}
+
+    def scarce_shots(self) -> list[int]:
+        """Return the numbers of shots that some class has not as many documents for."""
+        dataset = self.job.dataset
+        least = min(dataset.labels.sizes(dataset.train).tolist(), default=0)
+        return [shots for shots in self.job.sizes if shots is not None and shots > least]
+
+    def save(self, path: str | Path, *, force: bool = False, train_best: str = "") -> Path:
+        """Write the run of the comparison: comparison.parquet, metrics.json, the curves, and no model.
+
+        Args:
+            train_best: how the best method is trained, for the manifest; default: as a call of Python.
+
+        Raises:
+            OutputExistsError: it is there and `force` was not given.
+        """
+        job, target = self.job, Path(path)
+        results = {}
+        if self.best is not None:
+            method, shots = self.best["method"], self.best["shots"]
+            line = train_best or f"nk.finetune(data, method={method!r}, shots={shots!r})"
+            results = {"best": method, "shots": shots, "train_best": line}
+        texts = {"curve.jsonl": comparison_curves(self.rows)}
+        config = {"kind": "finetune-comparison"}
+        run = RunTables(self.tables(), {}, config, job.provenance.dropped, {"metrics": self.report}, texts)
+        manifest = job.manifest("finetune-comparison", job.parameters(), results)
+        write_run(target, run, job.block(), manifest, force=force)
+        self._store.checkpoint.remove()
+        warn_dropped(job.provenance, target / "dropped.parquet")
+        return target
+
+
+def warn_growth(curve: Sequence[LogPoint]) -> None:
+    """Warn where the loss ended well above its start."""
+    if len(curve) > 1 and curve[-1].loss > GROWTH * curve[0].loss:
+        reporting.warn(f"the loss grew from {curve[0].loss:.3g} to {curve[-1].loss:.3g} in training; lower `lr`")

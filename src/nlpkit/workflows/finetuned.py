@@ -1,0 +1,287 @@
+"""Fine-tuned models, of runs and of folders that transformers or peft wrote: they predict documents as these stream."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from nlpkit import reporting, wording
+from nlpkit.errors import UsageError
+from nlpkit.finetune.dataset import KINDS, TASK_NAMES
+from nlpkit.finetune.engine import Engine
+from nlpkit.finetune.options import DEFAULT_WORDS, TASKS, HardwareOptions
+from nlpkit.finetune.predictions import predictions_of
+from nlpkit.finetune.predictor import Predictor
+from nlpkit.finetune.tasks import Task, TaskKind
+from nlpkit.finetune.text_inputs import check_columns, read_inputs
+from nlpkit.io.atomic import MANIFEST, atomic_directory
+from nlpkit.io.corpora import DocumentStream
+from nlpkit.io.documents import add_column
+from nlpkit.io.finetune_files import foreign_task
+from nlpkit.io.finetune_tables import task_columns
+from nlpkit.io.finetuned import check_not_named, load_predictor, open_model
+from nlpkit.io.run_reading import learned_from
+from nlpkit.io.runs import open_run
+from nlpkit.parameters import Execution
+from nlpkit.workflows.corpus import Corpus, no_documents
+from nlpkit.workflows.model import FittedModel, Predictions
+from nlpkit.workflows.predict_options import PredictOptions
+
+USED = ("probabilities", "base", "labels", "task", "pair_col", "words_col", "context_by", "encoder")
+# what else the outputs of a peft folder can mean, which does not say
+OR_ELSE = {"single": "; `task=labels` if a document can have several", "regression": "; `task=labels` if it is a label"}
+
+
+class FinetunedModel(FittedModel):
+    """A fine-tuned model in a run, or in a folder of nlpkit, transformers or peft."""
+
+    kind = "finetune"
+
+    def __init__(self, path: Path, execution: Execution | None = None) -> None:
+        """Take the place of the model; its weights are read when it predicts."""
+        self.path, self.execution = path, execution or Execution()
+
+    @contextmanager
+    def predict_batches(
+        self, corpus: Corpus, *, options: PredictOptions | None = None, execution: Execution | None = None
+    ) -> Iterator[Predictions]:
+        """Yield the predictions for a corpus.
+
+        Raises:
+            UsageError: an option that the model has no use for; ColumnError: a column that it reads is not there; InputError,
+                MissingError: the model, or the one it was trained on, is damaged or not there.
+        """
+        options, execution = options or PredictOptions(), execution or self.execution
+        labels, kind = self._checked(options)
+        encoder = options.encoder
+        hardware = HardwareOptions(encoder.device, encoder.precision, encoder.offline)
+        hardware.check()
+        device, precision = hardware.chosen()
+        with corpus.with_options(words_col=self._words_column(options), label_col="label").open() as stream:
+            predictor = load_predictor(
+                self.path, base=options.base, device=device, offline=hardware.offline, labels=labels, kind=kind,
+                verify=execution.verify,
+            )  # fmt: skip
+            if predictor.form is not None:
+                self._note_foreign(predictor, options)
+            predictor.columns = self._columns(predictor.task, predictor.columns, predictor.form, options)
+            _check_stream(stream, predictor.task, predictor.columns)
+            if options.probabilities and predictor.task.kind not in ("single", "multi"):
+                raise UsageError(
+                    f"`probabilities` is for classes, {self.path} predicts {TASK_NAMES[predictor.task.kind]}; leave it out",
+                    parameter="probabilities",
+                )
+            predictor.check()
+            with Engine(device, precision, threads=execution.n_threads()) as engine:
+                yield FinetunedPredictions(
+                    self.path, stream, execution.seed, predictor, engine, probabilities=options.probabilities
+                )
+
+    def check(self, corpus: Corpus, options: PredictOptions) -> None:
+        """Refuse options and columns that `predict_batches` would refuse, without reading the weights of the model."""
+        labels, kind = self._checked(options)
+        folder, config = open_model(self.path, verify=self.execution.verify)
+        form = None
+        if config is not None:
+            check_not_named(self.path, config.task, labels, kind)
+            task, columns = config.task, dict(config.columns)
+        else:
+            form, task = foreign_task(folder, labels, kind)
+            columns = {"task": task.kind}
+        columns = self._columns(task, columns, form, options)
+        with corpus.with_options(words_col=self._words_column(options), label_col="label").open() as stream:
+            _check_stream(stream, task, columns)
+
+    def tables(self) -> Mapping[str, pa.Table]:
+        """Return the tables of the run; a folder of another program has none."""
+        if not (self.path / MANIFEST).is_file():
+            return {}
+        run = open_run(self.path, verify=self.execution.verify)
+        return {file.stem: run.table(file.stem) for file in sorted(self.path.glob("*.parquet"))}
+
+    def save(self, path: str | Path, *, force: bool = False) -> Path:
+        """Write a copy of the run or folder. Raises OutputExistsError when something is there."""
+        target = Path(path)
+        with atomic_directory(target, force=force) as part:
+            shutil.copytree(self.path, part, dirs_exist_ok=True)
+        return target
+
+    def _checked(self, options: PredictOptions) -> tuple[list[str] | None, TaskKind | None]:
+        """Return the names of classes and the task that were given. Raises UsageError for options without use."""
+        options.refuse_others(USED, "a fine-tuned model")
+        options.encoder.refuse("a fine-tuned model reads texts as it was trained to; leave it out")
+        if options.task not in TASKS:
+            raise UsageError(f"`task={options.task}`: there are {', '.join(TASKS)}", parameter="task")
+        kind = KINDS.get(options.task)
+        if options.labels is None:
+            return None, kind
+        names = options.labels.split(",") if isinstance(options.labels, str) else options.labels
+        labels = [name.strip() for name in names]
+        if "" in labels or len(set(labels)) < len(labels):
+            raise UsageError(
+                f"`labels={','.join(names)}`: a name for each class is needed, each another, such as no,yes",
+                parameter="labels",
+            )
+        return labels, kind
+
+    def _words_column(self, options: PredictOptions) -> str | None:
+        """Return where the words are that a model labels, None for one of texts."""
+        if options.words_col is not None:
+            return options.words_col
+        _, config = open_model(self.path, verify=False)  # load_predictor looks at its files
+        if config is not None and config.task.kind != "tokens":
+            return None
+        return str((config.columns if config else {}).get("words", DEFAULT_WORDS))
+
+    def _columns(
+        self, task: Task, trained: Mapping[str, Any], form: str | None, options: PredictOptions
+    ) -> dict[str, Any]:
+        """Return what a model reads beside the text, with the columns named now. Raises UsageError for one that it does not read.
+
+        Args:
+            form: of another program's folder, which does not say whether it was trained on pairs.
+        """
+        reads = {
+            "pair_col": ("pair", options.pair_col, trained.get("pair") is not None or form is not None),
+            "context_by": ("context_by", options.context_by, bool(trained.get("context"))),
+            "words_col": ("words", options.words_col, task.kind == "tokens"),
+        }
+        for name, (_, column, is_read) in reads.items():
+            if column is not None and not is_read:
+                raise UsageError(f"{self.path} was trained without `{name}`; leave it out", parameter=name)
+        return {**trained, **{key: column for key, column, _ in reads.values() if column is not None}}
+
+    def _note_foreign(self, predictor: Predictor, options: PredictOptions) -> None:
+        """Say what another program's folder was taken for."""
+        task = predictor.task
+        more = OR_ELSE.get(task.kind, "") if predictor.form == "peft" and options.task == "auto" else ""
+        reporting.note(f"task: {TASK_NAMES[task.kind]} ({self.path}/ of {predictor.form}{more})")
+        if task.names and all(re.fullmatch(r"LABEL_\d+", name) for name in task.names):
+            reporting.note(
+                f"its classes have no names: give them, in their order, with `labels={','.join(task.names[:3])}…`"
+            )
+
+
+def _check_stream(stream: DocumentStream, task: Task, columns: Mapping[str, Any]) -> None:
+    """Raise ColumnError when a column that a model reads is not among those of the documents."""
+    words = columns.get("words") if task.kind == "tokens" else None
+    needed = {"pair_col": columns.get("pair"), "context_by": columns.get("context_by")}
+    needed["words_col"] = None if words == DEFAULT_WORDS else words
+    check_columns(stream.schema.names, needed, stream.where)
+
+
+class FinetunedPredictions(Predictions):
+    """Documents with the predictions of a fine-tuned model."""
+
+    @property
+    def gives(self) -> str:  # type: ignore[override]
+        """What the documents get that can be scored by their labels: "classes", or "" where these are not of the same form."""
+        kind = self.predictor.task.kind
+        if "label" not in self.stream.schema.names:
+            return ""
+        label = self.stream.schema.field("label").type
+        lists = pa.types.is_list(label) or pa.types.is_large_list(label)
+        return "classes" if lists or kind in ("single", "regression") else ""
+
+    @property
+    def learned_from(self) -> Sequence[str]:
+        """Inputs that the model learned from."""
+        is_run = (self.path / MANIFEST).is_file()
+        return learned_from(open_run(self.path, verify=False), self.stream.inputs) if is_run else []
+
+    def __init__(
+        self,
+        path: Path,
+        stream: DocumentStream,
+        seed: int,
+        predictor: Predictor,
+        engine: Engine,
+        *,
+        probabilities: bool,
+    ) -> None:
+        super().__init__(str(path), stream, seed)
+        self.path, self.predictor, self.engine, self.probabilities = path, predictor, engine, probabilities
+        self.documents = self.truncated = self.empty = self.single = 0
+        self.labels: Counter[str] = Counter()
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield the documents with their predictions; at once where the model reads the texts before and after each."""
+        task = self.predictor.task
+        self.warn_of_replaced(["prediction", *(["prediction_prob"] if task.kind != "regression" else [])])
+        with reporting.progress("predictions", None) as update:
+            for batch in self._read():
+                files = np.repeat(np.arange(len(self.stream.kept)), self.stream.kept)
+                inputs = read_inputs(batch, self.predictor.columns, files)
+                outputs, truncated = self.predictor.outputs(inputs, self.engine)
+                columns = task_columns(
+                    task, predictions_of(task, outputs), np.arange(batch.num_rows), probabilities=self.probabilities
+                )
+                self.documents += batch.num_rows
+                self.truncated += truncated
+                self.empty += inputs.n_empty
+                self.single += inputs.n_single
+                self._count(columns["prediction"])
+                for name, column in columns.items():
+                    batch = add_column(batch, name, column)
+                yield batch
+                update(self.documents)
+        if not self.documents:
+            raise no_documents(self.stream)
+
+    def _read(self) -> Iterator[pa.RecordBatch]:
+        if self.predictor.columns.get("context"):
+            yield from self.stream.read_all().combine_chunks().to_batches()
+        else:
+            yield from self.stream
+
+    def _count(self, predictions: pa.Array) -> None:
+        """Count how often each label was predicted; numbers are not counted."""
+        if not pa.types.is_floating(predictions.type):
+            for value in predictions.to_pylist():
+                self.labels.update(v for v in (value if isinstance(value, list) else [value]) if v is not None)
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the task and its classes, and which of the documents the model learned from."""
+        task = self.predictor.task
+        files = list(self.learned_from)
+        known = {"learned_from": files} if files else {}
+        return {"model": self.model, "task": task.kind, "classes": list(task.names), **known}
+
+    def summary(self) -> dict[str, Any]:
+        """Return the numbers of documents, and of each label, the most frequent first."""
+        return {
+            "documents": self.documents, "documents_cut": self.truncated, "predictions": dict(self.labels.most_common()),
+        }  # fmt: skip
+
+    def report(self) -> None:
+        """Say how many documents were predicted, and which of them the model could not read as they are."""
+        reporting.note(f"predictions for {wording.counted(self.documents, 'document')} by {self.path}")
+        files = list(self.learned_from)
+        if files:
+            reporting.warn(wording.learned_from(files, self.path))
+        if self.empty:
+            reporting.note(f"{wording.counted(self.empty, 'document')} without a word: predicted like any other")
+        if self.single:
+            reporting.note(f"{wording.counted(self.single, 'pair')} without a second text: read as if it were empty")
+        if self.truncated:
+            reporting.note(
+                f"{wording.counted(self.truncated, 'document')} longer than the window of the model: the end is not seen"
+            )
+
+
+def load_finetuned(path: Path, execution: Execution) -> FinetunedModel:
+    """Return the model of a run, or of a folder of nlpkit, transformers or peft.
+
+    Raises:
+        InputError: there is no such folder; SchemaError: it is a comparison, which keeps no model.
+    """
+    open_model(path, verify=False)
+    return FinetunedModel(path, execution)

@@ -1,0 +1,95 @@
+"""Texts, pairs and triplets for the training of encoders: read from several inputs, each row put into a split."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from nlpkit import reporting, wording
+from nlpkit.cells import as_label
+from nlpkit.classify.splits import DEV, TEST, TRAIN, UNUSED, check_splits, split_column, splits_of
+from nlpkit.errors import InputError, missing_column
+from nlpkit.finetune.options import HeldOutOptions
+from nlpkit.finetune.pair_dataset import PairDataset, hold_out
+from nlpkit.finetune.text_inputs import check_columns
+from nlpkit.types import IntArray
+from nlpkit.workflows.corpus import Corpus, no_documents
+from nlpkit.workflows.finetune_data import corpora_of
+from nlpkit.workflows.labelled import Provenance, stacked
+
+
+def read_pairs(
+    corpus: Corpus, options: HeldOutOptions, negative_col: str | None, objective: str, *, seed: int
+) -> tuple[PairDataset, Provenance]:
+    """Return the rows that an objective learns from and is scored on, and where they come from.
+
+    Raises:
+        ColumnError, InputError: a column is not there, or nothing is left to learn from or to score on.
+    """
+    corpora = corpora_of(corpus, options)
+    column = None if options.split is None else split_column(options.split)
+    needed = {"pair_col": options.pair_col, "negative_col": negative_col, "split": column}
+    label = "label" if objective in ("sbert-softmax", "cosine") else None
+    streams = [c.open() for c, _ in corpora]
+    tables = []
+    try:
+        for stream in streams:
+            check_columns(stream.schema.names, needed, stream.where)
+            if label is not None and label not in stream.schema.names:
+                raise missing_column(stream.where, corpus.options.label_col, stream.schema.names, "`label_col`")
+            tables.append(stream.read_all())
+            if not tables[-1].num_rows:
+                raise no_documents(stream)
+    finally:
+        for stream in streams:
+            stream.close()
+    texts = ["text", *(c for c in (options.pair_col, negative_col) if c is not None)]
+    table = _stacked(tables, texts, [c for c in ("id", label, column) if c is not None])
+    split: IntArray = np.concatenate(
+        [np.full(t.num_rows, role, np.int32) for t, (_, role) in zip(tables, corpora, strict=True)]
+    )
+    if options.split is not None:
+        values = [as_label(v) for v in table.column(split_column(options.split)).to_pylist()]
+        split = splits_of(values, options.split, dev=True)
+        check_splits(split, values, options.split)
+    split = _without_empty(table, texts, split, options)
+    dataset = PairDataset(table, split, objective, options.pair_col, negative_col)
+    if not (split == TEST).any():
+        hold_out(dataset, options.holdout, seed=seed)
+    if not (split == TRAIN).any():
+        few = "one row is too few to learn from and to test on; add rows, or give the test with `test`"
+        raise InputError(
+            few if (split == TEST).sum() == 1 else "there is no row to learn from; see `text_col` and `split`"
+        )
+    return dataset, Provenance.of_streams(streams)
+
+
+def _without_empty(table: pa.Table, texts: Sequence[str], split: IntArray, options: HeldOutOptions) -> IntArray:
+    """Return the splits, UNUSED for rows with an empty text. Raises InputError where no row of dev or test has its texts."""
+    empty = np.zeros(table.num_rows, bool)
+    for column in texts:
+        empty |= np.array([not str(v or "").strip() for v in table.column(column).to_pylist()])
+    if not empty.any():
+        return split
+    reporting.warn(f"{wording.counted(int(empty.sum()), 'row')} with an empty text: left out")
+    for number, name in ((TEST, "test"), (DEV, "dev")):
+        if (split == number).any() and empty[split == number].all():
+            raise InputError(
+                f"{options.name_of(name)}: no row has a text in {' and '.join(texts)}; nothing can be scored"
+            )
+    return np.where(empty, UNUSED, split).astype(np.int32)
+
+
+def _stacked(tables: Sequence[pa.Table], texts: Sequence[str], others: Sequence[str]) -> pa.Table:
+    """Return the columns that are needed of all tables below each other, texts as such: files may differ in the rest, and in types."""
+    chosen = []
+    for table in tables:
+        part = table.select(list(dict.fromkeys([*others, *texts])))
+        for column in texts:
+            if part.schema.field(column).type != pa.string():
+                cells = [None if v is None else str(v) for v in part.column(column).to_pylist()]
+                part = part.set_column(part.column_names.index(column), column, pa.array(cells, pa.string()))
+        chosen.append(part)
+    return stacked(chosen) if "label" in others else pa.concat_tables(chosen, promote_options="default")

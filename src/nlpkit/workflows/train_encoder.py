@@ -1,0 +1,312 @@
+"""Train a sentence encoder itself, by masked words or on pairs, and score it before and after."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from nlpkit import reporting, wording
+from nlpkit.classify.splits import DEV, TEST, TRAIN
+from nlpkit.embed.models import ModelFiles, weights_fingerprint
+from nlpkit.errors import UsageError
+from nlpkit.finetune.encoders import OPTIONS, PLANS, check_options
+from nlpkit.finetune.engine import Engine
+from nlpkit.finetune.estimate import estimate, loads_of_encoder
+from nlpkit.finetune.methods import Value, parse_options
+from nlpkit.finetune.options import HardwareOptions, HeldOutOptions, ScheduleOptions, TrainEncoderOptions
+from nlpkit.finetune.pair_dataset import PairDataset, check_classes
+from nlpkit.finetune.train import LogPoint, Schedule
+from nlpkit.io.artifacts import footer_block
+from nlpkit.io.atomic import MANIFEST
+from nlpkit.io.finetune_checkpoints import Checkpoint
+from nlpkit.io.finetune_tables import curve_lines
+from nlpkit.io.finetuned import base_name
+from nlpkit.io.footers import steps_of
+from nlpkit.io.model_cards import write_encoder_cards
+from nlpkit.io.runs import RunTables, manifest_of, stopwatch, write_run
+from nlpkit.parameters import Execution, with_settings
+from nlpkit.version import __version__
+from nlpkit.workflows.base_models import SAMPLE, find_base, warn_unknown_tokens
+from nlpkit.workflows.checkpoints import TrainingStore, open_store
+from nlpkit.workflows.corpus import as_corpus, warn_dropped
+from nlpkit.workflows.encoder_training import EncoderTraining, train_masked, train_pairs
+from nlpkit.workflows.finetune_data import check_held_out_files
+from nlpkit.workflows.labelled import Provenance
+from nlpkit.workflows.pair_data import read_pairs
+
+KEY = "encoder"
+BETTER = {"perplexity": "lower", "spearman": "higher", "accuracy": "higher", "recall@1": "higher"}
+RECORDS = (TrainEncoderOptions, HeldOutOptions, ScheduleOptions, HardwareOptions, Execution)
+
+
+@dataclass(slots=True)
+class EncoderJob:
+    """What is known before training: options, rows, base model and schedule, all checked."""
+
+    name: str
+    objective_options: dict[str, Value]
+    options: TrainEncoderOptions
+    held_out: HeldOutOptions
+    training: ScheduleOptions
+    execution: Execution
+    device: Any
+    precision: str
+    dataset: PairDataset
+    provenance: Provenance
+    files: ModelFiles
+    schedule: Schedule
+    reading: dict[str, Any]
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def parameters(self) -> dict[str, Any]:
+        """Return what footers and manifests say of the training."""
+        return {
+            "objective": self.name, "options": self.objective_options, "base": base_name(self.files),
+            "base_sha256": weights_fingerprint(self.files.path), "plan": asdict(self.schedule), "precision": self.precision,
+            "device": self.device.type, "max_tokens": self.training.max_tokens, "pair": self.held_out.pair_col,
+            "negative": self.options.negative_col, "holdout": self.held_out.holdout, "split": self.held_out.split,
+        }  # fmt: skip
+
+    def identity(self) -> dict[str, Any]:
+        """Return what a checkpoint belongs to."""
+        files = {name: getattr(self.held_out, name) for name in ("test", "dev")}
+        return {
+            **self.parameters(), "seed": self.execution.seed, "reading": self.reading,
+            **{name: str(source) if isinstance(source, str | Path) else None for name, source in files.items()},
+            "inputs": [info.sha256 for info in self.provenance.inputs],
+        }  # fmt: skip
+
+
+class EncoderResult:
+    """A trained encoder with its scores on test rows before and after.
+
+    before, after: scores by name; facts: of the training; curve: its log. path: the run, once it is saved.
+    """
+
+    def __init__(
+        self,
+        job: EncoderJob,
+        store: TrainingStore,
+        trained: EncoderTraining,
+    ) -> None:
+        """Take what comes of a training; the model lies in the store until it is saved."""
+        self.job, self._store = job, store
+        self.before, self.after, self.facts, self.curve = trained.before, trained.after, trained.facts, trained.curve
+        self.path: Path | None = None
+
+    @property
+    def objective(self) -> str:
+        """The name of the objective."""
+        return self.job.name
+
+    @property
+    def n_tested(self) -> int:
+        """The number of test rows."""
+        return len(self.job.dataset.rows(TEST))
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """Scores and facts, as metrics.json has them."""
+        return {
+            "nlpkit_version": __version__, "seed": self.job.execution.seed, "objective": self.job.name, "test_rows": self.n_tested,
+            "before": self.before, "after": self.after, "training": self.facts,
+        }  # fmt: skip
+
+    @property
+    def worse(self) -> dict[str, tuple[float, float]]:
+        """The scores that are worse than before: metric → (before, after)."""
+        pairs = {metric: ((self.before or {}).get(metric, v), v) for metric, v in (self.after or {}).items()}
+        return {
+            metric: (before, after)
+            for metric, (before, after) in pairs.items()
+            if (after < before if BETTER[metric] == "higher" else after > before)
+        }
+
+    def tables(self) -> Mapping[str, pa.Table]:
+        """Return the scores before and after as a table."""
+        names = list(self.after or {})
+        columns = {
+            "metric": pa.array(names, pa.string()),
+            "before": pa.array([(self.before or {}).get(name) for name in names], pa.float64()),
+            "after": pa.array([(self.after or {})[name] for name in names], pa.float64()),
+        }
+        return {"scores": pa.table(columns)}
+
+    def save(self, path: str | Path, *, force: bool = False) -> Path:
+        """Write the run: the encoder in the format of sentence-transformers, scores, curve and model card.
+
+        Raises:
+            OutputExistsError: it is there and `force` was not given.
+        """
+        job, target, model = self.job, Path(path), self._store.checkpoint.model
+        parameters, seed = job.parameters(), job.execution.seed
+        write_encoder_cards(model, job.name, parameters, self.report, job.provenance.inputs)
+        block = footer_block(
+            "run", command="train-encoder", parameters=parameters, seed=seed, inputs=job.provenance.inputs,
+            steps=steps_of(job.provenance.blocks),
+        )  # fmt: skip
+        manifest = manifest_of(
+            "finetune-encoder", parameters={**parameters, "training": self.facts}, seed=seed, threads=job.execution.n_threads(),
+            inputs=job.provenance.inputs, seconds=job.seconds, results=dict(self.after or {}),
+        )  # fmt: skip
+        texts = {"curve.jsonl": curve_lines(self.curve, {"objective": job.name, "seed": seed})}
+        config = {"kind": "finetune-encoder", "format": "sentence-transformers"}
+        run = RunTables({}, {}, config, job.provenance.dropped, {"metrics": self.report}, texts, model)
+        write_run(target, run, block, manifest, force=force)
+        self._store.checkpoint.remove()
+        self.path = target
+        warn_dropped(job.provenance, target / "dropped.parquet")
+        return target
+
+
+def train_encoder(
+    data: Any,
+    *,
+    options: TrainEncoderOptions | None = None,
+    held_out: HeldOutOptions | None = None,
+    training: ScheduleOptions | None = None,
+    hardware: HardwareOptions | None = None,
+    execution: Execution | None = None,
+    output: str | Path | None = None,
+    resume: bool = False,
+    force: bool = False,
+    **settings: Any,
+) -> EncoderResult:
+    """Train a sentence encoder on texts (objective mlm), pairs or triplets, and score it before and after on test rows.
+
+    Args:
+        data: a Corpus, texts, or a data frame with the columns text, and of pairs `pair_col`, `negative_col`, label.
+        options, held_out, training, hardware, execution: whole records of options; a single one is a keyword, as in
+            `train_encoder(corpus, objective="mnrl", pair_col="other", epochs=2)`.
+        output: the run that the result will be saved as; unfinished work lies beside it, and `resume` continues it. None: in a
+            temporary directory. force: drop unfinished work that lies there.
+
+    Raises:
+        UsageError: options that do not go together. InputError, ColumnError: rows that cannot be learned from.
+        MissingError: the base model is nowhere.
+    """
+    job = _prepare(data, (options, held_out, training, hardware, execution), settings)
+    store = open_store(output, job.identity(), resume=resume, force=force)
+    checkpoint = store.checkpoint
+    trained = _taken(checkpoint, job.name)
+    if trained is None:
+        train = train_masked if job.name == "mlm" else train_pairs
+        with (
+            Engine(job.device, job.precision, threads=job.execution.n_threads()) as engine,
+            store.reporting_interrupts(),
+            stopwatch(job.seconds, "train"),
+        ):
+            folder = checkpoint.path / "model.part"
+            trained = train(
+                job.dataset, job.files, job.schedule, job.objective_options, engine, checkpoint, folder, key=KEY,
+                seed=job.execution.seed, max_tokens=job.training.max_tokens,
+            )  # fmt: skip
+            checkpoint.finish(KEY, asdict(trained), {})
+            folder.rename(checkpoint.model)
+    return EncoderResult(job, store, trained)
+
+
+def estimate_encoder_training(
+    data: Any,
+    *,
+    options: TrainEncoderOptions | None = None,
+    held_out: HeldOutOptions | None = None,
+    training: ScheduleOptions | None = None,
+    hardware: HardwareOptions | None = None,
+    execution: Execution | None = None,
+    **settings: Any,
+) -> dict[str, Any]:
+    """Return rows, tokens, memory, seconds and disk that `train_encoder` would take, under "plan" each stage."""
+    job = _prepare(data, (options, held_out, training, hardware, execution), settings)
+    dataset = job.dataset
+    columns = 1 + sum(column is not None for column in (dataset.second, dataset.negative))
+    head_steps = int(job.objective_options.get("head_steps", 0))
+    loads = loads_of_encoder(
+        job.name, job.schedule, head_steps, columns, len(dataset.rows(TRAIN)), len(dataset.rows(TEST))
+    )
+    return estimate(
+        loads, job.files.path, dataset.texts("text", np.arange(dataset.table.num_rows)), dropped=len(job.provenance.dropped),
+        threads=job.execution.n_threads(), gpu=job.device.type != "cpu", window=job.training.max_tokens,
+    )  # fmt: skip
+
+
+def _prepare(data: Any, records: tuple[Any, ...], settings: Mapping[str, Any]) -> EncoderJob:
+    """Read rows and model, and refuse what cannot be trained."""
+    options, held_out, training, hardware, execution = with_settings(
+        tuple(record or kind() for record, kind in zip(records, RECORDS, strict=True)), settings
+    )
+    for record in (held_out, training, hardware):
+        record.check()
+    name, objective_options = parse_options(options.objective, OPTIONS, "objective")
+    _check(options, held_out, name, objective_options)
+    check_held_out_files(held_out)
+    device, precision = hardware.chosen()
+    corpus = as_corpus(data)
+    seconds: dict[str, float] = {}
+    with stopwatch(seconds, "read"):
+        dataset, provenance = read_pairs(corpus, held_out, options.negative_col, name, seed=execution.seed)
+    if name == "sbert-softmax":
+        check_classes(dataset, held_out)
+    files = find_base(_base(options.base, name), verify=execution.verify, offline=hardware.offline)
+    warn_unknown_tokens(files, dataset.texts("text", np.arange(min(SAMPLE, dataset.table.num_rows))))
+    n_train, n_dev, n_test = (len(dataset.rows(split)) for split in (TRAIN, DEV, TEST))
+    training.check_patience(dev=n_dev > 0)
+    dev = f", {n_dev:,} dev" if n_dev else ""
+    reporting.note(f"{name}: {wording.counted(n_train, 'training row')}{dev}, {n_test:,} test")
+    return EncoderJob(
+        name, objective_options, options, held_out, training, execution, device, precision, dataset, provenance, files,
+        training.applied_to(PLANS[name]), asdict(corpus.options), seconds,
+    )  # fmt: skip
+
+
+def _check(
+    options: TrainEncoderOptions, held_out: HeldOutOptions, name: str, objective_options: Mapping[str, Value]
+) -> None:
+    """Raise UsageError for columns that an objective needs or does not read, and for its options."""
+    check_options(objective_options, name)
+    if name == "mlm":
+        share = float(objective_options["share"])
+        if not 0 < share < 1:
+            raise UsageError(
+                f"`objective=mlm(share={share:g})`: a share of the tokens between 0 and 1 is needed",
+                parameter="objective",
+            )
+        if held_out.pair_col is not None or options.negative_col is not None:
+            raise UsageError("`objective=mlm` reads the text alone; leave `pair_col` and `negative_col` out")
+        return
+    if held_out.pair_col is None:
+        raise UsageError(
+            f"`objective={name}` learns from pairs; name the column of the second text: `pair_col=COL`",
+            parameter="pair_col",
+        )
+    if name == "triplet" and options.negative_col is None:
+        raise UsageError(
+            "`objective=triplet` needs the column of the text unlike the first: `negative_col=COL`",
+            parameter="negative_col",
+        )
+    if options.negative_col is not None and name not in ("triplet", "mnrl"):
+        raise UsageError(f"`objective={name}` has no negatives; leave `negative_col` out", parameter="negative_col")
+
+
+def _base(name: str, objective: str) -> str:
+    """Return the base to learn from: of a run of mlm the model with the head that guesses words, for mlm itself."""
+    whole = Path(name) / "model" / "transformers"
+    if objective == "mlm" and (Path(name) / MANIFEST).is_file() and (whole / "config.json").is_file():
+        return str(whole)
+    return name
+
+
+def _taken(checkpoint: Checkpoint, name: str) -> EncoderTraining | None:
+    """Return a training that is done but for its run, None when there is none, or not its model."""
+    done = checkpoint.finished(KEY)
+    if done is None or not checkpoint.model.exists():
+        return None
+    reporting.note(f"{name}: taken from the checkpoint")
+    facts = done[0]
+    curve = [LogPoint(**point) for point in facts["curve"]]
+    return EncoderTraining(facts["before"], facts["after"], facts["facts"], curve)
