@@ -43,6 +43,8 @@ COMMANDS = (
     "tfidf",
     "ctfidf",
     "classify",
+    "sentiment",
+    "zero-shot",
     "finetune",
     "evaluate",
     "stats",

@@ -105,6 +105,8 @@ def folder(tmp_path: Path) -> Path:
         pytest.param("tfidf"),
         pytest.param("ctfidf"),
         pytest.param("classify"),
+        pytest.param("sentiment"),
+        pytest.param("zero-shot", marks=needs_minilm),
         pytest.param("evaluate"),
         pytest.param("stats"),
         pytest.param("kwic"),

@@ -32,6 +32,18 @@ def read_gates(options: GateOptions, metrics: Sequence[str] = ()) -> GateRules:
     return rules if options.baseline is None else replace(rules, baseline=read_baseline(Path(options.baseline)))
 
 
+def check_gates(evaluation: Evaluation | None, options: GateOptions, rules: GateRules) -> None:
+    """Put the outcomes of gates into an evaluation, None where there are no labels to score against.
+
+    Raises:
+        InputError: a score of a bound was not made, or there are no scores at all.
+    """
+    if evaluation is not None:
+        evaluation.gates = rules.check(evaluation)
+    elif options != GateOptions():
+        raise InputError("the gates cannot be checked: the documents have no labels to score against; see `label_col`")
+
+
 def read_baseline(path: Path) -> Baseline:
     """Return the scores of a file that `nlpkit evaluate` or a run of a classifier wrote. Raises InputError when it has none."""
     needed = "the JSON of an earlier nlpkit evaluate (`output=metrics.json`) was needed"

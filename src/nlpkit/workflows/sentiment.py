@@ -28,10 +28,12 @@ from nlpkit.classify.packages import PackageScorer
 from nlpkit.classify.sentiment_options import SentimentOptions, SentimentTextOptions, is_package
 from nlpkit.classify.sentiment_scores import numeric_labels, scored_classes, scored_numbers
 from nlpkit.errors import UsageError, missing_column
+from nlpkit.evaluation.options import GateOptions
 from nlpkit.evaluation.results import Evaluation
 from nlpkit.io.corpora import DocumentStream
 from nlpkit.io.documents import add_column
 from nlpkit.io.lexica import read_negations
+from nlpkit.io.score_files import check_gates, read_gates
 from nlpkit.io.spool import Spool, spool_in
 from nlpkit.metrics.score import Uncertainty
 from nlpkit.parameters import Execution, with_settings
@@ -63,6 +65,7 @@ def sentiment(
     lexicon: str | None = None,
     options: SentimentOptions | None = None,
     tokens: SentimentTextOptions | None = None,
+    gates: GateOptions | None = None,
     execution: Execution | None = None,
     **settings: Any,
 ) -> Sentiment:
@@ -73,6 +76,7 @@ def sentiment(
         lexicon: vader, afinn, liu, a file of words and weights, or two files, positive,negative.
         options: how a text is scored, and which classes the scores become.
         tokens: how texts are cut into words.
+        gates: bounds that the scores must keep; their outcomes are in `evaluation.gates`.
         execution: seed and threads.
         settings: single fields of these records, such as lex2sent=True.
 
@@ -82,7 +86,9 @@ def sentiment(
     named = settings if lexicon is None else {**settings, "lexicon": lexicon}
     records = (options or SentimentOptions(), tokens or SentimentTextOptions(), execution or Execution())
     options, tokens, execution = with_settings(records, named)
-    with sentiment_batches(as_corpus(data), options=options, tokens=tokens, execution=execution) as predictions:
+    with sentiment_batches(
+        as_corpus(data), options=options, tokens=tokens, execution=execution, gates=gates
+    ) as predictions:
         documents = pa.Table.from_batches(predictions.batches())
     predictions.report()
     return Sentiment(documents, predictions.evaluation, predictions.summary())
@@ -90,14 +96,19 @@ def sentiment(
 
 @contextmanager
 def sentiment_batches(
-    corpus: Corpus, *, options: SentimentOptions, tokens: SentimentTextOptions, execution: Execution
+    corpus: Corpus,
+    *,
+    options: SentimentOptions,
+    tokens: SentimentTextOptions,
+    execution: Execution,
+    gates: GateOptions | None = None,
 ) -> Iterator[SentimentPredictions]:
     """Return a context with documents and their sentiment."""
     settings = preprocess_options(tokens.text_options())
     _check_package(options)
     _warn_of_unused(options, tokens)
     with corpus.open() as stream, spool_in(stream.spool_directory) as spool:
-        yield SentimentPredictions(stream, spool, corpus, options, tokens, settings, execution)
+        yield SentimentPredictions(stream, spool, corpus, options, tokens, settings, gates or GateOptions(), execution)
 
 
 def _check_package(options: SentimentOptions) -> None:
@@ -139,9 +150,11 @@ class SentimentPredictions(Predictions):
         options: SentimentOptions,
         tokens: SentimentTextOptions,
         settings: PreprocessOptions,
+        gates: GateOptions,
         execution: Execution,
     ) -> None:
         super().__init__(options.names, stream, execution.seed)
+        self._gates, self._rules = gates, read_gates(gates)
         self._spool, self._label_col = spool, corpus.options.label_col
         self._options, self._tokens, self._settings, self._execution = options, tokens, settings, execution
         names = stream.schema.names
@@ -187,6 +200,7 @@ class SentimentPredictions(Predictions):
         self.evaluation = self._evaluate(scores, predictions, classes)
         if self.evaluation is not None:
             self.evaluation.facts |= self._facts
+        check_gates(self.evaluation, self._gates, self._rules)
         return scores, predictions, classes
 
     def score_only(self) -> None:

@@ -21,6 +21,7 @@ from nlpkit.classify.sentiment_options import ZeroShotOptions
 from nlpkit.classify.zero_shot import check_labels, nearest_labels, parse_labels, prompts_of, prototypes
 from nlpkit.embed.options import EncoderOptions
 from nlpkit.errors import InputError, UsageError
+from nlpkit.evaluation.options import GateOptions
 from nlpkit.evaluation.predictions import DEFAULT_CLASSIFICATION, add_classification
 from nlpkit.evaluation.results import Evaluation, TargetResult
 from nlpkit.io.classifier_tables import prediction_columns
@@ -28,6 +29,7 @@ from nlpkit.io.corpora import DocumentStream
 from nlpkit.io.documents import add_column
 from nlpkit.io.plain_tables import column_names, read_columns
 from nlpkit.io.run_reading import check_encoder
+from nlpkit.io.score_files import check_gates, read_gates
 from nlpkit.metrics.score import Uncertainty
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.workflows.corpus import Corpus, as_corpus, no_documents
@@ -50,6 +52,7 @@ def zero_shot(
     labels: Any = None,
     options: ZeroShotOptions | None = None,
     encoder: EncoderOptions | str | None = None,
+    gates: GateOptions | None = None,
     execution: Execution | None = None,
     **settings: Any,
 ) -> ZeroShot:
@@ -58,7 +61,8 @@ def zero_shot(
     Args:
         data: a Corpus, texts or a data frame.
         labels: their names, a mapping of names to descriptions, text such as "sports: games; politics", or a file.
-        options: labels and what is given. encoder: which model makes embeddings. execution: seed and threads.
+        options: labels and what is given. encoder: which model makes embeddings. gates: bounds that the scores must keep.
+        execution: seed and threads.
         settings: single fields of these records.
 
     Raises:
@@ -67,7 +71,9 @@ def zero_shot(
     named = settings if labels is None else {**settings, "labels": labels}
     records = (options or ZeroShotOptions(), EncoderOptions.from_value(encoder), execution or Execution())
     options, embedding, execution = with_settings(records, named)
-    with zero_shot_batches(as_corpus(data), options=options, encoder=embedding, execution=execution) as predictions:
+    with zero_shot_batches(
+        as_corpus(data), options=options, encoder=embedding, execution=execution, gates=gates
+    ) as predictions:
         documents = pa.Table.from_batches(predictions.batches())
     predictions.report()
     return ZeroShot(documents, predictions.evaluation, predictions.summary())
@@ -75,13 +81,18 @@ def zero_shot(
 
 @contextmanager
 def zero_shot_batches(
-    corpus: Corpus, *, options: ZeroShotOptions, encoder: EncoderOptions, execution: Execution
+    corpus: Corpus,
+    *,
+    options: ZeroShotOptions,
+    encoder: EncoderOptions,
+    execution: Execution,
+    gates: GateOptions | None = None,
 ) -> Iterator[ZeroShotPredictions]:
     """Return a context with documents and the nearest label of each."""
     labels = read_labels(options.labels)
     check_encoder(encoder.encoder, verify=execution.verify)
     with corpus.open() as stream:
-        yield ZeroShotPredictions(stream, labels, options, encoder, execution)
+        yield ZeroShotPredictions(stream, labels, options, encoder, gates or GateOptions(), execution)
 
 
 class ZeroShotPredictions(Predictions):
@@ -97,9 +108,11 @@ class ZeroShotPredictions(Predictions):
         labels: dict[str, list[str]],
         options: ZeroShotOptions,
         encoder: EncoderOptions,
+        gates: GateOptions,
         execution: Execution,
     ) -> None:
         super().__init__("zero-shot", stream, None)
+        self._gates, self._rules = gates, read_gates(gates)
         self._labels, self._options, self._encoder, self._execution = labels, options, encoder, execution
         self._info: dict[str, Any] | None = None
         self._sizes: list[int] = []
@@ -126,6 +139,7 @@ class ZeroShotPredictions(Predictions):
         names = tuple(self._labels)
         self._documents, self._sizes = table.num_rows, np.bincount(predicted.codes, minlength=len(names)).tolist()
         self.evaluation = self._evaluate(table, names, predicted)
+        check_gates(self.evaluation, self._gates, self._rules)
         batch = table.combine_chunks().to_batches()[0]
         columns = prediction_columns(names, predicted, probabilities=self._options.probabilities)
         for name, column in columns.items():

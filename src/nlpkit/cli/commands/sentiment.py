@@ -27,9 +27,9 @@ def sentiment_cli(
 
     \b
     Examples:
-      nlpkit sentiment data/samples/news.jsonl --lexicon data/samples/lexicon.tsv -o sentiment.parquet
-      nlpkit sentiment data/samples/hard.jsonl --lexicon data/samples/lexicon.tsv --neutral 0.5 -o hard.csv
-      nlpkit sentiment data/samples/news.jsonl --lexicon data/samples/lexicon.tsv --lexicon-score polarity -o polarity.parquet
+      nlpkit sentiment data/samples/news.jsonl --lexicon data/samples/lexicon.tsv -o scored.parquet
+      nlpkit sentiment data/samples/hard.jsonl --lexicon data/samples/lexicon.tsv --json -o hard.csv
+      nlpkit sentiment data/samples/news.jsonl --lexicon data/samples/lexicon.tsv --neutral 1 -o 3.csv
     """
     _ = options.names  # which must be there
     target = out.given_table_target("sentiment.parquet")
@@ -37,16 +37,14 @@ def sentiment_cli(
         dry_run(inputs, read)
         return
     from nlpkit.cli.render.sentiment import finish_predictions
-    from nlpkit.io.score_files import read_gates
     from nlpkit.workflows.corpus import read_corpus
     from nlpkit.workflows.predict import write_predictions
     from nlpkit.workflows.sentiment import sentiment_batches
 
-    rules = read_gates(gate)
     corpus = read_corpus(*inputs, options=read, beside=target)
-    with sentiment_batches(corpus, options=options, tokens=tokens, execution=run) as predictions:
+    with sentiment_batches(corpus, options=options, tokens=tokens, execution=run, gates=gate) as predictions:
         if target is None:
             predictions.score_only()
         else:
             write_predictions(predictions, target, force=out.force)
-    finish_predictions(predictions, predictions.evaluation, target, rules, gate, force=out.force)
+    finish_predictions(predictions, predictions.evaluation, target, gate, force=out.force)

@@ -28,21 +28,19 @@ def zero_shot_cli(
     \b
     Examples:
       nlpkit zero-shot data/samples/news.jsonl --labels football,courts,space -o labelled.parquet
-      nlpkit zero-shot data/samples/questions.jsonl --labels 'hours: when are you open; loans; rooms; account' -o asked.parquet
-      nlpkit zero-shot data/samples/news.jsonl --labels football,courts,space --probabilities --json -o all.parquet
+      nlpkit zero-shot data/samples/questions.jsonl --labels 'time: are you open; loans' -o asked.csv
+      nlpkit zero-shot data/samples/news.jsonl --labels football,courts --probabilities -o all.csv
     """
     target = out.target("predictions.parquet")
     if run.dry_run:
         dry_run(inputs, read, embeds=True)
         return
     from nlpkit.cli.render.sentiment import finish_predictions
-    from nlpkit.io.score_files import read_gates
     from nlpkit.workflows.corpus import read_corpus
     from nlpkit.workflows.predict import write_predictions
     from nlpkit.workflows.zero_shot import zero_shot_batches
 
-    rules = read_gates(gate)
     corpus = read_corpus(*inputs, options=read, beside=target)
-    with zero_shot_batches(corpus, options=options, encoder=encoder, execution=run) as predictions:
+    with zero_shot_batches(corpus, options=options, encoder=encoder, execution=run, gates=gate) as predictions:
         write_predictions(predictions, target, force=out.force)
-    finish_predictions(predictions, predictions.evaluation, target, rules, gate, force=out.force)
+    finish_predictions(predictions, predictions.evaluation, target, gate, force=out.force)

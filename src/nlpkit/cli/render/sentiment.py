@@ -8,11 +8,10 @@ from nlpkit import reporting
 from nlpkit.cli import console
 from nlpkit.cli.render.gates import finish
 from nlpkit.cli.render.scores import show, spell_options
-from nlpkit.errors import InputError, UsageError
+from nlpkit.errors import UsageError
 from nlpkit.io.score_files import write_junit
 
 if TYPE_CHECKING:
-    from nlpkit.evaluation.gates import GateRules
     from nlpkit.evaluation.options import GateOptions
     from nlpkit.evaluation.results import Evaluation
     from nlpkit.workflows.model import Predictions
@@ -24,7 +23,6 @@ def finish_predictions(
     predictions: Predictions,
     evaluation: Evaluation | None,
     target: str | None,
-    rules: GateRules,
     gate: GateOptions,
     *,
     force: bool,
@@ -35,7 +33,7 @@ def finish_predictions(
         evaluation: the scores, None where the documents have no labels to compare with.
 
     Raises:
-        QualityGateError: a gate failed. InputError: there is a gate and there are no scores. UsageError: neither scores nor output.
+        QualityGateError: a gate failed. UsageError: neither scores nor output.
     """
     if target is not None and target != "-":
         reporting.note(f"wrote {target}{NOT_CALIBRATED if predictions.command == 'zero-shot' else ''}")
@@ -46,13 +44,8 @@ def finish_predictions(
             raise UsageError(
                 "there are no labels of sentiment to compare this with; say where to write it: `output=sentiment.parquet`"
             )
-        if rules.bounds or rules.baseline is not None or gate.junit is not None or gate.markdown:
-            raise InputError(
-                "the gates cannot be checked: the documents have no labels to score against; see `label_col`"
-            )
         return
     spell_options(evaluation)
-    evaluation.gates = rules.check(evaluation)
     if gate.junit is not None:
         write_junit(gate.junit, evaluation.gates, suite=f"nlpkit {predictions.command}", force=force)
 
