@@ -72,6 +72,12 @@ def test_links_lead_somewhere(page: Path) -> None:
             assert (page.parent / target.partition("#")[0]).exists(), target
 
 
+def test_the_reference_is_what_the_code_says(generated: dict[str, str]) -> None:
+    for name, page in generated.items():
+        written = (ROOT / "docs" / "reference" / name).read_text(encoding="utf-8")
+        assert written == page, f"docs/reference/{name} is older than the code; run: python docs/generate.py"
+
+
 @pytest.fixture(scope="module")
 def generated() -> dict[str, str]:
     """The pages of docs/reference/ as the code writes them now."""
