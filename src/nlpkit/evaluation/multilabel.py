@@ -140,7 +140,7 @@ def _holds_sets(columns: PredictionTable) -> bool:
     if not columns.predictions:
         listed = columns.label_col if true else columns.assigned_col
         raise InputError(
-            f"{columns.name}: '{listed}' holds lists; topics are held against one label of each document: name another column "
+            f"{columns.name}: '{listed}' holds lists; topics are compared with one label of each document: name another column "
             "with `label_col` or `topic_col`, or one of predicted lists with `prediction_col`"
         )
     count_unlabelled(columns, columns.labels, columns.assigned)
