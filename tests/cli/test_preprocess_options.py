@@ -427,8 +427,8 @@ def test_what_was_removed_and_why() -> None:
     assert read("r.parquet").to_pylist() == [
         {"term": "the", "cf": 4, "df": 3, "reason": "stop word"},
         {"term": "saw", "cf": 3, "df": 3, "reason": "too frequent"},
-        {"term": "cat", "cf": 1, "df": 1, "reason": "beyond --max-vocab"},
-        {"term": "dog", "cf": 1, "df": 1, "reason": "beyond --max-vocab"},
+        {"term": "cat", "cf": 1, "df": 1, "reason": "beyond the most frequent"},
+        {"term": "dog", "cf": 1, "df": 1, "reason": "beyond the most frequent"},
     ]
     assert footer("r.parquet")["kind"] == "removed_terms"
 
