@@ -187,7 +187,7 @@ def test_a_prompt_begins_as_words_or_anywhere() -> None:
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in PREFIX_TYPES])
 def test_a_prefix_where_peft_has_none_is_refused_before_training(kind: str) -> None:
-    with pytest.raises(UsageError, match=rf"works for bert, roberta, xlm-roberta; .*'{kind}'.* mam or unipelt"):
+    with pytest.raises(UsageError, match=rf"works for bert, roberta, xlm-roberta; .*'{kind}'.*mam` or unipelt"):
         apply_peft(build(kind), "prefix", {}, seed=0)
 
 

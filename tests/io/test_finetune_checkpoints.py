@@ -130,7 +130,7 @@ def test_a_finished_training_comes_back_and_ends_the_one_under_way(tmp_path: Pat
 
 def test_without_resume_it_is_cleared_by_force_alone(tmp_path: Path) -> None:
     make(tmp_path).save("a", state())
-    with pytest.raises(OutputExistsError, match="--resume goes on with it, --force drops it"):
+    with pytest.raises(OutputExistsError, match="`resume` goes on with it, `force` drops it"):
         make(tmp_path, resume=False)
     assert make(tmp_path).state("a") is not None
     found = make(tmp_path, resume=False, force=True)
