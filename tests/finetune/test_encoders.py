@@ -256,7 +256,7 @@ def test_a_class_that_is_only_held_out_and_an_unknown_objective(base: Path) -> N
     dev = EncoderData(["a"], ["c"], labels=["z"])
     with pytest.raises(InputError, match=r"`dev` has the class 'z', which the training data have not \(x, y\)"):
         run("sbert-softmax", load(base), data, dev, Schedule())
-    with pytest.raises(UsageError, match="contrastive is not known; there are sbert-softmax"):
+    with pytest.raises(UsageError, match="contrastive` is not known; there are sbert-softmax"):
         run("contrastive", load(base), data, None, Schedule())
 
 
