@@ -85,10 +85,8 @@ def circles(imports: Mapping[str, Collection[str]]) -> set[tuple[str, ...]]:
 
 
 def command_modules() -> set[str]:
-    """Return the modules of the command line that are a command: the app takes a function <name>_cli from them."""
-    tree = ast.parse((PACKAGE / "cli" / "app.py").read_text("utf-8"))
-    taken = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
-    return {str(node.module) for node in taken if any(alias.name.endswith("_cli") for alias in node.names)}
+    """Return the modules that are a command."""
+    return {module_name(path) for path in (PACKAGE / "cli" / "commands").glob("*.py")} - {"nlpkit.cli.commands"}
 
 
 def command_imports() -> set[tuple[str, str]]:

@@ -137,3 +137,11 @@ def test_examples_of_the_program_run_as_printed(folder: Path) -> None:
     assert len(lines) == 4
     for line in lines:
         run_line(line, folder)
+
+
+def test_the_list_of_commands_says_what_their_help_says() -> None:
+    from nlpkit.cli.catalogue import COMMANDS as CATALOGUE
+
+    for name, entry in CATALOGUE.items():
+        summary = " ".join(run_cli(name, "--help").out.split("\n\n")[1].split())
+        assert summary.startswith(entry.summary), name

@@ -16,8 +16,8 @@ import typer
 from typer.core import TyperGroup
 
 from nlpkit import __version__
-from nlpkit.cli import console
-from nlpkit.cli.options import command, group
+from nlpkit.cli import config, console
+from nlpkit.cli.catalogue import COMMANDS, Commands
 from nlpkit.cli.renamed import new_spelling
 from nlpkit.errors import EXIT_BUG, InputError, NlpkitError, OutOfMemoryError, UsageError
 from nlpkit.interrupts import Ended, catch_ending_signals
@@ -25,6 +25,15 @@ from nlpkit.interrupts import Ended, catch_ending_signals
 
 class NlpkitGroup(TyperGroup):
     """Turns every error into one line on stderr and an exit code (DESIGN §4). The only place where that is done."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands = Commands()  # type: ignore[assignment]  # it is only read
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """List the commands, none of which is imported for that."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, entry.summary) for name, entry in COMMANDS.items()])
 
     def make_context(self, *args: Any, **extra: Any) -> Any:
         """Parse the words before the command."""
@@ -40,6 +49,8 @@ class NlpkitGroup(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run a command and say on one line why it failed."""
         try:
+            if config.has_variables():
+                list(self.commands.values())  # a variable may be an option of any of them
             result = super().invoke(ctx)
             sys.stdout.flush()  # here, where a closed pipe is still noticed
             return result
@@ -168,55 +179,6 @@ def root(
       nlpkit sbert-embed docs.parquet -o embedded.parquet
       nlpkit bertopic embedded.parquet --k auto -o run2/
     """
-
-
-def _register() -> None:
-    # imported here, not above: the commands never import `app`, and stay importable one by one in tests
-    from nlpkit.cli.commands.annotate import agree_cli, majority_cli, score_cli, task_cli
-    from nlpkit.cli.commands.bertopic import bertopic_cli
-    from nlpkit.cli.commands.classify import classify_cli
-    from nlpkit.cli.commands.convert import convert_cli
-    from nlpkit.cli.commands.ctfidf import ctfidf_cli
-    from nlpkit.cli.commands.evaluate import evaluate_cli
-    from nlpkit.cli.commands.finetune import finetune_cli
-    from nlpkit.cli.commands.info import info_cli
-    from nlpkit.cli.commands.kwic import kwic_cli
-    from nlpkit.cli.commands.lda_gibbs import lda_gibbs_cli
-    from nlpkit.cli.commands.predict import predict_cli
-    from nlpkit.cli.commands.preprocess import preprocess_cli
-    from nlpkit.cli.commands.rolling_lda import rolling_lda_cli
-    from nlpkit.cli.commands.sbert_embed import sbert_embed_cli
-    from nlpkit.cli.commands.sentiment import sentiment_cli
-    from nlpkit.cli.commands.similar_words import similar_words_cli
-    from nlpkit.cli.commands.stats import stats_cli
-    from nlpkit.cli.commands.tfidf import tfidf_cli
-    from nlpkit.cli.commands.train_encoder import train_encoder_cli
-    from nlpkit.cli.commands.zero_shot import zero_shot_cli
-
-    command(app, "bertopic", bertopic_cli, tables=True)
-    command(app, "lda-gibbs", lda_gibbs_cli, tables=True)
-    command(app, "rolling-lda", rolling_lda_cli, tables=True)
-    command(app, "convert", convert_cli, tables=True)
-    command(app, "preprocess", preprocess_cli)
-    command(app, "sbert-embed", sbert_embed_cli)
-    command(app, "tfidf", tfidf_cli, tables=True)
-    command(app, "ctfidf", ctfidf_cli, tables=True)
-    command(app, "classify", classify_cli, tables=True)
-    command(app, "sentiment", sentiment_cli, tables=True)
-    command(app, "zero-shot", zero_shot_cli, tables=True)
-    command(app, "finetune", finetune_cli, tables=True)
-    command(app, "train-encoder", train_encoder_cli, tables=True)
-    command(app, "evaluate", evaluate_cli, tables=True)
-    members = (("task", task_cli), ("score", score_cli), ("agree", agree_cli), ("majority", majority_cli))
-    group(app, "annotate", "Tasks for people, their answers, and the agreement of coders.", members)
-    command(app, "predict", predict_cli)
-    command(app, "stats", stats_cli, tables=True)
-    command(app, "kwic", kwic_cli, tables=True)
-    command(app, "similar-words", similar_words_cli)
-    command(app, "info", info_cli, tables=True)
-
-
-_register()
 
 
 def main() -> None:

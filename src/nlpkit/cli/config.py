@@ -75,6 +75,11 @@ def _sections(values: Mapping[str, Any], commands: Mapping[str, Any]) -> Iterato
             yield f"{name} {sub}", inner if isinstance(inner, dict) else {}
 
 
+def has_variables() -> bool:
+    """Whether the environment has a variable NLPKIT_…."""
+    return any(name.startswith(PREFIX) for name in os.environ)
+
+
 def check_environment() -> None:
     """Warn about variables NLPKIT_… that are no option of any command: a misspelt one would be ignored in silence."""
     known = {PREFIX + name.upper() for options in _TYPES.values() for name in options}

@@ -1,0 +1,84 @@
+"""The commands by name, imported when they are used: `nlpkit --help` needs their names and a line for each, no more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import typer
+
+from nlpkit.cli.options import command, group
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Where a command is, and the first line of its help.
+
+    module: below nlpkit.cli.commands; it has a function <command>_cli, or one for each member of a command with commands of its
+    own. tables: whether it has --show.
+    """
+
+    module: str
+    summary: str
+    tables: bool = True
+    members: tuple[str, ...] = ()
+
+
+COMMANDS: dict[str, Entry] = {
+    "bertopic": Entry("bertopic", "Find topics in documents."),
+    "lda-gibbs": Entry("lda_gibbs", "Fit LDA by collapsed Gibbs sampling."),
+    "rolling-lda": Entry("rolling_lda", "Fit a time series of LDA models over dates, with changes."),
+    "convert": Entry("convert", "Write topic models for other programs, and read theirs."),
+    "preprocess": Entry("preprocess", "Cut texts into tokens and write them as column 'tokens'.", tables=False),
+    "sbert-embed": Entry("sbert_embed", "Encode texts as sentence embeddings, column 'embedding'.", tables=False),
+    "tfidf": Entry("tfidf", "Weigh the terms of documents: tf-idf, BM25, LSA."),
+    "ctfidf": Entry("ctfidf", "Weigh terms by class: which words tell the classes apart."),
+    "classify": Entry("classify", "Train a classifier of labelled documents and score it."),
+    "sentiment": Entry("sentiment", "Score the sentiment of texts by a lexicon, without training."),
+    "zero-shot": Entry("zero_shot", "Give texts the nearest of some labels, without training."),
+    "finetune": Entry("finetune", "Fine-tune a transformer on labelled documents, or compare methods."),
+    "train-encoder": Entry(
+        "train_encoder", "Train a sentence encoder on texts, pairs or triplets, for sbert-embed and bertopic."
+    ),
+    "evaluate": Entry("evaluate", "Score topic models and predictions; gates for CI."),
+    "annotate": Entry(
+        "annotate",
+        "Tasks for people, their answers, and the agreement of coders.",
+        members=("task", "score", "agree", "majority"),
+    ),
+    "predict": Entry("predict", "Give new documents the topics or classes of a saved model.", tables=False),
+    "stats": Entry("stats", "Count words and documents; fit the laws of Zipf and Heaps."),
+    "kwic": Entry("kwic", "Show every match of a pattern in its context."),
+    "similar-words": Entry("similar_words", "Compare words, or find those of a corpus nearest to them.", tables=False),
+    "info": Entry("info", "Say what a file or run directory holds and how it was made."),
+}
+
+
+class Commands(Mapping[str, Any]):
+    """The commands as Typer has them; each is made when it is asked for."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._made:
+            self._made[name] = _made(name, COMMANDS[name])
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+
+def _made(name: str, entry: Entry) -> Any:
+    module, app = import_module(f"nlpkit.cli.commands.{entry.module}"), typer.Typer(rich_markup_mode=None)
+    if entry.members:
+        group(app, name, entry.summary, [(member, getattr(module, f"{member}_cli")) for member in entry.members])
+    else:
+        command(app, name, getattr(module, f"{entry.module}_cli"), tables=entry.tables)
+    made: Any = typer.main.get_group(app)
+    return made.commands[name]
