@@ -140,6 +140,21 @@ def test_a_classifier_with_scores_of_cross_validation(kind: str, tmp_path: Path)
     assert nk.load(tmp_path / "run").predict(["the court and the judge"])["prediction"].to_pylist() == ["courts"]
 
 
+@needs_minilm
+@both
+def test_setfit_with_eight_shots(kind: str, tmp_path: Path) -> None:
+    data = news("frame")
+    two = data[data["label"].isin(["courts", "climate"])]
+    corpus = nk.Corpus.from_texts(two["text"].tolist(), labels=two["label"].tolist()) if kind == "list" else two
+    tuned = nk.finetune(corpus, method="setfit", shots=8, max_steps=2)
+    accuracy = tuned.evaluation["accuracy"]
+    assert accuracy.interval.low < accuracy.value <= 1
+    assert accuracy.value > 0.8
+    tuned.save(tmp_path / "run")
+    texts = ["The judge sentenced him to prison.", "The glaciers melt."]
+    assert nk.load(tmp_path / "run").predict(texts)["prediction"].to_pylist() == ["courts", "climate"]
+
+
 def test_tokens_weights_and_lines_of_words() -> None:
     texts = news("list")[:40]
     assert nk.preprocess(texts, min_df=1).table().column_names == ["id", "text", "tokens"]
