@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
+import weakref
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -15,16 +17,21 @@ from nlpkit.interrupts import report_checkpoint_on_interrupt
 from nlpkit.io.finetune_checkpoints import Checkpoint
 
 
-@dataclass(slots=True)
+@dataclass
 class TrainingStore:
-    """A checkpoint, and the temporary directory that it lies in, if it does: it goes with this object."""
+    """A checkpoint; one in a temporary directory goes with this object."""
 
     checkpoint: Checkpoint
-    temporary: tempfile.TemporaryDirectory[str] | None = None
+    temporary: bool = False
+
+    def __post_init__(self) -> None:
+        """See to it that nothing is left of what nobody asked to keep."""
+        if self.temporary:
+            weakref.finalize(self, shutil.rmtree, self.checkpoint.path.parent, ignore_errors=True)
 
     def reporting_interrupts(self) -> AbstractContextManager[None]:
         """Return a context in which an interruption says how to continue, where that is possible."""
-        if self.temporary is not None:
+        if self.temporary:
             return nullcontext()
         return report_checkpoint_on_interrupt("training", self.checkpoint.path)
 
@@ -41,8 +48,8 @@ def open_store(output: str | Path | None, identity: Mapping[str, Any], *, resume
     if output is None:
         if resume:
             raise UsageError("`resume` continues the training of an `output`; give it", parameter="resume")
-        temporary = tempfile.TemporaryDirectory(prefix="nlpkit-")
-        return TrainingStore(Checkpoint(Path(temporary.name) / "run", identity, resume=False), temporary)
+        folder = Path(tempfile.mkdtemp(prefix="nlpkit-"))
+        return TrainingStore(Checkpoint(folder / "run", identity, resume=False), temporary=True)
     checkpoint = Checkpoint(Path(output), identity, resume=resume, force=force)
     if resume and not checkpoint.found:
         reporting.warn(f"there is no checkpoint {checkpoint.path}: starting anew", always=True)
