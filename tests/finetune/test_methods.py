@@ -126,12 +126,12 @@ def test_lists_that_cannot_be_read(text: str, message: str) -> None:
         parse_methods(text)
 
 
-README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs/guides/finetune.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", [name for name in KINDS if defaults(name)])
-def test_the_table_of_options_in_readme_has_the_defaults(name: str) -> None:
-    table = README.split("| method | options and their defaults |")[1].split("\n\n")[0]
+def test_the_table_of_options_has_the_defaults(name: str) -> None:
+    table = PAGE.split("| method | options and their defaults |")[1].split("\n\n")[0]
     (cells,) = re.findall(rf"^\| (?:`\S+`, )?`{re.escape(name)}`(?:, `\S+`)? \| (.*) \|$", table, flags=re.MULTILINE)
     listed = ",".join(own for own in re.findall(r"`([^`]+)`", cells) if "=" in own)
     told = dict(item.split("=") for item in listed.split(","))

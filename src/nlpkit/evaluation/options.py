@@ -47,7 +47,7 @@ class EvaluationOptions(IntervalOptions):
     metrics: Annotated[
         str | tuple[str, ...] | None,
         Param(
-            "Names or groups of scores: npmi,c_v,diversity, coherence, distinctness, fit, clustering, all; see README.",
+            "Names or groups of scores: npmi,c_v,diversity, coherence, distinctness, fit, clustering, all; see docs/guides/evaluate.md.",
             metavar="NAMES",
         ),
     ] = None

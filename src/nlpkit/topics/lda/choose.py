@@ -287,7 +287,8 @@ def total_scores(rows: Sequence[Row]) -> list[float]:
     Each is first put on a scale from 0, the worst of the numbers compared, to 1, the best: the first rises with K on most
     corpora, the third falls, and NPMI has its peak between. What all have alike is 1 for all, what is not known 0, and what
     no number has does not count. No weight was fitted; of the eight such means that were tried on seven labelled corpora this
-    uses all of the evidence and was within 0.003 AMI of the best one (README).
+    uses all of the evidence and was within 0.003 AMI of the best one
+    (docs/explanation/how-k-is-chosen.md).
 
     Rounded to nine digits, so that equal evidence is not told apart by the last bit of a sum.
     """
