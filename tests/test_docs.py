@@ -120,6 +120,10 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     assert loaded == []
 
 
+def test_readme_is_short() -> None:
+    assert len(README.splitlines()) <= 250
+
+
 def test_readme_has_the_commands_of_the_cli() -> None:
     from nlpkit.cli.catalogue import COMMANDS
 
