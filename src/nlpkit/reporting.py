@@ -55,5 +55,15 @@ def progress_shown_by(show: Show | None) -> Iterator[None]:
         _show.reset(token)
 
 
+@contextmanager
+def run_as(line: tuple[str, ...]) -> Iterator[None]:
+    """Let manifests that are written inside record a command line."""
+    token = command_line.set(line)
+    try:
+        yield
+    finally:
+        command_line.reset(token)
+
+
 def _silent(_done: int, _label: str | None = None, /) -> None:
     """Show nothing."""

@@ -19,7 +19,8 @@ from nlpkit.classify.lexicon import (
     recognise_classes,
     text_languages,
 )
-from nlpkit.classify.packages import PackageScorer, is_package
+from nlpkit.classify.packages import PackageScorer
+from nlpkit.classify.sentiment_options import is_package
 from nlpkit.errors import InputError, UsageError
 from nlpkit.text.options import PreprocessOptions
 
@@ -227,7 +228,7 @@ def test_predictions() -> None:
     assert predict_classes(found, DEFAULT_CLASSES).tolist() == [0, 0, 0, 1, 2, 2]
     assert predict_classes(found, DEFAULT_CLASSES, neutral=0.05).tolist() == [0, 1, 1, 1, 1, 2]
     assert predict_classes(found, DEFAULT_CLASSES, neutral=0.05, closed=True).tolist() == [0, 0, 1, 1, 2, 2]
-    with pytest.raises(UsageError, match="--neutral"):
+    with pytest.raises(UsageError, match="`neutral=-1`"):
         predict_classes(found, two, neutral=-1)
     with pytest.raises(UsageError, match="--zero"):
         predict_classes(found, two, zero="maybe")

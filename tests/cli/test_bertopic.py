@@ -438,7 +438,7 @@ def test_predictions_that_cannot_be_made(planted: Path, planted_run: Path, own_r
 
     assert "run directory nowhere does not exist" in says(planted, "nowhere")
     (tmp_path / "folder").mkdir()
-    assert "folder is not a run directory (no manifest.json)" in says(planted, "folder")
+    assert "folder is no fine-tuned model: neither a run" in says(planted, "folder")
     assert "is not a run directory" in says(planted, planted_run / "topics.parquet")
     rows = [{**row, "embedding": row["embedding"][:5]} for row in planted_rows()[:3]]
     short = write_embedded(tmp_path / "short.parquet", rows)

@@ -526,12 +526,12 @@ def test_documents_without_a_date_are_listed(tmp_path: Path) -> None:
         {
             "id": "d007",
             "stage": "date",
-            "reason": "date '05/04/2020' may begin with the day or with the month; write it as 2008-07-03, or give --date-format",
+            "reason": "date '05/04/2020' may begin with the day or with the month; write it as 2008-07-03, or give date_format",
         },
         {
             "id": "d008",
             "stage": "date",
-            "reason": "date '2020-02-30' cannot be read; write it as 2008-07-03, or give --date-format",
+            "reason": "date '2020-02-30' cannot be read; write it as 2008-07-03, or give date_format",
         },
     ]
     documents = read("run/documents.parquet")

@@ -16,7 +16,7 @@ import pytest
 from scipy import io as scipy_io
 from scipy import sparse
 
-from nlpkit.cli.app import app
+from nlpkit.cli.catalogue import Commands
 from nlpkit.cli.options import READ, Files
 from tests.cli.conftest import COMMANDS, NEWS, run_cli
 
@@ -263,12 +263,14 @@ def test_no_command_line_is_built_without_quoting() -> None:
 
 def test_every_option_says_whether_its_files_are_read_or_written() -> None:
     writers, readers = set(), set()
-    for command in app.registered_commands:
-        for name, parameter in inspect.signature(command.callback).parameters.items():  # type: ignore[arg-type]
+    made = Commands()
+    listed = [(name, sub) for name, one in made.items() for sub in getattr(one, "commands", {"": one}).values()]
+    for command, one in listed:
+        for name, parameter in inspect.signature(one.callback).parameters.items():
             marks = [m for m in getattr(parameter.annotation, "__metadata__", ()) if isinstance(m, Files)]
             (writers if marks and marks[0].written else readers if marks else set()).add(name)
             if name.startswith("save_") and "Path" in str(parameter.annotation):
-                assert marks, f"{command.name} --{name}: say that it is written"
+                assert marks, f"{command} --{name}: say that it is written"
     assert writers == {
         "output", "junit", "save_vocab", "save_phrases", "save_removed", "features", "plot", "export",
     }  # fmt: skip

@@ -154,7 +154,7 @@ def test_a_format() -> None:
     assert [str(day) for day in days] == ["2011-02-01", "1999-12-31", "NaT", "NaT", "NaT"]
     assert reasons[2] == "date '2011-01-01' cannot be read; it is not like `date_format=%d/%m/%y`"
     for bad in ("%d/%m", "dd/mm/yyyy", "%Q", "%"):
-        with pytest.raises(UsageError, match=f"`date_format` {bad}"):
+        with pytest.raises(UsageError, match=f"`date_format={bad}"):
             check_format(bad)
 
 

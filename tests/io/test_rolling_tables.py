@@ -80,7 +80,7 @@ def same(a: RollingState, b: RollingState) -> None:
 def test_a_state_comes_back(seed: int, tmp_path: Path) -> None:
     tokens, days, ids = corpus(seed=seed)
     fit = fit_rolling(tokens, days, ids, OPTIONS)
-    back = read_state(stored(tmp_path / "run", fit.state, fit.rows, {}), OPTIONS, 42)
+    back = read_state(stored(tmp_path / "run", fit.state, fit.rows, {}), fit.state.options, 42)
     same(back, fit.state)
     more, later, _ = corpus(20, seed=seed + 100)
     names = [f"later{i}" for i in range(20)]

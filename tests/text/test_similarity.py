@@ -152,7 +152,7 @@ def test_what_is_no_word() -> None:
     for n in (0, 1001, 10**30):
         with pytest.raises(UsageError, match=f"`n={n}"):
             WordIndex(["a"], n=n)
-    with pytest.raises(UsageError, match="`measure` hamming: known are jaccard"):
+    with pytest.raises(UsageError, match="`measure=hamming`: known are jaccard"):
         index.nearest("river", measure="hamming")
 
 

@@ -259,7 +259,7 @@ def test_a_range_of_topics(corpus: Planted) -> None:
 
 
 def test_more_topics_than_there_are(corpus: Planted) -> None:
-    with pytest.raises(InputError, match=r"cannot make 100 topics .* the most is \d+; give --k \d+"):
+    with pytest.raises(InputError, match=r"cannot make 100 topics .* the most is \d+; give `k=\d+`"):
         fit(corpus, k=100)
 
 

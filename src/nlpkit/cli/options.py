@@ -226,7 +226,6 @@ def command(
             )
         flags = next(r for r in records.values() if isinstance(r, RunFlags))
         most = shown(values.pop("show")) if tables else None
-        reporting.command_line.set(("nlpkit", *sys.argv[1:]))
         console.use(console.Settings(flags.quiet, flags.verbose, flags.debug, flags.json, flags.progress, show=most))
         config.check_environment()
         _check_sizes(given)
@@ -234,7 +233,12 @@ def command(
             light.load_less()
         from nlpkit.io.protected import protected
 
-        with protected(_read_files(parameters, given)), reporting.progress_shown_by(console.progress):
+        line = ("nlpkit", *sys.argv[1:])
+        with (
+            protected(_read_files(parameters, given)),
+            reporting.progress_shown_by(console.progress),
+            reporting.run_as(line),
+        ):
             if "output" in given and not flags.dry_run:
                 _check_side_files(parameters, given, force=given["force"])
             function(**values, **records)

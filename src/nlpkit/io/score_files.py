@@ -16,7 +16,7 @@ from nlpkit.evaluation.results import ALL_TARGETS, Evaluation, Gate
 from nlpkit.io.artifacts import footer_block
 from nlpkit.io.atomic import atomic_file
 from nlpkit.io.tables import save_table
-from nlpkit.plain import to_json
+from nlpkit.plain import shell_line, to_json
 
 
 def read_gates(options: GateOptions, metrics: Sequence[str] = ()) -> GateRules:
@@ -51,8 +51,8 @@ def read_baseline(path: Path) -> Baseline:
         value = json.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         raise InputError(
-            f"the baseline {path} does not exist; make it with: nlpkit evaluate … `output={path}`, or name the "
-            "metrics.json of a run"
+            f"the baseline {path} does not exist; make it with: {shell_line('nlpkit', 'evaluate')} … `output={path}`, or name "
+            "the metrics.json of a run"
         ) from None
     except (OSError, ValueError) as error:
         raise InputError(f"the baseline {path} cannot be read ({error}); {needed}") from None

@@ -210,7 +210,7 @@ def cut_exactly(
         lower = ", a lower `min_topic_size`" if least > 2 else ", a lower `min_samples`"
         raise InputError(
             f"cannot make {k} topics of at least {least} documents from {hierarchy.n_points} different documents: "
-            f"the most is {most}; give `k` {most}{lower}, or `k=auto`"
+            f"the most is {most}; give `k={most}`{lower}, or `k=auto`"
         )
     labels, merges = merge_topics(labels_of[best[2]], dtm, k)
     return labels, best[2], merges

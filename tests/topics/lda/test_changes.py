@@ -225,11 +225,11 @@ def test_driving_words_equal_leaving_words_out() -> None:
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        ({"change_span": 0}, "max_span 0: a number of at least 1"),
-        ({"samples": 0}, "samples 0"),
-        ({"n_words": 0}, "n_words 0"),
-        ({"change_mixture": 1.5}, "mixture 1.5 must lie from 0 to 1"),
-        ({"change_level": 0.0}, "level 0 between 0 and 1"),
+        ({"change_span": 0}, "`change_span=0`: a number of at least 1"),
+        ({"samples": 0}, "samples"),
+        ({"n_words": 0}, "n_words"),
+        ({"change_mixture": 1.5}, "1.5"),
+        ({"change_level": 0.0}, "`change_level=0"),
     ],
 )
 def test_options_that_cannot_be_meant(option: dict[str, Any], message: str) -> None:

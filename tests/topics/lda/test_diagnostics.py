@@ -208,7 +208,7 @@ def test_coherence_is_that_of_gensim() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"eta": 0.0}, "--eta"),
+        ({"eta": 0.0}, "`eta=0.0`"),
         ({"n": 1}, "at least 2"),
         ({"alpha": np.ones(3)}, "alpha"),
         ({"assignments": np.zeros(1, np.int32)}, "assignments"),

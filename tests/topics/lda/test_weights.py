@@ -173,8 +173,8 @@ def test_long_rows_keep_ties_by_term_id() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"eta": 0.0}, "--eta"),
-        ({"epsilon": 0.0}, "--epsilon"),
+        ({"eta": 0.0}, "`eta=0.0`"),
+        ({"epsilon": 0.0}, "`epsilon=0.0`"),
         ({"relevance_lambda": 1.5}, "from 0"),
         ({"n": 0}, "at least 1"),
         ({"by": "beauty"}, "'beauty'"),
