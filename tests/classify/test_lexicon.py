@@ -230,7 +230,7 @@ def test_predictions() -> None:
     assert predict_classes(found, DEFAULT_CLASSES, neutral=0.05, closed=True).tolist() == [0, 0, 1, 1, 2, 2]
     with pytest.raises(UsageError, match="`neutral=-1`"):
         predict_classes(found, two, neutral=-1)
-    with pytest.raises(UsageError, match="--zero"):
+    with pytest.raises(UsageError, match="`zero="):
         predict_classes(found, two, zero="maybe")
 
 
