@@ -28,7 +28,7 @@ from nlpkit.io.artifacts import (
 from nlpkit.io.corpora import DroppedRow, InputInfo
 from nlpkit.io.documents import embedding_column, tokens_column
 from nlpkit.io.footers import SCHEMA_VERSION, check_footer, step_parameters, steps_of
-from nlpkit.io.spool import spool_beside
+from nlpkit.io.spool import spool_in
 from nlpkit.io.tables import dropped_path, table_sink, write_dropped
 from nlpkit.io.wordlists import read_word_list
 
@@ -256,7 +256,7 @@ def test_dropped_rows(tmp_path: Path) -> None:
 
 
 def test_a_spool_gives_back_what_it_got_as_often_as_asked(tmp_path: Path) -> None:
-    with spool_beside(str(tmp_path / "y.parquet")) as spool:
+    with spool_in(tmp_path) as spool:
         assert list(spool) == []
         for batch in batches():
             spool.write(batch)

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from nlpkit.io import spool as module
-from nlpkit.io.spool import spool_beside
+from nlpkit.io.spool import spool_in
 
 
 @pytest.mark.parametrize("memory", [0, 100, 10**9])
@@ -20,7 +20,7 @@ def test_batches_come_back_in_order_as_often_as_asked(
         pa.record_batch({"id": [f"{i}"], "kind": pa.array(["ab"[i % 2]]).dictionary_encode(), "n": [[i] * i]})
         for i in range(1, 21)
     ]
-    with spool_beside(str(tmp_path / "out.parquet")) as spool:
+    with spool_in(tmp_path) as spool:
         assert list(spool) == []
         for batch in batches:
             spool.write(batch)

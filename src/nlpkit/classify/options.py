@@ -119,7 +119,7 @@ class ClassifierOptions:
     class_weight: Annotated[
         str,
         Param(
-            "none, or balanced: all classes weigh the same in logreg, svm and mlp and in --calibrate, and probabilities are those "
+            "none, or balanced: all classes weigh the same in logreg, svm and mlp and in `calibrate`, and probabilities are those "
             "of classes of equal size.",
             metavar="none|balanced",
         ),
@@ -148,7 +148,7 @@ class ClassifierOptions:
     hidden: Annotated[int, Param("Number of hidden units of mlp.", min=1, panel="More")] = 128
     budget: Annotated[
         float,
-        Param("Time that --model auto may take to compare classifiers.", metavar="SECONDS", min=1, panel="More"),
+        Param("Time that `model=auto` may take to compare classifiers.", metavar="SECONDS", min=1, panel="More"),
     ] = 300.0
 
     def __post_init__(self) -> None:
@@ -211,7 +211,7 @@ class ClassifierTextOptions(TextOptions):
         str,
         Param(
             "Where texts are cut: auto (runs of letters and digits, as sklearn; words where a script has no spaces, or with "
-            "--keep, --segment or --min-length), words, whitespace, or chars:3-5 (n-grams of characters)."
+            "`keep`, `segment` or `min_length`), words, whitespace, or chars:3-5 (n-grams of characters)."
         ),
     ] = "auto"
     stop_words: Annotated[

@@ -181,7 +181,7 @@ class SentimentTextOptions:
         ),
     ] = None
     emoji: Annotated[
-        str, Param("Emoji: keep (to have them as tokens, see --keep), words (their names) or remove.", panel="More")
+        str, Param("Emoji: keep (to have them as tokens, see `keep`), words (their names) or remove.", panel="More")
     ] = "keep"
     keep: Annotated[
         str | tuple[str, ...] | None,

@@ -62,10 +62,3 @@ def spool_in(directory: Path | None) -> Iterator[Spool]:
         yield spool
     finally:
         spool.close()
-
-
-@contextmanager
-def spool_beside(target: str) -> Iterator[Spool]:
-    """Yield a spool in the directory of an output (where there is room for the output), or the temporary directory for stdout."""
-    with spool_in(None if target == "-" else Path(target).resolve().parent) as spool:
-        yield spool

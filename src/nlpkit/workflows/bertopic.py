@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -73,9 +74,9 @@ class BertopicModel(FittedModel):
         """The documents with their topics: id, topic, topic_prob, nearest_topic, margin and the user's columns."""
         return self.tables()["documents"]
 
+    @abstractmethod
     def training(self, threads: int) -> Training:
         """Return the distinct training texts with their topics."""
-        raise NotImplementedError
 
     @contextmanager
     def predict_batches(

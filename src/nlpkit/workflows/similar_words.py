@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -32,22 +33,22 @@ _NEAREST = pa.schema(
 )  # fmt: skip
 
 
-class SimilarWords:
+class SimilarWords(ABC):
     """A table of words with how alike they are."""
 
     source: Vocabulary
 
+    @abstractmethod
     def table(self) -> pa.Table:
         """Return the table."""
-        raise NotImplementedError
 
+    @abstractmethod
     def parameters(self) -> dict[str, Any]:
         """Return what its footer records."""
-        raise NotImplementedError
 
+    @abstractmethod
     def to_dict(self) -> dict[str, Any]:
         """Return everything in plain values."""
-        raise NotImplementedError
 
     def save(self, target: str | Path, *, force: bool = False) -> None:
         """Write the table.
