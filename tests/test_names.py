@@ -21,6 +21,7 @@ NOT_YET = (
     "classify",
     "workflows",
     "cli",
+    "evaluation",
     "report",
     "interrupts.py",
     "parallel.py",
