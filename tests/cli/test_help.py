@@ -107,6 +107,7 @@ def folder(tmp_path: Path) -> Path:
         pytest.param("sentiment"),
         pytest.param("zero-shot", marks=needs_minilm),
         pytest.param("evaluate"),
+        pytest.param("annotate"),
         pytest.param("stats"),
         pytest.param("kwic"),
         pytest.param("similar-words"),
@@ -132,10 +133,23 @@ def test_examples_of_info_run_as_printed(folder: Path, news_run: Path) -> None:
 @needs_hdbscan
 @pytest.mark.slow
 def test_examples_of_the_program_run_as_printed(folder: Path) -> None:
-    lines = [line.strip() for line in run_cli("--help").out.splitlines() if line.startswith("    nlpkit ")]
+    lines = [line.strip() for line in run_cli("--help").out.splitlines() if line.startswith("  nlpkit ")]
     assert len(lines) == 4
     for line in lines:
         run_line(line, folder)
+
+
+def test_help_of_the_program_and_of_annotate_have_the_layout_of_commands() -> None:
+    for words, panels in (
+        ([], ["Text:", "Topics:", "Classifiers and encoders:", "Evaluation:", "Saved models and files:", "Options:"]),
+        (["annotate"], ["Commands:", "Options:"]),
+    ):
+        for columns in ("80", "100", "200"):
+            lines = run_cli(*words, "--help", env={"COLUMNS": columns}).out.splitlines()
+            assert max(map(len, lines)) <= 100
+            assert lines[0] == " ".join(["Usage: nlpkit", *words, "[OPTIONS] COMMAND [ARGS]..."])
+            assert lines[4].startswith("Example")
+            assert [line for line in lines[5:] if re.fullmatch(r"[A-Z][\w ]+:", line)] == panels
 
 
 def test_the_list_of_commands_says_what_their_help_says() -> None:

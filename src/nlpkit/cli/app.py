@@ -13,27 +13,26 @@ from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from nlpkit import __version__
 from nlpkit.cli import config, console
-from nlpkit.cli.catalogue import COMMANDS, Commands
+from nlpkit.cli.catalogue import Commands, command_panels
+from nlpkit.cli.help import HelpGroup
 from nlpkit.cli.renamed import new_spelling
 from nlpkit.errors import EXIT_BUG, InputError, NlpkitError, OutOfMemoryError, UsageError
 from nlpkit.interrupts import Ended, catch_ending_signals
 
 
-class NlpkitGroup(TyperGroup):
+class NlpkitGroup(HelpGroup):
     """Turns every error into one line on stderr and an exit code (DESIGN §4). The only place where that is done."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         self.commands = Commands()  # type: ignore[assignment]  # it is only read
 
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """List the commands, none of which is imported for that."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, entry.summary) for name, entry in COMMANDS.items()])
+    def command_panels(self) -> dict[str, dict[str, str]]:
+        """Return the names and summaries of the commands by panel; none of them is imported for that."""
+        return command_panels()
 
     def make_context(self, *args: Any, **extra: Any) -> Any:
         """Parse the words before the command."""
@@ -171,13 +170,15 @@ def root(
     """Topic modeling and text pipelines that chain through Parquet.
 
     \b
-    One line, from raw text to named topics:
+    Example, from raw text to named topics in one line:
       nlpkit bertopic data/samples/news.jsonl --k auto -o run/
     \b
-    Or step by step:
+    Example, step by step:
       nlpkit preprocess data/samples/news.jsonl -o docs.parquet
       nlpkit sbert-embed docs.parquet -o embedded.parquet
       nlpkit bertopic embedded.parquet --k auto -o run2/
+
+    nlpkit COMMAND --help shows the options of a command, with examples.
     """
 
 

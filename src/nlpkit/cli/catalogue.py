@@ -16,8 +16,8 @@ from nlpkit.cli.options import command, group
 class Entry:
     """Where a command is, and the first line of its help.
 
-    module: below nlpkit.cli.commands; it has a function <command>_cli, or one for each member of a command with commands of its
-    own. tables: whether it has --show.
+    module: below nlpkit.cli.commands; it has a function <command>_cli, or HELP and a function for each member of a command with
+    commands of its own. tables: whether it has --show.
     """
 
     module: str
@@ -26,34 +26,52 @@ class Entry:
     members: tuple[str, ...] = ()
 
 
-COMMANDS: dict[str, Entry] = {
-    "bertopic": Entry("bertopic", "Find topics in documents."),
-    "lda-gibbs": Entry("lda_gibbs", "Fit LDA by collapsed Gibbs sampling."),
-    "rolling-lda": Entry("rolling_lda", "Fit a time series of LDA models over dates, with changes."),
-    "convert": Entry("convert", "Write topic models for other programs, and read theirs."),
-    "preprocess": Entry("preprocess", "Cut texts into tokens and write them as column 'tokens'.", tables=False),
-    "sbert-embed": Entry("sbert_embed", "Encode texts as sentence embeddings, column 'embedding'.", tables=False),
-    "tfidf": Entry("tfidf", "Weigh the terms of documents: tf-idf, BM25, LSA."),
-    "ctfidf": Entry("ctfidf", "Weigh terms by class: which words tell the classes apart."),
-    "classify": Entry("classify", "Train a classifier of labelled documents and score it."),
-    "sentiment": Entry("sentiment", "Score the sentiment of texts by a lexicon, without training."),
-    "zero-shot": Entry("zero_shot", "Give texts the nearest of some labels, without training."),
-    "finetune": Entry("finetune", "Fine-tune a transformer on labelled documents, or compare methods."),
-    "train-encoder": Entry(
-        "train_encoder", "Train a sentence encoder on texts, pairs or triplets, for sbert-embed and bertopic."
-    ),
-    "evaluate": Entry("evaluate", "Score topic models and predictions; gates for CI."),
-    "annotate": Entry(
-        "annotate",
-        "Tasks for people, their answers, and the agreement of coders.",
-        members=("task", "score", "agree", "majority"),
-    ),
-    "predict": Entry("predict", "Give new documents the topics or classes of a saved model.", tables=False),
-    "stats": Entry("stats", "Count words and documents; fit the laws of Zipf and Heaps."),
-    "kwic": Entry("kwic", "Show every match of a pattern in its context."),
-    "similar-words": Entry("similar_words", "Compare words, or find those of a corpus nearest to them.", tables=False),
-    "info": Entry("info", "Say what a file or run directory holds and how it was made."),
+PANELS: dict[str, dict[str, Entry]] = {
+    "Text": {
+        "preprocess": Entry("preprocess", "Cut texts into tokens and write them as column 'tokens'.", tables=False),
+        "sbert-embed": Entry("sbert_embed", "Encode texts as sentence embeddings, column 'embedding'.", tables=False),
+        "tfidf": Entry("tfidf", "Weigh the terms of documents: tf-idf, BM25, LSA."),
+        "ctfidf": Entry("ctfidf", "Weigh terms by class: which words tell the classes apart."),
+        "stats": Entry("stats", "Count words and documents; fit the laws of Zipf and Heaps."),
+        "kwic": Entry("kwic", "Show every match of a pattern in its context."),
+        "similar-words": Entry(
+            "similar_words", "Compare words, or find those of a corpus nearest to them.", tables=False
+        ),
+    },
+    "Topics": {
+        "bertopic": Entry("bertopic", "Find topics in documents."),
+        "lda-gibbs": Entry("lda_gibbs", "Fit LDA by collapsed Gibbs sampling."),
+        "rolling-lda": Entry("rolling_lda", "Fit a time series of LDA models over dates, with changes."),
+        "convert": Entry("convert", "Write topic models for other programs, and read theirs."),
+    },
+    "Classifiers and encoders": {
+        "classify": Entry("classify", "Train a classifier of labelled documents and score it."),
+        "sentiment": Entry("sentiment", "Score the sentiment of texts by a lexicon, without training."),
+        "zero-shot": Entry("zero_shot", "Give texts the nearest of some labels, without training."),
+        "finetune": Entry("finetune", "Fine-tune a transformer on labelled documents, or compare methods."),
+        "train-encoder": Entry(
+            "train_encoder", "Train a sentence encoder on texts, pairs or triplets, for sbert-embed and bertopic."
+        ),
+    },
+    "Evaluation": {
+        "evaluate": Entry("evaluate", "Score topic models and predictions; gates for CI."),
+        "annotate": Entry(
+            "annotate",
+            "Write tasks for people, score their answers, and measure how far coders agree.",
+            members=("task", "score", "agree", "majority"),
+        ),
+    },
+    "Saved models and files": {
+        "predict": Entry("predict", "Give new documents the topics or classes of a saved model.", tables=False),
+        "info": Entry("info", "Say what a file or run directory holds and how it was made."),
+    },
 }
+COMMANDS = {name: entry for commands in PANELS.values() for name, entry in commands.items()}
+
+
+def command_panels() -> dict[str, dict[str, str]]:
+    """Return the names and summaries of the commands by panel of the help."""
+    return {title: {name: entry.summary for name, entry in commands.items()} for title, commands in PANELS.items()}
 
 
 class Commands(Mapping[str, Any]):
@@ -77,7 +95,7 @@ class Commands(Mapping[str, Any]):
 def _made(name: str, entry: Entry) -> Any:
     module, app = import_module(f"nlpkit.cli.commands.{entry.module}"), typer.Typer(rich_markup_mode=None)
     if entry.members:
-        group(app, name, entry.summary, [(member, getattr(module, f"{member}_cli")) for member in entry.members])
+        group(app, name, module.HELP, [(member, getattr(module, f"{member}_cli")) for member in entry.members])
     else:
         command(app, name, getattr(module, f"{entry.module}_cli"), tables=entry.tables)
     made: Any = typer.main.get_group(app)

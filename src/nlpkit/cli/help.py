@@ -1,4 +1,4 @@
-"""The --help of a command: what it does, examples, then its options in named panels, the most used first.
+"""The --help of a command or of a group of commands: what it does, examples, then options or commands in named panels.
 
 Plain text of at most 100 columns. A panel is the heading that a record of options (PANEL) or a single one (Param.panel) names.
 """
@@ -8,12 +8,12 @@ from __future__ import annotations
 import inspect
 import shutil
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import NoneType
 from typing import Any, get_args, get_origin
 
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 from typer.models import ArgumentInfo
 
 MOST_COLUMNS = 100
@@ -27,10 +27,39 @@ def command_class(parameters: Sequence[inspect.Parameter]) -> type[TyperCommand]
 
     class Command(TyperCommand):
         def get_help(self, ctx: Any) -> str:
-            width = min(ctx.terminal_width or shutil.get_terminal_size((MOST_COLUMNS, 24)).columns, MOST_COLUMNS)
-            return help_text(ctx.command_path, self.help or "", parameters, width)
+            return help_text(ctx.command_path, self.help or "", parameters, _width(ctx))
 
     return Command
+
+
+class HelpGroup(TyperGroup):
+    """A group of commands whose help is laid out here."""
+
+    def get_help(self, ctx: Any) -> str:
+        """Return the help: usage, the first sentence, examples, the commands in panels, options, and the epilog."""
+        width = _width(ctx)
+        summary, examples, details = _parts(self.help or "")
+        options = [record for p in self.get_params(ctx) if (record := p.get_help_record(ctx)) is not None]
+        panels = {**self.command_panels(), "Options": dict(options)}
+        column = max(len(name) for rows in panels.values() for name in rows)
+        blocks = [
+            f"Usage: {ctx.command_path} [OPTIONS] COMMAND [ARGS]...",
+            _wrapped(summary, width),
+            *(["\n".join(examples)] if examples else []),
+            *_laid_out(details, width),
+            *(_panel(title, rows.items(), width, column) for title, rows in panels.items()),
+            *([_wrapped(self.epilog, width)] if self.epilog else []),
+        ]
+        return "\n\n".join(blocks)
+
+    def command_panels(self) -> Mapping[str, Mapping[str, str]]:
+        """Return the names and summaries of the commands by panel."""
+        return {"Commands": {name: _parts(command.help or "")[0] for name, command in self.commands.items()}}
+
+
+def _width(ctx: Any) -> int:
+    """Return the columns that the help may have: those of the terminal, at most 100."""
+    return min(ctx.terminal_width or shutil.get_terminal_size((MOST_COLUMNS, 24)).columns, MOST_COLUMNS)
 
 
 def help_text(command: str, docstring: str, parameters: Sequence[inspect.Parameter], width: int) -> str:
@@ -39,8 +68,7 @@ def help_text(command: str, docstring: str, parameters: Sequence[inspect.Paramet
     shown = [p for p in parameters if not _info(p).hidden]
     usage = " ".join(["Usage:", command, "[OPTIONS]", *(_argument(p) for p in shown if _is_argument(p))])
     blocks = [usage, _wrapped(summary, width), *(["\n".join(examples)] if examples else []), *_laid_out(details, width)]
-    for title, rows in _panels(shown):
-        blocks.append("\n".join([f"{title}:", *(line for row in rows for line in _row(*row, width))]))
+    blocks += [_panel(title, rows, width) for title, rows in _panels(shown)]
     return "\n\n".join(blocks)
 
 
@@ -132,12 +160,17 @@ def _help(parameter: inspect.Parameter) -> str:
     return f"{text} {bracket}" if notes else text
 
 
-def _row(names: str, text: str, width: int) -> list[str]:
-    """Return the lines of an option: names, then the help beside or below them."""
-    indent = " " * (NAMES + 4)
+def _panel(title: str, rows: Iterable[tuple[str, str]], width: int, column: int = NAMES) -> str:
+    """Return a heading with the names and help of what stands below it, the names in so many columns."""
+    return "\n".join([f"{title}:", *(line for names, text in rows for line in _row(names, text, width, column))])
+
+
+def _row(names: str, text: str, width: int, column: int) -> list[str]:
+    """Return the lines of an option or command: names, then the help beside or below them."""
+    indent = " " * (column + 4)
     lines = textwrap.wrap(text, width - len(indent), break_on_hyphens=False) or [""]
     lines = [line.replace("\N{NO-BREAK SPACE}", " ") for line in lines]
     first = f"  {names}"
-    if len(names) > NAMES:
+    if len(names) > column:
         return [first, *(indent + line for line in lines)]
-    return [f"{first:<{NAMES + 4}}{lines[0]}", *(indent + line for line in lines[1:])]
+    return [f"{first:<{column + 4}}{lines[0]}", *(indent + line for line in lines[1:])]

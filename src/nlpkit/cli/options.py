@@ -17,7 +17,7 @@ from typer.models import ArgumentInfo
 
 from nlpkit import reporting
 from nlpkit.cli import config, console, light, spelling
-from nlpkit.cli.help import command_class
+from nlpkit.cli.help import HelpGroup, command_class
 from nlpkit.errors import UsageError
 from nlpkit.parameters import MOST, READ, WRITTEN, Execution, Files, Param
 
@@ -266,6 +266,7 @@ def _as_record_has_it(value: Any, default: Any) -> Any:
 def group(app: typer.Typer, name: str, help: str, commands: Sequence[tuple[str, Callable[..., None]]]) -> None:
     """Register a command that has commands of its own: nlpkit NAME COMMAND. Each prints tables, as `command` says."""
     members = typer.Typer(
+        cls=HelpGroup,
         name=name,
         help=help,
         rich_markup_mode=None,

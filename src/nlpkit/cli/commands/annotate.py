@@ -15,6 +15,16 @@ from nlpkit.parameters import READ, Param
 Annotators = Annotated[
     str | None, Param("Columns of a table that hold the labels of each coder: a,b,c.", metavar="COLS")
 ]
+HELP = """Write tasks for people, score their answers, and measure how far coders agree.
+
+\b
+Examples:
+  nlpkit annotate task data/samples/topics.txt -o task.html
+  nlpkit annotate agree data/samples/coders.csv --annotators anna,ben,chiara
+  nlpkit annotate majority data/samples/coders.csv --annotators anna,ben,chiara -o labelled.parquet
+
+A task is a page that coders open in a browser, with a key that stays with you; score compares their answers with the key.
+"""
 Encoding = Annotated[str | None, Param("Encoding of the tables; default: UTF-8, else detected.", panel="Input")]
 
 
