@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from nlpkit.workflows.predict import load as load
     from nlpkit.workflows.preprocess import preprocess as preprocess
     from nlpkit.workflows.rolling_lda import fit_rolling_lda as fit_rolling_lda
-    from nlpkit.workflows.rolling_lda import update as update
+    from nlpkit.workflows.rolling_lda import update_rolling_lda as update_rolling_lda
     from nlpkit.workflows.sentiment import sentiment as sentiment
     from nlpkit.workflows.similar_words import similar_words as similar_words
     from nlpkit.workflows.stats import stats as stats
@@ -80,7 +80,7 @@ _HOMES = {
     "train_classifier": "workflows.classify:train_classifier",
     "train_encoder": "workflows.train_encoder:train_encoder",
     "zero_shot": "workflows.zero_shot:zero_shot",
-    "update": "workflows.rolling_lda:update",
+    "update_rolling_lda": "workflows.rolling_lda:update_rolling_lda",
 }
 __all__ = ["__version__", *_HOMES]  # names that are imported when they are first used
 

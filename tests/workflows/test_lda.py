@@ -18,7 +18,7 @@ from nlpkit.workflows.convert import convert
 from nlpkit.workflows.lda import fit_lda
 from nlpkit.workflows.lda_model import FittedLda
 from nlpkit.workflows.predict import load
-from nlpkit.workflows.rolling_lda import fit_rolling_lda, update
+from nlpkit.workflows.rolling_lda import fit_rolling_lda, update_rolling_lda
 from nlpkit.workflows.rolling_model import FittedRollingLda
 
 COURTS = ["judge", "jury", "court", "trial", "lawyer", "verdict"]
@@ -114,16 +114,16 @@ def test_a_fit_that_is_ended_goes_on_to_the_same_model(tmp_path: Path, monkeypat
 
 
 def test_an_update_gives_what_one_fit_gives(rolling: FittedRollingLda, tmp_path: Path) -> None:
-    longer = update(rolling, dated().slice(60))
+    longer = update_rolling_lda(rolling, dated().slice(60))
     whole = fit_rolling_lda(dated(), k=2, init="2 months", sweeps=10)
     for name in ("topics", "chunks", "changes", "documents"):
         assert longer.tables()[name].equals(whole.tables()[name]), name
     assert rolling.path is None  # an update leaves it as it is
     saved = load(rolling.save(tmp_path / "run"))
     assert isinstance(saved, FittedRollingLda)
-    assert update(tmp_path / "run", dated().slice(60)).topics.equals(whole.topics)
+    assert update_rolling_lda(tmp_path / "run", dated().slice(60)).topics.equals(whole.topics)
     with pytest.raises(UsageError) as other:
-        update(saved, dated().slice(60), k=3)
+        update_rolling_lda(saved, dated().slice(60), k=3)
     assert other.value.parameter == "k"
 
 

@@ -27,7 +27,7 @@ def test_a_preprocessed_corpus_is_a_corpus_with_tokens() -> None:
     assert corpus.head(1)[0]["tokens"] == ["judge", "spoke", "jury"]
     pairs = nk.preprocess(corpus, ngrams=(2, 2), **PLAIN)
     assert pairs.tokens.terms[0] == "the judge"  # the texts are as they were
-    assert pairs.made.block["steps"][0]["command"] == "preprocess"
+    assert pairs.result.block["steps"][0]["command"] == "preprocess"
     assert nk.tfidf(corpus).terms == ["judge", "jury", "landing", "moon", "spoke"]  # its tokens are taken
 
 
@@ -88,7 +88,7 @@ def test_features_of_classes_and_a_latent_space(tmp_path: Path) -> None:
     space.save(tmp_path / "lsa")
     placed = place(load_weights(tmp_path / "lsa"), TEXTS).table()
     found = np.stack(placed["lsa"].to_numpy())
-    assert np.allclose(found, space.found.documents, atol=1e-5)
+    assert np.allclose(found, space.decomposition.documents, atol=1e-5)
 
 
 def test_statistics_of_groups() -> None:

@@ -60,8 +60,8 @@ class NlpkitGroup(HelpGroup):
             raise typer.Exit(0) from None
         except KeyboardInterrupt as stopped:
             came = stopped.number if isinstance(stopped, Ended) else signal.SIGINT
-            how = "interrupted" if came == signal.SIGINT else f"ended by {signal.Signals(came).name}"
-            self._fail(f"{how}; {str(stopped) or 'nothing was written'}", 128 + came)
+            reason = "interrupted" if came == signal.SIGINT else f"ended by {signal.Signals(came).name}"
+            self._fail(f"{reason}; {str(stopped) or 'nothing was written'}", 128 + came)
         except MemoryError as error:
             lines = str(error).splitlines()
             self._fail(
@@ -124,8 +124,8 @@ _BOUNDS = (
 
 def _in_our_words(message: str) -> str:
     """Return a message of Typer's with its bounds on numbers said as nlpkit says them."""
-    for pattern, said in _BOUNDS:
-        message = pattern.sub(said, message)
+    for pattern, replacement in _BOUNDS:
+        message = pattern.sub(replacement, message)
     return message
 
 
@@ -188,14 +188,14 @@ def main() -> None:
     gc.set_threshold(100_000, 20, 100)  # a corpus is many small objects and few cycles: a twentieth of the time
     _prepare_streams()
     catch_ending_signals()
-    threading.excepthook = _say_of_thread
+    threading.excepthook = _report_thread_error
     try:
         app(prog_name="nlpkit")
     finally:
         _let_go_of_pipes()
 
 
-def _say_of_thread(ended: threading.ExceptHookArgs) -> None:
+def _report_thread_error(ended: threading.ExceptHookArgs) -> None:
     """Say on one line that a thread ended by an error which nobody waits for."""
     if console.settings.debug and ended.exc_value is not None:
         sys.__excepthook__(ended.exc_type, ended.exc_value, ended.exc_traceback)

@@ -98,5 +98,5 @@ def _made(name: str, entry: Entry) -> Any:
         group(app, name, module.HELP, [(member, getattr(module, f"{member}_cli")) for member in entry.members])
     else:
         command(app, name, getattr(module, f"{entry.module}_cli"), tables=entry.tables)
-    made: Any = typer.main.get_group(app)
-    return made.commands[name]
+    compiled: Any = typer.main.get_group(app)
+    return compiled.commands[name]

@@ -106,17 +106,17 @@ def _read(path: Path) -> dict[str, Any]:
 
 def _section(path: Path, command: Any, name: str, values: Mapping[str, Any]) -> dict[str, Any]:
     """Return parameter → value of the keys of one command."""
-    found: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     keys: dict[str, str] = {}
     for key, value in values.items():
         parameter = _find(command, key)
         if parameter is None:
             raise _unknown(path, key, _spellings(command), f"option of '{name}'")
-        if parameter in found:
+        if parameter in options:
             raise UsageError(f"config file {path}: '{keys[parameter]}' and '{key}' are the same option; keep one")
         keys[parameter] = key
-        found[parameter] = _checked(path, key, value, _TYPES.get(name, {}).get(parameter, str))
-    return found
+        options[parameter] = _checked(path, key, value, _TYPES.get(name, {}).get(parameter, str))
+    return options
 
 
 def _checked(path: Path, key: str, value: Any, wanted: Any) -> Any:

@@ -111,8 +111,8 @@ def table(
     head, lines = table_lines(columns, [*(rows[i] for i in kept), *after], right=right, width=width)
     if sys.stdout.isatty():
         head = [f"\x1b[1m{line}\x1b[0m" for line in head[:-1]] + head[-1:]
-    more = [] if len(kept) == len(rows) else [rest_line(len(kept), len(rows), noun, rest, largest=sizes is not None)]
-    sys.stdout.write("\n".join([*([title] if title else []), *head, *lines, *more]) + "\n\n")
+    omitted = [] if len(kept) == len(rows) else [rest_line(len(kept), len(rows), noun, rest, largest=sizes is not None)]
+    sys.stdout.write("\n".join([*([title] if title else []), *head, *lines, *omitted]) + "\n\n")
 
 
 def shown_rows(n: int, sizes: Sequence[float] | None = None) -> list[int]:
@@ -188,22 +188,26 @@ _SECONDS_BETWEEN_LINES = 10.0
 
 @contextmanager
 def _lines(label: str, total: int | None, *, percent: bool) -> Iterator[reporting.Update]:
-    start = told = time.perf_counter()
+    start = reported = time.perf_counter()
     done, name = 0, label
 
     def line() -> str:
         seconds = time.perf_counter() - start
-        of = f" of {wording.count(total)}" if total is not None else ""
-        amount = f"{done}%" if percent else f"{wording.count(done)}{of}, {wording.count(done / max(seconds, 1e-9))}/s"
+        total_text = f" of {wording.count(total)}" if total is not None else ""
+        amount = (
+            f"{done}%"
+            if percent
+            else f"{wording.count(done)}{total_text}, {wording.count(done / max(seconds, 1e-9))}/s"
+        )
         left = f", about {seconds * (total - done) / done:.0f} s left" if total and 0 < done < total else ""
         return f"{name}: {amount} after {seconds:.0f} s{left}"
 
     def update(so_far: int, new: str | None = None) -> None:
-        nonlocal done, name, told
+        nonlocal done, name, reported
         changed = new is not None and new != name
         done, name = so_far, new or name
-        if changed or time.perf_counter() - told >= _SECONDS_BETWEEN_LINES:
-            told = time.perf_counter()
+        if changed or time.perf_counter() - reported >= _SECONDS_BETWEEN_LINES:
+            reported = time.perf_counter()
             _write(line())
 
     yield update

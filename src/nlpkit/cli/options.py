@@ -219,7 +219,7 @@ def command(
     @functools.wraps(function)
     def run(**values: Any) -> None:
         spelling.use(spellings)
-        records, given = {}, dict(values)
+        records, typed = {}, dict(values)
         for parameter_name, record in unfolded.items():
             records[parameter_name] = record(
                 **{f.name: _as_record_has_it(values.pop(f.name), f.default) for f in records_fields[record]}
@@ -228,19 +228,19 @@ def command(
         most = shown(values.pop("show")) if tables else None
         console.use(console.Settings(flags.quiet, flags.verbose, flags.debug, flags.json, flags.progress, show=most))
         config.check_environment()
-        _check_sizes(given)
+        _check_sizes(typed)
         if console.settings.own_process:
             light.load_less()
         from nlpkit.io.protected import protected
 
         line = ("nlpkit", *sys.argv[1:])
         with (
-            protected(_read_files(parameters, given)),
+            protected(_read_files(parameters, typed)),
             reporting.progress_shown_by(console.progress),
             reporting.run_as(line),
         ):
-            if "output" in given and not flags.dry_run:
-                _check_side_files(parameters, given, force=given["force"])
+            if "output" in typed and not flags.dry_run:
+                _check_side_files(parameters, typed, force=typed["force"])
             function(**values, **records)
 
     shown_in_help = list(parameters)
@@ -278,14 +278,14 @@ def group(app: typer.Typer, name: str, help: str, commands: Sequence[tuple[str, 
     app.add_typer(members)
 
 
-def _check_sizes(given: Mapping[str, Any]) -> None:
+def _check_sizes(values: Mapping[str, Any]) -> None:
     """Refuse numbers that no corpus has and that no loop or array could take; a seed may be any number."""
-    for name, value in given.items():
+    for name, value in values.items():
         if type(value) is int and value > MOST and name != "seed":
             raise UsageError(f"--{name.replace('_', '-')} {value}: at most {MOST:,} is possible")
 
 
-def _check_side_files(parameters: Sequence[inspect.Parameter], given: Mapping[str, Any], *, force: bool) -> None:
+def _check_side_files(parameters: Sequence[inspect.Parameter], values: Mapping[str, Any], *, force: bool) -> None:
     """Refuse, before any work is done, files beside the output that cannot be written or have a name that is taken.
 
     Raises:
@@ -295,14 +295,14 @@ def _check_side_files(parameters: Sequence[inspect.Parameter], given: Mapping[st
     from nlpkit.io.tables import FORMATS, dropped_path, table_format
 
     taken: dict[Path, str] = {}
-    if given["output"] not in (None, "-"):
-        output = Path(given["output"]).absolute()
+    if values["output"] not in (None, "-"):
+        output = Path(values["output"]).absolute()
         taken = {output: "--output"}
-        dropped = dropped_path(given["output"]) if output.suffix.lower() in FORMATS else None  # else it is a run
+        dropped = dropped_path(values["output"]) if output.suffix.lower() in FORMATS else None  # else it is a run
         if dropped is not None:
             taken[dropped.absolute()] = "the list of dropped rows"
     for parameter in parameters:
-        path, files = given[parameter.name], _files_of(parameter)
+        path, files = values[parameter.name], _files_of(parameter)
         if files is None or not files.written or not isinstance(path, Path):
             continue
         option = f"--{parameter.name.replace('_', '-')}"
@@ -324,14 +324,14 @@ def _files_of(parameter: inspect.Parameter) -> Files | None:
     return READ if marked is None and "Path" in str(getattr(annotation, "__origin__", "")) else marked
 
 
-def _read_files(parameters: Sequence[inspect.Parameter], given: Mapping[str, Any]) -> list[str]:
+def _read_files(parameters: Sequence[inspect.Parameter], values: Mapping[str, Any]) -> list[str]:
     """Return the files that are read, as arguments and options name them."""
-    found = []
+    paths = []
     for parameter in parameters:
         files = _files_of(parameter)
         if files is not None and not files.written:
-            found += files.names(given[parameter.name])
-    return found
+            paths += files.names(values[parameter.name])
+    return paths
 
 
 def _parameter(name: str, default: Any, annotation: Any, panel: str = "") -> inspect.Parameter:

@@ -227,8 +227,8 @@ def add_calibration(
         elif name == "brier_top" or data.brier is not None:
             errors = calibration.squared_errors(prob, right) if name == "brier_top" else data.brier
             assert errors is not None
-            of = {"of": "the predicted class" if name == "brier_top" else "all classes"}
-            score = mean_score(METRICS[name], errors, uncertainty, over="documents", parameters=of)
+            about = {"of": "the predicted class" if name == "brier_top" else "all classes"}
+            score = mean_score(METRICS[name], errors, uncertainty, over="documents", parameters=about)
             result.add(replace(score, median=None))
         else:
             why = "it needs the probability of every class, a column 'probabilities'; brier_top is of the prediction alone"

@@ -34,11 +34,13 @@ def add_stability(
     models, _ = common_term_ids([target.topics for target in targets], n=n)
     agreement = compare_models(models, p=RBO_P)
     pairs = np.triu_indices(len(targets), 1)
-    of = {"s_clop": agreement.sclop, "matched_jaccard": agreement.jaccard, "matched_rbo": agreement.rbo}
+    similarities = {"s_clop": agreement.sclop, "matched_jaccard": agreement.jaccard, "matched_rbo": agreement.rbo}
     for name in names:
         parameters: dict[str, Any] = {"models": len(targets), "top_n": [n]}
         parameters |= {"p": RBO_P} if name == "matched_rbo" else {}
-        score = mean_score(METRICS[name], of[name][pairs], uncertainty, over="pairs of models", parameters=parameters)
+        score = mean_score(
+            METRICS[name], similarities[name][pairs], uncertainty, over="pairs of models", parameters=parameters
+        )
         evaluation.shared[name] = score
     _add_matches(evaluation, targets, agreement)
 

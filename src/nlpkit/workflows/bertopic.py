@@ -18,7 +18,6 @@ import pyarrow as pa
 from nlpkit import reporting, wording
 from nlpkit.errors import missing_extra
 from nlpkit.io.artifacts import footer_block
-from nlpkit.io.footers import step_parameters
 from nlpkit.io.run_reading import check_encoder
 from nlpkit.io.runs import Run, RunTables, copy_run, manifest_of, open_run, stopwatch, write_run
 from nlpkit.io.topic_tables import (
@@ -45,7 +44,7 @@ from nlpkit.workflows.embeddings import embedded_by, embeddings_of
 from nlpkit.workflows.model import FittedModel, topics_html
 from nlpkit.workflows.predict_options import PredictOptions
 from nlpkit.workflows.token_options import preprocess_options
-from nlpkit.workflows.tokens import found_parameters, say_tokens, token_parameters, tokens_of
+from nlpkit.workflows.tokens import note_tokens, token_info, tokens_of
 
 if TYPE_CHECKING:
     from nlpkit.embed.options import EncoderOptions
@@ -290,7 +289,7 @@ def fit_bertopic(
     with stopwatch(seconds, "tokens"):
         words, report = tokens_of(table, token_options)
     if report is not None:
-        say_tokens(report)
+        note_tokens(report)
         _warn_of_language(report, embedding, table)
     if not words.n_terms:
         raise no_words(table.num_rows, ", so topics would have no names")
@@ -309,13 +308,12 @@ def fit_bertopic(
         model = fit_topics(embeddings, words, usable, options, execution=execution, progress=step)
         update(100)
     earlier = steps(stream)
-    token_info = {**token_parameters(token_options), **found_parameters(report)} if report is not None else None
     parameters = {
         **asdict(options),
         "k": str(options.k),
         "min_topic_size_in_force": model.min_topic_size,
         "encoder": encoder_info,
-        "tokens": token_info or step_parameters(earlier, "preprocess"),
+        "tokens": token_info(token_options, report, earlier),
     }
     fitted = FittedBertopic(
         table, words, model, embeddings, usable, options, execution, parameters, encoder_info,
@@ -336,10 +334,10 @@ def _warn_of_language(report: PreprocessReport, encoder: EncoderOptions, table: 
         )
 
 
-def _bound(training: Training, made: Mapping[str, Any] | None, wanted: float | None) -> Bound:
+def _bound(training: Training, fitted: Mapping[str, Any] | None, wanted: float | None) -> Bound:
     """Return the bound of the run; worked out from the training documents for another quantile, or where the run has none."""
-    if made is not None and wanted in (None, made["quantile"]):
-        least = made["least_similarity"]
-        return Bound(made["quantile"], -math.inf if least is None else least)
+    if fitted is not None and wanted in (None, fitted["quantile"]):
+        least = fitted["least_similarity"]
+        return Bound(fitted["quantile"], -math.inf if least is None else least)
     quantile = NOVELTY_QUANTILE if wanted is None else wanted
     return Bound(quantile, least_similarity(training.similarity, training.topics, quantile))

@@ -77,7 +77,7 @@ class TopicPredictions(Predictions):
         self._sample.extend(texts[i] for i in np.flatnonzero(new)[: SAMPLE_DOCS - len(self._sample)])
         prediction = predict_topics(
             self._training,
-            self._embeddings.of(batch, new),
+            self._embeddings.of_batch(batch, new),
             hashes,
             usable,
             n_neighbors=self._config["n_neighbors"],

@@ -28,7 +28,7 @@ from nlpkit.workflows.corpus import as_corpus, no_documents, no_words, steps, wa
 from nlpkit.workflows.counts import counted
 from nlpkit.workflows.groups import Groups
 from nlpkit.workflows.token_options import preprocess_options
-from nlpkit.workflows.tokens import changed_token_options, cut_as_model, found_parameters, say_tokens, token_parameters
+from nlpkit.workflows.tokens import changed_token_options, cut_as_model, note_tokens, token_parameters
 
 if TYPE_CHECKING:
     from nlpkit.io.corpora import DocumentStream, DroppedRow, InputInfo
@@ -51,22 +51,22 @@ class Classes:
         """The columns of the documents that are needed."""
         return [self._by.column] + ([] if self._over is None else [self._over.column])
 
-    def of(self, batch: pa.RecordBatch) -> IntArray:
+    def assign(self, batch: pa.RecordBatch) -> IntArray:
         """Return the number of the class of each document of a batch (D,), -1 for none."""
-        first = self._by.of(batch)
+        first = self._by.assign(batch)
         if self._over is None:
             return first
-        second = self._over.of(batch)
+        second = self._over.assign(batch)
         keys = np.where((first < 0) | (second < 0), np.int64(-1), (first.astype(np.int64) << 32) | second)
-        found, inverse = np.unique(keys, return_inverse=True)
+        distinct, inverse = np.unique(keys, return_inverse=True)
         numbers = [
             -1 if key < 0 else self._pairs.setdefault((key >> 32, key & 0xFFFFFFFF), len(self._pairs))
-            for key in found.tolist()
+            for key in distinct.tolist()
         ]
         return np.array(numbers, np.int32)[inverse]
 
     def finish(self) -> tuple[list[tuple[str, ...]], IntArray]:
-        """Return the names of the classes in order, one or two each, and the number that `of` gave each.
+        """Return the names of the classes in order, one or two each, and the number that `assign` gave each.
 
         Raises:
             ColumnError: there are no dates where some were wanted; InputError: fewer than two classes.
@@ -81,10 +81,10 @@ class Classes:
             names = [(firsts[a], seconds[b]) for a, b, _ in pairs]
             order = np.array([number for _, _, number in pairs], np.int32)
         if len(names) < 2:
-            found = f" ({' '.join(names[0])})" if names else ""
+            only = f" ({' '.join(names[0])})" if names else ""
             raise InputError(
                 f"'{' × '.join(self.names)}' of {self._where} has {wording.counted(len(names), 'class', 'classes')}"
-                f"{found}; at least two are compared: name another column with `by`"
+                f"{only}; at least two are compared: name another column with `by`"
             )
         return names, order
 
@@ -209,7 +209,7 @@ def ctfidf(
                 raise no_words(counts.n_docs)
             sums = ClassCounts(len(counts.terms))
             for batch, dtm in counts.batches():
-                sums.add(classes.of(batch), dtm)
+                sums.add(classes.assign(batch), dtm)
     names, order = classes.finish()
     by_class, documents = sums.finish(order)
     weights, further, in_force = _weights(by_class, options)
@@ -217,11 +217,11 @@ def ctfidf(
     terms = ClassTerms(
         names, documents, best, {name: values_of(matrix, best.term_ids) for name, matrix in further.items()},
         {"weighting": options.weighting, **in_force}, counts.terms, classes.names, options,
-        {**token_parameters(token_options), **found_parameters(counts.report)} if counts.report else None,
+        token_parameters(token_options, counts.report) if counts.report else None,
         counts.n_docs, stream.inputs, steps(stream), stream.dropped,
     )  # fmt: skip
     if counts.report is not None:
-        say_tokens(counts.report)
+        note_tokens(counts.report)
     if terms.left_out:
         what = "a topic" if classes.names == ["topic"] else f"a value in '{' and '.join(classes.names)}'"
         reporting.note(f"left out: {wording.counted(terms.left_out, 'document')} without {what}")
@@ -234,7 +234,11 @@ def _weights(counts: CsrMatrix, options: ClassTermOptions) -> tuple[CsrMatrix, d
         epsilon = EPSILON if options.epsilon is None else options.epsilon
         return importance(counts, epsilon=epsilon), {}, {"epsilon": epsilon}
     if options.weighting == "keyness":
-        found = keyness(counts, prior_words=options.prior_words)
-        return found.z, {"log_odds": found.log_odds, "z": found.z}, {"prior_words": found.prior_words}
-    how = {"reduce_frequent_words": options.reduce_frequent_words, "bm25": options.bm25}
-    return class_tfidf(counts, **how, truncate_mean=options.compat == "bertopic"), {}, {**how, "compat": options.compat}
+        scores = keyness(counts, prior_words=options.prior_words)
+        return scores.z, {"log_odds": scores.log_odds, "z": scores.z}, {"prior_words": scores.prior_words}
+    parameters = {"reduce_frequent_words": options.reduce_frequent_words, "bm25": options.bm25}
+    return (
+        class_tfidf(counts, **parameters, truncate_mean=options.compat == "bertopic"),
+        {},
+        {**parameters, "compat": options.compat},
+    )

@@ -243,7 +243,7 @@ class ClassifierPredictions(Predictions):
         """Yield documents with their features (D_b, F) and which of them hold a word that the model knows, None of embeddings."""
         if self._embeddings is not None:
             for batch in self.stream:
-                yield batch, self._embeddings.of(batch), None
+                yield batch, self._embeddings.of_batch(batch), None
             return
         features = self._classifier.features
         vectorizer = features.vectorizer

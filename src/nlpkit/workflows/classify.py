@@ -44,7 +44,7 @@ from nlpkit.workflows.classify_data import ClassificationData, classifier_prepro
 from nlpkit.workflows.classify_notes import find_overlap, note_dataset, run_tables, title_of
 from nlpkit.workflows.corpus import Corpus, as_corpus, read_corpus
 from nlpkit.workflows.embeddings import embeddings_of
-from nlpkit.workflows.tokens import found_parameters, say_tokens, token_parameters
+from nlpkit.workflows.tokens import note_tokens, token_parameters
 
 DEFAULT_FOLDS = 5
 
@@ -350,8 +350,8 @@ def _token_parameters(data: ClassificationData, training: _Training) -> dict[str
     if report is None or not isinstance(words, CutWords):
         return step_parameters(steps_of(data.provenance.blocks), "preprocess")
     options = replace(words.options, ngrams=training.config.ngrams or words.options.ngrams)
-    say_tokens(report, options)
-    return {**token_parameters(options), **found_parameters(report)}
+    note_tokens(report, options)
+    return token_parameters(options, report)
 
 
 def _parameters(

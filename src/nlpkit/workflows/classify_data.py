@@ -177,8 +177,8 @@ def _check_token_settings(streams: Sequence[DocumentStream]) -> None:
     Raises:
         InputError: the tokens of training and test documents were made in different ways.
     """
-    made = [[step_parameters(steps_of([block]), "preprocess") for block in stream.blocks] for stream in streams]
-    known = [[one for one in settings if one is not None] for settings in made]
+    by_input = [[step_parameters(steps_of([block]), "preprocess") for block in stream.blocks] for stream in streams]
+    known = [[one for one in settings if one is not None] for settings in by_input]
     apart = [d for settings in known for one in settings for d in differences(known[0][0], one)] if known[0] else []
     where = [stream.where for stream in streams]
     if apart:
@@ -263,7 +263,7 @@ def _groups_column(table: pa.Table, by: str) -> pa.Array:
     if by in table.column_names:
         return table.column(by).combine_chunks()
     groups = Groups(by, table.schema, "the documents")
-    numbers = np.concatenate([groups.of(batch) for batch in table.to_batches()])
+    numbers = np.concatenate([groups.assign(batch) for batch in table.to_batches()])
     names, places = groups.finish()
     order = places[numbers]
     return pa.array(names, pa.string()).take(pa.array(order, mask=order < 0))

@@ -69,14 +69,14 @@ class CountedCorpus:
 
     def values(self, column: str, rows: Sequence[int]) -> dict[int, Any]:
         """Return some values of a column that was kept, by row."""
-        found: dict[int, Any] = {}
+        values: dict[int, Any] = {}
         wanted, start = sorted(set(rows)), 0
         for batch, _ in self._documents.raw():
-            while len(found) < len(wanted) and wanted[len(found)] < start + batch.num_rows:
-                row = wanted[len(found)]
-                found[row] = batch.column(column)[row - start].as_py()
+            while len(values) < len(wanted) and wanted[len(values)] < start + batch.num_rows:
+                row = wanted[len(values)]
+                values[row] = batch.column(column)[row - start].as_py()
             start += batch.num_rows
-        return found
+        return values
 
     def _count(self, item: tuple[pa.RecordBatch, EncodedBatch]) -> CsrMatrix:
         ids = self._in_terms(item[1])

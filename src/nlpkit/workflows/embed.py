@@ -41,8 +41,8 @@ class EmbeddedDocuments(Predictions):
 
     def summary(self) -> dict[str, Any]:
         """Return how much was encoded, by which encoder."""
-        made = {**self._totals.as_dict(), **encoder_parameters(self.encoder, normalize=self._normalize)}
-        return {**made, "dropped": len(self.dropped), "device": self.encoder.device}
+        counts = {**self._totals.as_dict(), **encoder_parameters(self.encoder, normalize=self._normalize)}
+        return {**counts, "dropped": len(self.dropped), "device": self.encoder.device}
 
     def report(self) -> None:
         """Say nothing more: how much was encoded is said as soon as it is known."""

@@ -83,14 +83,14 @@ def embed_batches(
     done = 0
     with reporting.progress("embeddings", rows) as update:
 
-        def more(n: int) -> None:
+        def advance(n: int) -> None:
             nonlocal done
             done += n
             update(done)
 
         for batch in batches:
             texts = [t or "" for t in batch.column("text").to_pylist()]
-            vectors, report = encoder.encode(texts, normalize=normalize, progress=more)
+            vectors, report = encoder.encode(texts, normalize=normalize, progress=advance)
             totals.add(report)
             yield add_column(batch, "embedding", embedding_column(vectors))
 
@@ -112,25 +112,25 @@ def embedded_by(documents: HasBlocks) -> dict[str, Any] | None:
     Raises:
         ColumnError: the inputs were embedded by different models, whose vectors have nothing to do with each other.
     """
-    made = [step_parameters(steps_of([block]), "sbert-embed") for block in documents.blocks]
-    known = {m.get("fingerprint"): m for m in made if m}
+    by_input = [step_parameters(steps_of([block]), "sbert-embed") for block in documents.blocks]
+    known = {m.get("fingerprint"): m for m in by_input if m}
     if len(known) > 1:
         names = ", ".join(sorted({str(m.get("encoder")) for m in known.values()}))
         raise ColumnError(f"the inputs were embedded by different models ({names}); embed them with one")
-    if not known or None in made:
+    if not known or None in by_input:
         return None
-    found = next(iter(known.values()))
-    return {k: found[k] for k in ENCODER_KEYS if k in found}
+    encoder = next(iter(known.values()))
+    return {k: encoder[k] for k in ENCODER_KEYS if k in encoder}
 
 
 def embeddings_of(
     table: pa.Table,
-    made: dict[str, Any] | None,
+    made_by: dict[str, Any] | None,
     flags: EncoderOptions,
     threads: int,
     needed: BoolArray | None = None,
 ) -> tuple[Float32Array, dict[str, Any] | None]:
-    """Return the embeddings of a document table and what made them: its own column (`made`), else encoded now.
+    """Return the embeddings of a document table and what made them: its own column (`made_by`), else encoded now.
 
     An encoder that was asked for by name wins over a column that another one made.
 
@@ -146,8 +146,8 @@ def embeddings_of(
             "anew, or leave it out"
         )
     model = flags.load(threads) if flags.encoder is not None or not there else None
-    if there and (model is None or _same_embeddings(made, encoder_parameters(model))):
-        if made is None:
+    if there and (model is None or _same_embeddings(made_by, encoder_parameters(model))):
+        if made_by is None:
             reporting.warn(
                 "the column 'embedding' does not say which model made it; "
                 "to predict new text with this run, it must bring its own embeddings"
@@ -158,11 +158,11 @@ def embeddings_of(
                 "the vectors in the column 'embedding' are of different lengths; each is divided by its length, so only their directions "
                 "count"
             )
-        return vectors, made
+        return vectors, made_by
     assert model is not None
     if there:
         reporting.note(
-            f"the column 'embedding' was made by {'an unknown model' if made is None else made['encoder']}: the embeddings are made "
+            f"the column 'embedding' was made by {'an unknown model' if made_by is None else made_by['encoder']}: the embeddings are made "
             f"anew by {model.name}"
         )
     totals = EmbedTotals()
@@ -176,9 +176,9 @@ def embeddings_of(
     return embeddings, encoder_parameters(model)
 
 
-def _same_embeddings(made: dict[str, Any] | None, wanted: dict[str, Any]) -> bool:
+def _same_embeddings(made_by: dict[str, Any] | None, wanted: dict[str, Any]) -> bool:
     """Whether two models, as footers tell them, give a text the same vector up to the precision of the products."""
-    return made is not None and all(made.get(key) == wanted.get(key) for key in ("fingerprint", "max_tokens"))
+    return made_by is not None and all(made_by.get(key) == wanted.get(key) for key in ("fingerprint", "max_tokens"))
 
 
 class RunEmbeddings:
@@ -190,7 +190,7 @@ class RunEmbeddings:
 
     def __init__(self, config: dict[str, Any], flags: EncoderOptions, threads: int, stream: DocumentStream) -> None:
         self.config, self.flags, self.threads = config, flags, threads
-        self.made: dict[str, Any] | None = None
+        self.made_by: dict[str, Any] | None = None
         self.encoder: Any = None
         wanted = config["encoder"]
         if flags.max_tokens is not None and flags.max_tokens != (wanted or {}).get("max_tokens"):
@@ -203,18 +203,18 @@ class RunEmbeddings:
             self._load()
         self.has_column = "embedding" in stream.schema.names
         if self.has_column:
-            self.made = embedded_by(stream)
-            if flags.encoder is not None and not _same_embeddings(self.made, wanted):
+            self.made_by = embedded_by(stream)
+            if flags.encoder is not None and not _same_embeddings(self.made_by, wanted):
                 reporting.note(f"the column 'embedding' is made anew by {flags.encoder}")
                 self.has_column = False
                 return
-            if self.made is None and config["encoder"] is not None:
+            if self.made_by is None and config["encoder"] is not None:
                 reporting.warn(
                     "the column 'embedding' does not say which model made it; "
                     f"its vectors must be those of {config['encoder']['encoder']}"
                 )
 
-    def of(self, batch: pa.RecordBatch, needed: BoolArray | None = None) -> Float32Array:
+    def of_batch(self, batch: pa.RecordBatch, needed: BoolArray | None = None) -> Float32Array:
         """Return the embeddings (D_b, E) of a batch of documents: its column, else those of the documents needed and 0.
 
         Raises:
@@ -222,15 +222,15 @@ class RunEmbeddings:
         """
         if self.has_column:
             vectors = embedding_matrix(pa.chunked_array([batch.column("embedding")]))
-            self._check(vectors.shape[1], self.made)
+            self._check(vectors.shape[1], self.made_by)
             return vectors
         texts = [t or "" for t in batch.column("text").to_pylist()]
         if needed is None:
             return self.encode(texts)
-        found = np.zeros((len(texts), self.config["dim"]), np.float32)
+        vectors = np.zeros((len(texts), self.config["dim"]), np.float32)
         if needed.any():
-            found[needed] = self.encode([texts[i] for i in np.flatnonzero(needed)])
-        return found
+            vectors[needed] = self.encode([texts[i] for i in np.flatnonzero(needed)])
+        return vectors
 
     def encode(self, texts: list[str]) -> Float32Array:
         """Return the embeddings (n, E) of texts by the model of the run."""
@@ -258,30 +258,30 @@ class RunEmbeddings:
             offline=self.flags.offline,
         )
         if encoder_parameters(self.encoder)["fingerprint"] != wanted["fingerprint"]:
-            given = self.flags.encoder
+            named = self.flags.encoder
             differ = f"(sha256 {self.encoder.fingerprint[:12]}… against {wanted['fingerprint'][:12]}…)"
-            if given is not None:
+            if named is not None:
                 raise UsageError(
-                    f"`encoder={given}`: the run was fitted with {wanted['encoder']} {differ}; leave it out"
+                    f"`encoder={named}`: the run was fitted with {wanted['encoder']} {differ}; leave it out"
                 )
             raise MissingError(
                 f"the weights of {wanted['encoder']} here are not those the run was fitted with {differ}; fit again"
             )
 
-    def _check(self, dim: int, made: dict[str, Any] | None) -> None:
+    def _check(self, dim: int, made_by: dict[str, Any] | None) -> None:
         wanted = self.config["encoder"]
         if dim != self.config["dim"]:
             raise ColumnError(
                 f"column 'embedding' has {dim} dimensions, the run was fitted on {self.config['dim']}; "
                 "embed with the same model, or leave the column out"
             )
-        if wanted and made and wanted["fingerprint"] != made["fingerprint"]:
+        if wanted and made_by and wanted["fingerprint"] != made_by["fingerprint"]:
             raise ColumnError(
-                f"column 'embedding' was made by {made['encoder']}, the run by {wanted['encoder']}; "
+                f"column 'embedding' was made by {made_by['encoder']}, the run by {wanted['encoder']}; "
                 "embed with the same model, leave the column out, or name the model of the run with `encoder`"
             )
-        if wanted and made and not _same_embeddings(made, wanted):
+        if wanted and made_by and not _same_embeddings(made_by, wanted):
             raise ColumnError(
-                f"column 'embedding' was made from {made.get('max_tokens')} tokens of a text, those of the run from "
+                f"column 'embedding' was made from {made_by.get('max_tokens')} tokens of a text, those of the run from "
                 f"{wanted.get('max_tokens')}; embed alike, leave the column out, or name the model of the run with `encoder`"
             )

@@ -140,8 +140,10 @@ def opened_targets(
                 folder = stack.enter_context(TemporaryDirectory(prefix="nlpkit-"))
                 target = target.save(Path(folder) / name)
             if isinstance(target, str | Path):
-                found = _open(Path(target), name, options, read, topics_first, verify=verify)
-                opened.append(replace(found, corpus=corpus) if isinstance(found, TopicTarget) else found)
+                read_target = _open(Path(target), name, options, read, topics_first, verify=verify)
+                opened.append(
+                    replace(read_target, corpus=corpus) if isinstance(read_target, TopicTarget) else read_target
+                )
             elif _is_topics(target):
                 topics = tuple(tuple(topic) for topic in target)
                 opened.append(TopicTarget(name, "topics", topics, tuple(map(str, range(len(topics))))))

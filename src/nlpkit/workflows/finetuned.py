@@ -162,8 +162,8 @@ class FinetunedModel(FittedModel):
     def _note_foreign(self, predictor: Predictor, options: PredictOptions) -> None:
         """Say what another program's folder was taken for."""
         task = predictor.task
-        more = OR_ELSE.get(task.kind, "") if predictor.form == "peft" and options.task == "auto" else ""
-        reporting.note(f"task: {TASK_NAMES[task.kind]} ({self.path}/ of {predictor.form}{more})")
+        alternative = OR_ELSE.get(task.kind, "") if predictor.form == "peft" and options.task == "auto" else ""
+        reporting.note(f"task: {TASK_NAMES[task.kind]} ({self.path}/ of {predictor.form}{alternative})")
         if task.names and all(re.fullmatch(r"LABEL_\d+", name) for name in task.names):
             reporting.note(
                 f"its classes have no names: give them, in their order, with `labels={','.join(task.names[:3])}…`"

@@ -39,7 +39,7 @@ class Groups:
         self._numbers: dict[str, int] = {}
         self._undated: str | None = None  # a value that begins with no date
 
-    def of(self, batch: pa.RecordBatch) -> IntArray:
+    def assign(self, batch: pa.RecordBatch) -> IntArray:
         """Return the group of each document of a batch (D,) int32, -1 for none."""
         column = batch.column(batch.schema.names.index(self.column))
         if not pa.types.is_dictionary(column.type):
@@ -53,11 +53,11 @@ class Groups:
         for i, name in zip(used.tolist(), self._names([values[i] for i in used.tolist()]), strict=True):
             if name is not None:
                 numbers[i] = self._numbers.setdefault(name, len(self._numbers))
-        found: IntArray = numbers[codes]
-        return found
+        groups: IntArray = numbers[codes]
+        return groups
 
     def names(self) -> list[str]:
-        """Return the names of the groups seen so far, as numbered by `of`."""
+        """Return the names of the groups seen so far, as numbered by `assign`."""
         return list(self._numbers)
 
     def _names(self, values: Sequence[object]) -> list[str | None]:
@@ -71,7 +71,7 @@ class Groups:
         return names
 
     def finish(self) -> tuple[list[str], IntArray]:
-        """Return the names of the groups in order, and the place in it of each group as numbered by `of` (G + 1,), -1 last.
+        """Return the names of the groups in order, and the place in it of each group as numbered by `assign` (G + 1,), -1 last.
 
         Raises:
             ColumnError: dates were wanted and none was found; InputError: no document has a value.

@@ -61,7 +61,7 @@ class Concordance:
         left_to_show = 0 if options.count else options.limit_hits
         with reporting.progress("search", None) as update:
             for batch in self.stream:
-                numbers = [-1] * batch.num_rows if groups is None else groups.of(batch).tolist()
+                numbers = [-1] * batch.num_rows if groups is None else groups.assign(batch).tolist()
                 names = [] if groups is None else groups.names()
                 rows: list[tuple[Any, ...]] = []
                 for id_, text, number in zip(

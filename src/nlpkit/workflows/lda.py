@@ -82,12 +82,12 @@ def fit_lda(
         warn_of_one_text(corpus.tokens)
         with stopwatch(seconds, "guidance"):
             material = guided(corpus, guide, verify=execution.verify)
-        more, choice, compared, seed = Additions(), None, None, execution.seed
+        additions, choice, compared, seed = Additions(), None, None, execution.seed
         chain = replace(options, sweeps=_sweeps(options, prototypes))
         if chooses:
             with stopwatch(seconds, "choice of k"):
                 choice = choose_number(material, chain, execution, unfinished)
-            more = choice_additions(choice)
+            additions = choice_additions(choice)
         chain = chain.of_chain(options.exactly or choice.n_topics)  # type: ignore[union-attr]
         _note_plan(chain, corpus)
         if prototypes.prototype is not None:
@@ -99,7 +99,7 @@ def fit_lda(
         with stopwatch(seconds, "sampling"):
             fit = run_chain(material, chain, replace(execution, seed=seed), unfinished, keep=compared is None)
         if compared is not None:
-            more |= prototype_additions(compared, fit.order)
+            additions |= prototype_additions(compared, fit.order)
         run = lda_run(
             corpus,
             fit,
@@ -107,7 +107,7 @@ def fit_lda(
             execution,
             command=COMMAND,
             parameters=_parameters(options, chain, guide),
-            more=more,
+            more=additions,
             seconds=seconds,
             weighted=material.weights is not None,
         )

@@ -14,7 +14,6 @@ from nlpkit import reporting, wording
 from nlpkit.errors import InputError, missing_column
 from nlpkit.io.corpora import DocumentStream, DroppedRow
 from nlpkit.io.dates import date_format_of, days_of
-from nlpkit.io.footers import step_parameters
 from nlpkit.io.lda_runs import LdaCorpus
 from nlpkit.io.runs import REPRESENTATIVE_CHARS
 from nlpkit.io.topic_tables import TOPIC_COLUMNS
@@ -24,7 +23,7 @@ from nlpkit.topics.lda.token_tables import select_documents
 from nlpkit.types import TokenTable
 from nlpkit.workflows.corpus import Corpus, no_words, steps
 from nlpkit.workflows.counts import CountedCorpus, counted
-from nlpkit.workflows.tokens import found_parameters, say_tokens, token_parameters
+from nlpkit.workflows.tokens import note_tokens, token_info
 
 CHUNK = "chunk"  # column of documents.parquet
 ROLLING_COLUMNS = (*TOPIC_COLUMNS, CHUNK)
@@ -41,15 +40,12 @@ def read_lda_corpus(corpus: Corpus, options: PreprocessOptions, threads: int) ->
     with corpus.open() as stream, _words(stream, options, threads) as words:
         tokens = _with_words(words.tokens())
         earlier = steps(stream)
-        settings = (
-            None if words.report is None else {**token_parameters(options), **found_parameters(words.report)}
-        )  # fmt: skip
         yield LdaCorpus(
             tokens=tokens,
             rows=words.rows(["text"]),
             cf=words.cf,
             df=words.df,
-            token_info=settings or step_parameters(earlier, "preprocess"),
+            token_info=token_info(options, words.report, earlier),
             inputs=stream.inputs,
             dropped=stream.dropped,
             steps=earlier,
@@ -87,7 +83,7 @@ def _words(
         own_tokens=own_tokens,
     ) as words:
         if words.report is not None:
-            say_tokens(words.report)
+            note_tokens(words.report)
         yield words
 
 
@@ -158,11 +154,10 @@ def _dated(words: CountedCorpus, stream: DocumentStream, options: PreprocessOpti
     ids = everything.column("id")
     gone = [DroppedRow(ids[row].as_py(), STAGE, reason.replace("`", "")) for row, reason in lost.items()]
     earlier = steps(stream)
-    info = None
-    if words.report is not None:
+    info = token_info(options, words.report, earlier)
+    if info is not None and words.report is not None:
         # without the shares of languages: those of an update would be of other documents than those of one run
-        codes = [[share.code] for share in words.report.languages]
-        info = {**token_parameters(options), **found_parameters(words.report), "languages": codes}
+        info["languages"] = [[share.code] for share in words.report.languages]
 
     def texts(rows: Sequence[int]) -> dict[int, str]:
         values = words.values("text", kept[list(rows)].tolist())
@@ -174,7 +169,7 @@ def _dated(words: CountedCorpus, stream: DocumentStream, options: PreprocessOpti
             rows=everything.take(pa.array(kept)),
             cf=words.cf,
             df=words.df,
-            token_info=info or step_parameters(earlier, "preprocess"),
+            token_info=info,
             inputs=stream.inputs,
             dropped=[*stream.dropped, *gone],
             steps=earlier,

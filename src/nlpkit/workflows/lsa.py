@@ -28,7 +28,7 @@ class LatentSpace:
     """Documents and terms in the dimensions that explain most of the weights."""
 
     weights: DocumentTermWeights
-    found: Lsa
+    decomposition: Lsa
     asked: int
     rows: list[pa.RecordBatch]
     n_weights: int
@@ -38,18 +38,18 @@ class LatentSpace:
 
     def components(self) -> pa.Table:
         """Return a row for each component: singular value, explained variance, the terms at its two ends."""
-        terms, strongest = self.weights.terms, np.argsort(-self.found.terms, axis=0, kind="stable").T
+        terms, strongest = self.weights.terms, np.argsort(-self.decomposition.terms, axis=0, kind="stable").T
         tops, bottoms = [], []
         for k, order in enumerate(strongest):
-            column = self.found.terms[:, k]
+            column = self.decomposition.terms[:, k]
             high, low = order[:TOP_TERMS], order[::-1][:TOP_TERMS]
             tops.append([terms[i] for i in high if column[i] > 0])
             bottoms.append([terms[i] for i in low if column[i] < 0])
         return pa.table(
             {
                 "component": pa.array(range(len(tops)), pa.int32()),
-                "singular_value": pa.array(self.found.singular_values),
-                "explained_variance_ratio": pa.array(self.found.explained_variance_ratio),
+                "singular_value": pa.array(self.decomposition.singular_values),
+                "explained_variance_ratio": pa.array(self.decomposition.explained_variance_ratio),
                 "top_terms": pa.array(tops, pa.list_(pa.string())),
                 "bottom_terms": pa.array(bottoms, pa.list_(pa.string())),
             }
@@ -61,11 +61,13 @@ class LatentSpace:
         if VECTORS in table.column_names:
             reporting.warn(f"the column '{VECTORS}' of the input is not kept: the run has its own")
             table = table.drop_columns(VECTORS)
-        return table.append_column(VECTORS, _vectors(self.found.documents))
+        return table.append_column(VECTORS, _vectors(self.decomposition.documents))
 
     def tables(self) -> dict[str, pa.Table]:
         """Return documents, components, term_vectors and vocab."""
-        terms = pa.table({"term": pa.array(self.weights.terms, pa.string()), "vector": _vectors(self.found.terms)})
+        terms = pa.table(
+            {"term": pa.array(self.weights.terms, pa.string()), "vector": _vectors(self.decomposition.terms)}
+        )
         return {
             "documents": self.documents(),
             "components": self.components(),
@@ -75,14 +77,14 @@ class LatentSpace:
 
     def results(self) -> dict[str, Any]:
         """Return sizes, singular values, and how much of the variance they explain."""
-        found = self.found
+        decomposition = self.decomposition
         return {
             "documents": self.weights.corpus.n_docs,
             "terms": len(self.weights.kept),
-            "components": len(found.singular_values),
-            "singular_values": found.singular_values.tolist(),
-            "explained_variance_ratio": found.explained_variance_ratio.tolist(),
-            "explained_variance": float(found.explained_variance_ratio.sum()),
+            "components": len(decomposition.singular_values),
+            "singular_values": decomposition.singular_values.tolist(),
+            "explained_variance_ratio": decomposition.explained_variance_ratio.tolist(),
+            "explained_variance": float(decomposition.explained_variance_ratio.sum()),
         }
 
     def save(self, path: str | Path, *, force: bool = False) -> dict[str, Any]:
@@ -92,10 +94,10 @@ class LatentSpace:
             OutputExistsError: it is there and `force` was not given.
         """
         weights, results, left_out = self.weights, self.results(), self.weights.left_out()
-        how = weights.weighting
+        weigher = weights.weighting
         config = {
-            "kind": "lsa", "scheme": asdict(how.scheme), "n_docs": weights.corpus.n_docs,
-            "mean_length": how.mean_length, "pivot": how.pivot,
+            "kind": "lsa", "scheme": asdict(weigher.scheme), "n_docs": weights.corpus.n_docs,
+            "mean_length": weigher.mean_length, "pivot": weigher.pivot,
         }  # fmt: skip
         manifest = manifest_of(
             "lsa",
@@ -124,12 +126,12 @@ def decompose(weights: DocumentTermWeights, dimensions: int, *, execution: Execu
     with stopwatch(seconds, "weights"):
         X = stacked([group.weights for group in weights.groups(rows)])
     with stopwatch(seconds, "svd"):
-        found = lsa(X, dimensions, seed=execution.seed)
-    rank = len(found.singular_values)
+        decomposition = lsa(X, dimensions, seed=execution.seed)
+    rank = len(decomposition.singular_values)
     if dimensions > rank:
         reporting.note(f"the weights have rank {rank}: {rank} components instead of {dimensions}")
     n_empty = int((np.diff(X.indptr) == 0).sum())
-    return LatentSpace(weights, found, dimensions, rows, X.nnz, n_empty, seconds, execution)
+    return LatentSpace(weights, decomposition, dimensions, rows, X.nnz, n_empty, seconds, execution)
 
 
 def _vectors(matrix: FloatArray) -> pa.FixedSizeListArray:

@@ -30,7 +30,7 @@ from nlpkit.workflows.corpus import Corpus, as_corpus, steps, warn_dropped
 from nlpkit.workflows.encoded import EncodedDocuments, encode
 from nlpkit.workflows.rows import Rows
 from nlpkit.workflows.token_options import preprocess_options
-from nlpkit.workflows.tokens import found_parameters, say_tokens, token_parameters, tokens_schema, with_tokens
+from nlpkit.workflows.tokens import note_tokens, token_parameters, tokens_schema, with_tokens
 
 _STAGES = {"where": "do not match `where`", "keep-if": "do not fulfil `keep_if`", "dedupe": "are duplicates"}
 
@@ -56,31 +56,31 @@ class PreprocessedCorpus(Corpus):
     """A corpus with tokens. The texts were cut once; the documents are read from a copy in memory, or on the disk where they
     are many, which goes with the corpus."""
 
-    made: Preprocessed = field(kw_only=True)
+    result: Preprocessed = field(kw_only=True)
 
     @property
     def tokens(self) -> TokenTable:
         """The tokens of all documents."""
-        return self.made.documents.tokens()
+        return self.result.documents.tokens()
 
     @property
     def report(self) -> PreprocessReport:
         """What was done: languages, terms and tokens that went."""
-        return self.made.fitted.report
+        return self.result.fitted.report
 
     @property
     def dropped(self) -> list[DroppedRow]:
         """Rows that could not be read, and those that filters and duplicates took."""
-        return self.made.rows.dropped
+        return self.result.rows.dropped
 
     def open(self) -> DocumentStream:
         """Return the documents as a stream that is read once."""
-        schema = self.made.schema()
-        return open_batches(schema, self.batches(), self.options, self.made.block, self.made.stream)
+        schema = self.result.schema()
+        return open_batches(schema, self.batches(), self.options, self.result.block, self.result.stream)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield the documents with a column of their tokens."""
-        return with_tokens(self.made.documents)
+        return with_tokens(self.result.documents)
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield id, text and tokens of each document."""
@@ -93,20 +93,20 @@ class PreprocessedCorpus(Corpus):
 
     def vocabulary(self) -> pa.Table:
         """Return term, cf, df (V,): the terms of a given vocabulary in its order, else in that of their code points."""
-        fitted = self.made.fitted
+        fitted = self.result.fitted
         at = np.arange(len(fitted.terms))
-        if self.made.options.vocab is None:
+        if self.result.options.vocab is None:
             at = np.array(sorted(at.tolist(), key=fitted.terms.__getitem__), np.int64)
         return vocabulary_table(tuple(fitted.terms[i] for i in at), fitted.cf[at], fitted.df[at])
 
     def phrases(self) -> pa.Table | None:
         """Return the phrases that were joined, None where none were looked for."""
-        table = self.made.fitted.phrases
+        table = self.result.fitted.phrases
         return None if table is None else phrases_table(table)
 
     def removed(self) -> pa.Table:
         """Return the terms that did not stay: term, cf, df, reason."""
-        removed = self.made.fitted.removed()
+        removed = self.result.fitted.removed()
         terms = pa.array(removed.terms, pa.string())
         return pa.table({"term": terms, "cf": removed.cf, "df": removed.df, "reason": removed.reasons})
 
@@ -129,11 +129,11 @@ class PreprocessedCorpus(Corpus):
         Raises:
             UsageError: a name is that of no table; OutputExistsError: a file is there.
         """
-        block, n_rows, empty = self.made.block, 0, 0
+        block, n_rows, empty = self.result.block, 0, 0
         with ExitStack() as stack:
             sink = None
             if target is not None:
-                sink = stack.enter_context(table_sink(target, self.made.schema(), block, force=force))
+                sink = stack.enter_context(table_sink(target, self.result.schema(), block, force=force))
             for batch in self.batches():
                 if sink is not None:
                     sink.write(batch)
@@ -156,14 +156,16 @@ class PreprocessedCorpus(Corpus):
                 kind, table = "vocab", self.vocabulary()
                 what = f"{wording.counted(table.num_rows, 'term')}; use it with `vocab`"
             elif name == "phrases":
-                kind, found = PHRASES, self.phrases()
-                if found is None:
+                kind, joined = PHRASES, self.phrases()
+                if joined is None:
                     continue
-                table, what = found, f"{wording.counted(found.num_rows, 'phrase')}; use it with `phrase_file`"
+                table, what = joined, f"{wording.counted(joined.num_rows, 'phrase')}; use it with `phrase_file`"
             else:
                 kind, table = "removed_terms", self.removed()
                 what = f"{wording.counted(table.num_rows, 'term')} that went, with the reason"
-            sink = stack.enter_context(table_sink(target, table.schema, {**self.made.block, "kind": kind}, force=force))
+            sink = stack.enter_context(
+                table_sink(target, table.schema, {**self.result.block, "kind": kind}, force=force)
+            )
             for batch in table.to_batches():
                 sink.write(batch)
             lines.append(f"wrote {target}: {what}")
@@ -171,23 +173,23 @@ class PreprocessedCorpus(Corpus):
 
     def _describe(self, empty: int, listed: Path | None) -> None:
         """Say what was done to rows and words."""
-        made = self.made
-        for stage, n in made.rows.counts.items():
+        result = self.result
+        for stage, n in result.rows.counts.items():
             if n:
                 reporting.note(f"{wording.counted(n, 'document')} left out: they {_STAGES[stage]}")
-        say_tokens(made.fitted.report, made.options)
+        note_tokens(result.fitted.report, result.options)
         if empty:
             keep = "keeps its row" if empty == 1 else "keep their rows"
             reporting.note(f"{wording.counted(empty, 'document')} without a token {keep}")
-        warn_dropped(made.stream, listed)
-        if made.rows.counts and listed is not None:
+        warn_dropped(result.stream, listed)
+        if result.rows.counts and listed is not None:
             reporting.note(f"what was left out is listed in {listed}")
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.made.documents.close()
+        self.result.documents.close()
 
 
 def preprocess(
@@ -220,12 +222,12 @@ def preprocess(
         kept = Rows(stream, plan, None if options.language in ("auto", "none") else options.language)
         documents = encode(kept, options, threads=execution.n_threads(), recut=True)
         assert documents.fitted is not None
-        parameters = {**plan.parameters(), **token_parameters(options), **found_parameters(documents.fitted.report)}
+        parameters = {**plan.parameters(), **token_parameters(options, documents.fitted.report)}
         block = footer_block(
             "documents", command="preprocess", parameters=parameters, seed=None, inputs=stream.inputs, steps=steps(stream)
         )  # fmt: skip
-    made = Preprocessed(documents, documents.fitted, options, kept, stream, block)
-    return PreprocessedCorpus(options=ReadOptions(), spool_directory=corpus.spool_directory, made=made)
+    result = Preprocessed(documents, documents.fitted, options, kept, stream, block)
+    return PreprocessedCorpus(options=ReadOptions(), spool_directory=corpus.spool_directory, result=result)
 
 
 def preprocess_plan(

@@ -89,7 +89,7 @@ def fit_rolling_lda(
         return fitted_rolling(result, description, execution, seconds)
 
 
-def update(
+def update_rolling_lda(
     model: FittedLda | str | Path,
     newer: Any,
     *,
@@ -124,7 +124,7 @@ def update(
             model.path = None
         base = open_rolling_run(path, verify=same[-1].verify)
         _check_same(base, *same)
-        return _update(base, newer, description, same[-1])
+        return _add_newer(base, newer, description, same[-1])
 
 
 def plan_rolling(
@@ -139,7 +139,7 @@ def plan_rolling(
     """Check the options of a fit, or of an update of a model, before anything is read, and return the sweeps.
 
     Raises:
-        UsageError: as `fit_rolling_lda` and `update`.
+        UsageError: as `fit_rolling_lda` and `update_rolling_lda`.
     """
     if model is None:
         _check_options(options, prototypes, preprocess_options(tokens))
@@ -163,7 +163,7 @@ def _records(
     )  # fmt: skip
 
 
-def _update(base: RollingRun, newer: Any, description: DescriptionOptions, execution: Execution) -> FittedRollingLda:
+def _add_newer(base: RollingRun, newer: Any, description: DescriptionOptions, execution: Execution) -> FittedRollingLda:
     old = base.state
     execution = replace(execution, seed=old.seed)
     from_texts = step_parameters(base.steps, "preprocess") is None  # then the words of the run are all there

@@ -71,19 +71,19 @@ def fitted_rolling(
     alpha: FloatArray = np.full(options.n_topics, options.each_alpha)
     fit = replace(fit_state(corpus.tokens, z, alpha, options.each_eta), sweeps=options.sweeps, trace=())
     with stopwatch(seconds, "changes"):
-        more = _tables_of_time(result, fit, alpha, threads=execution.n_threads())
+        additions = _tables_of_time(result, fit, alpha, threads=execution.n_threads())
     with stopwatch(seconds, "description"):
         candidates = text_candidates(state, result.places, fit.doc_topic, alpha)
         texts = corpus.texts(candidates)
-        more |= Additions(
+        additions |= Additions(
             model_tables=state_tables(state, result.places, texts),
             topic_columns={"chain_topic": pa.array(fit.order, pa.int32())},
             config=rolling_config(state, result.changes),
         )
     if result.compared is not None:
-        more |= prototype_additions(result.compared, fit.order)
+        additions |= prototype_additions(result.compared, fit.order)
     elif result.base is not None:
-        more |= result.base.prototype(fit.order)
+        additions |= result.base.prototype(fit.order)
     run = lda_run(
         corpus,
         fit,
@@ -91,7 +91,7 @@ def fitted_rolling(
         execution,
         command=COMMAND,
         parameters=_parameters(result),
-        more=more,
+        more=additions,
         seconds=seconds,
     )
     report = LdaReport(fit, corpus.tokens, corpus.documents_with, seconds, prototype=result.compared)

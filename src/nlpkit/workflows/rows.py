@@ -95,7 +95,7 @@ class Rows:
         ids = batch.column("id")
         for row, twin, similarity in seen.check(ids, batch.column("text")):
             kept[row] = False
-            how = "same text as" if exact else f"{similarity:.2f} similar to"
-            self._gone.append(DroppedRow(ids[row].as_py(), "dedupe", f"{how} {twin}"))
+            relation = "same text as" if exact else f"{similarity:.2f} similar to"
+            self._gone.append(DroppedRow(ids[row].as_py(), "dedupe", f"{relation} {twin}"))
             self.counts["dedupe"] += 1
         return batch if kept.all() else batch.filter(pa.array(kept))

@@ -128,9 +128,11 @@ class NearestWords(SimilarWords):
 
     def known(self, word: str) -> dict[str, int | None] | None:
         """Return occurrences and documents of a word itself, None where it is not in the vocabulary."""
-        own = self.nearest[word].own
+        places = self.nearest[word].own
         counts = {"cf": self.cf, "df": self.df}
-        return {name: None if n is None else int(n[own].sum()) for name, n in counts.items()} if len(own) else None
+        return (
+            {name: None if n is None else int(n[places].sum()) for name, n in counts.items()} if len(places) else None
+        )
 
     def table(self) -> pa.Table:
         """Return a row for each word that was found: word, rank, term, score, cf, df."""
@@ -139,8 +141,8 @@ class NearestWords(SimilarWords):
 
     def parameters(self) -> dict[str, Any]:
         """Return what the footer records."""
-        how = {"measure": self.measure, **self.options.parameters()}
-        return {"words": list(self.nearest), **how, "top": self.top, "min_df": self.options.least_documents()}
+        measure = {"measure": self.measure, **self.options.parameters()}
+        return {"words": list(self.nearest), **measure, "top": self.top, "min_df": self.options.least_documents()}
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything in plain values."""

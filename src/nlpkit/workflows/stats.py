@@ -146,8 +146,8 @@ class CorpusStatistics:
             "heaps": {**asdict(f.heaps), "growth": [[int(n[i]), int(v[i])] for i in reversed(some)]},
             "words": [{"word": word, "cf": cf, "df": df} for word, cf, df in counts],
             "ngrams": {
-                str(size): [{"ngram": gram, "cf": cf} for gram, cf in spelled(found, words)]
-                for size, found in group.ngrams.items()
+                str(size): [{"ngram": gram, "cf": cf} for gram, cf in spelled(grams_of_size, words)]
+                for size, grams_of_size in group.ngrams.items()
             },
         }  # fmt: skip
 
@@ -185,7 +185,7 @@ def stats(
         groups = None if by is None else Groups(by, stream.schema, stream.where)
 
         def keep(batch: pa.RecordBatch) -> pa.RecordBatch:
-            group = np.full(batch.num_rows, -1, np.int32) if groups is None else groups.of(batch)
+            group = np.full(batch.num_rows, -1, np.int32) if groups is None else groups.assign(batch)
             return pa.RecordBatch.from_arrays([pa.array(group)], names=[GROUP])
 
         documents = encode(stream, options, keep=keep, threads=execution.n_threads())
@@ -219,12 +219,12 @@ def _counted(
     with reporting.progress("count", None) as update:
         whole_tally, tally = WordTally(1), WordTally(len(names))
         lengths, of_group, rows = [], [], 0
-        for batch, of in batches():
-            whole_tally.add(batch, np.zeros(len(of), np.int32))
-            tally.add(batch, of)
+        for batch, group_of in batches():
+            whole_tally.add(batch, np.zeros(len(group_of), np.int32))
+            tally.add(batch, group_of)
             lengths.append(narrow(np.diff(batch.offsets), "tokens of one document"))
-            of_group.append(of)
-            update(rows := rows + len(of))
+            of_group.append(group_of)
+            update(rows := rows + len(group_of))
         n_tokens, group = np.concatenate(lengths), np.concatenate(of_group)
 
         def statistics(words: GroupWords, name: str | None, lengths: IntArray) -> GroupStatistics:
@@ -242,8 +242,11 @@ def _counted(
         ranks[whole.ids] = np.arange(len(whole.ids), dtype=np.int32)
 
         def ranked(*, grouped: bool) -> Iterator[tuple[EncodedBatch, IntArray]]:
-            for batch, of in batches():
-                yield EncodedBatch(batch.offsets, ranks[batch.term_ids]), of if grouped else np.zeros(len(of), np.int32)
+            for batch, group_of in batches():
+                yield (
+                    EncodedBatch(batch.offsets, ranks[batch.term_ids]),
+                    group_of if grouped else np.zeros(len(group_of), np.int32),
+                )
 
         for n in sizes:
             update(rows, f"{n}-grams")
@@ -252,10 +255,10 @@ def _counted(
                 lambda: ranked(grouped=False), n, top=top, frequencies=whole.cf, n_tokens=total
             )[0]
             if names:
-                found = frequent_ngrams(
+                grams_by_group = frequent_ngrams(
                     lambda: ranked(grouped=True), n, top=top, frequencies=whole.cf, n_tokens=total, n_groups=len(names)
                 )
-                for part, grams in zip(parts, found, strict=True):
+                for part, grams in zip(parts, grams_by_group, strict=True):
                     part.ngrams[n] = grams
     return whole, parts, int((group < 0).sum())
 
@@ -287,5 +290,5 @@ def _languages(report: PreprocessReport | None, stream: DocumentStream, options:
         return [share.code for share in report.languages]
     if options.language != "auto":
         return [] if options.language == "none" else [options.language]
-    found = step_parameters(steps(stream), "preprocess") or {}
-    return [str(code) for code, _ in found.get("languages", ())]
+    settings = step_parameters(steps(stream), "preprocess") or {}
+    return [str(code) for code, _ in settings.get("languages", ())]

@@ -112,8 +112,8 @@ def _write_cloud(plot: Plot, statistics: CorpusStatistics, *, seed: int, font: P
     words = _cloud_words(statistics, stop)
     cloud = draw_cloud(words, seed=seed, font=font)
     write_picture(plot.path, cloud.png, force=force)
-    of = f" without the stop words of {', '.join(languages)}" if stop else ""
-    reporting.note(f"wrote {plot.path}: {wording.counted(cloud.n_words, 'word')}{of}")
+    without = f" without the stop words of {', '.join(languages)}" if stop else ""
+    reporting.note(f"wrote {plot.path}: {wording.counted(cloud.n_words, 'word')}{without}")
     if cloud.left_out:
         reporting.warn(
             f"{plot.path}: {wording.counted(len(cloud.left_out), 'word')} not drawn, such as {cloud.left_out[0]}: the font "

@@ -16,7 +16,6 @@ from nlpkit.io.artifacts import footer_block, write_table
 from nlpkit.io.atomic import atomic_file
 from nlpkit.io.corpora import DocumentStream, DroppedRow
 from nlpkit.io.exports import MATRIX_WRITERS, WeightedDocuments, long_table, regrouped, stacked, weights_sink
-from nlpkit.io.footers import step_parameters
 from nlpkit.io.tables import save_table, table_format, write_dropped
 from nlpkit.io.weight_files import WeightsTarget, weights_target
 from nlpkit.io.weight_models import WeightModel
@@ -34,7 +33,7 @@ from nlpkit.workflows.corpus import as_corpus, no_words, steps, warn_dropped
 from nlpkit.workflows.counts import CountedCorpus, count
 from nlpkit.workflows.groups import Groups
 from nlpkit.workflows.token_options import preprocess_options
-from nlpkit.workflows.tokens import found_parameters, say_tokens, token_parameters
+from nlpkit.workflows.tokens import note_tokens, token_info
 
 Carry = Literal["nothing", "labels", "columns"]
 NOT_CARRIED = ("text", "tokens", "embedding")
@@ -52,7 +51,7 @@ class DocumentTermWeights:
     def __init__(
         self,
         corpus: CountedCorpus,
-        how: Weighting,
+        weigher: Weighting,
         stream: DocumentStream,
         block: dict[str, Any],
         *,
@@ -61,7 +60,7 @@ class DocumentTermWeights:
         fitted: WeightModel | None = None,
         threads: int = 1,
     ) -> None:
-        self.corpus, self.weighting, self.stream, self.block = corpus, how, stream, block
+        self.corpus, self.weighting, self.stream, self.block = corpus, weigher, stream, block
         self.classes, self.selected, self.fitted, self.threads = classes, selected, fitted, threads
 
     @property
@@ -308,16 +307,15 @@ def tfidf(
         if not corpus.terms:
             raise no_words(corpus.n_docs)
         stats = CorpusStats(corpus.n_docs, corpus.terms, corpus.cf, corpus.df)
-        how = weighting(stats, scheme, (counts for _, counts in corpus.batches()))
-        classes = None if groups is None else read_classes(corpus, groups, wanted.score if wanted else None, how)
+        weigher = weighting(stats, scheme, (counts for _, counts in corpus.batches()))
+        classes = None if groups is None else read_classes(corpus, groups, wanted.score if wanted else None, weigher)
         selected = None if wanted is None or classes is None else select_features(classes, wanted, selection.top_n)
     earlier, report = steps(stream), corpus.report
-    made = None if report is None else {**token_parameters(options), **found_parameters(report)}
     parameters: dict[str, Any] = {
         "formula": scheme.formula, "smart": scheme.smart, "scheme": asdict(scheme), "documents": corpus.n_docs,
-        "terms": len(corpus.terms) if selected is None else len(selected.kept), "mean_length": how.mean_length,
-        "pivot": how.pivot if scheme.norm.startswith("pivoted") else None,
-        "tokens": made or step_parameters(earlier, "preprocess"),
+        "terms": len(corpus.terms) if selected is None else len(selected.kept), "mean_length": weigher.mean_length,
+        "pivot": weigher.pivot if scheme.norm.startswith("pivoted") else None,
+        "tokens": token_info(options, report, earlier),
     }  # fmt: skip
     if classes is not None:
         parameters |= {"by": classes.by, "classes": classes.names}
@@ -330,9 +328,9 @@ def tfidf(
         "weights", command="tfidf", parameters=parameters, seed=None, inputs=stream.inputs, steps=earlier
     )
     if report is not None:
-        say_tokens(report)
+        note_tokens(report)
     result = DocumentTermWeights(
-        corpus, how, stream, block, classes=classes, selected=selected, threads=execution.n_threads()
+        corpus, weigher, stream, block, classes=classes, selected=selected, threads=execution.n_threads()
     )
     _report_weights(result)
     return result
@@ -350,18 +348,18 @@ def weighting_and_selection(
     return scheme, wanted
 
 
-def read_classes(corpus: CountedCorpus, groups: Groups, score: Score | None, how: Weighting) -> DocumentClasses:
+def read_classes(corpus: CountedCorpus, groups: Groups, score: Score | None, weigher: Weighting) -> DocumentClasses:
     """Return the classes of all documents and, when there is a score, the table it is made from.
 
     Raises:
         ColumnError, InputError: see `Groups`; InputError: fewer than two classes.
     """
-    made = None if score is None else ClassCounts(len(how.idf), with_values=score.of != "presence")
+    counts_by_class = None if score is None else ClassCounts(len(weigher.idf), with_values=score.of != "presence")
     codes = []
     for batch, counts in corpus.batches():
-        codes.append(groups.of(batch))
-        if made is not None and score is not None:
-            made.add(how.weigh(counts) if score.of == "weights" else counts, codes[-1])
+        codes.append(groups.assign(batch))
+        if counts_by_class is not None and score is not None:
+            counts_by_class.add(weigher.weigh(counts) if score.of == "weights" else counts, codes[-1])
     names, places = groups.finish()
     if score is not None and len(names) < 2:
         raise InputError(
@@ -369,7 +367,7 @@ def read_classes(corpus: CountedCorpus, groups: Groups, score: Score | None, how
         )
     order = np.empty(len(names), np.int64)
     order[places[:-1]] = np.arange(len(names))
-    table = None if made is None else made.table(order.tolist())
+    table = None if counts_by_class is None else counts_by_class.table(order.tolist())
     return DocumentClasses(groups.by, names, places[np.concatenate(codes)], table)
 
 

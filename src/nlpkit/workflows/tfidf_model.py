@@ -26,7 +26,7 @@ from nlpkit.workflows.counts import CountedCorpus, count
 from nlpkit.workflows.groups import Groups
 from nlpkit.workflows.lsa import VECTORS
 from nlpkit.workflows.tfidf import Carry, DocumentTermWeights, read_classes
-from nlpkit.workflows.tokens import cut_as_model, say_tokens
+from nlpkit.workflows.tokens import cut_as_model, note_tokens
 
 
 def load_weights(path: str | Path, *, verify: bool = True) -> WeightModel:
@@ -160,7 +160,7 @@ def _counted(
 def _report(model: WeightModel, corpus: CountedCorpus) -> None:
     """Say how the documents were cut, and how many terms of the model they have."""
     if corpus.report is not None:
-        say_tokens(corpus.report)
+        note_tokens(corpus.report)
     known = np.count_nonzero(corpus.df)
     reporting.note(
         f"weights as in {model.path}: {len(model.kept):,} columns, idf of {wording.counted(model.n_docs, 'document')}; "

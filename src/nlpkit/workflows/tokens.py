@@ -51,20 +51,20 @@ def cut_as_model(
     where = stream.where
 
     def options() -> PreprocessOptions:
-        given = settings
+        values = settings
         if phrases is not None and settings is not None:
-            given = {**settings, "phrases": None, "phrase_table": None}
-        return replace(options_from(given, model), phrase_table=phrases)
+            values = {**settings, "phrases": None, "phrase_table": None}
+        return replace(options_from(values, model), phrase_table=phrases)
 
     if "tokens" not in stream.schema.names:
         return options()
     if settings is None:
         return None
-    made = [step_parameters(steps_of([block]), "preprocess") for block in stream.blocks]
-    known = [one for one in made if one is not None]
+    settings_of = [step_parameters(steps_of([block]), "preprocess") for block in stream.blocks]
+    known = [one for one in settings_of if one is not None]
     apart = list(dict.fromkeys(d for one in known for d in differences(settings, one)))
     pruned = sorted({name for one in known for name in learned_bounds(one)} - {"`phrases`"}) if bounds else []
-    if len(known) == len(made) and not apart and not pruned:
+    if len(known) == len(settings_of) and not apart and not pruned:
         return None
     why = "; ".join(apart) or (f"left out by {', '.join(pruned)}" if pruned else "it does not say how they were made")
     try:
@@ -126,10 +126,10 @@ def refuse_token_options(options: PreprocessOptions, where: str, usual: Preproce
     Raises:
         UsageError: an option is not the default.
     """
-    said = changed_token_options(options, usual)
-    if said:
+    changed = changed_token_options(options, usual)
+    if changed:
         raise UsageError(
-            f"{', '.join(said)}: the documents of {where} have tokens already, which this would not "
+            f"{', '.join(changed)}: the documents of {where} have tokens already, which this would not "
             "change; leave it out, or make them anew: nlpkit preprocess takes it too"
         )
 
@@ -145,9 +145,25 @@ def tokens_of(table: pa.Table, options: PreprocessOptions) -> tuple[TokenTable, 
     return joined((fitted.apply(batch) for batch in encoded), fitted.terms), fitted.report
 
 
-def token_parameters(options: PreprocessOptions) -> dict[str, Any]:
-    """Return preprocess options as footer parameters; long lists (a vocabulary, phrases, replacements) are only counted."""
-    return {f.name: _parameter(getattr(options, f.name)) for f in fields(options) if f.name != "lists_must_match"}
+def token_parameters(options: PreprocessOptions, report: PreprocessReport) -> dict[str, Any]:
+    """Return preprocess options as footer parameters, with the bound on rare words and the languages that were in force.
+
+    Long lists (a vocabulary, phrases, replacements) are only counted.
+    """
+    parameters = {f.name: _parameter(getattr(options, f.name)) for f in fields(options) if f.name != "lists_must_match"}
+    return parameters | {
+        "min_df": report.min_df,
+        "languages": [[s.code, round(s.share, 4)] for s in report.languages],
+        "stop_word_languages": list(report.stop_word_languages),
+        **({"spacy_pipeline": report.spacy_pipeline} if report.spacy_pipeline else {}),
+    }
+
+
+def token_info(
+    options: PreprocessOptions, report: PreprocessReport | None, steps: Sequence[dict[str, Any]]
+) -> dict[str, Any] | None:
+    """Return how tokens were made: with options, or by an earlier step where there is no report; None where it does not say."""
+    return step_parameters(steps, "preprocess") if report is None else token_parameters(options, report)
 
 
 def _parameter(value: Any) -> Any:
@@ -167,17 +183,8 @@ def _digest(values: tuple[Any, ...]) -> str:
     return hashlib.blake2b(repr(values).encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
 
 
-def found_parameters(report: PreprocessReport) -> dict[str, Any]:
-    return {
-        "min_df": report.min_df,
-        "languages": [[s.code, round(s.share, 4)] for s in report.languages],
-        "stop_word_languages": list(report.stop_word_languages),
-        **({"spacy_pipeline": report.spacy_pipeline} if report.spacy_pipeline else {}),
-    }
-
-
-def say_tokens(report: PreprocessReport, options: PreprocessOptions | None = None) -> None:
-    """Say in one line what preprocess did, and warn when common words stay in for want of a list that was wanted."""
+def note_tokens(report: PreprocessReport, options: PreprocessOptions | None = None) -> None:
+    """Note in one line what preprocess did, and warn when common words stay in for want of a list that was wanted."""
     from nlpkit.text.token_settings import NO_LANGUAGE
 
     languages = ", ".join(f"{s.code} {s.share:.0%}" for s in report.languages if s.code != NO_LANGUAGE) or "none"

@@ -13,17 +13,17 @@ if TYPE_CHECKING:
     from nlpkit.types import FloatArray, IntArray
 
 
-def say_leading_term(top_terms: IntArray, terms: Sequence[str], documents_with: FloatArray) -> None:
-    """Say which word comes first in so many topics that it tells none of them, and how it can be left out.
+def note_leading_term(top_terms: IntArray, terms: Sequence[str], documents_with: FloatArray) -> None:
+    """Note which word comes first in so many topics that it tells none of them, and how it can be left out.
 
     Args:
         top_terms: (K, n) terms of each topic as they are shown, -1 for none; documents_with: (V,) share of the documents that
             have each term.
     """
-    found = leading_term(top_terms)
-    if found is None:
+    leading = leading_term(top_terms)
+    if leading is None:
         return
-    term, n = found
+    term, n = leading
     share = documents_with[term]
     auto = f"`auto_stop={(math.ceil(share * 20) - 1) / 20:g}` leaves out such words, " if share > 0.1 else ""
     reporting.note(

@@ -85,6 +85,6 @@ def classify_cli(
     new = None
     if predict is not None:
         again = PredictOptions(probabilities=report.probabilities, encoder=encoder)
-        more = read_corpus(predict, options=read, beside=target / "predictions.parquet")
-        new = partial(add_predictions, target, more, again, run)
+        new_corpus = read_corpus(predict, options=read, beside=target / "predictions.parquet")
+        new = partial(add_predictions, target, new_corpus, again, run)
     finish_classifier(trained, target, markdown=gate.markdown, predict=new)

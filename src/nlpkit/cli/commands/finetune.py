@@ -73,7 +73,7 @@ def finetune_cli(
             {"run": str(target), **comparison.report},
             [],
             lambda: render.show_comparison(comparison, markdown=gate.markdown),
-            then=lambda: render.say_compared(comparison, target, line),
+            then=lambda: render.note_comparison(comparison, target, line),
         )
         return
     result = finetune(corpus, **records, gates=rules, output=target, resume=resume, force=out.force)
@@ -85,6 +85,6 @@ def finetune_cli(
         {"run": str(target), **result.report},
         result.gates,
         lambda: render.show_result(result, markdown=gate.markdown),
-        then=lambda: render.say_finetuned(result, target),
+        then=lambda: render.note_finetuned(result, target),
         problem=result.problem,
     )

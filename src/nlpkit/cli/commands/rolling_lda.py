@@ -50,8 +50,7 @@ def rolling_lda_cli(
     from nlpkit.cli.render.rolling import show_rolling
     from nlpkit.workflows.corpus import read_corpus
     from nlpkit.workflows.estimate import estimate
-    from nlpkit.workflows.rolling_lda import fit_rolling_lda, plan_rolling
-    from nlpkit.workflows.rolling_lda import update as with_newer
+    from nlpkit.workflows.rolling_lda import fit_rolling_lda, plan_rolling, update_rolling_lda
 
     target = out.run_target(inputs, "lda")
     corpus = read_corpus(*inputs, options=read)
@@ -64,6 +63,6 @@ def rolling_lda_cli(
     if update is None:
         model = fit_rolling_lda(corpus, description=description, **records)
     else:
-        model = with_newer(update, corpus, description=description, **records)
+        model = update_rolling_lda(update, corpus, description=description, **records)
     model.save(target, force=out.force)
     show_rolling(model, target, update)

@@ -37,7 +37,7 @@ def similar_words_cli(
     if run.dry_run:
         console.plan(render.plan(words, compare.within))
         return
-    found = similar_words(words, options=compare, read=read, execution=run)
+    similar = similar_words(words, options=compare, read=read, execution=run)
     if target is not None:
-        found.save(target, force=out.force)
-    render.words(found, target)
+        similar.save(target, force=out.force)
+    render.words(similar, target)

@@ -62,5 +62,5 @@ def train_encoder_cli(
         {"run": str(target), **result.report},
         [],
         lambda: render.show_encoder(result, markdown=markdown),
-        then=lambda: render.say_encoder(result, target),
+        then=lambda: render.note_encoder(result, target),
     )

@@ -63,7 +63,7 @@ def show_result(result: FinetuneResult, *, markdown: bool) -> None:
     show_curve(result.curve, markdown=markdown)
 
 
-def say_finetuned(result: FinetuneResult, target: Path) -> None:
+def note_finetuned(result: FinetuneResult, target: Path) -> None:
     """Say what is to be known of the scores and the training, where the run is, and how it predicts."""
     if result.gates and result.spread is not None:
         reporting.note(f"gates look at the means of {len(result.spread['runs'])} seeds")
@@ -105,7 +105,7 @@ def show_comparison(comparison: MethodComparison, *, markdown: bool) -> None:
     Page(markdown=markdown).table(title, columns, rows, columns[1:])
 
 
-def say_compared(comparison: MethodComparison, target: Path, line: str) -> None:
+def note_comparison(comparison: MethodComparison, target: Path, line: str) -> None:
     """Say where the run of a comparison is, and how the best method is trained."""
     reporting.note(f"wrote {target}/ in {sum(comparison.job.seconds.values()):.1f} s")
     best = comparison.best
@@ -160,7 +160,7 @@ def show_encoder(result: EncoderResult, *, markdown: bool) -> None:
     show_curve(result.curve, markdown=markdown)
 
 
-def say_encoder(result: EncoderResult, target: Path) -> None:
+def note_encoder(result: EncoderResult, target: Path) -> None:
     """Say which scores became worse, where the run is, and how it embeds."""
     for metric, (before, after) in result.worse.items():
         reporting.warn(

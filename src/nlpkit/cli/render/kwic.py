@@ -12,51 +12,49 @@ if TYPE_CHECKING:
     from nlpkit.workflows.kwic import Concordance
 
 
-def concordance(found: Concordance, target: str | None) -> None:
+def concordance(hits: Concordance, target: str | None) -> None:
     """Print lines where nothing was written, numbers, and scores where there are classes."""
     lines: list[dict[str, Any]] = []
     if target is None:
-        lines = _lines(found)
-        scores = found.scores()
-        warn_dropped(found.stream, None)
+        lines = _lines(hits)
+        scores = hits.scores()
+        warn_dropped(hits.stream, None)
     else:
-        scores = found.scores()
+        scores = hits.scores()
     if console.settings.json:
-        console.emit_json(
-            {**found.summary(), **({} if found.options.count or target is not None else {"lines": lines})}
-        )
+        console.emit_json({**hits.summary(), **({} if hits.options.count or target is not None else {"lines": lines})})
         return
-    _numbers(found)
-    if found.n_unclassed:
-        reporting.note(f"not scored: {wording.counted(found.n_unclassed, 'document')} without a value in '{found.by}'")
-    if found.by is not None:
-        _scores(scores, found.by, to_stderr=target == "-")
+    _numbers(hits)
+    if hits.n_unclassed:
+        reporting.note(f"not scored: {wording.counted(hits.n_unclassed, 'document')} without a value in '{hits.by}'")
+    if hits.by is not None:
+        _scores(scores, hits.by, to_stderr=target == "-")
 
 
-def _lines(found: Concordance) -> list[dict[str, Any]]:
+def _lines(hits: Concordance) -> list[dict[str, Any]]:
     """Print the matches as they are found; return them where they go into JSON."""
     from nlpkit.cli.render.concordance import Lines
 
     if console.settings.json:
-        return [row for batch in found.batches() for row in batch.to_pylist()]
+        return [row for batch in hits.batches() for row in batch.to_pylist()]
     lines = Lines()
-    for batch in found.batches():
+    for batch in hits.batches():
         lines.show(batch)
     return []
 
 
-def _numbers(found: Concordance) -> None:
-    share = f"{found.matched / found.documents:.1%}"
-    if found.options.count and found.by is None:
+def _numbers(hits: Concordance) -> None:
+    share = f"{hits.matched / hits.documents:.1%}"
+    if hits.options.count and hits.by is None:
         columns = ["documents", "with a hit", "share", "hits"]
-        row = [wording.count(found.documents), wording.count(found.matched), share, wording.count(found.hits)]
+        row = [wording.count(hits.documents), wording.count(hits.matched), share, wording.count(hits.hits)]
         console.table(columns, [row], right=columns)
         return
-    some = not found.options.count and found.n_shown < found.hits
-    shown = f" (the first {wording.count(found.n_shown)} here)" if some else ""
+    some = not hits.options.count and hits.n_shown < hits.hits
+    shown = f" (the first {wording.count(hits.n_shown)} here)" if some else ""
     reporting.note(
-        f"{wording.counted(found.hits, 'hit')}{shown} in {wording.count(found.matched)} of "
-        f"{wording.counted(found.documents, 'document')} ({share})"
+        f"{wording.counted(hits.hits, 'hit')}{shown} in {wording.count(hits.matched)} of "
+        f"{wording.counted(hits.documents, 'document')} ({share})"
     )
 
 

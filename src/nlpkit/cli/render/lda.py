@@ -13,7 +13,7 @@ from nlpkit import reporting, wording
 from nlpkit.cli import console
 from nlpkit.plain import shell_line
 from nlpkit.topics.lda.choose import SEEDS
-from nlpkit.workflows.topic_notes import say_leading_term
+from nlpkit.workflows.topic_notes import note_leading_term
 
 if TYPE_CHECKING:
     from nlpkit.topics.lda.chains import ComparedChains
@@ -113,9 +113,9 @@ def show_next(model: FittedLda, target: Path) -> None:
     coherence = f"{finite.mean():.3f}" if len(finite) else "not defined"
     if fit.stopped is not None:
         reporting.note(f"the chain had settled after {wording.counted(fit.stopped, 'sweep')} (--early-stop)")
-    of = f" (counts: mean of {fit.samples} states)" if fit.samples > 1 else ""
+    averaged = f" (counts: mean of {fit.samples} states)" if fit.samples > 1 else ""
     reporting.note(
-        f"{wording.counted(fit.model.n_topics, 'topic')} in {sum(report.seconds.values()):.0f} s{of}; log-likelihood "
+        f"{wording.counted(fit.model.n_topics, 'topic')} in {sum(report.seconds.values()):.0f} s{averaged}; log-likelihood "
         f"{fit.log_likelihood:.4f} a token, NPMI {coherence}, diversity {described.diversity:.3f} (the 10 most probable words of each "
         f"topic, this corpus, whole documents); alpha sums to {fit.model.alpha.sum():.4g}, eta {fit.model.eta:.4g} each"
     )
@@ -123,7 +123,7 @@ def show_next(model: FittedLda, target: Path) -> None:
         "docs are those a topic is the main one of, tokens its share of all tokens; words are ranked by relevance, topic_terms.parquet "
         "has them by probability"
     )
-    say_leading_term(described.relevant, fit.model.terms, report.documents_with)
+    note_leading_term(described.relevant, fit.model.terms, report.documents_with)
     reporting.note(f"wrote {target}/{console.next_step('info', target)}")
     predict = shell_line("nlpkit", "predict", target, "NEW.jsonl", "-o", "predicted.parquet")
     reporting.note(f"              or: {predict}")

@@ -102,8 +102,8 @@ def show_chunks(chunks: Sequence[dict[str, Any]]) -> None:
         rows = [*rows[:half], ["…", *[""] * 7], *rows[-half:]]
     columns = ["chunk", "from", "to", "docs", "discarded", "memory", "vocabulary", "tokens"]
     right = ["chunk", "docs", "discarded", "vocabulary", "tokens"]
-    more = f"; {left_out} in the middle are left out here (all: chunks.parquet)" if left_out > 1 else ""
-    console.table(columns, rows, right=right, title=f"Chunks; the first is the initial period{more}")
+    omitted = f"; {left_out} in the middle are left out here (all: chunks.parquet)" if left_out > 1 else ""
+    console.table(columns, rows, right=right, title=f"Chunks; the first is the initial period{omitted}")
 
 
 def show_shares(chunks: Sequence[dict[str, Any]], shares: pa.Table, changes: pa.Table, names: Sequence[str]) -> None:
@@ -197,7 +197,7 @@ def _fitted(name: str) -> str:
 
 
 def _signed(words: Sequence[str], rose: Sequence[bool]) -> str:
-    return " ".join(f"{'+' if more else '−'}{word}" for word, more in zip(words, rose, strict=False))
+    return " ".join(f"{'+' if up else '−'}{word}" for word, up in zip(words, rose, strict=False))
 
 
 def show_changes(tests: Sequence[dict[str, Any]], names: Sequence[str], options: ChangeOptions) -> None:

@@ -19,50 +19,50 @@ def plan(words: Sequence[str], within: str | None) -> dict[str, Any]:
     return {"words": len(words), "pairs": len(words) * (len(words) - 1) // 2}
 
 
-def words(found: WordPairs | NearestWords, target: str | None) -> None:
+def words(similar: WordPairs | NearestWords, target: str | None) -> None:
     """Print a table, or one JSON object."""
     from nlpkit.workflows.similar_words import WordPairs
 
     if target == "-":
         return
-    short = found.too_short() if isinstance(found, WordPairs) else []
-    if short and isinstance(found, WordPairs):
+    short = similar.too_short() if isinstance(similar, WordPairs) else []
+    if short and isinstance(similar, WordPairs):
         reporting.note(
-            f"shorter than {found.options.n} characters, so without n-grams: {', '.join(short)} (see --n, --pad)"
+            f"shorter than {similar.options.n} characters, so without n-grams: {', '.join(short)} (see --n, --pad)"
         )
     if console.settings.json:
-        console.emit_json(found.to_dict())
-    elif isinstance(found, WordPairs):
-        _pairs(found)
+        console.emit_json(similar.to_dict())
+    elif isinstance(similar, WordPairs):
+        _pairs(similar)
     else:
-        _nearest(found)
+        _nearest(similar)
 
 
-def _pairs(found: WordPairs) -> None:
+def _pairs(similar: WordPairs) -> None:
     from nlpkit.workflows.similar_words import PAIR_MEASURES
 
-    rows = [[p.first, p.second, *(_number(getattr(p, m)) for m in PAIR_MEASURES)] for p in found.pairs]
+    rows = [[p.first, p.second, *(_number(getattr(p, m)) for m in PAIR_MEASURES)] for p in similar.pairs]
     columns = ["word", "other", *(m.replace("_", " ") for m in PAIR_MEASURES)]
     console.table(columns, rows, right=columns[2:])
 
 
-def _nearest(found: NearestWords) -> None:
-    for word in found.nearest:
-        if found.known(word) is None:
+def _nearest(similar: NearestWords) -> None:
+    for word in similar.nearest:
+        if similar.known(word) is None:
             reporting.note(f"'{word}' itself is not among them")
-        if not found.rows(word):
-            reporting.note(f"no word shares an n-gram of {found.options.n} characters with '{word}'")
-    counts = [name for name, known in (("cf", found.cf), ("df", found.df)) if known is not None]
-    score = "distance" if found.measure.startswith("levenshtein") else found.measure
+        if not similar.rows(word):
+            reporting.note(f"no word shares an n-gram of {similar.options.n} characters with '{word}'")
+    counts = [name for name, known in (("cf", similar.cf), ("df", similar.df)) if known is not None]
+    score = "distance" if similar.measure.startswith("levenshtein") else similar.measure
     rows = [
         [
             word if i == 0 else "",
             row["term"],
-            str(int(row["score"])) if found.measure == "levenshtein" else f"{row['score']:.3f}",
+            str(int(row["score"])) if similar.measure == "levenshtein" else f"{row['score']:.3f}",
             *(wording.count(row[name]) for name in counts),
         ]
-        for word in found.nearest
-        for i, row in enumerate(found.rows(word))
+        for word in similar.nearest
+        for i, row in enumerate(similar.rows(word))
     ]
     if rows:
         console.table(["word", "nearest", score, *counts], rows, right=[score, *counts])

@@ -94,10 +94,10 @@ def _show_ngrams(whole: GroupStatistics, words: Sequence[str]) -> None:
         return
     columns, rows, right = ["rank"], [], ["rank"]
     lists = []
-    for n, found in whole.ngrams.items():
+    for n, grams in whole.ngrams.items():
         columns += [_NAMES.get(n, f"{n}-gram"), f"tf {n}"]
         right.append(f"tf {n}")
-        lists.append(spelled(found, words))
+        lists.append(spelled(grams, words))
     for k in range(max(map(len, lists))):
         cells = [(grams[k][0], wording.count(grams[k][1])) if k < len(grams) else ("", "") for grams in lists]
         rows.append([str(k + 1), *(cell for pair in cells for cell in pair)])
@@ -142,7 +142,7 @@ def _show_group_words(stats: CorpusStatistics, groups: Sequence[GroupStatistics]
     words = stats.words.to_pylist()
     rows = []
     for g in groups:
-        grams = [gram for found in g.ngrams.values() for gram, _ in spelled(found, words)[:3]]
+        grams = [gram for frequent in g.ngrams.values() for gram, _ in spelled(frequent, words)[:3]]
         rows.append([str(g.name), " ".join(stats.terms.take(g.ids[: stats.top]).to_pylist()), ", ".join(grams)])
     console.table([by, "most frequent words", "n-grams"], rows, noun="groups", rest="--json")
 

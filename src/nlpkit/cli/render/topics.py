@@ -13,7 +13,7 @@ from nlpkit.cli import console
 from nlpkit.io.topic_tables import TOP_TERMS, headlines
 from nlpkit.plain import shell_line
 from nlpkit.topics.bertopic import TopicModel, smallest_topic
-from nlpkit.workflows.topic_notes import say_leading_term
+from nlpkit.workflows.topic_notes import note_leading_term
 
 if TYPE_CHECKING:
     from nlpkit.workflows.bertopic import FittedBertopic
@@ -101,7 +101,7 @@ def show_next(fitted: FittedBertopic, target: Path) -> None:
             else f"{n:,} documents without a topic were moved to their"
         )
         reporting.note(f"{what} nearest one")
-    say_leading_term(model.terms.term_ids, fitted.words.terms, fitted.share_of_documents)
+    note_leading_term(model.terms.term_ids, fitted.words.terms, fitted.share_of_documents)
     reporting.note(
         "documents.parquet has the nearest topic and its margin of every document; new texts get the topic of their "
         f"neighbours: for {model.rule_agreement:.0%} of the documents here this rule gives the topic of the fit"
