@@ -18,7 +18,6 @@ NOT_YET = (
     "finetune",
     "metrics",
     "topics",
-    "classify",
     "report",
     "interrupts.py",
     "parallel.py",

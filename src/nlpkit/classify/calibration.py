@@ -111,16 +111,16 @@ def fit_calibrator(
     if method not in get_args(Method):
         raise UsageError(f"no calibration is called {method!r}; take one of {', '.join(get_args(Method))}")
     scores = _checked(decision)
-    given: Array = np.asarray(y)
-    multi_label = given.ndim == 2
+    targets: Array = np.asarray(y)
+    multi_label = targets.ndim == 2
     D, J = scores.shape
-    if not D or len(given) != D or (multi_label and given.shape != scores.shape):
+    if not D or len(targets) != D or (multi_label and targets.shape != scores.shape):
         raise InputError(
-            f"calibration needs the class of each document, got scores {scores.shape} and classes {given.shape}"
+            f"calibration needs the class of each document, got scores {scores.shape} and classes {targets.shape}"
         )
-    if not multi_label and not bool(((given >= 0) & (given < J)).all()):
-        raise InputError(f"classes of {J} are 0 … {J - 1}, got {int(given.min())} … {int(given.max())}")
-    is_class = given.astype(np.bool_) if multi_label else given[:, None] == np.arange(J)
+    if not multi_label and not bool(((targets >= 0) & (targets < J)).all()):
+        raise InputError(f"classes of {J} are 0 … {J - 1}, got {int(targets.min())} … {int(targets.max())}")
+    is_class = targets.astype(np.bool_) if multi_label else targets[:, None] == np.arange(J)
     if weights is not None and (weights.shape not in ((D,), (D, J)) or not bool((weights > 0).all())):
         raise InputError(f"weights are numbers above 0 of {D} documents, got shape {weights.shape}")
     each = np.ones(D) if weights is None else np.asarray(weights, np.float64)
@@ -173,12 +173,12 @@ def _against_rest(scores: FloatArray, link: Link) -> FloatArray:
     J = scores.shape[1]
     if link != "softmax" or J < 2:
         return scores
-    found = np.empty(scores.shape)
+    log_odds = np.empty(scores.shape)
     for j in range(J):
         rest = np.delete(scores, j, axis=1)
         most = rest.max(axis=1)
-        found[:, j] = scores[:, j] - most - np.log(np.exp(rest - most[:, None]).sum(axis=1))
-    return found
+        log_odds[:, j] = scores[:, j] - most - np.log(np.exp(rest - most[:, None]).sum(axis=1))
+    return log_odds
 
 
 def _platt(scores: FloatArray, positive: BoolArray, weights: FloatArray) -> tuple[float, float]:

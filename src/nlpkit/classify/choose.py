@@ -1,4 +1,4 @@
-"""Which of several classifiers: cross-validation inside the training documents, and nested for an honest score of the choice."""
+"""Choice among several classifiers by cross-validation inside the training documents; nested for an honest score of the choice."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def score_rows(labels: Labels, predicted: Predicted, rows: LongArray) -> tuple[f
             (true == assigned).all(axis=1).mean()
         )
     assert predicted.codes is not None
-    table = confusion_matrix(labels.of(rows), predicted.codes[rows], len(labels.names))
+    table = confusion_matrix(labels.targets(rows), predicted.codes[rows], len(labels.names))
     scores = averages(table)
     return float(scores["macro_f1"]), float(scores["accuracy"])
 

@@ -152,7 +152,7 @@ def fit_classifier(
     for fold in range(n_folds):
         inner = _fit(sources, labels, train[folds != fold], config, seed=seed, threads=threads)
         decision[folds == fold] = inner.predict(train[folds == fold]).decision
-    y = labels.of(train)
+    y = labels.targets(train)
     if not labels.multiple:  # classes that a part does not have: as low as can be
         finite = np.isfinite(decision)
         decision = np.where(finite, decision, decision[finite].min(initial=0.0))[:, classifier.present]
@@ -165,7 +165,7 @@ def fit_classifier(
 def _fit(
     sources: FeatureSources, labels: Labels, train: LongArray, config: ClassifierConfig, *, seed: int, threads: int
 ) -> Fitted:
-    y = labels.of(train)
+    y = labels.targets(train)
     features, matrix, counted = _features(sources, y, train, config)
     X = matrix(train)
     J = len(labels.names)
@@ -204,7 +204,7 @@ def _features(
     features = Features(vectorizer, scaling)
 
     def matrix(rows: LongArray) -> Any:
-        words = vectorizer.of(counted.counts[rows], columns)
+        words = vectorizer.weigh_columns(counted.counts[rows], columns)
         return features.join(words, None if sources.hand is None else sources.hand[rows])
 
     return features, matrix, counted

@@ -21,7 +21,7 @@ _WORD = re.compile(r"\w[\w'’-]*")
 
 @dataclass(frozen=True, slots=True)
 class Push:
-    """What speaks for a class (above 0) and against it: features by name, strongest first, with their contributions."""
+    """Evidence for a class (above 0) and against it: features by name, strongest first, with their contributions."""
 
     names: tuple[str, ...]
     values: tuple[float, ...]

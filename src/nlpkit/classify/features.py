@@ -21,7 +21,7 @@ from nlpkit.weighting.tfidf import CorpusStats, Weighting, kept_columns, weighti
 
 @dataclass(frozen=True, slots=True)
 class VectorizerOptions:
-    """How words become features: weights, bounds (those of `PreprocessOptions`), and a score by which so many are kept."""
+    """Options of turning words into features: weights, bounds (those of `PreprocessOptions`), and a score that selects features."""
 
     scheme: Scheme
     bounds: PreprocessOptions
@@ -53,7 +53,7 @@ class Vectorizer:
             return weights
         return kept_columns(weights, _places(self.selected, len(self.terms)), len(self.selected))
 
-    def of(self, counts: CsrMatrix, columns: IntArray) -> CsrMatrix:
+    def weigh_columns(self, counts: CsrMatrix, columns: IntArray) -> CsrMatrix:
         """Return the features of counts over other terms: columns (V',) int32 gives the place of each here, -1 for none, ascending."""
         return self.weigh(kept_columns(counts, columns, len(self.terms)))
 
@@ -68,7 +68,7 @@ def fit_vectorizer(
         classes: (n,) int32, or (n, J) bool of documents with several labels.
 
     Raises:
-        InputError: no term is left; UsageError: a bound that cannot be meant.
+        InputError: no term is left; UsageError: an invalid bound.
     """
     n, n_terms = counts.shape
     df = np.bincount(counts.indices, minlength=n_terms).astype(np.int64)
@@ -102,13 +102,13 @@ def fit_vectorizer(
 
 def contingency(matrix: CsrMatrix, classes: IntArray | BoolArray, *, with_values: bool) -> Contingency:
     """Return terms against classes; a document of several labels counts once for each, one of none not at all."""
-    made = ClassCounts(matrix.shape[1], with_values=with_values)
+    class_counts = ClassCounts(matrix.shape[1], with_values=with_values)
     if classes.ndim == 2:
         rows, codes = np.nonzero(classes)
-        made.add(sparse.csr_array(matrix)[rows], codes.astype(np.int32))
+        class_counts.add(sparse.csr_array(matrix)[rows], codes.astype(np.int32))
     else:
-        made.add(matrix, classes.astype(np.int32))
-    return made.table()
+        class_counts.add(matrix, classes.astype(np.int32))
+    return class_counts.table()
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ class Scaling:
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """What a model sees of a document: words and hand-made features side by side, or its embedding (both None)."""
+    """Inputs of a model: words and hand-made features side by side, or embeddings (both None)."""
 
     vectorizer: Vectorizer | None
     scaling: Scaling | None = None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nlpkit.classify.model import Array, Features, LinearModel, Model, checked_features
-from nlpkit.classify.naive_bayes import NB_KINDS, Priors, fit_label_naive_bayes, fit_naive_bayes
+from nlpkit.classify.naive_bayes import NB_KINDS, ClassPriors, fit_label_naive_bayes, fit_naive_bayes
 from nlpkit.errors import InputError, SchemaError, UsageError
 from nlpkit.types import BoolArray, FloatArray, IntArray
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What a classifier is: its name in words, and what it needs and has.
+    """A kind of classifier: its name in words, its requirements and its abilities.
 
     probabilities: has them without calibration; balanced: classes can be weighed; multi_label: documents may have several
     labels; linear: the model is a LinearModel.
@@ -47,7 +47,7 @@ KINDS: dict[str, Kind] = {
 
 @dataclass(frozen=True, slots=True)
 class ModelOptions:
-    """Which classifier, and how it is fitted; an option that a kind does not have is not looked at, but for balanced and priors.
+    """Kind and parameters of a classifier; options that a kind does not have are ignored, except balanced and priors.
 
     kind: in KINDS.
     alpha: α of Naive Bayes, above 0.
@@ -61,7 +61,7 @@ class ModelOptions:
 
     kind: str
     alpha: float = 1.0
-    priors: Priors = "empirical"
+    priors: ClassPriors = "empirical"
     C: float = 1.0
     balanced: bool = False
     k: int = 15
@@ -105,7 +105,7 @@ def fit_model(
         threads: at work at a time; the model does not depend on them.
 
     Raises:
-        UsageError: an option that cannot be meant, or negative features for nb and complement-nb.
+        UsageError: an invalid option, or negative features for nb and complement-nb.
         InputError: a class without a document, fewer than two classes, or features that do not fit.
     """
     features, y = checked_features(X), np.asarray(y)

@@ -29,7 +29,7 @@ class Labels:
         """Whether a document may have several labels."""
         return self.sets is not None
 
-    def of(self, rows: LongArray) -> Any:
+    def targets(self, rows: LongArray) -> Any:
         """Return the classes of some documents: (n,) int32 or (n, J) bool."""
         if self.sets is not None:
             return self.sets[rows]
@@ -39,7 +39,7 @@ class Labels:
     def strata(self, rows: LongArray) -> IntArray:
         """Return the class by which documents are dealt into folds: of several labels, the rarest."""
         if self.sets is None:
-            return np.asarray(self.of(rows), np.int32)
+            return np.asarray(self.targets(rows), np.int32)
         sizes = self.sets.sum(axis=0)
         order = np.argsort(sizes, kind="stable")  # rarest first
         sets = self.sets[rows][:, order]
@@ -50,7 +50,7 @@ class Labels:
         """Return the documents of each class (J,) among some rows."""
         if self.sets is not None:
             return np.asarray(self.sets[rows].sum(axis=0), np.int64)
-        codes = self.of(rows)
+        codes = self.targets(rows)
         return np.bincount(codes[codes >= 0], minlength=len(self.names)).astype(np.int64)
 
 

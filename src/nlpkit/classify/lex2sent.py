@@ -1,4 +1,4 @@
-"""Lex2Sent: how near a document is to the two halves of a lexicon in doc2vec spaces of resampled documents."""
+"""Lex2Sent: the distances of a document to the two halves of a lexicon in doc2vec spaces of resampled documents."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NOT = "NOT_"
 
 @dataclass(frozen=True, slots=True)
 class Lex2SentOptions:
-    """Parameters of Lange, Rieger & Jentsch.
+    """Parameters of Lex2Sent (Lange, Rieger & Jentsch 2024).
 
     epochs, windows, sizes: each fit has one combination of them; resamples: B fits, None for one of
     each combination. resampling: bootstrap = as many words as a document has, drawn from it with replacement; shuffle = its
@@ -40,7 +40,7 @@ class Lex2SentOptions:
 
     @property
     def B(self) -> int:  # noqa: N802
-        """How many models are fitted."""
+        """Number of models that are fitted."""
         return self.resamples or len(self.epochs) * len(self.windows) * len(self.sizes)
 
     def fits(self) -> list[tuple[int, int, int]]:
@@ -53,7 +53,7 @@ class Lex2SentOptions:
 
 @dataclass(frozen=True, slots=True)
 class HalvedCorpus:
-    """What the fits work on.
+    """Documents and lexicon halves that the fits work on.
 
     offsets (D+1,) int64, ids (N,) int32 into words (V,); sign (V,) int8: 1 for the words of the positive half of the lexicon, -1
     for those of the negative one, 0 for others.
@@ -106,21 +106,21 @@ def halve(
     return HalvedCorpus(ends.astype(np.int64), out, names, np.concatenate([signs, -signs]))
 
 
-def resample(corpus: HalvedCorpus, how: str, rng: np.random.Generator) -> IntArray:
+def resample(corpus: HalvedCorpus, method: str, rng: np.random.Generator) -> IntArray:
     """Return the ids of resampled documents (N,), each as long as before. Raises UsageError for an unknown way."""
     ids, doc = corpus.ids, document_of(corpus.offsets)
     lengths = np.diff(corpus.offsets)
-    if how == "bootstrap":
+    if method == "bootstrap":
         draws = rng.random(len(ids))
-        found: IntArray = ids[
+        drawn: IntArray = ids[
             corpus.offsets[doc] + np.minimum((draws * lengths[doc]).astype(np.int64), lengths[doc] - 1)
         ]
-        return found
-    if how == "shuffle":
+        return drawn
+    if method == "shuffle":
         return ids[np.lexsort((rng.random(len(ids)), doc))]
-    if how == "none":
+    if method == "none":
         return ids
-    raise UsageError(f"`l2s_resampling={how}`: there are {', '.join(RESAMPLINGS)}")
+    raise UsageError(f"`l2s_resampling={method}`: there are {', '.join(RESAMPLINGS)}")
 
 
 def lex2sent(
@@ -138,8 +138,8 @@ def lex2sent(
     v_bd is the doc2vec vector of document d in the b-th fit, n_b and p_b are those of the negative and the positive half, each
     taken as one document. Every fit sees documents whose words were drawn anew, those with the most words of one half first,
     and vectors are inferred for them after it (gensim's Doc2Vec, distributed memory, otherwise with its defaults). A document
-    without words is 0. Lange, Rieger & Jentsch (2022), "Lex2Sent", arXiv 2209.13023; KONVENS 2024; their package has the same
-    grid and the same order. Other than there, ties are not drawn, words are merged with NOT_ and not over punctuation.
+    without words is 0. Lange, Rieger & Jentsch (2024), "Lex2Sent", KONVENS, pp. 281–291; their package has the same grid and
+    the same order. Other than there, ties are not drawn, words are merged with NOT_ and not over punctuation.
 
     The fits run in processes of their own, `workers` at a time, since gensim hashes with the salt of the process; the result
     does not depend on how many.
@@ -149,12 +149,12 @@ def lex2sent(
         options: B fits and their parameters.
         seed: of drawing and fitting.
         workers: processes.
-        update: told how many fits are done.
+        update: called with the number of fits that are done.
 
     Raises:
         MissingError: gensim is not installed.
         InputError: no word is frequent enough, or none of a half.
-        UsageError: a parameter that cannot be meant.
+        UsageError: a parameter is invalid.
     """
     _check(corpus, options)
     jobs = [(b, seed, *fit, options.resampling, options.min_count) for b, fit in enumerate(options.fits())]
@@ -225,10 +225,10 @@ def _fit(job: tuple[int, int, int, int, int, str, int]) -> FloatArray:
     from gensim.models.doc2vec import Doc2Vec, TaggedDocument
     from threadpoolctl import threadpool_limits
 
-    b, seed, epochs, window, size, how, min_count = job
+    b, seed, epochs, window, size, resampling, min_count = job
     corpus = _CORPUS[0]
     offsets, words = corpus.offsets, corpus.words
-    ids = resample(corpus, how, np.random.default_rng([seed, b]))
+    ids = resample(corpus, resampling, np.random.default_rng([seed, b]))
     texts = [[words[i] for i in part.tolist()] for part in np.split(ids, offsets[1:-1])]
     balance = np.bincount(document_of(offsets), corpus.sign[ids], minlength=len(texts))
     order = [d for d in np.argsort(-np.abs(balance), kind="stable").tolist() if texts[d]]
@@ -251,5 +251,5 @@ def _cosine(vectors: FloatArray, one: Any) -> FloatArray:
     """Return the cosine of each row (D, E) with a vector (E,); 0 where one has no length."""
     other = np.asarray(one, np.float64)
     below = np.sqrt((vectors**2).sum(axis=1) * (other**2).sum())
-    found: FloatArray = np.divide((vectors * other).sum(axis=1), below, out=np.zeros(len(vectors)), where=below > 0)
-    return found
+    cosines: FloatArray = np.divide((vectors * other).sum(axis=1), below, out=np.zeros(len(vectors)), where=below > 0)
+    return cosines

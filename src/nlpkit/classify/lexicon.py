@@ -48,7 +48,7 @@ class Lexicon:
 
 @dataclass(frozen=True, slots=True)
 class LexiconReport:
-    """What became of the words of a lexicon: entries that cannot match, words of several weights, terms of either sign."""
+    """Counts of a lexicon's words: entries that cannot match, words of several weights, terms of either sign."""
 
     n_words: int
     n_unmatchable: int  # emoticons and the like, which no tokenizer of words cuts
@@ -80,7 +80,7 @@ class LexiconScorer:
     """A lexicon ready to score documents that are cut with the same options.
 
     Lower case, lemmas and stems are those of the options, for text and lexicon alike; negations and intensifiers keep the form
-    in which they are written. Terms that several words of the lexicon come to (entries given twice, or good and goods after
+    in which they are written. Terms that several words of the lexicon share (entries that occur twice, or good and goods after
     stemming) have the mean of their weights. Every word counts, of whatever length: stop words, n-grams and bounds of frequency
     do not apply. A word that negates has no weight of its own, unless negation is off.
 
@@ -112,20 +112,20 @@ class LexiconScorer:
                 "a lexicon is matched by words; leave `tokenizer`, `token_pattern` and `spacy` out, or score with `lexicon=vader`"
             )
         usual = negation_words(languages) if negations is None else frozenset(negations)
-        given = [*usual, *lexicon.negations] if negation else []
+        negating_words = [*usual, *lexicon.negations] if negation else []
         self._keep, self._reach = options.keep, reach
-        kept = frozenset(map(lower_case, [*given, *(word for word, _ in lexicon.intensifiers)]))
+        kept = frozenset(map(lower_case, [*negating_words, *(word for word, _ in lexicon.intensifiers)]))
         self._cut = _cutter(options, languages)
         normalize = normalizer(replace(options, stop_words="none", min_length=1), list(languages), kept.__contains__)
         self.vocabulary = Vocabulary(partial(_terms, normalize=normalize))
-        self._bind(lexicon, sorted(given), tuple(languages))
+        self._bind(lexicon, sorted(negating_words), tuple(languages))
 
     def _bind(self, lexicon: Lexicon, negations: Sequence[str], languages: tuple[str, ...]) -> None:
         """Give every word of the lexicon its id: those of one term in the vocabulary, of several as a phrase."""
         lines = [MARK, *lexicon.words, *negations, *(word for word, _ in lexicon.intensifiers)]
-        found = self.vocabulary.encode(self._cut(pa.array(lines, pa.large_string())))
+        encoded = self.vocabulary.encode(self._cut(pa.array(lines, pa.large_string())))
         terms = self.vocabulary.terms
-        ids = np.split(found.term_ids, found.offsets[1:-1])
+        ids = np.split(encoded.term_ids, encoded.offsets[1:-1])
         emoji = "emoji" in self._keep
         entries = [
             tuple(terms[i] for i in part) if _is_whole(line, emoji) else ()
@@ -194,7 +194,7 @@ class LexiconScorer:
         turned = np.where(negated(offsets, self.negates[ids], marks, reach=self._reach), -1.0, 1.0)
         return weights * turned * strengths(offsets, self.factors[ids], marks, weights != 0)
 
-    def score(self, matched: Matched, how: str = "sum") -> Scored:
+    def score(self, matched: Matched, method: str = "sum") -> Scored:
         """Return the scores of a batch, 0 for a document without a sentiment word.
 
             sum       Σ_i w_i
@@ -202,17 +202,17 @@ class LexiconScorer:
             polarity  (P - Q) / (P + Q),  P and Q the sums of the positive and of the negative |w_i|, in [-1, 1]
 
         Raises:
-            UsageError: `how` is none of these.
+            UsageError: `method` is none of these.
         """
-        if how not in SCORES:
-            raise UsageError(f"`lexicon_score={how}`: there are {', '.join(SCORES)}")
+        if method not in SCORES:
+            raise UsageError(f"`lexicon_score={method}`: there are {', '.join(SCORES)}")
         D = len(matched.offsets) - 1
         weights, doc = self.token_weights(matched), document_of(matched.offsets)
         hits = np.bincount(doc[weights != 0], minlength=D).astype(np.int64)
         total = np.bincount(doc, weights, minlength=D).astype(np.float64)
-        if how == "sum":
+        if method == "sum":
             return Scored(total, hits)
-        below = hits.astype(np.float64) if how == "mean" else np.bincount(doc, np.abs(weights), minlength=D)
+        below = hits.astype(np.float64) if method == "mean" else np.bincount(doc, np.abs(weights), minlength=D)
         return Scored(np.divide(total, below, out=np.zeros(D), where=below > 0), hits)
 
     def over_vocabulary(self) -> tuple[list[str], FloatArray, BoolArray, BoolArray]:
@@ -250,7 +250,7 @@ def _cutter(options: PreprocessOptions, languages: Sequence[str]) -> Callable[[p
 
 
 def _is_whole(entry: str, emoji: bool) -> bool:
-    """Tell whether an entry begins and ends as words do: of a+ and :d a tokenizer would leave a and d."""
+    """Return whether an entry begins and ends as words do: of a+ and :d a tokenizer would leave a and d."""
     ends = [unicodedata.category(c)[0] for c in entry.strip()[:1] + entry.strip()[-1:]]
     return bool(ends) and all(kind in "LMN" or (emoji and kind in "SC") for kind in ends)
 
@@ -307,11 +307,11 @@ def recognise_classes(labels: Iterable[str]) -> SentimentClasses | None:
 
     Two classes when no label is the neutral one. The names are those of the labels; of a class without one, as the others.
     """
-    given = {label.strip().casefold(): label for label in labels}
+    written = {label.strip().casefold(): label for label in labels}
     for negative, neutral, positive in _FAMILIES:
-        if given and set(given) <= {negative, neutral, positive} and set(given) != {neutral}:
-            middle = given[neutral] if neutral is not None and neutral in given else None
-            return SentimentClasses(given.get(negative, negative), middle, given.get(positive, positive))
+        if written and set(written) <= {negative, neutral, positive} and set(written) != {neutral}:
+            middle = written[neutral] if neutral is not None and neutral in written else None
+            return SentimentClasses(written.get(negative, negative), middle, written.get(positive, positive))
     return None
 
 

@@ -67,10 +67,10 @@ def fit_logistic(
     penalty = (2.0 if n_classes == 2 else 1.0) / C
     with threadpool_limits(1, user_api="blas"), _products(features, threads) as products:
         loss = _Loss(products.run, np.ascontiguousarray(y, np.int64), s, n_classes)
-        found, converged = _newton(products, loss, penalty, tolerance, max_steps)
-    found[-1] -= products.mean @ found[:-1]
-    rows = np.empty((len(found), n_classes))
-    kernel.spread_rows(found, rows)
+        solution, converged = _newton(products, loss, penalty, tolerance, max_steps)
+    solution[-1] -= products.mean @ solution[:-1]
+    rows = np.empty((len(solution), n_classes))
+    kernel.spread_rows(solution, rows)
     if n_classes == 2:
         return two_sided("logreg", rows[:-1, 1] * 2, float(rows[-1, 1] * 2), "softmax", converged=converged)
     return LinearModel("logreg", np.ascontiguousarray(rows[:-1]), rows[-1].copy(), "softmax", converged=converged)

@@ -47,7 +47,7 @@ class MlpModel:
 
     @property
     def link(self) -> Link:
-        """How scores become probabilities."""
+        """Function that turns scores into probabilities."""
         return "sigmoid" if self.multi_label else "softmax"
 
     def decision(self, X: Features) -> FloatArray:

@@ -1,4 +1,4 @@
-"""What a fitted classifier is, and the one that most are: a weight per term and class, summed over a document."""
+"""The protocol of a fitted classifier, and the linear model that most are: a weight per term and class, summed over a document."""
 
 from __future__ import annotations
 

@@ -11,13 +11,13 @@ from nlpkit.classify.model import Features, LinearModel, checked_features, prese
 from nlpkit.errors import UsageError
 from nlpkit.types import BoolArray, FloatArray, IntArray
 
-Priors: TypeAlias = Literal["empirical", "uniform"] | tuple[float, ...]
+ClassPriors: TypeAlias = Literal["empirical", "uniform"] | tuple[float, ...]
 
 NB_KINDS = ("nb", "bernoulli-nb", "complement-nb")
 
 
 def fit_naive_bayes(
-    X: Features, y: IntArray, n_classes: int, *, kind: str, alpha: float = 1.0, priors: Priors = "empirical"
+    X: Features, y: IntArray, n_classes: int, *, kind: str, alpha: float = 1.0, priors: ClassPriors = "empirical"
 ) -> LinearModel:
     """Return Naive Bayes as a linear model; its scores are the joint log-likelihoods of document and class.
 
@@ -57,7 +57,7 @@ def fit_naive_bayes(
 
 
 def fit_label_naive_bayes(
-    X: Features, Y: BoolArray, *, kind: str, alpha: float = 1.0, priors: Priors = "empirical"
+    X: Features, Y: BoolArray, *, kind: str, alpha: float = 1.0, priors: ClassPriors = "empirical"
 ) -> LinearModel:
     """Return Naive Bayes of each label against the documents without it; scores (D, J) are log-odds.
 
@@ -83,10 +83,10 @@ def fit_label_naive_bayes(
     elif priors == "empirical":
         odds = np.log(n) - np.log(D - n)
     else:
-        given = np.asarray(priors, np.float64)
-        if given.shape != n.shape or not ((given > 0) & (given < 1)).all():
+        label_shares = np.asarray(priors, np.float64)
+        if label_shares.shape != n.shape or not ((label_shares > 0) & (label_shares < 1)).all():
             raise UsageError(f"priors of {len(n)} labels must be as many numbers above 0 and below 1, got {priors}")
-        odds = np.log(given) - np.log1p(-given)
+        odds = np.log(label_shares) - np.log1p(-label_shares)
     if kind == "bernoulli-nb":
         present_, absent = _log_presence(sums, n[:, None], alpha)
         other_present, other_absent = _log_presence(rest, (D - n)[:, None], alpha)
@@ -136,14 +136,14 @@ def _by_feature(weights: FloatArray) -> FloatArray:
     return np.ascontiguousarray(weights.T)
 
 
-def _prior(priors: Priors, sizes: FloatArray) -> FloatArray:
+def _prior(priors: ClassPriors, sizes: FloatArray) -> FloatArray:
     """Return P(c), (J,)."""
     J = len(sizes)
     if priors == "empirical":
         return np.asarray(sizes / sizes.sum())
     if priors == "uniform":
         return np.full(J, 1.0 / J)
-    given = np.asarray(priors, np.float64)
-    if given.shape != (J,) or not (given > 0).all() or abs(given.sum() - 1) > 1e-6:
+    shares = np.asarray(priors, np.float64)
+    if shares.shape != (J,) or not (shares > 0).all() or abs(shares.sum() - 1) > 1e-6:
         raise UsageError(f"priors of {J} classes must be as many numbers above 0 that sum to 1, got {priors}")
-    return given
+    return shares

@@ -160,8 +160,8 @@ def _nearest(X: Features, points: Features, k: int, threads: int) -> tuple[IntAr
     unit = _unit_rows(X)
     if not sparse.issparse(points):
         dense = unit.toarray().astype(np.float32) if sparse.issparse(unit) else unit
-        found = nearest_neighbours(dense, points, k=k, threads=threads)
-        return found.index, found.similarity
+        nearest = nearest_neighbours(dense, points, k=k, threads=threads)
+        return nearest.index, nearest.similarity
     rows = unit if sparse.issparse(unit) else sparse.csr_array(unit, dtype=np.float64)
     k = min(k, points.shape[0])
     index = np.full((rows.shape[0], k), -1, np.int32)

@@ -12,7 +12,7 @@ from nlpkit.text.options import TextOptions
 
 if TYPE_CHECKING:
     from nlpkit.classify.calibration import Method
-    from nlpkit.classify.naive_bayes import Priors
+    from nlpkit.classify.naive_bayes import ClassPriors
 
 MODELS = ("nb", "bernoulli-nb", "complement-nb", "logreg", "svm", "knn", "centroid", "mlp", "auto")
 CALIBRATIONS = ("none", "sigmoid", "isotonic", "temperature")
@@ -37,7 +37,7 @@ def confidence_level(ci: float) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class SplitOptions:
-    """Which documents the model learns from, and which it is scored on."""
+    """Options that choose the documents the model learns from and those it is scored on."""
 
     PANEL: ClassVar[str] = "Training and test"
 
@@ -84,7 +84,7 @@ class SplitOptions:
 
 @dataclass(frozen=True, slots=True)
 class ClassifierOptions:
-    """Which classifier, and how it is fitted."""
+    """Kind and parameters of the classifier."""
 
     PANEL: ClassVar[str] = "Classifier"
 
@@ -170,13 +170,13 @@ class ClassifierOptions:
 
     @property
     def calibration(self) -> Method | None:
-        """How probabilities are calibrated, None for not at all."""
+        """Method that calibrates probabilities, None for no calibration."""
         return None if self.calibrate == "none" else cast("Method", self.calibrate)
 
-    def class_priors(self) -> Priors:
+    def class_priors(self) -> ClassPriors:
         """Return empirical, uniform, or the probabilities. Raises UsageError."""
         if self.priors in ("empirical", "uniform"):
-            return cast("Priors", self.priors)
+            return cast("ClassPriors", self.priors)
         try:
             return tuple(float(p) for p in (self.priors.split(",") if isinstance(self.priors, str) else self.priors))
         except ValueError:
@@ -205,7 +205,7 @@ class ClassifierOptions:
 
 @dataclass(frozen=True, slots=True)
 class ClassifierTextOptions(TextOptions):
-    """How texts are cut for a classifier; stop words stay, they tell classes apart (lecture L1935)."""
+    """Options of cutting texts for a classifier; stop words stay, since they separate classes (lecture L1935)."""
 
     tokenizer: Annotated[
         str,
@@ -242,7 +242,7 @@ class ClassifierTextOptions(TextOptions):
 
 @dataclass(frozen=True, slots=True)
 class ClassifierReportOptions:
-    """What is reported about a classifier."""
+    """Options of the report on a classifier."""
 
     PANEL: ClassVar[str] = "Report"
 

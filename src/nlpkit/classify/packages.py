@@ -70,10 +70,10 @@ class PackageScorer:
         if self._workers > 1 and len(jobs) > 1 and sum(map(len, different)) >= _WORTH_PROCESSES:
             if self._pool is None:
                 self._pool = ProcessPoolExecutor(self._workers, mp_context=get_context("spawn"))
-            found = list(self._pool.map(_score, jobs))
+            parts = list(self._pool.map(_score, jobs))
         else:
-            found = [_score(job) for job in jobs]
-        scores = np.array([score for part in found for score in part], np.float64)
+            parts = [_score(job) for job in jobs]
+        scores = np.array([score for part in parts for score in part], np.float64)
         out: FloatArray = scores[encoded.indices.to_numpy(zero_copy_only=False)]
         return out
 

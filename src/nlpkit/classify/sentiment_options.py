@@ -18,13 +18,13 @@ PACKAGES = ("vader", "afinn")  # lexica that a package of their authors scores
 
 
 def is_package(lexicon: str) -> bool:
-    """Tell whether a lexicon is one that a package scores: vader, afinn, afinn:da …"""
+    """Return whether a lexicon is one that a package scores: vader, afinn, afinn:da …"""
     return lexicon.partition(":")[0] in PACKAGES
 
 
 @dataclass(frozen=True, slots=True)
 class SentimentOptions:
-    """Which list of words scores the texts, how, and which classes the scores become."""
+    """Options of sentiment scoring: the lexicon, the score, and the classes that the scores become."""
 
     PANEL: ClassVar[str] = "Sentiment"
 
@@ -158,7 +158,7 @@ class SentimentOptions:
 
 @dataclass(frozen=True, slots=True)
 class SentimentTextOptions:
-    """How texts are cut into the words that a lexicon is compared with."""
+    """Options of cutting texts into the words that a lexicon is compared with."""
 
     PANEL: ClassVar[str] = "Words"
 

@@ -1,6 +1,6 @@
 """The words of labelled documents, cut once; which of them count is learned from training documents alone.
 
-What a fold may not see is counted out of its sight: phrases, bounds on frequencies, inverse document frequencies and selected
+Statistics of the training documents do not see the rest: phrases, bounds on frequencies, inverse document frequencies and selected
 features come from the rows that are named as training. Cutting a text into words looks at that text only.
 """
 
@@ -139,7 +139,7 @@ _UNSPACED_SHARE = 0.3
 
 
 def writes_without_spaces(texts: Sequence[str]) -> bool:
-    """Tell whether three in ten characters of texts are of Chinese, Japanese, Thai and other scripts without spaces."""
+    """Return whether three in ten characters of the texts are Chinese, Japanese, Thai or of another script without spaces."""
     signs = "".join("".join(text.split()) for text in texts)
     return len(UNSPACED.findall(signs)) > _UNSPACED_SHARE * len(signs)
 

@@ -44,7 +44,7 @@ def fit_head(
     X, sizes = np.asarray(embeddings, np.float64), labels.sizes(rows)
     coef, intercept = np.zeros((X.shape[1], len(labels.names))), np.full(len(labels.names), _NEVER)
     if labels.multiple:
-        Y = np.asarray(labels.of(rows), bool)
+        Y = np.asarray(labels.targets(rows), bool)
         some = np.flatnonzero((sizes > 0) & (sizes < len(rows)))
         intercept[sizes == len(rows)] = -_NEVER
         if len(some):
@@ -53,7 +53,7 @@ def fit_head(
             found = fit_label_logistic(X, Y[:, some], C=C, weights=s)
             coef[:, some], intercept[some] = found.coef, found.intercept
         return linear_head(coef, intercept, multiple=True)
-    y = np.asarray(labels.of(rows), np.int32)
+    y = np.asarray(labels.targets(rows), np.int32)
     some = np.flatnonzero(sizes)
     if len(some) < 2:
         raise InputError("all training documents have the same label; a classifier needs documents of two classes")
@@ -83,7 +83,7 @@ def fit_differentiable(
     start = np.random.default_rng([seed, 23]).uniform(-limit, limit, (J, embedder.dim))
     weight = torch.from_numpy(start.astype(np.float32)).to(device).requires_grad_()
     bias = torch.full((J,), 1e-2, device=device, requires_grad=True)
-    y = np.asarray(labels.of(rows))
+    y = np.asarray(labels.targets(rows))
     targets = torch.from_numpy(y.astype(np.float32 if labels.multiple else np.int64))
     weights = torch.from_numpy(_class_weights(labels, rows, bool(own["balanced"])).astype(np.float32))
     source: Tensor | EmbedderTexts = read

@@ -55,9 +55,9 @@ class PairSampler:
         """
         self.n, self._seed = len(rows), seed
         if labels.sets is None:
-            self._kind: _One | _Many = _One(np.asarray(labels.of(rows), np.int32))
+            self._kind: _One | _Many = _One(np.asarray(labels.targets(rows), np.int32))
         else:
-            self._kind = _Many(np.asarray(labels.of(rows), bool))
+            self._kind = _Many(np.asarray(labels.targets(rows), bool))
         positive, negative = self._kind.has_positive, self._kind.has_negative
         if not negative.any():
             raise InputError(
@@ -67,7 +67,7 @@ class PairSampler:
         self._usable = np.flatnonzero(positive | negative)
         self._classes: list[LongArray] = []  # the documents of each class, where classes differ in size
         if labels.sets is None:
-            classes = np.asarray(labels.of(rows))
+            classes = np.asarray(labels.targets(rows))
             own = [np.flatnonzero(classes == c) for c in np.unique(classes)]
             self._classes = own if len({len(c) for c in own}) > 1 else []
         whole = 2 * R * len(self._usable)

@@ -263,7 +263,7 @@ class ClassifierPredictions(Predictions):
             self._counts["unknown_tokens"] += int(counts.data[columns[counts.indices] < 0].sum())
             for start in range(0, whole.num_rows, BATCH):
                 batch = whole.slice(start, BATCH)
-                words = vectorizer.of(counts[start : start + BATCH], columns)
+                words = vectorizer.weigh_columns(counts[start : start + BATCH], columns)
                 yield batch, features.join(words, self._hand_features(batch)), np.diff(words.indptr) > 0
 
     def _hand_features(self, batch: pa.RecordBatch) -> Any:

@@ -23,7 +23,7 @@ def sentiment_cli(
 
     The output is the documents with the columns sentiment and prediction. Where they have labels, these are compared with
     the predictions, or with the scores where labels are numbers; then -o can be left out. --lex2sent scores by doc2vec
-    spaces (Lange, Rieger & Jentsch 2022).
+    spaces (Lange, Rieger & Jentsch 2024).
 
     \b
     Examples:
