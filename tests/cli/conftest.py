@@ -93,13 +93,13 @@ class Done:
 
 
 def run_cli(
-    *words: Any, code: int = 0, input: str | bytes | None = None, env: dict[str, str | None] | None = None
+    *words: Any, code: int | None = 0, input: str | bytes | None = None, env: dict[str, str | None] | None = None
 ) -> Done:
-    """Run a command line in this process; a failure shows command, exit code and both streams."""
+    """Run a command line in this process; a failure shows command, exit code and both streams. No `code`: any will do."""
     args = [str(word) for word in words]
     result = CliRunner().invoke(app, args, input=input, env=env, prog_name="nlpkit")
     done = Done("nlpkit " + " ".join(args), result.exit_code, result.stdout, result.stderr)
-    assert done.code == code, done
+    assert code in (None, done.code), done
     return done
 
 
