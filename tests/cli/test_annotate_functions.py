@@ -215,7 +215,9 @@ def test_topic_intrusion_by_document_with_log_odds() -> None:
     assert odds.values.tolist() == pytest.approx([0, lost, lost / 2])
     assert odds.value == pytest.approx(lost / 2)
     assert result.scores["precision"].value == pytest.approx((1 + 0 + 0.5) / 3)
-    assert result.tables["Documents"][1][1][1:] == [items[1]["document"], "2", "0.000", f"{lost:.3f}"]
+    row = result.tables["Documents"].to_pylist()[1]
+    assert (row["document"], row["answers"], row["precision"]) == (items[1]["document"], 2, 0.0)
+    assert row["log odds"] == pytest.approx(lost)
 
 
 def test_ratings_are_ordinal_and_have_labels() -> None:

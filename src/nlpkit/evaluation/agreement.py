@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from nlpkit import wording
 from nlpkit.errors import InputError, UsageError
-from nlpkit.evaluation.results import TargetResult
+from nlpkit.evaluation.results import TargetResult, detail_table
 from nlpkit.metrics import agreement as agree
 from nlpkit.metrics.agreement import LEVELS, Level
 from nlpkit.metrics.score import METRICS, Score, Uncertainty, statistic_score
@@ -136,16 +136,18 @@ def agreement_result(name: str, annotations: Annotations, level: Level, uncertai
 
 def _add_coders(result: TargetResult, annotations: Annotations, level: Level) -> None:
     rated = annotations.codes >= 0
-    rows, facts = [], []
+    facts = []
     for c, coder in enumerate(annotations.coders):
         n, missing = int(rated[:, c].sum()), int((~rated[:, c]).sum())
         fact: dict[str, Any] = {"coder": coder, "ratings": n, "missing": missing}
         if len(annotations.coders) > 2:
             fact["alpha_without"] = agree.krippendorff_alpha(np.delete(annotations.ratings, c, axis=1), level=level)
         facts.append(fact)
-        rows.append([coder, f"{n:,}", f"{missing:,}", *(_shown(v) for v in list(fact.values())[3:])])
-    columns = ["coder", "judgements", "missing", *(["alpha without"] if len(annotations.coders) > 2 else [])]
-    result.tables["Coders"] = (columns, rows)
+    heads = {"coder": "coder", "ratings": "judgements", "missing": "missing", "alpha_without": "alpha without"}
+    names = [name for name in heads if facts and name in facts[0]]
+    result.tables["Coders"] = detail_table(
+        [heads[name] for name in names], [[fact[name] for name in names] for fact in facts]
+    )
     result.facts["by_coder"] = facts
 
 
@@ -162,8 +164,8 @@ def _add_pairs(result: TargetResult, annotations: Annotations, level: Level) -> 
         {"first": names[c], "second": names[d], "units": n, "cohen_kappa": kappa} for c, d, n, kappa in pairs
     ]
     if 1 < len(pairs) <= _PAIRS_SHOWN:
-        rows = [[names[c], names[d], f"{n:,}", _shown(kappa)] for c, d, n, kappa in pairs]
-        result.tables["Pairs of coders"] = (("coder", "and", "units", "Cohen's kappa"), rows)
+        rows = [(names[c], names[d], n, kappa) for c, d, n, kappa in pairs]
+        result.tables["Pairs of coders"] = detail_table(("coder", "and", "units", "Cohen's kappa"), rows)
 
 
 def _add_votes(result: TargetResult, annotations: Annotations) -> None:
@@ -176,18 +178,14 @@ def _add_votes(result: TargetResult, annotations: Annotations) -> None:
     unrated = int((codes < 0).all(axis=1).sum())
     result.facts |= {"by_value": facts, "ties": int(tie.sum()), "unrated": unrated}
     if len(facts) <= _VALUES_SHOWN:
-        rows = [[str(f["value"]), f"{f['judgements']:,}", f"{f['majority']:,}"] for f in facts]
-        result.tables["Values"] = (("value", "judgements", "units by majority"), rows)
+        rows = [list(fact.values()) for fact in facts]
+        result.tables["Values"] = detail_table(("value", "judgements", "units by majority"), rows)
     if tie.any():
         result.notes.append(
             f"{wording.counted(int(tie.sum()), 'unit')} without a majority: two values were given as often"
         )
     if unrated:
         result.notes.append(f"{wording.counted(unrated, 'unit')} without any judgement")
-
-
-def _shown(value: float) -> str:
-    return "–" if value != value else f"{value:.3f}"
 
 
 def majority_labels(

@@ -9,7 +9,7 @@ import numpy as np
 
 from nlpkit import wording
 from nlpkit.evaluation.labels import NO_TOPIC, ContingencyCells, LabelledPredictions, contingency_cells, note_unlabelled
-from nlpkit.evaluation.results import TargetResult
+from nlpkit.evaluation.results import TargetResult, detail_table
 from nlpkit.metrics import partitions
 from nlpkit.metrics.bootstrap import Statistic
 from nlpkit.metrics.score import METRICS, Uncertainty, statistic_score
@@ -54,16 +54,10 @@ def add_clustering(
     for k in np.argsort(-table.sum(axis=1), kind="stable")[:SHOWN_TOPICS]:
         size, best = int(table[k].sum()), int(table[k].argmax())
         matched = data.class_names[matches[k]] if matches[k] >= 0 else ""
-        rows.append(
-            [
-                data.assigned_names[k],
-                f"{size:,}",
-                data.class_names[best],
-                f"{table[k, best] / max(size, 1):.0%}",
-                matched,
-            ]
-        )
-    result.tables["Topics and labels"] = (("topic", "documents", "most of them", "share", "matched"), rows)
+        share = float(table[k, best] / max(size, 1))
+        rows.append((data.assigned_names[k], size, data.class_names[best], share, matched))
+    names = ("topic", "documents", "most of them", "share", "matched")
+    result.tables["Topics and labels"] = detail_table(names, rows, {"share": ".0%"})
     result.facts["matched_labels"] = {
         data.assigned_names[k]: data.class_names[m] for k, m in enumerate(matches) if m >= 0
     }

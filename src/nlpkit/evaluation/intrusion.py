@@ -8,7 +8,7 @@ import numpy as np
 
 from nlpkit import wording
 from nlpkit.evaluation.agreement import PEOPLE, agreement_scores, measurement
-from nlpkit.evaluation.results import TargetResult
+from nlpkit.evaluation.results import TargetResult, detail_table
 from nlpkit.evaluation.tasks import RATINGS, Answers, Task
 from nlpkit.metrics.intrusion import model_precision, topic_log_odds
 from nlpkit.metrics.intrusion_design import RATING, TOPIC
@@ -76,11 +76,10 @@ def _add_precision(result: TargetResult, task: Task, answers: Answers, uncertain
         odds = topic_log_odds(chosen, right, probs, floor=floor)
         parameters = {"floor": floor}
         result.add(mean_score(PEOPLE["topic_log_odds"], odds, uncertainty, over=over, parameters=parameters, why=why))
-        rows = [
-            [id_, item.document, f"{(row >= 0).sum()}", _shown(p), _shown(o)]
-            for id_, item, row, p, o in zip(task.ids, items, chosen, precision, odds, strict=True)
-        ]
-        result.tables["Documents"] = (("question", "document", "answers", "precision", "log odds"), rows)
+        result.tables["Documents"] = detail_table(
+            ("question", "document", "answers", "precision", "log odds"),
+            zip(task.ids, result.units, (chosen >= 0).sum(axis=1), precision, odds, strict=True),
+        )
     each = [
         float(model_precision(chosen[:, [c]], right, np.zeros(len(right), np.int64), 1)[0]) for c in _coders(answers)
     ]
@@ -103,7 +102,7 @@ def _add_ratings(
     result.add(mean_score(PEOPLE["rating"], means, uncertainty, parameters=parameters, why="nobody answered"))
     labels = [(result.units[task.design.items[i].topic], answers.coders[c], text) for i, c, text in answers.labels]
     if labels:
-        result.tables["Names that coders gave"] = (("topic", "coder", "name"), [list(row) for row in labels])
+        result.tables["Names that coders gave"] = detail_table(("topic", "coder", "name"), labels)
         result.facts["labels"] = [dict(zip(("topic", "coder", "label"), row, strict=True)) for row in labels]
     _add_coders(result, answers, "rating", [float(np.nanmean(ratings[:, c])) for c in _coders(answers)])
 
@@ -115,17 +114,8 @@ def _coders(answers: Answers) -> range:
 def _add_coders(result: TargetResult, answers: Answers, name: str, values: Sequence[float]) -> None:
     """Add how many questions each coder answered, and their score."""
     n_answers = (answers.chosen >= 0).sum(axis=0).tolist()
-    total = len(answers.chosen)
-    rows = [
-        [coder, f"{n:,}", f"{total - n:,}", _shown(v)]
-        for coder, n, v in zip(answers.coders, n_answers, values, strict=True)
-    ]
-    result.tables["Coders"] = (("coder", "answers", "missing", name), rows)
-    result.facts["by_coder"] = [
-        {"coder": coder, "answers": n, "missing": total - n, name: v}
-        for coder, n, v in zip(answers.coders, n_answers, values, strict=True)
-    ]
-
-
-def _shown(value: float) -> str:
-    return "–" if np.isnan(value) else f"{value:.3f}"
+    missing = [len(answers.chosen) - n for n in n_answers]
+    names = ("coder", "answers", "missing", name)
+    rows = list(zip(answers.coders, n_answers, missing, values, strict=True))
+    result.tables["Coders"] = detail_table(names, rows)
+    result.facts["by_coder"] = [dict(zip(names, row, strict=True)) for row in rows]

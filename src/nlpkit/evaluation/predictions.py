@@ -11,7 +11,7 @@ from scipy import sparse
 
 from nlpkit import wording
 from nlpkit.evaluation.labels import ContingencyCells, LabelledPredictions, contingency_cells, note_unlabelled
-from nlpkit.evaluation.results import TargetResult
+from nlpkit.evaluation.results import TargetResult, detail_table
 from nlpkit.metrics import calibration, classification
 from nlpkit.metrics.bootstrap import Interval, Statistic
 from nlpkit.metrics.classification import Report
@@ -105,9 +105,9 @@ def add_classification(
     heads = (*data.class_names, *(["(none)"] if confusion.shape[1] > J else []))
     result.facts["confusion"] = _confusion_facts(confusion, heads)
     if J <= SHOWN_MATRIX:
-        result.tables["Confusion: label in rows, prediction in columns"] = (
-            ("", *map(short, heads)), [[short(c), *(f"{v:,}" for v in row)] for c, row in zip(data.class_names, confusion, strict=True)],
-        )  # fmt: skip
+        title = "Confusion: label in rows, prediction in columns"
+        rows = [(name, *counts) for name, counts in zip(data.class_names, confusion.tolist(), strict=True)]
+        result.tables[title] = detail_table(("", *map(short, heads)), rows, {"": "short"})
     note_never(result, report, "classes")
     if report.n_unpredicted:
         without = wording.counted(report.n_unpredicted, noun)
@@ -155,11 +155,10 @@ def add_class_table(
     """Make the classes the units of a result, and add a table of them, the largest first; `one` and `several` are what they are called."""
     J = len(names)
     result.unit, result.units, result.unit_texts = "class", list(names), [""] * J
-    numbers = zip(names, report.precision, report.recall, report.f_beta, report.support, report.predicted, strict=True)
-    rows = [[short(c), f"{p:.3f}", f"{r:.3f}", f"{f:.3f}", f"{s:,}", f"{q:,}"] for c, p, r, f, s, q in numbers]
+    heads = (one, "precision", "recall", f"F{report.beta:g}", "labels", "predictions")
+    rows = zip(names, report.precision, report.recall, report.f_beta, report.support, report.predicted, strict=True)
     order = np.argsort(-report.support, kind="stable")
-    columns = (one, "precision", "recall", f"F{report.beta:g}", "labels", "predictions")
-    result.tables[several.capitalize()] = (columns, [rows[i] for i in order])
+    result.tables[several.capitalize()] = detail_table(heads, rows, {one: "short"}).take(order)
 
 
 def short(label: str) -> str:
@@ -200,10 +199,8 @@ def add_calibration(
     if not len(prob):
         return
     calibrated = calibration.calibrate(prob, right)
-    rows = [
-        [f"{b.low:.2f} … {b.high:.2f}", f"{b.n:,}", f"{b.confidence:.3f}", f"{b.accuracy:.3f}"] for b in calibrated.bins
-    ]
-    result.tables["Calibration"] = (("probability", "predictions", "mean probability", "right"), rows)
+    rows = [(f"{b.low:.2f} … {b.high:.2f}", b.n, b.confidence, b.accuracy) for b in calibrated.bins]
+    result.tables["Calibration"] = detail_table(("probability", "predictions", "mean probability", "right"), rows)
     result.facts["calibration"] = {
         "mce": calibrated.mce,
         "ece_equal_mass": calibrated.ece_mass,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from typing import Any
@@ -12,6 +12,7 @@ import pyarrow as pa
 from nlpkit.metrics.bootstrap import Comparison
 from nlpkit.metrics.score import Score, metric_of
 
+FORMAT = "nlpkit.format"  # key of the metadata of a field
 ALL_TARGETS = "all targets"  # the name under which scores of all targets together stand
 SCORES_SCHEMA = pa.schema(
     [
@@ -26,13 +27,30 @@ SCORES_SCHEMA = pa.schema(
 )
 
 
+def detail_table(
+    names: Sequence[str], rows: Iterable[Sequence[Any]], formats: Mapping[str, str] | None = None
+) -> pa.Table:
+    """Return a table of what lies behind scores, with the format in which people see a column in the metadata of its field.
+
+    Args:
+        names, rows: of the table.
+        formats: of some columns, such as ".0%"; by default "," of whole numbers and ".3f" of others; "short" of long texts.
+    """
+    arrays = [pa.array(values) for values in zip(*rows, strict=True)] or [pa.nulls(0)] * len(names)
+    fields = [
+        pa.field(name, array.type, metadata={FORMAT: (formats or {}).get(name, "")})
+        for name, array in zip(names, arrays, strict=True)
+    ]
+    return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
+
+
 @dataclass(slots=True)
 class TargetResult:
     """Scores of one target, in the order of METRICS, and further facts about it.
 
     units: what Score.values are of (topic or class), with the columns that name them; facts: plain values for JSON; tables:
-    further tables for people, title → (columns, rows); notes: sentences for people; unmade: scores that lack what they need,
-    with the reason.
+    further tables by title (see `detail_table`); notes: sentences for people; unmade: scores that lack what they need, with the
+    reason.
     """
 
     name: str
@@ -43,7 +61,7 @@ class TargetResult:
     unit_texts: list[str] = field(default_factory=list)
     unit_words: list[list[str]] = field(default_factory=list)  # of topics: the words that were scored
     facts: dict[str, Any] = field(default_factory=dict)
-    tables: dict[str, tuple[Sequence[str], Sequence[Sequence[str]]]] = field(default_factory=dict)
+    tables: dict[str, pa.Table] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     unmade: dict[str, str] = field(default_factory=dict)
 
@@ -134,7 +152,7 @@ class Evaluation(Mapping[str, Score]):
     targets: list[TargetResult]
     comparisons: list[ScoreDifference] = field(default_factory=list)
     facts: dict[str, Any] = field(default_factory=dict)
-    tables: dict[str, tuple[Sequence[str], Sequence[Sequence[str]]]] = field(default_factory=dict)
+    tables: dict[str, pa.Table] = field(default_factory=dict)
     shared: dict[str, Score] = field(default_factory=dict)
     gates: list[Gate] = field(default_factory=list)
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nlpkit.errors import InputError, UsageError
-from nlpkit.evaluation.results import Evaluation
+from nlpkit.evaluation.results import Evaluation, detail_table
 from nlpkit.evaluation.topic_sets import TopicSet
 from nlpkit.evaluation.topics import RBO_P
 from nlpkit.metrics.score import METRICS, Uncertainty, mean_score
@@ -71,7 +71,7 @@ def _add_matches(evaluation: Evaluation, targets: Sequence[TopicSet], agreement:
             for target, unmatched in zip(targets, agreement.unmatched, strict=True)
         },
     }
-    rows = []
+    rows: list[list[Any]] = []
     for k in np.argsort(-agreement.by_topic, kind="stable")[:SHOWN_TOPICS]:
         partners = []
         for r in range(1, min(R, 4)):
@@ -79,9 +79,10 @@ def _add_matches(evaluation: Evaluation, targets: Sequence[TopicSet], agreement:
             words = "" if j < 0 else " ".join(targets[r].topics[j][:SHOWN_WORDS])
             partners.append("–" if j < 0 else f"{targets[r].names[j]} ({agreement.similarity[k, r]:.2f}) {words}")
         words = " ".join(first.topics[k][:SHOWN_WORDS])
-        rows.append([first.names[k], f"{agreement.by_topic[k]:.3f}", words, *partners])
+        rows.append([first.names[k], float(agreement.by_topic[k]), words, *partners])
     columns = ("topic", "agreement", first.name, *(target.name for target in targets[1:4]))
-    evaluation.tables["Matched topics, by the Jaccard similarity of their top words"] = (columns, rows)
+    title = "Matched topics, by the Jaccard similarity of their top words"
+    evaluation.tables[title] = detail_table(columns, rows)
 
 
 def _plain(matrix: Any) -> list[list[float | None]]:

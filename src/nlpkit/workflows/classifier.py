@@ -118,7 +118,7 @@ class TrainedClassifier(ClassifierModel):
     name: str = "the model"
 
     def tables(self) -> Mapping[str, pa.Table]:
-        """Return documents, classes, errors, and confusion, class_terms and twins where there are some."""
+        """Return class_terms; of a model that was tested documents, classes and errors; confusion and twins where there are some."""
         return self.run_tables
 
     def report(self) -> dict[str, Any]:
@@ -172,7 +172,7 @@ class LoadedClassifier(ClassifierModel):
         self.classifier, self.config = read_classifier(run)
 
     def tables(self) -> Mapping[str, pa.Table]:
-        """Return documents, classes, errors, and confusion, class_terms and twins where there are some."""
+        """Return class_terms; of a model that was tested documents, classes and errors; confusion and twins where there are some."""
         names = [name for name in TABLES if f"{name}.parquet" in self.run.manifest["outputs"]]
         return {name: self.run.table(name) for name in names}
 

@@ -98,7 +98,9 @@ def run_tables(
     """Return the tables of the run by name, and notes about them."""
     tested = dataset.tested()
     rows = np.arange(dataset.table.num_rows) if dataset.n_folds else tested
-    tables = {"documents": documents_table(dataset, rows, predicted, probabilities=options.probabilities)}
+    tables: dict[str, pa.Table] = {}
+    if len(rows):  # none where nothing is tested: the model has seen all documents
+        tables["documents"] = documents_table(dataset, rows, predicted, probabilities=options.probabilities)
     notes = []
     if scores is not None:
         tables["classes"] = classes_table(scores.model, dataset)

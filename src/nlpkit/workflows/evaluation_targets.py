@@ -302,6 +302,8 @@ def _of_classifier(
     run: Run, name: str, options: EvaluationOptions, read: ReadOptions, topics_first: bool
 ) -> TableTarget:
     """Return the documents of the run of a classifier: labels beside predictions of models that have not seen them."""
+    if "documents.parquet" not in run.manifest["outputs"]:
+        raise InputError(f"{run.path} has no predictions to score: the classifier was trained without test documents")
     run.table("documents", ["id"])  # is it there, and ours?
     path = run.path / "documents.parquet"
     columns = column_names(path)

@@ -13,7 +13,7 @@ from scipy import sparse
 from nlpkit import reporting
 from nlpkit.errors import InputError, UsageError
 from nlpkit.evaluation.fit import HeldOutScores, bootstrap_groups, documents_of, perplexity_statistic
-from nlpkit.evaluation.results import TargetResult
+from nlpkit.evaluation.results import TargetResult, detail_table
 from nlpkit.io.lda_tables import read_model
 from nlpkit.io.runs import Run
 from nlpkit.metrics.score import METRICS, Score, statistic_score
@@ -75,8 +75,11 @@ def _add_trace(result: TargetResult, run: Run) -> None:
         return
     result.facts["trace"] = trace
     shown = [trace[i] for i in sorted({round(i) for i in np.linspace(0, len(trace) - 1, TRACE_LINES)})]
-    rows = [[f"{t['sweep']:,}", f"{t['log_likelihood']:.4f}", f"{t['effective_topics']:.1f}"] for t in shown]
-    result.tables["log p(w, z) per token along the chain"] = (("sweep", "log-likelihood", "effective topics"), rows)
+    result.tables["log p(w, z) per token along the chain"] = detail_table(
+        ("sweep", "log-likelihood", "effective topics"),
+        [[point[name] for name in ("sweep", "log_likelihood", "effective_topics")] for point in shown],
+        {"log-likelihood": ".4f", "effective topics": ".1f"},
+    )
     if tokens and len(trace) > 3:
         rise = trace[-1]["log_likelihood"] - trace[-1 - len(trace) // 4]["log_likelihood"]
         if rise > 0.01:

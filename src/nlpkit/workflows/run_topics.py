@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow.compute as pc
 from scipy import sparse
 
-from nlpkit.evaluation.results import TargetResult
+from nlpkit.evaluation.results import TargetResult, detail_table
 from nlpkit.io.lda_tables import read_model
 from nlpkit.io.runs import Run
 from nlpkit.metrics.junk import junk_scores
@@ -78,8 +78,8 @@ def _add_diagnostics(result: TargetResult, run: Run) -> None:
     stored = [name for name in DIAGNOSTICS if name in table.column_names]
     columns = {name: table.column(name).to_pylist() for name in stored}
     result.facts["mallet_diagnostics"] = columns
-    rows = [
-        [str(topic), *("–" if columns[name][k] is None else f"{columns[name][k]:.4g}" for name in stored)]
-        for k, topic in enumerate(table.column("topic").to_pylist()[:SHOWN])
-    ]
-    result.tables["MALLET's diagnostics"] = (("topic", *stored), rows)
+    result.tables["MALLET's diagnostics"] = detail_table(
+        ("topic", *stored),
+        zip(table.column("topic").to_pylist()[:SHOWN], *(columns[name][:SHOWN] for name in stored), strict=True),
+        dict.fromkeys(stored, ".4g"),
+    )

@@ -10,7 +10,7 @@ from nlpkit.classify.scores import NO_DUPLICATES, ClassifierScores
 from nlpkit.cli import console
 from nlpkit.cli.render.gates import finish
 from nlpkit.cli.render.predictions import show_predictions
-from nlpkit.cli.render.scores import interval_of, number, spell_options
+from nlpkit.cli.render.scores import cells_of, interval_of, spell_options
 from nlpkit.evaluation.predictions import short
 from nlpkit.evaluation.results import Evaluation, TargetResult
 from nlpkit.io.score_files import markdown_table
@@ -106,20 +106,20 @@ def show_scores(page: Page, scores: ClassifierScores, title: str) -> None:
     rows = []
     for name, score in model.scores.items():
         cells = [name + (" (lower is better)" if score.metric.better == "low" else "")]
-        cells.append("–" if score.value is None else number(score.value))
+        cells.append("–" if score.value is None else wording.score_text(score.value))
         cells += [interval_of(score)] if level is not None else []
         cells.append(_value(scores.majority, name))
         cells += [_value(scores.without_duplicates, name)] if scores.without_duplicates is not None else []
         rows.append(cells)
     page.table(title, columns, rows, columns[1:])
-    for name, (heads, lines) in model.tables.items():
+    for name, table in model.tables.items():
         if name != "Calibration":  # metrics.json has its bins
-            page.table(name, heads, lines, heads[1:])
+            page.table(name, table.column_names, cells_of(table), table.column_names[1:])
 
 
 def _value(result: TargetResult | None, name: str) -> str:
     score = None if result is None else result.scores.get(name)
-    return "" if score is None or score.value is None else number(score.value)
+    return "" if score is None or score.value is None else wording.score_text(score.value)
 
 
 def show_candidates(page: Page, rows: Sequence[dict[str, Any]]) -> None:
@@ -129,9 +129,9 @@ def show_candidates(page: Page, rows: Sequence[dict[str, Any]]) -> None:
         [
             "→" if r["chosen"] else "",
             r["name"],
-            "–" if r["macro_f1"] is None else number(r["macro_f1"]),
-            "" if r["error"] is None else number(r["error"]),
-            "" if r["accuracy"] is None else number(r["accuracy"]),
+            "–" if r["macro_f1"] is None else wording.score_text(r["macro_f1"]),
+            "" if r["error"] is None else wording.score_text(r["error"]),
+            "" if r["accuracy"] is None else wording.score_text(r["accuracy"]),
             r["why"] or f"{r['seconds']:.1f}",
         ]
         for r in rows

@@ -8,13 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from nlpkit import __version__, reporting, wording
 from nlpkit.cli import console
 from nlpkit.cli.render.gates import finish
 from nlpkit.cli.spelling import as_options
 from nlpkit.evaluation.options import GateOptions
-from nlpkit.evaluation.results import Evaluation, Gate, TargetResult
+from nlpkit.evaluation.predictions import short
+from nlpkit.evaluation.results import FORMAT, Evaluation, Gate, TargetResult
 from nlpkit.io.score_files import markdown_table, write_junit, write_scores
 from nlpkit.metrics.score import Score
 from nlpkit.plain import shell_line
@@ -102,15 +104,17 @@ def _blocks(evaluation: Evaluation) -> list[Block]:
         blocks.append(_scores(evaluation.shared, "All targets together"))
     if evaluation.comparisons:
         blocks.append(_comparisons(evaluation))
-    for title, (columns, rows) in evaluation.tables.items():
-        blocks.append(Block(title, columns, rows, _numbers(columns, rows)))
+    for title, table in evaluation.tables.items():
+        rows = cells_of(table)
+        blocks.append(Block(title, table.column_names, rows, _numbers(table.column_names, rows)))
     for target in targets:
         if len(targets) > 1:  # what is told of one target only would bury the comparison; --json has it
             continue
         if target.unit == "topic":
             blocks += _units(target)
-        for title, (columns, rows) in target.tables.items():
-            blocks.append(Block(title, columns, rows, _numbers(columns, rows), noun="rows"))
+        for title, table in target.tables.items():
+            rows = cells_of(table)
+            blocks.append(Block(title, table.column_names, rows, _numbers(table.column_names, rows), noun="rows"))
     return blocks
 
 
@@ -136,8 +140,8 @@ def _scores(scores: Mapping[str, Score], title: str) -> Block:
     rows = []
     for name, score in scores.items():
         interval = [] if level is None else [interval_of(score)]
-        median = ["" if score.median is None else number(score.median)] if medians else []
-        value = "–" if score.value is None else number(score.value)
+        median = ["" if score.median is None else wording.score_text(score.median)] if medians else []
+        value = "–" if score.value is None else wording.score_text(score.value)
         rows.append([name, value, *interval, *median, definition(score)])
     return Block(title, columns, rows, columns[1:-1])
 
@@ -151,7 +155,7 @@ def _side_by_side(targets: Sequence[TargetResult]) -> Block:
         cells = []
         for target in targets:
             score = target.scores.get(name)
-            value = "–" if score is None or score.value is None else number(score.value)
+            value = "–" if score is None or score.value is None else wording.score_text(score.value)
             cells.append(value if score is None or score.interval is None else f"{value} {interval_of(score)}")
         rows.append([name + (" (lower is better)" if better[name] == "low" else ""), *cells])
     return Block("", columns, rows, [])
@@ -171,7 +175,7 @@ def _comparisons(evaluation: Evaluation) -> Block:
         low_high = (
             ""
             if c.comparison.interval is None
-            else f"[{number(c.comparison.interval.low)}, {number(c.comparison.interval.high)}]"
+            else f"[{wording.score_text(c.comparison.interval.low)}, {wording.score_text(c.comparison.interval.high)}]"
         )
         p = "" if c.comparison.p_value is None else _p_value(c.comparison.p_value)
         rows.append([c.metric, f"{c.first} − {c.second}", f"{c.comparison.difference:+.4g}", low_high, p])
@@ -193,7 +197,7 @@ def _units(target: TargetResult) -> list[Block]:
     rows = []
     for k, name in enumerate(target.units):
         cells = [
-            "–" if not np.isfinite(s.values[k]) else number(s.values[k])
+            "–" if not np.isfinite(s.values[k]) else wording.score_text(s.values[k])
             for s in scores.values()
             if s.values is not None
         ]
@@ -201,16 +205,30 @@ def _units(target: TargetResult) -> list[Block]:
     return [Block("", columns, rows, [*scores], noun=f"{target.unit}{'es' if target.unit == 'class' else 's'}")]
 
 
+def cells_of(table: pa.Table) -> list[list[str]]:
+    """Return the cells of a table of details as people see them, row by row."""
+    columns = [
+        [_cell(value, field.metadata[FORMAT.encode()].decode()) for value in column.to_pylist()]
+        for field, column in zip(table.schema, table.columns, strict=True)
+    ]
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
+def _cell(value: Any, format: str) -> str:
+    if value is None or value != value:
+        return "–"
+    if isinstance(value, str):
+        return short(value) if format == "short" else value
+    return f"{value:{format or (',' if isinstance(value, int) else '.3f')}}"
+
+
 def interval_of(score: Score) -> str:
     """Return the interval of a score for a table, empty if there is none."""
-    return "" if score.interval is None else f"[{number(score.interval.low)}, {number(score.interval.high)}]"
-
-
-def number(value: float) -> str:
-    """Return a score for a table: four decimals, fewer for large numbers."""
-    if abs(value) >= 1000:
-        return f"{value:,.0f}"
-    return f"{value:.4f}" if abs(value) < 10 else f"{value:.2f}"
+    return (
+        ""
+        if score.interval is None
+        else f"[{wording.score_text(score.interval.low)}, {wording.score_text(score.interval.high)}]"
+    )
 
 
 def definition(score: Score) -> str:
