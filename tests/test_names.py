@@ -17,7 +17,6 @@ NOT_YET = (
     "weighting",
     "finetune",
     "metrics",
-    "topics",
     "report",
     "interrupts.py",
     "parallel.py",

@@ -32,7 +32,7 @@ def test_votes_by_hand() -> None:
 
 def test_the_document_itself_votes_with_similarity_one() -> None:
     topics = np.array([0, 1], np.int32)
-    votes = vote(neighbours([[1], [0]], [[0.5], [0.5]]), topics, own=np.array([0, -1], np.int32))
+    votes = vote(neighbours([[1], [0]], [[0.5], [0.5]]), topics, self_topics=np.array([0, -1], np.int32))
     np.testing.assert_allclose(votes.prob, [2 / 3, 1 / 3, 1.0])
     np.testing.assert_allclose(votes.unassigned, [0.0, 2 / 3], rtol=1e-6)
 

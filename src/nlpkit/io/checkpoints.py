@@ -65,7 +65,7 @@ def write_checkpoint(path: Path, state: FitState, identity: Mapping[str, Any]) -
     facts = {
         "identity": dict(identity),
         "sweep": state.sweep,
-        "of": state.of,
+        "of": state.planned_sweeps,
         "eta": state.eta,
         "samples": state.samples,
         "best_sweep": state.best_sweep,
@@ -120,7 +120,7 @@ def _state(facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> FitSta
     sums = {name: _matrix(arrays, name) for name in _SUMS}
     return FitState(
         sweep=facts["sweep"],
-        of=facts.get("of", 0),
+        planned_sweeps=facts.get("of", 0),
         alpha=arrays["alpha"],
         eta=facts["eta"],
         arrays={name.removeprefix("chain."): v for name, v in arrays.items() if name.startswith("chain.")},

@@ -95,7 +95,7 @@ def changes_table(
     """
     numbers = np.empty(len(order), np.int64)
     numbers[order] = np.arange(len(order))
-    words = {(c.chunk, int(numbers[c.topic])): c for c in found.found}
+    words = {(c.chunk, int(numbers[c.topic])): c for c in found.events}
     rows, topics = np.nonzero(found.span[:, order] > 0)
     at = (rows, order[topics])
     drove = [words.get(key) for key in zip(rows.tolist(), topics.tolist(), strict=True)]

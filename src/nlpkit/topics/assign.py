@@ -43,7 +43,7 @@ class TopicVotes:
         return result
 
 
-def vote(neighbours: Neighbours, topics: IntArray, own: IntArray | None = None) -> TopicVotes:
+def vote(neighbours: Neighbours, topics: IntArray, self_topics: IntArray | None = None) -> TopicVotes:
     """Return the topics of each document's neighbours, weighted by cosine similarity (at least 0).
 
         p(k | d) = Σ_{j ∈ N(d), z_j = k} s_dj / Σ_{j ∈ N(d), z_j ≥ 0} s_dj
@@ -51,20 +51,20 @@ def vote(neighbours: Neighbours, topics: IntArray, own: IntArray | None = None) 
     Args:
         neighbours: (D, k) into the documents that have a topic or -1.
         topics: (P,) topic of each of these.
-        own: (D,) topic of the document itself, which votes too with similarity 1; None = it does not vote.
+        self_topics: (D,) topic of the document itself, which votes too with similarity 1; None = it does not vote.
     """
     D = len(neighbours.index)
     z = topics[neighbours.index]
     weight = np.maximum(neighbours.similarity.astype(np.float64), 0.0)
-    if own is not None:
-        z = np.column_stack([own, z])
+    if self_topics is not None:
+        z = np.column_stack([self_topics, z])
         weight = np.column_stack([np.ones(D), weight])
     rows = np.repeat(np.arange(D, dtype=np.int64), z.shape[1])
     flat, w = z.ravel().astype(np.int64), weight.ravel()
-    given = (flat >= 0) & (w > 0)
+    valid = (flat >= 0) & (w > 0)
     K = int(topics.max(initial=-1)) + 1
-    keys, where = np.unique(rows[given] * max(K, 1) + flat[given], return_inverse=True)
-    sums = np.bincount(where, weights=w[given], minlength=len(keys))
+    keys, where = np.unique(rows[valid] * max(K, 1) + flat[valid], return_inverse=True)
+    sums = np.bincount(where, weights=w[valid], minlength=len(keys))
     key_rows = keys // max(K, 1)
     row_total = np.bincount(key_rows, weights=sums, minlength=D)
     total = weight.sum(axis=1)
@@ -98,14 +98,14 @@ def nearest_topics(
     embeddings: Float32Array, centroids: Float32Array, *, threads: int
 ) -> tuple[IntArray, Float32Array, Float32Array]:
     """Return for each document the topic of the closest centroid (D,), its cosine (D,), and its margin over the next (D,)."""
-    found = nearest_neighbours(embeddings, centroids, k=2, threads=threads)
-    nearest, similarity = found.index[:, 0], found.similarity[:, 0]
-    if found.index.shape[1] == 1:
+    neighbours = nearest_neighbours(embeddings, centroids, k=2, threads=threads)
+    nearest, similarity = neighbours.index[:, 0], neighbours.similarity[:, 0]
+    if neighbours.index.shape[1] == 1:
         return nearest, similarity, similarity.copy()
-    return nearest, similarity, similarity - found.similarity[:, 1]
+    return nearest, similarity, similarity - neighbours.similarity[:, 1]
 
 
 def similarity_to_topic(embeddings: Float32Array, centroids: Float32Array, topics: IntArray) -> Float32Array:
     """Return the cosine of each document to the centroid of its own topic (D,), 0 for documents without one."""
-    own = np.einsum("de,de->d", embeddings, centroids[np.maximum(topics, 0)])
-    return np.where(topics >= 0, own, 0.0).astype(np.float32)
+    cosine = np.einsum("de,de->d", embeddings, centroids[np.maximum(topics, 0)])
+    return np.where(topics >= 0, cosine, 0.0).astype(np.float32)

@@ -42,7 +42,7 @@ REPRESENTATIVES = 3
 
 @dataclass(frozen=True, slots=True)
 class TopicModel:
-    """What `fit_topics` found. Topics are numbered by size, 0 the largest.
+    """Result of `fit_topics`. Topics are numbered by size, 0 the largest.
 
     Documents (D,): topic (-1 none), topic_prob (its share of the neighbours' votes, 0 for none), nearest_topic and
     margin (closest centroid, and its lead over the next in cosine). votes: the distributions behind topic_prob.
@@ -200,16 +200,18 @@ def _describe(
         assigned = np.where(joined == NO_TOPIC, closest, joined).astype(np.int32)
     rank = _by_size(assigned, points)
     K = len(rank)
-    found, joined, labels = (_renumber(x, rank) for x in (labels, joined, assigned))
-    topics = points.spread(found)
-    centroids = topic_centroids(X, found, K)
+    cluster_topics, joined, labels = (_renumber(x, rank) for x in (labels, joined, assigned))
+    topics = points.spread(cluster_topics)
+    centroids = topic_centroids(X, cluster_topics, K)
     nearest, cosine, margin = nearest_topics(X, centroids, threads=threads)
 
     # core words are those of the documents a topic was found in, whoever joins afterwards
     counts = group_rows(dtm, topics, K)
     if options.core_terms:
-        own = similarity_to_topic(X, centroids, found)
-        weights = core_term_weights(dtm, topics, points.spread(typicality(found, own, neighbours), np.float64(0.0)), K)
+        typical_cosine = similarity_to_topic(X, centroids, cluster_topics)
+        weights = core_term_weights(
+            dtm, topics, points.spread(typicality(cluster_topics, typical_cosine, neighbours), np.float64(0.0)), K
+        )
     plain = class_tfidf(group_rows(dtm, points.spread(labels), K))  # of all documents that have the topic in the end
     plain.sort_indices()
     terms = top_terms(weights if options.core_terms else plain, STORED_TERMS)
@@ -219,9 +221,11 @@ def _describe(
     loo, _ = rule(vote(neighbours, joined))
     agreement = float((np.where(similarity < bound, NO_TOPIC, loo) == joined).mean())
 
-    none_found, none_joined, none_left = (int((points.spread(x, 0) == NO_TOPIC).sum()) for x in (found, joined, labels))
+    none_found, none_joined, none_left = (
+        int((points.spread(x, 0) == NO_TOPIC).sum()) for x in (cluster_topics, joined, labels)
+    )
     topics = points.spread(labels)
-    point_votes = vote(neighbours, labels, own=labels)
+    point_votes = vote(neighbours, labels, self_topics=labels)
     votes = points.spread_votes(point_votes)
     clock.lap("description")
     return TopicModel(
@@ -300,12 +304,12 @@ def _renumber(labels: IntArray, rank: IntArray) -> IntArray:
 
 def _representatives(labels: IntArray, nearest: IntArray, cosine: Float32Array, K: int, points: _Points) -> IntArray:
     """The documents of each topic that are closest to its centroid, those first whose nearest topic it is."""
-    found = np.full((K, REPRESENTATIVES), -1, np.int32)
+    representatives = np.full((K, REPRESENTATIVES), -1, np.int32)
     for k in range(K):
         members = np.flatnonzero(labels == k)
         order = np.lexsort((members, -cosine[members], nearest[members] != k))[:REPRESENTATIVES]
-        found[k, : len(order)] = points.first[members[order]]
-    return found
+        representatives[k, : len(order)] = points.first[members[order]]
+    return representatives
 
 
 class _Clock:

@@ -1,4 +1,4 @@
-"""How many topics: the evidence for each cut of the hierarchy, and the choice."""
+"""Choice of the number of topics: the evidence for each cut of the hierarchy, and the choice."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What candidates are scored on: the graph (U, U) of the clustered points, the words of each point, the corpus.
+    """Evidence that candidates are scored on: the graph (U, U) of the clustered points, the words of each point, the corpus.
 
     dtm (U, V) are counts summed over documents that share a point; reference the document lists of the whole corpus.
     """
@@ -81,8 +81,8 @@ def choose_cut(
     """Return the layout that is used, the labels (U,) of the chosen cut and its candidates, finest first, the chosen one marked.
 
     The cuts of both layouts with a number of topics in the range and at least half of the points assigned are scored by the
-    mean of six numbers. Of the cuts whose score cannot be told apart from the best, the one with the number of topics
-    nearest to ten (by ratio) is taken: a table a person reads, and MALLET's default. What cannot be told apart is measured:
+    mean of six numbers. Of the cuts whose score cannot be distinguished from the best, the one with the number of topics
+    nearest to ten (by ratio) is taken: a table a person reads, and MALLET's default. Indistinguishable is measured:
     scores that differ by less than equal cuts of the two layouts do, as in the one-standard-error rule of Breiman et al.
     1984. Two topics are chosen only when no cut has more, or the range says so.
 
@@ -138,20 +138,22 @@ def _cuts(hierarchy: Hierarchy, evidence: Evidence, smallest: int, wanted: Range
     return cuts
 
 
-def _candidate(hierarchy: Hierarchy, evidence: Evidence, own: list[Cut], other: list[Cut], at: int) -> Candidate | None:
+def _candidate(
+    hierarchy: Hierarchy, evidence: Evidence, cuts: list[Cut], other: list[Cut], at: int
+) -> Candidate | None:
     """The score of a cut, its agreement taken with the equal cut of the other layout and the two beside it."""
-    size, labels = own[at]
+    size, labels = cuts[at]
     near = [cut[1] for cut in other[max(at - 1, 0) : at + 2]]
     return score_cut(hierarchy, evidence, size, labels, near) if int(labels.max(initial=-1)) >= 0 else None
 
 
 def _usable(candidates: Sequence[Candidate | None], cuts: Sequence[Cut]) -> dict[int, Candidate]:
     """The candidates by place that differ from the one before and assign half of the points, where any do."""
-    found: dict[int, Candidate] = {}
+    distinct: dict[int, Candidate] = {}
     for at, candidate in enumerate(candidates):
         if candidate and not (at and candidates[at - 1] and np.array_equal(cuts[at][1], cuts[at - 1][1])):
-            found[at] = candidate
-    return {at: c for at, c in found.items() if c.assigned >= MIN_ASSIGNED} or found
+            distinct[at] = candidate
+    return {at: c for at, c in distinct.items() if c.assigned >= MIN_ASSIGNED} or distinct
 
 
 def score_cut(

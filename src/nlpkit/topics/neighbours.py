@@ -53,10 +53,10 @@ def nearest_neighbours(
         k: neighbours of each row; lowered to what there is.
         threads: workers.
     """
-    own = points is None
+    among_themselves = points is None
     base = queries if points is None else points
     D, P = len(queries), len(base)
-    most = P - 1 if own else P
+    most = P - 1 if among_themselves else P
     k = max(min(k, most), 0)
     candidates = min(k + SPARE, most)
     index = np.full((D, k), -1, np.int32)
@@ -67,12 +67,12 @@ def nearest_neighbours(
     def work(start: int) -> None:
         stop = min(start + BLOCK_ROWS, D)
         rows = queries[start:stop]
-        found = np.full((stop - start, candidates), -1, np.int32)
+        nearest = np.full((stop - start, candidates), -1, np.int32)
         rough = np.full((stop - start, candidates), -np.inf, np.float32)
         for column in range(0, P, BLOCK_COLUMNS):
             scores = rows @ base[column : column + BLOCK_COLUMNS].T
-            top_k_rows(scores, column, start if own else -1, found, rough)
-        rescore_rows(rows, base, found, index[start:stop], similarity[start:stop])
+            top_k_rows(scores, column, start if among_themselves else -1, nearest, rough)
+        rescore_rows(rows, base, nearest, index[start:stop], similarity[start:stop])
 
     with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(max(threads, 1)) as pool:
         list(pool.map(work, range(0, D, BLOCK_ROWS)))

@@ -1,4 +1,4 @@
-"""Which documents are unlike everything a model was fitted to: a bound from the training documents themselves."""
+"""Documents unlike everything a model was fitted to: a bound from the training documents themselves."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def similarity_without_itself(embeddings: Float32Array, *, n_neighbors: int, thr
         n_neighbors: of a document, itself included.
     """
     first, inverse = distinct_rows(embeddings)
-    found = mean_similarity(nearest_neighbours(embeddings[first], k=n_neighbors - 1, threads=threads))
-    every: Float32Array = found[inverse]
+    similarity = mean_similarity(nearest_neighbours(embeddings[first], k=n_neighbors - 1, threads=threads))
+    every: Float32Array = similarity[inverse]
     return every
 
 

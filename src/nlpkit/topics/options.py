@@ -1,4 +1,4 @@
-"""How many topics there are to be, and how topics are fitted on embeddings: the options, as plain data."""
+"""Options of the number of topics and of fitting topics on embeddings, as plain data."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class NumberOfTopics:
 
 @dataclass(frozen=True, slots=True)
 class BertopicOptions:
-    """How topics are found on embeddings; names and defaults are BERTopic's where it has the option.
+    """Options of fitting topics on embeddings; names and defaults are BERTopic's where it has the option.
 
     Raises:
         UsageError: k or novelty_quantile is out of its range.

@@ -80,10 +80,10 @@ def predict_topics(
     margin = np.where(known, training.margin[row], margin)
     if assign_outliers:
         topics = np.where(topics == NO_TOPIC, nearest, topics)
-    given = usable & ~novel
+    placed = usable & ~novel
     return Prediction(
-        topics=np.where(given, topics, NO_TOPIC).astype(np.int32),
-        topic_prob=np.where(given, prob, 0.0).astype(np.float32),
+        topics=np.where(placed, topics, NO_TOPIC).astype(np.int32),
+        topic_prob=np.where(placed, prob, 0.0).astype(np.float32),
         nearest_topic=np.where(usable, nearest, NO_TOPIC).astype(np.int32),
         margin=np.where(usable, margin, 0.0).astype(np.float32),
         known=known,

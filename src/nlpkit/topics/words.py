@@ -40,7 +40,7 @@ def typicality(labels: IntArray, cosine: Float32Array, neighbours: Neighbours) -
     p is the share of its neighbours' votes for its topic, s its cosine to the centroid. Words then come from the core of a
     topic, not from its rim: on news corpora both NPMI and diversity rise against counting all documents alike.
     """
-    share = vote(neighbours, labels, own=labels).prob_of(labels).astype(np.float64)
+    share = vote(neighbours, labels, self_topics=labels).prob_of(labels).astype(np.float64)
     weight = np.where(labels >= 0, (share * np.maximum(cosine, 0.0)) ** TYPICALITY_POWER, 0.0)
     K = int(labels.max()) + 1
     assigned = labels >= 0
@@ -93,7 +93,7 @@ def share_in_topic(term_ids: IntArray, counts: CsrMatrix) -> FloatArray:
     shares = np.zeros(term_ids.shape)
     for k, row in enumerate(term_ids):
         terms = matrix.indices[matrix.indptr[k] : matrix.indptr[k + 1]]
-        given = row >= 0
-        at = np.searchsorted(terms, row[given])
-        shares[k, given] = matrix.data[matrix.indptr[k] + at] / totals[row[given]]
+        present = row >= 0
+        at = np.searchsorted(terms, row[present])
+        shares[k, present] = matrix.data[matrix.indptr[k] + at] / totals[row[present]]
     return shares

@@ -21,7 +21,7 @@ from nlpkit.parameters import Execution
 from nlpkit.topics.lda.fit import FitState, LdaFit, TracePoint, fit_lda
 from nlpkit.topics.lda.guide import Guidance, check_weights, fixed_counts, joined, seed_counts, token_weights
 from nlpkit.topics.lda.options import CheckpointOptions, GuideOptions, LdaOptions
-from nlpkit.topics.lda.resume import cannot_go_on, chain_options
+from nlpkit.topics.lda.resume import chain_options, resume_problem
 from nlpkit.types import FloatArray, TokenTable
 
 
@@ -171,7 +171,7 @@ def run_chain(
 def _continued(path: Path, identity: dict[str, Any], options: LdaOptions) -> FitState:
     """Return the state of a checkpoint. Raises InputError where it does not lead to the chain."""
     state = read_checkpoint(path, identity)
-    problem = cannot_go_on(state, options)
+    problem = resume_problem(state, options)
     if problem is not None:
         raise InputError(
             f"checkpoint {path}: {problem}; give `sweeps` as then, or `force` without `resume`, which drops it",

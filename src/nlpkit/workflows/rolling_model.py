@@ -143,7 +143,7 @@ def _tables_of_time(result: RollingResult, fit: LdaFit, alpha: FloatArray, *, th
             "chunks": len(chunks),
             "chunks_without_documents": sum(not c.n for c in chunks),
             "discarded": sum(c.n_discarded for c in chunks),
-            "changes": len(changes.found),
+            "changes": len(changes.events),
             "tests": int(np.count_nonzero(changes.span)),
         },
     )

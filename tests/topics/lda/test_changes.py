@@ -45,7 +45,7 @@ def detect(counts: Sequence[Any], **keywords: Any) -> Changes:
 
 def equal(a: Changes, b: Changes) -> bool:
     arrays = all(getattr(a, x).tobytes() == getattr(b, x).tobytes() for x in ("similarity", "threshold", "span"))
-    return arrays and a.found == b.found
+    return arrays and a.events == b.events
 
 
 def plain_detect(counts: Any, n_vocab: Sequence[int], eta: float, seed: int, options: ChangeOptions) -> Any:
@@ -134,8 +134,8 @@ def test_a_planted_change_is_found_with_the_words_that_drove_it() -> None:
         dense[1] = rng.multinomial(3000, shifted)
         counts[t] = sparse.csr_array(dense)
     changes = detect(counts)
-    assert [(c.topic, c.chunk, c.span) for c in changes.found] == [(1, 6, 4)]
-    change = changes.found[0]
+    assert [(c.topic, c.chunk, c.span) for c in changes.events] == [(1, 6, 4)]
+    change = changes.events[0]
     assert change.similarity == changes.similarity[6, 1] < change.threshold == changes.threshold[6, 1]
     assert set(change.term_ids[:5]) == set(new.tolist())
     assert len(change.term_ids) == 10
@@ -150,7 +150,7 @@ def test_a_planted_change_is_found_with_the_words_that_drove_it() -> None:
 def test_a_topic_that_changes_in_one_chunk_only_changes_back() -> None:
     counts = chunks_of([zipf(V, 0)], 5, 2000, seed=4)
     counts[2] = sparse.csr_array(np.random.default_rng(1).multinomial(2000, zipf(V, 1))[None])
-    assert [(c.chunk, c.span) for c in detect(counts).found] == [(2, 2), (3, 1)]
+    assert [(c.chunk, c.span) for c in detect(counts).events] == [(2, 2), (3, 1)]
 
 
 def test_the_level_holds_where_the_past_is_known() -> None:
@@ -177,14 +177,14 @@ def test_results_depend_on_neither_threads_nor_later_chunks_nor_other_topics() -
     counts = chunks_of([zipf(V, k) for k in range(K)], 6, 500, seed=6)
     counts[3] = counts[3][[1, 2, 0]]  # topics change places: changes, and pasts that begin anew
     whole = detect(counts)
-    assert len(whole.found) >= 3
+    assert len(whole.events) >= 3
     for threads in (2, 8):
         assert equal(detect(counts, threads=threads), whole)
     for t in range(1, 6):
         part = detect(counts[:t])
         np.testing.assert_array_equal(part.threshold, whole.threshold[:t])
         np.testing.assert_array_equal(part.similarity, whole.similarity[:t])
-        assert part.found == tuple(c for c in whole.found if c.chunk < t)
+        assert part.events == tuple(c for c in whole.events if c.chunk < t)
     first = detect([m[[0]] for m in counts])
     np.testing.assert_array_equal(first.threshold[:, 0], whole.threshold[:, 0])
     assert not equal(detect(counts, seed=2), whole)
@@ -251,8 +251,8 @@ def test_a_change_planted_in_a_corpus_is_found_in_its_rolling_model() -> None:
     state = fit_rolling(corpus.tokens, corpus.dates, corpus.ids, options).state
     counts = topic_term_by_chunk(state)
     changes = detect_changes(counts, [c.n_vocab for c in state.chunks], eta=1 / 3, seed=42)
-    assert [(str(state.chunks[c.chunk].start_date), c.span) for c in changes.found] == [("2021-07-01", 4)]
-    words = [state.terms[v] for v in changes.found[0].term_ids]
+    assert [(str(state.chunks[c.chunk].start_date), c.span) for c in changes.events] == [("2021-07-01", 4)]
+    words = [state.terms[v] for v in changes.events[0].term_ids]
     assert set(words[:5]) == {"w200", "w201", "w202", "w203", "w204"}
-    new = similarity_to_past(counts)[:, changes.found[0].topic]
+    new = similarity_to_past(counts)[:, changes.events[0].topic]
     assert new[5] < 0.8 < np.delete(new, [0, 5]).min()  # July; the months before and after are like the one before them

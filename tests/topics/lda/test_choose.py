@@ -234,10 +234,10 @@ def test_numbers_of_topics(k: str, n_docs: int, n_tokens: int, grid: list[int]) 
 
 
 def test_there_are_as_many_topics_as_are_given() -> None:
-    assert grid_of(asked("auto"), 1000, 10**6, given=12) == [12, 24, 48, 96]
-    assert grid_of(asked("3:40"), 1000, 10**6, given=12) == [12, 24, 40]
+    assert grid_of(asked("auto"), 1000, 10**6, n_guided=12) == [12, 24, 48, 96]
+    assert grid_of(asked("3:40"), 1000, 10**6, n_guided=12) == [12, 24, 40]
     with pytest.raises(UsageError, match="at least 12 topics are given"):
-        grid_of(asked("10:40:10"), 1000, 10**6, given=12)
+        grid_of(asked("10:40:10"), 1000, 10**6, n_guided=12)
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from nlpkit.topics.lda.likelihood import dirichlet_multinomial
 from nlpkit.topics.lda.model import main_topics
 from nlpkit.topics.lda.options import LdaOptions
 from nlpkit.topics.lda.priors import estimate_alpha, estimate_eta
-from nlpkit.topics.lda.resume import cannot_go_on, chain_options
+from nlpkit.topics.lda.resume import chain_options, resume_problem
 from nlpkit.topics.lda.sampler import GibbsSampler
 from nlpkit.types import TokenTable
 from tests.strategies import planted, token_table
@@ -493,12 +493,12 @@ def test_a_chain_is_lengthened_to_the_same_bytes(change: dict[str, Any], first: 
     whole = fit_lda(TOKENS, longer)
     assert chain_options(shorter, 7) == chain_options(longer, 7)
     for state in saved:
-        problem = cannot_go_on(state, longer)
+        problem = resume_problem(state, longer)
         if problem is None:
             same(fit_lda(TOKENS, longer, resume=state), whole)
         else:  # after the last sweep of the shorter chain
             assert state.sweep == first
-    assert cannot_go_on(saved[-1], replace(longer, sweeps=10)) is not None
+    assert resume_problem(saved[-1], replace(longer, sweeps=10)) is not None
     assert chain_options(replace(OPTIONS, estimate="mean", sweeps=20), 7) != chain_options(
         replace(OPTIONS, estimate="mean"), 7
     )

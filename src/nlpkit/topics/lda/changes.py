@@ -44,7 +44,7 @@ class Changes:
     similarity: FloatArray
     threshold: FloatArray
     span: IntArray
-    found: tuple[Change, ...]
+    events: tuple[Change, ...]
 
     @property
     def changed(self) -> BoolArray:
@@ -89,7 +89,7 @@ def detect_changes(
     similarity, threshold = np.full((2, C, K), np.nan)
     span = np.zeros((C, K), np.int32)
     rows = [(m.indptr, m.indices, m.data.astype(np.int64)) for m in counts]
-    found: list[Change] = []
+    events: list[Change] = []
 
     def follow(k: int) -> list[Change]:
         """Run through the chunks of one topic; writes to its own column only."""
@@ -121,8 +121,8 @@ def detect_changes(
         return changes
 
     for _, changes in map_ahead(follow, range(K), threads=threads):
-        found.extend(changes)
-    return Changes(similarity, threshold, span, tuple(sorted(found, key=lambda c: (c.chunk, c.topic))))
+        events.extend(changes)
+    return Changes(similarity, threshold, span, tuple(sorted(events, key=lambda c: (c.chunk, c.topic))))
 
 
 def resampled_similarities(

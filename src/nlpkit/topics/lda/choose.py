@@ -1,4 +1,4 @@
-"""How many topics: numbers of topics compared by held-out documents, coherence and what holds, and the best by all of them."""
+"""Choice of the number of topics: candidates compared by held-out documents, coherence and stability, and the best by all of them."""
 
 from __future__ import annotations
 
@@ -132,8 +132,8 @@ def choose_topics(
             f"a comparison needs one seed and one sweep or more and a held-out share up to 0.5; got {seeds}, {sweeps}, {share}"
         )
     corpus = split_corpus(tokens, share, execution.seed, guidance, weights)
-    given = 1 if guidance is None else max(len(guidance.names), 1)
-    grid = grid_of(wanted, corpus.train.n_docs, len(corpus.train.term_ids), given)
+    n_guided = 1 if guidance is None else max(len(guidance.names), 1)
+    grid = grid_of(wanted, corpus.train.n_docs, len(corpus.train.term_ids), n_guided)
 
     def prepared(K: int) -> LdaOptions:
         chain = options.of_chain(K)
@@ -160,7 +160,7 @@ def choose_topics(
             if worse == WORSE_IN_A_ROW:
                 break
         for _ in range(ROUNDS):
-            rows = table(halfway(rows, max(wanted.low, given)))
+            rows = table(halfway(rows, max(wanted.low, n_guided)))
     chosen = next(row for row in rows if row.chosen)
     return TopicChoice(
         chosen.n_topics,
@@ -173,17 +173,17 @@ def choose_topics(
     )
 
 
-def grid_of(wanted: Range, n_docs: int, n_tokens: int, given: int = 1) -> list[int]:
+def grid_of(wanted: Range, n_docs: int, n_tokens: int, n_guided: int = 1) -> list[int]:
     """Return the numbers of topics to compare, ascending: those of a range with steps, else the coarse grid.
 
     Args:
         n_docs, n_tokens: of the corpus that is fitted.
-        given: topics that are guided; there must be at least as many.
+        n_guided: topics that are guided; there must be at least as many.
 
     Raises:
         UsageError: fewer than two numbers, more than 100, or one out of range.
     """
-    low, high = max(wanted.low, given), wanted.high
+    low, high = max(wanted.low, n_guided), wanted.high
     if wanted.step is not None and high is not None:
         grid = list(range(wanted.low, high + 1, wanted.step))
         if len(grid) > MOST:
@@ -202,9 +202,9 @@ def grid_of(wanted: Range, n_docs: int, n_tokens: int, given: int = 1) -> list[i
         raise UsageError(
             f"only {grid[0] if grid else 'no'} number of topics is in the range of `k`; a comparison needs two, or give one, `k=N`"
         )
-    if grid[0] < given or grid[-1] > limit:
+    if grid[0] < n_guided or grid[-1] > limit:
         raise UsageError(
-            f"numbers of topics from {grid[0]} to {grid[-1]} cannot be compared here: at least {given} topics are given, and "
+            f"numbers of topics from {grid[0]} to {grid[-1]} cannot be compared here: at least {n_guided} topics are given, and "
             f"{limit:,} are the most for {n_tokens:,} tokens; give another range to `k`"
         )
     return grid
@@ -220,12 +220,12 @@ def halfway(rows: Sequence[Row], low: int) -> list[int]:
     Below the lowest number lies `low`.
     """
     tried = [row.n_topics for row in rows]
-    found = set()
+    middles = set()
     for at, row in enumerate(rows):
         if row.chosen:
             neighbours = [tried[at - 1] if at else low, tried[min(at + 1, len(tried) - 1)]]
-            found |= {round(math.sqrt(row.n_topics * other)) for other in neighbours}
-    return sorted(found - set(tried))
+            middles |= {round(math.sqrt(row.n_topics * other)) for other in neighbours}
+    return sorted(middles - set(tried))
 
 
 def compare(fits: Mapping[int, Sequence[Scores]]) -> list[Row]:
@@ -290,7 +290,7 @@ def total_scores(rows: Sequence[Row]) -> list[float]:
     uses all of the evidence and was within 0.003 AMI of the best one
     (docs/explanation/how-k-is-chosen.md).
 
-    Rounded to nine digits, so that equal evidence is not told apart by the last bit of a sum.
+    Rounded to nine digits, so that the last bit of a sum does not separate equal evidence.
     """
     steady = [
         _scaled([row.stability for row in rows]),
@@ -362,7 +362,7 @@ def runner_ups(rows: Sequence[Row], n: int = 2) -> tuple[tuple[int, str], ...]:
 
 
 def _leads(row: Row, field: Sequence[Row], name: str) -> bool:
-    """Tell whether a row has the best value of a score, alone."""
+    """Return whether a row alone has the best value of a score."""
     sign = -1.0 if name == "perplexity" else 1.0
     mine = sign * getattr(row, name)
     return all(other is row or not sign * getattr(other, name) >= mine for other in field) and not math.isnan(mine)
@@ -371,13 +371,13 @@ def _leads(row: Row, field: Sequence[Row], name: str) -> bool:
 def _speaks_for(row: Row, chosen: Row, rows: Sequence[Row]) -> str:
     first = [name for name in _VIRTUES if _leads(row, rows, name)]
     better = [name for name in _VIRTUES if name not in first and _leads(row, [chosen], name)]
-    said = [f"{_VIRTUES[name]} of all ({_short(row, name)} against {_short(chosen, name)})" for name in first]
+    reasons = [f"{_VIRTUES[name]} of all ({_short(row, name)} against {_short(chosen, name)})" for name in first]
     if better:
         values = ", ".join(
             f"{name.replace('npmi', 'NPMI')} {_short(row, name)} against {_short(chosen, name)}" for name in better
         )
-        said.append(f"better than the chosen in {values}")
-    return "; ".join([f"next in score, {row.score:.3f}", *said])
+        reasons.append(f"better than the chosen in {values}")
+    return "; ".join([f"next in score, {row.score:.3f}", *reasons])
 
 
 def _short(row: Row, name: str) -> str:

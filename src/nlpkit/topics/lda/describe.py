@@ -1,4 +1,4 @@
-"""What is said of the topics of an LDA model: sizes, names, words, scores, typical documents."""
+"""Description of the topics of an LDA model: sizes, names, words, scores, typical documents."""
 
 from __future__ import annotations
 
@@ -75,13 +75,13 @@ def describe_topics(
     representatives = typical_documents(doc_topic, model.alpha, REPRESENTATIVES)
     representatives[size == 0] = -1
     top = np.ascontiguousarray(terms.term_ids[:, :SCORED_TERMS])
-    found = topic_names(model.topic_term, model.terms)
-    given = (*names, *[""] * (K - len(names)))
+    generated = topic_names(model.topic_term, model.terms)
+    requested = (*names, *[""] * (K - len(names)))
     return TopicDescription(
         main=main,
         size=size,
         share=tokens_of_topic / max(tokens_of_topic.sum(), 1),
-        labels=tuple(own or made for own, made in zip(given, found, strict=True)),
+        labels=tuple(name or automatic for name, automatic in zip(requested, generated, strict=True)),
         terms=terms,
         relevant=shown.term_ids,
         npmi=npmi_by_document(top, postings(dtm)),
@@ -99,7 +99,7 @@ def typical_documents(doc_topic: CsrMatrix, alpha: FloatArray, n: int) -> LongAr
     lengths = np.asarray(doc_topic.sum(axis=1), np.float64).ravel()
     columns = sparse.csc_array(doc_topic)
     columns.sort_indices()
-    found = np.full((doc_topic.shape[1], n), -1, np.int64)
+    typical = np.full((doc_topic.shape[1], n), -1, np.int64)
     for k in range(doc_topic.shape[1]):
         here = slice(columns.indptr[k], columns.indptr[k + 1])
         documents = columns.indices[here]
@@ -109,5 +109,5 @@ def typical_documents(doc_topic: CsrMatrix, alpha: FloatArray, n: int) -> LongAr
             best = np.flatnonzero(theta >= least)
             documents, theta = documents[best], theta[best]
         order = np.argsort(-theta, kind="stable")[:n]
-        found[k, : len(order)] = documents[order]
-    return found
+        typical[k, : len(order)] = documents[order]
+    return typical

@@ -143,9 +143,9 @@ def _of_terms(
         uniform[k] = p @ np.log(p * V)
         corpus[k] = p @ np.log(p / (cf[terms] / n_k.sum()))
         effective[k] = 1.0 / (p @ p)
-        given = words[k] >= 0
-        at = row.start + np.searchsorted(terms, words[k, given])
-        exclusive[k, given] = (counts.data[at] + eta) * scale[k] / mass[words[k, given]]
+        present = words[k] >= 0
+        at = row.start + np.searchsorted(terms, words[k, present])
+        exclusive[k, present] = (counts.data[at] + eta) * scale[k] / mass[words[k, present]]
     return uniform, corpus, effective, exclusive
 
 
@@ -187,7 +187,7 @@ def _joint_counts(words: IntArray, tokens: TokenTable, assignments: IntArray | N
     wanted = np.zeros(V, bool)
     wanted[words[words >= 0]] = True
 
-    found: list[LongArray] = [np.zeros(0, np.int64)]  # slot · D + document, each once
+    hits: list[LongArray] = [np.zeros(0, np.int64)]  # slot · D + document, each once
     D = tokens.n_docs
     for first, last in _blocks(tokens.offsets):
         span = slice(tokens.offsets[first], tokens.offsets[last])
@@ -198,15 +198,15 @@ def _joint_counts(words: IntArray, tokens: TokenTable, assignments: IntArray | N
         slot = np.searchsorted(keys, key)
         held = (slot < len(keys)) & (keys[np.minimum(slot, len(keys) - 1)] == key) if len(keys) else slot < 0
         document = first + np.searchsorted(tokens.offsets[first + 1 : last + 1], span.start + at[held], side="right")
-        found.append(np.unique(slot[held] * D + document))
-    pairs = np.sort(np.concatenate(found))
+        hits.append(np.unique(slot[held] * D + document))
+    pairs = np.sort(np.concatenate(hits))
     slot_of, documents = np.divmod(pairs, max(D, 1))
     ends = np.concatenate(([0], np.cumsum(np.bincount(slot_of, minlength=len(keys)))))
     joint = np.zeros((K, n, n), np.int64)
     for k in range(K):
-        given = slots[k][slots[k] >= 0]
-        lists = [documents[ends[s] : ends[s + 1]] for s in given]
-        joint[k, : len(given), : len(given)] = _meetings(lists, D)
+        present = slots[k][slots[k] >= 0]
+        lists = [documents[ends[s] : ends[s + 1]] for s in present]
+        joint[k, : len(present), : len(present)] = _meetings(lists, D)
     return joint
 
 
@@ -261,8 +261,8 @@ def _over(a: FloatArray, b: FloatArray) -> FloatArray:
 
 def _mean(values: FloatArray) -> FloatArray:
     """Return the means of the rows (K,) over what is not NaN, NaN where there is nothing."""
-    given = ~np.isnan(values)
-    return _over(np.where(given, values, 0.0).sum(axis=1), given.sum(axis=1).astype(np.float64))
+    known = ~np.isnan(values)
+    return _over(np.where(known, values, 0.0).sum(axis=1), known.sum(axis=1).astype(np.float64))
 
 
 def _check(
@@ -281,9 +281,9 @@ def _check(
         "alpha": ((K,), alpha.shape),
         "assignments": ((len(tokens.term_ids),), tokens.term_ids.shape if assignments is None else assignments.shape),
     }
-    for name, (wanted, found) in needed.items():
-        if wanted != tuple(found):
-            raise UsageError(f"{name} of shape {tuple(found)} is not that of these documents, which need {wanted}")
+    for name, (wanted, shape) in needed.items():
+        if wanted != tuple(shape):
+            raise UsageError(f"{name} of shape {tuple(shape)} is not that of these documents, which need {wanted}")
     if not eta > 0:
         raise UsageError(f"`eta={eta}`: the prior of terms in topics needs a number above 0")
     if n < 2:

@@ -53,7 +53,7 @@ class FitState:
     best_sweep: int = 0
     best_alpha: FloatArray | None = None
     best_eta: float = 0.0
-    of: int = 0  # sweeps that the chain was to have, 0 where it is not known
+    planned_sweeps: int = 0  # sweeps that the chain was to have, 0 where it is not known
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ def fit_lda(
         state = replace(resume, trace=list(resume.trace))
         sampler.restore(state.arrays, state.sweep)
         sampler.set_priors(state.alpha, state.eta)
-    state.of = options.n_sweeps
+    state.planned_sweeps = options.n_sweeps
     stopped = _settled_at(state, options)
     saved, pause = time.monotonic(), SAVE_SECONDS
     whole = True  # the state is not in the middle of a sweep
@@ -347,8 +347,10 @@ def _with_fixed(topic_term: CsrMatrix, guidance: Guidance) -> CsrMatrix:
     """Return the counts with those of the fixed topics as they were given."""
     fixed = guidance.topics < guidance.n_fixed
     places = (guidance.topics[fixed], guidance.term_ids[fixed])
-    given = sparse.coo_array((np.ones(int(fixed.sum())), places), shape=(guidance.n_fixed, topic_term.shape[1])).tocsr()
-    whole = sparse.csr_array(sparse.vstack([given, topic_term[guidance.n_fixed :]]))
+    fixed_counts = sparse.coo_array(
+        (np.ones(int(fixed.sum())), places), shape=(guidance.n_fixed, topic_term.shape[1])
+    ).tocsr()
+    whole = sparse.csr_array(sparse.vstack([fixed_counts, topic_term[guidance.n_fixed :]]))
     whole.sort_indices()
     return whole.astype(topic_term.dtype)
 

@@ -56,18 +56,18 @@ def seed_counts(seeds: Sequence[Seeds], terms: Sequence[str], cf: LongArray, *, 
     for j, topic in enumerate(seeds):
         if not 0 < topic.weight < np.inf:
             raise UsageError(f"the weight of the seed words of '{topic.name}' must be above 0, got {topic.weight:g}")
-        found: dict[int, None] = {}
+        matched: dict[int, None] = {}
         for word in topic.words:
             hits = _matching(word, terms, number)
             if not hits:
                 missing.append(word)
-            found.update(dict.fromkeys(hits))
-        if not found:
+            matched.update(dict.fromkeys(hits))
+        if not matched:
             raise UsageError(
                 f"none of the seed words of topic '{topic.name}' is a term of the corpus ({', '.join(topic.words[:5])}); "
                 "terms are as preprocess writes them: see nlpkit stats, or use a pattern such as econom*"
             )
-        here = np.fromiter(found, np.int32, len(found))
+        here = np.fromiter(matched, np.int32, len(matched))
         times = np.ceil(np.round(topic.weight * cf[here], 9)).astype(np.int64)  # 0.07 · 100 is a little over 7
         ids.append(np.repeat(here, times))
         topics.append(np.full(int(times.sum()), first + j, np.int32))

@@ -22,7 +22,7 @@ Method = Literal["completion", "left-to-right"]
 
 @dataclass(frozen=True, slots=True)
 class HeldOut:
-    """How well a model predicts documents; a lower perplexity = exp(−log_likelihood_per_token) is better.
+    """Predictive quality of a model on documents; a lower perplexity = exp(−log_likelihood_per_token) is better.
 
     log_likelihood_per_token: natural logarithm, mean over the n_tokens that are scored. n_docs: documents with such tokens;
     n_short: documents left out, since too few of their words are known; n_unknown: tokens left out, since their word is not
@@ -80,7 +80,7 @@ def perplexity(
 
     completion (document completion: Wallach, Murray, Salakhutdinov & Mimno 2009, "Evaluation Methods for Topic Models",
     ICML): theta is inferred from one half of each document (`infer_topics`), and each token of the other half has
-    p = Σ_k θ_dk phi_kw. A single chain of 100 sweeps has not come to all topics a document may have, which the logarithm
+    p = Σ_k θ_dk phi_kw. A single chain of 100 sweeps has not visited all topics a document may have, which the logarithm
     punishes: on 20 Newsgroups its perplexity is 0.5% (K = 20), 2.6% (100) and 11% (500) above that of 20 to 40 chains of
     1000 sweeps, which would argue against many topics; that of three chains differs by 0.1%, 0.2% and -1%.
 

@@ -21,7 +21,7 @@ _IN_FORCE = (
 
 @dataclass(frozen=True, slots=True)
 class LdaOptions:
-    """How LDA is fitted.
+    """Options of fitting LDA.
 
     k: a number of topics, "auto", or a range such as "10:50:10". alpha and eta are each, by default 1 / k. estimate: the `last`
     state, the `mean` of the counts of every thin-th state after burn_in, or the `best` state in the trace (highest log p(w, z))
@@ -168,7 +168,7 @@ class PrototypeOptions:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointOptions:
-    """How an unfinished chain is kept."""
+    """Options of saving an unfinished chain."""
 
     PANEL: ClassVar[str] = "Run"
 
@@ -186,7 +186,7 @@ class CheckpointOptions:
 
 @dataclass(frozen=True, slots=True)
 class DescriptionOptions:
-    """What the tables of an LDA run hold beyond the model."""
+    """Options that add tables to an LDA run."""
 
     PANEL: ClassVar[str] = "Output"
 
@@ -201,7 +201,7 @@ class DescriptionOptions:
     ] = False
 
 
-class Priors(Protocol):
+class HasPriors(Protocol):
     """Options that have priors."""
 
     @property
@@ -217,7 +217,7 @@ class Priors(Protocol):
         """Prior of each word in a topic."""
 
 
-def check_priors(options: Priors) -> None:
+def check_priors(options: HasPriors) -> None:
     """Refuse priors that are not above 0, and alpha in two ways.
 
     Raises:

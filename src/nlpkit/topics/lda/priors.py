@@ -30,20 +30,20 @@ def estimate_alpha(doc_topic: CsrMatrix, alpha: FloatArray, *, symmetric: bool =
     counts = np.concatenate([v for v, _ in values]) if K else np.zeros(0)
     weights = np.concatenate([w for _, w in values]) if K else np.zeros(0)
     topic = np.repeat(np.arange(K), np.diff(bounds))
-    found = np.full(K, alpha.mean()) if symmetric else alpha.astype(np.float64)
+    estimate = np.full(K, alpha.mean()) if symmetric else alpha.astype(np.float64)
     if not n_docs or not len(counts):
-        return found
+        return estimate
     for _ in range(STEPS):
-        whole = found.sum()
+        whole = estimate.sum()
         below = (times * (psi(lengths + whole) - psi(whole))).sum()  # not np.dot: BLAS sums on several threads
-        above = np.bincount(topic, weights * (psi(counts + found[topic]) - psi(found[topic])), K)
+        above = np.bincount(topic, weights * (psi(counts + estimate[topic]) - psi(estimate[topic])), K)
         together = np.full(K, above.sum() / K) if symmetric else above
-        after = np.maximum(found * together / below, LEAST)
-        change = np.max(np.abs(after - found) / found)
-        found = after
+        after = np.maximum(estimate * together / below, LEAST)
+        change = np.max(np.abs(after - estimate) / estimate)
+        estimate = after
         if change < CLOSE:
             break
-    return found
+    return estimate
 
 
 def estimate_eta(topic_term: CsrMatrix, eta: float) -> float:

@@ -26,8 +26,8 @@ TURN = 0.5  # seconds after which the caller looks up
 SWEEPS_AT_ONCE = 10  # between two looks at whether somebody still wants the result
 
 
-class Sampler(Protocol):
-    """What a replication needs of a sampler, such as `GibbsSampler`."""
+class ReplicationSampler(Protocol):
+    """Sampler of a replication, such as `GibbsSampler`."""
 
     def run(self, sweeps: int) -> None:
         """Sample each token once per sweep; n sweeps and then m are n + m sweeps."""
@@ -199,7 +199,7 @@ def run_seeds(seed: int, runs: int) -> tuple[int, ...]:
 
 
 def replicate(
-    make_sampler: Callable[[int], Sampler],
+    make_sampler: Callable[[int], ReplicationSampler],
     *,
     runs: int,
     sweeps: int,
@@ -257,7 +257,7 @@ def replicate(
 
 
 def run_prototype(
-    make_sampler: Callable[[int], Sampler],
+    make_sampler: Callable[[int], ReplicationSampler],
     *,
     runs: int,
     sweeps: int,

@@ -1,4 +1,4 @@
-"""Which states of a chain another one, longer or shorter, can be gone on with from."""
+"""Resumption of a chain from the saved state of another one, longer or shorter."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from nlpkit.topics.lda.options import LdaOptions
 
 
 def chain_options(options: LdaOptions, seed: int) -> dict[str, Any]:
-    """Return what must be the same for a state to be gone on with: all options in force but the number of sweeps and threads."""
+    """Return what must be equal to resume from a state: all options in force except the number of sweeps and threads."""
     plain = {k: v for k, v in options.in_force().items() if k not in ("sweeps", "burn_in", "optimize_burn_in")}
     plain["seed"] = seed
     plain["burn_in"] = None if options.estimate == "last" else options.samples_from
@@ -17,21 +17,21 @@ def chain_options(options: LdaOptions, seed: int) -> dict[str, Any]:
     return plain
 
 
-def cannot_go_on(state: FitState, options: LdaOptions) -> str | None:
-    """Return why a state does not lead to the chain of the options, of which the number of sweeps may be another; None if it does.
+def resume_problem(state: FitState, options: LdaOptions) -> str | None:
+    """Return why a chain with these options, whose number of sweeps may differ, cannot resume from a state; None if it can.
 
     After its last sweep a chain has a point of the trace, and no new priors: one that is longer may differ there.
     """
     if state.sweep > options.n_sweeps:
         return f"the chain has {state.sweep:,} sweeps already, more than the {options.n_sweeps:,} that are asked for"
-    if state.sweep not in (state.of, options.n_sweeps) or state.of in (0, options.n_sweeps):
+    if state.sweep not in (state.planned_sweeps, options.n_sweeps) or state.planned_sweeps in (0, options.n_sweeps):
         return None
     every = options.optimize_interval
     if state.sweep % options.trace_every or (
         every and state.sweep >= options.optimize_from and state.sweep % every == 0
     ):
         return (
-            f"the state after sweep {state.sweep:,}, the last of one of both chains, is not the same in a chain of {state.of:,} "
-            f"sweeps and in one of {options.n_sweeps:,}"
+            f"the state after sweep {state.sweep:,}, the last of one of both chains, is not the same in a chain of "
+            f"{state.planned_sweeps:,} sweeps and in one of {options.n_sweeps:,}"
         )
     return None

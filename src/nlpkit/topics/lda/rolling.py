@@ -40,15 +40,15 @@ class RollingFit:
     rows: LongArray
 
 
-class Sampler(Protocol):
-    """What is needed of a sampler, made as a `GibbsSampler` is."""
+class ChunkSampler(Protocol):
+    """Sampler of one chunk, built as a `GibbsSampler` is."""
 
     def run(self, sweeps: int) -> None: ...
 
     def assignments(self) -> IntArray: ...
 
 
-MakeSampler = Callable[..., Sampler]
+MakeSampler = Callable[..., ChunkSampler]
 First = Callable[[TokenTable], IntArray]
 
 

@@ -15,7 +15,7 @@ DEFAULT_INIT, DEFAULT_CHUNKS = "12 months", "month"
 
 @dataclass(frozen=True, slots=True)
 class RollingOptions:
-    """What a rolling model is made with; all of it stays the same when chunks are added later.
+    """Options of a rolling model; all of them stay the same when chunks are added later.
 
     init, chunks, memory: texts as `initial_end` and `parse_span` read them. A word joins the vocabulary when its count c
     in the documents of a chunk (of the chunk alone, memory not counted) meets
@@ -145,7 +145,7 @@ class RollingOptions:
 
 @dataclass(frozen=True, slots=True)
 class ChangeOptions:
-    """How a change of a topic is told from chance (Rieger et al. 2022).
+    """Options that separate a change of a topic from chance (Rieger et al. 2022).
 
     change_span z_max: chunks of a topic's past that it is compared with, at most. change_mixture p: how much of the change that is
     seen is taken as usual: lower values find smaller changes, higher ones only great ones (paper 0.85; ttta 0.9). samples B

@@ -1,4 +1,4 @@
-"""What a rolling model consists of, and all of it that is known before anything is sampled."""
+"""State of a rolling model, and the parts of it that are known before anything is sampled."""
 
 from __future__ import annotations
 

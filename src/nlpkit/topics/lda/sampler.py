@@ -169,8 +169,8 @@ class GibbsSampler:
         topics, free = self.topic_term(), np.flatnonzero(~self._fixed)
         words = dirichlet_multinomial(topics[free], self.eta)
         if self._order is not None or self._fixed.any():
-            given = self._frozen_topic_term()
-            words += self._log_fixed(topics, given) - dirichlet_multinomial(given[free], self.eta)
+            frozen_counts = self._frozen_topic_term()
+            words += self._log_fixed(topics, frozen_counts) - dirichlet_multinomial(frozen_counts[free], self.eta)
         return words + dirichlet_multinomial(self._sampled_documents(), self.alpha)
 
     def _frozen_topic_term(self) -> CsrMatrix:
@@ -181,14 +181,14 @@ class GibbsSampler:
         places = (z[thawed:], self._term_ids[thawed:])
         return sparse.coo_array((amount[thawed:], places), shape=(self.n_topics, self._tokens.n_terms)).tocsr()
 
-    def _log_fixed(self, counts: CsrMatrix, given: CsrMatrix) -> float:
-        """Return log p of the sampled words in fixed topics; counts, given (K, V) are those of all and of the frozen documents."""
+    def _log_fixed(self, counts: CsrMatrix, frozen_counts: CsrMatrix) -> float:
+        """Return log p of the sampled words in fixed topics; counts, frozen_counts (K, V) are those of all and of the frozen documents."""
         fixed = np.flatnonzero(self._fixed)
-        sampled = sparse.coo_array(counts[fixed] - given[fixed])
+        sampled = sparse.coo_array(counts[fixed] - frozen_counts[fixed])
         if not sampled.nnz:
             return 0.0
-        sizes = np.asarray(given.sum(axis=1)).ravel()[fixed] + self._tokens.n_terms * self.eta
-        phi = (given[fixed[sampled.row], sampled.col] + self.eta) / sizes[sampled.row]
+        sizes = np.asarray(frozen_counts.sum(axis=1)).ravel()[fixed] + self._tokens.n_terms * self.eta
+        phi = (frozen_counts[fixed[sampled.row], sampled.col] + self.eta) / sizes[sampled.row]
         return float((sampled.data * np.log(phi)).sum())
 
     def topic_sizes(self) -> LongArray | FloatArray:
@@ -205,15 +205,15 @@ class GibbsSampler:
         return {"z": self._z, "list_length": self._lists.length, "list_entries": self._lists.entries}
 
     def restore(self, state: Mapping[str, np.ndarray], sweep: int) -> None:
-        """Go on from a `state` of a sampler made with the same arguments.
+        """Continue from a `state` of a sampler built with the same arguments.
 
         Raises:
             UsageError: the state is that of another corpus or K, or damaged.
         """
         mine = self.state()
         if any(
-            name not in state or (state[name].shape, state[name].dtype) != (own.shape, own.dtype)
-            for name, own in mine.items()
+            name not in state or (state[name].shape, state[name].dtype) != (values.shape, values.dtype)
+            for name, values in mine.items()
         ):
             raise UsageError("the saved state belongs to another corpus or another number of topics")
         if not self._is_sound(state["z"], state["list_length"], state["list_entries"]):
@@ -224,15 +224,15 @@ class GibbsSampler:
         self.sweep = sweep
 
     def _is_sound(self, z: np.ndarray, length: np.ndarray, entries: np.ndarray) -> bool:
-        """Tell whether topics are below K and lists count them: the kernel follows both, and would write elsewhere."""
+        """Return whether topics are below K and lists count them: the kernel trusts both and would write elsewhere."""
         start, thawed = self._lists.start, int(np.count_nonzero(~self._frozen))
         if z.max(initial=0) >= self.n_topics or not ((length >= 0) & (length <= np.diff(start))).all():
             return False
         fresh = gibbs.Lists(start, np.zeros_like(length), np.zeros_like(entries))
         gibbs_layout.fill_lists(self._layout, fresh, z, thawed)
-        given = gibbs.Lists(start, length, entries)
-        found, counted = (gibbs_layout.read_lists(lists, thawed) for lists in (given, fresh))
-        return all(np.array_equal(a, b) for a, b in zip(found, counted, strict=True))
+        saved = gibbs.Lists(start, length, entries)
+        listed, counted = (gibbs_layout.read_lists(lists, thawed) for lists in (saved, fresh))
+        return all(np.array_equal(a, b) for a, b in zip(listed, counted, strict=True))
 
     def _count_words(self) -> None:
         step = np.where(self._fixed, 0, 1)
@@ -309,7 +309,7 @@ class GibbsSampler:
     def _start(self, assignments: IntArray | None) -> None:
         tokens, K = self._tokens, self.n_topics
         thawed = int(np.count_nonzero(~self._frozen))
-        given = np.zeros(0, np.int32)
+        initial = np.zeros(0, np.int32)
         if assignments is not None:
             lowest, highest = assignments.min(initial=0), assignments.max(initial=0)
             if len(assignments) != len(tokens.term_ids) or not -1 <= lowest <= highest < K:
@@ -319,13 +319,13 @@ class GibbsSampler:
             placed = self._internal_order(assignments)
             if placed[self._offsets[thawed] :].min(initial=0) < 0:
                 raise UsageError("frozen documents need the topics of their tokens")
-            given = np.empty(len(placed), np.int32)
-            gibbs_layout.to_word_order(self._term_ids, self._word_start, placed, given)
+            initial = np.empty(len(placed), np.int32)
+            gibbs_layout.to_word_order(self._term_ids, self._word_start, placed, initial)
         elif thawed < tokens.n_docs:
             raise UsageError("frozen documents need the topics of their tokens")
         self._z = np.empty(len(tokens.term_ids), np.uint16)
         with np.errstate(over="ignore"):
-            gibbs_layout.start_topics(given, np.uint64(stream_key(self.seed, "start")), K, self._z)
+            gibbs_layout.start_topics(initial, np.uint64(stream_key(self.seed, "start")), K, self._z)
         gibbs_layout.fill_lists(self._layout, self._lists, self._z, thawed)
         self._count_words()
 

@@ -43,7 +43,7 @@ TOKENS_AT_ONCE = 50_000_000  # of all chains in memory together
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """What one fit is judged by.
+    """Scores of one fit.
 
     log_likelihood (G,): natural logarithm of the probability of the second halves of the held-out documents, by group of
     documents; n_tokens (G,): tokens in these. npmi, diversity, exclusivity: of the ten most probable terms of each topic,
@@ -191,18 +191,18 @@ def score_fits(
         )
         return _score(fit, corpus, execution.threads)
 
-    found = dict(known)
+    scores = dict(known)
     with ThreadPoolExecutor(at_once, thread_name_prefix="nlpkit") as pool:
         try:  # from the first fit on: an interrupt between two of them would else wait for all sweeps
             futures = [pool.submit(one, job) for job in new]
             for job, future in zip(new, futures, strict=True):
-                found[job] = future.result()
+                scores[job] = future.result()
                 if done is not None:
-                    done(*job, found[job])
+                    done(*job, scores[job])
         finally:
             stop.set()
             pool.shutdown(wait=False, cancel_futures=True)
-    return [found[job] for job in jobs]
+    return [scores[job] for job in jobs]
 
 
 def _score(fit: LdaFit, corpus: HeldOutCorpus, threads: int) -> Scores:
@@ -228,15 +228,17 @@ def _score(fit: LdaFit, corpus: HeldOutCorpus, threads: int) -> Scores:
 
 def completion(model: LdaModel, corpus: HeldOutCorpus, threads: int) -> FloatArray:
     """Return the log-probability of the second halves of the held-out documents, by group (G,); as `perplexity` has it."""
-    words, found = words_of(model), np.zeros(int(corpus.group.max()) + 1)
+    words, log_probs = words_of(model), np.zeros(int(corpus.group.max()) + 1)
     for begin in range(0, len(corpus.group), BLOCK):
         rows = slice(begin, begin + BLOCK + 1)
         seen, offsets = corpus.observed.offsets[rows], corpus.scored.offsets[rows]
         theta = infer_topics(words, seen, corpus.observed.term_ids, seed=corpus.seed, chains=CHAINS, threads=threads)
         log_p = np.empty(offsets[-1] - offsets[0])
         gibbs_infer.log_probs(theta, offsets, corpus.scored.term_ids, words, log_p)
-        found += np.bincount(np.repeat(corpus.group[begin : begin + BLOCK], np.diff(offsets)), log_p, len(found))
-    return found
+        log_probs += np.bincount(
+            np.repeat(corpus.group[begin : begin + BLOCK], np.diff(offsets)), log_p, len(log_probs)
+        )
+    return log_probs
 
 
 def stability(top_terms: Sequence[IntArray]) -> float:
@@ -253,15 +255,15 @@ def stability(top_terms: Sequence[IntArray]) -> float:
     for terms in top_terms:
         rows, columns = np.nonzero(terms >= 0)
         sets.append(sparse.csr_array((np.ones(len(rows)), (rows, terms[rows, columns])), shape=(len(terms), width)))
-    found = []
+    similarities = []
     for a, b in combinations(sets, 2):
         size = np.maximum(np.diff(a.indptr)[:, None], np.diff(b.indptr))
         alike = (a @ b.T).toarray() / np.maximum(size, 1)
-        found.append(float(alike[linear_sum_assignment(alike, maximize=True)].mean()))
-    return mean_of_known(found)
+        similarities.append(float(alike[linear_sum_assignment(alike, maximize=True)].mean()))
+    return mean_of_known(similarities)
 
 
 def mean_of_known(values: Sequence[float] | FloatArray) -> float:
     """Return the mean of what is not NaN, NaN where there is nothing."""
-    given = [v for v in values if not math.isnan(v)]
-    return math.fsum(given) / len(given) if given else math.nan
+    known = [v for v in values if not math.isnan(v)]
+    return math.fsum(known) / len(known) if known else math.nan

@@ -1,4 +1,4 @@
-"""How alike topics are by the words assigned to them: four measures of Rieger et al. (2024), as in R's ldaPrototype 0.3.1.
+"""Similarity of topics by the words assigned to them: four measures of Rieger et al. (2024), as in R's ldaPrototype 0.3.1.
 
 Each measure takes the counts n_kv (N, V) of the N topics of all runs, one below the other, and returns their similarities
 (N, N) float64: symmetric, in [0, 1], 1 on the diagonal. Only the words of a topic are visited; no dense N × V is made.

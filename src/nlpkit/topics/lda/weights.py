@@ -69,10 +69,10 @@ def weighted_terms(
     _check(eta, n, by, relevance_lambda, epsilon)
     counts = canonical_counts(topic_term)
     K = counts.shape[0]
-    corpus = _Corpus.of(counts, eta, cf, epsilon)
-    found = WeightedTerms(np.full((K, n), -1, np.int32), *(np.full((K, n), np.nan) for _ in WEIGHTINGS))
+    corpus = _Corpus.from_counts(counts, eta, cf, epsilon)
+    weighted = WeightedTerms(np.full((K, n), -1, np.int32), *(np.full((K, n), np.nan) for _ in WEIGHTINGS))
     for k in range(K):
-        topic = _Topic.of(counts, k, corpus, eta)
+        topic = _Topic.from_counts(counts, k, corpus, eta)
         if not len(topic.terms):
             continue
         everything = np.arange(len(topic.terms), dtype=np.int64)
@@ -80,11 +80,11 @@ def weighted_terms(
             topic.counts if by == "probability" else _weigh(by, topic, everything, corpus, relevance_lambda, epsilon)
         )
         chosen = strongest(score, topic.terms, n)
-        found.term_ids[k, : len(chosen)] = topic.terms[chosen]
+        weighted.term_ids[k, : len(chosen)] = topic.terms[chosen]
         for name in WEIGHTINGS:
             weights = _weigh(name, topic, chosen, corpus, relevance_lambda, epsilon)
-            getattr(found, name)[k, : len(chosen)] = weights
-    return found
+            getattr(weighted, name)[k, : len(chosen)] = weights
+    return weighted
 
 
 def strongest(score: FloatArray, terms: IntArray, n: int) -> LongArray:
@@ -113,7 +113,7 @@ def probability_mass(counts: CsrMatrix, eta: float, scale: FloatArray) -> FloatA
 
 @dataclass(frozen=True, slots=True)
 class _Corpus:
-    """What a weighting needs of all topics: scale (K,), and of each term (V,) its mass, ln p and mean ln(q + ε) − ln ε."""
+    """Values of all topics that a weighting needs: scale (K,), and of each term (V,) its mass, ln p and mean ln(q + ε) − ln ε."""
 
     scale: FloatArray
     mass: FloatArray
@@ -121,30 +121,30 @@ class _Corpus:
     above: FloatArray
 
     @classmethod
-    def of(cls, counts: CsrMatrix, eta: float, cf: FloatArray | None, epsilon: float) -> _Corpus:
+    def from_counts(cls, counts: CsrMatrix, eta: float, cf: FloatArray | None, epsilon: float) -> _Corpus:
         K, V = counts.shape
         scale = topic_scale(counts, eta)
-        own, above = np.zeros(V), np.zeros(V)
+        frequency, above = np.zeros(V), np.zeros(V)
         for k in range(K):
             row = slice(counts.indptr[k], counts.indptr[k + 1])
             terms, values = counts.indices[row], counts.data[row]
-            own[terms] += values
+            frequency[terms] += values
             above[terms] += np.log1p(values / values.sum() / epsilon) if len(values) else 0.0
-        return cls(scale, probability_mass(counts, eta, scale), _log_shares(own, cf), above / max(K, 1))
+        return cls(scale, probability_mass(counts, eta, scale), _log_shares(frequency, cf), above / max(K, 1))
 
 
-def _log_shares(own: FloatArray, cf: FloatArray | None) -> FloatArray:
+def _log_shares(topic_cf: FloatArray, cf: FloatArray | None) -> FloatArray:
     """Return ln p_v (V,), -inf for a term that never occurs."""
-    given = own if cf is None else np.asarray(cf, np.float64)
-    if given.shape != own.shape:
-        raise UsageError(f"cf needs the frequency of each of the {len(own)} terms, got {given.shape}")
-    if ((given <= 0) & (own > 0)).any():
-        term = int(np.flatnonzero((given <= 0) & (own > 0))[0])
+    frequency = topic_cf if cf is None else np.asarray(cf, np.float64)
+    if frequency.shape != topic_cf.shape:
+        raise UsageError(f"cf needs the frequency of each of the {len(topic_cf)} terms, got {frequency.shape}")
+    if ((frequency <= 0) & (topic_cf > 0)).any():
+        term = int(np.flatnonzero((frequency <= 0) & (topic_cf > 0))[0])
         raise UsageError(
-            f"cf of term {term} is {given[term]:g}, but the topics hold it; give the frequencies of this corpus"
+            f"cf of term {term} is {frequency[term]:g}, but the topics hold it; give the frequencies of this corpus"
         )
-    log_p: FloatArray = np.log(given, out=np.full(len(given), -np.inf), where=given > 0)
-    log_p -= np.log(given.sum()) if len(given) and given.any() else 0.0
+    log_p: FloatArray = np.log(frequency, out=np.full(len(frequency), -np.inf), where=frequency > 0)
+    log_p -= np.log(frequency.sum()) if len(frequency) and frequency.any() else 0.0
     return log_p
 
 
@@ -158,7 +158,7 @@ class _Topic:
     phi_absent: float
 
     @classmethod
-    def of(cls, counts: CsrMatrix, k: int, corpus: _Corpus, eta: float) -> _Topic:
+    def from_counts(cls, counts: CsrMatrix, k: int, corpus: _Corpus, eta: float) -> _Topic:
         row = slice(counts.indptr[k], counts.indptr[k + 1])
         values = counts.data[row].astype(np.float64)
         scale = float(corpus.scale[k])
