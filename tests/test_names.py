@@ -16,7 +16,6 @@ NOT_YET = (
     "embed",
     "weighting",
     "finetune",
-    "metrics",
     "report",
     "interrupts.py",
     "parallel.py",

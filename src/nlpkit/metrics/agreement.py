@@ -1,4 +1,4 @@
-"""How far people who coded the same units agree, and the label that most of them gave.
+"""Agreement of people who coded the same units, and the label that most of them gave.
 
 Ratings are a matrix (U, C) of U units by C coders, float64, NaN where a coder said nothing. Nominal values are any codes;
 ordinal ones count by their order, interval and ratio ones as numbers.
@@ -88,9 +88,9 @@ def alpha_statistic(ratings: npt.ArrayLike, *, level: Level) -> tuple[Statistic,
 def _pairable(ratings: npt.ArrayLike) -> tuple[CsrMatrix, FloatArray, LongArray]:
     """Return the different units of two values or more: how often each value (V,) is in them, (U, V) CSR; how many of each."""
     matrix = _ratings(ratings)
-    given = ~np.isnan(matrix)
-    chosen = given.sum(axis=1) >= 2
-    rows, columns = np.nonzero(given[chosen])
+    rated = ~np.isnan(matrix)
+    chosen = rated.sum(axis=1) >= 2
+    rows, columns = np.nonzero(rated[chosen])
     values, codes = np.unique(matrix[chosen][rows, columns], return_inverse=True)
     coded = np.full((int(chosen.sum()), matrix.shape[1]), -1, np.int64)
     coded[rows, columns] = codes
@@ -224,9 +224,9 @@ def cohen_kappa(
         raise InputError(f"Cohen's kappa needs two coders of the same units, found {len(x)} and {len(y)}")
     both = ~(np.isnan(x) | np.isnan(y))
     x, y = x[both], y[both]
-    found = np.unique(np.concatenate([x, y]))
-    known = found if categories is None else np.asarray(categories, np.float64)
-    strangers = found[~np.isin(found, known)]
+    used = np.unique(np.concatenate([x, y]))
+    known = used if categories is None else np.asarray(categories, np.float64)
+    strangers = used[~np.isin(used, known)]
     if len(strangers):
         raise InputError(f"the value {strangers[0]:g} is not among the categories {', '.join(f'{c:g}' for c in known)}")
     order = np.argsort(known)
@@ -299,11 +299,11 @@ def majority_vote(
     """
     if ties not in ("none", "first"):
         raise UsageError(f"ties are resolved by 'none' (no label) or 'first', not '{ties}'")
-    given = np.asarray(codes, np.int64)
-    U = len(given)
-    V = int(given.max(initial=0)) + 1
-    units, coders = np.nonzero(given >= 0)
-    votes = np.bincount(units * V + given[units, coders], minlength=U * V).reshape(U, V)
+    votes_cast = np.asarray(codes, np.int64)
+    U = len(votes_cast)
+    V = int(votes_cast.max(initial=0)) + 1
+    units, coders = np.nonzero(votes_cast >= 0)
+    votes = np.bincount(units * V + votes_cast[units, coders], minlength=U * V).reshape(U, V)
     most, total = votes.max(axis=1, initial=0), votes.sum(axis=1)
     tie = ((votes == most[:, None]).sum(axis=1) > 1) & (total > 0)
     winner = votes.argmax(axis=1).astype(np.int32) if U else np.zeros(0, np.int32)

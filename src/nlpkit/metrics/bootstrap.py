@@ -84,11 +84,11 @@ def interval(
     if counts.sum() < 3:
         return None
     point = float(statistic(counts[None].astype(np.float64))[0])
-    found = _draw(statistic, counts, draws, seed)
-    found = found[np.isfinite(found)]
-    if not np.isfinite(point) or len(found) < draws / 2 or found.min() == found.max():
+    drawn = _draw(statistic, counts, draws, seed)
+    drawn = drawn[np.isfinite(drawn)]
+    if not np.isfinite(point) or len(drawn) < draws / 2 or drawn.min() == drawn.max():
         return None
-    low, high = np.quantile(found, _levels(found, point, _acceleration(statistic, counts), level))
+    low, high = np.quantile(drawn, _levels(drawn, point, _acceleration(statistic, counts), level))
     return Interval(float(low), float(high), level, f"BCa bootstrap over {over}, {draws} draws")
 
 
@@ -116,14 +116,14 @@ def compare(
     d = float(difference(counts[None].astype(np.float64))[0])
     if not np.isfinite(d) or counts.sum() < 3:
         return Comparison(d, None, None)
-    found = _draw(difference, counts, draws, seed)
-    found = found[np.isfinite(found)]
+    drawn = _draw(difference, counts, draws, seed)
+    drawn = drawn[np.isfinite(drawn)]
     # a tolerance, since equal models give differences of rounding errors
-    extreme = int(np.count_nonzero(np.abs(found - d) >= abs(d) - 1e-12))
+    extreme = int(np.count_nonzero(np.abs(drawn - d) >= abs(d) - 1e-12))
     return Comparison(
         d,
         interval(difference, counts, level=level, seed=seed, draws=draws, over=over),
-        float((1 + extreme) / (1 + len(found))),
+        float((1 + extreme) / (1 + len(drawn))),
     )
 
 
@@ -149,10 +149,10 @@ def compare_means(first: FloatArray, second: FloatArray, *, level: float, seed: 
     for _ in range(draws):
         mixed = rng.permutation(both)
         extreme += abs(mixed[: len(a)].mean() - mixed[len(a) :].mean()) >= abs(d) - 1e-12
-    found = np.array(
+    differences = np.array(
         [rng.choice(a, len(a)).mean() - rng.choice(b, len(b)).mean() for _ in range(draws)],
     )
-    low, high = np.quantile(found, [(1 - level) / 2, (1 + level) / 2])
+    low, high = np.quantile(differences, [(1 - level) / 2, (1 + level) / 2])
     method = f"percentile bootstrap over both, permutation test, {draws} draws"
     return Comparison(d, Interval(float(low), float(high), level, method), float((1 + extreme) / (1 + draws)))
 
@@ -168,8 +168,8 @@ def difference_of(first: Statistic, second: Statistic) -> Statistic:
 
 def mean_of(values: FloatArray) -> Statistic:
     """Return the mean of values (U,) as a statistic; NaN values are left out of it."""
-    given = np.isfinite(values)
-    return ratio_of(np.where(given, values, 0.0), given.astype(np.float64))
+    known = np.isfinite(values)
+    return ratio_of(np.where(known, values, 0.0), known.astype(np.float64))
 
 
 def ratio_of(numerators: FloatArray, denominators: FloatArray) -> Statistic:
@@ -238,10 +238,10 @@ def _acceleration(statistic: Statistic, counts: LongArray) -> float:
     return float((weight[fine] * d**3).sum() / (6 * spread**1.5)) if spread > 0 else 0.0
 
 
-def _levels(found: FloatArray, point: float, a: float, level: float) -> FloatArray:
+def _levels(drawn: FloatArray, point: float, a: float, level: float) -> FloatArray:
     from scipy.special import ndtr, ndtri
 
-    below = (np.count_nonzero(found < point) + np.count_nonzero(found <= point)) / (2 * len(found))
-    z0 = ndtri(np.clip(below, 0.5 / len(found), 1 - 0.5 / len(found)))
+    below = (np.count_nonzero(drawn < point) + np.count_nonzero(drawn <= point)) / (2 * len(drawn))
+    z0 = ndtri(np.clip(below, 0.5 / len(drawn), 1 - 0.5 / len(drawn)))
     z = z0 + ndtri(np.array([(1 - level) / 2, (1 + level) / 2]))
     return np.asarray(ndtr(z0 + z / (1 - a * z)), np.float64)

@@ -108,8 +108,8 @@ def brier_errors(probabilities: Probabilities, true: IntArray) -> FloatArray:
         raise UsageError(f"each document needs probabilities, got {len(true)} and {len(p)}")
     if not ((p >= 0) & (p <= 1)).all():
         raise InputError("probabilities of classes must lie in [0, 1], found some that are missing or outside")
-    own = np.where(true >= 0, p[np.arange(len(p)), np.maximum(true, 0)], 0.0) if p.shape[1] else np.zeros(len(p))
-    return np.asarray((p**2).sum(axis=1) - 2 * own + 1)
+    p_true = np.where(true >= 0, p[np.arange(len(p)), np.maximum(true, 0)], 0.0) if p.shape[1] else np.zeros(len(p))
+    return np.asarray((p**2).sum(axis=1) - 2 * p_true + 1)
 
 
 def log_losses(probability: Probabilities, correct: BoolArray) -> FloatArray:

@@ -1,7 +1,7 @@
 """Scores of predicted classes against true ones, each a function of their confusion matrix.
 
 A confusion matrix (..., J, J) counts documents: rows are the true classes, columns the predicted ones. A column more,
-(..., J, J+1), counts documents without a prediction: wrong for their class, and held against no other. Leading axes hold several
+(..., J, J+1), counts documents without a prediction: wrong for their class, and counted against no other. Leading axes hold several
 matrices, such as the draws of a bootstrap over documents (a multinomial draw of the cells).
 
 What is 0/0 counts as 0, as in scikit-learn: the precision of a class that is never predicted, the recall of a class that no
@@ -76,8 +76,8 @@ def confusion_matrix(true_codes: IntArray, predicted_codes: IntArray, n_classes:
         true_codes, predicted_codes: (D,) 0 … J-1, -1 for missing.
         n_classes: J.
     """
-    given = true_codes >= 0
-    rows, columns = true_codes[given].astype(np.int64), predicted_codes[given].astype(np.int64)
+    labelled = true_codes >= 0
+    rows, columns = true_codes[labelled].astype(np.int64), predicted_codes[labelled].astype(np.int64)
     width = n_classes + int((columns < 0).any())
     cells = rows * width + np.where(columns < 0, n_classes, columns)
     return np.bincount(cells, minlength=n_classes * width).reshape(n_classes, width).astype(np.int64)
@@ -144,14 +144,14 @@ def averages_of_sums(
     if not (N > 0).all():
         raise InputError("no document has a true class; name the column of labels")
     by_class = _scores(hits, support, predicted, beta)
-    found = ((support > 0) | (predicted > 0)).astype(np.float64)
+    occurs = ((support > 0) | (predicted > 0)).astype(np.float64)
     names = ("precision", "recall", f"f{beta:g}")
     by_chance = (support * predicted).sum(axis=-1)
     apart = _ratio(
         hit * N - by_chance, np.sqrt((N**2 - (support**2).sum(axis=-1)) * (N**2 - (columns**2).sum(axis=-1)))
     )
     result = {"accuracy": hit / N, "balanced_accuracy": _mean(by_class[1], (support > 0).astype(np.float64))}
-    result |= {f"macro_{name}": _mean(score, found) for name, score in zip(names, by_class, strict=True)}
+    result |= {f"macro_{name}": _mean(score, occurs) for name, score in zip(names, by_class, strict=True)}
     result |= {f"weighted_{name}": _mean(score, support) for name, score in zip(names, by_class, strict=True)}
     micro = _scores(hit, N, predicted.sum(axis=-1), beta)
     result |= {f"micro_{name}": score for name, score in zip(names, micro, strict=True)}
@@ -198,8 +198,8 @@ def discordant(true_codes: IntArray, first: IntArray, second: IntArray) -> tuple
     Args:
         true_codes: (D,), documents of -1 are left out. first, second: (D,) predicted codes; -1 is wrong.
     """
-    given = true_codes >= 0
-    a, b = (first == true_codes)[given], (second == true_codes)[given]
+    labelled = true_codes >= 0
+    a, b = (first == true_codes)[labelled], (second == true_codes)[labelled]
     return int((~a & b).sum()), int((a & ~b).sum())
 
 

@@ -45,10 +45,10 @@ def npmi_by_document(term_ids: IntArray, reference: Postings) -> FloatArray:
     joint_document_counts(term_ids, reference.indptr, reference.indices, joint)
     df = np.diagonal(joint, axis1=1, axis2=2)
     rows, columns = np.triu_indices(n, 1)
-    given = (term_ids[:, rows] >= 0) & (term_ids[:, columns] >= 0)
+    present = (term_ids[:, rows] >= 0) & (term_ids[:, columns] >= 0)
     scores = npmi(joint[:, rows, columns], df[:, rows], df[:, columns], reference.n_docs)
-    pairs = given.sum(axis=1)
-    total = np.where(given, scores, 0.0).sum(axis=1)
+    pairs = present.sum(axis=1)
+    total = np.where(present, scores, 0.0).sum(axis=1)
     means: FloatArray = np.divide(total, pairs, out=np.full(K, np.nan), where=pairs > 0)
     return means
 

@@ -1,4 +1,4 @@
-"""What each coherence measure is: segmentation × probability × confirmation × aggregation (Röder, Both & Hinneburg 2015)."""
+"""Definitions of the coherence measures: segmentation × probability × confirmation × aggregation (Röder, Both & Hinneburg 2015)."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ Absent: TypeAlias = Literal["as_asked", "dropped", "dropped_first", "zero"]
 class Measure:
     """A coherence measure.
 
-    - segmentation: which words W' are held against which W*. one_one: all pairs of different words; one_preceding: each
+    - segmentation: which words W' are compared with which W*. one_one: all pairs of different words; one_preceding: each
       word against those before it in the list; one_succeeding: against those after it; one_set, one_all: against the sum
       of all words, or of all others (only with context vectors).
-    - windows: what counts as being together, see `Windows`.
+    - windows: the definition of co-occurrence, see `Windows`.
     - confirmation: how much W* supports W', see `nlpkit.metrics.confirmation`.
     - context_vectors: instead of the confirmation of W' by W* the cosine of their vectors of confirmations by all words
       of the topic, each to the power gamma.
@@ -143,32 +143,34 @@ def measure(name: str, *, window: int | Literal["own"] | None = "own", compat: s
     """
     if name not in OWN:
         raise UsageError(f"no coherence measure is called '{name}'; there are {', '.join(OWN)}")
-    own = OWN[name]
+    definition = OWN[name]
     if compat is not None and compat not in COMPAT:
         raise UsageError(f"no other program is called '{compat}'; there are {', '.join(COMPAT)}")
     if window != "own":
         if name == "umass" and window is not None and compat not in (None, "palmetto"):
             raise UsageError(f"u_mass of {compat} counts documents, not windows of {window}; leave the window out")
-        own = replace(own, windows=Windows(window))
+        definition = replace(definition, windows=Windows(window))
     if compat is None:
-        return own
+        return definition
     if compat == "palmetto":
-        rare = 10 * (own.window or 1)
-        return _as_of(own, compat, "Palmetto, dice-group/Palmetto", "boolean", absent="zero", min_count=rare)
+        rare = 10 * (definition.window or 1)
+        return _as_of(definition, compat, "Palmetto, dice-group/Palmetto", "boolean", absent="zero", min_count=rare)
     if name == "c_p":
         raise UsageError(f"{compat} has no c_p; it is in palmetto, and without `compat`")
     if compat == "tomotopy":
-        every, relevant = name == "c_v", own.window is not None
+        every, relevant = name == "c_v", definition.window is not None
         options: dict[str, Any] = {"absent": "dropped", "relevant_only": relevant, "all_pairs": every}
-        return replace(_as_of(own, compat, "tomotopy 0.14.0, Coherence", "tomotopy", **options), unseen="epsilon_both")
+        return replace(
+            _as_of(definition, compat, "tomotopy 0.14.0, Coherence", "tomotopy", **options), unseen="epsilon_both"
+        )
     source = "gensim 4.4, CoherenceModel" + ("; OCTIS 1.14, Coherence" if compat == "octis" else "")
-    return _as_of(own, compat, source, "gensim", absent="dropped_first")
+    return _as_of(definition, compat, source, "gensim", absent="dropped_first")
 
 
 def _as_of(
-    own: Measure, compat: str, source: str, rule: Literal["boolean", "gensim", "tomotopy"], **options: Any
+    definition: Measure, compat: str, source: str, rule: Literal["boolean", "gensim", "tomotopy"], **options: Any
 ) -> Measure:
     """Return the measure as another program has it; documents as windows are the same everywhere."""
-    windows = Windows(own.window, rule if own.window is not None else "boolean")
-    unseen: Unseen = "none" if own.confirmation == "fitelson" else "epsilon"
-    return replace(own, windows=windows, unseen=unseen, compat=compat, source=source, **options)
+    windows = Windows(definition.window, rule if definition.window is not None else "boolean")
+    unseen: Unseen = "none" if definition.confirmation == "fitelson" else "epsilon"
+    return replace(definition, windows=windows, unseen=unseen, compat=compat, source=source, **options)

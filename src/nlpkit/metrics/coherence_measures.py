@@ -73,21 +73,21 @@ def coherence(
     scores = np.full(K, np.nan)
     for k in range(0, K, _BLOCK):
         block = slice(k, k + _BLOCK)
-        values, given = score(reference, topics[block], pairs[block], chosen[block])
-        scores[block] = _aggregate(values, given & (chosen[block].sum(axis=1) > 1)[:, None], measure.aggregation)
+        values, confirmed = score(reference, topics[block], pairs[block], chosen[block])
+        scores[block] = _aggregate(values, confirmed & (chosen[block].sum(axis=1) > 1)[:, None], measure.aggregation)
     return scores
 
 
 def _chosen(topics: IntArray, seen: BoolArray, rule: Absent, top_n: int, absent: Literal["worst", "skip"]) -> BoolArray:
     """Return which places of the topics (K, n) count."""
-    given = topics >= 0
-    known: BoolArray = given & np.append(seen, False)[topics]
+    present = topics >= 0
+    known: BoolArray = present & np.append(seen, False)[topics]
     if rule == "dropped_first":
         # gensim looks at the length of the first list only
         cut = len(known) > 0 and known[0].sum() > top_n
         return np.logical_and(known, known.cumsum(axis=1) <= top_n) if cut else known
     skip = rule == "dropped" or (rule == "as_asked" and absent == "skip")
-    return np.logical_and(known if skip else given, np.arange(topics.shape[1]) < top_n)
+    return np.logical_and(known if skip else present, np.arange(topics.shape[1]) < top_n)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,15 +130,15 @@ def _by_pairs(
 ) -> tuple[FloatArray, BoolArray]:
     """Return confirmations (K, S) of the pairs of words of topics (K, n), and which of them count."""
     left, right = np.triu_indices(topics.shape[1], 1)
-    first, second, given = topics[:, left], topics[:, right], chosen[:, left] & chosen[:, right]
+    first, second, both_chosen = topics[:, left], topics[:, right], chosen[:, left] & chosen[:, right]
     both_ways = {"one_preceding": [(second, first)], "one_succeeding": [(first, second)]}
     ways = both_ways.get(reference.measure.segmentation, [(first, second), (second, first)])
     if reference.measure.confirmation in ("npmi", "pmi"):
         ways = ways[:1]  # the other way round is worth the same
-    values = np.zeros((len(ways), *given.shape))
+    values = np.zeros((len(ways), *both_chosen.shape))
     for way, (u, v) in zip(values, ways, strict=True):
-        way[given] = reference.of_pair(pairs[given], u[given], v[given])
-    return np.concatenate(list(values), axis=1), np.tile(given, len(ways))
+        way[both_chosen] = reference.of_pair(pairs[both_chosen], u[both_chosen], v[both_chosen])
+    return np.concatenate(list(values), axis=1), np.tile(both_chosen, len(ways))
 
 
 def _by_vectors(
@@ -165,8 +165,8 @@ def _vectors(reference: _Reference, topics: IntArray, pairs: IntArray, chosen: B
     vectors[k, i, j] = reference.of_pair(pairs[k, s], topics[k, i], topics[k, j])
     vectors[k, j, i] = reference.of_pair(pairs[k, s], topics[k, j], topics[k, i])
     k, i = np.nonzero(chosen)
-    own = reference.single[topics[k, i]]
-    vectors[k, i, i] = reference.confirm(own, own, own)
+    single = reference.single[topics[k, i]]
+    vectors[k, i, i] = reference.confirm(single, single, single)
     return vectors
 
 
@@ -185,12 +185,12 @@ def _vectors_over_all(reference: _Reference, topics: IntArray, pairs: IntArray, 
     return vectors
 
 
-def _aggregate(values: FloatArray, given: BoolArray, how: Literal["mean", "median"]) -> FloatArray:
+def _aggregate(values: FloatArray, counted: BoolArray, average: Literal["mean", "median"]) -> FloatArray:
     """Return the mean or median of the values (K, S) of each topic that are given; NaN where none is."""
-    n = given.sum(axis=1)
+    n = counted.sum(axis=1)
     result = np.full(len(values), np.nan)
-    if how == "mean":
-        np.divide(np.where(given, values, 0.0).sum(axis=1), n, out=result, where=n > 0)
+    if average == "mean":
+        np.divide(np.where(counted, values, 0.0).sum(axis=1), n, out=result, where=n > 0)
     else:
-        result[n > 0] = [np.median(row[there]) for row, there in zip(values[n > 0], given[n > 0], strict=True)]
+        result[n > 0] = [np.median(row[there]) for row, there in zip(values[n > 0], counted[n > 0], strict=True)]
     return result

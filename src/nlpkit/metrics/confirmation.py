@@ -1,4 +1,4 @@
-"""How much one word supports another, from numbers of windows: the confirmation measures of Röder, Both & Hinneburg (2015).
+"""Support of one word by another, from numbers of windows: the confirmation measures of Röder, Both & Hinneburg (2015).
 
 A pair is (W', W*). Arguments are arrays of one shape: joint, the windows with both; u, those with W'; v, those with W*; and
 n, the number of all windows. p(x) = x / n. Logarithms are natural. Nothing is NaN: where a measure has no value, because a

@@ -1,4 +1,4 @@
-"""How much the top words of topics overlap: shares of words a topic has for itself, Jaccard, rank-biased overlap.
+"""Overlap of the top words of topics: shares of words a topic has for itself, Jaccard, rank-biased overlap.
 
 Top words are term_ids (K, n) int32, best first, -1 where a topic has fewer; no term twice in a topic. A topic without any has
 no overlap with others, not one of 0: its rows and columns are NaN. Nothing of K × V is made.
@@ -35,11 +35,11 @@ def unique_share_by_topic(term_ids: IntArray) -> FloatArray:
         term_ids: (K, n), -1 for none.
     """
     _check(term_ids)
-    given = term_ids >= 0
-    _, word, holders = np.unique(term_ids[given], return_inverse=True, return_counts=True)
+    present = term_ids >= 0
+    _, word, holders = np.unique(term_ids[present], return_inverse=True, return_counts=True)
     share = np.zeros(term_ids.shape)
-    share[given] = 1.0 / holders[word]
-    n_k = given.sum(axis=1)
+    share[present] = 1.0 / holders[word]
+    n_k = present.sum(axis=1)
     result: FloatArray = np.divide(share.sum(axis=1), n_k, out=np.full(len(n_k), np.nan), where=n_k > 0)
     return result
 
@@ -219,17 +219,17 @@ def _shared(mine: IntArray, theirs: IntArray) -> Iterator[tuple[slice, LongArray
         entries = np.arange(ends[start], ends[stop])
         each = np.repeat(entries, holders[entries])
         place = np.arange(len(each)) - np.repeat(before[entries] - before[ends[start]], holders[entries])
-        found = by_word[first[each] + place]
-        yield slice(start, stop), i[each], j[found], np.maximum(my_rank[each], rank[found])
+        holder = by_word[first[each] + place]
+        yield slice(start, stop), i[each], j[holder], np.maximum(my_rank[each], rank[holder])
         start = stop
 
 
 def _entries(term_ids: IntArray) -> tuple[LongArray, LongArray, LongArray]:
     """Return topic, term and rank from 1 of each word that there is, topic by topic."""
-    given = term_ids >= 0
-    topic, _ = np.nonzero(given)
-    ranks = np.cumsum(given, axis=1)
-    return topic.astype(np.int64), term_ids[given].astype(np.int64), ranks[given].astype(np.int64)
+    present = term_ids >= 0
+    topic, _ = np.nonzero(present)
+    ranks = np.cumsum(present, axis=1)
+    return topic.astype(np.int64), term_ids[present].astype(np.int64), ranks[present].astype(np.int64)
 
 
 def _lengths(term_ids: IntArray) -> LongArray:

@@ -1,4 +1,4 @@
-"""How different topics are from each other."""
+"""Diversity of topics: unique top words and exclusivity."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ def unique_share(term_ids: IntArray) -> float:
     Args:
         term_ids: (K, n) top terms of each topic, -1 for none.
     """
-    given = term_ids[term_ids >= 0]
-    return len(np.unique(given)) / len(given) if len(given) else float("nan")
+    terms = term_ids[term_ids >= 0]
+    return len(np.unique(terms)) / len(terms) if len(terms) else float("nan")
 
 
 def exclusivity(term_ids: IntArray, share: FloatArray) -> FloatArray:
@@ -26,8 +26,8 @@ def exclusivity(term_ids: IntArray, share: FloatArray) -> FloatArray:
         term_ids: (K, n), -1 for none.
         share: (K, n) tf_kv / Σ_l tf_lv of each of these terms.
     """
-    given = term_ids >= 0
-    counts = given.sum(axis=1)
-    total = np.where(given, share, 0.0).sum(axis=1)
+    present = term_ids >= 0
+    counts = present.sum(axis=1)
+    total = np.where(present, share, 0.0).sum(axis=1)
     result: FloatArray = np.divide(total, counts, out=np.full(len(counts), np.nan), where=counts > 0)
     return result

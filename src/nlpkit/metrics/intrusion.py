@@ -1,4 +1,4 @@
-"""How often people, or word vectors, find the intruder among the options of a question (see `intrusion_design`)."""
+"""Share of questions in which people, or word vectors, find the intruder among the options of a question (see `intrusion_design`)."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def model_precision(chosen: IntArray, answers: IntArray, groups: IntArray | Long
     Returns:
         (K,); NaN for a topic without answers.
     """
-    given = chosen >= 0
-    right = given & (chosen == np.asarray(answers)[:, None])
-    total = np.bincount(groups, weights=given.sum(axis=1), minlength=n_groups)
+    answered = chosen >= 0
+    right = answered & (chosen == np.asarray(answers)[:, None])
+    total = np.bincount(groups, weights=answered.sum(axis=1), minlength=n_groups)
     hits = np.bincount(groups, weights=right.sum(axis=1), minlength=n_groups)
     return np.asarray(np.divide(hits, total, out=np.full(n_groups, np.nan), where=total > 0))
 
@@ -51,10 +51,10 @@ def topic_log_odds(chosen: IntArray, answers: IntArray, probs: FloatArray, *, fl
     """
     logs = np.log(np.maximum(probs, floor))
     rows = np.arange(len(chosen))
-    given = chosen >= 0
-    gap = logs[rows, answers][:, None] - logs[rows[:, None], np.where(given, chosen, 0)]
-    total = np.where(given, gap, 0.0).sum(axis=1)
-    counts = given.sum(axis=1)
+    answered = chosen >= 0
+    gap = logs[rows, answers][:, None] - logs[rows[:, None], np.where(answered, chosen, 0)]
+    total = np.where(answered, gap, 0.0).sum(axis=1)
+    counts = answered.sum(axis=1)
     return np.asarray(np.divide(total, counts, out=np.full(len(chosen), np.nan), where=counts > 0))
 
 
@@ -74,7 +74,7 @@ def detect_intruders(options: Sequence[Sequence[Sequence[str]]], vectors: Mappin
         options: the options of each item, each a list of words.
         vectors: word → (E,) vector; words without one, or with zeros, do not count.
     """
-    found = np.full(len(options), -1, np.int32)
+    intruders = np.full(len(options), -1, np.int32)
     for i, item in enumerate(options):
         rows = [_option_vector(words, vectors) for words in item]
         known = [o for o, row in enumerate(rows) if row is not None]
@@ -83,8 +83,8 @@ def detect_intruders(options: Sequence[Sequence[Sequence[str]]], vectors: Mappin
         units = np.stack([row for row in rows if row is not None])
         cosines = np.einsum("oe,pe->op", units, units)
         np.fill_diagonal(cosines, 0.0)
-        found[i] = known[int(cosines.sum(axis=1).argmin())]
-    return found
+        intruders[i] = known[int(cosines.sum(axis=1).argmin())]
+    return intruders
 
 
 def automatic_precision(items: Sequence[Item], vectors: Mapping[str, FloatArray]) -> tuple[FloatArray, IntArray]:
@@ -99,15 +99,15 @@ def automatic_precision(items: Sequence[Item], vectors: Mapping[str, FloatArray]
     Returns:
         share, NaN for a topic without an item that counts; items that count.
     """
-    found = detect_intruders([item.options for item in items], vectors)
+    detected = detect_intruders([item.options for item in items], vectors)
     asked = [
         i
         for i, item in enumerate(items)
-        if found[i] >= 0 and _option_vector(item.options[item.answer], vectors) is not None
+        if detected[i] >= 0 and _option_vector(item.options[item.answer], vectors) is not None
     ]
     K = max((item.topic for item in items), default=-1) + 1
     topics = np.array([items[i].topic for i in asked], np.int64)
-    right = np.array([found[i] == items[i].answer for i in asked], np.float64)
+    right = np.array([detected[i] == items[i].answer for i in asked], np.float64)
     total = np.bincount(topics, minlength=K)
     hits = np.bincount(topics, weights=right, minlength=K)
     share = np.divide(hits, total, out=np.full(K, np.nan), where=total > 0)

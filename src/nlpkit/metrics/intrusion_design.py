@@ -88,15 +88,15 @@ def design_word_intrusion(topics: Topics, *, seed: int, n_items: int | None = No
     words = _clean(topics)
     pool: dict[str, int] = {}  # word → the topic where it is best
     for rank in range(HIGH_RANK):
-        for k, found in enumerate(words):
-            if rank < len(found):
-                pool.setdefault(found[rank], k)
+        for k, ranked in enumerate(words):
+            if rank < len(ranked):
+                pool.setdefault(ranked[rank], k)
 
     def question(k: int, rng: np.random.Generator) -> Item | str:
         if len(words[k]) < WORDS_SHOWN:
             return _too_few(words[k], WORDS_SHOWN)
-        own = {word.casefold() for word in words[k][:LOW_RANK]}
-        strangers = [word for word in pool if word.casefold() not in own]
+        excluded = {word.casefold() for word in words[k][:LOW_RANK]}
+        strangers = [word for word in pool if word.casefold() not in excluded]
         if not strangers:
             return f"no other topic has a word among its first {HIGH_RANK} that this one does not have"
         intruder = strangers[rng.integers(len(strangers))]
@@ -134,11 +134,11 @@ def design_word_sets(
     def question(k: int, rng: np.random.Generator) -> Item | str:
         if len(words[k]) < needed:
             return _too_few(words[k], needed)
-        own = {word.casefold() for word in words[k][:LOW_RANK]}
+        excluded = {word.casefold() for word in words[k][:LOW_RANK]}
         strangers = {
-            j: found
+            j: candidates
             for j in range(len(words))
-            if len(found := [word for word in words[j][:SET_RANK] if word.casefold() not in own]) >= SET_WORDS
+            if len(candidates := [word for word in words[j][:SET_RANK] if word.casefold() not in excluded]) >= SET_WORDS
         }
         if not strangers:
             return f"no other topic has {SET_WORDS} words among its first {SET_RANK} that this one does not have"
@@ -167,8 +167,8 @@ def design_topic_intrusion(
     Raises:
         InputError, UsageError: see `design_word_intrusion`.
     """
-    words = [tuple(found[:TOPIC_WORDS]) for found in _clean(topics)]
-    usable = [k for k, found in enumerate(words) if len(found) == TOPIC_WORDS]
+    words = [tuple(ranked[:TOPIC_WORDS]) for ranked in _clean(topics)]
+    usable = [k for k, ranked in enumerate(words) if len(ranked) == TOPIC_WORDS]
     if len(usable) <= TRUE_TOPICS:
         raise InputError(
             f"a topic intrusion needs {TRUE_TOPICS + 1} topics of {TOPIC_WORDS} words or more, found {len(usable)}"
@@ -246,11 +246,11 @@ def _design(
         for i in rng.permutation(n).tolist():
             if i in skipped or len(items) == wanted:
                 continue
-            made = question(i, rng)
-            if isinstance(made, str):
-                skipped[i] = made
+            outcome = question(i, rng)
+            if isinstance(outcome, str):
+                skipped[i] = outcome
             else:
-                items.append(made)
+                items.append(outcome)
         if n_items is None or not again or len(items) == before:
             break
     if not items:

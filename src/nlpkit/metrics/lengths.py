@@ -1,4 +1,4 @@
-"""How long documents are."""
+"""Lengths of documents."""
 
 from __future__ import annotations
 

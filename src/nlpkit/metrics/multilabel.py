@@ -86,12 +86,12 @@ def indicator(lists: pa.Array | pa.ChunkedArray, labels: Sequence[str]) -> CsrMa
     rows = pc.list_parent_indices(lists).to_numpy().astype(np.int64)
     values = pc.list_flatten(lists).cast(pa.large_string())
     columns = pc.index_in(values, value_set=pa.array(list(labels), pa.large_string()))
-    given = pc.is_valid(values).to_numpy(zero_copy_only=False)
-    found = columns.fill_null(-1).to_numpy().astype(np.int64)
-    if (found[given] < 0).any():
-        unknown = values[int(np.flatnonzero(given & (found < 0))[0])].as_py()
+    valid = pc.is_valid(values).to_numpy(zero_copy_only=False)
+    codes = columns.fill_null(-1).to_numpy().astype(np.int64)
+    if (codes[valid] < 0).any():
+        unknown = values[int(np.flatnonzero(valid & (codes < 0))[0])].as_py()
         raise InputError(f"label '{unknown}' is not among the {len(labels)} labels")
-    cells = np.unique(rows[given] * max(len(labels), 1) + found[given])
+    cells = np.unique(rows[valid] * max(len(labels), 1) + codes[valid])
     row, column = np.divmod(cells, max(len(labels), 1))
     return sparse.csr_array((np.ones(len(cells), np.bool_), (row, column)), shape=(len(lists), len(labels)))
 
@@ -103,8 +103,8 @@ def label_counts(Y_true: ArrayLike | CsrMatrix, Y_pred: ArrayLike | CsrMatrix) -
         UsageError: the shapes differ, or are not (D, J).
     """
     true, predicted, both = _checked(Y_true, Y_pred)
-    tp, support, given = (np.asarray(Y.sum(axis=0), np.int64) for Y in (both, true, predicted))
-    return LabelCounts(tp, given - tp, support - tp)
+    tp, support, predicted_counts = (np.asarray(Y.sum(axis=0), np.int64) for Y in (both, true, predicted))
+    return LabelCounts(tp, predicted_counts - tp, support - tp)
 
 
 def label_scores(counts: LabelCounts, *, beta: float = 1.0) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -137,8 +137,8 @@ def right_sets(Y_true: ArrayLike | CsrMatrix, Y_pred: ArrayLike | CsrMatrix) -> 
         UsageError: the shapes differ, or are not (D, J).
     """
     true, predicted, both = _checked(Y_true, Y_pred)
-    tp, support, given = (np.asarray(Y.sum(axis=1)) for Y in (both, true, predicted))
-    return (tp == support) & (tp == given), (support == 0) & (given == 0)
+    tp, support, predicted_counts = (np.asarray(Y.sum(axis=1)) for Y in (both, true, predicted))
+    return (tp == support) & (tp == predicted_counts), (support == 0) & (predicted_counts == 0)
 
 
 def statistic(Y_true: ArrayLike | CsrMatrix, Y_pred: ArrayLike | CsrMatrix, name: str) -> Statistic:
@@ -164,18 +164,18 @@ def statistic(Y_true: ArrayLike | CsrMatrix, Y_pred: ArrayLike | CsrMatrix, name
     """
     true, predicted, both = _checked(Y_true, Y_pred)
     J = true.shape[1]
-    tp, support, given = (np.asarray(Y.sum(axis=1), np.float64) for Y in (both, true, predicted))
-    of_documents = LabelCounts(tp, given - tp, support - tp)
+    tp, support, predicted_counts = (np.asarray(Y.sum(axis=1), np.float64) for Y in (both, true, predicted))
+    of_documents = LabelCounts(tp, predicted_counts - tp, support - tp)
     if name == "subset_accuracy":
         return _mean_of((of_documents.fp + of_documents.fn == 0).astype(np.float64))
     if name == "hamming_loss":
         return _mean_of((of_documents.fp + of_documents.fn) / max(J, 1))
-    found = _NAME.fullmatch(name)
-    if found is None:
+    match = _NAME.fullmatch(name)
+    if match is None:
         raise UsageError(f"'{name}' is no score of sets of labels; there are {', '.join(names())}")
-    average, measure, beta = found[1], found[2], check_beta(float(found[3] or 1))
+    average, measure, beta = match[1], match[2], check_beta(float(match[3] or 1))
     if average == "samples":
-        return _mean_of(np.where(support + given == 0, 1.0, _measure(of_documents, measure, beta)))
+        return _mean_of(np.where(support + predicted_counts == 0, 1.0, _measure(of_documents, measure, beta)))
     if average == "micro":
         return _micro(of_documents, measure, beta)
     return _over_labels(true, predicted, both, average, measure, beta)
@@ -277,14 +277,14 @@ def _over_labels(
     turned = [Y.T.tocsr() for Y in (true, predicted, both)]
 
     def part(weights: FloatArray) -> FloatArray:
-        support, given, tp = ((Y @ weights.T).T for Y in turned)
-        scores = _measure(LabelCounts(tp, given - tp, support - tp), measure, beta)
+        support, predicted_weight, tp = ((Y @ weights.T).T for Y in turned)
+        scores = _measure(LabelCounts(tp, predicted_weight - tp, support - tp), measure, beta)
         share = support if average == "weighted" else np.ones_like(support)
         return np.where(weights.any(axis=1), _ratio((scores * share).sum(axis=1), share.sum(axis=1)), np.nan)
 
     def statistic(weights: FloatArray) -> FloatArray:
-        found = [part(weights[first : first + step]) for first in range(0, len(weights), step)]
-        return np.concatenate(found) if found else np.zeros(0)
+        parts = [part(weights[first : first + step]) for first in range(0, len(weights), step)]
+        return np.concatenate(parts) if parts else np.zeros(0)
 
     return statistic
 

@@ -20,7 +20,7 @@ from nlpkit.kernels.chance import expected_information
 from nlpkit.types import FloatArray, IntArray, LongArray
 
 Average: TypeAlias = Literal["arithmetic", "geometric", "min", "max"]
-Score: TypeAlias = Callable[[FloatArray], FloatArray]
+TableScore: TypeAlias = Callable[[FloatArray], FloatArray]
 
 _EPS = float(np.finfo(np.float64).eps)
 _NOISE = 1e-12  # informations this close differ by rounding
@@ -36,9 +36,9 @@ def contingency(clusters: IntArray, classes: IntArray, *, shape: tuple[int, int]
         clusters: (D,) codes 0 … R-1, -1 for none. classes: (D,) codes 0 … C-1, -1 for none.
         shape: (R, C), None = as many as the largest codes ask for.
     """
-    given = (clusters >= 0) & (classes >= 0)
+    both_known = (clusters >= 0) & (classes >= 0)
     R, C = shape or (int(clusters.max(initial=-1)) + 1, int(classes.max(initial=-1)) + 1)
-    cells = clusters[given].astype(np.int64) * C + classes[given]
+    cells = clusters[both_known].astype(np.int64) * C + classes[both_known]
     return np.bincount(cells, minlength=R * C).reshape(R, C).astype(np.int64)
 
 
@@ -53,9 +53,9 @@ def weighted_contingency(
         shape: (R, C).
     """
     R, C = shape
-    given = np.flatnonzero((clusters >= 0) & (classes >= 0))
-    cells = clusters[given].astype(np.int64) * C + classes[given]
-    ones = sparse.csr_array((np.ones(len(given)), (given, cells)), shape=(weights.shape[1], R * C))
+    both_known = np.flatnonzero((clusters >= 0) & (classes >= 0))
+    cells = clusters[both_known].astype(np.int64) * C + classes[both_known]
+    ones = sparse.csr_array((np.ones(len(both_known)), (both_known, cells)), shape=(weights.shape[1], R * C))
     return np.asarray(weights @ ones, np.float64).reshape(len(weights), R, C)
 
 
@@ -186,7 +186,7 @@ def best_matching(table: ArrayLike) -> tuple[LongArray, FloatArray]:
     return matches.reshape(*leading, R), share.reshape(leading)
 
 
-SCORES: dict[str, Score] = {
+SCORES: dict[str, TableScore] = {
     "nmi": normalized_mutual_information,
     "ami": adjusted_mutual_information,
     "ari": adjusted_rand,

@@ -44,11 +44,14 @@ def edge_interval(value: float, n: float, *, low: float, high: float, level: flo
     share = (value - low) / width
     if min(abs(share), abs(1 - share)) > 1e-12:
         return None
-    found = wilson(n * round(share), n, level=level)
-    if found is None:
+    share_interval = wilson(n * round(share), n, level=level)
+    if share_interval is None:
         return None
     return Interval(
-        low + width * found.low, low + width * found.high, level, f"{METHOD}, of values at the end of the range"
+        low + width * share_interval.low,
+        low + width * share_interval.high,
+        level,
+        f"{METHOD}, of values at the end of the range",
     )
 
 

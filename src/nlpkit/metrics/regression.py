@@ -1,4 +1,4 @@
-"""How near predicted numbers are to true ones."""
+"""Errors and correlations of predicted numbers against true ones."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from nlpkit.types import FloatArray
 _ZERO = 1e-15  # variances of values from -1 to 1 up to here are rounding
 
 
-def statistics(true: FloatArray, found: FloatArray) -> Mapping[str, Statistic]:
+def statistics(true: FloatArray, predicted: FloatArray) -> Mapping[str, Statistic]:
     """Return scores of weighted documents by name, each weights (B, n) → (B,).
 
     rmse, mae; r2 = 1 - Σ(y - ŷ)² / Σ(y - ȳ)²; pearson; spearman: Pearson's r of the ranks, ties having their mean rank. Ranks are
     those of all documents, also in a draw of the bootstrap. A score is NaN where the values are all alike.
 
     Args:
-        true, found: (n,).
+        true, predicted: (n,).
     """
-    true, found = np.asarray(true, np.float64), np.asarray(found, np.float64)
-    error = found - true
+    true, predicted = np.asarray(true, np.float64), np.asarray(predicted, np.float64)
+    error = predicted - true
     y, scale = _centred(true)
-    z, _ = _centred(found)
-    a, b = _centred(_ranks(true))[0], _centred(_ranks(found))[0]
+    z, _ = _centred(predicted)
+    a, b = _centred(_ranks(true))[0], _centred(_ranks(predicted))[0]
     return {
         "rmse": lambda w: np.sqrt(_mean(w, error**2)),
         "mae": lambda w: _mean(w, np.abs(error)),
@@ -39,19 +39,19 @@ def _centred(values: FloatArray) -> tuple[FloatArray, float]:
     """Return the values about their mean, from -1 to 1, and their unit: so that large and tiny ones lose no digits."""
     if not len(values) or np.ptp(values) == 0:
         return np.zeros(len(values)), 1.0
-    found: FloatArray = values - values.mean()
-    unit = float(np.abs(found).max())
-    return found / unit, unit
+    centred: FloatArray = values - values.mean()
+    unit = float(np.abs(centred).max())
+    return centred / unit, unit
 
 
 def _mean(weights: FloatArray, values: FloatArray) -> FloatArray:
-    found: FloatArray = weights @ values / weights.sum(axis=1)
-    return found
+    mean: FloatArray = weights @ values / weights.sum(axis=1)
+    return mean
 
 
 def _variance(weights: FloatArray, values: FloatArray) -> FloatArray:
-    found: FloatArray = _mean(weights, values * values) - _mean(weights, values) ** 2
-    return found
+    variance: FloatArray = _mean(weights, values * values) - _mean(weights, values) ** 2
+    return variance
 
 
 def _pearson(weights: FloatArray, a: FloatArray, b: FloatArray) -> FloatArray:
@@ -68,5 +68,5 @@ def _over(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
 def _ranks(values: FloatArray) -> FloatArray:
     from scipy.stats import rankdata
 
-    found: FloatArray = rankdata(values)
-    return found
+    ranks: FloatArray = rankdata(values)
+    return ranks

@@ -1,4 +1,4 @@
-"""How well a search finds the documents of a class: precision and recall with their intervals."""
+"""Quality of a search for the documents of a class: precision and recall with their intervals."""
 
 from __future__ import annotations
 

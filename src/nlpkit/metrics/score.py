@@ -1,4 +1,4 @@
-"""What a score is: a number with its interval, its definition and what it was taken from; and the list of all of them."""
+"""Scores: a number with its interval, its definition and its units; and the list of all metrics."""
 
 from __future__ import annotations
 
@@ -80,8 +80,13 @@ class Score:
         if self.median is not None:
             out["median"] = self.median
         if self.interval is not None:
-            found = self.interval
-            out |= {"low": found.low, "high": found.high, "level": found.level, "interval": found.method}
+            bounds = self.interval
+            out |= {
+                "low": bounds.low,
+                "high": bounds.high,
+                "level": bounds.level,
+                "interval": bounds.method,
+            }
         out |= {
             "better": self.metric.better or None,
             "over": self.over,
@@ -97,7 +102,7 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Uncertainty:
-    """How intervals are made: level, None for none; seed of the draws."""
+    """Settings of intervals: level, None for none; seed of the draws."""
 
     level: float | None
     seed: int
@@ -113,19 +118,19 @@ def mean_score(
     why: str = "no topic has two words that count",
 ) -> Score:
     """Return the mean of values as a score, with median and interval; NaN values are left out of both and counted in n."""
-    given = values[np.isfinite(values)]
-    if not len(given):
+    known_values = values[np.isfinite(values)]
+    if not len(known_values):
         return Score(metric, None, over, 0, parameters or {}, values, why=why)
     statistic, counts = mean_of(values), np.ones(len(values), np.int64)
     return Score(
         metric,
-        float(given.mean()),
+        float(known_values.mean()),
         over,
-        len(given),
+        len(known_values),
         parameters or {},
         values,
-        float(np.median(given)),
-        bounds(metric, statistic, counts, uncertainty, over, value=float(given.mean()), n=len(given)),
+        float(np.median(known_values)),
+        bounds(metric, statistic, counts, uncertainty, over, value=float(known_values.mean()), n=len(known_values)),
         statistic=statistic,
         counts=counts,
     )
@@ -155,7 +160,7 @@ def statistic_score(
     if not np.isfinite(value):
         return Score(metric, None, over, int(counts.sum()), parameters or {}, values, why=why)
     n = int(counts.sum()) if metric.group in OF_DOCUMENTS else None
-    found = known or bounds(metric, statistic, counts, uncertainty, over, value=value, jackknife=jackknife, n=n)
+    value_bounds = known or bounds(metric, statistic, counts, uncertainty, over, value=value, jackknife=jackknife, n=n)
     return Score(
         metric,
         value,
@@ -164,7 +169,7 @@ def statistic_score(
         parameters or {},
         values,
         None,
-        found,
+        value_bounds,
         statistic=statistic,
         counts=counts,
     )
@@ -197,13 +202,13 @@ def bounds(
         if edge is not None:
             return edge
     if jackknife or np.count_nonzero(counts) > MANY_UNITS:
-        found = jackknife_interval(statistic, counts, level=uncertainty.level, over=over)
+        resampled = jackknife_interval(statistic, counts, level=uncertainty.level, over=over)
     else:
-        found = interval(statistic, counts, level=uncertainty.level, seed=uncertainty.seed, over=over)
-    if found is None:
+        resampled = interval(statistic, counts, level=uncertainty.level, seed=uncertainty.seed, over=over)
+    if resampled is None:
         return None
     low, high = metric.range
-    return replace(found, low=max(found.low, min(low, value)), high=min(found.high, max(high, value)))
+    return replace(resampled, low=max(resampled.low, min(low, value)), high=min(resampled.high, max(high, value)))
 
 
 def _metrics(group: str, *rows: tuple[str, str, str]) -> dict[str, Metric]:

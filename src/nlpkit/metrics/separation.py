@@ -1,4 +1,4 @@
-"""How far clusters lie apart, by the distances of their documents: the silhouette.
+"""Separation of clusters by the distances of their documents: the silhouette.
 
 Points are embeddings (D, E) or sparse rows such as tf-idf (D, V). Labels (D,) number the clusters from 0; documents of -1 are left
 out. With fewer than two clusters no score is defined, and all are NaN: `n_clusters` tells.
@@ -152,17 +152,19 @@ def _by_cosine(points: Points, used: LongArray, codes: LongArray, metric: Metric
     blocks = [slice(first, first + _BLOCK) for first in range(0, len(used), _BLOCK)]
     sums: Any = 0
     for block in blocks:
-        own = codes[block]
-        member = sparse.csr_array((np.ones(len(own)), (own, np.arange(len(own)))), shape=(len(sizes), len(own)))
+        cluster = codes[block]
+        member = sparse.csr_array(
+            (np.ones(len(cluster)), (cluster, np.arange(len(cluster)))), shape=(len(sizes), len(cluster))
+        )
         sums = sums + member @ prepare(points[used[block]], metric)
     result = np.empty(len(used))
     for block in blocks:
-        rows, own = prepare(points[used[block]], metric), codes[block]
+        rows, cluster = prepare(points[used[block]], metric), codes[block]
         dot = _dense(rows @ sums.T)
         # d(x, x), which the sum over the own cluster holds, is 1 - x·x in this formula
-        inside = sizes[own] - dot[np.arange(len(own)), own] - (1.0 - _squares(rows))
-        inside = np.maximum(inside, 0.0) / np.maximum(sizes[own] - 1, 1)
-        result[block] = _compare(np.maximum(1.0 - dot / sizes, 0.0), inside, own, sizes, _COINCIDE**2)
+        inside = sizes[cluster] - dot[np.arange(len(cluster)), cluster] - (1.0 - _squares(rows))
+        inside = np.maximum(inside, 0.0) / np.maximum(sizes[cluster] - 1, 1)
+        result[block] = _compare(np.maximum(1.0 - dot / sizes, 0.0), inside, cluster, sizes, _COINCIDE**2)
     return result
 
 
@@ -173,30 +175,30 @@ def _by_pairs(points: Points, used: LongArray, codes: LongArray, metric: Metric)
     starts = np.searchsorted(codes, np.arange(len(sizes)))
     result = np.zeros(len(codes))
     for block, distances in distance_rows(rows, rows, metric=metric):
-        own = codes[block]
-        at = np.arange(len(own))
+        cluster = codes[block]
+        at = np.arange(len(cluster))
         distances[at, at + block.start] = 0.0
         sums = np.add.reduceat(distances, starts, axis=1)
-        inside = sums[at, own] / np.maximum(sizes[own] - 1, 1)
-        result[order[block]] = _compare(sums / sizes, inside, own, sizes, 0.0)
+        inside = sums[at, cluster] / np.maximum(sizes[cluster] - 1, 1)
+        result[order[block]] = _compare(sums / sizes, inside, cluster, sizes, 0.0)
     return result
 
 
-def _compare(mean: FloatArray, inside: FloatArray, own: LongArray, sizes: FloatArray, tiny: float) -> FloatArray:
+def _compare(mean: FloatArray, inside: FloatArray, cluster: LongArray, sizes: FloatArray, tiny: float) -> FloatArray:
     """Return the silhouettes of documents with mean distances (n, K) to the clusters and `inside` (n,) to the others of their own."""
-    at = np.arange(len(own))
-    mean[at, own] = np.inf
+    at = np.arange(len(cluster))
+    mean[at, cluster] = np.inf
     outside = mean.min(axis=1)
     larger = np.maximum(inside, outside)
     score = np.divide(outside - inside, larger, out=np.zeros_like(larger), where=larger > tiny)
-    return np.where(sizes[own] > 1, score, 0.0)
+    return np.where(sizes[cluster] > 1, score, 0.0)
 
 
 def _summary(values: FloatArray, labels: IntArray, used: LongArray) -> Separation:
     K = int(labels.max(initial=-1)) + 1
-    found = labels[used]
-    counts = np.bincount(found, minlength=K)
-    sums = np.bincount(found, values[used], minlength=K)
+    clusters = labels[used]
+    counts = np.bincount(clusters, minlength=K)
+    sums = np.bincount(clusters, values[used], minlength=K)
     of_clusters = np.divide(sums, counts, out=np.full(K, np.nan), where=counts > 0)
     score = float(values[used].mean()) if len(used) else float("nan")
     return Separation(score, of_clusters, values, len(used), int((counts > 0).sum()))

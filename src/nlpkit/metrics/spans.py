@@ -24,47 +24,47 @@ def spans_of(labels: Sequence[str]) -> set[Span]:
 
     A span starts with B-, or with I- of another type than the word before; it goes on with I- of its type.
     """
-    found: set[Span] = set()
+    spans: set[Span] = set()
     kind, start = "", 0
     for i, label in enumerate([*labels, "O"]):
-        mark, _, own = label.partition("-")
-        if kind and (mark != "I" or own != kind):
-            found.add((kind, start, i))
+        mark, _, label_kind = label.partition("-")
+        if kind and (mark != "I" or label_kind != kind):
+            spans.add((kind, start, i))
             kind = ""
         if mark in ("B", "I") and not kind:
-            kind, start = own, i
-    return found
+            kind, start = label_kind, i
+    return spans
 
 
-def span_counts(true: Sequence[Sequence[str]], found: Sequence[Sequence[str]]) -> LongArray:
-    """Return of each text (n, 3): spans in both, true ones, found ones; a span counts when type and both ends agree."""
+def span_counts(true: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> LongArray:
+    """Return of each text (n, 3): spans in both, true ones, predicted ones; a span counts when type and both ends agree."""
     rows = []
-    for a, b in zip(true, found, strict=True):
-        own, theirs = spans_of(a), spans_of(b)
-        rows.append((len(own & theirs), len(own), len(theirs)))
+    for a, b in zip(true, predicted, strict=True):
+        true_spans, predicted_spans = spans_of(a), spans_of(b)
+        rows.append((len(true_spans & predicted_spans), len(true_spans), len(predicted_spans)))
     return np.array(rows, np.int64).reshape(-1, 3)
 
 
 def statistic(counts: LongArray, name: str) -> Statistic:
     """Return span_precision, span_recall or span_f1 of weighted texts: weights (B, n) → (B,); 0 where there is nothing."""
 
-    def found(weights: FloatArray) -> FloatArray:
-        both, true, told = (weights @ counts).T
-        over = {"span_precision": told, "span_recall": true, "span_f1": (true + told) / 2}[name]
+    def score(weights: FloatArray) -> FloatArray:
+        both, true, predicted = (weights @ counts).T
+        over = {"span_precision": predicted, "span_recall": true, "span_f1": (true + predicted) / 2}[name]
         return np.where(over > 0, both / np.where(over > 0, over, 1.0), 0.0)
 
-    return found
+    return score
 
 
 def word_statistic(
-    texts: LongArray, true: IntArray, found: IntArray, n_texts: int, n_classes: int, name: str
+    texts: LongArray, true: IntArray, predicted: IntArray, n_texts: int, n_classes: int, name: str
 ) -> Statistic:
     """Return a score of `classification.averages` over the words of weighted texts: weights (B, n) → (B,).
 
     Words of a text are not drawn apart: they have their subject and their writer in common (Cameron et al. 2008, on clusters).
 
     Args:
-        texts, true, found: (W,) of each word its text, and the codes of its label and its prediction, -1 for none. Every text has
+        texts, true, predicted: (W,) of each word its text, and the codes of its label and its prediction, -1 for none. Every text has
             a word with a label.
     """
     from scipy.sparse import csr_array
@@ -73,12 +73,12 @@ def word_statistic(
         ones = np.ones(int(kept.sum()))
         return csr_array((ones, (texts[kept], codes[kept])), shape=(n_texts, width))
 
-    given = true >= 0
-    hits, support = table(true, given & (true == found), n_classes), table(true, given, n_classes)
-    told = table(np.where(found < 0, n_classes, found), given, n_classes + 1)
+    labelled = true >= 0
+    hits, support = table(true, labelled & (true == predicted), n_classes), table(true, labelled, n_classes)
+    predicted_table = table(np.where(predicted < 0, n_classes, predicted), labelled, n_classes + 1)
 
-    def of(weights: FloatArray) -> FloatArray:
-        sums = [np.asarray((own.T @ weights.T).T) for own in (hits, support, told)]
+    def score(weights: FloatArray) -> FloatArray:
+        sums = [np.asarray((matrix.T @ weights.T).T) for matrix in (hits, support, predicted_table)]
         return np.asarray(averages_of_sums(*sums)[name], np.float64)
 
-    return of
+    return score

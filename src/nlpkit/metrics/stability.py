@@ -19,7 +19,7 @@ MEASURES: tuple[Measure, ...] = get_args(Measure)
 
 @dataclass(frozen=True, slots=True)
 class Stability:
-    """How far R models agree; model r has K_r topics, K those of the first one.
+    """Agreement of R models; model r has K_r topics, K those of the first one.
 
     jaccard, rbo, average_jaccard, sclop (R, R): agreement of each pair, symmetric, NaN on the diagonal; mean_jaccard …: the
     means over the pairs.
@@ -56,7 +56,7 @@ def compare_models(models: Sequence[IntArray], *, measure: Measure = "jaccard", 
     S-CLOP (Rieger et al. 2024; `topics.lda.prototype`) is the share of topics of both models that complete linkage pairs
     with one of the other model alone: what it counts is whether partners are closest, not how alike they are. Here it takes
     similarities of top words by `measure`; where the counts of the runs are at hand, `choose_prototype` has it from those,
-    as ldaPrototype does. Topics come to it sorted by their words, so that their order cannot decide between equals.
+    as ldaPrototype does. Topics are sorted by their words first, so that their order cannot decide between equals.
 
     Args:
         models: R ≥ 2 arrays (K_r, n_r) of top terms over one vocabulary (`common_term_ids`), best first, -1 for none.
@@ -108,13 +108,13 @@ def common_term_ids(models: Sequence[Sequence[Sequence[str]]], *, n: int) -> tup
     """
     terms = tuple(sorted({word for topics in models for topic in topics for word in topic[:n]}))
     number = {term: i for i, term in enumerate(terms)}
-    found = []
+    ids_by_model = []
     for topics in models:
         ids = np.full((len(topics), n), -1, np.int32)
         for row, topic in zip(ids, topics, strict=True):
             row[: len(topic[:n])] = [number[word] for word in topic[:n]]
-        found.append(ids)
-    return found, terms
+        ids_by_model.append(ids)
+    return ids_by_model, terms
 
 
 def match_topics(similarity: FloatArray) -> tuple[IntArray, FloatArray]:
@@ -167,13 +167,13 @@ def _sclop(models: Sequence[IntArray], similar: Callable[[IntArray, IntArray], F
     from nlpkit.topics.lda.prototype import pairwise_sclop
 
     ordered = [model[np.lexsort(model.T[::-1])] if model.shape[1] else model for model in models]
-    own = [similar(model, model) for model in ordered]
-    for matrix in own:
+    within = [similar(model, model) for model in ordered]
+    for matrix in within:
         np.fill_diagonal(matrix, 1.0)
     out = np.full((len(models), len(models)), np.nan)
     for i, j in combinations(range(len(models)), 2):
         between = similar(ordered[i], ordered[j])
-        both = np.block([[own[i], between], [between.T, own[j]]])
+        both = np.block([[within[i], between], [between.T, within[j]]])
         out[i, j] = out[j, i] = pairwise_sclop(both, (len(models[i]), len(models[j])))[0, 1]
     return out
 

@@ -23,7 +23,7 @@ _SMALL = 50_000  # tokens below which threads cost more than they give
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """What counts as being together: within `size` tokens, or in one document (None).
+    """Definition of co-occurrence: within `size` tokens, or in one document (None).
 
     A document of N tokens has max(1, N - size + 1) windows of `size` tokens, one step apart; one that is shorter, or
     empty, is one window (Röder, Both & Hinneburg 2015, §3.2; gensim 4.4 and Palmetto likewise). Rules:
@@ -228,9 +228,17 @@ class WindowCounter:
 
         def count(part: int) -> None:
             size, rule = self._windows.size or 0, self._windows.rule
-            how = size, rule == "tomotopy", rule == "gensim"
+            rule_arguments = size, rule == "tomotopy", rule == "gensim"
             count_windows(
-                offsets, word_ids, rows, part, parts, *how, self._plan.table, self._present[part], self._counts
+                offsets,
+                word_ids,
+                rows,
+                part,
+                parts,
+                *rule_arguments,
+                self._plan.table,
+                self._present[part],
+                self._counts,
             )
 
         if parts == 1:

@@ -11,8 +11,8 @@ from scipy import sparse
 from nlpkit.evaluation.results import TargetResult, detail_table
 from nlpkit.io.lda_tables import read_model
 from nlpkit.io.runs import Run
-from nlpkit.metrics.junk import junk_scores
 from nlpkit.metrics.score import METRICS, Score, Uncertainty, mean_score
+from nlpkit.metrics.topic_significance import topic_significance
 from nlpkit.types import FloatArray
 from nlpkit.workflows.evaluation_targets import TopicTarget
 
@@ -59,7 +59,7 @@ def _values(run: Run, target: TopicTarget, name: str, n: int) -> tuple[FloatArra
         return None, "it needs the probabilities of all words, which runs of nlpkit lda-gibbs store"
     model = read_model(run)
     cf = run.table("vocab", ["cf"]).column("cf").to_numpy().astype(np.float64)
-    scores = junk_scores(model.topic_term, eta=model.eta, corpus=cf, doc_topic=_doc_topics(run, K))
+    scores = topic_significance(model.topic_term, eta=model.eta, corpus=cf, doc_topic=_doc_topics(run, K))
     return np.asarray(getattr(scores, name), np.float64), ""
 
 

@@ -1,4 +1,4 @@
-"""How far topics are from junk: from a flat topic, from one that is the whole corpus, from one that is in every document.
+"""Significance of topics (AlSumait et al. 2009): distances from a flat topic, from the whole corpus, from one in every document.
 
 Sparse throughout: what a topic holds is visited once, all else is one number times how often it occurs.
 """
@@ -15,7 +15,7 @@ from nlpkit.types import BoolArray, CsrMatrix, FloatArray
 
 
 @dataclass(frozen=True, slots=True)
-class JunkScores:
+class TopicSignificance:
     """Scores of K topics (K,) float64, divergences in nats, the higher the less like junk; NaN for a topic without weight.
 
     kl_uniform: from the flat topic, in [0, ln V]; kl_vacuous: from the corpus, 0 or more, NaN for a topic of no document
@@ -31,14 +31,14 @@ class JunkScores:
     perplexity: FloatArray
 
 
-def junk_scores(
+def topic_significance(
     topic_term: CsrMatrix,
     *,
     eta: float = 0.0,
     corpus: FloatArray | None = None,
     doc_topic: CsrMatrix | None = None,
     alpha: FloatArray | None = None,
-) -> JunkScores:
+) -> TopicSignificance:
     """Return the divergences of topics from the three junk topics of AlSumait, Barbará, Gentle & Domeniconi (2009).
 
         kl_uniform     Σ_v φ_kv ln(φ_kv V),           φ_kv = (n_kv + η) / (n_k + V η)
@@ -83,7 +83,7 @@ def junk_scores(
     covered = np.bincount(topic, p_v[counts.indices] <= 0, K) + (absent > 0) * np.count_nonzero(p_v <= 0) == 0
     squares = np.bincount(topic, phi * phi, K) + others * absent**2
     background = np.full(K, np.nan) if documents is None else _background(documents, alpha)
-    return JunkScores(
+    return TopicSignificance(
         kl_uniform=_where(alive, np.maximum(held + np.log(max(V, 1)), 0.0)),
         kl_vacuous=_where(alive & covered, np.maximum(held - expected, 0.0)),
         kl_background=background,
@@ -147,12 +147,12 @@ def _where(alive: BoolArray, values: FloatArray) -> FloatArray:
 
 def _canonical(matrix: CsrMatrix, name: str) -> CsrMatrix:
     """Return a copy with each entry once and no zeros."""
-    found = sparse.csr_array(matrix, copy=True)
-    found.sum_duplicates()
-    found.eliminate_zeros()
-    if found.nnz and not found.data.min() >= 0:
-        raise UsageError(f"{name} holds the weight {found.data.min():g}; weights are 0 or more")
-    return found
+    copied = sparse.csr_array(matrix, copy=True)
+    copied.sum_duplicates()
+    copied.eliminate_zeros()
+    if copied.nnz and not copied.data.min() >= 0:
+        raise UsageError(f"{name} holds the weight {copied.data.min():g}; weights are 0 or more")
+    return copied
 
 
 def _check(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from nlpkit.errors import UsageError
-from nlpkit.metrics.junk import junk_scores
+from nlpkit.metrics.topic_significance import topic_significance
 from nlpkit.topics.lda.diagnostics import topic_diagnostics
 from tests.strategies import counts_dv, repeatable, token_table
 
@@ -51,7 +51,7 @@ def plain(counts: Any, eta: float, documents: Any, alpha: Any) -> list[dict[str,
 
 def test_by_hand_without_smoothing() -> None:
     # φ = (½, ½, 0, 0) and (0, 0, 0, 1); a third of the tokens are of topic 1: p = (⅓, ⅓, 0, ⅓)
-    found = junk_scores(csr([[2, 2, 0, 0], [0, 0, 0, 2]]))
+    found = topic_significance(csr([[2, 2, 0, 0], [0, 0, 0, 2]]))
     np.testing.assert_allclose(found.kl_uniform, [2 * 0.5 * math.log(0.5 * 4), math.log(4)])
     np.testing.assert_allclose(found.kl_vacuous, [2 * 0.5 * math.log(0.5 * 3), math.log(3)])
     np.testing.assert_allclose(found.effective_words, [2.0, 1.0])
@@ -61,7 +61,7 @@ def test_by_hand_without_smoothing() -> None:
 
 def test_by_hand_with_eta() -> None:
     # φ = (2 + 1, 0 + 1) / 4
-    found = junk_scores(csr([[2, 0]]), eta=1.0)
+    found = topic_significance(csr([[2, 0]]), eta=1.0)
     assert found.kl_uniform[0] == pytest.approx(0.75 * math.log(1.5) + 0.25 * math.log(0.5))
     assert found.kl_vacuous[0] == pytest.approx(0.0, abs=1e-15)  # one topic is the corpus
     assert found.effective_words[0] == pytest.approx(1 / (0.75**2 + 0.25**2))
@@ -70,21 +70,21 @@ def test_by_hand_with_eta() -> None:
 def test_documents_by_hand() -> None:
     # topic 0 is in one of four documents, topic 1 in all alike, topic 2 in two
     theta = csr([[1.0, 0.5, 0.0], [0.0, 0.5, 0.2], [0.0, 0.5, 0.6], [0.0, 0.5, 0.0]])
-    found = junk_scores(csr(np.eye(3)), doc_topic=theta)
+    found = topic_significance(csr(np.eye(3)), doc_topic=theta)
     expected = [math.log(4), 0.0, 0.25 * math.log(0.25 * 4) + 0.75 * math.log(0.75 * 4)]
     np.testing.assert_allclose(found.kl_background, expected, atol=1e-15)
 
 
 def test_counts_of_documents_are_smoothed_by_alpha() -> None:
     # θ_d0 = (1 + ½) / (1 + 1) and ½ / (1 + 1), so that ϑ = (¾, ¼)
-    found = junk_scores(csr(np.eye(2)), doc_topic=csr([[1, 0], [0, 1]]), alpha=np.array([0.5, 0.5]))
+    found = topic_significance(csr(np.eye(2)), doc_topic=csr([[1, 0], [0, 1]]), alpha=np.array([0.5, 0.5]))
     expected = 0.75 * math.log(1.5) + 0.25 * math.log(0.5)
     np.testing.assert_allclose(found.kl_background, [expected, expected])
 
 
 def test_a_topic_without_weight_is_nan() -> None:
     for eta in (0.0, 0.1):
-        found = junk_scores(csr([[1, 2], [0, 0]]), eta=eta, doc_topic=csr([[3, 0]]))
+        found = topic_significance(csr([[1, 2], [0, 0]]), eta=eta, doc_topic=csr([[3, 0]]))
         for scores in (
             found.kl_uniform,
             found.kl_vacuous,
@@ -98,26 +98,26 @@ def test_a_topic_without_weight_is_nan() -> None:
 
 def test_a_topic_of_no_document_has_no_corpus_to_differ_from() -> None:
     # topic 1 has the words 0 and 1, but p(1) = 0: word 1 is nowhere in p = (1, 0); topic 2 has word 0 alone
-    found = junk_scores(csr([[2, 0], [1, 1], [1, 0]]), doc_topic=csr([[1, 0, 0]]))
+    found = topic_significance(csr([[2, 0], [1, 1], [1, 0]]), doc_topic=csr([[1, 0, 0]]))
     np.testing.assert_array_equal(found.kl_vacuous, [0.0, np.nan, 0.0])
     np.testing.assert_allclose(found.kl_uniform, [LN2, 0.0, LN2], atol=1e-15)
 
 
 def test_flat_and_corpus_topics_are_junk() -> None:
-    flat = junk_scores(csr([[1, 1, 1, 1], [4, 0, 0, 0]]))
+    flat = topic_significance(csr([[1, 1, 1, 1], [4, 0, 0, 0]]))
     assert flat.kl_uniform[0] == pytest.approx(0.0, abs=1e-15)
     assert (flat.effective_words[0], flat.perplexity[0]) == (pytest.approx(4.0), pytest.approx(4.0))
-    vacuous = junk_scores(csr([[6, 3], [2, 1]]))
+    vacuous = topic_significance(csr([[6, 3], [2, 1]]))
     np.testing.assert_allclose(vacuous.kl_vacuous, [0.0, 0.0], atol=1e-15)
 
 
 def test_a_corpus_of_its_own() -> None:
-    found = junk_scores(csr([[1, 1, 0]]), corpus=np.array([1.0, 1.0, 2.0]))
+    found = topic_significance(csr([[1, 1, 0]]), corpus=np.array([1.0, 1.0, 2.0]))
     assert found.kl_vacuous[0] == pytest.approx(2 * 0.5 * math.log(0.5 / 0.25))
     with pytest.raises(UsageError, match="term 1 has the frequency 0 in the corpus, but topics hold it"):
-        junk_scores(csr([[1, 1, 0]]), corpus=np.array([1.0, 0.0, 2.0]))
+        topic_significance(csr([[1, 1, 0]]), corpus=np.array([1.0, 0.0, 2.0]))
     with pytest.raises(UsageError, match="term 2 has the frequency 0"):  # smoothed, a topic holds every term
-        junk_scores(csr([[1, 1, 0]]), eta=0.1, corpus=np.array([1.0, 1.0, 0.0]))
+        topic_significance(csr([[1, 1, 0]]), eta=0.1, corpus=np.array([1.0, 1.0, 0.0]))
 
 
 @repeatable
@@ -130,7 +130,7 @@ def test_equals_dense_loops(data: st.DataObject, eta: float) -> None:
     documents[0, 0] = 1
     held = documents.sum(axis=0) > 0
     alpha = np.linspace(0.1, 0.5, K)
-    found = junk_scores(sparse.csr_array(counts), eta=eta, doc_topic=sparse.csr_array(documents), alpha=alpha)
+    found = topic_significance(sparse.csr_array(counts), eta=eta, doc_topic=sparse.csr_array(documents), alpha=alpha)
     for k, expected in enumerate(plain(counts, eta, documents, alpha)):
         for name in expected:
             if name == "kl_background" and not held[k]:
@@ -154,7 +154,7 @@ def test_as_mallet_has_them() -> None:
         np.add.at(doc_topic, (d, of), 1)
     args = (sparse.csr_array(topic_term), sparse.csr_array(doc_topic))
     mallet = topic_diagnostics(*args, tokens, alpha=np.full(3, 0.1), eta=0.01)
-    found = junk_scores(args[0], doc_topic=args[1])
+    found = topic_significance(args[0], doc_topic=args[1])
     np.testing.assert_allclose(found.kl_uniform, mallet.uniform_dist, rtol=1e-12)
     np.testing.assert_allclose(found.kl_vacuous, mallet.corpus_dist, rtol=1e-10)
     np.testing.assert_allclose(found.effective_words, mallet.eff_num_words, rtol=1e-12)
@@ -169,7 +169,7 @@ def test_octis_without_its_epsilon() -> None:
     def octis(P: Any, Q: Any, epsilon: float) -> float:
         return float(np.sum((P + epsilon) * np.log((P + epsilon) / (Q + epsilon))))
 
-    found = junk_scores(sparse.csr_array(phi), doc_topic=sparse.csr_array(theta))
+    found = topic_significance(sparse.csr_array(phi), doc_topic=sparse.csr_array(theta))
     p_v = theta.mean(axis=0) @ phi
     flat, alike = np.full(50, 1 / 50), np.full(30, 1 / 30)
     for epsilon, tolerance in ((0.0, 1e-12), (1e-5, 5e-3)):
@@ -187,7 +187,7 @@ def test_what_octis_adds_is_large_where_the_vocabulary_is() -> None:
     phi[:1000] = 1e-3
     smoothed = phi + 1e-5
     octis = float(np.sum(smoothed * np.log(smoothed / (1 / V + 1e-5))))
-    exact = junk_scores(sparse.csr_array(phi[None, :])).kl_uniform[0]
+    exact = topic_significance(sparse.csr_array(phi[None, :])).kl_uniform[0]
     assert exact == pytest.approx(math.log(20))
     # 1000 · 0.00101 ln(0.00101 / 0.00006) + 19000 · 0.00001 ln(0.00001 / 0.00006)
     assert octis == pytest.approx(1.01 * math.log(101 / 6) - 0.19 * math.log(6))
@@ -203,8 +203,8 @@ def test_order_of_terms_topics_and_documents_does_not_matter(data: st.DataObject
     )
     rows = data.draw(st.permutations(range(len(counts))))
     columns = data.draw(st.permutations(range(counts.shape[1])))
-    found = junk_scores(sparse.csr_array(counts), eta=0.1, doc_topic=sparse.csr_array(documents))
-    other = junk_scores(
+    found = topic_significance(sparse.csr_array(counts), eta=0.1, doc_topic=sparse.csr_array(documents))
+    other = topic_significance(
         sparse.csr_array(counts[rows][:, columns]), eta=0.1, doc_topic=sparse.csr_array(documents[::-1][:, rows])
     )
     for name in ("kl_uniform", "kl_vacuous", "kl_background", "effective_words", "perplexity"):
@@ -213,7 +213,7 @@ def test_order_of_terms_topics_and_documents_does_not_matter(data: st.DataObject
 
 def test_input_stays_as_it_came() -> None:
     counts = sparse.csr_array((np.array([1.0, 0.0, 2.0]), np.array([1, 0, 1]), np.array([0, 3])), shape=(1, 2))
-    junk_scores(counts)
+    topic_significance(counts)
     assert counts.data.tolist() == [1.0, 0.0, 2.0]
 
 
@@ -231,10 +231,10 @@ def test_input_stays_as_it_came() -> None:
 )
 def test_what_cannot_be_meant(options: dict[str, Any], says: str) -> None:
     with pytest.raises(UsageError, match=says):
-        junk_scores(csr([[1, 0], [0, 1]]), **options)
+        topic_significance(csr([[1, 0], [0, 1]]), **options)
 
 
 def test_no_topics_and_no_words() -> None:
-    assert junk_scores(sparse.csr_array((0, 5))).kl_uniform.shape == (0,)
-    assert np.isnan(junk_scores(sparse.csr_array((2, 0))).kl_uniform).all()
-    assert np.isnan(junk_scores(csr([[1, 1]]), doc_topic=sparse.csr_array((0, 1))).kl_background).all()
+    assert topic_significance(sparse.csr_array((0, 5))).kl_uniform.shape == (0,)
+    assert np.isnan(topic_significance(sparse.csr_array((2, 0))).kl_uniform).all()
+    assert np.isnan(topic_significance(csr([[1, 1]]), doc_topic=sparse.csr_array((0, 1))).kl_background).all()
