@@ -23,7 +23,7 @@ test-any: $(DEV)
 # kernels compiled so that an index outside its array is an error, with their own cache, for the code is another; then as plain Python
 test-bounds: $(DEV)
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.cache/bounds $(BIN)/python -m pytest $(WORKERS) \
-		tests/kernels tests/fuzz tests/test_widths.py tests/text/test_scan.py tests/text/test_duplicates.py tests/text/test_twins.py
+		tests/kernels tests/fuzz tests/test_widths.py tests/text/test_scan.py tests/text/test_duplicates.py tests/text/test_near_duplicates.py
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest $(WORKERS) tests/kernels
 
 # the wheel beside the packages that are installed here; test-all has it in an empty environment and with pipx, too

@@ -41,9 +41,9 @@ class Stop:
         self.pressed: int | None = None
         self.training = self.ending = False
 
-    def step(self, number: int, of: int) -> None:
+    def step(self, number: int, total: int) -> None:
         """Raise KeyboardInterrupt where a signal has come since the step before."""
-        self.training = number < of
+        self.training = number < total
         if self.pressed is not None:
             came, self.pressed, self.training, self.ending = self.pressed, None, False, True
             end(came)
@@ -68,14 +68,16 @@ def between_steps() -> Iterator[Stop]:
     usual = {}
     if threading.current_thread() is threading.main_thread():
         handlers = {number: signal.getsignal(number) for number in _numbers(("SIGINT", *ENDING))}
-        usual = {number: how for number, how in handlers.items() if how in (signal.default_int_handler, end)}
+        usual = {
+            number: handler for number, handler in handlers.items() if handler in (signal.default_int_handler, end)
+        }
     for number in usual:
         signal.signal(number, stop.press)
     try:
         yield stop
     finally:
-        for number, how in usual.items():
-            signal.signal(number, how)
+        for number, handler in usual.items():
+            signal.signal(number, handler)
     if stop.pressed is not None:
         end(stop.pressed)
 

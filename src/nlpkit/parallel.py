@@ -28,10 +28,10 @@ def ahead(items: Iterable[T], *, depth: int = 2, join: bool = False) -> Generato
     waiting: queue.Queue[tuple[bool, T | BaseException | None]] = queue.Queue(depth)
     stop = threading.Event()
 
-    def put(more: bool, value: T | BaseException | None) -> None:
+    def put(is_item: bool, value: T | BaseException | None) -> None:
         while not stop.is_set():
             try:
-                waiting.put((more, value), timeout=_WAIT)
+                waiting.put((is_item, value), timeout=_WAIT)
             except queue.Full:
                 continue
             return
@@ -51,8 +51,8 @@ def ahead(items: Iterable[T], *, depth: int = 2, join: bool = False) -> Generato
     thread.start()
     try:
         while True:
-            more, value = waiting.get()
-            if more:
+            is_item, value = waiting.get()
+            if is_item:
                 yield value  # type: ignore[misc]
             elif value is not None:
                 raise value  # type: ignore[misc]

@@ -23,7 +23,7 @@ def check_width(n: int, what: str) -> int:
 
 def narrow(values: Any, what: str) -> IntArray:
     """Return integers of 0 or more as int32. Raises OutOfMemoryError where one does not fit."""
-    given = np.asarray(values)
-    check_width(int(given.max(initial=0)), what)
-    narrowed: IntArray = given.astype(np.int32)
+    integers = np.asarray(values)
+    check_width(int(integers.max(initial=0)), what)
+    narrowed: IntArray = integers.astype(np.int32)
     return narrowed

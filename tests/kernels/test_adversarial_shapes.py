@@ -56,11 +56,11 @@ from nlpkit.metrics.windows import WindowCounter, Windows, plan_pairs
 from nlpkit.text import bytestable as byte_strings
 from nlpkit.text import tokenize
 from nlpkit.text.duplicates import Duplicates, DuplicateSpec
+from nlpkit.text.near_duplicates import find_near_duplicates
 from nlpkit.text.ngrams import NgramVocabulary
 from nlpkit.text.phrases import PhraseCounter, PhraseSpec, PhraseTable
 from nlpkit.text.similarity import WordIndex
 from nlpkit.text.tally import WordTally
-from nlpkit.text.twins import find_twins
 from nlpkit.text.vocab import EncodedBatch, Frequencies, Vocabulary, prune_batch
 from nlpkit.topics.hierarchy import Hierarchy
 from nlpkit.topics.lda import heldout, infer
@@ -209,8 +209,8 @@ def test_copies() -> None:
             index.check([str(i) for i in range(len(texts))], texts)
     for texts in [*arrays(), pa.array(everything)]:
         for threshold in (0.3, 0.9, 1.0):
-            found = find_twins(texts, np.arange(len(texts), dtype=np.int32) % 3 - 1, threshold=threshold)
-            assert len(found.twin) == len(texts)
+            found = find_near_duplicates(texts, np.arange(len(texts), dtype=np.int32) % 3 - 1, threshold=threshold)
+            assert len(found.nearest) == len(texts)
 
 
 @exercises(levenshtein.levenshtein_nearest, levenshtein.count_different_grams, levenshtein.count_shared_grams)

@@ -78,14 +78,14 @@ def test_nearest_words_equal_sorting_all(words: list[str], word: str, measure: s
     found = index.nearest(word, measure=measure, top=top)
     assert found.ids.tolist() == ids
     assert found.scores == pytest.approx([scores[i] for i in ids])
-    assert found.own.tolist() == [i for i, other in enumerate(index.forms) if other == form]
+    assert found.self_ids.tolist() == [i for i, other in enumerate(index.forms) if other == form]
 
 
 def test_umlauts_are_letters_and_composed_or_not_is_one() -> None:
     index = WordIndex(["fußgängerübergang", "fussgangerubergang", "bär", "bar"])
     assert index.nearest("Fußga\u0308ngeru\u0308berga\u0308nge", top=1).ids.tolist() == [0]
     assert index.nearest("bär", measure="levenshtein").scores[0] == 1
-    assert index.nearest("ba\u0308r", measure="levenshtein").own.tolist() == [2]
+    assert index.nearest("ba\u0308r", measure="levenshtein").self_ids.tolist() == [2]
     pair = compare_words(["ä", "a\u0308"])[0]
     assert (pair.levenshtein, pair.jaccard) == (0, None)
 

@@ -28,7 +28,7 @@ from nlpkit.weighting.selection import (
 from tests.reference import selection as plain
 from tests.strategies import counts_dv, repeatable
 
-OF_PRESENCE = [name for name, score in SCORES.items() if score.of == "presence"]
+OF_PRESENCE = [name for name, score in SCORES.items() if score.basis == "presence"]
 
 
 def table_of(counts: Any, labels: Any, *, with_values: bool = True, J: int | None = None) -> Contingency:

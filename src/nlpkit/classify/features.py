@@ -90,7 +90,9 @@ def fit_vectorizer(
         return Vectorizer(names, fitted, n, cf[kept], df[kept]), columns
     score = options.select
     table = contingency(
-        fitted.weigh(kept_counts) if score.of == "weights" else kept_counts, classes, with_values=score.of != "presence"
+        fitted.weigh(kept_counts) if score.basis == "weights" else kept_counts,
+        classes,
+        with_values=score.basis != "presence",
     )
     scores = feature_scores(table, score)
     wanted = len(scores) if options.count is None else options.count(len(scores))

@@ -168,7 +168,7 @@ class FallbackTexts:
             specials = 0
         else:
             ids = iterate_ids(engine.tokenizer, texts)
-            self.counts = np.fromiter((len(own) for own in ids), np.int64, count=len(texts))
+            self.counts = np.fromiter((len(token_ids) for token_ids in ids), np.int64, count=len(texts))
             specials = sum(map(len, special_ids(engine.tokenizer))) if engine.max_tokens < NO_LIMIT else 0
         self.cut = np.maximum(self.counts + specials - engine.max_tokens, 0)
         self.lengths = np.maximum(self.counts - self.cut + specials, 1)
@@ -185,7 +185,7 @@ def load_sentence_transformer(path: Path, device: torch.device, *, command: str)
     """
     try:
         # transformers draws the weights of a pooler that is not in the files: always the same ones
-        with quiet() as said, torch.random.fork_rng(devices=[]):
+        with quiet() as messages, torch.random.fork_rng(devices=[]):
             torch.manual_seed(0)
             from sentence_transformers import SentenceTransformer
 
@@ -199,7 +199,7 @@ def load_sentence_transformer(path: Path, device: torch.device, *, command: str)
     except Exception as error:  # every module of every release fails in its own way
         lines = str(error).strip().splitlines() or [type(error).__name__]
         raise MissingError(f"sentence-transformers cannot load the model in {path}: {lines[0]}") from None
-    refuse_random_weights(path, said)
+    refuse_random_weights(path, messages)
     return model
 
 
@@ -212,9 +212,9 @@ def checked_max_tokens(wanted: int | None, usual: int | None, limit: int, specia
     return wanted
 
 
-def refuse_random_weights(path: Path, said: Sequence[str]) -> None:
+def refuse_random_weights(path: Path, messages: Sequence[str]) -> None:
     """Raise MissingError when transformers said that it made up weights the files do not have (poolers apart)."""
-    for message in said:
+    for message in messages:
         for line in message.splitlines():
             made_up = "MISSING" in line or "newly initialized" in line
             if made_up and "pooler" not in line and "|" in line:
@@ -225,11 +225,11 @@ def refuse_random_weights(path: Path, said: Sequence[str]) -> None:
 @contextlib.contextmanager
 def quiet() -> Iterator[list[str]]:
     """Keep warnings, log lines and progress bars of the libraries off the screen; yields what they logged."""
-    said: list[str] = []
+    messages: list[str] = []
 
     class Listener(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            said.append(record.getMessage())
+            messages.append(record.getMessage())
 
     listener = Listener()
     loggers = [logging.getLogger(name) for name in ("transformers", "sentence_transformers")]
@@ -246,7 +246,7 @@ def quiet() -> Iterator[list[str]]:
         if bars:
             hf_logging.disable_progress_bar()
         try:
-            yield said
+            yield messages
         finally:
             if bars:
                 hf_logging.enable_progress_bar()

@@ -15,13 +15,13 @@ logger = logging.getLogger("nlpkit.embed")
 
 def choose_device(name: str | None) -> torch.device:
     """Return the device of that name, or the best there is; UsageError for one that is not there."""
-    found = {"cpu": 1, "cuda": torch.cuda.device_count() if torch.cuda.is_available() else 0}
-    found["mps"] = int(torch.backends.mps.is_available())
+    n_devices = {"cpu": 1, "cuda": torch.cuda.device_count() if torch.cuda.is_available() else 0}
+    n_devices["mps"] = int(torch.backends.mps.is_available())
     if name is None:
-        return torch.device("cuda" if found["cuda"] else "mps" if found["mps"] else "cpu")
+        return torch.device("cuda" if n_devices["cuda"] else "mps" if n_devices["mps"] else "cpu")
     kind, _, index = name.partition(":")
-    if (index and not index.isdecimal()) or found.get(kind, 0) <= int(index or 0):
-        names = ["cpu", *(f"cuda:{i}" for i in range(found["cuda"])), *(["mps"] if found["mps"] else [])]
+    if (index and not index.isdecimal()) or n_devices.get(kind, 0) <= int(index or 0):
+        names = ["cpu", *(f"cuda:{i}" for i in range(n_devices["cuda"])), *(["mps"] if n_devices["mps"] else [])]
         raise UsageError(f"device '{name}' is not available (found: {', '.join(names)})")
     return torch.device("cpu" if kind == "cpu" else name)
 

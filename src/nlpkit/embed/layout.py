@@ -55,8 +55,10 @@ def read_layout(path: Path) -> Layout | None:
     whole = _read_json(path / "config_sentence_transformers.json", {})
     if whole.get("default_prompt_name") or whole.get("model_type", "SentenceTransformer") != "SentenceTransformer":
         return None
-    own: dict[str, Any] = next((_read_json(file, {}) for file in sorted(places[0].glob("sentence_*_config.json"))), {})
-    for key, value in own.items():
+    settings: dict[str, Any] = next(
+        (_read_json(file, {}) for file in sorted(places[0].glob("sentence_*_config.json"))), {}
+    )
+    for key, value in settings.items():
         if key not in ("max_seq_length", "do_lower_case") and value and value not in _PLAIN_VALUES.get(key, ()):
             logger.debug("%s: %s = %r is left to sentence-transformers", path, key, value)
             return None
@@ -67,13 +69,13 @@ def read_layout(path: Path) -> Layout | None:
         modes = read_modes(_read_json(places[1] / "config.json", {})) if len(modules) > 1 else ("mean",)
     except ValueError as error:
         raise MissingError(f"{places[1] / 'config.json'}: {error}") from None
-    longest = own.get("max_seq_length") or tokenizer.get("model_max_length")
+    longest = settings.get("max_seq_length") or tokenizer.get("model_max_length")
     return Layout(
         folder=places[0],
         config=_read_json(places[0] / "config.json", {}),
         modes=modes,
         max_tokens=int(longest) if longest and longest < 1e9 else None,
-        lowercase=bool(own.get("do_lower_case")),
+        lowercase=bool(settings.get("do_lower_case")),
         tokenizer=tokenizer,
     )
 

@@ -75,16 +75,16 @@ def find_model(name: str = DEFAULT_MODEL, *, offline: bool = False) -> ModelFile
     repo = full_name(name)
     tried = ["no such folder"]
     for search in (_in_cache, _in_package):
-        found, reason = search(repo)
-        if found is not None:
-            return found
+        files, reason = search(repo)
+        if files is not None:
+            return files
         if reason:
             tried.append(reason)
     if offline:
         raise _not_found(name, repo, [*tried, "the hub was not asked (`offline`)"])
-    found, reason = _in_hub(repo)
-    if found is not None:
-        return found
+    files, reason = _in_hub(repo)
+    if files is not None:
+        return files
     raise _not_found(name, repo, [*tried, reason])
 
 
@@ -171,9 +171,9 @@ def _as_folder(name: str) -> Path | None:
         meant = explicit or any((path / file).is_file() for file in ("modules.json", "config.json"))
         return path if meant or not ("/" in name or full_name(name) in KNOWN_MODELS) else None
     if explicit or (path.is_file() and full_name(name) not in KNOWN_MODELS):
-        found = "is a file" if path.is_file() else "does not exist"
+        state = "is a file" if path.is_file() else "does not exist"
         raise MissingError(
-            f"model folder {name} {found}; give a folder with modules.json or config.json, or a hub name"
+            f"model folder {name} {state}; give a folder with modules.json or config.json, or a hub name"
         )
     return None
 

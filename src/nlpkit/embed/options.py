@@ -51,7 +51,7 @@ class EncoderOptions:
         """The model that was asked for, else the usual one."""
         return self.encoder or DEFAULT_ENCODER
 
-    def given(self) -> list[str]:
+    def requested(self) -> list[str]:
         """Return the options that say which embeddings are wanted, as messages name them."""
         asked = {
             "`encoder`": self.encoder is not None,
@@ -61,8 +61,8 @@ class EncoderOptions:
 
     def refuse(self, why: str) -> None:
         """Raise UsageError when one of these options is given and would change nothing."""
-        if self.given():
-            raise UsageError(f"{', '.join(self.given())}: {why}")
+        if self.requested():
+            raise UsageError(f"{', '.join(self.requested())}: {why}")
 
     def load(self, threads: int) -> Encoder:
         """Load the encoder. Raises MissingError when the model or the extra is not there."""

@@ -28,11 +28,11 @@ def read_modes(config: Mapping[str, Any]) -> tuple[str, ...]:
 
     Raises ValueError for a mode that is not one of MODES.
     """
-    given = config.get("pooling_mode")
-    if given is None:
+    stored = config.get("pooling_mode")
+    if stored is None:
         modes = tuple(mode for key, mode in _OLD_KEYS.items() if config.get(key)) or ("mean",)
     else:
-        modes = (given,) if isinstance(given, str) else tuple(given)
+        modes = (stored,) if isinstance(stored, str) else tuple(stored)
     unknown = [mode for mode in modes if mode not in MODES]
     if unknown:
         raise ValueError(f"unknown pooling mode {unknown[0]!r} (known: {', '.join(MODES)})")

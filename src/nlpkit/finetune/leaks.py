@@ -9,10 +9,12 @@ import numpy as np
 from nlpkit import reporting, wording
 from nlpkit.classify.splits import DEV, TEST, TRAIN
 from nlpkit.finetune.dataset import FinetuneDataset
-from nlpkit.text.twins import Twins, find_twins
+from nlpkit.text.near_duplicates import NearDuplicates, find_near_duplicates
 
 
-def find_overlap(dataset: FinetuneDataset, threshold: float, *, split: int = TEST, among: int = TRAIN) -> Twins | None:
+def find_overlap(
+    dataset: FinetuneDataset, threshold: float, *, split: int = TEST, among: int = TRAIN
+) -> NearDuplicates | None:
     """Return test documents that are near-duplicates of training documents; of pairs and words they are not looked for.
 
     Args:
@@ -22,23 +24,25 @@ def find_overlap(dataset: FinetuneDataset, threshold: float, *, split: int = TES
         return None
     texts = dataset.table.column("text")
     if dataset.n_folds:
-        return find_twins(texts, dataset.split.astype(np.int32), threshold=threshold)
+        return find_near_duplicates(texts, dataset.split.astype(np.int32), threshold=threshold)
     both = np.select([dataset.split == among, dataset.split == split], [0, 1], -1)
-    twins = find_twins(texts, both.astype(np.int32), threshold=threshold)
-    return Twins(np.where(both == 1, twins.twin, -1).astype(np.int32), twins.similarity, twins.n_unsure)
+    duplicates = find_near_duplicates(texts, both.astype(np.int32), threshold=threshold)
+    return NearDuplicates(
+        np.where(both == 1, duplicates.nearest, -1).astype(np.int32), duplicates.similarity, duplicates.n_unresolved
+    )
 
 
-def overlap_notes(dataset: FinetuneDataset, twins: Twins | None, threshold: float) -> list[str]:
+def overlap_notes(dataset: FinetuneDataset, duplicates: NearDuplicates | None, threshold: float) -> list[str]:
     """Return sentences about test documents that are in training as well, and dev documents that are there or in the test."""
     notes = []
-    rows = np.zeros(0, np.int64) if twins is None else np.flatnonzero(twins.twin >= 0)
-    if twins is not None and len(rows):
+    rows = np.zeros(0, np.int64) if duplicates is None else np.flatnonzero(duplicates.nearest >= 0)
+    if duplicates is not None and len(rows):
         n_tested = sum(len(test) for _, test in dataset.rounds)
-        same = sum(dataset.raw_labels[d] == dataset.raw_labels[twins.twin[d]] for d in rows.tolist())
+        same = sum(dataset.raw_labels[d] == dataset.raw_labels[duplicates.nearest[d]] for d in rows.tolist())
         notes.append(f"{_near_duplicates(len(rows), n_tested, 'test', 'training')} ({same:,} with the same label)")
     for split, among, name, other in ((DEV, TRAIN, "dev", "training"), (TEST, DEV, "test", "dev")):
         between = find_overlap(dataset, threshold, split=split, among=among) if len(dataset.dev) else None
-        n = 0 if between is None else int((between.twin >= 0).sum())
+        n = 0 if between is None else int((between.nearest >= 0).sum())
         if n:
             why = (
                 "dev scores are too good, and end training late"

@@ -34,19 +34,22 @@ MEAN = "mean of training"
 
 
 def score_task(
-    dataset: FinetuneDataset, predictions: TaskPredictions, has_twin: BoolArray | None, uncertainty: Uncertainty
+    dataset: FinetuneDataset,
+    predictions: TaskPredictions,
+    has_near_duplicate: BoolArray | None,
+    uncertainty: Uncertainty,
 ) -> ClassifierScores:
     """Return the scores of all test documents that have a label.
 
     Args:
-        has_twin: (D,) documents with a near-duplicate in training; None: not looked for.
+        has_near_duplicate: (D,) documents with a near-duplicate in training; None: not looked for.
 
     Raises:
         InputError: no test document has a label.
     """
     if dataset.kind in ("single", "multi"):
         assert predictions.predicted is not None
-        return score_predictions(dataset, predictions.predicted, has_twin, uncertainty)
+        return score_predictions(dataset, predictions.predicted, has_near_duplicate, uncertainty)
     rows = dataset.labelled(dataset.tested())
     if not len(rows):
         raise InputError("no test document has a label, so nothing can be scored; name the column with `label_col`")

@@ -1,4 +1,4 @@
-"""The tables of a classifier's run directory: documents with predictions, classes, confusions, telling words, errors, twins."""
+"""The tables of a classifier's run directory: documents with predictions, classes, confusions, informative terms, errors, duplicates."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nlpkit.classify.dataset import LabelledDataset
 from nlpkit.classify.explain import class_terms, has_weights
 from nlpkit.errors import UsageError
 from nlpkit.evaluation.results import TargetResult
-from nlpkit.text.twins import Twins
+from nlpkit.text.near_duplicates import NearDuplicates
 from nlpkit.types import BoolArray, FloatArray, LongArray
 
 ADDED = ("prediction", "prediction_prob", "probabilities", "fold")
@@ -197,16 +197,16 @@ def _margin(decision: FloatArray) -> FloatArray:
     return margin
 
 
-def twins_table(dataset: LabelledDataset, twins: Twins) -> pa.Table:
+def twins_table(dataset: LabelledDataset, duplicates: NearDuplicates) -> pa.Table:
     """Return the test documents with a near-duplicate among the training documents: the most similar one, and both labels."""
-    rows = np.flatnonzero(twins.twin >= 0)
+    rows = np.flatnonzero(duplicates.nearest >= 0)
     ids, kind = dataset.table.column("id"), dataset.label_type
-    other = twins.twin[rows]
+    other = duplicates.nearest[rows]
     return pa.table(
         {
             "id": ids.take(pa.array(rows)),
             "twin": ids.take(pa.array(other)),
-            "similarity": pa.array(twins.similarity[rows], pa.float32()),
+            "similarity": pa.array(duplicates.similarity[rows], pa.float32()),
             "label": pa.array([dataset.raw_labels[d] for d in rows], kind),
             "twin_label": pa.array([dataset.raw_labels[d] for d in other], kind),
         }

@@ -29,7 +29,7 @@ from nlpkit.io.classifier_tables import (
     take,
     twins_table,
 )
-from nlpkit.text.twins import Twins
+from nlpkit.text.near_duplicates import NearDuplicates
 from nlpkit.types import FloatArray, LongArray
 
 
@@ -37,7 +37,7 @@ def run_tables(
     dataset: FinetuneDataset,
     predictions: TaskPredictions,
     scores: ClassifierScores,
-    twins: Twins | None,
+    duplicates: NearDuplicates | None,
     *,
     probabilities: bool,
 ) -> dict[str, pa.Table]:
@@ -71,8 +71,8 @@ def run_tables(
         confusion = confusion_table(scores.model)
         if confusion is not None:
             tables["confusion"] = confusion.rename_columns(["label", "prediction", "words"])
-    if twins is not None and (twins.twin >= 0).any():
-        tables["twins"] = twins_table(dataset, twins)
+    if duplicates is not None and (duplicates.nearest >= 0).any():
+        tables["twins"] = twins_table(dataset, duplicates)
     return tables
 
 

@@ -169,7 +169,7 @@ def encoder_card(
 
 
 def _scores(scores: ClassifierScores, spread: Mapping[str, Any] | None) -> str:
-    """Return the table of scores; with columns for documents that have no twin in training, and for all seeds, where there are."""
+    """Return the table of scores; with columns for documents without a near-duplicate in training, and for all seeds, where there are."""
     columns = {"score": scores.model, scores.majority.name: scores.majority}
     if scores.without_duplicates is not None:
         columns[scores.without_duplicates.name] = scores.without_duplicates

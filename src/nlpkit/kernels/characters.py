@@ -193,8 +193,8 @@ def count_characters(data: Any, offsets: Any, classes: Any, lower: Any, heads: A
                 if flags & BEGINS and (flags & ALONE or not inside):
                     inside, value, letters, uppers, alone = True, BASIS, 0, 0, flags & ALONE > 0
                 if inside:
-                    own = np.uint64(lower[code]) if code < len(lower) else np.uint64(code)
-                    value = (value ^ own) * PRIME
+                    folded = np.uint64(lower[code]) if code < len(lower) else np.uint64(code)
+                    value = (value ^ folded) * PRIME
                     row[IN_WORDS] += 1
                 if flags & LETTER:
                     letters += 1

@@ -162,8 +162,8 @@ def sample_cell(layout, lists, word_lists, priors, scratch, z, block, words, key
             prefetch(entries, start[docs[min(i + ahead, last_token)]] + 8)
             d, old = docs[i], np.uint64(z[i])
             unit = np.int64(units[i]) if weighted else np.int64(1)
-            less = unit * step[old]
-            phi_old = np.int64((n_w[old] - less + eta) * (scale / (n_k[old] - less + eta_sum)))
+            removed = unit * step[old]
+            phi_old = np.int64((n_w[old] - removed + eta) * (scale / (n_k[old] - removed + eta_sum)))
             smooth_old = np.int64(alpha[old] * phi_old)
             at, n_topics = np.uint64(start[d]), np.uint64(length[d])
             others, own_at, kept = np.int64(0), np.uint64(0), phi[old]
@@ -176,9 +176,9 @@ def sample_cell(layout, lists, word_lists, priors, scratch, z, block, words, key
                 others += np.int64(entry >> shift) * phi[topic]
                 running[j] = others
             phi[old] = kept
-            own = (np.int64(entries[at + own_at] >> shift) - unit) * phi_old + smooth_old
+            old_mass = (np.int64(entries[at + own_at] >> shift) - unit) * phi_old + smooth_old
             rest = total - smooth[old]
-            draw = np.int64(uniform(key, i) * np.float64(own + others + rest)) - own
+            draw = np.int64(uniform(key, i) * np.float64(old_mass + others + rest)) - old_mass
             if draw < 0:
                 continue
             amount = np.uint64(unit) << shift
@@ -220,16 +220,16 @@ def sample_cell(layout, lists, word_lists, priors, scratch, z, block, words, key
                 entries[at + own_at] = entries[at + n_topics]
             length[d] = n_topics
 
-            n_w[old] -= less
-            n_k[old] -= less
+            n_w[old] -= removed
+            n_k[old] -= removed
             inverse[old] = scale / (n_k[old] + eta_sum)
             phi[old] = phi_old
             blocks[old >> block_shift] += smooth_old - smooth[old]
             smooth[old] = smooth_old
             total = rest + smooth_old
-            more = unit * step[new]
-            n_w[new] += more
-            n_k[new] += more
+            gain = unit * step[new]
+            n_w[new] += gain
+            n_k[new] += gain
             inverse[new] = scale / (n_k[new] + eta_sum)
             phi[new] = np.int64((n_w[new] + eta) * inverse[new])
             change = np.int64(alpha[new] * phi[new]) - smooth[new]

@@ -66,11 +66,11 @@ def block_bounds(offsets, term_ids, word_start, blocks):  # type: ignore[no-unty
 
 
 @numba.njit(nogil=True, cache=True)
-def start_topics(given, key, n_topics, z):  # type: ignore[no-untyped-def]
-    """Write topics to z (N,) uint16: given (N,) or (0,), where below 0 or not there drawn, token i by the i-th number of `key`."""
+def start_topics(initial, key, n_topics, z):  # type: ignore[no-untyped-def]
+    """Write topics to z (N,) uint16: those of `initial` (N,) or (0,); where below 0 or absent, token i from the i-th number of `key`."""
     for i in range(len(z)):
-        if len(given) and given[i] >= 0:
-            z[i] = given[i]
+        if len(initial) and initial[i] >= 0:
+            z[i] = initial[i]
         else:
             z[i] = np.int64(uniform(key, np.uint64(i)) * n_topics)
 
@@ -139,9 +139,9 @@ def read_lists(lists, n_docs):  # type: ignore[no-untyped-def]
     topics = np.empty(indptr[n_docs], np.int32)
     counts = np.empty(indptr[n_docs], np.int64)
     for d in range(n_docs):
-        own = entries[start[d] : start[d] + length[d]]
-        order = np.argsort(own & np.uint64(0xFFFFFFFF))
-        for j in range(len(own)):
-            topics[indptr[d] + j] = own[order[j]] & np.uint64(0xFFFFFFFF)
-            counts[indptr[d] + j] = own[order[j]] >> np.uint64(COUNT_BITS)
+        doc_entries = entries[start[d] : start[d] + length[d]]
+        order = np.argsort(doc_entries & np.uint64(0xFFFFFFFF))
+        for j in range(len(doc_entries)):
+            topics[indptr[d] + j] = doc_entries[order[j]] & np.uint64(0xFFFFFFFF)
+            counts[indptr[d] + j] = doc_entries[order[j]] >> np.uint64(COUNT_BITS)
     return indptr, topics, counts

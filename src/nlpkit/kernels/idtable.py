@@ -76,9 +76,9 @@ def expect_slot(table, key):  # type: ignore[no-untyped-def]
 @numba.njit(nogil=True, cache=True, inline="always")
 def expect_key(table, key):  # type: ignore[no-untyped-def]
     """Ask for the key that the search for a key meets first; its slot should be there already."""
-    found = table.slots[first_slot(key, len(table.slots))]
-    if found >= 0:
-        prefetch(table.keys, np.int64(found))
+    first_id = table.slots[first_slot(key, len(table.slots))]
+    if first_id >= 0:
+        prefetch(table.keys, np.int64(first_id))
 
 
 @numba.njit(nogil=True, cache=True)
@@ -100,10 +100,10 @@ def insert(table, key):  # type: ignore[no-untyped-def]
         if keys[slots[at]] == key:
             return slots[at]
         at = (at + 1) & (len(slots) - 1)
-    found = table.size[0]
-    slots[at] = found
-    keys[found] = key
-    table.size[0] = found + 1
+    new_id = table.size[0]
+    slots[at] = new_id
+    keys[new_id] = key
+    table.size[0] = new_id + 1
     return slots[at]
 
 

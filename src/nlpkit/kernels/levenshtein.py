@@ -84,7 +84,7 @@ def count_shared_grams(codes, offsets, grams, shared):  # type: ignore[no-untype
     G, n = grams.shape
     for w in range(len(offsets) - 1):
         start, end = offsets[w], offsets[w + 1] - n + 1
-        found = 0
+        n_shared = 0
         for g in range(G):
             first = grams[g, 0]
             for i in range(start, end):
@@ -94,6 +94,6 @@ def count_shared_grams(codes, offsets, grams, shared):  # type: ignore[no-untype
                 while k < n and codes[i + k] == grams[g, k]:
                     k += 1
                 if k == n:
-                    found += 1
+                    n_shared += 1
                     break
-        shared[w] = found
+        shared[w] = n_shared

@@ -70,11 +70,11 @@ def losses(scores: Any, y: Any, loss: Any, p: Any, begin: int, end: int) -> None
         total = 0.0
         for j in range(J):
             p[d, j] -= most
-        own = p[d, y[d]]
+        true_score = p[d, y[d]]
         for j in range(J):
             p[d, j] = math.exp(p[d, j])
             total += p[d, j]
-        loss[d] = math.log(total) - own
+        loss[d] = math.log(total) - true_score
         for j in range(J):
             p[d, j] /= total
 
@@ -83,10 +83,10 @@ def losses(scores: Any, y: Any, loss: Any, p: Any, begin: int, end: int) -> None
 def residuals(p: Any, y: Any, weights: Any, out: Any, begin: int, end: int) -> None:
     """Write the gradient of each document's loss by its scores (D, J-1), s_d · B (p_d - e_y), into out."""
     for d in range(begin, end):
-        own = p[d, y[d]]
-        p[d, y[d]] = own - 1.0
+        p_true = p[d, y[d]]
+        p[d, y[d]] = p_true - 1.0
         gather(p[d], weights[d], out[d])
-        p[d, y[d]] = own
+        p[d, y[d]] = p_true
 
 
 @njit(cache=True, nogil=True)

@@ -115,10 +115,10 @@ def shingle_sets(data, text_offsets, classes, anything, width, offsets, out):  #
                 value = ((value ^ np.uint64(out[j])) * PRIME) & MASK
                 value ^= value >> QUARTER
             out[i] = mix(value, FINAL)
-        found = np.sort(out[at : stop - n + 1 if n else at])
-        for i in range(len(found)):
-            if i == 0 or found[i] != found[i - 1]:
-                out[at] = found[i]
+        ordered = np.sort(out[at : stop - n + 1 if n else at])
+        for i in range(len(ordered)):
+            if i == 0 or ordered[i] != ordered[i - 1]:
+                out[at] = ordered[i]
                 at += 1
         offsets[d + 1] = at
 
@@ -188,12 +188,12 @@ def link_all(kept, n):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(nogil=True, cache=True)
-def drop_or_keep(offsets, hashes, tags, threshold, most, kept, n, asked, twins, similarities):  # type: ignore[no-untyped-def]
-    """Fill twins (D,) int32 with the kept document most like each one, -1 for none; keep those without; return the new n.
+def drop_or_keep(offsets, hashes, tags, threshold, most, kept, n, asked, nearest, similarities):  # type: ignore[no-untyped-def]
+    """Fill nearest (D,) int32 with the kept document most like each one, -1 for none; keep those without; return the new n.
 
-    Twins share a tag, are not too different in size and have a Jaccard similarity of at least the threshold, which goes
+    Near-duplicates share a tag, are not too different in size and have a Jaccard similarity of at least the threshold, which goes
     into similarities (D,) float64; of equals the one kept first. offsets, hashes: as of `shingle_sets`; an empty set has no
-    twin and is not kept. `kept` has room for D more; asked: documents seen before.
+    near-duplicate and is not kept. `kept` has room for D more; asked: documents seen before.
     """
     D, B = tags.shape
     last = len(kept.heads) - 1
@@ -217,7 +217,7 @@ def drop_or_keep(offsets, hashes, tags, threshold, most, kept, n, asked, twins, 
                     best, highest = other, similarity
         if highest < threshold - 1e-9:
             best, highest = EMPTY, 0.0
-        twins[d] = best
+        nearest[d] = best
         similarities[d] = highest
         if size and best == EMPTY:
             held = min(size, most)
@@ -232,22 +232,22 @@ def drop_or_keep(offsets, hashes, tags, threshold, most, kept, n, asked, twins, 
 
 
 @numba.njit(nogil=True, cache=True)
-def first_equals(keys, heads, nexts, known, n, twins):  # type: ignore[no-untyped-def]
-    """Fill twins (D,) int32 with the first document of the same key, -1 for none; keep those without; return the new n.
+def first_equals(keys, heads, nexts, known, n, nearest):  # type: ignore[no-untyped-def]
+    """Fill nearest (D,) int32 with the first document of the same key, -1 for none; keep those without; return the new n.
 
-    keys (D, 2) uint64, (0, 0) for a document without a twin by definition; heads, nexts as of `Kept` with one band;
+    keys (D, 2) uint64, (0, 0) for a document that equals no other by definition; heads, nexts as of `Kept` with one band;
     known (N, 2): the keys kept so far, n of them, with room for D more.
     """
     last = np.uint64(len(heads) - 1)
     for d in range(len(keys)):
-        twins[d] = EMPTY
+        nearest[d] = EMPTY
         if keys[d, 0] == 0 and keys[d, 1] == 0:
             continue
         bucket = keys[d, 0] & last
         other = heads[bucket]
         while other != EMPTY and (known[other, 0] != keys[d, 0] or known[other, 1] != keys[d, 1]):
             other = nexts[other]
-        twins[d] = other
+        nearest[d] = other
         if other == EMPTY:
             known[n] = keys[d]
             nexts[n] = heads[bucket]
@@ -284,14 +284,14 @@ def set_keys(offsets, hashes, multipliers, keys):  # type: ignore[no-untyped-def
 
 
 @numba.njit(nogil=True, cache=True)
-def nearest_in_band(order, tags, band, parts, rows, offsets, hashes, threshold, limits, n_found, twins, similarities):  # type: ignore[no-untyped-def]
+def nearest_in_band(order, tags, band, parts, rows, offsets, hashes, threshold, limits, n_found, nearest, similarities):  # type: ignore[no-untyped-def]
     """Compare the sets that share their tag in one band with those of other parts, and keep what is most like each.
 
     order (U,): the sets, ascending by tag, then by part. tags (U, B). parts (U,): the only part a set is in, -1 for one that
-    is in several: it is compared with all, and has no twin of its own to look for. rows (U, 3): the lowest row of a set, the
+    is in several: it is compared with all, and no near-duplicate is searched for it. rows (U, 3): the lowest row of a set, the
     lowest of any other part than that one's, and the part of the first. offsets, hashes: as of `shingle_sets`. Pairs that met in a band
-    before are passed over. n_found (U, 2): twins seen, and sets compared so far; at `limits` (2,) of either the search ends.
-    twins (U,), similarities (U,): the best so far, of equals the lower row.
+    before are passed over. n_found (U, 2): near-duplicates seen, and sets compared so far; at `limits` (2,) of either the search ends.
+    nearest (U,), similarities (U,): the best so far, of equals the lower row.
     """
     U = len(order)
     start = 0
@@ -329,7 +329,7 @@ def nearest_in_band(order, tags, band, parts, rows, offsets, hashes, threshold, 
                         continue
                     n_found[u, 0] += 1
                     row = rows[v, 1] if parts[v] < 0 and rows[v, 2] == part else rows[v, 0]
-                    if similarity > similarities[u] or (similarity == similarities[u] and row < twins[u]):
-                        twins[u], similarities[u] = row, similarity
+                    if similarity > similarities[u] or (similarity == similarities[u] and row < nearest[u]):
+                        nearest[u], similarities[u] = row, similarity
             first = last
         start = end

@@ -54,16 +54,16 @@ def _number_until_full(  # type: ignore[no-untyped-def]
                     cursor[0], cursor[1], cursor[2], cursor[3] = doc, n, at, out
                     return False
                 last = np.int64(terms[at + n - 1])
-                found = np.int64(-1)
+                ngram = np.int64(-1)
                 if n == 1:
                     prefixes[at] = last
                     if n_min > 1 or last < 0:
                         at += 1
                         continue
-                    found = np.int64(unigrams[last])
-                    if found < 0:
-                        found = np.int64(insert(table, -1 - last))
-                        unigrams[last] = found
+                    ngram = np.int64(unigrams[last])
+                    if ngram < 0:
+                        ngram = np.int64(insert(table, -1 - last))
+                        unigrams[last] = ngram
                 else:
                     far = at + AHEAD
                     if far <= len(terms) - n:
@@ -71,10 +71,10 @@ def _number_until_full(  # type: ignore[no-untyped-def]
                         far -= AHEAD // 2
                         expect_key(table, (prefixes[far] << 32) | linked | terms[far + n - 1])
                     if prefixes[at] >= 0 and last >= 0:
-                        found = np.int64(insert(table, (prefixes[at] << 32) | linked | last))
-                    prefixes[at] = found
-                if found >= 0 and n >= n_min:
-                    out_ids[out] = found
+                        ngram = np.int64(insert(table, (prefixes[at] << 32) | linked | last))
+                    prefixes[at] = ngram
+                if ngram >= 0 and n >= n_min:
+                    out_ids[out] = ngram
                     out += 1
                 at += 1
             n, at = n + 1, 0

@@ -23,9 +23,9 @@ def count_pairs(table, counts, offsets, term_ids, connects, frequent, max_betwee
         table, counts, offsets, term_ids, connects, frequent, max_between, before, after, cursor
     ):
         table = with_room(table, max_between + 1)
-        more = np.zeros(len(table.keys), np.int64)
-        more[: len(counts)] = counts
-        counts = more
+        larger = np.zeros(len(table.keys), np.int64)
+        larger[: len(counts)] = counts
+        counts = larger
     return table, counts
 
 

@@ -108,7 +108,7 @@ def _address(text: Any, i: int, end: int, classes: Any) -> int:
 @njit(cache=True, nogil=True)
 def _host(text: Any, i: int, end: int, classes: Any) -> int:
     """Return where `[\\p{L}\\p{N}-]+(\\.[\\p{L}\\p{N}-]+)+` ends, 0 for no match."""
-    found = 0
+    host_end = 0
     while True:
         first = i
         while i < end:
@@ -117,18 +117,18 @@ def _host(text: Any, i: int, end: int, classes: Any) -> int:
                 break
             i += width
         if i == first:
-            return found
+            return host_end
         if first > 0 and text[first - 1] == 46:  # a part behind a full stop
-            found = i
+            host_end = i
         if i >= end or text[i] != 46:
-            return found
+            return host_end
         i += 1
 
 
 @njit(cache=True, nogil=True)
 def _initials(text: Any, i: int, end: int, classes: Any) -> int:
     """Return where `(\\p{L}\\.){2,}` ends, 0 for no match."""
-    found, parts = 0, 0
+    initials_end, parts = 0, 0
     while i < end:
         code, width = _code(text, i)
         if not classes[code] & LETTER or i + width >= end or text[i + width] != 46:
@@ -136,8 +136,8 @@ def _initials(text: Any, i: int, end: int, classes: Any) -> int:
         i += width + 1
         parts += 1
         if parts >= 2:
-            found = i
-    return found
+            initials_end = i
+    return initials_end
 
 
 @njit(cache=True, nogil=True)
@@ -192,10 +192,10 @@ def _word(text: Any, i: int, end: int, classes: Any) -> Any:
                 continue
         if not classes[code] & JOIN or i + width >= end:
             break
-        code, more = _code(text, i + width)
+        code, next_width = _code(text, i + width)
         if not classes[code] & START:
             break
-        i += width + more
+        i += width + next_width
     return i, entity
 
 
@@ -247,7 +247,7 @@ def scan_tokens(
             at, at_start, at_end = _at_sign(text, i, end, classes)
         while i < end:
             first = text[i]
-            after, how = np.int64(0), fold
+            after, folding = np.int64(0), fold
             h = OFFSET_BASIS
             if least > 0:
                 j, length = i, 0
@@ -288,13 +288,13 @@ def scan_tokens(
                     after = at_end
                 if after:
                     is_junk = True
-                    how = plain
+                    folding = plain
                 elif flags & LETTER:
                     after = _initials(text, i, end, classes)
                 if after == 0 and (flags & START or first == 38):
                     after, entity = _word(text, i, end, classes)
                     if entity:
-                        how = plain
+                        folding = plain
                 if after == 0:
                     i += width
                     continue
@@ -303,7 +303,7 @@ def scan_tokens(
                     continue
                 h = OFFSET_BASIS
                 for j in range(i, after):
-                    h = (h ^ np.uint64(how[text[j]])) * PRIME
+                    h = (h ^ np.uint64(folding[text[j]])) * PRIME
             if n_tokens == room_tokens:
                 state[0], state[1], state[2], state[3], state[4] = d, i, n_tokens, n_types, used
                 return False
@@ -317,7 +317,7 @@ def scan_tokens(
                         state[0], state[1], state[2], state[3], state[4] = d, i, n_tokens, n_types, used
                         return False
                     for j in range(size):
-                        arena[used + j] = how[text[i + j]]
+                        arena[used + j] = folding[text[i + j]]
                     types[n_types, 0] = np.int64(h)
                     types[n_types, 1] = used
                     types[n_types, 2] = size
@@ -331,7 +331,7 @@ def scan_tokens(
                     start = types[known, 1]
                     same = True
                     for j in range(size):
-                        if arena[start + j] != how[text[i + j]]:
+                        if arena[start + j] != folding[text[i + j]]:
                             same = False
                             break
                     if same:

@@ -46,20 +46,20 @@ def local_terms(
     for t in range(len(raw_ids)):
         for j in range(starts[raw_ids[t]], starts[raw_ids[t] + 1]):
             users[terms[j]] = min(users[terms[j]] + 1, 2)
-    more = 0
+    n_tokens = 0
     for t in range(len(raw_ids)):
         first, last = starts[raw_ids[t]], starts[raw_ids[t] + 1]
         if first == last:
             out[t] = -1
         elif last - first > 1 or users[terms[first]] > 1:
             out[t] = -2
-            more += raw_cf[t] * (last - first)
+            n_tokens += raw_cf[t] * (last - first)
         else:
             out[t] = terms[first]
             cf[terms[first]] += raw_cf[t]
             df[terms[first]] += raw_df[t]
-            more += raw_cf[t]
-    return more
+            n_tokens += raw_cf[t]
+    return n_tokens
 
 
 @njit(cache=True, nogil=True)

@@ -7,17 +7,17 @@ import numpy as np
 
 
 @numba.njit(nogil=True, cache=True)
-def top_k_rows(scores, first_column, own, out_index, out_score):  # type: ignore[no-untyped-def]
+def top_k_rows(scores, first_column, first_row, out_index, out_score):  # type: ignore[no-untyped-def]
     """Merge a block of scores (R, C) float32 into the running best of its rows.
 
-    Column c of the block is item first_column + c. Row r never finds item own + r (own < 0: rows are not items). out_index
+    Column c of the block is item first_column + c. Row r never takes item first_row + r (first_row < 0: rows are not items). out_index
     (R, k) int32 and out_score (R, k) float32, best first, hold -1 and -inf where fewer were seen. Ties keep the lower
     index when blocks of columns come in ascending order.
     """
     R, C = scores.shape
     k = out_index.shape[1]
     for r in range(R if k else 0):
-        itself = own + r if own >= 0 else -1
+        itself = first_row + r if first_row >= 0 else -1
         index, score = out_index[r], out_score[r]
         worst = score[k - 1]
         for c in range(C):
@@ -34,11 +34,11 @@ def top_k_rows(scores, first_column, own, out_index, out_score):  # type: ignore
 
 
 @numba.njit(nogil=True, cache=True)
-def rescore_rows(queries, points, found, out_index, out_score):  # type: ignore[no-untyped-def]
-    """Fill out_index and out_score (R, k), best first, with those of the items found (R, m) that have the largest products.
+def rescore_rows(queries, points, candidates, out_index, out_score):  # type: ignore[no-untyped-def]
+    """Fill out_index and out_score (R, k), best first, with those of the candidates (R, m) that have the largest products.
 
     The inner product of queries (R, E) and points (P, E) float32 is summed in double in the order of the dimensions: it
-    depends on the two rows alone. Ties keep the lower index; -1 marks no item, all of them last in a row of `found`.
+    depends on the two rows alone. Ties keep the lower index; -1 marks no item, all of them last in a row of `candidates`.
     """
     R, k = out_index.shape
     exact = np.empty(k, np.float64)
@@ -46,7 +46,7 @@ def rescore_rows(queries, points, found, out_index, out_score):  # type: ignore[
         exact[:] = -np.inf
         index = out_index[r]
         index[:] = -1
-        for item in found[r]:
+        for item in candidates[r]:
             if item < 0:
                 break
             s = 0.0

@@ -112,9 +112,9 @@ def excess_of_mass(point_cluster, point_lambda, parent, stability, max_size):  #
     labels = np.full(N, -1, np.int32)
     peak = np.zeros(max(K, 1))
     for p in range(N):
-        own = owner[point_cluster[p]]
-        if own >= 0:
-            labels[p] = number[own]
+        cluster = owner[point_cluster[p]]
+        if cluster >= 0:
+            labels[p] = number[cluster]
             peak[labels[p]] = max(peak[labels[p]], point_lambda[p])
     member = np.zeros(N, np.float32)
     for p in range(N):

@@ -75,17 +75,17 @@ def count_windows(  # type: ignore[no-untyped-def]
         n = 1 if whole else N - window + 1
         unseen = 1 if skips_first and 0 < window <= N else 0
         counts.n_windows[rows[d]] += n
-        found = 0
+        n_relevant = 0
         for p in range(N):
-            where[found] = p
-            found += tokens[p] >= 0
-        if found == 0:
+            where[n_relevant] = p
+            n_relevant += tokens[p] >= 0
+        if n_relevant == 0:
             continue
         counts.relevant[rows[d]] += n
         single, joint = counts.single[rows[d]], counts.joint[rows[d]]
         tail, n_alive = 0, 0
-        for head in range(found + 1):  # the last turn is the end of the document, when all words leave
-            at_end = head == found
+        for head in range(n_relevant + 1):  # the last turn is the end of the document, when all words leave
+            at_end = head == n_relevant
             first = N if at_end else max(0, where[head] - width + 1)  # the first window with this token
             while tail < head and where[tail] + 1 - unseen <= first:
                 p = where[tail]

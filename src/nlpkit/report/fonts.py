@@ -18,30 +18,30 @@ class FontChoice:
     lacks: frozenset[str]
 
 
-def choose_font(characters: Iterable[str], given: Path | None = None) -> FontChoice:
-    """Return the font to draw characters with: the one given, else DejaVu Sans, else the font of this machine that has most.
+def choose_font(characters: Iterable[str], font_file: Path | None = None) -> FontChoice:
+    """Return the font to draw characters with: `font_file`, else DejaVu Sans, else the font of this machine that has most of them.
 
     Raises:
-        InputError: the font given is not there or no font; MissingError: matplotlib is not installed.
+        InputError: `font_file` is missing or no font; MissingError: matplotlib is not installed.
     """
     require("matplotlib")
     from matplotlib import font_manager
     from matplotlib.font_manager import FontProperties
 
     wanted = frozenset(c for c in characters if not c.isspace())
-    if given is not None:
-        return FontChoice(str(given), wanted - _characters(given))
+    if font_file is not None:
+        return FontChoice(str(font_file), wanted - _characters(font_file))
     usual = font_manager.findfont(FontProperties(family="DejaVu Sans"))
     best = FontChoice(usual, wanted - _characters(Path(usual)))
     if not best.lacks:
         return best
     for path in sorted(font_manager.findSystemFonts()):
         try:
-            found = FontChoice(path, wanted - _characters(Path(path)))
+            candidate = FontChoice(path, wanted - _characters(Path(path)))
         except InputError:  # a broken font of the system is not the user's business
             continue
-        if len(found.lacks) < len(best.lacks):
-            best = found
+        if len(candidate.lacks) < len(best.lacks):
+            best = candidate
     return best
 
 

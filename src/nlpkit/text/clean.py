@@ -128,26 +128,28 @@ def name_emoji(texts: pl.Series, language: str) -> pl.Series:
     import emoji
 
     code = language if language in emoji.LANGUAGES else "en"
-    found = _distinct(texts, EMOJI_PATTERN)
-    if not found:
+    emoji_signs = _distinct(texts, EMOJI_PATTERN)
+    if not emoji_signs:
         return texts
-    names = [emoji.demojize(sign, language=code, delimiters=(" ", " ")) for sign in found]
+    names = [emoji.demojize(sign, language=code, delimiters=(" ", " ")) for sign in emoji_signs]
     words = [re.sub(r"[_:\ufe0e\ufe0f\u200d]+", " ", name.replace("’", "'")) for name in names]
     # a sign that no version of the package knows has no name; it stays
     return texts.str.replace_many(
-        found, [w if w.strip() else s for s, w in zip(found, words, strict=True)], leftmost=True
+        emoji_signs, [w if w.strip() else s for s, w in zip(emoji_signs, words, strict=True)], leftmost=True
     )
 
 
 def _read_entities(texts: pl.Series) -> pl.Series:
-    found = _distinct(texts, _ENTITY)
-    return texts.str.replace_many(found, [html.unescape(name).replace("\xa0", " ") for name in found], leftmost=True)
+    entities = _distinct(texts, _ENTITY)
+    return texts.str.replace_many(
+        entities, [html.unescape(name).replace("\xa0", " ") for name in entities], leftmost=True
+    )
 
 
 def _distinct(texts: pl.Series, pattern: str) -> list[str]:
     """Return the distinct matches, longest first: the order in which replace_many prefers them."""
-    found = texts.str.extract_all(pattern).explode().drop_nulls().unique().to_list()
-    return sorted(found, key=lambda match: (-len(match), match))
+    matches = texts.str.extract_all(pattern).explode().drop_nulls().unique().to_list()
+    return sorted(matches, key=lambda match: (-len(match), match))
 
 
 def _with(texts: pl.Series, mask: pl.Series, part: pl.Series) -> pl.Series:

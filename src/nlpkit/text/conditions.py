@@ -264,9 +264,9 @@ class _Values:
             raise UsageError(f"{self} of lists; 'contains' looks into lists of texts or numbers")
         inside = pc.fill_null(values.compare("==", value), False).to_numpy(zero_copy_only=False)
         rows = pc.list_parent_indices(self.array).to_numpy()
-        found = np.zeros(len(self.array), bool)
-        found[rows[inside]] = True
-        return pc.if_else(self.array.is_valid(), pa.array(found), None)
+        contains = np.zeros(len(self.array), bool)
+        contains[rows[inside]] = True
+        return pc.if_else(self.array.is_valid(), pa.array(contains), None)
 
     def text(self, needed_by: str) -> pa.Array:
         """Return the texts.

@@ -37,8 +37,8 @@ def check_tokenizer(name: str, pattern: str | None) -> None:
 
 def character_ngrams(name: str) -> tuple[int, int] | None:
     """Return the lengths of the n-grams of a tokenizer chars:3 or chars:3-5, None for another."""
-    found = _CHARS.fullmatch(name)
-    return (int(found[1]), int(found[2] or found[1])) if found else None
+    match = _CHARS.fullmatch(name)
+    return (int(match[1]), int(match[2] or match[1])) if match else None
 
 
 def cutter(options: PreprocessOptions) -> Callable[[pa.Array], RawTokens]:

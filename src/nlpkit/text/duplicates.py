@@ -100,15 +100,15 @@ class Duplicates:
         self._index: _Exact | _Near = _Exact() if spec.threshold is None else _Near(spec.threshold)
 
     def check(self, ids: Sequence[str] | pa.Array, texts: pa.Array) -> list[tuple[int, str, float]]:
-        """Return the rows (row, id of the kept twin, similarity) to drop of a batch, and remember the others.
+        """Return the rows (row, id of the kept near-duplicate, similarity) to drop of a batch, and remember the others.
 
         Args:
             ids: (D,); texts: (D,) Arrow string or large_string, null counts as empty.
         """
-        twins, similarities, kept = self._index.check(texts)
+        nearest, similarities, kept = self._index.check(texts)
         self._ids.add(pa.array(ids, pa.string()).filter(pa.array(kept)))
-        rows = np.flatnonzero(twins != EMPTY)
-        return [(int(row), self._ids[int(twins[row])], float(similarities[row])) for row in rows]
+        rows = np.flatnonzero(nearest != EMPTY)
+        return [(int(row), self._ids[int(nearest[row])], float(similarities[row])) for row in rows]
 
     @property
     def nbytes(self) -> int:
@@ -137,7 +137,7 @@ class _Ids:
         return sum(chunk.nbytes for chunk in self._chunks)
 
 
-Found = tuple[IntArray, npt.NDArray[np.float64], npt.NDArray[np.bool_]]  # twins, similarities, kept (D,)
+CheckResult = tuple[IntArray, npt.NDArray[np.float64], npt.NDArray[np.bool_]]  # nearest, similarities, kept (D,)
 
 
 class _Exact:
@@ -147,7 +147,7 @@ class _Exact:
         self._nexts = np.zeros(1024, np.int32)
         self._known = np.zeros((1024, 2), np.uint64)
 
-    def check(self, texts: pa.Array) -> Found:
+    def check(self, texts: pa.Array) -> CheckResult:
         keys = np.frombuffer(b"".join(_digest(text.as_py()) for text in texts), np.uint64).reshape(-1, 2)
         check_width(self._n + len(keys), "documents")
         # as if every document stayed
@@ -156,10 +156,10 @@ class _Exact:
         if self._n + len(keys) > len(self._heads):
             self._heads = _buckets(self._n + len(keys))
             link_keys(self._heads, self._nexts, self._known, self._n)
-        twins = np.empty(len(keys), np.int32)
-        self._n = first_equals(keys, self._heads, self._nexts, self._known, self._n, twins)
-        found = twins != EMPTY
-        return twins, found.astype(np.float64), ~found & keys.any(axis=1)
+        nearest = np.empty(len(keys), np.int32)
+        self._n = first_equals(keys, self._heads, self._nexts, self._known, self._n, nearest)
+        is_duplicate = nearest != EMPTY
+        return nearest, is_duplicate.astype(np.float64), ~is_duplicate & keys.any(axis=1)
 
     @property
     def nbytes(self) -> int:
@@ -188,18 +188,18 @@ class _Near:
             seen=np.zeros(1024, np.int64),
         )
 
-    def check(self, texts: pa.Array) -> Found:
+    def check(self, texts: pa.Array) -> CheckResult:
         offsets, hashes = shingles_of(texts)
         D = len(texts)
         tags = np.empty((D, self._kept.tags.shape[1]), np.uint32)
         band_tags(offsets, hashes, self._seeds, self._multipliers, tags)
         self._make_room(D, int(np.minimum(np.diff(offsets), MOST_HASHES).sum()))
-        twins, similarities = np.empty(D, np.int32), np.empty(D, np.float64)
+        nearest, similarities = np.empty(D, np.int32), np.empty(D, np.float64)
         self._n = drop_or_keep(
-            offsets, hashes, tags, self._threshold, MOST_HASHES, self._kept, self._n, self._asked, twins, similarities
+            offsets, hashes, tags, self._threshold, MOST_HASHES, self._kept, self._n, self._asked, nearest, similarities
         )
         self._asked += D
-        return twins, similarities, (twins == EMPTY) & (np.diff(offsets) > 0)
+        return nearest, similarities, (nearest == EMPTY) & (np.diff(offsets) > 0)
 
     def _make_room(self, documents: int, hashes: int) -> None:
         kept, need = self._kept, self._n + documents
@@ -271,8 +271,8 @@ def _character_classes() -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
     classes[[c[0] in "LMN" for c in categories]] = LETTER
     classes[[c == "So" for c in categories]] = WORD
     for first, last in _UNSPACED:
-        own = np.arange(first, last + 1)
-        classes[own[classes[own] == LETTER]] = WORD
+        points = np.arange(first, last + 1)
+        classes[points[classes[points] == LETTER]] = WORD
     anything = np.array([SEPARATOR if chr(point).isspace() else WORD for point in range(_POINTS)], np.uint8)
     return classes, anything
 

@@ -113,27 +113,27 @@ class _Parser:
         tokens: list[_Token] = []
         at = len(self._text) - len(self._text.lstrip())
         while at < len(self._text):
-            found = _TOKEN.match(self._text, at)
-            if found is None:
+            match = _TOKEN.match(self._text, at)
+            if match is None:
                 raise self._wrong("a column, a value or a sign", _Token("", self._text[at], at))
-            kind, said = str(found.lastgroup), str(found[str(found.lastgroup)])
+            kind, text = str(match.lastgroup), str(match[str(match.lastgroup)])
             if kind in ("single", "double"):
-                kind, said = "text", said.replace("''" if kind == "single" else '""', "'" if kind == "single" else '"')
+                kind, text = "text", text.replace("''" if kind == "single" else '""', "'" if kind == "single" else '"')
             elif kind == "quoted":
-                kind, said = "column", said.replace("``", "`")
+                kind, text = "column", text.replace("``", "`")
             elif kind == "word":
-                keyword = said.lower() in _KEYWORDS
-                kind, said = ("keyword", said.lower()) if keyword else ("column", said)
+                keyword = text.lower() in _KEYWORDS
+                kind, text = ("keyword", text.lower()) if keyword else ("column", text)
             elif kind == "sign":
-                said = _SIGNS.get(said, said)
-            tokens.append(_Token(kind, said, at))
-            at = _SPACE.match(self._text, found.end()).end()  # type: ignore[union-attr]  # it matches anything
+                text = _SIGNS.get(text, text)
+            tokens.append(_Token(kind, text, at))
+            at = _SPACE.match(self._text, match.end()).end()  # type: ignore[union-attr]  # it matches anything
         return [*tokens, _Token("end", "", at)]
 
     def _wrong(self, expected: str, token: _Token) -> UsageError:
-        found = "the end" if token.kind == "end" else f"'{token.text}' at position {token.at + 1}"
+        culprit = "the end" if token.kind == "end" else f"'{token.text}' at position {token.at + 1}"
         return UsageError(
-            f"{self._option} {self._text!r}: expected {expected}, found {found}; write it as in {EXAMPLE!r}"
+            f"{self._option} {self._text!r}: expected {expected}, found {culprit}; write it as in {EXAMPLE!r}"
         )
 
     @property

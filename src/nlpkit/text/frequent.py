@@ -53,12 +53,12 @@ def frequent_ngrams(
     best: list[list[tuple[LongArray, LongArray]]] = [[] for _ in range(n_groups)]
     for share in range(n_passes):
         keys, groups = _collect(batches(), n, base, share, n_passes)
-        for found, (group_keys, counts) in zip(best, _count(keys, groups, n_groups), strict=True):
+        for group_best, (group_keys, counts) in zip(best, _count(keys, groups, n_groups), strict=True):
             often = counts > floor
-            found.append(_top(group_keys[often], counts[often], top))
+            group_best.append(_top(group_keys[often], counts[often], top))
     result = []
-    for found in best:
-        parts = [np.concatenate(column) for column in zip(*found, strict=True)]
+    for group_best in best:
+        parts = [np.concatenate(column) for column in zip(*group_best, strict=True)]
         top_keys, counts = _top(parts[0], parts[1], top)
         result.append(FrequentNgrams(_spell(top_keys, n, base), counts))
     return result
@@ -94,13 +94,13 @@ def _collect(
     """Return the keys that belong to one pass, and their groups, by batch."""
     keys, groups = [np.zeros(0, np.int64)], [np.zeros(0, np.int32)]
     for batch, batch_groups in batches:
-        found, docs = ngram_keys(batch, n, base)
-        of = batch_groups[docs].astype(np.int32)
-        kept = of >= 0
+        batch_keys, docs = ngram_keys(batch, n, base)
+        ngram_groups = batch_groups[docs].astype(np.int32)
+        kept = ngram_groups >= 0
         if n_passes > 1:
-            kept &= ((found.astype(np.uint64) * _SPREAD) >> np.uint64(32)) % np.uint64(n_passes) == share
-        keys.append(found[kept])
-        groups.append(of[kept])
+            kept &= ((batch_keys.astype(np.uint64) * _SPREAD) >> np.uint64(32)) % np.uint64(n_passes) == share
+        keys.append(batch_keys[kept])
+        groups.append(ngram_groups[kept])
     return keys, groups
 
 
@@ -111,10 +111,10 @@ def _count(keys: list[LongArray], groups: list[IntArray], n_groups: int) -> list
     if n_groups == 1:
         groups.clear()
         return [_run_lengths(joined)]
-    of = np.concatenate(groups)
+    all_groups = np.concatenate(groups)
     groups.clear()
-    order = np.argsort(of, kind="stable")
-    ends = np.searchsorted(of[order], np.arange(n_groups + 1))
+    order = np.argsort(all_groups, kind="stable")
+    ends = np.searchsorted(all_groups[order], np.arange(n_groups + 1))
     return [_run_lengths(joined[order[a:b]]) for a, b in itertools.pairwise(ends)]
 
 
@@ -139,7 +139,7 @@ def _spell(keys: LongArray, n: int, base: int) -> LongArray:
     return words
 
 
-def spelled(found: FrequentNgrams, words: Sequence[str]) -> list[tuple[str, int]]:
+def spelled(ngrams: FrequentNgrams, words: Sequence[str]) -> list[tuple[str, int]]:
     """Return (n-gram, count) with the words of the ranks, spaces between them."""
-    texts = (" ".join(words[r] for r in ranks) for ranks in found.ranks.tolist())
-    return list(zip(texts, found.counts.tolist(), strict=True))
+    texts = (" ".join(words[r] for r in ranks) for ranks in ngrams.ranks.tolist())
+    return list(zip(texts, ngrams.counts.tolist(), strict=True))

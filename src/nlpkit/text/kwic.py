@@ -126,8 +126,8 @@ def find_hits(
 def _ahead(text: str, start: int, n: int) -> int:
     """Return where the n-th word from `start` on ends."""
     end = start
-    for found in islice(_WORD.finditer(text, start), n):
-        end = found.end()
+    for word in islice(_WORD.finditer(text, start), n):
+        end = word.end()
     return end
 
 
@@ -138,7 +138,7 @@ def _back(text: str, end: int, n: int) -> int:
     size = _CHARACTERS_PER_WORD * n
     while True:
         low = max(end - size, 0)
-        starts = [found.start() for found in _WORD.finditer(text, low, end)]
+        starts = [word.start() for word in _WORD.finditer(text, low, end)]
         if low == 0 or len(starts) > n:  # the first word may be cut
             return starts[-min(n, len(starts))] if starts else end
         size *= 4

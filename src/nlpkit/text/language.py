@@ -62,8 +62,8 @@ def _classifier() -> Callable[[str], tuple[str, float]]:
                 f"cannot unpack the model that finds languages in {folder}: {error.strerror or error}; name a folder with room in "
                 "TMPDIR"
             ) from None
-    found: Callable[[str], tuple[str, float]] = classify
-    return found
+    classifier: Callable[[str], tuple[str, float]] = classify
+    return classifier
 
 
 _LOADING = threading.Lock()
@@ -108,8 +108,8 @@ def foreign_language(texts: Iterable[str], known: Sequence[str]) -> LanguageShar
     sample = list(islice(texts, SAMPLE_DOCS))
     if not known or sum(map(len, sample)) < MIN_CHARS:
         return None
-    found = detect_languages(sample)
-    return found[0] if found and found[0].share > 0.5 and found[0].code not in known else None
+    shares = detect_languages(sample)
+    return shares[0] if shares and shares[0].share > 0.5 and shares[0].code not in known else None
 
 
 def stop_list_code(name: str) -> str:

@@ -76,5 +76,5 @@ def language_name(code: str) -> str:
 def near_languages(name: str) -> str:
     """Return the languages whose names are written like this in brackets, for a message; nothing where there are none."""
     near = get_close_matches(name.strip().lower(), _CODES, n=8, cutoff=0.5)
-    found = list(dict.fromkeys(_CODES[key] for key in near))[:3]
-    return f" (near: {', '.join(f'{code} {_NAMES[code]}' for code in found)})" if found else ""
+    codes = list(dict.fromkeys(_CODES[key] for key in near))[:3]
+    return f" (near: {', '.join(f'{code} {_NAMES[code]}' for code in codes)})" if codes else ""

@@ -65,8 +65,8 @@ class NgramVocabulary:
         room = sum(int(np.maximum(lengths - (n - 1), 0).sum()) for n in range(self.n_min, n_max + 1))
         offsets, ids = np.empty(len(batch.offsets), np.int64), np.empty(room, np.int32)
         if self.n_min == 1:
-            more = int(batch.term_ids.max(initial=-1)) + 1 - len(self._unigrams)
-            self._unigrams = np.concatenate([self._unigrams, np.full(max(more, 0), -1, np.int32)])
+            n_new = int(batch.term_ids.max(initial=-1)) + 1 - len(self._unigrams)
+            self._unigrams = np.concatenate([self._unigrams, np.full(max(n_new, 0), -1, np.int32)])
         self._stems, self._grams = number_ngrams(
             self._stems,
             self._grams,
@@ -78,9 +78,9 @@ class NgramVocabulary:
             offsets,
             ids,
         )
-        found = EncodedBatch(offsets, ids[: offsets[-1]])
-        self._counts.count(found, len(self))
-        return found
+        ngrams = EncodedBatch(offsets, ids[: offsets[-1]])
+        self._counts.count(ngrams, len(self))
+        return ngrams
 
     def words(self, ids: IntArray | LongArray) -> list[tuple[int, ...]]:
         """Return the unigram ids of some n-grams."""

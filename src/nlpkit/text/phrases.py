@@ -190,10 +190,10 @@ class _Tree:
         self._begins[words[:, 0]] = nodes
         for at in range(1, words.shape[1]):
             longer = np.flatnonzero(lengths > at)
-            found = np.empty(len(longer), np.int32)
+            children = np.empty(len(longer), np.int32)
             keys = (nodes[longer].astype(np.int64) << 32) | words[longer, at]
-            self._table = insert_all(self._table, keys, found)
-            nodes[longer] = found
+            self._table = insert_all(self._table, keys, children)
+            nodes[longer] = children
         self._joined: IntArray = np.full(self._table.size[0], -1, np.int32)
         self._joined[nodes] = joined
 
@@ -300,15 +300,15 @@ def find_phrases(
         counter = PhraseCounter(bound.terms, connectors=connectors, frequent=frequent)
         for batch in read():
             counter.count(bound.apply(batch))
-        found, scores, counts = counter.find(spec)
-        if not found:
+        new_parts, scores, counts = counter.find(spec)
+        if not new_parts:
             break
-        spelled = tuple(tuple(w for part in parts for w in words.get(part, (part,))) for parts in found)
-        words |= {SEPARATOR.join(parts): flat for parts, flat in zip(found, spelled, strict=True)}
+        spelled = tuple(tuple(w for part in parts for w in words.get(part, (part,))) for parts in new_parts)
+        words |= {SEPARATOR.join(parts): flat for parts, flat in zip(new_parts, spelled, strict=True)}
         table = PhraseTable(
-            table.parts + tuple(found),
+            table.parts + tuple(new_parts),
             table.words + spelled,
-            table.levels + (level,) * len(found),
+            table.levels + (level,) * len(new_parts),
             table.scores + tuple(scores.tolist()),
             table.counts + tuple(counts.tolist()),
             spec.measure,

@@ -64,8 +64,8 @@ def _words(options: PreprocessOptions) -> list[Step]:
     if options.lemma:
         steps.append(("lemmatise", "base forms by dictionary; stop words stay as they are", "lemma"))
     if options.stem != "none":
-        how = "Snowball of the language" if options.stem == "auto" else options.stem
-        steps.append(("stem", f"{how}; stop words stay as they are", "stem"))
+        algorithm = "Snowball of the language" if options.stem == "auto" else options.stem
+        steps.append(("stem", f"{algorithm}; stop words stay as they are", "stem"))
     return steps
 
 
@@ -78,9 +78,9 @@ def _kinds(options: PreprocessOptions) -> list[Step]:
     if options.keep:
         steps.append(("keep whole", ", ".join(sorted(options.keep)), "keep"))
     segments = {"words": "words by a segmenter", "characters": "every character"}
-    how = segments.get(options.segment, "pairs of Chinese and triples of Thai characters")
+    segmentation = segments.get(options.segment, "pairs of Chinese and triples of Thai characters")
     if options.spacy is None:
-        steps.append(("unspaced scripts", how, "segment"))
+        steps.append(("unspaced scripts", segmentation, "segment"))
     steps.append(("Unicode", "NFC, plain apostrophes and hyphens, no invisible characters", ""))
     steps.append(("short words", f"drop those under {options.min_length} characters", "min_length"))
     return steps

@@ -161,13 +161,15 @@ class Preprocessor:
         for batch in batches:
             texts = batch.column(column)
             cleaner = self.options.cleaner
-            found = self._spacy.cut(texts if cleaner is None else cleaner.clean(texts, replaced=self._note_replaced))
-            encoded = self._vocabulary.encode(found.tokens)
-            if found.entities is not None:
+            spacy_cut = self._spacy.cut(
+                texts if cleaner is None else cleaner.clean(texts, replaced=self._note_replaced)
+            )
+            encoded = self._vocabulary.encode(spacy_cut.tokens)
+            if spacy_cut.entities is not None:
                 at = batch.schema.get_field_index("entities")
-                field = pa.field("entities", found.entities.type)
+                field = pa.field("entities", spacy_cut.entities.type)
                 add = batch.append_column if at < 0 else partial(batch.set_column, at)
-                batch = add(field, found.entities)
+                batch = add(field, spacy_cut.entities)
             yield batch, encoded
 
     @property
@@ -199,8 +201,10 @@ class Preprocessor:
         if options.spacy is not None:
             from nlpkit.text.spacy_tokens import SpacyTokens
 
-            how, language = options.spacy, codes[0] if codes else None
-            self._spacy = SpacyTokens(how.model, pos=how.pos, entities=how.entities, lemma=how.lemma, language=language)
+            pipeline, language = options.spacy, codes[0] if codes else None
+            self._spacy = SpacyTokens(
+                pipeline.model, pos=pipeline.pos, entities=pipeline.entities, lemma=pipeline.lemma, language=language
+            )
 
     def _cutter(self) -> Callable[[pa.Array], RawTokens]:
         """Return what cleans and cuts texts; names of emoji are those of the language found."""
@@ -234,8 +238,8 @@ class Preprocessor:
         if options.auto_stop is not None:
             stopped |= auto_stop(df, n_docs, share=options.auto_stop)
         if options.vocab is not None:  # a given vocabulary wins over stop words
-            given = frozenset(options.vocab)
-            stopped &= np.fromiter((term not in given for term in terms), bool, len(terms))
+            vocab_terms = frozenset(options.vocab)
+            stopped &= np.fromiter((term not in vocab_terms for term in terms), bool, len(terms))
         if options.lists_must_match:
             self._check_lists(options, terms)
         gone = np.flatnonzero(stopped)

@@ -76,9 +76,9 @@ def compile_regex(pattern: str, option: str = "`where`") -> re.Pattern[str]:
     except (re.error, OverflowError, RecursionError) as error:
         place = getattr(error, "pos", None)
         at = "" if place is None else f" at position {place + 1}"
-        said = getattr(error, "msg", str(error))
+        reason = getattr(error, "msg", str(error))
         raise UsageError(
-            f"{option} '{pattern}' is not a regular expression: {said}{at}; a \\ before a sign takes it as it is"
+            f"{option} '{pattern}' is not a regular expression: {reason}{at}; a \\ before a sign takes it as it is"
         ) from None
 
 
@@ -91,7 +91,7 @@ def regex_mask(texts: pa.Array, pattern: str) -> pa.BooleanArray:
         UsageError: the pattern is not a regular expression.
     """
     search = compile_regex(pattern).search
-    found = np.zeros(len(texts), bool)
+    matches = np.zeros(len(texts), bool)
     rest: Any = range(len(texts))
     if _SHARED.fullmatch(pattern):
         ascii_ = pc.fill_null(pc.string_is_ascii(texts), False)
@@ -101,9 +101,9 @@ def regex_mask(texts: pa.Array, pattern: str) -> pa.BooleanArray:
             pass
         else:
             mask = ascii_.to_numpy(zero_copy_only=False)
-            found[mask] = quick.to_numpy(zero_copy_only=False)
+            matches[mask] = quick.to_numpy(zero_copy_only=False)
             rest = np.flatnonzero(~mask).tolist()
     for row in rest:
         text = texts[row].as_py()
-        found[row] = text is not None and search(text) is not None
-    return pa.array(found)
+        matches[row] = text is not None and search(text) is not None
+    return pa.array(matches)

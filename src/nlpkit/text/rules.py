@@ -61,12 +61,12 @@ class Rules:
             raise UsageError(
                 f"{len(self.phrases)} phrases to replace are too many at once: {_first_line(error)}"
             ) from None
-        found = marked.str.extract_all(_MARKED).explode().drop_nulls().unique(maintain_order=True).to_list()
-        if not found:
+        matches = marked.str.extract_all(_MARKED).explode().drop_nulls().unique(maintain_order=True).to_list()
+        if not matches:
             return texts
         meant = self._meant
-        values = [meant[self._key(match[1:-1])] for match in found]
-        return marked.str.replace_many(found, values)
+        values = [meant[self._key(match[1:-1])] for match in matches]
+        return marked.str.replace_many(matches, values)
 
     @cached_property
     def _meant(self) -> Mapping[str, str]:
@@ -106,8 +106,8 @@ def check_pattern(pattern: str) -> None:
 def template(replacement: str) -> str:
     r"""Return a replacement as the Rust crate takes it: \1 and \g<name> are groups, \n, \t and \\ what they are, $ is $."""
 
-    def write(found: re.Match[str]) -> str:
-        number, name, char = found.groups()
+    def write(match: re.Match[str]) -> str:
+        number, name, char = match.groups()
         if number or name:
             return f"${{{number or name}}}"
         if char:

@@ -66,13 +66,13 @@ def ngrams(run: str) -> list[str]:
 
 def characters(run: str) -> list[str]:
     """Return every character of a run with the marks on it (lecture: treat each character as token)."""
-    found: list[str] = []
+    graphemes: list[str] = []
     for char in run:
-        if found and unicodedata.category(char)[0] == "M":
-            found[-1] += char
+        if graphemes and unicodedata.category(char)[0] == "M":
+            graphemes[-1] += char
         else:
-            found.append(char)
-    return found
+            graphemes.append(char)
+    return graphemes
 
 
 def _words(run: str, *, han_is_japanese: bool) -> Sequence[str]:

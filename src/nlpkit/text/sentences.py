@@ -91,15 +91,15 @@ def sentence_spans(text: str, language: str | None = None) -> list[tuple[int, in
     small = text.islower()  # a text without capitals: a small letter says nothing
     spans: list[tuple[int, int]] = []
     start = 0
-    for found in _CANDIDATE.finditer(text):
-        if found["space"] is not None:
-            end = found.start("space")
-            ends = _ends(text, start, found, rules, small)
-        elif found["shut"] is not None:
-            end = found.end("shut")
-            ends = not (found["shut"] and text[end : end + 1] in _GOES_ON)
+    for candidate in _CANDIDATE.finditer(text):
+        if candidate["space"] is not None:
+            end = candidate.start("space")
+            ends = _ends(text, start, candidate, rules, small)
+        elif candidate["shut"] is not None:
+            end = candidate.end("shut")
+            ends = not (candidate["shut"] and text[end : end + 1] in _GOES_ON)
         else:
-            end = found.end() if found["paragraph"] is None else found.start()
+            end = candidate.end() if candidate["paragraph"] is None else candidate.start()
             ends = end - start > _MANY_TAGS or not _ONLY_TAGS.fullmatch(text, start, end)
         if ends:
             _add(spans, text, start, end)
@@ -116,27 +116,28 @@ def _add(spans: list[tuple[int, int]], text: str, start: int, end: int) -> None:
         spans.append((end - left, start + right))
 
 
-def _ends(text: str, start: int, found: re.Match[str], rules: _Rules, small: bool) -> bool:
+def _ends(text: str, start: int, candidate: re.Match[str], rules: _Rules, small: bool) -> bool:
     """Decide whether a stop with white space after it ends the sentence that began at `start`."""
-    space = found["space"]
+    space = candidate["space"]
     if space.count("\n") > 1 or "\f" in space or "\u2029" in space:
         return True
-    at = found.end()
+    at = candidate.end()
     first = text[at : at + 1]
     if not first.isalnum():
         at = _OPENING.match(text, at).end()  # type: ignore[union-attr]  # it matches anything
         first = text[at : at + 1]
         if first in ",;:)]}/%":  # includes the end of the text
             return not first
-    stop = text[found.start()]
+    stop = text[candidate.start()]
     named = (
-        stop == "!" and _last_token(text[max(start, found.start() - _LOOK_BACK) : found.start()]) in NAMES_BEFORE_SIGN
+        stop == "!"
+        and _last_token(text[max(start, candidate.start() - _LOOK_BACK) : candidate.start()]) in NAMES_BEFORE_SIGN
     )
     if first.islower() and not small and not text[at + 1 : at + 2].isupper():  # eBay and iPhone start sentences
-        return stop in "!?" and not found["close"] and not named
+        return stop in "!?" and not candidate["close"] and not named
     if named:
         return _starts_sentences(text, at, rules)
-    return stop != "." or bool(found["more"]) or _full_stop_ends(text, start, found.start(), at, rules)
+    return stop != "." or bool(candidate["more"]) or _full_stop_ends(text, start, candidate.start(), at, rules)
 
 
 def _full_stop_ends(text: str, start: int, stop: int, at: int, rules: _Rules) -> bool:

@@ -40,12 +40,12 @@ class WordPair:
 class Nearest:
     """The words of an index nearest to a word, best first.
 
-    ids (M,) int32 into the words of the index, scores (M,) float64; own (P,) int32: where the word itself is.
+    ids (M,) int32 into the words of the index, scores (M,) float64; self_ids (P,) int32: where the word itself is.
     """
 
     ids: IntArray
     scores: FloatArray
-    own: IntArray
+    self_ids: IntArray
 
 
 def comparable(word: str, *, lower: bool = True) -> str:
@@ -136,9 +136,9 @@ class WordIndex:
         """
         form = self._form(word)
         # no more nearest words than words
-        found, best = np.empty(len(self.words), np.int32), np.full(min(top, len(self.words)), np.inf)
-        levenshtein_nearest(*self._codes, _pack([form])[0], self.usable, normalized, best, found)
-        distances = np.where(found < 0, np.nan, found.astype(np.float64))
+        nearest, best = np.empty(len(self.words), np.int32), np.full(min(top, len(self.words)), np.inf)
+        levenshtein_nearest(*self._codes, _pack([form])[0], self.usable, normalized, best, nearest)
+        distances = np.where(nearest < 0, np.nan, nearest.astype(np.float64))
         return distances / np.maximum(np.maximum(self.lengths, len(form)), 1) if normalized else distances
 
     def nearest(self, word: str, *, measure: str = "jaccard", top: int = 10) -> Nearest:
@@ -165,8 +165,8 @@ class WordIndex:
             ids, descending, of_itself = np.flatnonzero(scores >= 0), False, 0.0
         else:
             raise _unknown(measure)
-        own = [i for i in ids[scores[ids] == of_itself].tolist() if self.forms[i] == form]
-        ids = np.setdiff1d(ids, own)
+        self_ids = [i for i in ids[scores[ids] == of_itself].tolist() if self.forms[i] == form]
+        ids = np.setdiff1d(ids, self_ids)
         keys = -scores[ids] if descending else scores[ids]
         if len(ids) > top:  # only the best and their ties are sorted
             near = keys <= np.partition(keys, top - 1)[top - 1]
@@ -174,10 +174,10 @@ class WordIndex:
         often = np.zeros(len(self.words), np.int64) if self._frequency is None else self._frequency
         best = sorted(zip(keys.tolist(), (-often[ids]).tolist(), ids.tolist(), strict=True), key=self._by_rank)[:top]
         order = np.array([i for _, _, i in best], np.int32)
-        return Nearest(order, scores[order], np.array(own, np.int32))
+        return Nearest(order, scores[order], np.array(self_ids, np.int32))
 
-    def _by_rank(self, found: tuple[float, int, int]) -> tuple[float, int, str, int]:
-        key, often, i = found
+    def _by_rank(self, entry: tuple[float, int, int]) -> tuple[float, int, str, int]:
+        key, often, i = entry
         return key, often, self.words[i], i
 
     def _form(self, word: str) -> str:
@@ -206,11 +206,13 @@ def compare_words(words: Sequence[str], *, n: int = 3, padded: bool = False, low
         scores = {measure: index.similarity(first, measure) for measure in GRAM_MEASURES}
         distances = index.distance(first)
         for j in range(i + 1, len(words)):
-            of = {m: None if np.isnan(s[j]) else float(s[j]) for m, s in scores.items()}
+            similarities = {m: None if np.isnan(s[j]) else float(s[j]) for m, s in scores.items()}
             distance = int(distances[j])
             longest = max(int(index.lengths[i]), int(index.lengths[j]))
             pairs.append(
-                WordPair(first, words[j], **of, levenshtein=distance, levenshtein_normalized=distance / longest)
+                WordPair(
+                    first, words[j], **similarities, levenshtein=distance, levenshtein_normalized=distance / longest
+                )
             )
     return pairs
 

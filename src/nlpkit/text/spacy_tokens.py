@@ -133,7 +133,7 @@ class SpacyTokens:
         pieces = [(d, *p) for d, text in enumerate(texts.to_pylist()) for p in _pieces(text or "", limit)]
         lengths = np.zeros(D, np.int64)
         hashes: list[LongArray] = []
-        found: list[list[dict[str, Any]]] = [[] for _ in range(D if self.entities else 0)]
+        entities: list[list[dict[str, Any]]] = [[] for _ in range(D if self.entities else 0)]
         with self._nlp.memory_zone():  # else the strings of all documents ever seen stay
             docs = self._nlp.pipe((piece for _, _, piece in pieces), batch_size=BATCH_DOCS)
             for (d, start, _), doc in zip(pieces, docs, strict=True):
@@ -141,10 +141,10 @@ class SpacyTokens:
                 hashes.append(kept)
                 lengths[d] += len(kept)
                 if self.entities:
-                    found[d] += _entities(doc, start)
+                    entities[d] += _entities(doc, start)
             offsets = np.concatenate(([0], np.cumsum(lengths)))
             flat = self._strings(np.concatenate([np.zeros(0, np.uint64), *hashes]))
-        return SpacyCut(encode_tokens(offsets, flat), pa.array(found, ENTITIES_TYPE) if self.entities else None)
+        return SpacyCut(encode_tokens(offsets, flat), pa.array(entities, ENTITIES_TYPE) if self.entities else None)
 
     def _token_hashes(self, doc: Any) -> Any:
         """Return the string hashes (uint64) of the tokens of a document that are kept."""
@@ -271,8 +271,8 @@ def _how_to_install(language: str | None, name: str | None = None) -> str:
         published = name
     if published:
         return f"install one with: {_ON_INDEX.get(published, f'python -m spacy download {published}')}"
-    of = f" for '{language}'" if language and name is None else " of that name"
-    return f"spaCy publishes none{of}; give the folder of a pipeline, or see https://spacy.io/models"
+    wanted = f" for '{language}'" if language and name is None else " of that name"
+    return f"spaCy publishes none{wanted}; give the folder of a pipeline, or see https://spacy.io/models"
 
 
 def _is_published(name: str) -> bool:

@@ -84,12 +84,12 @@ def _stop_words_of(code: str) -> frozenset[str]:
     source = SOURCES.get(code)
     if source is None:
         return frozenset()
-    found = {_plain(word, code) for word in _package_words(code, source)}
+    package_words = {_plain(word, code) for word in _package_words(code, source)}
     kept = KEPT.get(code, "").split()
     stems = tuple(word[:-1] for word in kept if word.endswith("*"))
     words = {
         w
-        for w in found - set(kept)
+        for w in package_words - set(kept)
         if any(map(str.isalpha, w)) and " " not in w and not (stems and w.startswith(stems))
     }
     words |= {_plain(word, code) for word in ADDED.get(code, "").split()}
@@ -119,10 +119,10 @@ def _package_words(code: str, source: str) -> Iterable[str]:
 
 def _sklearn_words() -> frozenset[str]:
     """Return scikit-learn's list; its module is loaded alone, which takes a thousandth of the time of loading scikit-learn."""
-    found = find_spec("sklearn")
-    assert found is not None
-    assert found.submodule_search_locations is not None
-    path = f"{found.submodule_search_locations[0]}/feature_extraction/_stop_words.py"
+    package = find_spec("sklearn")
+    assert package is not None
+    assert package.submodule_search_locations is not None
+    path = f"{package.submodule_search_locations[0]}/feature_extraction/_stop_words.py"
     spec = spec_from_file_location("nlpkit_sklearn_stop_words", path)
     assert spec is not None
     assert spec.loader is not None

@@ -52,9 +52,11 @@ class WordTally:
         keys = self._table.keys[:n]
         order = np.argsort(keys >> 32, kind="stable")  # slots are in order of first appearance, so stays each group
         ends = np.searchsorted(keys[order] >> 32, np.arange(len(self._n_tokens) + 1))
-        found = []
+        group_words = []
         for g, n_tokens in enumerate(self._n_tokens.tolist()):
             slots = order[ends[g] : ends[g + 1]]
             term_ids = (keys[slots] & 0xFFFFFFFF).astype(np.int32)
-            found.append(GroupWords(n_tokens, term_ids, self._cf[slots], self._df[slots], self._first_seen[slots]))
-        return found
+            group_words.append(
+                GroupWords(n_tokens, term_ids, self._cf[slots], self._df[slots], self._first_seen[slots])
+            )
+        return group_words

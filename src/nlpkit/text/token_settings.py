@@ -44,14 +44,14 @@ def options_from(settings: Mapping[str, Any] | None, model: str) -> PreprocessOp
     if settings.get("auto_stop") is not None and tuple(settings.get("ngrams") or (1, 1)) != (1, 1):
         raise InputError(f"the n-grams of {model} were made after `auto_stop` of nlpkit preprocess; {hint}")
     in_force = {**settings, **_in_force(settings)}
-    given = {name: in_force[name] for name in _CARRIED if name in in_force}
+    carried = {name: in_force[name] for name in _CARRIED if name in in_force}
     if cleaner:
         from nlpkit.text.clean import Cleaner  # loads polars
 
-        language = given["language"] if given.get("language") not in (None, "none") else cleaner["emoji_language"]
-        given["cleaner"] = Cleaner(**{**cleaner, "emoji_language": language})
+        language = carried["language"] if carried.get("language") not in (None, "none") else cleaner["emoji_language"]
+        carried["cleaner"] = Cleaner(**{**cleaner, "emoji_language": language})
     return PreprocessOptions(
-        **given,
+        **carried,
         keep=frozenset(settings.get("keep") or ()),
         extra_stop_words=frozenset(settings.get("extra_stop_words") or ()),
         stop_patterns=tuple(settings.get("stop_patterns") or ()),
@@ -60,16 +60,16 @@ def options_from(settings: Mapping[str, Any] | None, model: str) -> PreprocessOp
     )
 
 
-def differences(model: Mapping[str, Any], given: Mapping[str, Any]) -> list[str]:
-    """Return in what the making of given tokens differs from that of a model's, such as "stem porter, the model's none".
+def differences(model: Mapping[str, Any], settings: Mapping[str, Any]) -> list[str]:
+    """Return how the settings of tokens differ from those of a model, such as "stem porter, the model's none".
 
     Which words were left out for their frequency is not compared, see `learned_bounds`.
     """
-    wanted, found = _comparable(model), _comparable(given)
+    wanted, actual = _comparable(model), _comparable(settings)
     return [
-        f"{name.replace('_', ' ')} {_shown(found[name])}, the model's {_shown(wanted[name])}"
+        f"{name.replace('_', ' ')} {_shown(actual[name])}, the model's {_shown(wanted[name])}"
         for name in _COMPARED
-        if wanted[name] != found[name]
+        if wanted[name] != actual[name]
     ]
 
 
@@ -77,11 +77,11 @@ def learned_bounds(settings: Mapping[str, Any]) -> list[str]:
     """Return the options by which words were left out, or phrases joined, for their frequency in all documents of a table."""
     if settings.get("vocab"):
         return []
-    found = [
+    bounds = [
         name for name, unbound in _BOUNDS.items() if not any(_same(settings.get(name), value) for value in unbound)
     ]
     joined = ["phrases"] if settings.get("phrases") else []
-    return [f"`{name}`" for name in [*found, *joined]]
+    return [f"`{name}`" for name in [*bounds, *joined]]
 
 
 def _same(value: Any, other: Any) -> bool:
@@ -90,13 +90,13 @@ def _same(value: Any, other: Any) -> bool:
 
 def _in_force(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return language and stop words as they were found out."""
-    found = {name: settings[name] for name in ("language", "stop_words") if name in settings}
-    if found.get("language") == "auto":
+    resolved = {name: settings[name] for name in ("language", "stop_words") if name in settings}
+    if resolved.get("language") == "auto":
         known = [code for code, *_ in settings.get("languages") or [] if code != NO_LANGUAGE]
-        found["language"] = known[0] if known else "none"
-    if found.get("stop_words") == "auto":
-        found["stop_words"] = ",".join(settings.get("stop_word_languages") or []) or "none"
-    return found
+        resolved["language"] = known[0] if known else "none"
+    if resolved.get("stop_words") == "auto":
+        resolved["stop_words"] = ",".join(settings.get("stop_word_languages") or []) or "none"
+    return resolved
 
 
 def _comparable(settings: Mapping[str, Any]) -> dict[str, Any]:

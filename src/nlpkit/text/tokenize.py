@@ -133,9 +133,9 @@ def _scan(texts: pa.Array, fold: ByteArray, junk: bool, least: int) -> RawTokens
         else:  # no type is longer than all texts together
             arena = np.concatenate([arena, np.empty(len(arena) + size, np.uint8)])
     n = int(state[3])
-    found = types[:n]
-    places = np.append(found[:, 1], state[4])
-    cf, df = (found[:, 3] & scan.LOW).astype(np.int32), (found[:, 3] >> 32).astype(np.int32)
+    type_rows = types[:n]
+    places = np.append(type_rows[:, 1], state[4])
+    cf, df = (type_rows[:, 3] & scan.LOW).astype(np.int32), (type_rows[:, 3] >> 32).astype(np.int32)
     return RawTokens(ends, codes[: state[2]].copy(), arena[: state[4]].copy(), places, cf, df)
 
 
@@ -158,12 +158,12 @@ def cut_tokens(texts: pa.Array, pattern: str = WORD_PATTERN) -> RawTokens:
 
     series = _series(texts).fill_null("")
     try:
-        found = series.str.extract_all(pattern).to_arrow()
+        matches = series.str.extract_all(pattern).to_arrow()
     except ComputeError as error:
         reason = " ".join(str(error).partition("This error occurred")[0].split())
         raise UsageError(f"the pattern '{pattern}' is no regular expression: {reason}") from None
-    offsets = found.offsets.to_numpy(zero_copy_only=False).astype(np.int64)
-    flat = found.values.slice(int(offsets[0]), int(offsets[-1] - offsets[0]))
+    offsets = matches.offsets.to_numpy(zero_copy_only=False).astype(np.int64)
+    flat = matches.values.slice(int(offsets[0]), int(offsets[-1] - offsets[0]))
     return encode_tokens(offsets - offsets[0], flat)
 
 
@@ -209,9 +209,9 @@ def string_buffers(texts: pa.Array) -> tuple[ByteArray, LongArray]:
     offsets = np.zeros(1, np.int64)
     if len(texts):
         offsets = np.frombuffer(ends, np.int64)[texts.offset : texts.offset + len(texts) + 1]
-    found = np.frombuffer(data, np.uint8) if data and len(texts) else np.zeros(0, np.uint8)
-    found.flags.writeable = offsets.flags.writeable = False  # else a kernel is compiled for either kind
-    return found, offsets
+    text_bytes = np.frombuffer(data, np.uint8) if data and len(texts) else np.zeros(0, np.uint8)
+    text_bytes.flags.writeable = offsets.flags.writeable = False  # else a kernel is compiled for either kind
+    return text_bytes, offsets
 
 
 _PLAIN = np.arange(256, dtype=np.uint8)

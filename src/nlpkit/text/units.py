@@ -145,7 +145,7 @@ def _cutter(unit: Unit, language: str | None) -> Callable[[str], list[Span]]:
 
 def paragraph_spans(text: str) -> list[Span]:
     """Return the paragraphs of a text as spans [start, end) without white space around; see `split_texts`."""
-    breaks = [found.start() if found["paragraph"] else found.end() for found in _BREAK.finditer(text)]
+    breaks = [match.start() if match["paragraph"] else match.end() for match in _BREAK.finditer(text)]
     spans = _between(text, breaks)
     if len(spans) != 1 or "\n" not in text[slice(*spans[0])]:
         return spans
@@ -173,7 +173,7 @@ def _between(text: str, breaks: list[int]) -> list[Span]:
 def chunk_spans(text: str, size: int) -> list[Span]:
     """Return chunks of `size` words as spans [start, end) without white space around; see `split_texts`."""
     chunk, word = _patterns(size)
-    spans = [(found.start(), found.start() + len(found[0].rstrip())) for found in chunk.finditer(text)]
+    spans = [(match.start(), match.start() + len(match[0].rstrip())) for match in chunk.finditer(text)]
     if len(spans) > 1 and 2 * sum(1 for _ in word.finditer(text, spans[-1][0])) < size:
         spans[-2:] = [(spans[-2][0], spans[-1][1])]
     return spans

@@ -33,10 +33,10 @@ class Frequencies:
     def arrays(self, n_ids: int) -> tuple[LongArray, LongArray, LongArray]:
         """Return cf, df and the last document (≥ n_ids,), for a kernel to count in."""
         if len(self._cf) < n_ids:
-            more = max(n_ids, 2 * len(self._cf)) - len(self._cf)
-            self._cf = np.concatenate([self._cf, np.zeros(more, np.int64)])
-            self._df = np.concatenate([self._df, np.zeros(more, np.int64)])
-            self._last = np.concatenate([self._last, np.full(more, -1, np.int64)])
+            n_new = max(n_ids, 2 * len(self._cf)) - len(self._cf)
+            self._cf = np.concatenate([self._cf, np.zeros(n_new, np.int64)])
+            self._df = np.concatenate([self._df, np.zeros(n_new, np.int64)])
+            self._last = np.concatenate([self._last, np.full(n_new, -1, np.int64)])
         return self._cf, self._df, self._last
 
     def count(self, batch: EncodedBatch, n_ids: int) -> None:
@@ -138,19 +138,19 @@ class Vocabulary:
             kernels.plain_words(table.arena, starts, ends, MAX_TERM_LENGTH, self._apostrophes, kinds)
         lengths = (kinds == kernels.WORD).astype(np.int64)
         others = np.flatnonzero(kinds == kernels.OTHER)
-        found = [self._normalize(table.string(first + int(t))) for t in others]
-        lengths[others] = [len(terms) for terms in found]
+        term_lists = [self._normalize(table.string(first + int(t))) for t in others]
+        lengths[others] = [len(terms) for terms in term_lists]
         # the strings of the terms in order: the bytes of the token itself, or those that `normalize` returned
-        encoded = [term.encode() for terms in found for term in terms]
+        encoded = [term.encode() for terms in term_lists for term in terms]
         base = int(starts[0])
         text = np.concatenate([table.arena[base : table.size], np.frombuffer(b"".join(encoded), np.uint8)])
         sizes = np.fromiter((len(term) for term in encoded), np.int64, len(encoded))
         other_ends = table.size - base + np.cumsum(sizes)
-        own = np.repeat(kinds != kernels.OTHER, lengths)
-        term_starts, term_ends = np.empty(len(own), np.int64), np.empty(len(own), np.int64)
+        unchanged = np.repeat(kinds != kernels.OTHER, lengths)
+        term_starts, term_ends = np.empty(len(unchanged), np.int64), np.empty(len(unchanged), np.int64)
         words = kinds == kernels.WORD
-        term_starts[own], term_ends[own] = starts[words] - base, ends[words] - base
-        term_starts[~own], term_ends[~own] = other_ends - sizes, other_ends
+        term_starts[unchanged], term_ends[unchanged] = starts[words] - base, ends[words] - base
+        term_starts[~unchanged], term_ends[~unchanged] = other_ends - sizes, other_ends
         self._of_raw = np.concatenate([self._of_raw, self._terms.insert(text, term_starts, term_ends)])
         self._starts = np.concatenate([self._starts, self._starts[-1] + np.cumsum(lengths)])
 

@@ -91,19 +91,19 @@ class ClassCounts:
             np.add.at(self._squares, cells, x * x)
 
     def _grow(self, n_classes: int) -> None:
-        more = n_classes - len(self._sizes)
-        if more <= 0:
+        n_new = n_classes - len(self._sizes)
+        if n_new <= 0:
             return
         if n_classes * self._n_terms > MAX_CELLS:
             raise InputError(
                 f"more than {n_classes - 1:,} classes times {self._n_terms:,} terms do not fit into memory; "
                 "take a column of fewer classes, or fewer terms (`min_df`)"
             )
-        self._sizes = np.append(self._sizes, np.zeros(more, np.int64))
-        self._present = np.append(self._present, np.zeros(more * self._n_terms, np.int64))
+        self._sizes = np.append(self._sizes, np.zeros(n_new, np.int64))
+        self._present = np.append(self._present, np.zeros(n_new * self._n_terms, np.int64))
         if self._sums is not None and self._squares is not None:
-            self._sums = np.append(self._sums, np.zeros(more * self._n_terms))
-            self._squares = np.append(self._squares, np.zeros(more * self._n_terms))
+            self._sums = np.append(self._sums, np.zeros(n_new * self._n_terms))
+            self._squares = np.append(self._squares, np.zeros(n_new * self._n_terms))
 
     def table(self, order: Sequence[int] | None = None) -> Contingency:
         """Return what was added so far, classes as numbered, or in another order: order[i] is the number of class i."""

@@ -88,9 +88,9 @@ def values_of(matrix: CsrMatrix, term_ids: IntArray) -> FloatArray:
         matrix: term ids of a row ascend; every term asked for is stored in its row.
         term_ids: (C, n).
     """
-    found = np.full(term_ids.shape, np.nan)
+    values = np.full(term_ids.shape, np.nan)
     for c, row in enumerate(term_ids):
         start, end = matrix.indptr[c], matrix.indptr[c + 1]
-        given = row >= 0
-        found[c, given] = matrix.data[start + np.searchsorted(matrix.indices[start:end], row[given])]
-    return found
+        is_term = row >= 0
+        values[c, is_term] = matrix.data[start + np.searchsorted(matrix.indices[start:end], row[is_term])]
+    return values

@@ -85,10 +85,10 @@ class Scheme:
         """Its SMART letters, None where there are none for it."""
         letters = ""
         for name, known in ((self.tf, _SMART_TF), (self.idf, _SMART_IDF), (self.norm, _SMART_NORM)):
-            found = [letter for letter, of in known.items() if of == name]
-            if not found:
+            matching = [letter for letter, meaning in known.items() if meaning == name]
+            if not matching:
                 return None
-            letters += found[0]
+            letters += matching[0]
         return letters
 
     @property
@@ -110,12 +110,12 @@ class Scheme:
 
 
 def _known(part: str, name: str, names: dict[str, str]) -> str:
-    found = _ALIASES.get(name, name)
-    if found not in names:
+    full_name = _ALIASES.get(name, name)
+    if full_name not in names:
         near = get_close_matches(name, names, n=1)
         hint = f"; did you mean '{near[0]}'?" if near else ""
         raise UsageError(f"unknown {part} '{name}' (known: {', '.join(names)}){hint}")
-    return found
+    return full_name
 
 
 PRESETS = {
@@ -147,7 +147,9 @@ def parse_scheme(text: str) -> Scheme:
         )
     if len(text) == 3 and not get_close_matches(text, PRESETS, n=1, cutoff=0.8):
         known = (("tf", _SMART_TF), ("idf", _SMART_IDF), ("norm", _SMART_NORM))
-        tf, idf, norm = (_letter(text, part, letter, of) for letter, (part, of) in zip(text, known, strict=True))
+        tf, idf, norm = (
+            _letter(text, part, letter, meanings) for letter, (part, meanings) in zip(text, known, strict=True)
+        )
         return Scheme(tf, idf, norm)
     near = get_close_matches(text, PRESETS, n=1)
     hint = f"; did you mean '{near[0]}'?" if near else ""

@@ -60,9 +60,9 @@ def pmi_average(table: Contingency) -> FloatArray:
     filled = table.sizes > 0
     share = table.sizes[filled] / max(table.n_docs, 1)
     present, expected = table.present[filled].astype(np.float64), share[:, None]
-    more = ((present == 0).any(axis=0) & (table.df > 0)).astype(np.float64)  # documents added
+    added = ((present == 0).any(axis=0) & (table.df > 0)).astype(np.float64)  # documents added
     with np.errstate(divide="ignore", invalid="ignore"):
-        pmi = np.log((present + more * expected) / ((table.df + more) * expected))
+        pmi = np.log((present + added * expected) / ((table.df + added) * expected))
     average: FloatArray = (expected * pmi).sum(axis=0)
     return average
 
@@ -137,13 +137,13 @@ def anova_f(table: Contingency) -> FloatArray:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """A score of features: its function of a `Contingency`, which way is better, and of what it is made."""
+    """A score of features: its function of a `Contingency`, which direction is better, and the numbers it is based on."""
 
     name: str
     what: str
     function: Callable[[Contingency], FloatArray]
     larger_is_better: bool
-    of: Literal["presence", "counts", "weights"] = "presence"
+    basis: Literal["presence", "counts", "weights"] = "presence"
 
 
 SCORES = {
@@ -168,12 +168,12 @@ _ALIASES = {"ig": "mi", "f": "anova-f", "chi2-sklearn": "chi2-counts", "cramers-
 
 def score_named(name: str) -> Score:
     """Return a score by its name. Raises UsageError for an unknown one."""
-    found = _ALIASES.get(name, name)
-    if found not in SCORES:
+    full_name = _ALIASES.get(name, name)
+    if full_name not in SCORES:
         near = get_close_matches(name, [*SCORES, *_ALIASES], n=1)
         hint = f"; did you mean '{near[0]}'?" if near else ""
         raise UsageError(f"unknown score '{name}' (known: {', '.join(SCORES)}){hint}")
-    return SCORES[found]
+    return SCORES[full_name]
 
 
 _CELLS = 1 << 21  # of a (J, terms) array at a time
@@ -221,12 +221,12 @@ def features_of_class(
         among: (V,) terms that may be taken; None for all.
     """
     scores = class_feature_scores(table, score, j)
-    if score.of == "presence":
-        more = table.present[j] * table.n_docs > table.df * table.sizes[j]
+    if score.basis == "presence":
+        overrepresented = table.present[j] * table.n_docs > table.df * table.sizes[j]
     else:
         sums = _values(table.sums)
-        more = sums[j] * table.n_docs > sums.sum(axis=0) * table.sizes[j]
-    allowed = np.flatnonzero(more if among is None else more & among)
+        overrepresented = sums[j] * table.n_docs > sums.sum(axis=0) * table.sizes[j]
+    allowed = np.flatnonzero(overrepresented if among is None else overrepresented & among)
     best = allowed[best_features(scores[allowed], table.present[j][allowed], n, score)]
     return ClassFeatures(best.astype(np.int32), scores[best], table.present[j][best])
 

@@ -133,14 +133,14 @@ def inverse_document_frequency(stats: CorpusStats, name: str) -> FloatArray:
     return idf
 
 
-def _product(counts: CsrMatrix, how: Weighting) -> FloatArray:
-    data: FloatArray = _tf(counts, np.diff(counts.indptr), how) * how.idf[counts.indices]
+def _product(counts: CsrMatrix, weighting: Weighting) -> FloatArray:
+    data: FloatArray = _tf(counts, np.diff(counts.indptr), weighting) * weighting.idf[counts.indices]
     return data
 
 
-def _tf(rows: CsrMatrix, lengths: LongArray, how: Weighting) -> FloatArray:
+def _tf(rows: CsrMatrix, lengths: LongArray, weighting: Weighting) -> FloatArray:
     """Return the first factor (nnz,) of the weights."""
-    scheme, tf = how.scheme, rows.data
+    scheme, tf = weighting.scheme, rows.data
     match scheme.tf:
         case "raw":
             raw: FloatArray = tf.astype(np.float64)
@@ -159,7 +159,7 @@ def _tf(rows: CsrMatrix, lengths: LongArray, how: Weighting) -> FloatArray:
             return ratio
         case "bm25" | "bm25-scaled":
             tokens = np.repeat(_reduced(np.add, tf.astype(np.int64), rows.indptr), lengths).astype(np.float64)
-            part = bm25.saturated_tf(tf.astype(np.float64), tokens, how.mean_length, k1=scheme.k1, b=scheme.b)
+            part = bm25.saturated_tf(tf.astype(np.float64), tokens, weighting.mean_length, k1=scheme.k1, b=scheme.b)
             return part if scheme.tf == "bm25" else (scheme.k1 + 1) * part
     raise ValueError(f"no tf is called {scheme.tf}")
 
@@ -171,11 +171,11 @@ def _by_table(tf: LongArray, name: str) -> FloatArray:
     """Return a function of tf (nnz,), computed once for the small counts."""
     if not len(tf):
         return np.zeros(0)
-    found: FloatArray = _of_tf(_TABLE, name)[np.minimum(tf, len(_TABLE)) - 1]
+    tf_values: FloatArray = _of_tf(_TABLE, name)[np.minimum(tf, len(_TABLE)) - 1]
     large = np.flatnonzero(tf > len(_TABLE))
     if len(large):
-        found[large] = _of_tf(tf[large].astype(np.float64), name)
-    return found
+        tf_values[large] = _of_tf(tf[large].astype(np.float64), name)
+    return tf_values
 
 
 def _of_tf(tf: FloatArray, name: str) -> FloatArray:
@@ -187,11 +187,11 @@ def _of_tf(tf: FloatArray, name: str) -> FloatArray:
     return log if name == "log" else 1 + np.log(log)
 
 
-def _norms(rows: CsrMatrix, lengths: LongArray, data: FloatArray, how: Weighting) -> FloatArray | None:
+def _norms(rows: CsrMatrix, lengths: LongArray, data: FloatArray, weighting: Weighting) -> FloatArray | None:
     """Return what the rows (D_b,) are divided by, 1 for a row of zeros; None when by nothing."""
-    slope = how.scheme.slope
+    slope = weighting.scheme.slope
     old: FloatArray
-    match how.scheme.norm:
+    match weighting.scheme.norm:
         case "none":
             return None
         case "l1":
@@ -203,12 +203,12 @@ def _norms(rows: CsrMatrix, lengths: LongArray, data: FloatArray, how: Weighting
         case "pivoted-unique":
             old = lengths.astype(np.float64)
         case "pivoted-bytes":
-            assert how.term_bytes is not None
-            size = how.term_bytes[rows.indices] * rows.data
+            assert weighting.term_bytes is not None
+            size = weighting.term_bytes[rows.indices] * rows.data
             old = _reduced(np.add, size, rows.indptr).astype(np.float64)
         case "pivoted-l2":
             old = _l2(rows, lengths, data)
-    norms = (1 - slope) * how.pivot + slope * old
+    norms = (1 - slope) * weighting.pivot + slope * old
     return np.where(norms > 0, norms, 1.0)
 
 

@@ -202,7 +202,7 @@ def _train(
     scores, evaluation = None, None
     with stopwatch(seconds, "scores"):
         if len(dataset.tested()):
-            duplicated = None if overlap is None else np.asarray(overlap.twin >= 0)
+            duplicated = None if overlap is None else np.asarray(overlap.nearest >= 0)
             scores = score_predictions(dataset, predicted, duplicated, Uncertainty(chosen.report.level, seed))
             evaluation = Evaluation([scores.model])
             evaluation.gates = rules.check(evaluation)

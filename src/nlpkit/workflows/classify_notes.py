@@ -24,7 +24,7 @@ from nlpkit.io.classifier_tables import (
 if TYPE_CHECKING:
     from nlpkit.classify.options import ClassifierReportOptions
     from nlpkit.classify.scores import ClassifierScores
-    from nlpkit.text.twins import Twins
+    from nlpkit.text.near_duplicates import NearDuplicates
 
 MANY_CLASSES = 50  # of more, a label may be a number that was measured
 
@@ -62,18 +62,18 @@ def note_dataset(dataset: LabelledDataset, split_column: str | None) -> None:
         )
 
 
-def find_overlap(dataset: LabelledDataset, threshold: float) -> Twins | None:
+def find_overlap(dataset: LabelledDataset, threshold: float) -> NearDuplicates | None:
     """Return the near-duplicate of each test document in its training documents; None where they are not searched for."""
     if not threshold:
         return None
-    from nlpkit.text.twins import find_twins
+    from nlpkit.text.near_duplicates import find_near_duplicates
 
     split = dataset.split
     if not dataset.n_folds:
         split = np.where((split == TRAIN) & ~dataset.usable, -1, split).astype(np.int32)
-    overlap = find_twins(dataset.table.column("text"), split, threshold=threshold)
+    overlap = find_near_duplicates(dataset.table.column("text"), split, threshold=threshold)
     if not dataset.n_folds:  # those of training documents do not matter
-        overlap = replace(overlap, twin=np.where(split == TEST, overlap.twin, -1).astype(np.int32))
+        overlap = replace(overlap, nearest=np.where(split == TEST, overlap.nearest, -1).astype(np.int32))
     return overlap
 
 
@@ -92,7 +92,7 @@ def run_tables(
     classifier: Classifier,
     predicted: Predicted,
     scores: ClassifierScores | None,
-    overlap: Twins | None,
+    overlap: NearDuplicates | None,
     options: ClassifierReportOptions,
 ) -> tuple[dict[str, pa.Table], list[str]]:
     """Return the tables of the run by name, and notes about them."""
@@ -116,8 +116,8 @@ def run_tables(
         if duplicates.num_rows:
             tables["twins"] = duplicates
             notes.append(_overlap_note(duplicates, len(tested)))
-        if overlap.n_unsure:
-            n = wording.counted(overlap.n_unsure, "document")
+        if overlap.n_unresolved:
+            n = wording.counted(overlap.n_unresolved, "document")
             notes.append(f"{n} like too many others to be compared with all: more may be near-duplicates")
     if not classifier.model.converged:
         notes.append(

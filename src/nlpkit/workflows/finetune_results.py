@@ -50,18 +50,20 @@ class FinetuneResult(FinetunedModel):
         self.job, self._store, self._by_seed, model = job, store, by_seed, store.checkpoint.model
         self._format = next(p.name for p in sorted(model.iterdir()) if p.is_dir() and p.name != "merged")
         super().__init__(model / self._format, job.execution)
-        first, shots, twins_from = min(by_seed), job.sizes[0], job.dataset_options.twins
+        first, shots, threshold = min(by_seed), job.sizes[0], job.dataset_options.twins
         self.results, self.dataset = by_seed[first], job.dataset.drawn(shots, seed=first)
         with stopwatch(job.seconds, "scores"):
-            self._twins = find_overlap(self.dataset, twins_from)
+            self._near_duplicates = find_overlap(self.dataset, threshold)
             self._predictions = collect_predictions(self.dataset, self.results)
-            has_twin = None if self._twins is None else np.asarray(self._twins.twin >= 0)
-            self.scores = score_task(self.dataset, self._predictions, has_twin, job.uncertainty)
+            has_near_duplicate = (
+                None if self._near_duplicates is None else np.asarray(self._near_duplicates.nearest >= 0)
+            )
+            self.scores = score_task(self.dataset, self._predictions, has_near_duplicate, job.uncertainty)
             self.spread = self._spread() if len(by_seed) > 1 else None
         self._tables = run_tables(
-            self.dataset, self._predictions, self.scores, self._twins, probabilities=job.options.probabilities
+            self.dataset, self._predictions, self.scores, self._near_duplicates, probabilities=job.options.probabilities
         )
-        self._overlap = overlap_notes(self.dataset, self._twins, twins_from)
+        self._overlap = overlap_notes(self.dataset, self._near_duplicates, threshold)
         self.gates: list[Gate] = []
         self.problem: NlpkitError | None = None
         try:

@@ -128,7 +128,7 @@ class NearestWords(SimilarWords):
 
     def known(self, word: str) -> dict[str, int | None] | None:
         """Return occurrences and documents of a word itself, None where it is not in the vocabulary."""
-        places = self.nearest[word].own
+        places = self.nearest[word].self_ids
         counts = {"cf": self.cf, "df": self.df}
         return (
             {name: None if n is None else int(n[places].sum()) for name, n in counts.items()} if len(places) else None

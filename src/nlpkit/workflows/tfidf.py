@@ -354,12 +354,12 @@ def read_classes(corpus: CountedCorpus, groups: Groups, score: Score | None, wei
     Raises:
         ColumnError, InputError: see `Groups`; InputError: fewer than two classes.
     """
-    counts_by_class = None if score is None else ClassCounts(len(weigher.idf), with_values=score.of != "presence")
+    counts_by_class = None if score is None else ClassCounts(len(weigher.idf), with_values=score.basis != "presence")
     codes = []
     for batch, counts in corpus.batches():
         codes.append(groups.assign(batch))
         if counts_by_class is not None and score is not None:
-            counts_by_class.add(weigher.weigh(counts) if score.of == "weights" else counts, codes[-1])
+            counts_by_class.add(weigher.weigh(counts) if score.basis == "weights" else counts, codes[-1])
     names, places = groups.finish()
     if score is not None and len(names) < 2:
         raise InputError(
