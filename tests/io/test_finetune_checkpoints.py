@@ -42,7 +42,7 @@ def make(tmp_path: Path, *, resume: bool = True, identity: Any = None, force: bo
 
 def test_nothing_is_written_before_there_is_something_to_keep(tmp_path: Path) -> None:
     found = make(tmp_path)
-    assert (found.state("a"), found.finished("a"), found.found) == (None, None, False)
+    assert (found.state("a"), found.finished("a"), found.exists) == (None, None, False)
     found.remove()
     assert list(tmp_path.iterdir()) == []
     assert found.path == tmp_path / "run.checkpoint"
@@ -153,7 +153,7 @@ def test_of_other_options_it_is_refused(tmp_path: Path) -> None:
         match=r"of another training: base sha256 was abc, now xyz; .* `force` without `resume`, which drops it",
     ):
         make(tmp_path, identity={**IDENTITY, "base_sha256": "xyz"})
-    assert make(tmp_path, identity=dict(reversed(IDENTITY.items()))).found  # the order tells nothing
+    assert make(tmp_path, identity=dict(reversed(IDENTITY.items()))).exists  # the order tells nothing
 
 
 def test_tuples_in_the_identity_are_lists(tmp_path: Path) -> None:

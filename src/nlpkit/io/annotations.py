@@ -62,12 +62,12 @@ def read_wide(
     cells = [rows.column(name) for name in coders]
     ids = rows.columns.get(id_col, [])
     units = tuple(text_of(v) for v in ids) if ids else tuple(str(n) for n in range(1, len(rows.places) + 1))
-    found = [[cells[c][u] for c in range(len(coders))] for u in range(len(units))]
+    judgements = [[cells[c][u] for c in range(len(coders))] for u in range(len(units))]
 
     def place(u: int, c: int) -> str:
         return f"{rows.places[u]}: column '{coders[c]}'"
 
-    return _coded(units, tuple(coders), found, tuple(rows.numbers), place, level, order)
+    return _coded(units, tuple(coders), judgements, tuple(rows.numbers), place, level, order)
 
 
 def read_long(
@@ -106,9 +106,9 @@ def read_long(
                 "leave one of the two out"
             )
         at[key] = i
-    found: list[list[Any]] = [[None] * len(coders) for _ in units]
+    judgements: list[list[Any]] = [[None] * len(coders) for _ in units]
     for (u, c), i in at.items():
-        found[u][c] = columns[2][i]
+        judgements[u][c] = columns[2][i]
     first: dict[int, int] = {}
     for (u, _), i in at.items():
         first.setdefault(u, i)
@@ -117,7 +117,7 @@ def read_long(
         return f"{rows.places[at[u, c]]}: column '{value}'"
 
     lines = tuple(rows.numbers[first[u]] for u in range(len(units)))
-    return _coded(tuple(units), tuple(coders), found, lines, place, level, order)
+    return _coded(tuple(units), tuple(coders), judgements, lines, place, level, order)
 
 
 def _coded(
@@ -130,25 +130,25 @@ def _coded(
     order: Sequence[str],
 ) -> Annotations:
     texts = [["" if text_of(v) in MISSING else text_of(v) for v in row] for row in cells]
-    given = {text: (u, c) for u, row in enumerate(texts) for c, text in enumerate(row) if text}
+    first_cells = {text: (u, c) for u, row in enumerate(texts) for c, text in enumerate(row) if text}
     if order:
         known = _check_order(order, level)
-        for text, where in given.items():
+        for text, where in first_cells.items():
             if text not in known:
                 near = get_close_matches(text, known, n=1, cutoff=0.5)
                 hint = f"; did you mean '{near[0]}'?" if near else ""
                 raise InputError(f"{place(*where)} has '{text}', which is not in the order {','.join(known)}{hint}")
         numbers = {text: float(i) for i, text in enumerate(known)}
-    elif all(_number(text) is not None for text in given):
-        numbers = {text: n for text in given if (n := _number(text)) is not None}
+    elif all(_number(text) is not None for text in first_cells):
+        numbers = {text: n for text in first_cells if (n := _number(text)) is not None}
     elif level == "nominal":
-        numbers = {text: float(i) for i, text in enumerate(sorted(given))}
+        numbers = {text: float(i) for i, text in enumerate(sorted(first_cells))}
     else:
-        raise InputError(_not_numbers(given, place, level))
+        raise InputError(_not_numbers(first_cells, place, level))
     ratings = np.array([[numbers.get(text, math.nan) for text in row] for row in texts], np.float64)
     names = {number: text for text, number in sorted(numbers.items(), reverse=True)}
     values = sorted(names)
-    labels = not order and bool(given) and all(_number(text) is not None for text in given)
+    labels = not order and bool(first_cells) and all(_number(text) is not None for text in first_cells)
     shown = tuple(text_of(v) if labels else names[v] for v in values)
     return Annotations(
         units, coders, ratings.reshape(len(units), len(coders)), np.array(values, np.float64), shown, rows
@@ -175,10 +175,10 @@ def _number(text: str) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _not_numbers(given: dict[str, tuple[int, int]], place: Callable[[int, int], str], level: Level) -> str:
-    text, where = next((text, where) for text, where in given.items() if _number(text) is None)
+def _not_numbers(first_cells: dict[str, tuple[int, int]], place: Callable[[int, int], str], level: Level) -> str:
+    text, where = next((text, where) for text, where in first_cells.items() if _number(text) is None)
     message = f"{place(*where)} has '{text}', but level {level} needs numbers"
     if level != "ordinal":
         return f"{message}; for labels take level nominal, or ordinal with their order"
-    some = listed(sorted(given), _NAMED, between=",")
+    some = listed(sorted(first_cells), _NAMED, between=",")
     return f"{message} or the order of the labels; give `order` with them from low to high (found: {some})"

@@ -43,8 +43,8 @@ def check_target(path: Path, *, force: bool, directory: bool = False) -> None:
     if not path.exists():
         return
     if path.is_dir() != directory:
-        wanted, found = ("directory", "file") if directory else ("file", "directory")
-        raise UsageError(f"output {path} is a {found}, a {wanted} was needed; give another -o")
+        wanted, actual = ("directory", "file") if directory else ("file", "directory")
+        raise UsageError(f"output {path} is a {actual}, a {wanted} was needed; give another -o")
     if not directory and not path.is_file():
         raise UsageError(f"output {path} is a device or pipe; give the name of a file, or - for stdout")
     check_not_input(path, directory=directory)
@@ -70,8 +70,8 @@ def check_not_input(path: Path, *, directory: bool) -> None:
 
 def _check_replaceable(path: Path) -> None:
     """Raise UsageError when a directory holds anything that the manifest of a run does not list: `force` would delete it."""
-    found = {f.relative_to(path).as_posix() for f in path.rglob("*") if not f.is_dir() and f.name not in LITTER}
-    if not found:
+    present = {f.relative_to(path).as_posix() for f in path.rglob("*") if not f.is_dir() and f.name not in LITTER}
+    if not present:
         return
     try:
         manifest = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
@@ -82,11 +82,11 @@ def _check_replaceable(path: Path) -> None:
         raise UsageError(
             f"output {path} is a directory that nlpkit did not write (no {MANIFEST} of a run); give another -o"
         )
-    others = sorted(found - ours)
+    others = sorted(present - ours)
     if others:
-        more = f" and {len(others) - 1} more" if len(others) > 1 else ""
+        rest = f" and {len(others) - 1} more" if len(others) > 1 else ""
         raise UsageError(
-            f"output {path} holds {others[0]}{more}, which nlpkit did not write and `force` would delete; "
+            f"output {path} holds {others[0]}{rest}, which nlpkit did not write and `force` would delete; "
             "move it, or give another -o"
         )
 
@@ -104,8 +104,8 @@ def naming(path: Path) -> Iterator[None]:
         number = getattr(error, "errno", None)
         if isinstance(error, shutil.Error):
             number = next((code for code in _FULL if os.strerror(code) in str(error)), None)
-        told = re.search(r"\(os error (\d+)\)", str(error))  # of libraries written in Rust
-        number = int(told[1]) if told is not None else number
+        os_error = re.search(r"\(os error (\d+)\)", str(error))  # of libraries written in Rust
+        number = int(os_error[1]) if os_error is not None else number
         if number not in _FULL:
             raise
         raise InputError(f"cannot write {path}: {os.strerror(number)}") from None

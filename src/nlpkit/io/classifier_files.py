@@ -144,14 +144,14 @@ def _table(array: Any) -> pa.Table:
 
 
 def _arrays(run: Run, prefix: str) -> dict[str, Any]:
-    found = {}
+    arrays = {}
     for file in sorted((run.path / "model").glob(f"{prefix}*.parquet")):
         column = run.table(f"model/{file.stem}").column("value").combine_chunks()
         if pa.types.is_fixed_size_list(column.type):
             width = column.type.list_size
-            found[file.stem.removeprefix(prefix)] = column.flatten().to_numpy(zero_copy_only=False).reshape(-1, width)
+            arrays[file.stem.removeprefix(prefix)] = column.flatten().to_numpy(zero_copy_only=False).reshape(-1, width)
         else:
-            found[file.stem.removeprefix(prefix)] = column.to_numpy(zero_copy_only=False)
-        if column.null_count or not np.isfinite(found[file.stem.removeprefix(prefix)]).all():
+            arrays[file.stem.removeprefix(prefix)] = column.to_numpy(zero_copy_only=False)
+        if column.null_count or not np.isfinite(arrays[file.stem.removeprefix(prefix)]).all():
             raise ValueError(f"{file.stem} has values that are not finite numbers")
-    return found
+    return arrays

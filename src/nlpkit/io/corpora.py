@@ -31,7 +31,7 @@ from nlpkit.io.readers.markup import NoRecordsError
 from nlpkit.io.readers.parquet import ArrowInput, BatchesInput, ParquetInput, TableInput
 from nlpkit.io.readers.roles import COPY_KEY, rename
 from nlpkit.io.readers.rows import RowInput
-from nlpkit.io.readers.schema import Found, Layout, check_vocabularies, unify, with_date_format
+from nlpkit.io.readers.schema import InputHeader, Layout, check_vocabularies, unify, with_date_format
 from nlpkit.io.sources import STDIN, Source, StoredBytes, is_markdown, resolve, sniff
 
 _REPORTED = 5  # files whose encoding was detected that are named one by one
@@ -128,23 +128,23 @@ class DocumentStream:
         Iterating then raises InputError when no document is in the table, which `where` names.
         """
         columns = [name for name in table.column_names if name != "id"]
-        own = [name for name in self.schema.names if name not in columns]
+        kept_names = [name for name in self.schema.names if name not in columns]
         self.schema = pa.schema(
-            [self.schema.field(name) for name in own] + [table.schema.field(name) for name in columns]
+            [self.schema.field(name) for name in kept_names] + [table.schema.field(name) for name in columns]
         )
         table, batches = table.combine_chunks(), self._batches
 
         def joined() -> Iterator[pa.RecordBatch]:
-            found = 0
+            n_joined = 0
             for batch in batches:
                 places = pc.index_in(batch.column("id"), value_set=table.column("id"))
                 there = places.is_valid()
                 kept, rows = batch.filter(there), table.take(places.filter(there)).combine_chunks()
-                found += kept.num_rows
-                arrays = [kept.column(name) for name in own]
+                n_joined += kept.num_rows
+                arrays = [kept.column(name) for name in kept_names]
                 arrays += [rows.column(name).combine_chunks() for name in columns]
                 yield pa.RecordBatch.from_arrays([_one(array) for array in arrays], schema=self.schema)
-            if not found:
+            if not n_joined:
                 raise InputError(
                     f"no document of the corpus has an id that is in {where}; read it as then, with the same `id_col` and `text_col`"
                 )
@@ -159,7 +159,7 @@ class DocumentStream:
         self, inputs: Sequence[_Input], layout: Layout, options: ReadOptions, detected: _Detected
     ) -> Iterator[pa.RecordBatch]:
         batches = Batches(layout, options.batch_rows)
-        unique = UniqueIds() if any("id" in one.found.renamed for one in inputs) else None
+        unique = UniqueIds() if any("id" in one.header.renamed for one in inputs) else None
         late: set[str] = set()  # columns that came too late for the schema
         left = options.limit
         try:
@@ -250,8 +250,8 @@ def open_batches(
 
 def _stream(opened: Sequence[_Input], options: ReadOptions, detected: _Detected, where: str) -> DocumentStream:
     _check_records(opened)
-    layout = unify([one.found for one in opened if not one.empty], dict(options.types))
-    check_vocabularies([one.found for one in opened])
+    layout = unify([one.header for one in opened if not one.empty], dict(options.types))
+    check_vocabularies([one.header for one in opened])
     if options.date_format is not None and layout.columns:
         layout = with_date_format(layout, options.date_format, opened[0].source.shown)
     return DocumentStream(opened, layout, options, detected, where)
@@ -263,19 +263,19 @@ class _Input:
 
     source: Source
     reader: RowInput | ArrowInput
-    found: Found = field(default_factory=lambda: Found("", {}, {}))
+    header: InputHeader = field(default_factory=lambda: InputHeader("", {}, {}))
     no_records: NoRecordsError | None = None
 
     @property
     def empty(self) -> bool:
         """Whether there is nothing in it, so that it has no say in the columns."""
-        return not self.found.columns
+        return not self.header.columns
 
     def look(self, options: ReadOptions) -> None:
         """Find out which columns there are."""
         roles = options.roles()
         metadata = self.reader.field_metadata if isinstance(self.reader, ArrowInput) else {}
-        copy_of = {name: found[COPY_KEY].decode() for name, found in metadata.items() if COPY_KEY in found}
+        copy_of = {name: carried[COPY_KEY].decode() for name, carried in metadata.items() if COPY_KEY in carried}
         try:
             columns = self.reader.columns()
         except NoRecordsError as error:
@@ -288,20 +288,20 @@ class _Input:
             renamed = rename(
                 named, list(columns), self.source.shown, keep=options.columns, copies=copies, copy_of=copy_of
             )
-        self.found = Found(self.source.shown, renamed, columns, self.reader.open_ended, metadata)
+        self.header = InputHeader(self.source.shown, renamed, columns, self.reader.open_ended, metadata)
 
     def assembler(self, layout: Layout, options: ReadOptions, unique: UniqueIds | None, late: set[str]) -> Assembler:
         """Return what turns the rows of this input into batches of the layout."""
         return Assembler(
             path=self.source.shown,
             stem=self.source.stem,
-            renamed=self.found.renamed,
+            renamed=self.header.renamed,
             layout=layout,
             unique=unique,
             replace_broken=options.encoding_errors == "replace",
-            known=frozenset(self.found.columns),
+            known=frozenset(self.header.columns),
             wanted=None if options.columns is None else frozenset(options.columns),
-            worded=self.found.renamed["text"] == options.words_col,
+            worded=self.header.renamed["text"] == options.words_col,
             late=late,
         )
 
@@ -316,7 +316,7 @@ class _Input:
 
     def _parts(self, batch_rows: int) -> Iterator[tuple[Block | pa.RecordBatch, int | None]]:
         if isinstance(self.reader, ArrowInput):
-            names = list(dict.fromkeys(self.found.renamed.values()))
+            names = list(dict.fromkeys(self.header.renamed.values()))
             yield from ((batch, None) for batch in self.reader.batches(names, batch_rows))
         elif self.no_records is None:
             yield from ((block, block.size) for block in self.reader.blocks() if len(block.numbers))

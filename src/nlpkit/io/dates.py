@@ -93,16 +93,16 @@ class DateReader:
                 f"column '{self._name}' has dates that begin with the day ('{self._first['day']}') and others that begin with the "
                 f"month ('{self._first['month']}'); write them alike, such as 2008-07-03"
             )
-        found = [self._moment(text) for text in stripped]
+        moments = [self._moment(text) for text in stripped]
         unclear = [
-            text for text, moment in zip(stripped, found, strict=True) if moment is None and self._is_unclear(text)
+            text for text, moment in zip(stripped, moments, strict=True) if moment is None and self._is_unclear(text)
         ]
-        if len(unclear) > sum(moment is not None for moment in found):
+        if len(unclear) > sum(moment is not None for moment in moments):
             raise ColumnError(
                 f"column '{self._name}' has dates such as '{unclear[0]}', and no other tells whether the day or the month comes "
                 "first; say `date_format=%d/%m/%Y` or `date_format=%m/%d/%Y`"
             )
-        return found
+        return moments
 
     def _is_unclear(self, text: str) -> bool:
         """Tell whether a text is a date, but nothing tells whether day or month comes first."""
@@ -119,12 +119,12 @@ class DateReader:
             return "date is missing"
         if self._format is None and self._is_unclear(text):
             return f"date '{shown}' may begin with the day or with the month; write it as 2008-07-03, or give `date_format`"
-        how = (
+        advice = (
             f"it is not like `date_format={self._format}`"
             if self._format
             else "write it as 2008-07-03, or give `date_format`"
         )
-        return f"date '{shown}' cannot be read; {how}"
+        return f"date '{shown}' cannot be read; {advice}"
 
     def _formatted(self, text: str) -> Moment | None:
         assert self._format is not None
@@ -174,8 +174,8 @@ def _exactness(format: str) -> str:
 def date_format_of(schema: pa.Schema, name: str) -> str | None:
     """Return the format that a column of dates carries, None where it carries none."""
     at = schema.get_field_index(name)
-    found = None if at < 0 else (schema.field(at).metadata or {}).get(FORMAT_KEY)
-    return None if found is None else found.decode("utf-8", "replace")
+    stored = None if at < 0 else (schema.field(at).metadata or {}).get(FORMAT_KEY)
+    return None if stored is None else stored.decode("utf-8", "replace")
 
 
 def days_of(column: pa.ChunkedArray, name: str = "date", *, format: str | None = None) -> tuple[Days, dict[int, str]]:
@@ -217,8 +217,8 @@ def _as_text(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
 def _parsed(column: pa.ChunkedArray, reader: DateReader) -> tuple[Days, dict[int, str]]:
     codes = column.combine_chunks().dictionary_encode()
     texts = [text or "" for text in codes.dictionary.to_pylist()]
-    found = np.array([None if moment is None else moment.day for moment in reader.read(texts)], "datetime64[D]")
-    known = np.append(found, np.datetime64("NaT", "D"))
+    distinct_days = np.array([None if moment is None else moment.day for moment in reader.read(texts)], "datetime64[D]")
+    known = np.append(distinct_days, np.datetime64("NaT", "D"))
     at = codes.indices.fill_null(len(texts)).to_numpy(zero_copy_only=False)
     days = known[at]
     lost = np.flatnonzero(np.isnat(days))

@@ -62,13 +62,13 @@ def decode(
 def check_codec(encoding: str) -> str:
     """Return Python's name of a text codec; raise UsageError when there is none of that name."""
     try:
-        found = codecs.lookup(encoding)
-        "".encode(found.name)
+        codec = codecs.lookup(encoding)
+        "".encode(codec.name)
     except (LookupError, ValueError) as error:
         raise UsageError(
             f"`encoding`: no text encoding is called '{encoding}'; for example utf-8, latin-1, cp1252, shift-jis"
         ) from error
-    return found.name
+    return codec.name
 
 
 # ---------------------------------------------------------------- deciding

@@ -45,8 +45,8 @@ class Checkpoint:
         check_unfinished(self.path, resume=resume, force=force)
         if self.path.exists() and not resume:
             self._clear()
-        self.found = self.path.exists()
-        if self.found:
+        self.exists = self.path.exists()
+        if self.exists:
             theirs = _read(self.path / IDENTITY)
             changed = _changed(theirs, mine)
             if changed is not None:
@@ -59,7 +59,7 @@ class Checkpoint:
     def finished(self, key: str) -> tuple[dict[str, Any], dict[str, np.ndarray]] | None:
         """Return facts and arrays of a training that is done, None when it is not."""
         facts = self.path / f"{key}.json"
-        if not self.found or not facts.exists():
+        if not self.exists or not facts.exists():
             return None
         try:
             with (self.path / f"{key}.npz").open("rb") as file, np.load(file, allow_pickle=False) as arrays:
@@ -99,7 +99,7 @@ class Checkpoint:
 
     def state(self, key: str) -> State | None:
         """Return the state of a training under way, None when there is none."""
-        if not self.found or not (self.path / STATE).exists():
+        if not self.exists or not (self.path / STATE).exists():
             return None
         from safetensors import safe_open
 
@@ -141,10 +141,10 @@ class Checkpoint:
 
 def asdict_plain(state: State) -> dict[str, Any]:
     """Return the fields of a state without copying its tensors."""
-    found = {name: getattr(state, name) for name in State.__dataclass_fields__}
-    found["curve"] = [asdict(point) for point in state.curve]
-    found["first"] = None if state.first is None else asdict(state.first)
-    return found
+    fields = {name: getattr(state, name) for name in State.__dataclass_fields__}
+    fields["curve"] = [asdict(point) for point in state.curve]
+    fields["first"] = None if state.first is None else asdict(state.first)
+    return fields
 
 
 def _changed(was: Mapping[str, Any], now: Mapping[str, Any]) -> tuple[str, Any, Any] | None:
@@ -175,10 +175,10 @@ def _because(name: str) -> str:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        value = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(f"checkpoint {path.parent} is damaged ({error}); `force` without `resume` drops it") from None
-    return found if isinstance(found, dict) else {}
+    return value if isinstance(value, dict) else {}
 
 
 def _write(path: Path, value: Mapping[str, Any]) -> None:

@@ -58,8 +58,8 @@ def save_network(network: Network, folder: Path, config: TunedConfig) -> None:
             network.model.save_pretrained(str(folder), safe_serialization=True)
             network.tokenizer.save_pretrained(str(folder))
         elif config.format == "peft":
-            for own in network.model.peft_config.values():
-                own.base_model_name_or_path = config.base
+            for peft_config in network.model.peft_config.values():
+                peft_config.base_model_name_or_path = config.base
             # "auto" would ask the hub whether the vocabulary has grown
             network.model.save_pretrained(str(folder), safe_serialization=True, save_embedding_layers=False)
         else:
@@ -133,11 +133,11 @@ def read_config(folder: Path) -> TunedConfig | None:
     if not file.is_file():
         return None
     try:
-        own = json.loads(file.read_text(encoding="utf-8"))
-        task = Task(own["task"]["kind"], tuple(own["task"]["names"]), own["task"]["mean"], own["task"]["scale"])
+        facts = json.loads(file.read_text(encoding="utf-8"))
+        task = Task(facts["task"]["kind"], tuple(facts["task"]["names"]), facts["task"]["mean"], facts["task"]["scale"])
         return TunedConfig(
-            own["format"], task, own["method"], own["base"], own["base_sha256"], own["max_tokens"], own["columns"], own["nlpkit_version"],
-            own.get("in_units", False),
+            facts["format"], task, facts["method"], facts["base"], facts["base_sha256"], facts["max_tokens"], facts["columns"],
+            facts["nlpkit_version"], facts.get("in_units", False),
         )  # fmt: skip
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(f"{file} is damaged ({type(error).__name__}: {error}); train the model again") from None
@@ -149,10 +149,10 @@ def find_base(config: TunedConfig, *, base: str | None, offline: bool) -> ModelF
         files = find_model(base or config.base, offline=offline)
     except MissingError as error:
         raise MissingError(f"the model it was trained on: {error}; name it with `base`") from None
-    found = weights_fingerprint(files.path)
-    if config.base_sha256 and found != config.base_sha256:
+    fingerprint = weights_fingerprint(files.path)
+    if config.base_sha256 and fingerprint != config.base_sha256:
         raise MissingError(
-            f"{files.name} has weights {found[:12]}…, the model was trained on {config.base} with {config.base_sha256[:12]}…; "
+            f"{files.name} has weights {fingerprint[:12]}…, the model was trained on {config.base} with {config.base_sha256[:12]}…; "
             "name that one with `base`"
         )
     return files
@@ -260,15 +260,15 @@ def foreign_task(folder: Path, labels: Sequence[str] | None = None, kind: TaskKi
 
 
 def _peft_task(folder: Path, labels: Sequence[str] | None, kind: TaskKind | None) -> Task:
-    told = _json(folder / "adapter_config.json").get("task_type")
-    if told not in ("SEQ_CLS", "TOKEN_CLS"):
-        raise InputError(f"{folder} is a peft model of task {told}; SEQ_CLS or TOKEN_CLS was needed")
+    task_type = _json(folder / "adapter_config.json").get("task_type")
+    if task_type not in ("SEQ_CLS", "TOKEN_CLS"):
+        raise InputError(f"{folder} is a peft model of task {task_type}; SEQ_CLS or TOKEN_CLS was needed")
     n = _peft_outputs(folder)
     if kind is None:
-        kind = "tokens" if told == "TOKEN_CLS" else "regression" if n == 1 else "single"
-    if (told == "TOKEN_CLS") != (kind == "tokens"):
-        needed = "words" if told == "TOKEN_CLS" else "classes, labels or regression"
-        raise UsageError(f"{folder} is a peft model of task {told}: `task={needed}` is needed, or none")
+        kind = "tokens" if task_type == "TOKEN_CLS" else "regression" if n == 1 else "single"
+    if (task_type == "TOKEN_CLS") != (kind == "tokens"):
+        needed = "words" if task_type == "TOKEN_CLS" else "classes, labels or regression"
+        raise UsageError(f"{folder} is a peft model of task {task_type}: `task={needed}` is needed, or none")
     if kind == "regression":
         if n > 1:
             raise UsageError(f"`task=regression`: one output is needed, the model in {folder} has {n}")
@@ -288,14 +288,14 @@ def _peft_task(folder: Path, labels: Sequence[str] | None, kind: TaskKind | None
 
 
 def _transformers_task(folder: Path, labels: Sequence[str] | None) -> Task:
-    own = _json(folder / "config.json")
-    made, problem = " ".join(own.get("architectures") or ()), own.get("problem_type")
-    names = _class_names(own)
-    if not ("ForTokenClassification" in made or "ForSequenceClassification" in made):
+    config = _json(folder / "config.json")
+    architectures, problem = " ".join(config.get("architectures") or ()), config.get("problem_type")
+    names = _class_names(config)
+    if not ("ForTokenClassification" in architectures or "ForSequenceClassification" in architectures):
         raise InputError(
-            f"{folder} holds {made or 'a model'} without a head that predicts; give it as `base`, and train one"
+            f"{folder} holds {architectures or 'a model'} without a head that predicts; give it as `base`, and train one"
         )
-    of_words = "ForTokenClassification" in made
+    of_words = "ForTokenClassification" in architectures
     if not of_words and (problem == "regression" or (problem is None and len(names) == 1)):
         if labels:
             raise UsageError(f"the model in {folder} predicts a number, which has no classes; leave `labels` out")
@@ -319,18 +319,18 @@ def _peft_outputs(folder: Path) -> int:
     file = folder / "adapter_model.safetensors"
     shapes = tensor_shapes(file)
     for name in ("classifier.weight", "out_proj.weight", "score.weight"):
-        own = [shape[0] for key, shape in shapes.items() if key.endswith(name)]
-        if own:
-            return own[0]
+        n_outputs = [shape[0] for key, shape in shapes.items() if key.endswith(name)]
+        if n_outputs:
+            return n_outputs[0]
     raise InputError(f"{file} has no classifier; a peft model of a task was needed")
 
 
 def _json(path: Path) -> dict[str, Any]:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        value = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise InputError(f"{path} is not JSON: {error}") from None
-    return found if isinstance(found, dict) else {}
+    return value if isinstance(value, dict) else {}
 
 
 def load_foreign(

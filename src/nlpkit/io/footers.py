@@ -44,8 +44,8 @@ def step_parameters(steps: Sequence[dict[str, Any]], command: str) -> dict[str, 
     """Return the parameters of the last step that `command` did, or None if there was none."""
     for step in reversed(steps):
         if step.get("command") == command:
-            found: dict[str, Any] = step.get("parameters") or {}
-            return found
+            parameters: dict[str, Any] = step.get("parameters") or {}
+            return parameters
     return None
 
 

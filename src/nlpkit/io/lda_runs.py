@@ -101,7 +101,7 @@ def lda_run(
     *,
     command: str,
     parameters: Mapping[str, Any],
-    more: Additions,
+    additions: Additions,
     seconds: dict[str, float],
     weighted: bool = False,
 ) -> LdaRun:
@@ -110,7 +110,7 @@ def lda_run(
     Args:
         corpus, fit: documents and model; options: what the tables hold.
         execution: seed and threads of the fit; command: name of the command in footers.
-        parameters: the options of the fit that are in force; more: what this way of fitting adds.
+        parameters: the options of the fit that are in force; additions: what this way of fitting adds.
         seconds: time of each stage, to which that of the description is added.
         weighted: whether tokens count differently.
     """
@@ -125,18 +125,18 @@ def lda_run(
             n_terms=options.top_terms,
             relevance_lambda=options.relevance_lambda,
         )
-        tables, left_out = _tables(corpus, fit, described, more, with_assignments=options.save_assignments)
+        tables, left_out = _tables(corpus, fit, described, additions, with_assignments=options.save_assignments)
         perplexity = in_sample_perplexity(model, fit.doc_topic, corpus.tokens)
     summary = {**_summary(corpus, fit, described), "perplexity_in_sample": round(perplexity, 6),
-               "doc_topics_left_out": round(left_out, 6), **more.results}  # fmt: skip
-    settings = {**parameters, **more.parameters, "alpha_in_force": round(float(model.alpha.sum()) / model.n_topics, 8),
+               "doc_topics_left_out": round(left_out, 6), **additions.results}  # fmt: skip
+    settings = {**parameters, **additions.parameters, "alpha_in_force": round(float(model.alpha.sum()) / model.n_topics, 8),
                 "eta_in_force": round(model.eta, 8), "tokens": corpus.token_info}  # fmt: skip
     block = footer_block(
         "run", command=command, parameters=settings, seed=execution.seed, inputs=corpus.inputs, steps=corpus.steps
     )
     config = {
         "kind": KIND, "n_topics": model.n_topics, "eta": model.eta, "labels": list(described.labels),
-        "tokens": corpus.token_info, **more.config,
+        "tokens": corpus.token_info, **additions.config,
     }  # fmt: skip
     manifest = manifest_of(
         KIND,
@@ -151,18 +151,18 @@ def lda_run(
     models = {**model_tables(model), **({} if training is None else {"training": training})}
     if corpus.left_out is not None:
         models["left_out"] = pa.table({"term": pa.array(sorted(corpus.left_out()), pa.string())})
-    files = RunTables(tables, {**models, **more.model_tables}, config, corpus.dropped)
+    files = RunTables(tables, {**models, **additions.model_tables}, config, corpus.dropped)
     return LdaRun(files, block, manifest, described, summary)
 
 
 def _tables(
-    corpus: LdaCorpus, fit: LdaFit, described: TopicDescription, more: Additions, *, with_assignments: bool
+    corpus: LdaCorpus, fit: LdaFit, described: TopicDescription, additions: Additions, *, with_assignments: bool
 ) -> tuple[dict[str, pa.Table], float]:
     model = fit.model
     shown = sorted({int(d) for d in described.representatives.ravel() if d >= 0})
     texts = corpus.texts(shown)
     topics = topics_table(described, model, corpus.ids, texts.__getitem__)
-    for name, column in more.topic_columns.items():
+    for name, column in additions.topic_columns.items():
         topics = topics.append_column(name, column)
     doc_topics, left_out = doc_topics_table(corpus.ids, fit.doc_topic, model.alpha, described.main.topic)
     tables = {
@@ -171,7 +171,7 @@ def _tables(
         "topic_terms": topic_terms_table(described, model.terms),
         "doc_topics": doc_topics,
         "vocab": vocab_table(model.terms, corpus.cf, corpus.df),
-        **more.tables,
+        **additions.tables,
     }
     if with_assignments:
         tables["assignments"] = assignments_table(corpus.ids, corpus.tokens, fit.assignments)

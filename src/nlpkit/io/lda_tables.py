@@ -29,21 +29,21 @@ def documents_table(rows: pa.Table, main: MainTopics) -> pa.Table:
 
 
 def topics_table(
-    found: TopicDescription, model: LdaModel, ids: pa.ChunkedArray, text_of: Callable[[int], str]
+    description: TopicDescription, model: LdaModel, ids: pa.ChunkedArray, text_of: Callable[[int], str]
 ) -> pa.Table:
     """Return one row a topic: size, share, label, relevant terms, scores, representative documents, tokens, alpha, diagnostics."""
     rows = []
     for k in range(model.n_topics):
-        documents = [int(d) for d in found.representatives[k] if d >= 0]
+        documents = [int(d) for d in description.representatives[k] if d >= 0]
         rows.append(
             {
                 "topic": k,
-                "size": int(found.size[k]),
-                "share": float(found.share[k]),
-                "label": found.labels[k],
-                "top_terms": [model.terms[t] for t in found.relevant[k, :TOP_TERMS] if t >= 0],
-                "npmi": finite_or_none(found.npmi[k]),
-                "exclusivity": finite_or_none(found.exclusivity[k]),
+                "size": int(description.size[k]),
+                "share": float(description.share[k]),
+                "label": description.labels[k],
+                "top_terms": [model.terms[t] for t in description.relevant[k, :TOP_TERMS] if t >= 0],
+                "npmi": finite_or_none(description.npmi[k]),
+                "exclusivity": finite_or_none(description.exclusivity[k]),
                 "representative_ids": [ids[d].as_py() for d in documents],
                 "representative_texts": [text_of(d)[:REPRESENTATIVE_CHARS] for d in documents],
             }
@@ -51,23 +51,23 @@ def topics_table(
     table = pa.Table.from_pylist(rows, schema=TOPICS_SCHEMA).append_column("alpha", pa.array(model.alpha))
     for name in DIAGNOSTICS:
         column = _COLUMNS.get(name, name)
-        values = getattr(found.diagnostics, name)
+        values = getattr(description.diagnostics, name)
         table = table.append_column(column, pa.array(values, pa.float64(), mask=~np.isfinite(values)))
     return table
 
 
-def topic_terms_table(found: TopicDescription, terms: Sequence[str]) -> pa.Table:
+def topic_terms_table(description: TopicDescription, terms: Sequence[str]) -> pa.Table:
     """Return the stored terms of each topic, most probable first: weight (phi), frex, lift, relevance, importance."""
-    given = found.terms.term_ids >= 0
-    topic, rank = np.nonzero(given)
+    is_term = description.terms.term_ids >= 0
+    topic, rank = np.nonzero(is_term)
     return pa.table(
         {
             "topic": pa.array(topic, pa.int32()),
             "rank": pa.array(rank + 1, pa.int32()),
-            "term": pa.array([terms[t] for t in found.terms.term_ids[given]], pa.string()),
-            "weight": pa.array(found.terms.probability[given], pa.float32()),
+            "term": pa.array([terms[t] for t in description.terms.term_ids[is_term]], pa.string()),
+            "weight": pa.array(description.terms.probability[is_term], pa.float32()),
             **{
-                name: pa.array(getattr(found.terms, name)[given], pa.float32())
+                name: pa.array(getattr(description.terms, name)[is_term], pa.float32())
                 for name in ("frex", "lift", "relevance", "importance")
             },
         }
@@ -184,11 +184,11 @@ class FittedTexts:
 
     def rows(self, ids: Sequence[str], hashes: Sequence[str | None]) -> LongArray:
         """Return the row of each document (D,), -1 for new text: of equal texts the one of the same id, else the first."""
-        found = [
+        rows = [
             -1 if key is None else self._by_id.get((key, name), self._first.get(key, -1))
             for name, key in zip(ids, hashes, strict=True)
         ]
-        return np.array(found, np.int64)
+        return np.array(rows, np.int64)
 
 
 def read_fitted_texts(run: Run) -> FittedTexts:

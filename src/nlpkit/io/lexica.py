@@ -131,8 +131,8 @@ def _check_repeated(name: str, words: Sequence[str], weights: Sequence[float], p
             f"lexicon {name}: {len(apart):,} of {len(first):,} words have several weights ({shown}); is there a row for each emotion or "
             "sense? Keep the rows of one"
         )
-    more = f", and {len(apart) - 1:,} more words" if len(apart) > 1 else ""
-    log.warning("lexicon %s: %s%s; the mean of their weights is taken", name, shown, more)
+    others = f", and {len(apart) - 1:,} more words" if len(apart) > 1 else ""
+    log.warning("lexicon %s: %s%s; the mean of their weights is taken", name, shown, others)
 
 
 def read_negations(path: Path) -> tuple[str, ...]:
@@ -169,19 +169,19 @@ def package_list(name: str) -> Path:
         "vader": ("vaderSentiment", "vader_lexicon.txt"),
         "afinn": ("afinn", f"data/AFINN-{'da-32' if variant == 'da' else 'en-165'}.txt"),
     }[package]
-    found = find_spec(folder)
-    if found is None or not found.submodule_search_locations:
+    package_spec = find_spec(folder)
+    if package_spec is None or not package_spec.submodule_search_locations:
         raise missing_extra(f"`lexicon={package}`", "sentiment")
     if variant not in ("", "en", "da") or (package == "vader" and variant):
         raise UsageError(f"`lexicon={name}`: as a list of words there are vader, afinn and afinn:da")
-    return Path(found.submodule_search_locations[0]) / file
+    return Path(package_spec.submodule_search_locations[0]) / file
 
 
 def _nltk_folders() -> Iterator[Path]:
     """Yield the folders where NLTK looks for its data."""
-    for given in os.environ.get("NLTK_DATA", "").split(os.pathsep):
-        if given:
-            yield Path(given)
+    for folder in os.environ.get("NLTK_DATA", "").split(os.pathsep):
+        if folder:
+            yield Path(folder)
     yield Path.home() / "nltk_data"
     for below in ("nltk_data", "share/nltk_data", "lib/nltk_data"):
         yield Path(sys.prefix) / below
@@ -243,12 +243,12 @@ def _delimiter(lines: Sequence[str]) -> str | None:
 def _headless(place: str, row: Sequence[str]) -> Iterator[_Row]:
     """Yield the words of a line without a header: word, weight, and perhaps the forms of SentiWS."""
     word, weight = row[0].strip(), row[1].strip() if len(row) > 1 else ""
-    found = _SENTIWS.match(word)
-    if found is None:
+    sentiws = _SENTIWS.match(word)
+    if sentiws is None:
         yield _Row(place, word, weight, "")
         return
     forms = row[2].split(",") if len(row) > 2 else []
-    for form in dict.fromkeys([found["word"].strip(), *(form.strip() for form in forms)]):
+    for form in dict.fromkeys([sentiws["word"].strip(), *(form.strip() for form in forms)]):
         yield _Row(place, form, weight, "")
 
 

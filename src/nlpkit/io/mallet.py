@@ -76,12 +76,12 @@ def read_mallet_state(path: Path) -> MalletState:
         blocks = _line_blocks(decode(stored, str(path)).text)
         number, text = next(blocks, (1, ""))
         alpha, beta, number, text = _header(path, number, text)
-        found = _Tokens(path, len(alpha))
-        found.add(number, text)
+        collected = _Tokens(path, len(alpha))
+        collected.add(number, text)
         for number, text in blocks:
-            found.add(number, text)
-    tokens, sources = found.finish()
-    return MalletState(tokens, _ids(sources, stem), np.concatenate(found.topics), alpha, beta)
+            collected.add(number, text)
+    tokens, sources = collected.finish()
+    return MalletState(tokens, _ids(sources, stem), np.concatenate(collected.topics), alpha, beta)
 
 
 def write_mallet_state(
@@ -150,20 +150,20 @@ def _line_blocks(pieces: Iterator[str]) -> Iterator[tuple[int, str]]:
 
 def _header(path: Path, number: int, text: str) -> tuple[FloatArray, float, int, str]:
     """Return alpha, beta, and the lines that follow them with the number of the first."""
-    found: dict[str, FloatArray] = {}
+    priors: dict[str, FloatArray] = {}
     while text.startswith("#"):
         line, _, text = text.partition("\n")
         name, colon, numbers = line.partition(":")
         if colon and name.strip() in ("#alpha", "#beta"):
-            found[name.strip()] = _priors(f"{path}: line {number}", numbers)
+            priors[name.strip()] = _priors(f"{path}: line {number}", numbers)
         number += 1
     for name in ("#alpha", "#beta"):
-        if not len(found.get(name, ())):
+        if not len(priors.get(name, ())):
             raise InputError(
                 f"{path} has no line '{name} : …' before its tokens, as a MALLET state has; "
                 "write one with: mallet train-topics --output-state state.gz"
             )
-    return found["#alpha"], float(found["#beta"][0]), number, text
+    return priors["#alpha"], float(priors["#beta"][0]), number, text
 
 
 def _priors(where: str, numbers: str) -> FloatArray:
@@ -284,10 +284,10 @@ def _six(where: str, line: str) -> tuple[np.int32, str, np.int32, str, np.int32]
 
 
 def _ids(sources: list[str | None], stem: str) -> tuple[str, ...]:
-    made = [f"{stem}:{d}" for d in range(len(sources))]
-    ids = tuple(name if source is None else source for source, name in zip(sources, made, strict=True))
+    numbered = [f"{stem}:{d}" for d in range(len(sources))]
+    ids = tuple(name if source is None else source for source, name in zip(sources, numbered, strict=True))
     usable = len(set(ids)) == len(ids) and not {"", NO_SOURCE} & set(ids)
-    return ids if usable else tuple(made)
+    return ids if usable else tuple(numbered)
 
 
 # ---------------------------------------------------------------- writing

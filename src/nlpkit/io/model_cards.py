@@ -175,14 +175,14 @@ def _scores(scores: ClassifierScores, spread: Mapping[str, Any] | None) -> str:
         columns[scores.without_duplicates.name] = scores.without_duplicates
     rows = []
     for name in scores.model.scores:
-        own = [name]
+        row = [name]
         for result in columns.values():
             score = result.scores.get(name)
-            own.append("" if score is None else "–" if score.value is None else wording.score_text(score.value))
+            row.append("" if score is None else "–" if score.value is None else wording.score_text(score.value))
         if spread is not None:
-            given = name in spread["mean"]
-            own.append(f"{spread['mean'][name]:.4f} ± {spread['sd'][name]:.4f}" if given else "")
-        rows.append(own)
+            has_spread = name in spread["mean"]
+            row.append(f"{spread['mean'][name]:.4f} ± {spread['sd'][name]:.4f}" if has_spread else "")
+        rows.append(row)
     heads = ["metric", *columns, *([f"{len(spread['runs'])} seeds"] if spread is not None else [])]
     return markdown_table(heads, rows, right=["score"])
 

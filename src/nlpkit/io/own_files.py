@@ -37,7 +37,7 @@ def own_file_facts(path: Path) -> dict[str, Any] | None:
     if look is None:
         return None
     try:
-        found = look(path)
+        facts = look(path)
     except (
         OSError,
         EOFError,
@@ -50,9 +50,9 @@ def own_file_facts(path: Path) -> dict[str, Any] | None:
     ) as error:
         if suffix in _BY_BEGINNING:
             return None  # whoever reads corpora says what is wrong with it
-        said = str(error).splitlines() or [type(error).__name__]
-        raise InputError(f"{path} is not what its name says, or damaged: {said[0]}") from None
-    return None if found is None else {"path": str(path), **found, "bytes": file_size(path)}
+        error_lines = str(error).splitlines() or [type(error).__name__]
+        raise InputError(f"{path} is not what its name says, or damaged: {error_lines[0]}") from None
+    return None if facts is None else {"path": str(path), **facts, "bytes": file_size(path)}
 
 
 # ---------------------------------------------------------------- matrices and tables
@@ -104,13 +104,13 @@ def _arrow(path: Path) -> dict[str, Any]:
         rows = sum(file.get_batch(i).num_rows for i in range(file.num_record_batches))
         schema = file.schema
     block = json.loads((schema.metadata or {}).get(FOOTER_KEY, b"{}"))
-    made = {
+    origin = {
         k: block[k]
         for k in ("schema_version", "nlpkit_version", "command", "seed", "parameters", "inputs")
         if k in block
     }
     columns = {field.name: str(field.type) for field in schema}
-    return {"kind": block.get("kind", "Arrow file not written by nlpkit"), **made, "rows": rows, "columns": columns}
+    return {"kind": block.get("kind", "Arrow file not written by nlpkit"), **origin, "rows": rows, "columns": columns}
 
 
 def _xlsx(path: Path) -> dict[str, Any]:
@@ -135,13 +135,13 @@ def _json(path: Path) -> dict[str, Any] | None:
     if not isinstance(value, dict):
         return None
     if value.get("format") == KEY_FORMAT:
-        said = {k: value[k] for k in ("task", "name", "nlpkit_version") if k in value}
-        return {"kind": "key of a task (nlpkit annotate score)", **said, "questions": len(value.get("items", ()))}
+        task = {k: value[k] for k in ("task", "name", "nlpkit_version") if k in value}
+        return {"kind": "key of a task (nlpkit annotate score)", **task, "questions": len(value.get("items", ()))}
     if isinstance(value.get("targets"), list) and "nlpkit_version" in value:
         targets = {str(t["target"]): {n: m.get("value") for n, m in t["metrics"].items()} for t in value["targets"]}
-        made = {"nlpkit_version": value["nlpkit_version"], "seed": value.get("seed")}
+        origin = {"nlpkit_version": value["nlpkit_version"], "seed": value.get("seed")}
         gates = {"gates": len(value["gates"]), "passed": value["passed"]} if "gates" in value else {}
-        return {"kind": "scores", **made, **gates, "scores": targets}
+        return {"kind": "scores", **origin, **gates, "scores": targets}
     if {"mdsDat", "tinfo", "topic.order"} <= value.keys():
         return {"kind": "data for pyLDAvis", "n_topics": len(value["topic.order"])}
     if {"nlpkit_version", "outputs", "kind", "command_line"} <= value.keys():

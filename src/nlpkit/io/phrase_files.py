@@ -93,11 +93,11 @@ def _value(cell: Any, kind: pa.DataType) -> Any:
 
 
 def _of_lines(path: Path, lines: Sequence[str], split: Callable[[str], Sequence[str]]) -> PhraseTable:
-    given = [split(line) for line in lines if line and not line.startswith("#")]
-    phrases = PhraseTable.from_words(given)
+    word_lists = [split(line) for line in lines if line and not line.startswith("#")]
+    phrases = PhraseTable.from_words(word_lists)
     if not len(phrases):
         raise InputError(
-            f"{path}: none of its {len(given)} lines is a phrase of two words or more; write one a line: san francisco"
+            f"{path}: none of its {len(word_lists)} lines is a phrase of two words or more; write one a line: san francisco"
         )
     return phrases
 

@@ -168,8 +168,8 @@ def _pass_over(path: str, encoding: str) -> None:
 
 
 def _arrow(values: list[Any]) -> pa.Array:
-    given = [None if value == "" else value for value in values]
+    cells = [None if value == "" else value for value in values]
     try:
-        return pa.array(given)
+        return pa.array(cells)
     except (pa.ArrowInvalid, pa.ArrowTypeError):
-        return pa.array([None if value is None else text_of(value) for value in given], pa.string())
+        return pa.array([None if value is None else text_of(value) for value in cells], pa.string())

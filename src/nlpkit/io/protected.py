@@ -29,15 +29,15 @@ class _Inputs:
     @cached_property
     def files(self) -> dict[_Identity, str]:
         """Every file that is read, by its identity, as it was named."""
-        found: dict[_Identity, str] = {}
+        files: dict[_Identity, str] = {}
         for name in self.names:
             for file in _files_of(name):
                 identity = _identity(file)
                 if identity is not None:
-                    found.setdefault(identity, str(file))
+                    files.setdefault(identity, str(file))
         if STDIN in self.names:
-            found.update(_standard_input())
-        return found
+            files.update(_standard_input())
+        return files
 
     @cached_property
     def real(self) -> dict[str, str]:
@@ -76,18 +76,18 @@ def input_at(path: Path, *, directory: bool = False) -> str | None:
 
 def _identity(path: Path) -> _Identity | None:
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 def _standard_input() -> dict[_Identity, str]:
     try:
-        found = os.fstat(0)
+        status = os.fstat(0)
     except OSError:  # closed
         return {}
-    return {(found.st_dev, found.st_ino): "standard input"}
+    return {(status.st_dev, status.st_ino): "standard input"}
 
 
 def _files_of(name: str) -> list[Path]:

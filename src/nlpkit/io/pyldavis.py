@@ -86,7 +86,7 @@ def prepared_data(
     alpha = np.asarray(alpha, np.float64)
     K, V = counts.shape
     _check(counts, documents, terms, alpha, eta, n, lambda_step)
-    model = _Model.of(counts, documents, alpha, eta)
+    model = _Model.from_counts(counts, documents, alpha, eta)
     names = np.array(terms, object)
     grid = np.linspace(0.0, 1.0, round(1 / lambda_step) + 1)
     n = min(n, V)
@@ -97,12 +97,14 @@ def prepared_data(
     parts = [(names[salient], total, total, np.full(n, "Default", object), ranks, ranks)]
     shown = []
     for k in range(K):
-        found, n_kv = model.relevant_terms(counts, k, n, grid)
+        term_ids, n_kv = model.relevant_terms(counts, k, n, grid)
         phi = (n_kv + eta) * model.scale[k]
-        logprob, loglift = np.log(phi), np.log(phi) - model.log_p[found]
-        label = np.full(len(found), f"Topic{k}", object)
-        parts.append((names[found], phi * model.size[k], model.total[found], label, logprob.round(4), loglift.round(4)))
-        shown.append(found)
+        logprob, loglift = np.log(phi), np.log(phi) - model.log_p[term_ids]
+        label = np.full(len(term_ids), f"Topic{k}", object)
+        parts.append(
+            (names[term_ids], phi * model.size[k], model.total[term_ids], label, logprob.round(4), loglift.round(4))
+        )
+        shown.append(term_ids)
     columns = ("Term", "Freq", "Total", "Category", "logprob", "loglift")
     x, y = topic_map(counts, eta)
     return {
@@ -153,7 +155,7 @@ class _Model:
     rarest: LongArray  # the terms by total, ascending
 
     @classmethod
-    def of(cls, counts: CsrMatrix, documents: CsrMatrix, alpha: FloatArray, eta: float) -> _Model:
+    def from_counts(cls, counts: CsrMatrix, documents: CsrMatrix, alpha: FloatArray, eta: float) -> _Model:
         lengths = np.asarray(documents.sum(axis=1), np.float64).ravel()
         share = lengths / (lengths + alpha.sum())
         size: FloatArray = documents.T @ share + alpha * share.sum()

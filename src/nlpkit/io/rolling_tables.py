@@ -83,7 +83,7 @@ def shares_table(
 
 
 def changes_table(
-    chunks: Sequence[Chunk], found: Changes, counts: Sequence[CsrMatrix], terms: Sequence[str], order: LongArray
+    chunks: Sequence[Chunk], changes: Changes, counts: Sequence[CsrMatrix], terms: Sequence[str], order: LongArray
 ) -> pa.Table:
     """Return one row for each topic in each chunk that was tested.
 
@@ -95,8 +95,8 @@ def changes_table(
     """
     numbers = np.empty(len(order), np.int64)
     numbers[order] = np.arange(len(order))
-    words = {(c.chunk, int(numbers[c.topic])): c for c in found.events}
-    rows, topics = np.nonzero(found.span[:, order] > 0)
+    words = {(c.chunk, int(numbers[c.topic])): c for c in changes.events}
+    rows, topics = np.nonzero(changes.span[:, order] > 0)
     at = (rows, order[topics])
     drove = [words.get(key) for key in zip(rows.tolist(), topics.tolist(), strict=True)]
     tested = [chunks[t] for t in rows.tolist()]
@@ -105,10 +105,10 @@ def changes_table(
             "topic": pa.array(topics, pa.int32()),
             "chunk": pa.array([chunk.chunk_id for chunk in tested], pa.int32()),
             "start_date": pa.array([chunk.start_date for chunk in tested], pa.date32()),
-            "similarity": pa.array(found.similarity[at]),
-            "threshold": pa.array(found.threshold[at]),
-            "changed": pa.array(found.changed[at]),
-            "span": pa.array(found.span[at], pa.int32()),
+            "similarity": pa.array(changes.similarity[at]),
+            "threshold": pa.array(changes.threshold[at]),
+            "changed": pa.array(changes.changed[at]),
+            "span": pa.array(changes.span[at], pa.int32()),
             "words": pa.array([[terms[v] for v in c.term_ids] if c else [] for c in drove], pa.list_(pa.string())),
             "impacts": pa.array([list(c.impacts) if c else [] for c in drove], pa.list_(pa.float64())),
             "rose": pa.array([_rose(counts, c) if c else [] for c in drove], pa.list_(pa.bool_())),
@@ -122,7 +122,7 @@ def _rose(counts: Sequence[CsrMatrix], change: Change) -> list[bool]:
     now = counts[change.chunk][[change.topic]].toarray()[0]
     past = sum(counts[t][[change.topic]].toarray()[0] for t in before)
     words = list(change.term_ids)
-    return [bool(more) for more in now[words] * past.sum() > past[words] * now.sum()]
+    return [bool(rose) for rose in now[words] * past.sum() > past[words] * now.sum()]
 
 
 def state_tables(state: RollingState, places: LongArray, texts: Mapping[int, str]) -> dict[str, pa.Table]:
@@ -212,11 +212,11 @@ def read_state(run: Run, options: RollingOptions, seed: int) -> RollingState:
         InputError: a table is missing, or they do not fit together.
     """
     documents, tokens = run.table("model/rolling_documents"), run.table("model/rolling_tokens")
-    last, given, vocab = run.table("model/rolling_last"), run.table("chunks"), run.table("vocab", ["term"])
+    last, stored_chunks, vocab = run.table("model/rolling_last"), run.table("chunks"), run.table("vocab", ["term"])
     names = run.table("documents", ["id"])
     with run.intact():
         lengths = numbers(documents, "n_tokens", least=0).astype(np.int64)
-        chunks = tuple(Chunk(**_as_chunk(row)) for row in given.to_pylist())
+        chunks = tuple(Chunk(**_as_chunk(row)) for row in stored_chunks.to_pylist())
         terms, ids = tuple(strings(vocab, "term")), strings(names, "id")
         at, dates = numbers(documents, "document"), documents.column("date")
         z = numbers(tokens, "chain_topic", least=0, most=options.n_topics - 1)

@@ -42,10 +42,10 @@ def numbers(table: pa.Table, name: str, *, least: float = -math.inf, most: float
 
 def strings(table: pa.Table, name: str) -> list[str]:
     """Return a column of a model: strings, none twice and none missing. Raises ValueError, for `Run.intact` to tell."""
-    found: list[str] = table.column(name).to_pylist()
-    if not all(isinstance(value, str) for value in found) or len(set(found)) < len(found):
+    values: list[str] = table.column(name).to_pylist()
+    if not all(isinstance(value, str) for value in values) or len(set(values)) < len(values):
         raise ValueError(f"column '{name}' has other than strings, or one twice")
-    return found
+    return values
 
 
 def corpus_of(run: Run) -> list[str]:
@@ -69,7 +69,7 @@ def learned_from(run: Run, inputs: Sequence[InputInfo]) -> list[str]:
         for entry in run.manifest["inputs"]
         if not any(place in (Path(entry["path"]), *Path(entry["path"]).parents) for place in apart)
     }
-    return [own.path for own in inputs if own.sha256 in learned]
+    return [file.path for file in inputs if file.sha256 in learned]
 
 
 def _found_input(run: Run, typed: str, sha256: str) -> str:

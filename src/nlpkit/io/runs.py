@@ -177,8 +177,8 @@ class Run:
     def changed(self) -> dict[str, str]:
         """Return the files that are not as they were written, and what is wrong with each."""
         outputs = self.manifest["outputs"]
-        found = {name: self._problem(name) if (self.path / name).is_file() else "is missing" for name in outputs}
-        return {name: problem for name, problem in found.items() if problem}
+        problems = {name: self._problem(name) if (self.path / name).is_file() else "is missing" for name in outputs}
+        return {name: problem for name, problem in problems.items() if problem}
 
     def _problem(self, name: str) -> str:
         listed = self.manifest["outputs"].get(name)

@@ -30,8 +30,8 @@ def read_seed_words(path: Path) -> tuple[Seeds, ...]:
         raise InputError(f"seed words {path} is not TOML: {error}; {_EXAMPLE}") from None
     topics = content.get("topics")
     if not isinstance(topics, dict) or not topics or len(content) > 1:
-        found = ", ".join(content) or "nothing"
-        raise InputError(f"seed words {path} needs one table [topics], found: {found}; {_EXAMPLE}")
+        names = ", ".join(content) or "nothing"
+        raise InputError(f"seed words {path} needs one table [topics], found: {names}; {_EXAMPLE}")
     return tuple(_topic(path, name, value) for name, value in topics.items())
 
 

@@ -86,10 +86,10 @@ def resolve(inputs: Sequence[str], format: str | None = None) -> list[Source]:
     """
     if not inputs:
         raise InputError("no input given: name a file, a directory, a glob in quotes, or - for stdin")
-    found = list(chain.from_iterable(_expand(name, format) for name in inputs))
-    if sum(source.is_stdin for source in found) > 1:
+    sources = list(chain.from_iterable(_expand(name, format) for name in inputs))
+    if sum(source.is_stdin for source in sources) > 1:
         raise UsageError("stdin ('-') is given twice, but it can be read only once")
-    return _with_stems(_without_repeats(found))
+    return _with_stems(_without_repeats(sources))
 
 
 def split_suffix(name: str) -> tuple[str, str | None, bool]:
@@ -323,13 +323,15 @@ class StoredBytes:
         """Yield the bytes inside gzip, zstd or bzip2 (several members too), known by their first bytes."""
         stored = self._stored()
         first = b""
-        while len(first) < 10 and (more := next(stored, b"")):  # a pipe may begin with a short read
-            first += more
+        while len(first) < 10 and (chunk := next(stored, b"")):  # a pipe may begin with a short read
+            first += chunk
         kind = _compression(first)
         named = next((suffix for suffix in COMPRESSED if self.path.lower().endswith(suffix)), None)
         if named and kind is None:
-            found = "does not begin like one" if first else "is empty"
-            raise InputError(f"{self.path} is named {named} but {found}: cut off, or not packed at all; fetch it again")
+            problem = "does not begin like one" if first else "is empty"
+            raise InputError(
+                f"{self.path} is named {named} but {problem}: cut off, or not packed at all; fetch it again"
+            )
         self.packed = kind is not None
         if kind is not None:
             members = _members(chain((first,), stored), self.path, *kind)

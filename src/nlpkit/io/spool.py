@@ -34,8 +34,8 @@ class Spool:
         if self._writer is None:
             self._file = tempfile.TemporaryFile(prefix=".nlpkit-spool-", dir=self._directory)  # noqa: SIM115
             # a stream, not a file: the dictionary of a categorical column may differ from batch to batch
-            how = pa.ipc.IpcWriteOptions(compression="lz4")
-            self._writer = pa.ipc.new_stream(self._file, batch.schema, options=how)
+            options = pa.ipc.IpcWriteOptions(compression="lz4")
+            self._writer = pa.ipc.new_stream(self._file, batch.schema, options=options)
         with naming(self._directory or Path(tempfile.gettempdir())):
             self._writer.write_batch(batch)
 

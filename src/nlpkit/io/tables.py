@@ -137,8 +137,8 @@ def _opened(format: str, name: Path, path: Path, schema: pa.Schema, block: dict[
             yield sink
     else:
         flat = pa.schema([(f.name, _flat_type(f.type)) for f in schema])
-        how = pa_csv.WriteOptions(delimiter="\t" if format == "tsv" else ",", quoting_style="needed")
-        with pa_csv.CSVWriter(path, flat, write_options=how) as writer:
+        options = pa_csv.WriteOptions(delimiter="\t" if format == "tsv" else ",", quoting_style="needed")
+        with pa_csv.CSVWriter(path, flat, write_options=options) as writer:
             lines = _Delimited(flat, writer)
             yield lines
         if lines.formulas:
@@ -200,14 +200,14 @@ def _xlsx(name: Path, path: Path, schema: pa.Schema) -> Iterator[TableSink]:
     import xlsxwriter.exceptions
 
     with scratch_beside(path) as scratch:
-        how = {
+        options = {
             "constant_memory": True,
             "tmpdir": str(scratch),
             "strings_to_formulas": False,
             "strings_to_urls": False,
             "strings_to_numbers": False,
         }
-        book = xlsxwriter.Workbook(str(path), how)
+        book = xlsxwriter.Workbook(str(path), options)
         book.set_properties({"created": datetime(1980, 1, 1)})  # the same bytes whenever it is written
         try:
             yield _Sheet(name, book, schema.names)

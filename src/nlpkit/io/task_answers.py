@@ -41,10 +41,10 @@ def read_answers(paths: Sequence[Path], task: Task, *, encoding: str | None = No
         ColumnError: a table has no column item or answer.
     """
     coders: dict[str, int] = {}
-    given: dict[tuple[int, int], tuple[int, str]] = {}  # (item, coder) → choice, place in the file
+    answered: dict[tuple[int, int], tuple[int, str]] = {}  # (item, coder) → choice, place in the file
     labels: dict[tuple[int, int], str] = {}
     for path in _files(paths):
-        before = len(given)
+        before = len(answered)
         rows = _lower(read_rows(path, encoding=encoding, hint="answer"))
         names = _coders(rows, path)
         items, answers = rows.column("item"), rows.column("answer")
@@ -60,35 +60,35 @@ def read_answers(paths: Sequence[Path], task: Task, *, encoding: str | None = No
             item = _item_number(text_of(items[i]), task, place)
             choice = _choice(text_of(answers[i]), text_of(chosen[i]), task, item, place)
             key = item, coders.setdefault(names[i], len(coders))
-            if key in given:
+            if key in answered:
                 raise InputError(
-                    f"{place}: '{names[i]}' answered item {task.ids[item]} before, at {given[key][1]}; "
+                    f"{place}: '{names[i]}' answered item {task.ids[item]} before, at {answered[key][1]}; "
                     "leave one of the two out, or give two people two names"
                 )
-            given[key] = choice, place
+            answered[key] = choice, place
             if label := text_of(rows.columns.get("label", [None] * len(items))[i]):
                 labels[key] = _plain(label)
-        if len(given) == before:
+        if len(answered) == before:
             log.warning("%s: no answers in it", path)
-    if not given:
+    if not answered:
         raise InputError("there is no answer yet: coders fill in the column answer, or save them on the page")
     matrix = np.full((len(task.ids), len(coders)), -1, np.int32)
-    for (item, coder), (choice, _) in given.items():
+    for (item, coder), (choice, _) in answered.items():
         matrix[item, coder] = choice
     return Answers(tuple(coders), matrix, tuple((i, c, text) for (i, c), text in sorted(labels.items())))
 
 
 def _files(paths: Sequence[Path]) -> list[Path]:
-    found: list[Path] = []
+    files: list[Path] = []
     for path in paths:
         if not path.is_dir():
-            found.append(path)
+            files.append(path)
             continue
         inside = [f for f in sorted(path.iterdir()) if f.suffix.lower() in (".csv", ".tsv", ".jsonl", ".parquet")]
         if not inside:
             raise InputError(f"{path}: no table of answers in this directory (looked for .csv .tsv .jsonl .parquet)")
-        found += inside
-    return found
+        files += inside
+    return files
 
 
 def _lower(rows: Rows) -> Rows:
@@ -115,34 +115,34 @@ def _item_number(text: str, task: Task, place: str) -> int:
     return task.ids.index(text)
 
 
-def _choice(answer: str, said: str, task: Task, item: int, place: str) -> int:
-    """Return the option that an answer names by its number or its text; `said` is its text as the page saves it."""
+def _choice(answer: str, option_text: str, task: Task, item: int, place: str) -> int:
+    """Return the option that an answer names by its number or its text; `option_text` is its text as the page saves it."""
     shown = choices(task.kind, task.design.items[item])
     number = _NUMBER.fullmatch(answer)
     by_number = int(number[1]) - 1 if number and 1 <= int(number[1]) <= len(shown) else None
     by_text = _place_of(answer, shown)
-    if said:
-        found = _place_of(said, shown)
-        if found is None or (answer and found not in (by_number, by_text)):
+    if option_text:
+        option = _place_of(option_text, shown)
+        if option is None or (answer and option not in (by_number, by_text)):
             raise InputError(
-                f"{place}: item {task.ids[item]} has the answer '{answer}' and the choice '{said}', which do not fit the "
+                f"{place}: item {task.ids[item]} has the answer '{answer}' and the choice '{option_text}', which do not fit the "
                 f"options of this task ({numbered(shown)})"
             )
-        return found
+        return option
     if by_number is not None and by_text is not None and by_number != by_text:
         raise InputError(
             f"{place}: item {task.ids[item]} has the answer '{answer}', which is the number of '{shown[by_number]}' and the "
             "text of another option; write its text into a column named choice as well"
         )
-    found = by_text if by_number is None else by_number
-    if found is None:
+    option = by_text if by_number is None else by_number
+    if option is None:
         near = get_close_matches(answer, shown, n=1, cutoff=0.6)
         hint = f"; did you mean '{near[0]}'?" if near else ""
         raise InputError(
             f"{place}: item {task.ids[item]} has the answer '{answer}', which is none of its options "
             f"({numbered(shown)}){hint}"
         )
-    return found
+    return option
 
 
 def _place_of(text: str, shown: Sequence[str]) -> int | None:

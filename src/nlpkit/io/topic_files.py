@@ -58,7 +58,7 @@ class TopicFile:
     @property
     def notes(self) -> tuple[str, ...]:
         """What was left out or looks odd, a clause each."""
-        said = (
+        left_out = (
             (self.n_empty, "topic without words left out", "topics without words left out"),
             (self.n_outlier, "outlier topic (-1) left out", "outlier topics (-1) left out"),
             (self.n_repeated, "repeated word of a topic left out", "repeated words of topics left out"),
@@ -69,7 +69,7 @@ class TopicFile:
             "name of a topic is there twice: are there several models?",
             "topics have the name of another: several models?",
         )
-        return tuple(f"{n:,} {one if n == 1 else many}" for n, one, many in (*said, odd) if n)
+        return tuple(f"{n:,} {one if n == 1 else many}" for n, one, many in (*left_out, odd) if n)
 
 
 def read_topic_file(path: Path, *, format: str = "auto", encoding: str | None = None) -> TopicFile:
@@ -93,13 +93,13 @@ def read_topic_file(path: Path, *, format: str = "auto", encoding: str | None = 
         raise UsageError(f"no format of topics is called '{format}' (known: {', '.join(FORMATS)})")
     shown, data = _read(path)
     if data.startswith(b"PAR1") or format == "parquet":
-        found = _parquet(data, shown)
+        raw = _parquet(data, shown)
     else:
         text = "".join(decode(iter([data]), shown, encoding=encoding).text)
         if not text.strip():
             raise InputError(f"{shown} is empty; a file of topics needs at least one")
-        found = _parse(text, shown, _format_of(text, shown) if format == "auto" else format)
-    return _finish(found, shown)
+        raw = _parse(text, shown, _format_of(text, shown) if format == "auto" else format)
+    return _finish(raw, shown)
 
 
 def _read(path: Path) -> tuple[str, bytes]:
@@ -198,14 +198,14 @@ def _parquet(data: bytes, path: str) -> RawTopics:
 # ---------------------------------------------------------------- finishing
 
 
-def _finish(found: RawTopics, path: str) -> TopicFile:
+def _finish(raw: RawTopics, path: str) -> TopicFile:
     """Leave out what cannot be scored, and count it."""
     topics, weights, names = [], [], []
     empty = outlier = repeated = 0
-    weighted = all(topic.weights is not None for topic in found.topics if topic.words)
-    for place, topic in enumerate(found.topics):
+    weighted = all(topic.weights is not None for topic in raw.topics if topic.words)
+    for place, topic in enumerate(raw.topics):
         name = str(place) if topic.name is None else topic.name
-        first = {word: i for i, given in reversed(list(enumerate(topic.words))) if (word := _shown(given))}
+        first = {word: i for i, stored in reversed(list(enumerate(topic.words))) if (word := _shown(stored))}
         kept = sorted(first.values())[:MOST_WORDS]
         repeated += sum(bool(_shown(word)) for word in topic.words) - len(first)
         if name == OUTLIERS:
@@ -226,7 +226,7 @@ def _finish(found: RawTopics, path: str) -> TopicFile:
         left = f" ({empty} without words, {outlier} of outliers)" if empty or outlier else ""
         raise InputError(f"{path} holds no topics{left}; a file of topics needs at least one word in one topic")
     return TopicFile(
-        tuple(topics), tuple(weights) if weighted else None, tuple(names), found.format, found.layout,
+        tuple(topics), tuple(weights) if weighted else None, tuple(names), raw.format, raw.layout,
         empty, outlier, repeated,
     )  # fmt: skip
 

@@ -76,9 +76,9 @@ def _of_object(value: Mapping[str, Any], path: str) -> RawTopics:
         if isinstance(inner, Mapping) and inner:
             return _of_object(inner, path)
         if isinstance(inner, list) and inner and not all(isinstance(item, Real) for item in inner):
-            found = read_json_topics(inner, path)
-            _weigh(found, value.get("topic-word-matrix"))
-            return found
+            nested = read_json_topics(inner, path)
+            _weigh(nested, value.get("topic-word-matrix"))
+            return nested
     named = dict(value)
     if value and all(isinstance(inner, Mapping) and not _is_topic(inner) for inner in value.values()):
         named = {f"{name} / {part}": words for name, inner in value.items() for part, words in inner.items()}
@@ -140,13 +140,13 @@ def _is_pair(item: Any) -> bool:
     return isinstance(item, list) and len(item) == 2 and isinstance(item[0], str) and _is_number(item[1])
 
 
-def _weigh(found: RawTopics, matrix: Any) -> None:
+def _weigh(raw: RawTopics, matrix: Any) -> None:
     """Give topics without weights those of OCTIS's topic-word matrix: its topics are the words of the highest ones."""
-    if not isinstance(matrix, list) or len(matrix) != len(found.topics):
+    if not isinstance(matrix, list) or len(matrix) != len(raw.topics):
         return
-    rows: Sequence[Any] = list(zip(matrix, found.topics, strict=True))
+    rows: Sequence[Any] = list(zip(matrix, raw.topics, strict=True))
     fits = all(isinstance(row, list) and len(row) >= len(t.words) and all(map(_is_number, row)) for row, t in rows)
-    if fits and all(topic.weights is None for topic in found.topics):
+    if fits and all(topic.weights is None for topic in raw.topics):
         for row, topic in rows:
             topic.weights = sorted(map(float, row), reverse=True)[: len(topic.words)]
 

@@ -122,8 +122,8 @@ def _long(
             ranks = [_float(columns[rank][row], rank, place(row)) for row in at]
             order.sort(key=ranks.__getitem__)
         elif weights is not None and not _descending(weights):
-            given = weights
-            order.sort(key=lambda i: -given[i])
+            word_weights = weights
+            order.sort(key=lambda i: -word_weights[i])
         words = [words[i] for i in order]
         topics.append(RawTopic(name, words, None if weights is None else [weights[i] for i in order], place(at[0])))
     return RawTopics("table", topics, "long")
@@ -137,9 +137,9 @@ def _word_lists(
     topics = []
     for row, cell in enumerate(columns[lists]):
         words, weights = _cell(cell, place(row))
-        given = None if weight is None else columns[weight][row]
-        if weight is not None and weights is None and isinstance(given, list) and len(given) == len(words):
-            weights = [_float(value, weight, place(row)) for value in given]
+        weight_cell = None if weight is None else columns[weight][row]
+        if weight is not None and weights is None and isinstance(weight_cell, list) and len(weight_cell) == len(words):
+            weights = [_float(value, weight, place(row)) for value in weight_cell]
         name = _label(names[0][row]) if names else None
         topics.append(RawTopic(name or None, words, weights, place(row)))
     return RawTopics("table", topics, "word lists")
@@ -190,8 +190,8 @@ def _list_column(columns: Columns, plain: dict[str, str]) -> str | None:
 
 
 def _topic_columns(columns: Columns, plain: dict[str, str], *, besides: str | None) -> list[str]:
-    found = [plain[name] for name in TOPIC_NAMES if name in plain and plain[name] != besides][:1]
-    return [*found, plain["over"]] if found and plain_name(found[0]) == "class" and "over" in plain else found
+    names = [plain[name] for name in TOPIC_NAMES if name in plain and plain[name] != besides][:1]
+    return [*names, plain["over"]] if names and plain_name(names[0]) == "class" and "over" in plain else names
 
 
 def _is_long(columns: Columns, lists: str, topic: list[str]) -> bool:
@@ -214,13 +214,13 @@ def _first_of_words(columns: Columns, numbered: list[str]) -> str | None:
 
 
 def _in_order(columns: Columns, pattern: re.Pattern[str]) -> list[str]:
-    found = {name: int(match[1]) for name in columns if (match := pattern.fullmatch(plain_name(name)))}
-    return sorted(found, key=found.__getitem__)
+    positions = {name: int(match[1]) for name in columns if (match := pattern.fullmatch(plain_name(name)))}
+    return sorted(positions, key=positions.__getitem__)
 
 
 def _number(pattern: re.Pattern[str], name: str) -> str:
-    found = pattern.fullmatch(plain_name(name))
-    return found[1] if found else name
+    match = pattern.fullmatch(plain_name(name))
+    return match[1] if match else name
 
 
 def _columns(names: Sequence[str] | Columns) -> str:

@@ -84,17 +84,17 @@ def topics_table(table: pa.Table, model: TopicModel, vocabulary: Sequence[str]) 
 
 def topic_terms_table(model: TopicModel, vocabulary: Sequence[str]) -> pa.Table:
     """Return the stored terms of each topic with rank (1 = strongest), the weight that ranks them, and plain c-tf-idf."""
-    given = model.terms.term_ids >= 0
-    topic, rank = np.nonzero(given)
-    terms = [vocabulary[t] for t in model.terms.term_ids[given]]
+    is_term = model.terms.term_ids >= 0
+    topic, rank = np.nonzero(is_term)
+    terms = [vocabulary[t] for t in model.terms.term_ids[is_term]]
     columns = [
         pa.array(topic, pa.int32()),
         pa.array(rank + 1, pa.int32()),
         pa.array(terms, pa.string()),
-        pa.array(model.terms.weights[given]),
+        pa.array(model.terms.weights[is_term]),
     ]
     table = pa.Table.from_arrays(columns, schema=TOPIC_TERMS_SCHEMA)
-    return table.append_column("ctfidf", pa.array(model.plain_weights[given], pa.float32()))
+    return table.append_column("ctfidf", pa.array(model.plain_weights[is_term], pa.float32()))
 
 
 def doc_topics_table(table: pa.Table, model: TopicModel) -> tuple[pa.Table, float]:

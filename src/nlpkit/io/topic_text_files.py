@@ -52,8 +52,8 @@ def read_lines(text: str, path: str) -> RawTopics:
     so are the leading numbers 0, 1, 2 … or 1, 2, 3 … of all lines. A blank line between others is an empty topic.
     """
     lines = text.rstrip().splitlines()
-    given = [line for line in lines if line.strip()]
-    cut = _name_cutter(given)
+    filled = [line for line in lines if line.strip()]
+    cut = _name_cutter(filled)
     topics = []
     for number, line in enumerate(lines, start=1):
         name, words = cut(line) if line.strip() else (None, "")
@@ -90,7 +90,7 @@ def _name_cutter(lines: Sequence[str]) -> Any:
         return _cut_at_tab
     if all(_LABELLED.match(line) for line in lines):
         return lambda line: _cut(_LABELLED, line)
-    numbers = [int(found[1]) if (found := _COUNTED.match(line)) else -1 for line in lines]
+    numbers = [int(match[1]) if (match := _COUNTED.match(line)) else -1 for line in lines]
     if len(lines) > 1 and numbers[0] in (0, 1) and numbers == list(range(numbers[0], numbers[0] + len(lines))):
         return lambda line: _cut(_COUNTED, line)
     return lambda line: _cut(_NUMBERED, line)
@@ -102,11 +102,11 @@ def _cut_at_tab(line: str) -> tuple[str | None, str]:
 
 
 def _cut(pattern: re.Pattern[str], line: str) -> tuple[str | None, str]:
-    found = pattern.match(line)
-    if found is None:
+    match = pattern.match(line)
+    if match is None:
         return None, line
-    name = next(group for group in found.groups() if group is not None)
-    return re.sub(r"(?i)topic\s*#?(?=\d+$)", "", name), line[found.end() :]
+    name = next(group for group in match.groups() if group is not None)
+    return re.sub(r"(?i)topic\s*#?(?=\d+$)", "", name), line[match.end() :]
 
 
 # ---------------------------------------------------------------- MALLET
@@ -173,16 +173,16 @@ def _weighted(text: str, path: str) -> list[RawTopic]:
     floor = weight.min() if smoothed else -np.inf
     by_topic = np.argsort(topic.indices.to_numpy(), kind="stable")
     ends = np.cumsum(np.bincount(topic.indices.to_numpy(), minlength=len(topic.dictionary)))
-    found = []
+    topics = []
     for name, rows in zip(topic.dictionary.to_pylist(), np.split(by_topic, ends[:-1]), strict=True):
         rows = rows[weight[rows] > floor]
         rows = rows[np.argsort(-weight[rows], kind="stable")][:MOST_WORDS]
-        found.append(
+        topics.append(
             RawTopic(
                 name.strip(), word.take(pa.array(rows)).to_pylist(), weight[rows].tolist(), f"{path}: topic {name}"
             )
         )
-    return found
+    return topics
 
 
 def _first_bad_line(text: str, path: str) -> str:

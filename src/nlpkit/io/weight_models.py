@@ -41,8 +41,8 @@ class WeightModel:
     @property
     def token_settings(self) -> dict[str, Any] | None:
         """How tokens were made, None where unknown."""
-        found: dict[str, Any] | None = self.parameters.get("tokens")
-        return found
+        settings: dict[str, Any] | None = self.parameters.get("tokens")
+        return settings
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -83,8 +83,8 @@ def read_weight_model(path: Path, *, verify: bool = True) -> WeightModel:
             raise InputError(f"{path}: its vocabulary {vocab} is not there; make both again with: {MAKE}")
     block = read_footer(vocab)
     if block is None or block.get("command") != "tfidf":
-        made = "no command of nlpkit" if block is None else f"nlpkit {block.get('command')}"
-        raise SchemaError(f"{vocab} was written by {made}, not by tfidf; make one with: {MAKE}")
+        writer = "no command of nlpkit" if block is None else f"nlpkit {block.get('command')}"
+        raise SchemaError(f"{vocab} was written by {writer}, not by tfidf; make one with: {MAKE}")
     columns = read_table(vocab, ["vocab"], ["term", "cf", "df", "idf"])
     if components is not None and len(components) != columns.num_rows:
         raise InputError(f"{path}: {len(components)} term vectors for {columns.num_rows} terms; make the run again")
@@ -116,5 +116,5 @@ def _model(
     if scheme.norm == "pivoted-bytes":
         counts = terms.column("cf").to_numpy()
         sizes = CorpusStats(n_docs, terms.column("term").to_pylist(), counts, counts).term_bytes()
-    how = Weighting(scheme, idf, mean_length, sizes, pivot)
-    return WeightModel(path, terms, kept, columns, how, n_docs, parameters, components)
+    weighting = Weighting(scheme, idf, mean_length, sizes, pivot)
+    return WeightModel(path, terms, kept, columns, weighting, n_docs, parameters, components)

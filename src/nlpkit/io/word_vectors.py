@@ -37,27 +37,27 @@ def read_word_vectors(path: Path, words: Iterable[str]) -> tuple[Float32Array, B
             "Parquet with columns term and embedding"
         )
     place = {word: i for i, word in enumerate(words)}
-    found = _of_parquet(path, place) if split_suffix(path.name)[1] == "parquet" else _of_text(path, place)
-    if not found:
+    by_word = _of_parquet(path, place) if split_suffix(path.name)[1] == "parquet" else _of_text(path, place)
+    if not by_word:
         raise InputError(
             f"{path} has none of the {len(place):,} words; is it of the same language, and in the same case?"
         )
-    size = len(next(iter(found.values())))
+    size = len(next(iter(by_word.values())))
     vectors, known = np.zeros((len(place), size), np.float32), np.zeros(len(place), bool)
-    for word, vector in found.items():
+    for word, vector in by_word.items():
         vectors[place[word]], known[place[word]] = vector, True
     return vectors, known
 
 
 def _of_text(path: Path, place: dict[str, int]) -> dict[str, Float32Array]:
-    found: dict[str, Float32Array] = {}
+    vectors: dict[str, Float32Array] = {}
     size = 0
     with StoredBytes(Source(str(path), path.name, None)) as stored:
         for number, line in enumerate(_lines(stored, path), start=1):
             word, _, rest = line.rstrip().partition(" ")
             if number == 1 and len(rest.split()) == 1 and word.isdecimal():
                 continue
-            if word not in place or word in found:
+            if word not in place or word in vectors:
                 continue
             try:
                 vector = np.array(rest.split(), np.float32)
@@ -70,8 +70,8 @@ def _of_text(path: Path, place: dict[str, int]) -> dict[str, Float32Array]:
                 raise InputError(
                     f"{path}:{number}: '{word}' has {len(vector)} numbers that can be used, {size} were needed as before"
                 )
-            found[word] = vector
-    return found
+            vectors[word] = vector
+    return vectors
 
 
 def _lines(stored: StoredBytes, path: Path) -> Iterator[str]:

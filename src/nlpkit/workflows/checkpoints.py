@@ -51,6 +51,6 @@ def open_store(output: str | Path | None, identity: Mapping[str, Any], *, resume
         folder = Path(tempfile.mkdtemp(prefix="nlpkit-"))
         return TrainingStore(Checkpoint(folder / "run", identity, resume=False), temporary=True)
     checkpoint = Checkpoint(Path(output), identity, resume=resume, force=force)
-    if resume and not checkpoint.found:
+    if resume and not checkpoint.exists:
         reporting.warn(f"there is no checkpoint {checkpoint.path}: starting anew", always=True)
     return TrainingStore(checkpoint)

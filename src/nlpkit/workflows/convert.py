@@ -186,7 +186,14 @@ def read_mallet_model(path: Path, description: DescriptionOptions, execution: Ex
     corpus = _corpus(state, path)
     parameters = {"from_mallet": str(path), "n_topics": len(state.alpha)}
     run = lda_run(
-        corpus, fit, description, execution, command=COMMAND, parameters=parameters, more=Additions(), seconds=seconds
+        corpus,
+        fit,
+        description,
+        execution,
+        command=COMMAND,
+        parameters=parameters,
+        additions=Additions(),
+        seconds=seconds,
     )
     return FittedLda(run, fit.model, LdaReport(fit, tokens, corpus.documents_with, seconds))
 

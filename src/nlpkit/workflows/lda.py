@@ -107,7 +107,7 @@ def fit_lda(
             execution,
             command=COMMAND,
             parameters=_parameters(options, chain, guide),
-            more=additions,
+            additions=additions,
             seconds=seconds,
             weighted=material.weights is not None,
         )

@@ -91,7 +91,7 @@ def fitted_rolling(
         execution,
         command=COMMAND,
         parameters=_parameters(result),
-        more=additions,
+        additions=additions,
         seconds=seconds,
     )
     report = LdaReport(fit, corpus.tokens, corpus.documents_with, seconds, prototype=result.compared)

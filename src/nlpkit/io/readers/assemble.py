@@ -61,8 +61,8 @@ class Assembler:
         if room is not None and used - len(why) > room:
             used = next(row for row, kept in _counted(used, why) if kept == room) + 1
         kept: Sequence[int] = [row for row in range(used) if row not in why] if why else range(used)
-        given = self.renamed.get("id")
-        ids = make_ids(None if given is None else _values(block, given)[:used], self.stem, block.numbers[:used])
+        id_column = self.renamed.get("id")
+        ids = make_ids(None if id_column is None else _values(block, id_column)[:used], self.stem, block.numbers[:used])
 
         def array(column: Column, values: Sequence[Any]) -> pa.Array:
             if why or used < len(values):
@@ -98,9 +98,9 @@ class Assembler:
         if room is not None and len(kept) > room:
             kept = kept[:room]
             used = int(kept[-1]) + 1
-        given = self.renamed.get("id")
+        id_column = self.renamed.get("id")
         numbers = range(first + 1, first + used + 1)
-        ids = _id_array(None if given is None else batch.column(given).slice(0, used), self.stem, numbers)
+        ids = _id_array(None if id_column is None else batch.column(id_column).slice(0, used), self.stem, numbers)
         rows = pa.array(kept)
 
         def pick(array: pa.Array) -> pa.Array:

@@ -60,18 +60,18 @@ def kind_of(values: Iterable[Any]) -> Kind:
         return FLOAT
     if len(types) > 1:
         return MIXED
-    given = [value for value in values if value is not None] if has_null else values
+    present = [value for value in values if value is not None] if has_null else values
     match types.pop():
         case t if t is int:
-            return INT if min(given) in _INT64 and max(given) in _INT64 else MIXED
+            return INT if min(present) in _INT64 and max(present) in _INT64 else MIXED
         case t if t is list:
-            lengths = set(map(len, given))
+            lengths = set(map(len, present))
             return Kind(
-                "list", kind_of(list(chain.from_iterable(given))), length=lengths.pop() if len(lengths) == 1 else -1
+                "list", kind_of(list(chain.from_iterable(present))), length=lengths.pop() if len(lengths) == 1 else -1
             )
         case t if t is dict:
-            names = dict.fromkeys(chain.from_iterable(given))
-            fields = tuple((name, kind_of([value.get(name) for value in given])) for name in names)
+            names = dict.fromkeys(chain.from_iterable(present))
+            fields = tuple((name, kind_of([value.get(name) for value in present])) for name in names)
             return Kind("struct", fields=fields)
         case t:
             return _SCALARS.get(t, MIXED)
@@ -102,27 +102,30 @@ class Column:
     name: str
     type: pa.DataType
     kind: Kind  # what a value may be
-    found: Kind  # what the first rows held, for messages
+    sampled: Kind  # what the first rows held, for messages
     forced: str | None = None  # the type given with `types`
 
 
-def settle(name: str, found: Kind, forced: str | None = None) -> Column:
+def settle(name: str, sampled: Kind, forced: str | None = None) -> Column:
     """Return the column for values of a kind: nulls as strings, nlpkit's own columns as they are stored."""
     if forced is not None:
-        return Column(name, TYPES[forced], MIXED, found, forced)
+        return Column(name, TYPES[forced], MIXED, sampled, forced)
     embedding = (
-        name == "embedding" and found.item is not None and found.item.name in ("int", "float") and found.length > 0
+        name == "embedding"
+        and sampled.item is not None
+        and sampled.item.name in ("int", "float")
+        and sampled.length > 0
     )
     if embedding:
-        return Column(name, pa.list_(pa.float32(), found.length), replace(found, item=FLOAT), found)
-    kind = _without_gaps(found)
+        return Column(name, pa.list_(pa.float32(), sampled.length), replace(sampled, item=FLOAT), sampled)
+    kind = _without_gaps(sampled)
     if name == "tokens" and kind.item == STRING:
-        return Column(name, TOKENS, kind, found)
+        return Column(name, TOKENS, kind, sampled)
     if name == "topic" and kind == INT:
-        return Column(name, pa.int32(), kind, found)
+        return Column(name, pa.int32(), kind, sampled)
     if name in ("topic_prob", "prediction_prob") and kind.name in ("int", "float"):
-        return Column(name, pa.float32(), FLOAT, found)
-    return Column(name, _arrow(kind), kind, found)
+        return Column(name, pa.float32(), FLOAT, sampled)
+    return Column(name, _arrow(kind), kind, sampled)
 
 
 def _without_gaps(kind: Kind) -> Kind:
@@ -206,10 +209,10 @@ def _check(column: Column, values: Sequence[Any], place: Callable[[int], str]) -
             raise _misfit(column, value, place(row))
 
 
-def _fits(column: Kind, given: Kind) -> bool:
+def _fits(column: Kind, kind: Kind) -> bool:
     if column.item is not None and column.length < 0:
-        given = _any_length(given)
-    return merge(column, given) == column
+        kind = _any_length(kind)
+    return merge(column, kind) == column
 
 
 def _any_length(kind: Kind) -> Kind:
@@ -218,8 +221,8 @@ def _any_length(kind: Kind) -> Kind:
 
 
 def _misfit(column: Column, value: Any, place: str) -> InputError:
-    was = f"{column.found} of {column.found.length}" if column.kind.length > 0 else str(column.found)
-    wider = merge(column.found, kind_of([value])).name
+    was = f"{column.sampled} of {column.sampled.length}" if column.kind.length > 0 else str(column.sampled)
+    wider = merge(column.sampled, kind_of([value])).name
     suggestion = wider if wider in TYPES else "string"
     return InputError(
         f"{place}: column '{column.name}' was {was} in the first rows, here {_short(value)}; "

@@ -118,15 +118,15 @@ def _block(names: list[str], rows: list[list[str]], starts: list[int], done: int
 
 def _lists(cells: list[str]) -> list[Any]:
     """Return cells that are JSON lists as lists, empty ones as null; the cells as they are when one is anything else."""
-    found: list[Any] = []
+    lists: list[Any] = []
     for cell in cells:
         if cell and not (cell.startswith("[") and cell.endswith("]")):
             return list(cells)
         try:
-            found.append(json.loads(cell) if cell else None)
+            lists.append(json.loads(cell) if cell else None)
         except ValueError:
             return list(cells)
-    return found
+    return lists
 
 
 def _ragged(path: str, start: int, end: int, row: list[str], names: list[str]) -> str:

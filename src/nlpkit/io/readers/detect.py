@@ -95,8 +95,8 @@ def detect(sample: bytes) -> str:
     best, score = "latin-1", 0.0
     for name in (*_LATIN, *_ALPHABETS, *_IDEOGRAPHS):
         text = _decoded(lines, name)
-        if text is not None and (found := _score(_contexts(text), name)) > score + 1e-9:
-            best, score = name, found
+        if text is not None and (candidate_score := _score(_contexts(text), name)) > score + 1e-9:
+            best, score = name, candidate_score
     if score < _UNSURE:
         second = from_bytes(lines).best()
         if second is not None:

@@ -13,15 +13,15 @@ from nlpkit.errors import InputError
 from nlpkit.io.readers.columns import as_text
 
 
-def make_ids(given: Sequence[Any] | None, stem: str, numbers: Sequence[int]) -> list[str]:
-    """Return one id a row: the given value as a string, `<stem>:<row number>` where there is none."""
-    if given is None:
+def make_ids(values: Sequence[Any] | None, stem: str, numbers: Sequence[int]) -> list[str]:
+    """Return one id a row: its value as a string, `<stem>:<row number>` where there is none."""
+    if values is None:
         return [f"{stem}:{number}" for number in numbers]
-    if set(map(type, given)) == {str} and all(given):
-        return list(given)
+    if set(map(type, values)) == {str} and all(values):
+        return list(values)
     return [
         f"{stem}:{number}" if _is_missing(value) else as_text(value)
-        for value, number in zip(given, numbers, strict=True)
+        for value, number in zip(values, numbers, strict=True)
     ]
 
 

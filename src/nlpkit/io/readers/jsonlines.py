@@ -109,8 +109,8 @@ def _not_json(line: str, path: str, number: int, error: json.JSONDecodeError) ->
         return f"{path}:{number}: more than one JSON value on this line (column {error.colno}); write one object a line"
     several = number == 1 and line.strip() in ("[", "{", "[{")
     hint = "; JSON over several lines is read with `format=json`" if several else ""
-    said = error.msg.removesuffix(" at")
-    return f"{path}:{number}: not JSON: {said} at column {error.colno} of {truncated(line.strip(), 60)}{hint}"
+    problem = error.msg.removesuffix(" at")
+    return f"{path}:{number}: not JSON: {problem} at column {error.colno} of {truncated(line.strip(), 60)}{hint}"
 
 
 def read_json(text: Iterator[str], path: str, text_col: str) -> Iterator[Block]:
@@ -147,10 +147,10 @@ def _rows(value: Any, path: str, text_col: str) -> list[dict[str, Any]]:
             name: v for name, v in value.items() if isinstance(v, list) and v and all(isinstance(x, dict) for x in v)
         }
         if len(lists) != 1:
-            found = (
+            content = (
                 f"it has {len(lists)} ({', '.join(lists)})" if lists else f"it has the keys {listed(list(value), 8)}"
             )
-            raise InputError(f"{path}: a JSON object should hold one list of objects or be one document; {found}")
+            raise InputError(f"{path}: a JSON object should hold one list of objects or be one document; {content}")
         (value,) = lists.values()
     if not isinstance(value, list):
         raise InputError(f"{path}: should be a JSON list of objects, is {truncated(json.dumps(value), 60)}")

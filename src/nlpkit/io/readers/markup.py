@@ -61,9 +61,9 @@ def read_markup(
         while len(rows) >= BLOCK_ROWS or (rows and (size > _BLOCK_CHARS or characters is None)):
             part, rows = rows[:BLOCK_ROWS], rows[BLOCK_ROWS:]
             if done == 0 and all(row[text_col] is None for row in part):
-                found = [name for name in inside if name != target.record]
+                elements = [name for name in inside if name != target.record]
                 raise ColumnError(
-                    f"{path}: no <{record}> has '{fields[text_col]}' (inside: {listed(found, 20)}); "
+                    f"{path}: no <{record}> has '{fields[text_col]}' (inside: {listed(elements, 20)}); "
                     f"name the path of the text with `xml_fields={text_col}=PATH`"
                 )
             yield from_rows(part, range(done + 1, done + len(part) + 1), size, unit=record)
@@ -236,16 +236,16 @@ def _parse_path(where: str, lenient: bool) -> _Path:
 
 
 def _value(record: ET.Element, path: _Path, is_text: bool) -> str | None:
-    found = [record]
+    elements = [record]
     for number, step in enumerate(path.steps):
-        below = [child for element in found for child in element if child.tag == step]
+        below = [child for element in elements for child in element if child.tag == step]
         if not below and number == 0:
             below = list(record.iter(step))
-        found = below
+        elements = below
     if path.attribute is not None:
-        values = [element.attrib[path.attribute].strip() for element in found if path.attribute in element.attrib]
+        values = [element.attrib[path.attribute].strip() for element in elements if path.attribute in element.attrib]
     else:
-        values = ["".join(element.itertext()).strip() for element in found]
+        values = ["".join(element.itertext()).strip() for element in elements]
     if not values:
         return None
     return ("\n" if is_text else "; ").join(values)

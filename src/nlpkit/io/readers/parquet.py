@@ -59,11 +59,11 @@ class ArrowInput(ABC):
     @property
     def field_metadata(self) -> dict[str, dict[bytes, bytes]]:
         """What the columns carry beside their values, such as the vocabulary of tokens, by column."""
-        own = {
+        by_column = {
             field.name: {k: v for k, v in (field.metadata or {}).items() if k.startswith(b"nlpkit.")}
             for field in self.schema
         }
-        return {name: found for name, found in own.items() if found}
+        return {name: metadata for name, metadata in by_column.items() if metadata}
 
     def roles(self, roles: Roles) -> Roles:
         """Return the roles as they apply here."""

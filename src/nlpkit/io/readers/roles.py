@@ -31,7 +31,7 @@ class Roles:
 
 def rename(
     roles: Roles,
-    found: Sequence[str],
+    columns: Sequence[str],
     path: str,
     *,
     keep: Sequence[str] | None = None,
@@ -46,30 +46,32 @@ def rename(
 
     copy_of: columns that are known to be copies, and of which; a copy in the way of the column it was made from falls away.
     """
-    given = dict(roles.items())
-    worded = roles.words in found and (
-        given["text"] == roles.words or (given["text"] == "text" and "text" not in found)
+    column_of = dict(roles.items())
+    worded = roles.words in columns and (
+        column_of["text"] == roles.words or (column_of["text"] == "text" and "text" not in columns)
     )
-    if given["text"] not in found and not worded:
-        raise missing_column(path, given["text"], found, "text_col")
-    named = {role: name for role, name in given.items() if name in found and not (role == "id" and name == NUMBERED)}
+    if column_of["text"] not in columns and not worded:
+        raise missing_column(path, column_of["text"], columns, "text_col")
+    named = {
+        role: name for role, name in column_of.items() if name in columns and not (role == "id" and name == NUMBERED)
+    }
     if worded:
         named.pop("text", None)
-    for role, name in given.items():
+    for role, name in column_of.items():
         elsewhere = worded if role == "text" else role == "id" and name == NUMBERED
         if role not in named and name != role and not elsewhere:
-            raise missing_column(path, name, found, f"--{role}-col")
-    taken = set(found)
+            raise missing_column(path, name, columns, f"--{role}-col")
+    taken = set(columns)
     renamed: dict[str, str] = {}
-    for name in found:
+    for name in columns:
         if name in named and named[name] != name and (copy_of or {}).get(name) == named[name]:
             continue
         finals = [role for role, column in named.items() if column == name]
-        if copies and finals and "text" not in finals and name not in given:
+        if copies and finals and "text" not in finals and name not in column_of:
             finals.append(name)  # the user's own column; a text is not stored twice
         if not finals:
             finals = [name]
-            if name in named or (name == "id" and given["id"] == NUMBERED):
+            if name in named or (name == "id" and column_of["id"] == NUMBERED):
                 finals = [_free(name, taken)]
                 log.warning(
                     "%s: column '%s' is kept as '%s', the name is taken by --%s-col %s",
@@ -77,7 +79,7 @@ def rename(
                     name,
                     finals[0],
                     name,
-                    given[name],
+                    column_of[name],
                 )
         for final in finals:
             if keep is None or final in ("id", "text") or final in keep or name in keep:

@@ -63,12 +63,12 @@ class RowInput:
             return {"text": STRING}
         blocks = self._start()
         head: list[Block] = []
-        found: dict[str, Kind] = {}
+        kinds: dict[str, Kind] = {}
         room = FIRST_ROWS
         for block in blocks:
             head.append(block)
             for name, values in block.cut(0, room).columns.items():
-                found[name] = reduce(merge, (found.get(name, NULL), kind_of(values)))
+                kinds[name] = reduce(merge, (kinds.get(name, NULL), kind_of(values)))
             room -= len(block.numbers)
             if room <= 0:
                 break
@@ -76,7 +76,7 @@ class RowInput:
             self._blocks = chain(head, blocks)
         else:
             self.close()
-        return found
+        return kinds
 
     def blocks(self) -> Iterator[Block]:
         """Yield all rows; raises what the reader of the format raises."""

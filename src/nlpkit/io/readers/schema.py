@@ -22,7 +22,7 @@ TEXT = pa.field("text", pa.large_string())
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class InputHeader:
     """The columns of one input: final name → name there, and what they hold (a kind of values or an Arrow type)."""
 
     path: str
@@ -45,40 +45,40 @@ class Layout:
         return list(self.schema)[2:]
 
 
-def unify(inputs: Sequence[Found], forced: Mapping[str, str]) -> Layout:
+def unify(inputs: Sequence[InputHeader], forced: Mapping[str, str]) -> Layout:
     """Return the layout that holds the columns of all inputs; `forced` types are by name, final or in the input.
 
     Raises InputError for Parquet columns of one name that no type holds, ColumnError for a forced column that no
     input has, UsageError for a forced type of id or text.
     """
-    names = dict.fromkeys(name for found in inputs for name in found.renamed if name not in ("id", "text"))
+    names = dict.fromkeys(name for header in inputs for name in header.renamed if name not in ("id", "text"))
     types = _forced_by_final_name(inputs, forced)
     names |= dict.fromkeys(name for name in types if name not in names)
     fields, columns = [_marked(ID, inputs), TEXT], {}
     for name in names:
-        held = [(found.path, found.columns[found.renamed[name]]) for found in inputs if name in found.renamed]
+        held = [(header.path, header.columns[header.renamed[name]]) for header in inputs if name in header.renamed]
         kinds = [kind for _, kind in held if isinstance(kind, Kind)]
         _check_name(name, held)
         columns[name] = settle(name, reduce(merge, kinds, NULL), types.get(name))
-        carried = [dict(found.metadata.get(found.renamed[name]) or {}) for found in inputs if name in found.renamed]
+        carried = [dict(header.metadata.get(header.renamed[name]) or {}) for header in inputs if name in header.renamed]
         alike = carried[0] if carried and all(one == carried[0] for one in carried) else None
         fields.append(_marked(pa.field(name, _common_type(name, held, columns[name]), metadata=alike or None), inputs))
     return Layout(pa.schema(fields), columns)
 
 
-def _marked(field_: pa.Field, inputs: Sequence[Found]) -> pa.Field:
+def _marked(field_: pa.Field, inputs: Sequence[InputHeader]) -> pa.Field:
     """Return a field that says of which column it is a copy, where it is one in all inputs."""
     name = field_.name
-    sources = {found.renamed.get(name, name) for found in inputs}
+    sources = {header.renamed.get(name, name) for header in inputs}
     source = sources.pop() if len(sources) == 1 else name
-    if source == name or not all(found.renamed.get(source) == source for found in inputs):
+    if source == name or not all(header.renamed.get(source) == source for header in inputs):
         return field_
     return field_.with_metadata({**(field_.metadata or {}), COPY_KEY: source.encode()})
 
 
-def check_vocabularies(inputs: Sequence[Found]) -> None:
+def check_vocabularies(inputs: Sequence[InputHeader]) -> None:
     """Warn when tokens were restricted to different vocabularies, so that none is that of all."""
-    held = [found.metadata.get(found.renamed["tokens"], {}) for found in inputs if "tokens" in found.renamed]
+    held = [header.metadata.get(header.renamed["tokens"], {}) for header in inputs if "tokens" in header.renamed]
     if len({metadata.get(VOCABULARY_KEY) for metadata in held}) > 1:
         log.warning(
             "the tokens of the inputs were restricted to different vocabularies, or some to none: their terms are those of all, in "
@@ -101,15 +101,15 @@ def with_date_format(layout: Layout, format: str, path: str) -> Layout:
     return Layout(layout.schema.set(at, field_.with_metadata(carried)), layout.columns)
 
 
-def _forced_by_final_name(inputs: Sequence[Found], forced: Mapping[str, str]) -> dict[str, str]:
+def _forced_by_final_name(inputs: Sequence[InputHeader], forced: Mapping[str, str]) -> dict[str, str]:
     types: dict[str, str] = {}
     for name, type_name in forced.items():
-        finals = {final for found in inputs for final, column in found.renamed.items() if name in (final, column)}
+        finals = {final for header in inputs for final, column in header.renamed.items() if name in (final, column)}
         if finals & {"id", "text"}:
             if type_name != "string":
                 raise UsageError(f"`types={name}={type_name}`: id and text are always strings")
             continue
-        if not finals and inputs and not any(found.open_ended for found in inputs):
+        if not finals and inputs and not any(header.open_ended for header in inputs):
             known = [column for column in inputs[0].renamed.values() if column not in ("id", "text")]
             raise missing_column(inputs[0].path, name, known, "types")
         types |= dict.fromkeys(finals or {name}, type_name)
@@ -122,11 +122,11 @@ def _common_type(name: str, held: Sequence[tuple[str, Kind | pa.DataType]], colu
         return column.type
     first_path, common = "", pa.null()
     for path, what in held:
-        given = what if not isinstance(what, Kind) else pa.null() if what == NULL else column.type
-        wider = _wider(name, common, given)
+        input_type = what if not isinstance(what, Kind) else pa.null() if what == NULL else column.type
+        wider = _wider(name, common, input_type)
         if wider is None:
             raise InputError(
-                f"column '{name}' is {common} in {first_path} but {given} in {path}; say `types={name}=string`"
+                f"column '{name}' is {common} in {first_path} but {input_type} in {path}; say `types={name}=string`"
             )
         if common != wider:
             first_path, common = path, wider
