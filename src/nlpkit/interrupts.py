@@ -34,7 +34,7 @@ def catch_ending_signals() -> None:
 
 
 class Stop:
-    """What tells a training that it is to stop. `step` is called after each step, with its number and that of all."""
+    """The signal for a training to stop. `step` is called after each step, with its number and that of all."""
 
     def __init__(self) -> None:
         """Nothing has come, and no training under way."""

@@ -19,7 +19,7 @@ MOST = 2**31 - 1  # of whole numbers
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """What a parameter whose value names files does with them. A parameter of type Path is read unless it says otherwise.
+    """The use of the files that a parameter names. A parameter of type Path is read unless it says otherwise.
 
     written: they are not read but written: a table, whose suffix says the format, a folder, or another file. several: files
     stand in a list with commas, among other things. but: values that are no files.
@@ -63,7 +63,7 @@ class Param:
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """How a computation runs; its result depends on the seed alone."""
+    """Settings of execution; the result of a computation depends on the seed alone."""
 
     seed: Annotated[int, Param("Random seed.", ("seed", "random_state"), min=0)] = 42
     threads: Annotated[int, Param("Number of threads, 0 for all cores; the result does not depend on it.", min=0)] = 0

@@ -1,4 +1,4 @@
-"""What a computation says while it runs: notes and warnings go to the logger `nlpkit`, progress to whoever shows it.
+"""Messages of a running computation: notes and warnings go to the logger `nlpkit`, progress to whoever shows it.
 
 In Python the notes are silent unless logging is configured, and there are no bars unless `progress_shown_by` names a function that
 draws them. The command line writes notes to stderr and draws bars on a terminal.
@@ -30,7 +30,7 @@ _show: ContextVar[Show | None] = ContextVar("nlpkit_progress", default=None)
 
 
 def note(message: str) -> None:
-    """Say what was done."""
+    """Report what was done."""
     log.info("%s", message)
 
 

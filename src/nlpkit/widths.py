@@ -1,4 +1,4 @@
-"""Where numbers are kept in 32 bits: what does not fit there is an error and never wraps around."""
+"""Checks of numbers kept in 32 bits: one that does not fit is an error and never wraps around."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which documents are encoded together: sorted by length, cut by a budget of tokens."""
+"""Batches of documents for the encoder: sorted by length, cut by a budget of tokens."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ _RENAME: dict[str, tuple[tuple[str, str], ...]] = {
 
 
 def supports(config: Mapping[str, Any]) -> bool:
-    """Whether this is the forward pass of the model a transformers config.json describes."""
+    """Return whether this forward pass implements the model that a transformers config.json describes."""
     return (
         config.get("model_type") in MODEL_TYPES
         and _activation(config) in _ACTIVATIONS
@@ -63,7 +63,7 @@ def supports(config: Mapping[str, Any]) -> bool:
 
 
 def max_positions(config: Mapping[str, Any]) -> int:
-    """How many tokens a document may have, special ones included."""
+    """Return the largest number of tokens of a document, special ones included."""
     return int(config["max_position_embeddings"]) - _first_position(config)
 
 

@@ -41,7 +41,7 @@ BATCH_TOKENS = {"cpu": 2048, "cuda": 32768, "mps": 8192}
 
 @dataclass(frozen=True)
 class EncodeReport:
-    """What one call of `encode` did; tokens are those of the texts, without special ones, over all documents."""
+    """Statistics of one call of `encode`; tokens are those of the texts, without special ones, over all documents."""
 
     n_docs: int
     n_unique: int  # texts that were run through the model

@@ -1,4 +1,4 @@
-"""What the machine has: devices, precisions, CPUs, and how it says that memory ran out."""
+"""Hardware detection: devices, precisions, CPUs, and out-of-memory errors."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def choose_precision(name: str, device: torch.device) -> str:
 
 
 def cpu_has_bf16() -> bool:
-    """Whether the CPU has products in bf16 (x86: AVX512_BF16 or AMX)."""
+    """Return whether the CPU has products in bf16 (x86: AVX512_BF16 or AMX)."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -61,7 +61,7 @@ def available_cpus() -> int:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an error of Python or torch, on any device, says that memory ran out."""
+    """Return whether an error of Python or torch, on any device, means that memory ran out."""
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
         return True
     message = str(error).lower()

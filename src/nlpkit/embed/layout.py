@@ -1,4 +1,4 @@
-"""What a sentence-transformers folder says about its model: which parts, how long a text, which pooling.
+"""Configuration of a sentence-transformers folder: its modules, the longest text, the pooling.
 
 Reads the folder layouts of sentence-transformers 2 to 6 and plain transformers folders (no modules.json: mean
 pooling, as sentence-transformers does). Anything out of the ordinary is no error here: it is left to

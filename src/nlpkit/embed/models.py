@@ -103,7 +103,7 @@ def _has_model(folder: Path) -> bool:
 
 
 def _problem_of_run(run: Path) -> str:
-    """Say which folder of a run is a model that texts can be embedded with, or trained on."""
+    """Return a hint at the folder of a run that holds a model for embedding or training."""
     whole = [f"{run}/model/{place.name}" for place in sorted((run / "model").iterdir()) if _has_model(place)]
     if whole:
         return f"is a run of nlpkit, whose model lies in it: give {' or '.join(whole)}"
@@ -236,7 +236,7 @@ def _in_hub(repo: str) -> tuple[ModelFiles | None, str]:
 
 
 def _hub_reason(error: Exception) -> str:
-    """Say in a few words why the hub gave nothing."""
+    """Return in a few words why the hub gave nothing."""
     kinds = {cls.__name__ for cls in type(error).__mro__}
     if "GatedRepoError" in kinds:
         return "the hub wants a login for it (gated model)"

@@ -1,4 +1,4 @@
-"""Which model makes embeddings, and how: the options, as plain data."""
+"""Options of embeddings, as plain data."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DEFAULT_ENCODER = "sentence-transformers/all-MiniLM-L6-v2"
 
 @dataclass(frozen=True, slots=True)
 class EncoderOptions:
-    """Which model makes embeddings, and how."""
+    """Options of embeddings: the model and its settings."""
 
     PANEL: ClassVar[str] = "Embeddings"
 

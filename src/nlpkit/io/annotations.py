@@ -1,4 +1,4 @@
-"""What several people said about the same units: tables with a column a coder, or with a row a judgement.
+"""Annotations of the same units by several coders: tables with one column per coder, or one row per judgement.
 
     wide   id,text,anna,ben,carla      one row a unit
     long   unit,coder,value            one row a judgement

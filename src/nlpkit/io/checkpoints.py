@@ -1,4 +1,4 @@
-"""What an unfinished fit of LDA leaves beside its run: a chain between two sweeps, the scores of numbers of topics."""
+"""Checkpoints of an unfinished LDA fit, beside its run: a chain between two sweeps, the scores of numbers of topics."""
 
 from __future__ import annotations
 

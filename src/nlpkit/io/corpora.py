@@ -106,11 +106,11 @@ class DocumentStream:
             reader.close()
 
     def has_documents(self) -> bool:
-        """Tell whether there is a document still to come; reads one batch ahead."""
+        """Return whether there is a document still to come; reads one batch ahead."""
         return self._ahead() is not None
 
     def has_texts(self) -> bool:
-        """Tell whether a text of the next documents is more than white space; reads one batch ahead."""
+        """Return whether a text of the next documents is more than white space; reads one batch ahead."""
         first = self._ahead()
         return first is not None and bool(
             pc.any(pc.not_equal(pc.utf8_trim_whitespace(first.column("text")), "")).as_py()
@@ -268,7 +268,7 @@ class _Input:
 
     @property
     def empty(self) -> bool:
-        """Whether there is nothing in it, so that it has no say in the columns."""
+        """Whether the input has no columns, so that it does not influence the schema."""
         return not self.header.columns
 
     def look(self, options: ReadOptions) -> None:
@@ -329,13 +329,13 @@ class _Detected:
         self._counts: Counter[str] = Counter()
 
     def note(self, path: str, encoding: str) -> None:
-        """Say how one file is read."""
+        """Report how one file is read."""
         self._counts[encoding] += 1
         if self._counts.total() <= _REPORTED:
             log.warning("%s: read as %s (detected); force with `encoding`", path, encoding)
 
     def summarize(self) -> None:
-        """Say how the files were read that `note` did not name."""
+        """Report how the files were read that `note` did not name."""
         if self._counts.total() > _REPORTED:
             counts = ", ".join(f"{count} as {encoding}" for encoding, count in self._counts.most_common())
             log.warning("%d files read in a detected encoding: %s; force with `encoding`", self._counts.total(), counts)

@@ -105,7 +105,7 @@ class DateReader:
         return moments
 
     def _is_unclear(self, text: str) -> bool:
-        """Tell whether a text is a date, but nothing tells whether day or month comes first."""
+        """Return whether a text is a date of which it is unknown whether day or month comes first."""
         match = _DAY_OR_MONTH.fullmatch(text)
         if not match or match[2] == "." or self._first:
             return False

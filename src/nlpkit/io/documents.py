@@ -150,7 +150,7 @@ def embedding_matrix(column: pa.ChunkedArray) -> Float32Array:
 
 
 def has_unit_rows(column: pa.ChunkedArray) -> bool:
-    """Whether the vectors of a column that `embedding_matrix` takes have length 1 already."""
+    """Return whether the vectors of a column that `embedding_matrix` takes have length 1 already."""
     values = column.combine_chunks().flatten().to_numpy(zero_copy_only=False).astype(np.float64)
     rows = values.reshape(len(column), -1)
     return bool((np.abs(np.linalg.norm(rows, axis=1) - 1.0) < 1e-3).all())

@@ -101,7 +101,7 @@ def _known(encoding: str) -> str | None:
 
 
 def _is_utf8(sample: bytes, *, whole: bool) -> bool:
-    """Tell whether bytes are UTF-8, up to a few broken places: those are reported where they are, with their offset."""
+    """Return whether bytes are UTF-8, up to a few broken places: those are reported where they are, with their offset."""
     try:
         codecs.getincrementaldecoder("utf-8")().decode(sample, final=whole)
         return True
@@ -114,7 +114,7 @@ def _is_utf8(sample: bytes, *, whole: bool) -> bool:
 
 
 def _most_lines_are_utf8(sample: bytes, *, whole: bool) -> bool:
-    """Tell whether of the lines that are not ASCII at least half are UTF-8, which bytes of other encodings hardly ever are by chance."""
+    """Return whether of the lines that are not ASCII at least half are UTF-8, which bytes of other encodings hardly ever are by chance."""
     lines = sample.splitlines()
     good = bad = 0
     for line in lines if whole else lines[:-1]:

@@ -1,4 +1,4 @@
-"""What fine-tuning leaves beside its run until it is whole: finished trainings, and the one under way, to go on from."""
+"""Checkpoints of fine-tuning, beside an unfinished run: completed trainings, and the state of the current one."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Checkpoint:
             changed = _changed(theirs, mine)
             if changed is not None:
                 raise InputError(
-                    f"checkpoint {self.path} is of another training: {_said(*changed)}{_because(changed[0])}; give the same input and "
+                    f"checkpoint {self.path} is of another training: {_change(*changed)}{_because(changed[0])}; give the same input and "
                     "options, or `force` without `resume`, which drops it"
                 )
         self._identity = mine
@@ -157,7 +157,7 @@ def _changed(was: Mapping[str, Any], now: Mapping[str, Any]) -> tuple[str, Any, 
     return None
 
 
-def _said(name: str, was: Any, now: Any) -> str:
+def _change(name: str, was: Any, now: Any) -> str:
     """Return a change as the user knows it."""
     if name == "inputs":
         return "the input files have changed"

@@ -28,7 +28,7 @@ FORMATS = {"full": "transformers", "head": "adapter", "peft": "peft", "adapter":
 
 @dataclass(frozen=True, slots=True)
 class TunedConfig:
-    """What a model folder of nlpkit says of itself, in nlpkit.json.
+    """The description of a model folder of nlpkit, stored in nlpkit.json.
 
     base, base_sha256: the model it was trained from, and its weights. columns: what it reads beside the text. in_units: of a
     regression, the weights that are stored give values; nlpkit's network gives (value - mean) / scale.

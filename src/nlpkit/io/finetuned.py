@@ -43,7 +43,7 @@ def base_name(files: ModelFiles) -> str:
 
 @dataclass(slots=True)
 class ModelFolder:
-    """Where the models of trainings are written: in a checkpoint, until the run is.
+    """The folder that receives trained models: in a checkpoint, until the run is written.
 
     files: the base model. columns: what a model reads beside the text. merge: also write lora and dora as a whole model.
     """

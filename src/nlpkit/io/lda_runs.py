@@ -67,7 +67,7 @@ class LdaCorpus:
 
 @dataclass(frozen=True, slots=True)
 class Additions:
-    """What one way of fitting adds to a run: tables, columns of topics.parquet, results and parameters of the manifest."""
+    """Additions of one way of fitting to a run: tables, columns of topics.parquet, results and parameters of the manifest."""
 
     tables: Mapping[str, pa.Table] = field(default_factory=dict)
     topic_columns: Mapping[str, pa.Array] = field(default_factory=dict)

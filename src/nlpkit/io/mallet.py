@@ -49,7 +49,7 @@ class MalletState:
 
 
 def is_mallet_state(path: Path) -> bool:
-    """Tell whether a file begins as a state of MALLET does."""
+    """Return whether a file begins as a state of MALLET does."""
     if not path.is_file():
         return False
     try:

@@ -1,4 +1,4 @@
-"""What the files of nlpkit are that are no Parquet table and no corpus: matrices, scores, keys, checkpoints, folders of models."""
+"""Identification of nlpkit's files other than Parquet tables and corpora: matrices, scores, keys, checkpoints, folders of models."""
 
 from __future__ import annotations
 

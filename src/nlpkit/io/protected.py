@@ -1,4 +1,4 @@
-"""What a command reads, it never writes: no output takes the place of an input, under no name, with no option.
+"""Protection of inputs: no output replaces a file that the command reads, under any name, with any option.
 
 `protected(names)` is set once around a command; `check_target` asks `input_at` before any file or directory is written.
 """

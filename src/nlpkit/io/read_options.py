@@ -15,7 +15,7 @@ Pairs = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """How inputs are read.
+    """Options of reading inputs.
 
     `xml_fields` and `types` are pairs; a mapping and strings `NAME=VALUE` become these. `words_col`: lists of words that are the
     text where there is no column of it. `columns`: those to keep beside id and text. `limit`: the first N documents; the sha256

@@ -117,7 +117,7 @@ def changes_table(
 
 
 def _rose(counts: Sequence[CsrMatrix], change: Change) -> list[bool]:
-    """Whether the share of each word of a change in its topic is larger than in the chunks it was compared with."""
+    """Return whether the share of each word of a change in its topic is larger than in the chunks it was compared with."""
     before = [t for t in range(change.chunk) if counts[t].nnz][-change.span :]
     now = counts[change.chunk][[change.topic]].toarray()[0]
     past = sum(counts[t][[change.topic]].toarray()[0] for t in before)

@@ -1,4 +1,4 @@
-"""What is read through a run: columns of its model, the corpus it was made from, an encoder that lies in it."""
+"""Reading through a run: columns of its model, the corpus it was made from, an encoder inside it."""
 
 from __future__ import annotations
 

@@ -190,7 +190,7 @@ class Run:
 
     @contextmanager
     def intact(self) -> Iterator[None]:
-        """Say of a model that cannot be put together from its files that they are damaged."""
+        """Report the files as damaged when a model cannot be built from them."""
         try:
             yield
         except (

@@ -1,4 +1,4 @@
-"""Which files an input names, and their bytes: directories, globs, stdin, compression, sha256.
+"""Files that inputs name, and their bytes: directories, globs, stdin, compression, sha256.
 
 inputs ─[resolve]─▶ Source … ─[StoredBytes]─▶ unpacked chunks of bytes + sha256 of the bytes as stored
 """
@@ -101,7 +101,7 @@ def split_suffix(name: str) -> tuple[str, str | None, bool]:
 
 
 def is_markdown(path: str) -> bool:
-    """Tell whether a file is of Markdown by its suffix: a text of one document, however many lines it has."""
+    """Return whether a file is of Markdown by its suffix: a text of one document, however many lines it has."""
     for packed in COMPRESSED:
         path = path.lower().removesuffix(packed)
     return path.endswith(MARKDOWN)

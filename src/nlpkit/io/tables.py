@@ -83,7 +83,7 @@ def check_table(target: str | Path, *, force: bool) -> None:
 
 
 def is_readable(target: str | Path) -> bool:
-    """Whether nlpkit reads what it writes to `target`; Excel's and Arrow's files it only writes."""
+    """Return whether nlpkit can read the file it writes to `target`; it only writes Excel and Arrow files."""
     return table_format(target) not in ("xlsx", "arrow")
 
 
@@ -120,7 +120,7 @@ def save_table(target: str | Path, table: pa.Table, block: dict[str, Any], *, fo
 @contextmanager
 def _opened(format: str, name: Path, path: Path, schema: pa.Schema, block: dict[str, Any]) -> Iterator[TableSink]:
     if format in ("csv", "tsv", "xlsx"):
-        _say_lists(name, schema)
+        _note_lists(name, schema)
     if format == "parquet":
         full = with_footer(stored_schema(schema), block)
         with pq.ParquetWriter(path, full, compression="zstd", dictionary_pagesize_limit=DICTIONARY_BYTES) as writer:
@@ -149,7 +149,7 @@ def _opened(format: str, name: Path, path: Path, schema: pa.Schema, block: dict[
             )
 
 
-def _say_lists(name: Path, schema: pa.Schema) -> None:
+def _note_lists(name: Path, schema: pa.Schema) -> None:
     nested = [f"'{field.name}'" for field in schema if pa.types.is_nested(field.type)]
     if nested:
         log.info("%s: lists are written as JSON in the cells of %s", name, ", ".join(nested))

@@ -1,4 +1,4 @@
-"""What coders answered to the questions of a task (see `tasks`): tables as the page saves them, or a spreadsheet.
+"""Answers of coders to the questions of a task (see `tasks`): tables as the page saves them, or a spreadsheet.
 
 task,coder,item,answer,choice,label
 1f0c99ab,anna,q01,3,river,            the number of an option; the page tells its text as well

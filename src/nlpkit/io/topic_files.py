@@ -57,7 +57,7 @@ class TopicFile:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was left out or looks odd, a clause each."""
+        """Clauses about topics and words that were left out or look odd."""
         left_out = (
             (self.n_empty, "topic without words left out", "topics without words left out"),
             (self.n_outlier, "outlier topic (-1) left out", "outlier topics (-1) left out"),

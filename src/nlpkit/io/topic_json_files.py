@@ -91,7 +91,7 @@ def _of_object(value: Mapping[str, Any], path: str) -> RawTopics:
 
 
 def _is_topic(value: Any) -> bool:
-    """Tell whether a value can be one topic: words, words with weights, or a text of several words."""
+    """Return whether a value can be one topic: words, words with weights, or a text of several words."""
     if isinstance(value, Mapping):
         return bool(value) and all(_is_number(item) for item in value.values())
     if isinstance(value, str):

@@ -41,7 +41,7 @@ def plain_name(name: str) -> str:
 
 
 def is_topic_header(names: Sequence[str]) -> bool:
-    """Tell whether names are those of topic and word columns, so that what is below them is a table of topics."""
+    """Return whether names are those of topic and word columns, so that what is below them is a table of topics."""
     plain = {plain_name(name) for name in names}
     topics, rest = (sum(name in plain for name in group) for group in (TOPIC_NAMES, (*RANK_NAMES, *WEIGHT_NAMES)))
     lists = sum(name in plain for name in (*WORD_NAMES, *LIST_NAMES))
@@ -49,7 +49,7 @@ def is_topic_header(names: Sequence[str]) -> bool:
 
 
 def is_numbered_header(names: Sequence[str]) -> bool:
-    """Tell whether two names or more are word_1, word_2 … or topic_0, topic_1 …"""
+    """Return whether two names or more are word_1, word_2 … or topic_0, topic_1 …"""
     plain = [name for name in map(plain_name, names) if name[:1].isalpha()]
     return any(sum(bool(p.fullmatch(name)) for name in plain) > 1 for p in (_WORD_NUMBER, _TOPIC_NUMBER))
 
@@ -195,7 +195,7 @@ def _topic_columns(columns: Columns, plain: dict[str, str], *, besides: str | No
 
 
 def _is_long(columns: Columns, lists: str, topic: list[str]) -> bool:
-    """Tell whether a column named like lists of words holds single words of topics that have several rows."""
+    """Return whether a column named like lists of words holds single words of topics that have several rows."""
     cells = columns[lists]
     return bool(topic) and all(isinstance(c, str) and len(split_words(c)) < 2 for c in cells) and (
         len({_label(value) for value in columns[topic[0]]}) < len(cells)

@@ -113,7 +113,7 @@ def _cut(pattern: re.Pattern[str], line: str) -> tuple[str | None, str]:
 
 
 def is_mallet(text: str) -> bool:
-    """Tell whether a text is MALLET's topic keys or topic-word weights: number, tab, … in each of the first lines."""
+    """Return whether a text is MALLET's topic keys or topic-word weights: number, tab, … in each of the first lines."""
     rows = [line.split("\t") for line in text[: 1 << 16].splitlines()[:200] if line.strip()]
     rows = rows[:-1] if len(text) > 1 << 16 else rows
     return any(len(row) > 2 for row in rows) and all(

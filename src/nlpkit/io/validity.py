@@ -1,4 +1,4 @@
-"""What Arrow does not look at when it reads a file: whether text is valid UTF-8, and codes are within their dictionary."""
+"""Checks that Arrow skips when it reads a file: that text is valid UTF-8, and codes are within their dictionary."""
 
 from __future__ import annotations
 

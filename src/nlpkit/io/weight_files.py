@@ -1,4 +1,4 @@
-"""Where the weights of documents are written, in which format, and the tables that stand beside them."""
+"""Output files of document weights: their formats, and the tables beside them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `nlpkit tfidf` leaves behind, read again to weigh new documents: the terms with their idf, the scheme, the LSA."""
+"""Models of `nlpkit tfidf`, read to weight new documents: the terms with their idf, the scheme, the LSA."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class WeightModel:
 
     @property
     def token_settings(self) -> dict[str, Any] | None:
-        """How tokens were made, None where unknown."""
+        """Settings that the tokens were made with, None where unknown."""
         settings: dict[str, Any] | None = self.parameters.get("tokens")
         return settings
 

@@ -1,4 +1,4 @@
-"""What two partitions share by chance."""
+"""Expected mutual information of two partitions under chance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a text looks like: counts of letters, words, sentences, signs, taken in one pass over its UTF-8 bytes.
+"""Surface counts of a text (letters, words, sentences, signs) in one pass over its UTF-8 bytes.
 
 `classes` (C,) uint16 holds a set of flags for each code point below C; `lower` (C,) uint32 its lower case.
 """
@@ -49,7 +49,7 @@ def _flags_at(data: Any, i: int, end: int, classes: Any) -> Any:
 
 @njit(cache=True, nogil=True)
 def _follows(data: Any, i: int, end: int, word: Any) -> bool:
-    """Tell whether the ASCII letters of a word in lower case, and something after them, are at byte i, in either case."""
+    """Return whether the ASCII letters of a word in lower case, and something after them, are at byte i, in either case."""
     if i + len(word) >= end:
         return False
     for k in range(len(word)):
@@ -96,7 +96,7 @@ def _line_break(data: Any, i: int, end: int) -> int:
 
 @njit(cache=True, nogil=True)
 def _has_letter(data: Any, i: int, end: int, classes: Any) -> bool:
-    """Tell whether the run of letters, numbers and underscores at byte i has a letter."""
+    """Return whether the run of letters, numbers and underscores at byte i has a letter."""
     while i < end:
         code, i = decode(data, i)
         flags = _flags(classes, code)

@@ -66,7 +66,7 @@ class Priors(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """What a cell works with: n_k (K,) int64 topic totals, in and out; the rest is room.
+    """Working memory of a cell: n_k (K,) int64 topic totals, in and out; the rest is scratch space.
 
     n_w (K,) int64 counts of the current word, zero between cells; inverse (K,) float64 2^s / (n_k + Vη); phi, smooth (K,)
     int64 weights φ_k and α_k φ_k; blocks (⌈K / 32⌉,) int64 sums of smooth; running (K,) int64.

@@ -1,4 +1,4 @@
-"""How much samples from a word distribution resemble given counts, without keeping the samples."""
+"""Similarity of given counts to samples from a word distribution, computed without keeping the samples."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ WORD, NOTHING, OTHER = 1, 0, 2
 
 @njit(cache=True, nogil=True)
 def plain_words(arena: Any, starts: Any, ends: Any, longest: int, apostrophes: bool, out: Any) -> None:
-    """Tell of each string (T,) whether it is a word as it stands, nothing, or other.
+    """Classify each string (T,): a word as it stands, nothing, or other.
 
     A word is a–z and 0–9 with a letter in it; hyphens, ampersands, underscores and, if they may stay, apostrophes in its
     midst. Nothing is digits alone, and one byte.

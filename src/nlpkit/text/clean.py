@@ -56,7 +56,7 @@ _ROUNDS = 3  # markup as it is, escaped once, escaped twice
 
 @dataclass(frozen=True, slots=True)
 class Cleaner:
-    """What is done to the copy of a text that is cut into tokens, in this order.
+    """The cleaning steps of the copy of a text that is tokenised, in this order.
 
     html: comments, scripts, styles and tags fall away, <br /> is a space; character entities become what they name;
     markup that was escaped, even twice, goes the same way. nfc: Unicode NFC. replacements: see rules.Rules. emoji: "words" puts

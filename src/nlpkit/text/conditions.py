@@ -105,7 +105,7 @@ class TextTest(Condition):
         if values.kind == "list" and self.test == "contains":
             return values.contain(self.value)
         if not isinstance(self.value, str):
-            raise UsageError(f"'{self.test}' needs a text in quotes, found {_say(self.value)}")
+            raise UsageError(f"'{self.test}' needs a text in quotes, found {_display(self.value)}")
         return pc.call_function(
             _TEXT_TESTS[self.test], [values.text(f"'{self.test}'")], pc.MatchSubstringOptions(self.value)
         )
@@ -211,7 +211,7 @@ class _Values:
         as_number = self.kind == "text" and not isinstance(value, str | bool)
         read_so = f", or read it as numbers with `types={self.name}=float`" if as_number else ""
         raise UsageError(
-            f"{self} and is compared ({sign}) with {_say(value)}; write it as in {_example(self)}{read_so}"
+            f"{self} and is compared ({sign}) with {_display(value)}; write it as in {_example(self)}{read_so}"
         )
 
     def _compare_number(self, sign: str, value: float) -> pa.BooleanArray:
@@ -258,7 +258,7 @@ class _Values:
         return pc.call_function(_FUNCTIONS[sign], [self.array, other.array])
 
     def contain(self, value: Value) -> pa.BooleanArray:
-        """Tell which lists hold a value."""
+        """Return which lists hold a value."""
         values = _Values(self.name, self.type, *_kind_of(self.array.flatten()))
         if values.kind == "list":
             raise UsageError(f"{self} of lists; 'contains' looks into lists of texts or numbers")
@@ -323,7 +323,7 @@ def _iso(text: str) -> datetime | None:
         return None
 
 
-def _say(value: Value) -> str:
+def _display(value: Value) -> str:
     if isinstance(value, str):
         return f"the text '{value}'"
     return f"the number {value}" if not isinstance(value, bool) else str(value).lower()

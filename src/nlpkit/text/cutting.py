@@ -1,4 +1,4 @@
-"""Which tokenizer and which normalizer the options ask for."""
+"""Construction of the tokenizer and the normalizer that the options ask for."""
 
 from __future__ import annotations
 
@@ -91,13 +91,13 @@ def normalizer(
 
 
 def needs_language(options: PreprocessOptions) -> bool:
-    """Tell whether anything depends on the language of the texts."""
+    """Return whether anything depends on the language of the texts."""
     by_word = options.tokenizer in ("words", "spacy") or options.stop_words == "auto" or options.lemma
     return by_word or options.stem == "auto" or (options.cleaner is not None and options.cleaner.emoji == "words")
 
 
 def plain_tokens(options: PreprocessOptions) -> str:
-    """Tell which tokens are terms as they stand, so that no Python looks at them: see `Vocabulary`."""
+    """Return which tokens are terms as they stand, so that no Python looks at them: see `Vocabulary`."""
     if options.lemma or options.stem != "none":
         return "none"
     if options.tokenizer == "sklearn":

@@ -48,7 +48,7 @@ _UNSPACED = ((0x0E00, 0x0EFF), (0x1000, 0x109F), (0x1780, 0x17FF), (0x3005, 0x30
 
 @dataclass(frozen=True, slots=True)
 class DuplicateSpec:
-    """What counts as a copy: threshold None = the same text, else a Jaccard similarity in (0, 1]."""
+    """The definition of a duplicate: threshold None = the same text, else a Jaccard similarity in (0, 1]."""
 
     threshold: float | None = None
 

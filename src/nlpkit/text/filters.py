@@ -64,7 +64,7 @@ class Filter:
         return self.condition.columns()
 
     def mask(self, batch: pa.RecordBatch) -> pa.BooleanArray:
-        """Tell which rows (D,) satisfy it; never null: a missing value satisfies no comparison, nor its opposite.
+        """Return which rows (D,) satisfy the condition; never null: a missing value satisfies no comparison, nor its opposite.
 
         Numbers are compared as such, texts by code point, dates and times with ISO 8601 texts ('2020-05' is its first
         moment; without an offset in the time zone of the column). A list contains a value; NaN is a missing value.

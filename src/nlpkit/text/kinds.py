@@ -97,7 +97,7 @@ def kind_of(raw: str) -> str:
 
 
 def _is_number(raw: str) -> bool:
-    """Tell whether a token is digits with marks between, before or after them; money may end in bn, m, k."""
+    """Return whether a token is digits with marks between, before or after them; money may end in bn, m, k."""
     first = raw[:1]
     if first and unicodedata.category(first) == "Sc":
         return raw[1:2].isnumeric()

@@ -23,7 +23,7 @@ _CHARACTERS_PER_WORD = 16  # how far to look back at first
 
 @dataclass(frozen=True, slots=True)
 class SearchOptions:
-    """What is searched, how much of it is shown, and the classes it is scored for."""
+    """Options of a search: the expression, the context that is shown, and the classes to score for."""
 
     PANEL: ClassVar[str] = "Search"
 

@@ -1,4 +1,4 @@
-"""Which languages a corpus is written in."""
+"""Language identification of a corpus."""
 
 from __future__ import annotations
 

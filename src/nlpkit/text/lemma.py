@@ -48,7 +48,7 @@ def lemmatizer(codes: Sequence[str], *, cased: bool = False) -> Callable[[str], 
 
 
 def has_lemmas(code: str) -> bool:
-    """Tell whether there is a dictionary for a language code."""
+    """Return whether there is a dictionary for a language code."""
     return _ALIASES.get(code, code) in lemma_languages()
 
 
@@ -106,5 +106,5 @@ def _reader(code: str, *, cased: bool, alone: bool) -> Callable[[str], str]:
 
 
 def _is_adjective(lemma: str, noun: str) -> bool:
-    """Tell whether a noun is only the adjective `lemma` with an ending: gut, Guter."""
+    """Return whether a noun is only the adjective `lemma` with an ending: gut, Guter."""
     return noun.lower() != lemma.lower() and noun.lower().startswith(lemma.lower())

@@ -23,7 +23,7 @@ _EDGES = "_'-&"
 
 @dataclass(frozen=True, slots=True)
 class Normalizer:
-    """What a raw token stands for: no term for junk, one for a word, several where words are written unspaced.
+    """The terms that a raw token stands for: no term for junk, one for a word, several where words are written unspaced.
 
     Steps: tags fall away, and so do addresses, e-mails, hashtags, names, numbers and emoji that `keep` does not name
     (kinds.KINDS); entities become the characters they name; Unicode NFC; invisible hyphens and spaces removed;

@@ -1,4 +1,4 @@
-"""How texts become tokens: the options a person gives, the settings they come to, and what was done."""
+"""Options of preprocessing, the settings derived from them, and the report of a run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TokenOptions:
-    """How texts become tokens: what every command that makes them takes.
+    """Options of tokenisation, shared by every command that tokenises.
 
     `nlpkit.workflows.token_options.preprocess_options` reads the files that are named here and checks the values.
     """
@@ -159,7 +159,7 @@ class TextOptions(TopicTokenOptions):
 
 @dataclass(frozen=True, slots=True)
 class CountOptions:
-    """Which words are counted, when the documents have no tokens yet: all, unless stop words are left out."""
+    """Options of counting when the documents have no tokens yet: all words count, unless stop words are left out."""
 
     PANEL: ClassVar[str] = "Words"
 
@@ -201,7 +201,7 @@ class SpacyOptions:
 
 @dataclass(frozen=True, slots=True)
 class PreprocessOptions:
-    """What preprocess does to a text, in the order of the fields.
+    """Settings of preprocessing, applied to a text in the order of the fields.
 
     language: ISO code, "auto" (detected on the first 300 texts) or "none". tokenizer: "words", "sklearn", "whitespace", "chars:3",
     "chars:3-5", "regex" (then `pattern` is one of the Rust crate `regex`) or "spacy" (then `spacy` says how). keep: kinds
@@ -243,7 +243,7 @@ class PreprocessOptions:
 
 @dataclass(frozen=True, slots=True)
 class PreprocessReport:
-    """What preprocess did: counts before and after, and the choices it made."""
+    """The report of preprocessing: counts before and after, and the choices it made."""
 
     languages: tuple[LanguageShare, ...]
     stop_word_languages: tuple[str, ...]

@@ -26,7 +26,7 @@ SEPARATOR = "_"
 
 @dataclass(frozen=True, slots=True)
 class PhraseSpec:
-    """Which pairs are phrases: those with a score of at least `threshold` that occur at least `min_count` times."""
+    """The criterion for phrases: pairs with a score of at least `threshold` that occur at least `min_count` times."""
 
     measure: Measure
     threshold: float

@@ -1,4 +1,4 @@
-"""Which terms of a vocabulary stay: bounds on documents and occurrences, a largest size, a given vocabulary."""
+"""Vocabulary pruning: bounds on documents and occurrences, a largest size, a given vocabulary."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ REASONS = ("kept", "stop word", "too rare", "too frequent", "beyond the most fre
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """Which of V terms stay. reasons (V,) uint8 of `REASONS`; kept (V',) int32 ids in their new order, -1 for one never seen."""
+    """The outcome of pruning V terms. reasons (V,) uint8 of `REASONS`; kept (V',) int32 ids in their new order, -1 for one never seen."""
 
     reasons: ByteArray
     kept: IntArray

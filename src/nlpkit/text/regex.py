@@ -83,7 +83,7 @@ def compile_regex(pattern: str, option: str = "`where`") -> re.Pattern[str]:
 
 
 def regex_mask(texts: pa.Array, pattern: str) -> pa.BooleanArray:
-    r"""Tell in which texts (D,) a regular expression is found anywhere, as Python's re.search does; a null has none.
+    r"""Return in which texts (D,) a regular expression matches anywhere, as Python's re.search does; a null has none.
 
     ASCII texts go to RE2, five to fifteen times as fast, if the pattern has only what means the same there.
 

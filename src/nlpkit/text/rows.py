@@ -1,4 +1,4 @@
-"""Which rows are preprocessed: the options, and the plan they come to."""
+"""Row options of preprocessing, and the plan derived from them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RowOptions:
-    """Which rows there are."""
+    """Options that select and split rows."""
 
     PANEL: ClassVar[str] = "Rows"
 
@@ -67,7 +67,7 @@ class RowOptions:
 
 @dataclass(frozen=True, slots=True)
 class RowPlan:
-    """What is done to rows, in the order of the fields."""
+    """The treatment of rows, in the order of the fields."""
 
     where: str | None = None
     keep_if: Filter | None = None

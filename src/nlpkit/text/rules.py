@@ -23,7 +23,7 @@ _END = ""  # the key of a trie that ends a phrase
 
 @dataclass(frozen=True)
 class Rules:
-    r"""What is replaced by what; an empty replacement deletes.
+    r"""Replacement rules; an empty replacement deletes.
 
     phrases: (phrase, replacement), matched as whole words with any white space between them; of those that begin at the
     same place the longest wins, and what was replaced is not looked at again. In scripts without spaces a phrase may stand

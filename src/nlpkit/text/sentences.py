@@ -64,7 +64,7 @@ _AROUND = 1000
 
 @dataclass(frozen=True, slots=True)
 class _Rules:
-    """What is known of a language; ordinals None: to be guessed from the text around."""
+    """Sentence rules of a language; ordinals None: to be guessed from the text around."""
 
     kinds: dict[str, int]
     starters: frozenset[str]
@@ -205,12 +205,12 @@ def _writes_ordinals(window: str) -> bool:
 
 
 def _is_alone(text: str, start: int, stop: int, token: str) -> bool:
-    """Tell whether the token is all there is of its sentence, as the number of a list item is."""
+    """Return whether the token is all there is of its sentence, as the number of a list item is."""
     return stop - start < _LOOK_BACK and text[start:stop].strip().lstrip(_OPENERS) == token
 
 
 def _starts_sentences(text: str, at: int, rules: _Rules) -> bool:
-    """Tell whether the word there is one that often starts a sentence; L' of L'homme counts as a word."""
+    """Return whether the word there often starts a sentence; L' of L'homme counts as a word."""
     word = _WORD.match(text, at)
     if not word or (len(word[0]) == 1 and text[word.end() : word.end() + 1] == "."):  # B. A. Miller
         return False

@@ -1,4 +1,4 @@
-"""How words are compared, as a person says it."""
+"""Options of word similarity, as plain data."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nlpkit.parameters import READ, Param
 
 @dataclass(frozen=True, slots=True)
 class SimilarityOptions:
-    """How words are compared, and where the nearest ones are looked for."""
+    """Options of word similarity: the measure, and the words among which the nearest are searched."""
 
     PANEL: ClassVar[str] = "Comparison"
 

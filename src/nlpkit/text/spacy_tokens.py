@@ -66,7 +66,7 @@ def parse_pos(text: str) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class SpacyCut:
-    """What a pipeline found in the texts (D,) of a batch.
+    """The output of a pipeline for the texts (D,) of a batch.
 
     entities: (D,) of ENTITIES_TYPE, character offsets into the text; None when they were not asked for.
     """
@@ -189,7 +189,7 @@ def _blank(spacy: Any, language: str, asked: list[str]) -> Any:
     if asked:
         raise UsageError(
             f"{' and '.join(asked)}: 'blank:{language}' only cuts tokens, these need a trained pipeline; "
-            f"{_how_to_install(language)}"
+            f"{_install_hint(language)}"
         )
     return _try(lambda: spacy.blank(language), f"the rules of 'blank:{language}'")
 
@@ -205,7 +205,7 @@ def _find(spacy: Any, model: str, language: str | None) -> Path:
     if name not in installed:
         raise MissingError(
             f"the spaCy pipeline '{model}' is not installed, and no folder is called so (installed: "
-            f"{', '.join(installed) or 'none'}); {_how_to_install(language, name)}"
+            f"{', '.join(installed) or 'none'}); {_install_hint(language, name)}"
         )
     package = Path(spacy.util.get_package_path(name))
     return min((config.parent for config in package.glob("*/config.cfg")), default=package)
@@ -253,7 +253,7 @@ def _of_language(installed: list[str], language: str | None) -> str:
     if not ours:
         raise MissingError(
             f"no spaCy pipeline for '{language}' is installed (installed: {', '.join(installed) or 'none'}); "
-            f"{_how_to_install(language)}"
+            f"{_install_hint(language)}"
         )
     return min(ours, key=lambda name: (_rank(name), name))
 
@@ -263,7 +263,7 @@ def _rank(name: str) -> int:
     return _SIZES.index(size) if size in _SIZES else len(_SIZES)
 
 
-def _how_to_install(language: str | None, name: str | None = None) -> str:
+def _install_hint(language: str | None, name: str | None = None) -> str:
     """Return what to type. Never pip for a name we do not know: strangers hold names of pipelines on the package index."""
     code = _SAME_LANGUAGE.get(language or "", language or "")
     published = _PUBLISHED.get(code, "").format(code)

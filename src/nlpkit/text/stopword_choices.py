@@ -1,4 +1,4 @@
-"""Which collection the stop words of a language come from, which of its words are no stop words, and which it lacks.
+"""Sources of the stop words of each language, with corrections: words that are kept, and words that are added.
 
 Both collections hold words that carry meaning: stopwords-iso gathers the lists of many programs ('Jahr', 'Mensch',
 'monde', 'год', 'world'), stop-words holds lists of newspaper words. Every list below was read through: `KEPT` are the

@@ -33,7 +33,7 @@ def stop_words(codes: Iterable[str]) -> frozenset[str]:
 
 
 def has_stop_words(code: str) -> bool:
-    """Tell whether there is a stop word list for a language code."""
+    """Return whether there is a stop word list for a language code."""
     return code in SOURCES or code in ALIASES
 
 

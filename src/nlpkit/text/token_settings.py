@@ -1,4 +1,4 @@
-"""How tokens were made, as footers and runs record it: read back as options, and held against those of other tokens."""
+"""Tokenisation settings recorded in footers and runs: read back as options, and compared with those of other tokens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the Rust crate `regex` takes for letters, marks, numbers and white space (Unicode 16), as runs of code points.
+"""Letters, marks, numbers and white space of the Rust crate `regex` (Unicode 16), as runs of code points.
 
 Made by `classes_of_engine` of tests/text/test_scan.py, which compares the two. Read here so that the usual tokens
 need no regular expressions.

@@ -31,7 +31,7 @@ _OPENING = re.escape("「『（【《〈“‘([")
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """What becomes a row: kind is document, paragraph, sentence or chunk; size is the words of a chunk, else 0."""
+    """The unit of a row: kind is document, paragraph, sentence or chunk; size is the words of a chunk, else 0."""
 
     kind: str
     size: int = 0

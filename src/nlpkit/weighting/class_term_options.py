@@ -1,4 +1,4 @@
-"""How the terms of classes are weighted: the options, as plain data."""
+"""Options of class terms, as plain data."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ WEIGHTINGS = ("ctfidf", "importance", "keyness")
 
 @dataclass(frozen=True, slots=True)
 class ClassTermOptions:
-    """What the classes are, and how their terms are weighted.
+    """Options of class terms: the classes, and the weighting of their terms.
 
     Raises:
         UsageError: a weighting that is none, an option of another weighting, or the same column twice.

@@ -16,7 +16,7 @@ MAX_CELLS = 1 << 28  # of one (J, V) array: 2 GB
 
 @dataclass(frozen=True, slots=True)
 class Contingency:
-    """What classes and terms have in common.
+    """The contingency table of classes and terms.
 
     present (J, V) int64: documents of the class that hold the term; sizes (J,) int64: documents of the class;
     sums, squares (J, V) float64: Σ x and Σ x² over the documents of the class of the counts or weights x, or None.

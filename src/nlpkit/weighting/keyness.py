@@ -1,4 +1,4 @@
-"""Which terms a class uses more than the rest: log-odds with an informative Dirichlet prior (Monroe et al. 2008)."""
+"""Keyness, the terms that a class uses more than the rest: log-odds with an informative Dirichlet prior (Monroe et al. 2008)."""
 
 from __future__ import annotations
 

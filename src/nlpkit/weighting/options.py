@@ -1,4 +1,4 @@
-"""How terms are weighted and features selected, as a person says it."""
+"""Options of term weighting and feature selection, as plain data."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NEEDS = {"k1": ("tf", "bm25"), "b": ("tf", "bm25"), "slope": ("norm", "pivoted"
 
 @dataclass(frozen=True, slots=True)
 class WeightOptions:
-    """How terms are weighted; without any of these, tf · ln(M / df)."""
+    """Options of term weighting; the default is tf · ln(M / df)."""
 
     PANEL: ClassVar[str] = "Weights"
 
@@ -74,7 +74,7 @@ class WeightOptions:
 
 @dataclass(frozen=True, slots=True)
 class SelectionOptions:
-    """Which features are kept, and for which classes."""
+    """Options of feature selection: the features to keep, and the classes they are kept for."""
 
     PANEL: ClassVar[str] = "Selection"
 

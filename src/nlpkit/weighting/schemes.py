@@ -93,7 +93,7 @@ class Scheme:
 
     @property
     def formula(self) -> str:
-        """What a weight is, on one line, with the parameters filled in."""
+        """The formula of a weight, on one line, with the parameters filled in."""
         filled = {
             "a": f"{self.augment:g}", "rest": f"{1 - self.augment:g}", "slope": f"{self.slope:g}",
             "one_slope": f"{1 - self.slope:g}", "k1": f"{self.k1:g}", "k1_1": f"{self.k1 + 1:g}", "b": f"{self.b:g}",

@@ -21,7 +21,7 @@ from nlpkit.weighting.schemes import Scheme
 
 @dataclass(frozen=True, slots=True)
 class CorpusStats:
-    """What weights need to know of a corpus: n_docs = M, documents without tokens included; terms, cf, df (V,)."""
+    """Corpus statistics that weights depend on: n_docs = M, documents without tokens included; terms, cf, df (V,)."""
 
     n_docs: int
     terms: Sequence[str]

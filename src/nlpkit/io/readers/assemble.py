@@ -28,7 +28,7 @@ log = logging.getLogger("nlpkit.io")
 
 
 class Taken(NamedTuple):
-    """What became of some rows: the documents, id and reason of the rows that are none, and how many rows were used."""
+    """The outcome of some rows: the documents, id and reason of the rows that are none, and how many rows were used."""
 
     batch: pa.RecordBatch
     dropped: list[tuple[str, str]]

@@ -33,7 +33,7 @@ _TRUE, _FALSE = frozenset(("true", "t", "yes", "y", "1")), frozenset(("false", "
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What the values of a column have in common; `length` is that of all lists, or -1."""
+    """The kind that all values of a column share; `length` is that of all lists, or -1."""
 
     name: str  # null bool int float string list struct mixed
     item: Kind | None = None

@@ -1,4 +1,4 @@
-"""Which encoding bytes are in that are neither UTF-8 nor UTF-16: the candidate whose text looks most like a language.
+"""Detection of encodings other than UTF-8 and UTF-16: the candidate whose text looks most like a language.
 
 Every candidate decodes the lines that hold non-ASCII bytes; its score is the mean over the non-ASCII characters of
 1 for a frequent letter of a language written in that encoding, less for a rare one, 0 for a stranger, and below 0
@@ -91,7 +91,7 @@ _WIDE_SIGNS = frozenset("、。，．・：；？！「」『』（）〈〉《�
 
 def detect(sample: bytes) -> str:
     """Return the most plausible encoding of a sample of bytes, whose last character may be cut off."""
-    lines = _telling_lines(sample)
+    lines = _informative_lines(sample)
     best, score = "latin-1", 0.0
     for name in (*_LATIN, *_ALPHABETS, *_IDEOGRAPHS):
         text = _decoded(lines, name)
@@ -111,7 +111,7 @@ def _decoded(lines: bytes, name: str) -> str | None:
         return None
 
 
-def _telling_lines(sample: bytes) -> bytes:
+def _informative_lines(sample: bytes) -> bytes:
     """Return the lines that hold non-ASCII bytes, at most 16 KB of them."""
     kept: list[bytes] = []
     room = _SAMPLE

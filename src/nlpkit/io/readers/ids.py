@@ -70,7 +70,7 @@ class UniqueIds:
 
 
 def _share(old: npt.NDArray[np.int64], run: npt.NDArray[np.int64]) -> bool:
-    """Tell whether two sorted arrays have a value in common."""
+    """Return whether two sorted arrays have a value in common."""
     places = np.searchsorted(old, run)
     places[places == old.size] = 0
     return bool((old[places] == run).any())

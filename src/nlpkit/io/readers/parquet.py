@@ -58,7 +58,7 @@ class ArrowInput(ABC):
 
     @property
     def field_metadata(self) -> dict[str, dict[bytes, bytes]]:
-        """What the columns carry beside their values, such as the vocabulary of tokens, by column."""
+        """Metadata of the columns, such as the vocabulary of tokens, by column."""
         by_column = {
             field.name: {k: v for k, v in (field.metadata or {}).items() if k.startswith(b"nlpkit.")}
             for field in self.schema

@@ -1,4 +1,4 @@
-"""Which column of an input is text, id, label and date, and what its other columns are called from then on."""
+"""Roles of the columns of an input (text, id, label, date), and the final names of its other columns."""
 
 from __future__ import annotations
 
