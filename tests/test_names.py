@@ -9,9 +9,7 @@ from pathlib import Path
 PACKAGE = Path(__file__).parents[1] / "src" / "nlpkit"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 SAY_NOTHING = {"own", "found", "how", "given", "told", "said", "made", "more", "of"}
-NOT_YET = (
-    "finetune",
-)
+NOT_YET = ("finetune",)
 
 
 def values(tree: ast.AST) -> Iterator[tuple[int, str]]:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlpkit.errors import EncodingError, InputError
-from nlpkit.io.readers.columns import MIXED, NULL, TOKENS, Kind, encode_tokens, kind_of, merge, settle, to_array
+from nlpkit.io.readers.columns import MIXED, NULL, TOKENS, ValueKind, encode_tokens, kind_of, merge, settle, to_array
 
 
 def place(row: int) -> str:
@@ -155,7 +155,7 @@ def test_any_json_fits_the_column_made_from_it(values: list[Any], cut: int) -> N
 
 @given(st.lists(json_values, max_size=6), st.lists(json_values, max_size=6), st.lists(json_values, max_size=6))
 def test_merging_kinds_is_commutative_and_idempotent(a: list[Any], b: list[Any], c: list[Any]) -> None:
-    def names(kind: Kind) -> object:  # fields in any order
+    def names(kind: ValueKind) -> object:  # fields in any order
         return kind.name, kind.item and names(kind.item), {name: names(field) for name, field in kind.fields}
 
     x, y, z = kind_of(a), kind_of(b), kind_of(c)

@@ -8,7 +8,7 @@ import pytest
 
 from nlpkit.errors import InputError, NlpkitError, UsageError
 from nlpkit.io.rules import read_rules
-from nlpkit.text.rules import Rules
+from nlpkit.text.rules import ReplacementRules
 
 
 def written(folder: Path, text: str, encoding: str = "utf-8") -> Path:
@@ -22,7 +22,7 @@ def test_phrases_patterns_deletions_and_comments(tmp_path: Path) -> None:
         tmp_path,
         "# phrase\tby\nNew York\tnew_york\nclick here\nread more\t\n\n/(\\d+) ?%/\t\\1_percent\r\n/x+/\n//\tslashes\n",
     )
-    assert read_rules(path) == Rules(
+    assert read_rules(path) == ReplacementRules(
         (("New York", "new_york"), ("click here", ""), ("read more", ""), ("//", "slashes")),
         ((r"(\d+) ?%", r"\1_percent"), ("x+", "")),
     )
@@ -35,7 +35,7 @@ def test_encodings(tmp_path: Path) -> None:
 
 
 def test_an_empty_file(tmp_path: Path) -> None:
-    assert read_rules(written(tmp_path, "# nothing\n")) == Rules()
+    assert read_rules(written(tmp_path, "# nothing\n")) == ReplacementRules()
 
 
 @pytest.mark.parametrize(

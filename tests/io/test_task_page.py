@@ -17,10 +17,10 @@ from typing import Any
 
 import pytest
 
-from nlpkit.io.task_page import Page, PageItem, task_page
+from nlpkit.io.task_page import PageItem, TaskPage, task_page
 
 NASTY = "</script><img src=x onerror=alert(1)>&amp;\"'"
-PAGE = Page(
+PAGE = TaskPage(
     "ab12cd34",
     f"Topics of {NASTY}",
     'my "task"',

@@ -13,10 +13,12 @@ from hypothesis import strategies as st
 
 from nlpkit.errors import UsageError
 from nlpkit.text.clean import Cleaner, compose, strip_markup
-from nlpkit.text.rules import Rules, check_pattern, template
+from nlpkit.text.rules import ReplacementRules, check_pattern, template
 from tests.strategies import corpora, repeatable
 
-EVERYTHING = Cleaner(html=True, emoji="words", replacements=Rules((("New York", "new_york"),), ((r"\d+%", "SHARE"),)))
+EVERYTHING = Cleaner(
+    html=True, emoji="words", replacements=ReplacementRules((("New York", "new_york"),), ((r"\d+%", "SHARE"),))
+)
 
 
 def cleaned(text: str, cleaner: Cleaner) -> str:
@@ -100,7 +102,7 @@ def test_emoji_are_removed() -> None:
 
 
 def replaced(text: str, *phrases: tuple[str, str], ignore_case: bool = False) -> str:
-    return cleaned(text, Cleaner(replacements=Rules(phrases, ignore_case=ignore_case)))
+    return cleaned(text, Cleaner(replacements=ReplacementRules(phrases, ignore_case=ignore_case)))
 
 
 def test_phrases_are_whole_words_the_longest_first_and_done_once() -> None:
@@ -127,9 +129,9 @@ def test_phrases_in_any_case() -> None:
 
 
 def test_patterns_come_after_the_phrases_in_their_order() -> None:
-    rules = Rules((("ten", "10"),), ((r"(?P<n>\d+) ?%", r"\g<n> percent costs $\1\n"), ("percent", r"\\")))
+    rules = ReplacementRules((("ten", "10"),), ((r"(?P<n>\d+) ?%", r"\g<n> percent costs $\1\n"), ("percent", r"\\")))
     assert cleaned("ten % 5%", Cleaner(replacements=rules)) == "10 \\ costs $10\n 5 \\ costs $5\n"
-    assert cleaned("A a", Cleaner(replacements=Rules((), (("a", "b"),), True))) == "b b"
+    assert cleaned("A a", Cleaner(replacements=ReplacementRules((), (("a", "b"),), True))) == "b b"
 
 
 def test_templates() -> None:
@@ -141,7 +143,7 @@ def test_patterns_that_cannot_be_meant(pattern: str) -> None:
     with pytest.raises(UsageError, match=re.escape(f"/{pattern}/")):
         check_pattern(pattern)
     with pytest.raises(UsageError, match=re.escape(f"/{pattern}/")):
-        Cleaner(replacements=Rules((), ((pattern, "b"),))).clean(pa.array(["a"]))
+        Cleaner(replacements=ReplacementRules((), ((pattern, "b"),))).clean(pa.array(["a"]))
 
 
 def test_many_phrases() -> None:

@@ -13,7 +13,7 @@ from nlpkit.text.clean import Cleaner
 from nlpkit.text.phrases import PhraseTable
 from nlpkit.text.preprocess import PreprocessOptions, Preprocessor
 from nlpkit.text.regex import regex_mask
-from nlpkit.text.rules import Rules
+from nlpkit.text.rules import ReplacementRules
 from tests.cli.conftest import read, run_cli, write_jsonl
 
 POOL = "they bought a swimming pool for their apartment in San Francisco and they"
@@ -48,7 +48,8 @@ def phrases(*given: str) -> dict[str, Any]:
         (phrases("san francisco"), 12, 11),
         (phrases("san francisco", "swimming pool"), 11, 10),
         (
-            phrases("san francisco", "swimming pool") | {"cleaner": Cleaner(replacements=Rules((("their", "they"),)))},
+            phrases("san francisco", "swimming pool")
+            | {"cleaner": Cleaner(replacements=ReplacementRules((("their", "they"),)))},
             11,
             9,
         ),

@@ -16,7 +16,7 @@ from nlpkit.errors import InputError, UsageError
 from nlpkit.text.clean import Cleaner
 from nlpkit.text.phrases import PhraseTable, parse_phrases
 from nlpkit.text.preprocess import FittedVocabulary, PreprocessOptions, Preprocessor
-from nlpkit.text.rules import Rules
+from nlpkit.text.rules import ReplacementRules
 from tests.strategies import corpora, repeatable
 
 Documents = list[list[str]]
@@ -376,7 +376,7 @@ def test_kinds_that_are_kept() -> None:
 
 
 def test_cleaning_comes_before_cutting() -> None:
-    rules = Rules((("San Francisco", "san_francisco"), ("click here", "")), ((r"(\d+) ?%", r"\1percent"),))
+    rules = ReplacementRules((("San Francisco", "san_francisco"), ("click here", "")), ((r"(\d+) ?%", r"\1percent"),))
     cleaner = Cleaner(html=True, replacements=rules, emoji="words")
     text = "<p>Click here, click here: <b>San   Francisco</b> &amp; 82 % 😀</p><script>var x</script>"
     assert terms(text, cleaner=cleaner) == ["click", "here", "san_francisco", "82percent", "grinning", "face"]

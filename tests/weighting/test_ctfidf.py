@@ -14,7 +14,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from nlpkit.weighting.classes import ClassCounts
+from nlpkit.weighting.classes import ClassTermCounts
 from nlpkit.weighting.ctfidf import class_tfidf, inverse_class_frequency, top_terms, values_of
 from nlpkit.weighting.dtm import group_rows
 from tests.reference import ctfidf as plain
@@ -187,7 +187,7 @@ def test_class_counts_do_not_depend_on_the_batches(counts: Any, data: st.DataObj
     groups = np.array(data.draw(st.lists(st.integers(-1, 3), min_size=D, max_size=D)), np.int32)
     n = int(groups.max(initial=-1)) + 1
     cuts = [0, *sorted(data.draw(st.lists(st.integers(0, D), max_size=4))), D]
-    sums = ClassCounts(counts.shape[1])
+    sums = ClassTermCounts(counts.shape[1])
     for start, end in pairwise(cuts):
         sums.add(groups[start:end], sparse.csr_array(counts[start:end]))
     order = np.array(data.draw(st.permutations(range(n))), np.int32)
@@ -203,7 +203,7 @@ def test_class_counts_are_summed_when_many_wait(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("nlpkit.weighting.classes._FOLD_FROM", 2)
     rng = np.random.default_rng(0)
     counts, groups = rng.poisson(0.5, (50, 9)), rng.integers(-1, 12, 50).astype(np.int32)
-    sums = ClassCounts(9)
+    sums = ClassTermCounts(9)
     for d in range(50):
         sums.add(groups[[d]], sparse.csr_array(counts[[d]]))
     got, _ = sums.finish(np.arange(12, dtype=np.int32))
@@ -211,6 +211,6 @@ def test_class_counts_are_summed_when_many_wait(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_class_counts_of_nothing() -> None:
-    got, sizes = ClassCounts(3).finish(np.zeros(0, np.int32))
+    got, sizes = ClassTermCounts(3).finish(np.zeros(0, np.int32))
     assert got.shape == (0, 3)
     assert len(sizes) == 0

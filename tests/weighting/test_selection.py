@@ -15,10 +15,10 @@ from scipy import sparse, stats
 
 from nlpkit.errors import InputError, UsageError
 from nlpkit.weighting import contingency
-from nlpkit.weighting.contingency import ClassCounts, Contingency
+from nlpkit.weighting.contingency import Contingency, ContingencyCounter
 from nlpkit.weighting.selection import (
     SCORES,
-    Score,
+    FeatureScore,
     best_features,
     class_feature_scores,
     feature_scores,
@@ -32,7 +32,7 @@ OF_PRESENCE = [name for name, score in SCORES.items() if score.basis == "presenc
 
 
 def table_of(counts: Any, labels: Any, *, with_values: bool = True, J: int | None = None) -> Contingency:
-    made = ClassCounts(counts.shape[1], with_values=with_values)
+    made = ContingencyCounter(counts.shape[1], with_values=with_values)
     made.add(sparse.csr_array(counts), np.asarray(labels, np.int32))
     table = made.table()
     return table if J is None else made.table(range(J))
@@ -170,7 +170,7 @@ def test_equal_to_scikit_learn(J: int) -> None:
     expected = mutual_info_classif(counts > 0, labels, discrete_features=True)
     np.testing.assert_allclose(scores("mi", table), expected, atol=1e-14)
     weights = sparse.csr_array(counts * np.log(np.arange(2, 2 + counts.shape[1])))
-    of_weights = ClassCounts(counts.shape[1], with_values=True)
+    of_weights = ContingencyCounter(counts.shape[1], with_values=True)
     of_weights.add(weights, labels)
     np.testing.assert_allclose(
         scores("anova-f-weights", of_weights.table()), f_classif(weights, labels)[0], rtol=1e-12, atol=1e-12
@@ -228,7 +228,7 @@ def test_a_term_of_unlabelled_documents_alone() -> None:
 def test_a_constant_has_no_f_and_a_perfect_one_an_infinite() -> None:
     w = 0.1 + 0.2
     weights = sparse.csr_array(np.array([[w, w, w], [w, w, 1], [w, 2 * w, 2], [w, 2 * w, 3]]))
-    made = ClassCounts(3, with_values=True)
+    made = ContingencyCounter(3, with_values=True)
     made.add(weights, np.array([0, 0, 1, 1], np.int32))
     constant, perfect, plain_one = scores("anova-f-weights", made.table())
     assert math.isnan(constant)
@@ -257,9 +257,9 @@ def test_no_documents_and_no_terms() -> None:
 def test_batches_of_any_size_give_the_same_bits(counts: Any, data: st.DataObject) -> None:
     labels = np.array([data.draw(st.integers(-1, 2)) for _ in counts], np.int32)
     weights = sparse.csr_array(counts * 0.1)
-    whole = ClassCounts(counts.shape[1], with_values=True)
+    whole = ContingencyCounter(counts.shape[1], with_values=True)
     whole.add(weights, labels)
-    parts = ClassCounts(counts.shape[1], with_values=True)
+    parts = ContingencyCounter(counts.shape[1], with_values=True)
     cuts = sorted(data.draw(st.lists(st.integers(0, len(counts)), max_size=4)))
     for a, b in itertools.pairwise([0, *cuts, len(counts)]):
         parts.add(weights[a:b], labels[a:b])
@@ -272,7 +272,7 @@ def test_batches_of_any_size_give_the_same_bits(counts: Any, data: st.DataObject
 
 
 def test_classes_in_another_order() -> None:
-    made = ClassCounts(1, with_values=False)
+    made = ContingencyCounter(1, with_values=False)
     made.add(sparse.csr_array(np.array([[1], [0], [1]])), np.array([0, 1, 1], np.int32))
     made.add(sparse.csr_array(np.array([[1]])), np.array([3], np.int32))  # class 2 has no document
     assert made.table().sizes.tolist() == [1, 2, 0, 1]
@@ -282,7 +282,7 @@ def test_classes_in_another_order() -> None:
 
 def test_too_many_classes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(contingency, "MAX_CELLS", 10)
-    made = ClassCounts(4, with_values=False)
+    made = ContingencyCounter(4, with_values=False)
     made.add(sparse.csr_array((2, 4), dtype=np.int32), np.array([0, 1], np.int32))
     with pytest.raises(InputError, match="more than 2 classes times 4 terms do not fit"):
         made.add(sparse.csr_array((1, 4), dtype=np.int32), np.array([2], np.int32))
@@ -347,7 +347,7 @@ def test_names_of_scores() -> None:
     assert {s.name for s in SCORES.values() if not s.larger_is_better} == {"entropy", "gini", "gini-norm"}
     with pytest.raises(UsageError, match=r"unknown score 'chi' .* did you mean 'chi2'"):
         score_named("chi")
-    assert isinstance(SCORES["chi2"], Score)
+    assert isinstance(SCORES["chi2"], FeatureScore)
 
 
 def test_no_warning_is_raised() -> None:

@@ -13,9 +13,9 @@ from nlpkit.errors import InputError
 from nlpkit.text.options import PreprocessOptions
 from nlpkit.text.pruning import prune
 from nlpkit.types import BoolArray, CsrMatrix, FloatArray, IntArray, LongArray
-from nlpkit.weighting.contingency import ClassCounts, Contingency
+from nlpkit.weighting.contingency import Contingency, ContingencyCounter
 from nlpkit.weighting.schemes import Scheme
-from nlpkit.weighting.selection import Score, best_features, feature_scores
+from nlpkit.weighting.selection import FeatureScore, best_features, feature_scores
 from nlpkit.weighting.tfidf import CorpusStats, Weighting, kept_columns, weighting
 
 
@@ -25,7 +25,7 @@ class VectorizerOptions:
 
     scheme: Scheme
     bounds: PreprocessOptions
-    select: Score | None = None
+    select: FeatureScore | None = None
     count: Callable[[int], int] | None = None  # features to keep of so many
 
 
@@ -104,7 +104,7 @@ def fit_vectorizer(
 
 def contingency(matrix: CsrMatrix, classes: IntArray | BoolArray, *, with_values: bool) -> Contingency:
     """Return terms against classes; a document of several labels counts once for each, one of none not at all."""
-    class_counts = ClassCounts(matrix.shape[1], with_values=with_values)
+    class_counts = ContingencyCounter(matrix.shape[1], with_values=with_values)
     if classes.ndim == 2:
         rows, codes = np.nonzero(classes)
         class_counts.add(sparse.csr_array(matrix)[rows], codes.astype(np.int32))

@@ -29,7 +29,7 @@ from nlpkit.embed.models import DEFAULT_MODEL, ModelFiles, find_model, weights_f
 from nlpkit.errors import InputError, OutOfMemoryError, UsageError, missing_extra
 
 if TYPE_CHECKING:
-    from nlpkit.embed.engines import Engine, Texts
+    from nlpkit.embed.engines import EncoderEngine, Texts
 
 FloatArray = npt.NDArray[np.float32]
 IntArray = npt.NDArray[np.int64]
@@ -57,7 +57,9 @@ class EncodeReport:
 class Encoder:
     """A loaded model; make one with `load_encoder`."""
 
-    def __init__(self, files: ModelFiles, engine: Engine, *, device: str, batch_tokens: int, threads: int) -> None:
+    def __init__(
+        self, files: ModelFiles, engine: EncoderEngine, *, device: str, batch_tokens: int, threads: int
+    ) -> None:
         self.name, self.origin, self.path = files.name, files.origin, files.path
         self.dim, self.max_tokens, self.precision = engine.dim, engine.max_tokens, engine.precision
         self.device, self.batch_tokens, self.threads = device, batch_tokens, threads

@@ -15,7 +15,7 @@ import torch
 
 from nlpkit.embed import bert
 from nlpkit.embed.batching import Batch
-from nlpkit.embed.layout import Layout, read_layout
+from nlpkit.embed.layout import ModelLayout, read_layout
 from nlpkit.embed.pooling import pool
 from nlpkit.embed.tokens import IntArray, TokenIds, iterate_ids, load_tokenizer, plain, special_ids
 from nlpkit.errors import MissingError, UsageError, missing_extra
@@ -38,7 +38,7 @@ class Texts(Protocol):
         """Return the vectors of the texts `batch.rows`, (B, E) float32, not normalised. Safe in several threads."""
 
 
-class Engine(Protocol):
+class EncoderEngine(Protocol):
     """A loaded model."""
 
     dim: int
@@ -50,7 +50,7 @@ class Engine(Protocol):
         """Tokenise texts."""
 
 
-def load_engine(path: Path, *, device: torch.device, precision: str, max_tokens: int | None) -> Engine:
+def load_engine(path: Path, *, device: torch.device, precision: str, max_tokens: int | None) -> EncoderEngine:
     """Load the model in a folder that `find_model` has checked.
 
     Transformers of the BERT family with plain pooling are run by nlpkit itself, all others by sentence-transformers.
@@ -70,7 +70,7 @@ class DirectEngine:
     text; elsewhere a batch is one padded rectangle, which needs fewer and larger kernels.
     """
 
-    def __init__(self, layout: Layout, *, device: torch.device, precision: str, max_tokens: int | None) -> None:
+    def __init__(self, layout: ModelLayout, *, device: torch.device, precision: str, max_tokens: int | None) -> None:
         from safetensors.torch import load_file
 
         self.modes, self.device, self.precision = layout.modes, device, precision

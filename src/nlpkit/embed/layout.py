@@ -27,7 +27,7 @@ _PLAIN_VALUES: dict[str, tuple[Any, ...]] = {  # of sentence_bert_config.json; o
 
 
 @dataclass(frozen=True)
-class Layout:
+class ModelLayout:
     """A model made of a transformer, pooling and, perhaps, a norm."""
 
     folder: Path  # config.json, tokenizer.json and weights of the transformer
@@ -38,7 +38,7 @@ class Layout:
     tokenizer: Mapping[str, Any]  # tokenizer_config.json
 
 
-def read_layout(path: Path) -> Layout | None:
+def read_layout(path: Path) -> ModelLayout | None:
     """Return the layout of a model folder, or None when it is not transformer + pooling [+ norm] for plain text.
 
     Raises MissingError for a configuration that is not JSON or names an unknown pooling mode.
@@ -70,7 +70,7 @@ def read_layout(path: Path) -> Layout | None:
     except ValueError as error:
         raise MissingError(f"{places[1] / 'config.json'}: {error}") from None
     longest = settings.get("max_seq_length") or tokenizer.get("model_max_length")
-    return Layout(
+    return ModelLayout(
         folder=places[0],
         config=_read_json(places[0] / "config.json", {}),
         modes=modes,

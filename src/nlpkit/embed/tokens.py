@@ -12,7 +12,7 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-    from nlpkit.embed.layout import Layout
+    from nlpkit.embed.layout import ModelLayout
 
 IntArray = npt.NDArray[np.int64]
 
@@ -20,7 +20,7 @@ _CHUNK_TEXTS = 1024
 _CHUNK_CHARS = 1_000_000  # one token of an Encoding takes some 100 bytes until its id is copied
 
 
-def load_tokenizer(layout: Layout) -> Tokenizer:
+def load_tokenizer(layout: ModelLayout) -> Tokenizer:
     """Return the tokenizer of a model: tokenizer.json with what tokenizer_config.json overrides, no cut, no padding.
 
     Raises whatever tokenizers raises for a file it cannot read.

@@ -24,14 +24,14 @@ from nlpkit.errors import InputError, SchemaError
 from nlpkit.io.footers import DOCUMENTS, check_footer
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.readers.assemble import Assembler, Batches, Taken
-from nlpkit.io.readers.blocks import Block
+from nlpkit.io.readers.blocks import RowBlock
 from nlpkit.io.readers.checks import check_options
 from nlpkit.io.readers.ids import UniqueIds
 from nlpkit.io.readers.markup import NoRecordsError
 from nlpkit.io.readers.parquet import ArrowInput, BatchesInput, ParquetInput, TableInput
 from nlpkit.io.readers.roles import COPY_KEY, rename
 from nlpkit.io.readers.rows import RowInput
-from nlpkit.io.readers.schema import InputHeader, Layout, check_vocabularies, unify, with_date_format
+from nlpkit.io.readers.schema import InputHeader, TableLayout, check_vocabularies, unify, with_date_format
 from nlpkit.io.sources import STDIN, Source, StoredBytes, is_markdown, resolve, sniff
 
 _REPORTED = 5  # files whose encoding was detected that are named one by one
@@ -73,7 +73,7 @@ class DocumentStream:
     """
 
     def __init__(
-        self, inputs: Sequence[_Input], layout: Layout, options: ReadOptions, detected: _Detected, where: str
+        self, inputs: Sequence[_Input], layout: TableLayout, options: ReadOptions, detected: _Detected, where: str
     ) -> None:
         self.where = where
         self.spool_directory: Path | None = None
@@ -156,7 +156,7 @@ class DocumentStream:
         return pa.Table.from_batches(self, self.schema)
 
     def _read(
-        self, inputs: Sequence[_Input], layout: Layout, options: ReadOptions, detected: _Detected
+        self, inputs: Sequence[_Input], layout: TableLayout, options: ReadOptions, detected: _Detected
     ) -> Iterator[pa.RecordBatch]:
         batches = Batches(layout, options.batch_rows)
         unique = UniqueIds() if any("id" in one.header.renamed for one in inputs) else None
@@ -290,7 +290,9 @@ class _Input:
             )
         self.header = InputHeader(self.source.shown, renamed, columns, self.reader.open_ended, metadata)
 
-    def assembler(self, layout: Layout, options: ReadOptions, unique: UniqueIds | None, late: set[str]) -> Assembler:
+    def assembler(
+        self, layout: TableLayout, options: ReadOptions, unique: UniqueIds | None, late: set[str]
+    ) -> Assembler:
         """Return what turns the rows of this input into batches of the layout."""
         return Assembler(
             path=self.source.shown,
@@ -308,13 +310,13 @@ class _Input:
     def taken(self, assembler: Assembler, batch_rows: int, limit: int | None) -> Iterator[tuple[Taken, int | None]]:
         """Yield the rows, at most `limit` documents, with the characters they take; None for whole batches."""
         for part, size in self._parts(batch_rows):
-            taken = assembler.take(part, limit) if isinstance(part, Block) else assembler.take_arrow(part, limit)
+            taken = assembler.take(part, limit) if isinstance(part, RowBlock) else assembler.take_arrow(part, limit)
             yield taken, size
             limit = None if limit is None else limit - taken.batch.num_rows
             if limit == 0:
                 return
 
-    def _parts(self, batch_rows: int) -> Iterator[tuple[Block | pa.RecordBatch, int | None]]:
+    def _parts(self, batch_rows: int) -> Iterator[tuple[RowBlock | pa.RecordBatch, int | None]]:
         if isinstance(self.reader, ArrowInput):
             names = list(dict.fromkeys(self.header.renamed.values()))
             yield from ((batch, None) for batch in self.reader.batches(names, batch_rows))

@@ -42,7 +42,7 @@ _LIU = ("positive-words.txt", "negative-words.txt")
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _LexiconRow:
     """A line of a lexicon: where it is, the word, and weight and kind as they are written ("" for none)."""
 
     place: str
@@ -196,7 +196,7 @@ def _in_order(paths: Sequence[Path]) -> Sequence[Path]:
     return paths[::-1] if turned else paths
 
 
-def _rows(path: Path, columns: Mapping[str, str]) -> Iterator[_Row]:
+def _rows(path: Path, columns: Mapping[str, str]) -> Iterator[_LexiconRow]:
     """Yield the lines of a lexicon in any format."""
     if table_format(path) in ("parquet", "jsonl", "json"):
         table = read_rows(path, hint=columns.get("word", "word"))
@@ -209,7 +209,7 @@ def _rows(path: Path, columns: Mapping[str, str]) -> Iterator[_Row]:
     if delimiter is None:
         if columns:
             raise missing_column(str(path), columns.get("word", "word"), [lines[0][1]], "lexicon_cols")
-        yield from (_Row(f"{path}:{number}", line, "", "") for number, line in lines)
+        yield from (_LexiconRow(f"{path}:{number}", line, "", "") for number, line in lines)
         return
     texts = [line for _, line in lines]
     parsed = (line.split("\t") for line in texts) if delimiter == "\t" else csv.reader(texts, delimiter=delimiter)
@@ -240,26 +240,26 @@ def _delimiter(lines: Sequence[str]) -> str | None:
     return None
 
 
-def _headless(place: str, row: Sequence[str]) -> Iterator[_Row]:
+def _headless(place: str, row: Sequence[str]) -> Iterator[_LexiconRow]:
     """Yield the words of a line without a header: word, weight, and perhaps the forms of SentiWS."""
     word, weight = row[0].strip(), row[1].strip() if len(row) > 1 else ""
     sentiws = _SENTIWS.match(word)
     if sentiws is None:
-        yield _Row(place, word, weight, "")
+        yield _LexiconRow(place, word, weight, "")
         return
     forms = row[2].split(",") if len(row) > 2 else []
     for form in dict.fromkeys([sentiws["word"].strip(), *(form.strip() for form in forms)]):
-        yield _Row(place, form, weight, "")
+        yield _LexiconRow(place, form, weight, "")
 
 
 def _of_columns(
     path: str, table: Mapping[str, Sequence[Any]], places: Sequence[str], columns: Mapping[str, str]
-) -> Iterator[_Row]:
+) -> Iterator[_LexiconRow]:
     names = {role: _column(path, role, table, columns) for role in ROLES}
     empty = [""] * len(places)
     word, weight, kind = (table[name] if name is not None else empty for name in names.values())
     for place, w, x, k in zip(places, word, weight, kind, strict=True):
-        yield _Row(place, text_of(w), text_of(x), text_of(k).lower())
+        yield _LexiconRow(place, text_of(w), text_of(x), text_of(k).lower())
 
 
 def _column(path: str, role: str, table: Mapping[str, Sequence[Any]], columns: Mapping[str, str]) -> str | None:
@@ -291,7 +291,7 @@ def _number(text: str) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _weight(row: _Row, sign: str | None) -> float:
+def _weight(row: _LexiconRow, sign: str | None) -> float:
     if not row.weight and sign is not None:
         return float(sign)
     if row.weight.lower() in _SIGNS:
@@ -310,7 +310,7 @@ def _weight(row: _Row, sign: str | None) -> float:
     return value
 
 
-def _factor(row: _Row) -> float:
+def _factor(row: _LexiconRow) -> float:
     value = _number(row.weight)
     if value is None or value <= 0:
         raise InputError(

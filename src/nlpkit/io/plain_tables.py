@@ -25,7 +25,7 @@ log = logging.getLogger("nlpkit.io")
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class PlainTable:
     """A table read whole: its columns as Python values of equal length.
 
     places: where each row is, as messages say it; numbers: which row of the file it is, from 0 and without the header.
@@ -79,7 +79,7 @@ def read_columns(
     return {name: [None if value == "" else value for value in values] for name, values in columns.items()}
 
 
-def read_rows(path: Path, *, encoding: str | None = None, hint: str = "id") -> Rows:
+def read_rows(path: Path, *, encoding: str | None = None, hint: str = "id") -> PlainTable:
     """Return a table whole, with the place of each row; rows in which all cells are empty fall away.
 
     Args:
@@ -94,7 +94,7 @@ def read_rows(path: Path, *, encoding: str | None = None, hint: str = "id") -> R
     if len(kept) == len(rows.places):
         return rows
     columns = {name: [values[i] for i in kept] for name, values in rows.columns.items()}
-    return Rows(rows.path, columns, [rows.places[i] for i in kept], kept)
+    return PlainTable(rows.path, columns, [rows.places[i] for i in kept], kept)
 
 
 def arrow_table(path: Path, *, encoding: str | None = None) -> pa.Table:
@@ -131,7 +131,7 @@ def _open(path: Path, encoding: str | None, *, hint: str, silent: bool = False) 
     return RowInput(source, format, options, alone=True, per_file=False, on_detect=_pass_over if silent else _detected)
 
 
-def _read(path: Path, encoding: str | None, *, hint: str, wanted: Sequence[str] | None = None) -> Rows:
+def _read(path: Path, encoding: str | None, *, hint: str, wanted: Sequence[str] | None = None) -> PlainTable:
     """Return all rows, also empty ones, with the wanted columns that are there; all of them where it is None."""
     reader = _open(path, encoding, hint=hint)
     places: list[str] = []
@@ -142,7 +142,7 @@ def _read(path: Path, encoding: str | None, *, hint: str, wanted: Sequence[str] 
                 for name, values in columns.items():
                     values += batch.column(name).to_pylist()
             places = [f"{path}: row {n}" for n in range(1, reader.rows + 1)] if wanted is None else []
-            return Rows(str(path), columns, places, list(range(len(places))))
+            return PlainTable(str(path), columns, places, list(range(len(places))))
         columns = {}
         n_rows = 0
         for block in reader.blocks():
@@ -156,7 +156,7 @@ def _read(path: Path, encoding: str | None, *, hint: str, wanted: Sequence[str] 
             n_rows += len(block.numbers)
     finally:
         reader.close()
-    return Rows(str(path), columns, places, list(range(len(places))))
+    return PlainTable(str(path), columns, places, list(range(len(places))))
 
 
 def _detected(path: str, encoding: str) -> None:

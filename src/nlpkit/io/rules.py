@@ -6,10 +6,10 @@ from pathlib import Path
 
 from nlpkit.errors import InputError, UsageError
 from nlpkit.io.wordlists import numbered_lines
-from nlpkit.text.rules import Rules, check_pattern
+from nlpkit.text.rules import ReplacementRules, check_pattern
 
 
-def read_rules(path: Path, *, ignore_case: bool = False, encoding: str | None = None) -> Rules:
+def read_rules(path: Path, *, ignore_case: bool = False, encoding: str | None = None) -> ReplacementRules:
     r"""Return the replacements of a file, packed or not, in any encoding that corpora may have.
 
         # a comment
@@ -45,4 +45,4 @@ def read_rules(path: Path, *, ignore_case: bool = False, encoding: str | None = 
         if meant.setdefault(key, replacement) != replacement:
             raise InputError(f"{where}: '{what}' was to become '{meant[key]}' in a line before, now '{replacement}'")
         phrases[what] = replacement
-    return Rules(tuple(phrases.items()), tuple(patterns), ignore_case)
+    return ReplacementRules(tuple(phrases.items()), tuple(patterns), ignore_case)

@@ -19,7 +19,7 @@ import numpy as np
 from nlpkit.cells import text_of
 from nlpkit.errors import InputError
 from nlpkit.evaluation.tasks import Answers, Task, choices
-from nlpkit.io.plain_tables import Rows, read_rows
+from nlpkit.io.plain_tables import PlainTable, read_rows
 from nlpkit.io.sources import split_suffix
 from nlpkit.io.tasks import FORMULA, numbered
 
@@ -91,12 +91,12 @@ def _files(paths: Sequence[Path]) -> list[Path]:
     return files
 
 
-def _lower(rows: Rows) -> Rows:
+def _lower(rows: PlainTable) -> PlainTable:
     """Return the table with its column names in lower case, as a spreadsheet may have changed them."""
     return replace(rows, columns={name.strip().lower(): values for name, values in rows.columns.items()})
 
 
-def _coders(rows: Rows, path: Path) -> list[str]:
+def _coders(rows: PlainTable, path: Path) -> list[str]:
     """Return the coder of each row: what its cell says, else the only name in the file, else the file's."""
     names = [_plain(text_of(v)) for v in rows.columns.get("coder", [None] * len(rows.places))]
     known = list(dict.fromkeys(name for name in names if name))

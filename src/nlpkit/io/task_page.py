@@ -20,7 +20,7 @@ class PageItem:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class TaskPage:
     """A task as it is shown: task marks the answers as its own, file begins the name of the file they are saved to."""
 
     task: str
@@ -32,7 +32,7 @@ class Page:
     asks_label: bool = False
 
 
-def task_page(page: Page) -> str:
+def task_page(page: TaskPage) -> str:
     """Return the page. Every text is escaped: words of a topic may be anything.
 
     Answers are kept in the browser's own storage, and saved as CSV by the browser. A content security policy forbids any
@@ -79,7 +79,7 @@ A question may be left open. Answers stay in this browser until you save them as
 """
 
 
-def _item(item: PageItem, page: Page, number: int, total: int) -> str:
+def _item(item: PageItem, page: TaskPage, number: int, total: int) -> str:
     id_ = escape(item.id)
     parts = [
         f'<fieldset class="item" id="{id_}" tabindex="-1">',

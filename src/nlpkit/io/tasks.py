@@ -17,7 +17,7 @@ from typing import Any
 from nlpkit.errors import InputError, SchemaError, UsageError
 from nlpkit.evaluation.tasks import Task, choices
 from nlpkit.io.atomic import atomic_file, check_target
-from nlpkit.io.task_page import Page, PageItem, task_page
+from nlpkit.io.task_page import PageItem, TaskPage, task_page
 from nlpkit.metrics.intrusion_design import KINDS, RATING, SET, TOPIC, WORD, Design, Item
 from nlpkit.plain import to_json
 from nlpkit.version import __version__
@@ -83,13 +83,13 @@ def write_task(output: Path, task: Task, *, parameters: Mapping[str, Any], force
     return paths
 
 
-def _page(task: Task, file: str) -> Page:
+def _page(task: Task, file: str) -> TaskPage:
     items = [
         PageItem(id_, choices(task.kind, item), item.text, item.words)
         for id_, item in zip(task.ids, task.design.items, strict=True)
     ]
     kind = task.kind
-    return Page(task.mark, task.name, file, QUESTIONS[kind], _INSTRUCTIONS[kind], items, asks_label=kind == RATING)
+    return TaskPage(task.mark, task.name, file, QUESTIONS[kind], _INSTRUCTIONS[kind], items, asks_label=kind == RATING)
 
 
 def _table(task: Task) -> list[list[str]]:

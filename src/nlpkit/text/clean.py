@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from nlpkit.errors import UsageError
 from nlpkit.text.kinds import EMOJI_PATTERN
-from nlpkit.text.rules import Rules
+from nlpkit.text.rules import ReplacementRules
 
 EMOJI_CHOICES = ("keep", "words", "remove")
 
@@ -59,14 +59,14 @@ class Cleaner:
     """The cleaning steps of the copy of a text that is tokenised, in this order.
 
     html: comments, scripts, styles and tags fall away, <br /> is a space; character entities become what they name;
-    markup that was escaped, even twice, goes the same way. nfc: Unicode NFC. replacements: see rules.Rules. emoji: "words" puts
+    markup that was escaped, even twice, goes the same way. nfc: Unicode NFC. replacements: see rules.ReplacementRules. emoji: "words" puts
     their names (CLDR, in `emoji_language`, else English) in their place, "remove" a space. Letters are never changed
     otherwise: umlauts and accents stay.
     """
 
     html: bool = False
     nfc: bool = True
-    replacements: Rules | None = None
+    replacements: ReplacementRules | None = None
     emoji: str = "keep"
     emoji_language: str = "en"
 

@@ -22,7 +22,7 @@ _END = ""  # the key of a trie that ends a phrase
 
 
 @dataclass(frozen=True)
-class Rules:
+class ReplacementRules:
     r"""Replacement rules; an empty replacement deletes.
 
     phrases: (phrase, replacement), matched as whole words with any white space between them; of those that begin at the

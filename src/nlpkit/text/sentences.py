@@ -63,7 +63,7 @@ _AROUND = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class _Rules:
+class _SentenceRules:
     """Sentence rules of a language; ordinals None: to be guessed from the text around."""
 
     kinds: dict[str, int]
@@ -72,9 +72,9 @@ class _Rules:
 
 
 @lru_cache(maxsize=64)
-def _rules(language: str | None) -> _Rules:
+def _rules(language: str | None) -> _SentenceRules:
     known = language in STARTERS or language in ORDINAL_LANGUAGES
-    return _Rules(kinds_of(language), starters_of(language), language in ORDINAL_LANGUAGES if known else None)
+    return _SentenceRules(kinds_of(language), starters_of(language), language in ORDINAL_LANGUAGES if known else None)
 
 
 def sentence_spans(text: str, language: str | None = None) -> list[tuple[int, int]]:
@@ -116,7 +116,7 @@ def _add(spans: list[tuple[int, int]], text: str, start: int, end: int) -> None:
         spans.append((end - left, start + right))
 
 
-def _ends(text: str, start: int, candidate: re.Match[str], rules: _Rules, small: bool) -> bool:
+def _ends(text: str, start: int, candidate: re.Match[str], rules: _SentenceRules, small: bool) -> bool:
     """Decide whether a stop with white space after it ends the sentence that began at `start`."""
     space = candidate["space"]
     if space.count("\n") > 1 or "\f" in space or "\u2029" in space:
@@ -140,7 +140,7 @@ def _ends(text: str, start: int, candidate: re.Match[str], rules: _Rules, small:
     return stop != "." or bool(candidate["more"]) or _full_stop_ends(text, start, candidate.start(), at, rules)
 
 
-def _full_stop_ends(text: str, start: int, stop: int, at: int, rules: _Rules) -> bool:
+def _full_stop_ends(text: str, start: int, stop: int, at: int, rules: _SentenceRules) -> bool:
     """Decide whether the single full stop at `stop` ends its sentence; the next one would begin with the letter at `at`."""
     window = text[max(start, stop - _LOOK_BACK) : stop]
     token = _last_token(window)
@@ -167,7 +167,7 @@ def _last_token(window: str) -> str:
     return window.split()[-1].lstrip(_OPENERS)
 
 
-def _kind_of_letters(token: str, window: str, rules: _Rules) -> int | None:
+def _kind_of_letters(token: str, window: str, rules: _SentenceRules) -> int | None:
     """Return the kind of a token that is not in the list: initials, U.S, z. B, Lt.-Gen, VIII before a noun."""
     if "-" in token:
         token = token.rsplit("-", 1)[1]
@@ -181,7 +181,7 @@ def _kind_of_letters(token: str, window: str, rules: _Rules) -> int | None:
     return None
 
 
-def _number_ends(text: str, start: int, stop: int, at: int, number: str, rules: _Rules) -> bool:
+def _number_ends(text: str, start: int, stop: int, at: int, number: str, rules: _SentenceRules) -> bool:
     """Decide whether a full stop after a number ends a sentence: not in a date, an ordinal (3. Liga) or a list number."""
     if len(number) > 2:
         return True
@@ -209,7 +209,7 @@ def _is_alone(text: str, start: int, stop: int, token: str) -> bool:
     return stop - start < _LOOK_BACK and text[start:stop].strip().lstrip(_OPENERS) == token
 
 
-def _starts_sentences(text: str, at: int, rules: _Rules) -> bool:
+def _starts_sentences(text: str, at: int, rules: _SentenceRules) -> bool:
     """Return whether the word there often starts a sentence; L' of L'homme counts as a word."""
     word = _WORD.match(text, at)
     if not word or (len(word[0]) == 1 and text[word.end() : word.end() + 1] == "."):  # B. A. Miller

@@ -11,7 +11,7 @@ from nlpkit.weighting.dtm import group_rows
 _FOLD_FROM = 1 << 22  # entries that wait before they are summed
 
 
-class ClassCounts:
+class ClassTermCounts:
     """Sums tf_cv of the documents of each class, batch by batch; integers, so the batches do not matter.
 
     Memory: twice the entries of the result; sorting is amortised, as what waits is summed when it outgrows what is there.

@@ -56,7 +56,7 @@ class Contingency:
         return Contingency(two(self.present), two(self.sizes), two(self.sums), two(self.squares))
 
 
-class ClassCounts:
+class ContingencyCounter:
     """A `Contingency` in the making. Sums go on document by document: batches of any size give the same bits."""
 
     def __init__(self, n_terms: int, *, with_values: bool) -> None:

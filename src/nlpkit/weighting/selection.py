@@ -136,7 +136,7 @@ def anova_f(table: Contingency) -> FloatArray:
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
+class FeatureScore:
     """A score of features: its function of a `Contingency`, which direction is better, and the numbers it is based on."""
 
     name: str
@@ -149,24 +149,24 @@ class Score:
 SCORES = {
     score.name: score
     for score in (
-        Score("chi2", "χ² of presence × class", chi_squared, True),
-        Score("chi2-counts", "χ² of counts as scikit-learn", chi_squared_counts, True, "counts"),
-        Score("cramer-v", "Cramér's V, denominator M·min{I, J} (lecture)", cramers_v_lecture, True),
-        Score("cramer-v-usual", "Cramér's V, denominator M·(min{I, J} - 1)", cramers_v, True),
-        Score("mi", "mutual information = information gain (nats)", mutual_information, True),
-        Score("entropy", "conditional entropy of the class (nats)", conditional_entropy, False),
-        Score("gini", "Gini index (ties by document frequency)", gini, False),
-        Score("gini-norm", "Gini index normalised by class size", gini_normalised, False),
-        Score("pmi-avg", "mean PMI with the classes", pmi_average, True),
-        Score("pmi-max", "largest PMI with a class", pmi_maximum, True),
-        Score("anova-f", "ANOVA F of counts", anova_f, True, "counts"),
-        Score("anova-f-weights", "ANOVA F of weights", anova_f, True, "weights"),
+        FeatureScore("chi2", "χ² of presence × class", chi_squared, True),
+        FeatureScore("chi2-counts", "χ² of counts as scikit-learn", chi_squared_counts, True, "counts"),
+        FeatureScore("cramer-v", "Cramér's V, denominator M·min{I, J} (lecture)", cramers_v_lecture, True),
+        FeatureScore("cramer-v-usual", "Cramér's V, denominator M·(min{I, J} - 1)", cramers_v, True),
+        FeatureScore("mi", "mutual information = information gain (nats)", mutual_information, True),
+        FeatureScore("entropy", "conditional entropy of the class (nats)", conditional_entropy, False),
+        FeatureScore("gini", "Gini index (ties by document frequency)", gini, False),
+        FeatureScore("gini-norm", "Gini index normalised by class size", gini_normalised, False),
+        FeatureScore("pmi-avg", "mean PMI with the classes", pmi_average, True),
+        FeatureScore("pmi-max", "largest PMI with a class", pmi_maximum, True),
+        FeatureScore("anova-f", "ANOVA F of counts", anova_f, True, "counts"),
+        FeatureScore("anova-f-weights", "ANOVA F of weights", anova_f, True, "weights"),
     )
 }
 _ALIASES = {"ig": "mi", "f": "anova-f", "chi2-sklearn": "chi2-counts", "cramers-v": "cramer-v", "anova": "anova-f"}
 
 
-def score_named(name: str) -> Score:
+def score_named(name: str) -> FeatureScore:
     """Return a score by its name. Raises UsageError for an unknown one."""
     full_name = _ALIASES.get(name, name)
     if full_name not in SCORES:
@@ -179,7 +179,7 @@ def score_named(name: str) -> Score:
 _CELLS = 1 << 21  # of a (J, terms) array at a time
 
 
-def feature_scores(table: Contingency, score: Score) -> FloatArray:
+def feature_scores(table: Contingency, score: FeatureScore) -> FloatArray:
     """Return the score of each term (V,), some terms at a time."""
     J, V = table.present.shape
     step = max(_CELLS // max(J, 1), 1)
@@ -187,7 +187,7 @@ def feature_scores(table: Contingency, score: Score) -> FloatArray:
     return np.concatenate(parts) if parts else np.zeros(0)
 
 
-def class_feature_scores(table: Contingency, score: Score, j: int) -> FloatArray:
+def class_feature_scores(table: Contingency, score: FeatureScore, j: int) -> FloatArray:
     """Return the score of each term for class j against all other documents (V,); of a PMI the one with class j."""
     if score.function in (pmi_average, pmi_maximum):
         pmi: FloatArray = class_pmi(table.one_against_rest(j))[0]
@@ -195,7 +195,7 @@ def class_feature_scores(table: Contingency, score: Score, j: int) -> FloatArray
     return feature_scores(table.one_against_rest(j), score)
 
 
-def best_features(scores: FloatArray, df: LongArray, n: int, score: Score) -> IntArray:
+def best_features(scores: FloatArray, df: LongArray, n: int, score: FeatureScore) -> IntArray:
     """Return the n terms of best score, best first; ties by higher df, then by term id; terms without a score never."""
     key = -scores if score.larger_is_better else scores
     order = np.lexsort((np.arange(len(scores)), -df, key))
@@ -213,7 +213,7 @@ class ClassFeatures:
 
 
 def features_of_class(
-    table: Contingency, score: Score, j: int, n: int, among: BoolArray | None = None
+    table: Contingency, score: FeatureScore, j: int, n: int, among: BoolArray | None = None
 ) -> ClassFeatures:
     """Return the n best features of class j against the rest, of those that are more frequent in it than in all documents.
 
@@ -254,7 +254,7 @@ def _filled(table: Contingency) -> int:
 
 def _values(array: FloatArray | None) -> FloatArray:
     if array is None:
-        raise ValueError("this score needs sums of counts or weights: ClassCounts(…, with_values=True)")
+        raise ValueError("this score needs sums of counts or weights: ContingencyCounter(…, with_values=True)")
     return array
 
 
@@ -269,7 +269,7 @@ def _ratio(above: Any, below: Any) -> FloatArray:
 class FeatureSelection:
     """A score by which terms are selected, and how many are kept: None for all, a number below 1 for a share of them."""
 
-    score: Score
+    score: FeatureScore
     n: float | None
 
     @classmethod

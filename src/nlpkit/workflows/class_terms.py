@@ -20,7 +20,7 @@ from nlpkit.parameters import Execution, with_settings
 from nlpkit.text.options import PreprocessOptions, TokenOptions
 from nlpkit.types import CsrMatrix, IntArray, LongArray
 from nlpkit.weighting.class_term_options import ClassTermOptions
-from nlpkit.weighting.classes import ClassCounts
+from nlpkit.weighting.classes import ClassTermCounts
 from nlpkit.weighting.ctfidf import TopTerms, class_tfidf, top_terms, values_of
 from nlpkit.weighting.importance import EPSILON, importance
 from nlpkit.weighting.keyness import keyness
@@ -207,7 +207,7 @@ def ctfidf(
         with counting as counts:
             if not counts.terms:
                 raise no_words(counts.n_docs)
-            sums = ClassCounts(len(counts.terms))
+            sums = ClassTermCounts(len(counts.terms))
             for batch, dtm in counts.batches():
                 sums.add(classes.assign(batch), dtm)
     names, order = classes.finish()

@@ -23,11 +23,11 @@ from nlpkit.parallel import ahead
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.text.options import TokenOptions
 from nlpkit.types import CsrMatrix, IntArray
-from nlpkit.weighting.contingency import ClassCounts
+from nlpkit.weighting.contingency import ContingencyCounter
 from nlpkit.weighting.features import DocumentClasses, SelectedFeatures, features_table, select_features
 from nlpkit.weighting.options import SelectionOptions, WeightOptions
 from nlpkit.weighting.schemes import Scheme
-from nlpkit.weighting.selection import FeatureSelection, Score
+from nlpkit.weighting.selection import FeatureScore, FeatureSelection
 from nlpkit.weighting.tfidf import CorpusStats, Weighting, kept_columns, weighting
 from nlpkit.workflows.corpus import as_corpus, no_words, steps, warn_dropped
 from nlpkit.workflows.counts import CountedCorpus, count
@@ -348,13 +348,17 @@ def weighting_and_selection(
     return scheme, wanted
 
 
-def read_classes(corpus: CountedCorpus, groups: Groups, score: Score | None, weigher: Weighting) -> DocumentClasses:
+def read_classes(
+    corpus: CountedCorpus, groups: Groups, score: FeatureScore | None, weigher: Weighting
+) -> DocumentClasses:
     """Return the classes of all documents and, when there is a score, the table it is made from.
 
     Raises:
         ColumnError, InputError: see `Groups`; InputError: fewer than two classes.
     """
-    counts_by_class = None if score is None else ClassCounts(len(weigher.idf), with_values=score.basis != "presence")
+    counts_by_class = (
+        None if score is None else ContingencyCounter(len(weigher.idf), with_values=score.basis != "presence")
+    )
     codes = []
     for batch, counts in corpus.batches():
         codes.append(groups.assign(batch))

@@ -13,13 +13,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from nlpkit.errors import EncodingError, InputError
-from nlpkit.io.readers.blocks import Block
-from nlpkit.io.readers.columns import STRING, TOKENS, Column, as_text, encode_tokens, forced_array, to_array
+from nlpkit.io.readers.blocks import RowBlock
+from nlpkit.io.readers.columns import STRING, TOKENS, TypedColumn, as_text, encode_tokens, forced_array, to_array
 from nlpkit.io.readers.ids import UniqueIds, make_ids
-from nlpkit.io.readers.schema import Layout
+from nlpkit.io.readers.schema import TableLayout
 
-_ID = Column("id", pa.string(), STRING, STRING)
-_TEXT = Column("text", pa.large_string(), STRING, STRING)
+_ID = TypedColumn("id", pa.string(), STRING, STRING)
+_TEXT = TypedColumn("text", pa.large_string(), STRING, STRING)
 _PLAIN_TOKENS = pa.list_(pa.string())
 _BATCH_CHARS = 64 << 20  # of long documents fewer go into a batch
 _NULL_TEXT = "text is null"
@@ -42,7 +42,7 @@ class Assembler:
     path: str
     stem: str
     renamed: Mapping[str, str]
-    layout: Layout
+    layout: TableLayout
     unique: UniqueIds | None  # None: all ids are made, so they differ
     replace_broken: bool
     known: frozenset[str]  # columns of the first rows
@@ -51,7 +51,7 @@ class Assembler:
     late: set[str] = field(default_factory=set)
     rows_before: int = 0  # of a Parquet file
 
-    def take(self, block: Block, room: int | None) -> Taken:
+    def take(self, block: RowBlock, room: int | None) -> Taken:
         """Return the first rows of a block, at most `room` documents; raises InputError where a value does not fit."""
         texts = _values(block, self.renamed["text"])
         if self.worded:
@@ -64,7 +64,7 @@ class Assembler:
         id_column = self.renamed.get("id")
         ids = make_ids(None if id_column is None else _values(block, id_column)[:used], self.stem, block.numbers[:used])
 
-        def array(column: Column, values: Sequence[Any]) -> pa.Array:
+        def array(column: TypedColumn, values: Sequence[Any]) -> pa.Array:
             if why or used < len(values):
                 values = [values[row] for row in kept]
             if column is _TEXT:
@@ -133,7 +133,7 @@ class Assembler:
                 f"{self.path}: column '{name}' is {array.type}, not {type_} as elsewhere: {reason}"
             ) from None
 
-    def _note_late(self, block: Block) -> None:
+    def _note_late(self, block: RowBlock) -> None:
         for name in block.columns:
             if name in self.known or name in self.late or (self.wanted is not None and name not in self.wanted):
                 continue
@@ -157,7 +157,7 @@ class Assembler:
 class Batches:
     """Collects the rows of blocks, over inputs too, into batches of the size that was asked for."""
 
-    def __init__(self, layout: Layout, batch_rows: int) -> None:
+    def __init__(self, layout: TableLayout, batch_rows: int) -> None:
         self._layout = layout
         self._plain = plain_schema(layout.schema)
         self._batch_rows = batch_rows
@@ -200,7 +200,7 @@ def _plain(type_: pa.DataType) -> pa.DataType:
 # ---------------------------------------------------------------- texts and ids
 
 
-def _values(block: Block, name: str) -> Sequence[Any]:
+def _values(block: RowBlock, name: str) -> Sequence[Any]:
     values = block.columns.get(name)
     return [None] * len(block.numbers) if values is None else values
 

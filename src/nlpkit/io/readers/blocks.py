@@ -11,7 +11,7 @@ BLOCK_ROWS = 1_000
 
 
 @dataclass(slots=True)
-class Block:
+class RowBlock:
     """Rows as columns of equal length; `numbers` are the row numbers of made ids, `lines` where the rows begin."""
 
     columns: dict[str, list[Any]]
@@ -26,22 +26,22 @@ class Block:
             return f"{path}:{self.lines[row]}"
         return f"{path}: {self.unit} {self.numbers[row]}"
 
-    def cut(self, start: int, stop: int) -> Block:
+    def cut(self, start: int, stop: int) -> RowBlock:
         """Return some rows of this block."""
         share = (min(stop, len(self.numbers)) - start) / max(1, len(self.numbers))
         lines = None if self.lines is None else self.lines[start:stop]
         columns = {name: values[start:stop] for name, values in self.columns.items()}
-        return Block(columns, self.numbers[start:stop], int(self.size * share), lines, self.unit)
+        return RowBlock(columns, self.numbers[start:stop], int(self.size * share), lines, self.unit)
 
 
-def from_rows(rows: Sequence[dict[str, Any]], numbers: Sequence[int], size: int, **where: Any) -> Block:
+def from_rows(rows: Sequence[dict[str, Any]], numbers: Sequence[int], size: int, **where: Any) -> RowBlock:
     """Return rows given as objects as a block; what an object does not have is null."""
     shapes = set(map(tuple, rows))
     if len(shapes) == 1:  # all have the same names in the same order
         columns = zip(*(row.values() for row in rows), strict=True)
-        return Block(dict(zip(shapes.pop(), map(list, columns), strict=False)), numbers, size, **where)
+        return RowBlock(dict(zip(shapes.pop(), map(list, columns), strict=False)), numbers, size, **where)
     names = dict.fromkeys(name for row in rows for name in row)
-    return Block({name: [row.get(name) for row in rows] for name in names}, numbers, size, **where)
+    return RowBlock({name: [row.get(name) for row in rows] for name in names}, numbers, size, **where)
 
 
 def lines_with_ends(text: Iterable[str]) -> Iterator[str]:

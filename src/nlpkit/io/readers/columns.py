@@ -1,6 +1,6 @@
 """Python values → Arrow columns: what the first rows hold decides the type, later rows must fit it.
 
-A `Kind` is what JSON values have in common: null, bool, int, float, string, list of a kind, struct of kinds, or mixed.
+A `ValueKind` is what JSON values have in common: null, bool, int, float, string, list of a kind, struct of kinds, or mixed.
 Kinds of different rows and sources merge; the merged kind of a column gives its Arrow type. A batch fits a column
 when merging its kind changes nothing, so the check and the inference are the same code.
 """
@@ -32,23 +32,23 @@ _TRUE, _FALSE = frozenset(("true", "t", "yes", "y", "1")), frozenset(("false", "
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ValueKind:
     """The kind that all values of a column share; `length` is that of all lists, or -1."""
 
     name: str  # null bool int float string list struct mixed
-    item: Kind | None = None
-    fields: tuple[tuple[str, Kind], ...] = ()
+    item: ValueKind | None = None
+    fields: tuple[tuple[str, ValueKind], ...] = ()
     length: int = -1
 
     def __str__(self) -> str:
         return {"null": "empty", "list": f"a list of {self.item}", "struct": "an object"}.get(self.name, self.name)
 
 
-NULL, BOOL, INT, FLOAT, STRING, MIXED = map(Kind, ("null", "bool", "int", "float", "string", "mixed"))
+NULL, BOOL, INT, FLOAT, STRING, MIXED = map(ValueKind, ("null", "bool", "int", "float", "string", "mixed"))
 _SCALARS = {bool: BOOL, int: INT, float: FLOAT, str: STRING}
 
 
-def kind_of(values: Iterable[Any]) -> Kind:
+def kind_of(values: Iterable[Any]) -> ValueKind:
     """Return the kind that all values share, nulls apart."""
     values = values if isinstance(values, list) else list(values)
     types = set(map(type, values))
@@ -66,18 +66,18 @@ def kind_of(values: Iterable[Any]) -> Kind:
             return INT if min(present) in _INT64 and max(present) in _INT64 else MIXED
         case t if t is list:
             lengths = set(map(len, present))
-            return Kind(
+            return ValueKind(
                 "list", kind_of(list(chain.from_iterable(present))), length=lengths.pop() if len(lengths) == 1 else -1
             )
         case t if t is dict:
             names = dict.fromkeys(chain.from_iterable(present))
             fields = tuple((name, kind_of([value.get(name) for value in present])) for name in names)
-            return Kind("struct", fields=fields)
+            return ValueKind("struct", fields=fields)
         case t:
             return _SCALARS.get(t, MIXED)
 
 
-def merge(a: Kind, b: Kind) -> Kind:
+def merge(a: ValueKind, b: ValueKind) -> ValueKind:
     """Return the narrowest kind that values of both have."""
     if a == b or b.name == "null":
         return a
@@ -88,7 +88,7 @@ def merge(a: Kind, b: Kind) -> Kind:
     if a.name != b.name:
         return MIXED
     if a.item is not None and b.item is not None:
-        return Kind("list", merge(a.item, b.item), length=a.length if a.length == b.length else -1)
+        return ValueKind("list", merge(a.item, b.item), length=a.length if a.length == b.length else -1)
     known = dict(a.fields)
     for name, kind in b.fields:
         known[name] = merge(known[name], kind) if name in known else kind
@@ -96,20 +96,20 @@ def merge(a: Kind, b: Kind) -> Kind:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class TypedColumn:
     """A column of the document table as JSON-like rows fill it."""
 
     name: str
     type: pa.DataType
-    kind: Kind  # what a value may be
-    sampled: Kind  # what the first rows held, for messages
+    kind: ValueKind  # what a value may be
+    sampled: ValueKind  # what the first rows held, for messages
     forced: str | None = None  # the type given with `types`
 
 
-def settle(name: str, sampled: Kind, forced: str | None = None) -> Column:
+def settle(name: str, sampled: ValueKind, forced: str | None = None) -> TypedColumn:
     """Return the column for values of a kind: nulls as strings, nlpkit's own columns as they are stored."""
     if forced is not None:
-        return Column(name, TYPES[forced], MIXED, sampled, forced)
+        return TypedColumn(name, TYPES[forced], MIXED, sampled, forced)
     embedding = (
         name == "embedding"
         and sampled.item is not None
@@ -117,28 +117,28 @@ def settle(name: str, sampled: Kind, forced: str | None = None) -> Column:
         and sampled.length > 0
     )
     if embedding:
-        return Column(name, pa.list_(pa.float32(), sampled.length), replace(sampled, item=FLOAT), sampled)
+        return TypedColumn(name, pa.list_(pa.float32(), sampled.length), replace(sampled, item=FLOAT), sampled)
     kind = _without_gaps(sampled)
     if name == "tokens" and kind.item == STRING:
-        return Column(name, TOKENS, kind, sampled)
+        return TypedColumn(name, TOKENS, kind, sampled)
     if name == "topic" and kind == INT:
-        return Column(name, pa.int32(), kind, sampled)
+        return TypedColumn(name, pa.int32(), kind, sampled)
     if name in ("topic_prob", "prediction_prob") and kind.name in ("int", "float"):
-        return Column(name, pa.float32(), FLOAT, sampled)
-    return Column(name, _arrow(kind), kind, sampled)
+        return TypedColumn(name, pa.float32(), FLOAT, sampled)
+    return TypedColumn(name, _arrow(kind), kind, sampled)
 
 
-def _without_gaps(kind: Kind) -> Kind:
+def _without_gaps(kind: ValueKind) -> ValueKind:
     """Return the kind with string for what the first rows left empty, and lists of any length."""
     if kind.name == "null":
         return STRING
     if kind.name == "struct" and not kind.fields:
         return MIXED  # Parquet stores no objects without fields
     fields = tuple((name, _without_gaps(field)) for name, field in kind.fields)
-    return Kind(kind.name, kind.item and _without_gaps(kind.item), fields)
+    return ValueKind(kind.name, kind.item and _without_gaps(kind.item), fields)
 
 
-def _arrow(kind: Kind) -> pa.DataType:
+def _arrow(kind: ValueKind) -> pa.DataType:
     if kind.item is not None:
         return pa.list_(_arrow(kind.item))
     if kind.fields:
@@ -150,7 +150,7 @@ def _arrow(kind: Kind) -> pa.DataType:
 
 
 def to_array(
-    column: Column, values: Sequence[Any], place: Callable[[int], str], *, replace_broken: bool = False
+    column: TypedColumn, values: Sequence[Any], place: Callable[[int], str], *, replace_broken: bool = False
 ) -> pa.Array:
     """Return values as an Arrow array of the column's type (tokens still as plain strings, see `encode_tokens`).
 
@@ -185,7 +185,7 @@ def to_array(
         raise
 
 
-def forced_array(column: Column, array: pa.Array, place: Callable[[int], str]) -> pa.Array:
+def forced_array(column: TypedColumn, array: pa.Array, place: Callable[[int], str]) -> pa.Array:
     """Return an Arrow array as the type given with `types`; raises InputError where a value has none."""
     values = array.to_pylist()
     return pa.array([_forced(column, value, place, row) for row, value in enumerate(values)], column.type)
@@ -201,7 +201,7 @@ def as_text(value: Any) -> str:
     return value if type(value) is str else json.dumps(value, ensure_ascii=False, default=str)
 
 
-def _check(column: Column, values: Sequence[Any], place: Callable[[int], str]) -> None:
+def _check(column: TypedColumn, values: Sequence[Any], place: Callable[[int], str]) -> None:
     if _fits(column.kind, kind_of(values)):
         return
     for row, value in enumerate(values):
@@ -209,18 +209,18 @@ def _check(column: Column, values: Sequence[Any], place: Callable[[int], str]) -
             raise _misfit(column, value, place(row))
 
 
-def _fits(column: Kind, kind: Kind) -> bool:
+def _fits(column: ValueKind, kind: ValueKind) -> bool:
     if column.item is not None and column.length < 0:
         kind = _any_length(kind)
     return merge(column, kind) == column
 
 
-def _any_length(kind: Kind) -> Kind:
+def _any_length(kind: ValueKind) -> ValueKind:
     fields = tuple((name, _any_length(field)) for name, field in kind.fields)
-    return Kind(kind.name, kind.item and _any_length(kind.item), fields)
+    return ValueKind(kind.name, kind.item and _any_length(kind.item), fields)
 
 
-def _misfit(column: Column, value: Any, place: str) -> InputError:
+def _misfit(column: TypedColumn, value: Any, place: str) -> InputError:
     was = f"{column.sampled} of {column.sampled.length}" if column.kind.length > 0 else str(column.sampled)
     wider = merge(column.sampled, kind_of([value])).name
     suggestion = wider if wider in TYPES else "string"
@@ -234,7 +234,7 @@ def _short(value: Any) -> str:
     return truncated(json.dumps(value, ensure_ascii=False, default=str), 60)
 
 
-def _forced(column: Column, value: Any, place: Callable[[int], str], row: int) -> Any:
+def _forced(column: TypedColumn, value: Any, place: Callable[[int], str], row: int) -> Any:
     if value is None:
         return None
     try:
@@ -270,13 +270,13 @@ def _to_bool(value: Any) -> bool | None:
 _CONVERT: dict[str, Callable[[Any], Any]] = {"string": as_text, "int": _to_int, "float": _to_float, "bool": _to_bool}
 
 
-def _has_mixed(kind: Kind) -> bool:
+def _has_mixed(kind: ValueKind) -> bool:
     if kind.item is not None:
         return _has_mixed(kind.item)
     return kind.name == "mixed" or any(_has_mixed(field) for _, field in kind.fields)
 
 
-def _shaped(value: Any, kind: Kind) -> Any:
+def _shaped(value: Any, kind: ValueKind) -> Any:
     """Return a value with everything that sits where kinds are mixed as text."""
     if value is None:
         return None

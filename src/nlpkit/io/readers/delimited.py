@@ -9,7 +9,7 @@ from itertools import chain, islice
 from typing import Any
 
 from nlpkit.errors import InputError
-from nlpkit.io.readers.blocks import BLOCK_ROWS, Block, lines_with_ends
+from nlpkit.io.readers.blocks import BLOCK_ROWS, RowBlock, lines_with_ends
 
 _BLOCK_CHARS = 1 << 20
 _LONGEST_FIELD = (1 << 31) - 1  # the csv module stops at 131,072 characters unless told
@@ -17,7 +17,7 @@ _SAMPLE_LINES = 200
 LISTS = ("tokens", "embedding")  # columns of nlpkit that hold lists, which are JSON in a cell (see `nlpkit.io.tables`)
 
 
-def read_delimited(text: Iterator[str], path: str, *, delimiter: str | None, text_col: str) -> Iterator[Block]:
+def read_delimited(text: Iterator[str], path: str, *, delimiter: str | None, text_col: str) -> Iterator[RowBlock]:
     """Yield the rows below the header; a `delimiter` of None is told from the first lines.
 
     Raises InputError with path:line for a repeated column name, a row of another length, and an unclosed quote.
@@ -37,7 +37,7 @@ def read_delimited(text: Iterator[str], path: str, *, delimiter: str | None, tex
             last, lines.taken = lines.taken, []
             if row and not names:
                 names = _header(row, path, start)
-                yield Block({name: [] for name in names}, range(0), 0, [])
+                yield RowBlock({name: [] for name in names}, range(0), 0, [])
             elif row:
                 if len(row) != len(names):
                     raise InputError(_ragged(path, start, reader.line_num, row, names))
@@ -108,12 +108,12 @@ def _header(row: list[str], path: str, line: int) -> list[str]:
     return names
 
 
-def _block(names: list[str], rows: list[list[str]], starts: list[int], done: int, size: int) -> Block:
+def _block(names: list[str], rows: list[list[str]], starts: list[int], done: int, size: int) -> RowBlock:
     columns: dict[str, list[Any]] = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
     for name in LISTS:
         if name in columns:
             columns[name] = _lists(columns[name])
-    return Block(columns, range(done + 1, done + len(rows) + 1), size, starts)
+    return RowBlock(columns, range(done + 1, done + len(rows) + 1), size, starts)
 
 
 def _lists(cells: list[str]) -> list[Any]:

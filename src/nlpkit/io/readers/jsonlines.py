@@ -7,14 +7,14 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from nlpkit.errors import InputError
-from nlpkit.io.readers.blocks import BLOCK_ROWS, Block, from_rows
+from nlpkit.io.readers.blocks import BLOCK_ROWS, RowBlock, from_rows
 from nlpkit.wording import listed, truncated
 
 _read_value = json.JSONDecoder().raw_decode
 _read_list = json.JSONDecoder().decode
 
 
-def read_jsonl(text: Iterator[str], path: str) -> Iterator[Block]:
+def read_jsonl(text: Iterator[str], path: str) -> Iterator[RowBlock]:
     """Yield the objects of a JSON Lines text; raises InputError with path:line for a line that is not one object."""
     number = done = 0  # lines read, rows handed on
     numbers: Sequence[int]
@@ -113,7 +113,7 @@ def _not_json(line: str, path: str, number: int, error: json.JSONDecodeError) ->
     return f"{path}:{number}: not JSON: {problem} at column {error.colno} of {truncated(line.strip(), 60)}{hint}"
 
 
-def read_json(text: Iterator[str], path: str, text_col: str) -> Iterator[Block]:
+def read_json(text: Iterator[str], path: str, text_col: str) -> Iterator[RowBlock]:
     """Yield the objects of a JSON text, which is loaded whole: a list, an object with one list, one document, or lines.
 
     Raises InputError with path:line:column where it is not JSON, and when it holds no list of objects.

@@ -17,7 +17,7 @@ from typing import Protocol
 from xml.etree import ElementTree as ET
 
 from nlpkit.errors import ColumnError, InputError
-from nlpkit.io.readers.blocks import BLOCK_ROWS, Block, from_rows
+from nlpkit.io.readers.blocks import BLOCK_ROWS, RowBlock, from_rows
 from nlpkit.wording import listed
 
 _BLOCK_CHARS = 1 << 20
@@ -36,7 +36,7 @@ class NoRecordsError(InputError):
 
 def read_markup(
     text: Iterator[str], path: str, *, record: str | None, fields: Mapping[str, str], text_col: str, lenient: bool
-) -> Iterator[Block]:
+) -> Iterator[RowBlock]:
     """Yield one row per outermost element `record`, with a column per (column, path below the record).
 
     A path is 'a/b', 'a/@attribute', '@attribute' or '.', all text inside; its first step is looked for among the

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nlpkit.io.readers.blocks import BLOCK_ROWS, Block, lines_with_ends
+from nlpkit.io.readers.blocks import BLOCK_ROWS, RowBlock, lines_with_ends
 
 _BLOCK_CHARS = 1 << 20
 
 
-def read_lines(text: Iterator[str]) -> Iterator[Block]:
+def read_lines(text: Iterator[str]) -> Iterator[RowBlock]:
     """Yield the lines that are not blank, without their ends, numbered by line."""
     texts: list[str] = []
     numbers: list[int] = []
@@ -21,13 +21,13 @@ def read_lines(text: Iterator[str]) -> Iterator[Block]:
         numbers.append(number)
         size += len(line)
         if len(texts) == BLOCK_ROWS or size > _BLOCK_CHARS:
-            yield Block({"text": texts}, numbers, size, numbers)
+            yield RowBlock({"text": texts}, numbers, size, numbers)
             texts, numbers, size = [], [], 0
     if texts:
-        yield Block({"text": texts}, numbers, size, numbers)
+        yield RowBlock({"text": texts}, numbers, size, numbers)
 
 
-def read_file(text: Iterator[str]) -> Iterator[Block]:
+def read_file(text: Iterator[str]) -> Iterator[RowBlock]:
     """Yield the whole text, as it is, as one document; an empty file is a document without words."""
     whole = "".join(text)
-    yield Block({"text": [whole]}, [1], len(whole), [1])
+    yield RowBlock({"text": [whole]}, [1], len(whole), [1])

@@ -9,8 +9,8 @@ from typing import BinaryIO
 
 from nlpkit.io.encoding import decode
 from nlpkit.io.read_options import ReadOptions
-from nlpkit.io.readers.blocks import Block
-from nlpkit.io.readers.columns import NULL, STRING, Kind, kind_of, merge
+from nlpkit.io.readers.blocks import RowBlock
+from nlpkit.io.readers.columns import NULL, STRING, ValueKind, kind_of, merge
 from nlpkit.io.readers.delimited import read_delimited
 from nlpkit.io.readers.jsonlines import read_json, read_jsonl
 from nlpkit.io.readers.markup import read_markup
@@ -51,19 +51,19 @@ class RowInput:
         self._on_detect = on_detect
         self._stdin = stdin
         self._stored = stored
-        self._blocks: Iterator[Block] | None = None
+        self._blocks: Iterator[RowBlock] | None = None
 
     def roles(self, roles: Roles) -> Roles:
         """Return the roles as they apply here: a text file has no columns to name."""
         return Roles("text", roles.id, roles.label, roles.date) if self.format == "txt" else roles
 
-    def columns(self) -> dict[str, Kind]:
+    def columns(self) -> dict[str, ValueKind]:
         """Return the columns of the first 1,000 rows, in the order found, with what they hold."""
         if self.format == "txt":
             return {"text": STRING}
         blocks = self._start()
-        head: list[Block] = []
-        kinds: dict[str, Kind] = {}
+        head: list[RowBlock] = []
+        kinds: dict[str, ValueKind] = {}
         room = FIRST_ROWS
         for block in blocks:
             head.append(block)
@@ -78,7 +78,7 @@ class RowInput:
             self.close()
         return kinds
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> Iterator[RowBlock]:
         """Yield all rows; raises what the reader of the format raises."""
         blocks, self._blocks = self._blocks, None
         return self._start() if blocks is None else blocks
@@ -95,7 +95,7 @@ class RowInput:
             self._stored.close()
             self._stored = None
 
-    def _start(self) -> Iterator[Block]:
+    def _start(self) -> Iterator[RowBlock]:
         if self._stored is None:
             self._stored = StoredBytes(self.source, self._stdin)
         markup = self.format in ("xml", "sgml")
@@ -111,7 +111,7 @@ class RowInput:
         self.encoding = decoded.encoding
         return self._read(decoded.text)
 
-    def _read(self, text: Iterator[str]) -> Iterator[Block]:
+    def _read(self, text: Iterator[str]) -> Iterator[RowBlock]:
         path, options = self.source.shown, self._options
         match self.format:
             case "jsonl":

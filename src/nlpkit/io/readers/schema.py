@@ -12,7 +12,7 @@ import pyarrow as pa
 from nlpkit.errors import EncodingError, InputError, UsageError, missing_column
 from nlpkit.io.dates import FORMAT_KEY, check_format
 from nlpkit.io.documents import VOCABULARY_KEY
-from nlpkit.io.readers.columns import NULL, TOKENS, Column, Kind, merge, settle
+from nlpkit.io.readers.columns import NULL, TOKENS, TypedColumn, ValueKind, merge, settle
 from nlpkit.io.readers.roles import COPY_KEY
 
 log = logging.getLogger("nlpkit.io")
@@ -27,17 +27,17 @@ class InputHeader:
 
     path: str
     renamed: Mapping[str, str]
-    columns: Mapping[str, Kind | pa.DataType]
+    columns: Mapping[str, ValueKind | pa.DataType]
     open_ended: bool = False  # later rows may have further columns (JSON)
     metadata: Mapping[str, Mapping[bytes, bytes]] = field(default_factory=dict)  # of the columns, by name there
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class TableLayout:
     """The schema of the document table, and how rows of Python values fill the columns beside id and text."""
 
     schema: pa.Schema
-    columns: Mapping[str, Column]
+    columns: Mapping[str, TypedColumn]
 
     @property
     def others(self) -> list[pa.Field]:
@@ -45,7 +45,7 @@ class Layout:
         return list(self.schema)[2:]
 
 
-def unify(inputs: Sequence[InputHeader], forced: Mapping[str, str]) -> Layout:
+def unify(inputs: Sequence[InputHeader], forced: Mapping[str, str]) -> TableLayout:
     """Return the layout that holds the columns of all inputs; `forced` types are by name, final or in the input.
 
     Raises InputError for Parquet columns of one name that no type holds, ColumnError for a forced column that no
@@ -57,13 +57,13 @@ def unify(inputs: Sequence[InputHeader], forced: Mapping[str, str]) -> Layout:
     fields, columns = [_marked(ID, inputs), TEXT], {}
     for name in names:
         held = [(header.path, header.columns[header.renamed[name]]) for header in inputs if name in header.renamed]
-        kinds = [kind for _, kind in held if isinstance(kind, Kind)]
+        kinds = [kind for _, kind in held if isinstance(kind, ValueKind)]
         _check_name(name, held)
         columns[name] = settle(name, reduce(merge, kinds, NULL), types.get(name))
         carried = [dict(header.metadata.get(header.renamed[name]) or {}) for header in inputs if name in header.renamed]
         alike = carried[0] if carried and all(one == carried[0] for one in carried) else None
         fields.append(_marked(pa.field(name, _common_type(name, held, columns[name]), metadata=alike or None), inputs))
-    return Layout(pa.schema(fields), columns)
+    return TableLayout(pa.schema(fields), columns)
 
 
 def _marked(field_: pa.Field, inputs: Sequence[InputHeader]) -> pa.Field:
@@ -86,7 +86,7 @@ def check_vocabularies(inputs: Sequence[InputHeader]) -> None:
         )
 
 
-def with_date_format(layout: Layout, format: str, path: str) -> Layout:
+def with_date_format(layout: TableLayout, format: str, path: str) -> TableLayout:
     """Return the layout whose column of dates carries the format that they are written in.
 
     Raises:
@@ -98,7 +98,7 @@ def with_date_format(layout: Layout, format: str, path: str) -> Layout:
         raise missing_column(path, "date", layout.schema.names, "date_col")
     field_ = layout.schema.field(at)
     carried = {**(field_.metadata or {}), FORMAT_KEY: format.encode()}
-    return Layout(layout.schema.set(at, field_.with_metadata(carried)), layout.columns)
+    return TableLayout(layout.schema.set(at, field_.with_metadata(carried)), layout.columns)
 
 
 def _forced_by_final_name(inputs: Sequence[InputHeader], forced: Mapping[str, str]) -> dict[str, str]:
@@ -116,13 +116,13 @@ def _forced_by_final_name(inputs: Sequence[InputHeader], forced: Mapping[str, st
     return types
 
 
-def _common_type(name: str, held: Sequence[tuple[str, Kind | pa.DataType]], column: Column) -> pa.DataType:
+def _common_type(name: str, held: Sequence[tuple[str, ValueKind | pa.DataType]], column: TypedColumn) -> pa.DataType:
     """Return the type that all inputs can be cast to; rows of values count as the type they settle on."""
-    if column.forced is not None or all(isinstance(what, Kind) for _, what in held):
+    if column.forced is not None or all(isinstance(what, ValueKind) for _, what in held):
         return column.type
     first_path, common = "", pa.null()
     for path, what in held:
-        input_type = what if not isinstance(what, Kind) else pa.null() if what == NULL else column.type
+        input_type = what if not isinstance(what, ValueKind) else pa.null() if what == NULL else column.type
         wider = _wider(name, common, input_type)
         if wider is None:
             raise InputError(
@@ -156,7 +156,7 @@ def _without_codes(type_: pa.DataType) -> pa.DataType:
     return pa.string() if pa.types.is_large_string(type_) else type_
 
 
-def _check_name(name: str, held: Sequence[tuple[str, Kind | pa.DataType]]) -> None:
+def _check_name(name: str, held: Sequence[tuple[str, ValueKind | pa.DataType]]) -> None:
     try:
         name.encode()
     except UnicodeEncodeError:
