@@ -24,6 +24,11 @@ def finite_or_none(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
+def rounded(values: Mapping[str, Any], digits: int = 6) -> dict[str, Any]:
+    """Return values with their fractions rounded, as a manifest holds them."""
+    return {name: round(value, digits) if isinstance(value, float) else value for name, value in values.items()}
+
+
 def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(k): _plain(v) for k, v in value.items()}

@@ -22,7 +22,7 @@ from nlpkit.io.read_options import ReadOptions
 from nlpkit.text.options import PreprocessOptions, PreprocessReport
 from nlpkit.text.phrases import PhraseTable
 from nlpkit.text.vocab import EncodedBatch
-from nlpkit.workflows.counts import counted
+from nlpkit.workflows.counts import count_corpus
 from nlpkit.workflows.encoded import codes_array, codes_of, encode
 from nlpkit.workflows.tokens import tokens_of, tokens_schema, with_tokens
 from tests.cli.conftest import NEWS, run_cli, write_jsonl
@@ -58,7 +58,7 @@ def count(
     names = [str(inputs)]
     with ExitStack() as stack:
         stream = stack.enter_context(open_documents(names, ReadOptions(batch_rows=batch_rows)))
-        corpus = stack.enter_context(counted(stream, how, columns=columns, threads=threads))
+        corpus = stack.enter_context(count_corpus(stream, how, columns=columns, threads=threads))
         rows, parts = [], []
         for batch, counts in corpus.batches():
             rows += batch.to_pylist()

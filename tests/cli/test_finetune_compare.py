@@ -342,7 +342,7 @@ def test_what_fails_after_the_training_leaves_it_in_the_checkpoint(base: Path, m
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("nlpkit.workflows.finetune_results.write_run", full)
+        patch.setattr("nlpkit.io.runs.write_run", full)
         done = tune("train.jsonl", "-o", "run", base=base, code=3)
     assert "No space left" in done.err
     done = tune("train.jsonl", "--resume", "-o", "run", base=base)

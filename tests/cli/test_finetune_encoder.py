@@ -19,7 +19,7 @@ from nlpkit.classify.splits import TEST
 from nlpkit.finetune.embedder import Embedder
 from nlpkit.finetune.mlm import MlmNetwork
 from nlpkit.finetune.pair_dataset import PairDataset, hold_out
-from nlpkit.workflows import train_encoder
+from nlpkit.io import runs
 from tests.cli.conftest import files, read, run_cli, write_jsonl
 from tests.cli.finetune_data import SPORT, base_model, pair_rows, refused, rows, tune
 
@@ -336,7 +336,7 @@ def test_a_checkpoint_of_other_texts_is_not_gone_on_with(
     more = ["pairs.jsonl", "--objective", "mlm(head_steps=2)", "-o", "run"]
     own = ["--dev", "same.jsonl"] if "--test" in words else []
     with monkeypatch.context() as patch:
-        patch.setattr("nlpkit.workflows.train_encoder.write_run", full)
+        patch.setattr("nlpkit.io.runs.write_run", full)
         train(*more, *own, base=base, code=3)
     error = denied(*more, *words, "--resume", base=base, code=3)
     assert said in error
@@ -354,7 +354,7 @@ def test_what_fails_after_the_training_leaves_it_in_the_checkpoint(
     write_jsonl(tmp_path / "pairs.jsonl", pair_rows())
     more = ["pairs.jsonl", "--objective", objective, *(PAIRS if objective == "mnrl" else [])]
     train(*more, "-q", "-o", "whole", base=base)
-    for number, (place, what) in enumerate(((train_encoder, "write_run"), (Embedder, "save"))):
+    for number, (place, what) in enumerate(((runs, "write_run"), (Embedder, "save"))):
         with monkeypatch.context() as patch:
             patch.setattr(place, what, full)
             patch.setattr(MlmNetwork, "save", full) if number else None

@@ -65,7 +65,7 @@ def test_a_classifier_is_trained_saved_and_loaded(tmp_path: Path) -> None:
 def test_without_test_documents_there_are_no_scores(tmp_path: Path) -> None:
     model = nk.train_classifier(corpus(), model="nb")
     assert model.evaluation is None
-    assert set(model.tables()) == {"class_terms"}  # the model has seen all documents: there is none to show predictions of
+    assert set(model.tables()) == {"class_terms"}  # the model has seen all documents
     assert set(nk.load(model.save(tmp_path / "run")).tables()) == {"class_terms"}
     with pytest.raises(InputError, match="trained without test documents"):
         nk.evaluate(tmp_path / "run")

@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from nlpkit import reporting, wording
@@ -65,13 +66,11 @@ def error(message: str) -> None:
     _write("error: " + " ".join(as_options(message).splitlines()))
 
 
-def learned_from(files: Sequence[str], model: object) -> str:
-    """Return what is to be said of predictions for documents that the model learned from."""
-    named = ", ".join(files)
-    return (
-        f"{model} learned from {named}: scores of these predictions are too good for new documents; those of documents it had not "
-        f"seen are in {model}/metrics.json"
-    )
+def note_topic_run(target: Path) -> None:
+    """Say where the run of a topic model is, and which commands read it."""
+    reporting.note(f"wrote {target}/{next_step('info', target)}")
+    predict = shell_line("nlpkit", "predict", target, "NEW.jsonl", "-o", "predicted.parquet")
+    reporting.note(f"              or: {predict}")
 
 
 def next_step(*words: object) -> str:

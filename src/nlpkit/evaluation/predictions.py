@@ -163,8 +163,7 @@ def add_class_table(
 
 def short(label: str) -> str:
     """Return a label on one line of a table: 40 characters at most."""
-    line = " ".join(label.split())
-    return line if len(line) <= SHOWN_CHARS else line[: SHOWN_CHARS - 1].rstrip() + "…"
+    return wording.truncated(" ".join(label.split()), SHOWN_CHARS)
 
 
 def note_never(result: TargetResult, report: Report | MultilabelReport, several: str) -> None:

@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from nlpkit.errors import InputError, SchemaError
-from nlpkit.io.footers import DOCUMENTS, check_footer
+from nlpkit.io.footers import DOCUMENTS, check_footer, steps_of
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.readers.assemble import Assembler, Batches, Taken
 from nlpkit.io.readers.blocks import RowBlock
@@ -104,6 +104,11 @@ class DocumentStream:
         """Close the files; a stream read to its end has closed them."""
         for reader in self._readers:
             reader.close()
+
+    @property
+    def steps(self) -> list[dict[str, Any]]:
+        """What earlier commands did to the documents."""
+        return steps_of(self.blocks)
 
     def has_documents(self) -> bool:
         """Return whether there is a document still to come; reads one batch ahead."""

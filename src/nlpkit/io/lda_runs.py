@@ -9,7 +9,6 @@ from typing import Any, Self
 import numpy as np
 import pyarrow as pa
 
-from nlpkit.io.artifacts import footer_block
 from nlpkit.io.corpora import DroppedRow, InputInfo
 from nlpkit.io.lda_tables import (
     assignments_table,
@@ -20,9 +19,10 @@ from nlpkit.io.lda_tables import (
     topics_table,
     training_table,
 )
-from nlpkit.io.runs import RunTables, manifest_of, stopwatch
+from nlpkit.io.runs import NewRun, RunTables, new_run, stopwatch
 from nlpkit.io.topic_tables import vocab_table
 from nlpkit.parameters import Execution
+from nlpkit.plain import rounded
 from nlpkit.topics.lda.chains import ComparedChains
 from nlpkit.topics.lda.describe import TopicDescription, describe_topics
 from nlpkit.topics.lda.fit import LdaFit
@@ -83,12 +83,9 @@ class Additions:
 
 
 @dataclass(frozen=True, slots=True)
-class LdaRun:
-    """A run that is not written yet: its files, footer block and manifest, the description of the topics, the main numbers."""
+class LdaRun(NewRun):
+    """A run that is not written yet, with the description of its topics and the main numbers."""
 
-    files: RunTables
-    block: dict[str, Any]
-    manifest: dict[str, Any]
     description: TopicDescription
     summary: Mapping[str, Any]
 
@@ -131,28 +128,19 @@ def lda_run(
                "doc_topics_left_out": round(left_out, 6), **additions.results}  # fmt: skip
     settings = {**parameters, **additions.parameters, "alpha_in_force": round(float(model.alpha.sum()) / model.n_topics, 8),
                 "eta_in_force": round(model.eta, 8), "tokens": corpus.token_info}  # fmt: skip
-    block = footer_block(
-        "run", command=command, parameters=settings, seed=execution.seed, inputs=corpus.inputs, steps=corpus.steps
-    )
     config = {
         "kind": KIND, "n_topics": model.n_topics, "eta": model.eta, "labels": list(described.labels),
         "tokens": corpus.token_info, **additions.config,
     }  # fmt: skip
-    manifest = manifest_of(
-        KIND,
-        parameters=settings,
-        seed=execution.seed,
-        threads=execution.n_threads(),
-        inputs=corpus.inputs,
-        seconds=seconds,
-        results={**summary, "trace": [_rounded(point) for point in fit.trace]},
-    )
     training = training_table(corpus.rows, described.main)
     models = {**model_tables(model), **({} if training is None else {"training": training})}
     if corpus.left_out is not None:
         models["left_out"] = pa.table({"term": pa.array(sorted(corpus.left_out()), pa.string())})
-    files = RunTables(tables, {**models, **additions.model_tables}, config, corpus.dropped)
-    return LdaRun(files, block, manifest, described, summary)
+    run = new_run(
+        KIND, RunTables(tables, {**models, **additions.model_tables}, config), corpus, command=command, parameters=settings,
+        results={**summary, "trace": [rounded(asdict(point)) for point in fit.trace]}, execution=execution, seconds=seconds,
+    )  # fmt: skip
+    return LdaRun(run.files, run.block, run.manifest, described, summary)
 
 
 def _tables(
@@ -195,10 +183,6 @@ def _summary(corpus: LdaCorpus, fit: LdaFit, described: TopicDescription) -> dic
         "alpha_sum": round(float(fit.model.alpha.sum()), 8),
         "eta": round(fit.model.eta, 8),
     }
-
-
-def _rounded(point: Any) -> dict[str, Any]:
-    return {k: round(v, 6) if isinstance(v, float) else v for k, v in asdict(point).items()}
 
 
 def prototype_additions(compared: ComparedChains, order: LongArray) -> Additions:

@@ -11,7 +11,7 @@ import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,8 @@ from nlpkit.io.artifacts import dropped_table, read_table, write_table
 from nlpkit.io.atomic import LITTER, MANIFEST, atomic_directory, atomic_file
 from nlpkit.io.corpora import DroppedRow, InputInfo
 from nlpkit.io.footers import SCHEMA_VERSION
+from nlpkit.io.provenance import HasProvenance, source_block
+from nlpkit.parameters import Execution
 from nlpkit.plain import shell_line, to_json
 from nlpkit.reporting import command_line
 from nlpkit.version import __version__
@@ -65,6 +67,47 @@ class RunTables:
     reports: Mapping[str, Any] = field(default_factory=dict)
     texts: Mapping[str, str] = field(default_factory=dict)
     model_folder: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NewRun:
+    """A run that is not written yet: its files, the footer block of its tables, its manifest."""
+
+    files: RunTables
+    block: dict[str, Any]
+    manifest: dict[str, Any]
+
+    def write(self, path: Path, *, force: bool) -> None:
+        """Write the run directory; raises what `write_run` does."""
+        write_run(path, self.files, self.block, self.manifest, force=force)
+
+
+def new_run(
+    kind: str,
+    files: RunTables,
+    source: HasProvenance,
+    *,
+    command: str = "",
+    parameters: Mapping[str, Any],
+    further: Mapping[str, Any] | None = None,
+    results: Mapping[str, Any],
+    execution: Execution,
+    seconds: Mapping[str, float],
+) -> NewRun:
+    """Return a run that can be written.
+
+    Args:
+        kind: of the run, also the command in its footers unless that has another name. files: without dropped rows, which are
+            those of `source`, the documents that the run was made from.
+        parameters: in force, for footers and manifest. further, results: parameters and numbers for the manifest alone.
+        seconds: of each stage.
+    """
+    block = source_block("run", source, command=command or kind, parameters=parameters, seed=execution.seed)
+    manifest = manifest_of(
+        kind, parameters={**parameters, **(further or {})}, seed=execution.seed,
+        threads=execution.n_threads(), inputs=source.inputs, seconds=seconds, results=results,
+    )  # fmt: skip
+    return NewRun(replace(files, dropped=source.dropped), block, manifest)
 
 
 def write_run(path: Path, run: RunTables, block: dict[str, Any], manifest: dict[str, Any], *, force: bool) -> None:
@@ -135,9 +178,9 @@ class Run:
         return read_table(self.file(f"{name}.parquet"), [_KINDS.get(name, name)], columns)
 
     def tables(self) -> dict[str, pa.Table]:
-        """Return all tables that stand beside the manifest, by file stem."""
-        names = [name for name in self.manifest["outputs"] if "/" not in name and name.endswith(".parquet")]
-        return {Path(name).stem: self.table(Path(name).stem) for name in names}
+        """Return the tables of the model by file stem: all beside the manifest but dropped rows and predictions added later."""
+        stems = [Path(name).stem for name in self.manifest["outputs"] if "/" not in name and name.endswith(".parquet")]
+        return {stem: self.table(stem) for stem in stems if stem != "dropped" and not stem.startswith("predictions")}
 
     def model_config(self, *needed: str) -> dict[str, Any]:
         """Return model/config.json. Raises InputError when it is not there or has not the keys that are needed."""

@@ -12,6 +12,7 @@ import pyarrow as pa
 from nlpkit import reporting, wording
 from nlpkit.errors import InputError, UsageError
 from nlpkit.evaluation.agreement import agreement_result, majority_labels, measurement
+from nlpkit.evaluation.gates import GateRules
 from nlpkit.evaluation.intrusion import task_result
 from nlpkit.evaluation.options import AgreementOptions, EvaluationOptions, GateOptions, IntervalOptions
 from nlpkit.evaluation.results import Evaluation
@@ -163,14 +164,10 @@ def score_answers(
     Raises:
         InputError, ColumnError, SchemaError: see `read_key` and `read_answers`; UsageError: no such level of measurement.
     """
-    records: tuple[Any, ...] = (options or AgreementOptions(), intervals or IntervalOptions())
-    records = (*records, gates or GateOptions(), execution or Execution())
-    options, intervals, gates, execution = with_settings(records, settings)
-    rules = read_gates(gates)
+    options, uncertainty, rules = _agreement_settings((options, intervals, gates, execution), settings)
     files = [Path(answers)] if isinstance(answers, str | Path) else [Path(path) for path in answers]
     task = read_key(Path(key))
     coded = read_answers(files, task, encoding=encoding)
-    uncertainty = Uncertainty(intervals.level(), execution.seed)
     evaluation = Evaluation([task_result(task, coded, options.measurement, uncertainty)])
     evaluation.gates = rules.check(evaluation)
     return evaluation
@@ -200,10 +197,7 @@ def agreement(
     Raises:
         UsageError: columns that do not go together; UsageError, ColumnError, InputError: see `read_wide`.
     """
-    records: tuple[Any, ...] = (options or AgreementOptions(), intervals or IntervalOptions())
-    records = (*records, gates or GateOptions(), execution or Execution())
-    options, intervals, gates, execution = with_settings(records, settings)
-    rules = read_gates(gates)
+    options, uncertainty, rules = _agreement_settings((options, intervals, gates, execution), settings)
     coders, columns = _names(annotators), _names(judgements)
     if coders and columns:
         raise UsageError("`annotators` and `judgements` do not go together", parameter="judgements")
@@ -215,7 +209,6 @@ def agreement(
             parameter="judgements",
         )
     level, order = measurement(options.measurement or "nominal"), options.labels()
-    uncertainty = Uncertainty(intervals.level(), execution.seed)
     results = []
     for table in [tables] if isinstance(tables, str | Path) else tables:
         path = Path(table)
@@ -228,6 +221,15 @@ def agreement(
     evaluation = Evaluation(results)
     evaluation.gates = rules.check(evaluation)
     return evaluation
+
+
+def _agreement_settings(
+    records: Sequence[Any], settings: Mapping[str, Any]
+) -> tuple[AgreementOptions, Uncertainty, GateRules]:
+    kinds = (AgreementOptions, IntervalOptions, GateOptions, Execution)
+    filled = tuple(record or kind() for record, kind in zip(records, kinds, strict=True))
+    options, intervals, gates, execution = with_settings(filled, settings)
+    return options, Uncertainty(intervals.level(), execution.seed), read_gates(gates)
 
 
 def majority(

@@ -17,9 +17,8 @@ import pyarrow as pa
 
 from nlpkit import reporting, wording
 from nlpkit.errors import missing_extra
-from nlpkit.io.artifacts import footer_block
 from nlpkit.io.run_reading import check_encoder
-from nlpkit.io.runs import Run, RunTables, copy_run, manifest_of, open_run, stopwatch, write_run
+from nlpkit.io.runs import NewRun, Run, RunTables, new_run, open_run, stopwatch
 from nlpkit.io.topic_tables import (
     TOPIC_COLUMNS,
     doc_topics_table,
@@ -32,6 +31,7 @@ from nlpkit.io.topic_tables import (
     vocab_table,
 )
 from nlpkit.parameters import Execution, with_settings
+from nlpkit.plain import rounded
 from nlpkit.text.options import TopicTokenOptions
 from nlpkit.topics.bertopic import TopicModel, fit_topics
 from nlpkit.topics.novelty import least_similarity
@@ -39,39 +39,28 @@ from nlpkit.topics.options import NOVELTY_QUANTILE, BertopicOptions, check_quant
 from nlpkit.topics.predict import Training
 from nlpkit.weighting.dtm import count_terms, document_frequency
 from nlpkit.workflows.bertopic_predict import Bound, TopicPredictions
-from nlpkit.workflows.corpus import Corpus, as_corpus, has_text, no_documents, no_words, steps, warn_dropped
+from nlpkit.workflows.corpus import Corpus, as_corpus, has_text, no_documents, no_words
 from nlpkit.workflows.embeddings import embedded_by, embeddings_of
-from nlpkit.workflows.model import FittedModel, topics_html
+from nlpkit.workflows.model import TopicRun
 from nlpkit.workflows.predict_options import PredictOptions
 from nlpkit.workflows.token_options import preprocess_options
 from nlpkit.workflows.tokens import note_tokens, token_info, tokens_of
 
 if TYPE_CHECKING:
     from nlpkit.embed.options import EncoderOptions
-    from nlpkit.io.corpora import DroppedRow, InputInfo
+    from nlpkit.io.provenance import HasProvenance
     from nlpkit.text.preprocess import PreprocessReport
     from nlpkit.types import FloatArray, TokenTable
 
 STAGES = {"neighbours": (0, 5, "neighbours"), "layout": (5, 95, "layout"), "topics": (95, 100, "choice and words")}
-TABLES = ("documents", "topics", "topic_terms", "doc_topics", "vocab")
 
 
-class BertopicModel(FittedModel):
+class BertopicModel(TopicRun):
     """Topics of documents, fitted (`FittedBertopic`) or loaded (`LoadedBertopic`)."""
 
     kind = "bertopic"
     name: str  # in footers and messages
     config: Mapping[str, Any]  # what prediction needs beside tables: dim, n_neighbors, encoder, novelty, languages
-
-    @property
-    def topics(self) -> pa.Table:
-        """The topics (K rows): topic, size, share, label, top_terms, npmi, exclusivity, representatives."""
-        return self.tables()["topics"]
-
-    @property
-    def documents(self) -> pa.Table:
-        """The documents with their topics: id, topic, topic_prob, nearest_topic, margin and the user's columns."""
-        return self.tables()["documents"]
 
     @abstractmethod
     def training(self, threads: int) -> Training:
@@ -91,9 +80,6 @@ class BertopicModel(FittedModel):
             bound = _bound(training, self.config.get("novelty"), options.novelty_quantile)
             yield TopicPredictions(self.name, self.config, training, bound, stream, options, execution)
 
-    def _repr_html_(self) -> str:
-        return topics_html(self.topics)
-
 
 @dataclass
 class FittedBertopic(BertopicModel):
@@ -111,9 +97,7 @@ class FittedBertopic(BertopicModel):
     execution: Execution
     parameters: dict[str, Any]
     encoder: dict[str, Any] | None
-    inputs: list[InputInfo]
-    steps: list[dict[str, Any]]
-    dropped: list[DroppedRow]
+    source: HasProvenance
     seconds: dict[str, float]
     name: str = "the model"
 
@@ -173,10 +157,7 @@ class FittedBertopic(BertopicModel):
             "merges": [[a, b, round(s, 6)] for a, b, s in model.merges],
             "rule_agreement": round(model.rule_agreement, 6),
             "doc_topics_left_out": round(self._tables[1], 6),
-            "evidence": [
-                {k: round(v, 6) if isinstance(v, float) else v for k, v in c.as_dict().items()}
-                for c in model.candidates
-            ],
+            "evidence": [rounded(candidate.as_dict()) for candidate in model.candidates],
         }
 
     def training(self, threads: int) -> Training:
@@ -190,29 +171,21 @@ class FittedBertopic(BertopicModel):
             threads=threads,
         )
 
-    def save(self, path: str | Path, *, force: bool = False) -> Path:
-        """Write the run directory. Raises OutputExistsError when it is there and `force` was not given."""
-        target, seed = Path(path), self.execution.seed
-        block = footer_block(
-            "run", command="bertopic", parameters=self.parameters, seed=seed, inputs=self.inputs, steps=self.steps
-        )
+    @cached_property
+    def run(self) -> NewRun:  # type: ignore[override]
+        """The run that can be written."""
         training = training_tables(self.table, self.embeddings, self.model, self.usable)
-        manifest = manifest_of(
-            "bertopic",
-            parameters=self.parameters,
-            seed=seed,
-            threads=self.execution.n_threads(),
-            inputs=self.inputs,
+        return new_run(
+            "bertopic", RunTables(self.tables(), training, self.config), self.source, parameters=self.parameters,
+            results=self.results(), execution=self.execution,
             seconds={**self.seconds, **{f"topics.{k}": v for k, v in self.model.seconds.items()}},
-            results=self.results(),
-        )
-        write_run(target, RunTables(self.tables(), training, self.config, self.dropped), block, manifest, force=force)
-        warn_dropped(self, target / "dropped.parquet")
-        return target
+        )  # fmt: skip
 
 
 class LoadedBertopic(BertopicModel):
     """The model of a run directory."""
+
+    run: Run
 
     def __init__(self, run: Run) -> None:
         self.run, self.name = run, str(run.path)
@@ -224,18 +197,9 @@ class LoadedBertopic(BertopicModel):
                 tokens = run.manifest["parameters"].get("tokens") or {}
                 self.config = {**self.config, "languages": tokens.get("languages")}
 
-    def tables(self) -> Mapping[str, pa.Table]:
-        """Return documents, topics, topic_terms, doc_topics and vocab."""
-        return {name: self.run.table(name) for name in TABLES}
-
     def training(self, threads: int) -> Training:
         """Return the distinct training texts with their topics."""
         return read_training(self.run, n_neighbors=self.config["n_neighbors"], threads=threads)
-
-    def save(self, path: str | Path, *, force: bool = False) -> Path:
-        """Write a copy of the run. Raises OutputExistsError when it is there and `force` was not given."""
-        copy_run(self.run, Path(path), force=force)
-        return Path(path)
 
 
 def load_bertopic(path: Path, execution: Execution) -> LoadedBertopic:
@@ -307,18 +271,16 @@ def fit_bertopic(
 
         model = fit_topics(embeddings, words, usable, options, execution=execution, progress=step)
         update(100)
-    earlier = steps(stream)
     parameters = {
         **asdict(options),
         "k": str(options.k),
         "min_topic_size_in_force": model.min_topic_size,
         "encoder": encoder_info,
-        "tokens": token_info(token_options, report, earlier),
+        "tokens": token_info(token_options, report, stream.steps),
     }
     fitted = FittedBertopic(
-        table, words, model, embeddings, usable, options, execution, parameters, encoder_info,
-        stream.inputs, earlier, stream.dropped, seconds,
-    )  # fmt: skip
+        table, words, model, embeddings, usable, options, execution, parameters, encoder_info, stream, seconds
+    )
     fitted.corpus = corpus
     return fitted
 

@@ -13,9 +13,7 @@ from scipy import sparse
 
 from nlpkit import reporting, wording
 from nlpkit.errors import InputError, UsageError
-from nlpkit.io.artifacts import footer_block
 from nlpkit.io.run_documents import open_run_documents, run_of
-from nlpkit.io.tables import save_table, write_dropped
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.text.options import PreprocessOptions, TokenOptions
 from nlpkit.types import CsrMatrix, IntArray, LongArray
@@ -24,14 +22,16 @@ from nlpkit.weighting.classes import ClassTermCounts
 from nlpkit.weighting.ctfidf import TopTerms, class_tfidf, top_terms, values_of
 from nlpkit.weighting.importance import EPSILON, importance
 from nlpkit.weighting.keyness import keyness
-from nlpkit.workflows.corpus import as_corpus, no_documents, no_words, steps, warn_dropped
-from nlpkit.workflows.counts import counted
+from nlpkit.workflows.corpus import as_corpus, no_documents, no_words
+from nlpkit.workflows.counts import count_corpus
 from nlpkit.workflows.groups import Groups
+from nlpkit.workflows.saving import save_derived_table
 from nlpkit.workflows.token_options import preprocess_options
 from nlpkit.workflows.tokens import changed_token_options, cut_as_model, note_tokens, token_parameters
 
 if TYPE_CHECKING:
-    from nlpkit.io.corpora import DocumentStream, DroppedRow, InputInfo
+    from nlpkit.io.corpora import DocumentStream
+    from nlpkit.io.provenance import HasProvenance
 
 
 class Classes:
@@ -106,9 +106,7 @@ class ClassTerms:
     options: ClassTermOptions
     tokens: dict[str, Any] | None
     n_docs: int
-    inputs: list[InputInfo]
-    steps: list[dict[str, Any]]
-    dropped: list[DroppedRow]
+    source: HasProvenance
 
     @property
     def left_out(self) -> int:
@@ -153,11 +151,9 @@ class ClassTerms:
             **self.parameters,
             "tokens": self.tokens,
         }
-        block = footer_block(
-            "class_terms", command="ctfidf", parameters=parameters, seed=None, inputs=self.inputs, steps=self.steps
+        save_derived_table(
+            target, self.table, "class_terms", self.source, command="ctfidf", parameters=parameters, force=force
         )
-        save_table(target, self.table, block, force=force)
-        warn_dropped(self, write_dropped(str(target), self.dropped, block))
 
 
 def ctfidf(
@@ -201,10 +197,9 @@ def ctfidf(
             cut = cut_as_model(stream, run.manifest["parameters"].get("tokens"), f"the run {run.path}", bounds=False)
             words = tuple(run.table("vocab", ["term"]).column("term").to_pylist())
             token_options, use_tokens = replace(cut or PreprocessOptions(), vocab=words), cut is None
-        counting = counted(
+        with count_corpus(
             stream, token_options, columns=classes.columns, threads=execution.n_threads(), own_tokens=use_tokens
-        )
-        with counting as counts:
+        ) as counts:
             if not counts.terms:
                 raise no_words(counts.n_docs)
             sums = ClassTermCounts(len(counts.terms))
@@ -218,7 +213,7 @@ def ctfidf(
         names, documents, best, {name: values_of(matrix, best.term_ids) for name, matrix in further.items()},
         {"weighting": options.weighting, **in_force}, counts.terms, classes.names, options,
         token_parameters(token_options, counts.report) if counts.report else None,
-        counts.n_docs, stream.inputs, steps(stream), stream.dropped,
+        counts.n_docs, stream,
     )  # fmt: skip
     if counts.report is not None:
         note_tokens(counts.report)

@@ -6,6 +6,7 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,21 +20,19 @@ from nlpkit.classify.explain import Explainer
 from nlpkit.classify.fit import KINDS
 from nlpkit.classify.hand_features import HAND_FEATURES, hand_features
 from nlpkit.errors import InputError, UsageError
-from nlpkit.io.artifacts import footer_block
 from nlpkit.io.classifier_files import classifier_tables, read_classifier
 from nlpkit.io.classifier_tables import NO_PROBABILITIES, prediction_columns
 from nlpkit.io.documents import add_column
-from nlpkit.io.footers import steps_of
 from nlpkit.io.run_reading import learned_from
-from nlpkit.io.runs import Run, RunTables, add_output, copy_run, manifest_of, open_run, write_run
+from nlpkit.io.runs import NewRun, Run, RunTables, add_output, new_run, open_run
 from nlpkit.parameters import Execution
 from nlpkit.text.options import PreprocessOptions
 from nlpkit.types import BoolArray
 from nlpkit.version import __version__
-from nlpkit.workflows.corpus import Corpus, no_documents, warn_dropped
-from nlpkit.workflows.counts import counted
+from nlpkit.workflows.corpus import Corpus, no_documents
+from nlpkit.workflows.counts import count_corpus
 from nlpkit.workflows.embeddings import RunEmbeddings
-from nlpkit.workflows.model import FittedModel, Predictions
+from nlpkit.workflows.model import Predictions, RunModel
 from nlpkit.workflows.predict_options import PredictOptions
 from nlpkit.workflows.tokens import cut_as_model
 
@@ -41,15 +40,14 @@ if TYPE_CHECKING:
     from nlpkit.classify.scores import ClassifierScores
     from nlpkit.evaluation.results import Evaluation, Gate
     from nlpkit.io.corpora import DocumentStream
-    from nlpkit.workflows.labelled import Provenance
+    from nlpkit.io.provenance import Provenance
 
 BATCH = 4096
 COLUMNS = ("prediction", "prediction_prob")
 PREDICTIONS = "predictions.parquet"  # of more documents, in the run
-TABLES = ("documents", "classes", "errors", "confusion", "class_terms", "twins")
 
 
-class ClassifierModel(FittedModel):
+class ClassifierModel(RunModel):
     """A classifier, trained (`TrainedClassifier`) or loaded (`LoadedClassifier`)."""
 
     kind = "classify"
@@ -146,44 +144,30 @@ class TrainedClassifier(ClassifierModel):
         """Return nothing: what a run was made from is known when it is saved."""
         return []
 
-    def save(self, path: str | Path, *, force: bool = False) -> Path:
-        """Write the run directory. Raises OutputExistsError when it is there and `force` was not given."""
-        target, seed, inputs = Path(path), self.execution.seed, self.provenance.inputs
-        block = footer_block(
-            "run", command="classify", parameters=self.parameters, seed=seed, inputs=inputs, steps=steps_of(self.provenance.blocks)
-        )  # fmt: skip
+    @cached_property
+    def run(self) -> NewRun:  # type: ignore[override]
+        """The run that can be written."""
         results = {} if self.evaluation is None else {name: score.value for name, score in self.evaluation.items()}
-        manifest = manifest_of(
-            "classify", parameters=self.parameters, seed=seed, threads=self.execution.n_threads(), inputs=inputs,
-            seconds=self.seconds, results=results,
-        )  # fmt: skip
         tables, _ = classifier_tables(self.classifier, tokens=self.config["tokens"], encoder=self.config["encoder"])
-        run = RunTables(self.run_tables, tables, self.config, self.provenance.dropped, {"metrics": self.report()})
-        write_run(target, run, block, manifest, force=force)
-        warn_dropped(self.provenance, target / "dropped.parquet")
-        return target
+        files = RunTables(self.run_tables, tables, self.config, reports={"metrics": self.report()})
+        return new_run(
+            "classify", files, self.provenance, parameters=self.parameters, results=results, execution=self.execution,
+            seconds=self.seconds,
+        )  # fmt: skip
 
 
 class LoadedClassifier(ClassifierModel):
     """The classifier of a run directory."""
 
+    run: Run
+
     def __init__(self, run: Run) -> None:
         self.run, self.name = run, str(run.path)
         self.classifier, self.config = read_classifier(run)
 
-    def tables(self) -> Mapping[str, pa.Table]:
-        """Return class_terms; of a model that was tested documents, classes and errors; confusion and twins where there are some."""
-        names = [name for name in TABLES if f"{name}.parquet" in self.run.manifest["outputs"]]
-        return {name: self.run.table(name) for name in names}
-
     def learned_from(self, stream: DocumentStream) -> list[str]:
         """Return the inputs of a stream that the model learned from."""
         return learned_from(self.run, stream.inputs)
-
-    def save(self, path: str | Path, *, force: bool = False) -> Path:
-        """Write a copy of the run. Raises OutputExistsError when it is there and `force` was not given."""
-        copy_run(self.run, Path(path), force=force)
-        return Path(path)
 
 
 def load_classifier(path: Path, execution: Execution) -> LoadedClassifier:
@@ -251,7 +235,7 @@ class ClassifierPredictions(Predictions):
         model = self.model if isinstance(self._model, TrainedClassifier) else f"the run {self.model}"
         options = cut_as_model(self.stream, self._model.config["tokens"], model, phrases=self._classifier.phrases)
         corpus = self._stack.enter_context(
-            counted(
+            count_corpus(
                 self.stream, options or PreprocessOptions(), columns=self.stream.schema.names, threads=self._threads,
                 own_tokens=options is None,
             )

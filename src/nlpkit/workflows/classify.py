@@ -31,7 +31,7 @@ from nlpkit.evaluation.options import GateOptions
 from nlpkit.evaluation.results import Evaluation
 from nlpkit.io.classifier_files import classifier_tables
 from nlpkit.io.classifier_tables import ADDED
-from nlpkit.io.footers import step_parameters, steps_of
+from nlpkit.io.footers import step_parameters
 from nlpkit.io.run_reading import check_encoder
 from nlpkit.io.runs import stopwatch
 from nlpkit.io.score_files import read_gates
@@ -348,7 +348,7 @@ def _add_features(
 def _token_parameters(data: ClassificationData, training: _Training) -> dict[str, Any] | None:
     report, words = training.fitted.classifier.report, data.sources.words
     if report is None or not isinstance(words, CutWords):
-        return step_parameters(steps_of(data.provenance.blocks), "preprocess")
+        return step_parameters(data.provenance.steps, "preprocess")
     options = replace(words.options, ngrams=training.config.ngrams or words.options.ngrams)
     note_tokens(report, options)
     return token_parameters(options, report)

@@ -12,17 +12,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from nlpkit import reporting, wording
-from nlpkit.cells import as_label
 from nlpkit.classify.classifier import FeatureSources
 from nlpkit.classify.dataset import LabelledDataset
 from nlpkit.classify.labels import Labels, encode_sets, encode_single
 from nlpkit.classify.options import ClassifierTextOptions, SplitOptions
-from nlpkit.classify.splits import TEST, TRAIN, UNUSED, check_splits, split_column, splits_of, stratified_folds
+from nlpkit.classify.splits import TEST, TRAIN, UNUSED, split_column, splits_of, stratified_folds
 from nlpkit.classify.words import CutWords, TokenizedWords
 from nlpkit.errors import ColumnError, InputError, UsageError, missing_column
 from nlpkit.io.corpora import DocumentStream
 from nlpkit.io.documents import token_table
 from nlpkit.io.footers import step_parameters, steps_of
+from nlpkit.io.provenance import Provenance
 from nlpkit.parallel import ahead
 from nlpkit.text.options import PreprocessOptions
 from nlpkit.text.token_settings import differences, learned_bounds
@@ -30,7 +30,7 @@ from nlpkit.types import BoolArray, IntArray
 from nlpkit.workflows.corpus import Corpus, no_documents
 from nlpkit.workflows.embeddings import embedded_by
 from nlpkit.workflows.groups import Groups
-from nlpkit.workflows.labelled import Provenance, check_label_column, read_labels, stacked
+from nlpkit.workflows.labelled import check_label_column, read_labels, split_values, splits_by_column, stacked
 from nlpkit.workflows.token_options import preprocess_options
 from nlpkit.workflows.tokens import refuse_token_options
 
@@ -129,8 +129,7 @@ def _cut(streams: Sequence[DocumentStream], cut: CutWords, split: str | None) ->
 
     def learn(batch: pa.RecordBatch) -> BoolArray:
         assert split is not None
-        values = [as_label(v) for v in batch.column(split_column(split)).to_pylist()]
-        return np.asarray(splits_of(values, split, dev=False) == TRAIN)
+        return np.asarray(splits_of(split_values(batch, split), split, dev=False) == TRAIN)
 
     sizes = [0] * len(streams)
 
@@ -225,10 +224,7 @@ def _splits(
     if tested:
         return np.where(np.arange(table.num_rows) < n_first, TRAIN, TEST).astype(np.int32)
     if splits.split is not None:
-        values = [as_label(v) for v in table.column(split_column(splits.split)).to_pylist()]
-        split = splits_of(values, splits.split, dev=False)
-        check_splits(split, values, splits.split)
-        return split
+        return splits_by_column(table, splits.split, dev=False)[0]
     return np.array([UNUSED if v is None else TRAIN for v in raw_labels], np.int32)
 
 

@@ -13,7 +13,6 @@ import pyarrow as pa
 from nlpkit import reporting, wording
 from nlpkit.errors import InputError, UsageError
 from nlpkit.io.corpora import DocumentStream, open_documents, open_table
-from nlpkit.io.footers import steps_of
 from nlpkit.io.read_options import ReadOptions
 
 if TYPE_CHECKING:
@@ -203,11 +202,6 @@ def warn_dropped(stream: Drops, where: Path | None) -> None:
         reporting.warn(
             f"{wording.counted(len(stream.dropped), 'row')} could not be used, such as {first.id}: {first.reason}{see}"
         )
-
-
-def steps(stream: DocumentStream) -> list[dict[str, Any]]:
-    """Return what earlier commands did to the documents of a stream."""
-    return steps_of(stream.blocks)
 
 
 def has_text(column: pa.ChunkedArray) -> Any:

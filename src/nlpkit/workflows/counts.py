@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -92,40 +91,14 @@ class CountedCorpus:
         """Remove the copy on the disk."""
         self._documents.close()
 
+    def __enter__(self) -> Self:
+        return self
 
-@contextmanager
-def counted(
-    stream: DocumentStream,
-    options: PreprocessOptions,
-    *,
-    columns: Sequence[str] = (),
-    text_chars: int | None = None,
-    hashed: bool = False,
-    threads: int = 1,
-    own_tokens: bool = True,
-) -> Iterator[CountedCorpus]:
-    """Yield the counts of a document stream: of its own tokens, else of tokens made with `options`.
-
-    A vocabulary in the options holds for tokens that are there, too.
-
-    Args:
-        columns: columns to keep beside id; text_chars: of the column text only so many characters; hashed: add
-            the column TEXT_HASH, of the whole texts, null for those without letters.
-        own_tokens: whether tokens that are there are taken; else the texts are cut with `options` all the same.
-
-    Raises:
-        InputError: no documents, or no term is left of some; ColumnError: a column is not there.
-    """
-    corpus = count(
-        stream, options, columns=columns, text_chars=text_chars, hashed=hashed, threads=threads, own_tokens=own_tokens
-    )
-    try:
-        yield corpus
-    finally:
-        corpus.close()
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
-def count(
+def count_corpus(
     stream: DocumentStream,
     options: PreprocessOptions,
     *,
@@ -135,7 +108,19 @@ def count(
     threads: int = 1,
     own_tokens: bool = True,
 ) -> CountedCorpus:
-    """Return what `counted` yields; the copy on the disk goes with it, or when it is closed."""
+    """Return the counts of a document stream: of its own tokens, else of tokens made with `options`.
+
+    A vocabulary in the options holds for tokens that are there, too. The copy on the disk goes with the corpus, at the end of its
+    context, or when it is closed.
+
+    Args:
+        columns: columns to keep beside id; text_chars: of the column text only so many characters; hashed: add
+            the column TEXT_HASH, of the whole texts, null for those without letters.
+        own_tokens: whether tokens that are there are taken; else the texts are cut with `options` all the same.
+
+    Raises:
+        InputError: no documents, or no term is left of some; ColumnError: a column is not there.
+    """
     for name in columns:
         if name not in stream.schema.names:
             raise missing_column(stream.where, name, stream.schema.names)

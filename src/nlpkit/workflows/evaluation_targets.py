@@ -305,10 +305,7 @@ def _of_classifier(
     if "documents.parquet" not in run.manifest["outputs"]:
         raise InputError(f"{run.path} has no predictions to score: the classifier was trained without test documents")
     run.table("documents", ["id"])  # is it there, and ours?
-    path = run.path / "documents.parquet"
-    columns = column_names(path)
-    kind = _table_kind(str(path), columns, options, read.label_col, topics_first)
-    return TableTarget(name, path, tuple(columns), kind)
+    return _of_table(run.path / "documents.parquet", name, options, read, topics_first)
 
 
 def _of_run(run: Run, name: str) -> TopicTarget:

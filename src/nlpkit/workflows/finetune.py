@@ -12,7 +12,7 @@ from nlpkit.finetune.leaks import note_overlap
 from nlpkit.finetune.options import DatasetOptions, FinetuneOptions, HardwareOptions, TrainingOptions
 from nlpkit.parameters import Execution
 from nlpkit.workflows.checkpoints import open_store
-from nlpkit.workflows.finetune_job import prepare
+from nlpkit.workflows.finetune_job import KINDS, prepare
 from nlpkit.workflows.finetune_results import FinetuneResult, MethodComparison
 
 
@@ -80,19 +80,12 @@ def compare_methods(
     return MethodComparison(job, store, rows)
 
 
-def estimate_finetuning(
-    data: Any,
-    *,
-    options: FinetuneOptions | None = None,
-    dataset: DatasetOptions | None = None,
-    training: TrainingOptions | None = None,
-    hardware: HardwareOptions | None = None,
-    execution: Execution | None = None,
-    gates: GateRules | None = None,
-    **settings: Any,
-) -> dict[str, Any]:
-    """Return rows, tokens, memory, seconds and disk that `finetune` or `compare_methods` would take, under "plan" each training."""
-    job = prepare(data, (options, dataset, training, hardware, execution), settings, gates, several=None)
+def estimate_finetuning(data: Any, *, gates: GateRules | None = None, **options: Any) -> dict[str, Any]:
+    """Return rows, tokens, memory, seconds and disk that `finetune` or `compare_methods` would take, under "plan" each training.
+
+    options: records and single options, as these functions take them.
+    """
+    job = prepare(data, [options.pop(name, None) for name in KINDS], options, gates, several=None)
     loads = loads_of(
         job.dataset, job.methods, job.sizes, seeds=len(job.seeds), training=job.training, seed=job.execution.seed
     )

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from nlpkit import reporting, wording
 from nlpkit.cells import as_label
-from nlpkit.classify.splits import DEV, NAMES, TEST, TRAIN, UNUSED, check_splits, split_column, splits_of
+from nlpkit.classify.splits import DEV, NAMES, TEST, TRAIN, UNUSED, split_column
 from nlpkit.errors import InputError, UsageError
 from nlpkit.finetune.dataset import (
     KINDS,
@@ -30,10 +30,11 @@ from nlpkit.finetune.options import DEFAULT_WORDS, DatasetOptions, HeldOutOption
 from nlpkit.finetune.tasks import TaskKind
 from nlpkit.finetune.text_inputs import check_columns, context_of, texts_of, words_of
 from nlpkit.io.corpora import DocumentStream, DroppedRow
+from nlpkit.io.provenance import Provenance
 from nlpkit.io.sources import missing_path
 from nlpkit.types import BoolArray, FloatArray, IntArray, LongArray
-from nlpkit.workflows.corpus import Corpus, as_corpus, no_documents, read_corpus
-from nlpkit.workflows.labelled import Provenance, check_label_column, read_labels, stacked
+from nlpkit.workflows.corpus import Corpus, as_corpus, read_corpus
+from nlpkit.workflows.labelled import check_label_column, read_labels, read_streams, splits_by_column, stacked
 
 _COMMA = re.compile(r"[-+]?\d+,\d+")
 
@@ -68,17 +69,12 @@ def read_dataset(corpus: Corpus, options: DatasetOptions, *, seed: int) -> tuple
               "context_by": options.context_by, "words_col": words}  # fmt: skip
     corpora = [(c.with_options(words_col=options.words_col), split) for c, split in corpora_of(corpus, options)]
     streams = [c.open() for c, _ in corpora]
-    tables = []
-    try:
-        for stream in streams:
-            check_label_column(stream, corpus.options.label_col)
-            check_columns(stream.schema.names, needed, stream.where)
-            tables.append(stream.read_all())
-            if not tables[-1].num_rows:
-                raise no_documents(stream)
-    finally:
-        for stream in streams:
-            stream.close()
+
+    def check(stream: DocumentStream) -> None:
+        check_label_column(stream, corpus.options.label_col)
+        check_columns(stream.schema.names, needed, stream.where)
+
+    tables = read_streams(streams, check)
     provenance = Provenance.of_streams(streams)
     kind = task_kind(tables[0], options)
     table = stacked(tables)
@@ -91,11 +87,9 @@ def read_dataset(corpus: Corpus, options: DatasetOptions, *, seed: int) -> tuple
         raise InputError(
             f"none of {wording.counted(int((role == TRAIN).sum()), 'document')} has a label; name the column with `label_col`"
         )
-    names = None if options.split is None else _values(table, options.split)
-    split = role.copy()
-    if options.split is not None and names is not None:
-        split = splits_of(names, options.split, dev=True)
-        check_splits(split, names, options.split)
+    split, names = role.copy(), None
+    if options.split is not None:
+        split, names = splits_by_column(table, options.split, dev=True)
     split[(split == TRAIN) & ~known] = UNUSED
     dataset = FinetuneDataset(
         table, raw, encode_labels(kind, raw, known, (split == TRAIN) & known), split, options.cv or 0, kind, values, word_lists, tags,
@@ -113,10 +107,6 @@ def read_dataset(corpus: Corpus, options: DatasetOptions, *, seed: int) -> tuple
         dataset.labels, dataset.tag_names = encode_labels(kind, raw, known, train & known), tag_names_of(tags, train)
     check_dataset(dataset, options, seed=seed)
     return dataset, provenance
-
-
-def _values(table: pa.Table, split: str) -> list[str | None]:
-    return [as_label(v) for v in table.column(split_column(split)).to_pylist()]
 
 
 def _files(streams: Sequence[DocumentStream]) -> LongArray:

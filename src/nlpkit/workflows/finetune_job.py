@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
 from nlpkit import reporting
@@ -19,21 +20,23 @@ from nlpkit.finetune.methods import Method, parse_method
 from nlpkit.finetune.options import BATCH_SIZE, DatasetOptions, FinetuneOptions, HardwareOptions, TrainingOptions
 from nlpkit.finetune.scores import check_bounds
 from nlpkit.finetune.trials import TrialRunner
-from nlpkit.io.artifacts import footer_block
 from nlpkit.io.atomic import check_target
 from nlpkit.io.finetuned import ModelFolder, base_name
-from nlpkit.io.footers import steps_of
-from nlpkit.io.runs import manifest_of, stopwatch
+from nlpkit.io.provenance import Provenance
+from nlpkit.io.runs import RunTables, new_run, stopwatch
 from nlpkit.metrics.score import Uncertainty
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.workflows.base_models import find_base, warn_unknown_tokens
 from nlpkit.workflows.checkpoints import TrainingStore
 from nlpkit.workflows.corpus import as_corpus
 from nlpkit.workflows.finetune_data import check_held_out_files, read_dataset
-from nlpkit.workflows.labelled import Provenance
+from nlpkit.workflows.saving import save_run
 
 FEW = 64  # documents of a class, on average; below, `auto` takes setfit
-KINDS = (FinetuneOptions, DatasetOptions, TrainingOptions, HardwareOptions, Execution)
+KINDS = {
+    "options": FinetuneOptions, "dataset": DatasetOptions, "training": TrainingOptions, "hardware": HardwareOptions,
+    "execution": Execution,
+}  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -83,19 +86,16 @@ class FinetuneJob:
         inputs = [info.sha256 for info in self.provenance.inputs]
         return {**parameters, "inputs": inputs, "reading": self.reading, "merge": self.options.merge}
 
-    def block(self) -> dict[str, Any]:
-        """Return the footer of the tables; it has no seconds: the same training, the same bytes."""
-        return footer_block(
-            "run", command="finetune", parameters=self.parameters(), seed=self.execution.seed, inputs=self.provenance.inputs,
-            steps=steps_of(self.provenance.blocks),
+    def save(
+        self, kind: str, files: RunTables, path: str | Path, *, results: Mapping[str, Any], further: Mapping[str, Any] | None = None,
+        force: bool,
+    ) -> Path:  # fmt: skip
+        """Write a run; footers have no facts of the training, such as seconds: the same training, the same bytes."""
+        run = new_run(
+            kind, files, self.provenance, command="finetune", parameters=self.parameters(), further=further, results=results,
+            execution=self.execution, seconds=self.seconds,
         )  # fmt: skip
-
-    def manifest(self, kind: str, parameters: Mapping[str, Any], results: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the manifest of the run."""
-        return manifest_of(
-            kind, parameters=parameters, results=results, seed=self.execution.seed, threads=self.execution.n_threads(),
-            inputs=self.provenance.inputs, seconds=self.seconds,
-        )  # fmt: skip
+        return save_run(run, path, force=force)
 
     @contextmanager
     def runner(self, store: TrainingStore) -> Iterator[TrialRunner]:
@@ -115,7 +115,7 @@ class FinetuneJob:
 
 def prepare(
     data: Any,
-    records: tuple[Any, ...],
+    records: Sequence[Any],
     settings: Mapping[str, Any],
     gates: GateRules | None,
     *,
@@ -130,7 +130,7 @@ def prepare(
         UsageError, InputError, ColumnError, MissingError: see `nlpkit.workflows.finetune.finetune`.
     """
     options, dataset_options, training, hardware, execution = with_settings(
-        tuple(record or kind() for record, kind in zip(records, KINDS, strict=True)), settings
+        tuple(record or kind() for record, kind in zip(records, KINDS.values(), strict=True)), settings
     )
     for record in (dataset_options, training, hardware):
         record.check()

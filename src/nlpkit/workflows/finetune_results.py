@@ -21,11 +21,10 @@ from nlpkit.finetune.trials import TrialResult, collect_predictions
 from nlpkit.io.finetune_tables import comparison_curves, run_tables, trial_curves
 from nlpkit.io.finetuned import export_setfit
 from nlpkit.io.model_cards import write_cards
-from nlpkit.io.runs import RunTables, stopwatch, write_run
+from nlpkit.io.runs import RunTables, stopwatch
 from nlpkit.metrics.score import Uncertainty
 from nlpkit.version import __version__
 from nlpkit.workflows.checkpoints import TrainingStore
-from nlpkit.workflows.corpus import warn_dropped
 from nlpkit.workflows.finetune_job import FinetuneJob
 from nlpkit.workflows.finetuned import FinetunedModel
 
@@ -126,21 +125,19 @@ class FinetuneResult(FinetunedModel):
         """
         if not self._store.checkpoint.model.exists():  # it has been saved before
             return super().save(path, force=force)
-        job, target, model = self.job, Path(path), self._store.checkpoint.model
+        job, model = self.job, self._store.checkpoint.model
         parameters = {**job.parameters(), "training": self.facts}
         results = {name: score.value for name, score in self.scores.model.scores.items()}
         write_cards(model, self.scores, parameters, self.dataset, job.provenance.inputs, self.spread, self._overlap)
         curves = {"curve.jsonl": trial_curves([result for results in self._by_seed.values() for result in results])}
         config = {"kind": "finetune", "format": self._format}
-        run = RunTables(self._tables, {}, config, job.provenance.dropped, {"metrics": self.report}, curves, model)
-        write_run(target, run, job.block(), job.manifest("finetune", parameters, results), force=force)
+        files = RunTables(self._tables, {}, config, reports={"metrics": self.report}, texts=curves, model_folder=model)
+        self.path = job.save("finetune", files, path, results=results, further={"training": self.facts}, force=force)
         if job.options.export is not None:
             export_setfit(model / "setfit", job.options.export)
             reporting.note(f"wrote {job.options.export}/ for the setfit library; its model_head.pkl is a pickle")
         self._store.checkpoint.remove()
-        self.path = target
-        warn_dropped(job.provenance, target / "dropped.parquet")
-        return target
+        return self.path
 
     def _spread(self) -> dict[str, Any]:
         scores = {}
@@ -196,7 +193,6 @@ class MethodComparison:
         Raises:
             OutputExistsError: it is there and `force` was not given.
         """
-        job, target = self.job, Path(path)
         results = {}
         if self.best is not None:
             method, shots = self.best["method"], self.best["shots"]
@@ -204,11 +200,9 @@ class MethodComparison:
             results = {"best": method, "shots": shots, "train_best": line}
         texts = {"curve.jsonl": comparison_curves(self.rows)}
         config = {"kind": "finetune-comparison"}
-        run = RunTables(self.tables(), {}, config, job.provenance.dropped, {"metrics": self.report}, texts)
-        manifest = job.manifest("finetune-comparison", job.parameters(), results)
-        write_run(target, run, job.block(), manifest, force=force)
+        files = RunTables(self.tables(), {}, config, reports={"metrics": self.report}, texts=texts)
+        target = self.job.save("finetune-comparison", files, path, results=results, force=force)
         self._store.checkpoint.remove()
-        warn_dropped(job.provenance, target / "dropped.parquet")
         return target
 
 

@@ -104,8 +104,7 @@ class FinetunedModel(FittedModel):
         """Return the tables of the run; a folder of another program has none."""
         if not (self.path / MANIFEST).is_file():
             return {}
-        run = open_run(self.path, verify=self.execution.verify)
-        return {file.stem: run.table(file.stem) for file in sorted(self.path.glob("*.parquet"))}
+        return open_run(self.path, verify=self.execution.verify).tables()
 
     def save(self, path: str | Path, *, force: bool = False) -> Path:
         """Write a copy of the run or folder. Raises OutputExistsError when something is there."""

@@ -13,15 +13,15 @@ import pyarrow as pa
 
 from nlpkit import reporting, wording
 from nlpkit.errors import UsageError
-from nlpkit.io.artifacts import footer_block
 from nlpkit.io.corpora import DocumentStream
+from nlpkit.io.provenance import source_block
 from nlpkit.io.spool import spool_in
 from nlpkit.io.tables import table_sink, write_dropped
 from nlpkit.metrics.retrieval import score_retrieval
 from nlpkit.parameters import with_settings
 from nlpkit.text.kwic import SearchOptions, find_hits, find_spans
 from nlpkit.text.regex import limited
-from nlpkit.workflows.corpus import as_corpus, no_documents, steps, warn_dropped
+from nlpkit.workflows.corpus import as_corpus, no_documents, warn_dropped
 from nlpkit.workflows.groups import Groups
 
 
@@ -146,10 +146,7 @@ class Concordance:
                 "ignore_case": options.ignore_case, "window": None if options.width is not None else options.window,
                 "width": options.width, "limit_hits": options.limit_hits, "by": self.by,
             }  # fmt: skip
-            block = footer_block(
-                "kwic", command="kwic", parameters=parameters, seed=None, inputs=self.stream.inputs,
-                steps=steps(self.stream),
-            )  # fmt: skip
+            block = source_block("kwic", self.stream, command="kwic", parameters=parameters)
             with table_sink(target, self.schema, block, force=force) as sink:
                 for batch in spool:
                     sink.write(batch)

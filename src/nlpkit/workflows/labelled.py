@@ -2,35 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from typing import Any
 
 import pyarrow as pa
 
 from nlpkit import reporting
 from nlpkit.cells import as_label
+from nlpkit.classify.splits import check_splits, split_column, splits_of
 from nlpkit.errors import ColumnError, missing_column
-from nlpkit.io.corpora import DocumentStream, DroppedRow, InputInfo
+from nlpkit.io.corpora import DocumentStream
+from nlpkit.types import IntArray
 from nlpkit.workflows.corpus import no_documents
-
-
-@dataclass(slots=True)
-class Provenance:
-    """Where documents come from: the inputs, the rows that could not be used, the blocks of the footers."""
-
-    inputs: list[InputInfo] = field(default_factory=list)
-    dropped: list[DroppedRow] = field(default_factory=list)
-    blocks: list[dict[str, Any] | None] = field(default_factory=list)
-
-    @classmethod
-    def of_streams(cls, streams: Sequence[DocumentStream]) -> Provenance:
-        """Return that of streams that were read to their end."""
-        return cls(
-            [i for s in streams for i in s.inputs],
-            [d for s in streams for d in s.dropped],
-            [b for s in streams for b in s.blocks],
-        )
 
 
 def check_label_column(stream: DocumentStream, label_col: str) -> None:
@@ -61,6 +45,33 @@ def read_labels(column: pa.ChunkedArray, separator: str | None) -> list[Any]:
 
 def _different(values: Sequence[Any]) -> list[str]:
     return list(dict.fromkeys(t for v in values if (t := as_label(v)) is not None))
+
+
+def splits_by_column(table: pa.Table, spec: str, *, dev: bool) -> tuple[IntArray, list[str | None]]:
+    """Return the split of each document by a column or COLUMN=VALUE, and its values. Raises UsageError where nothing is to learn from."""
+    values = split_values(table, spec)
+    split = splits_of(values, spec, dev=dev)
+    check_splits(split, values, spec)
+    return split, values
+
+
+def split_values(table: pa.Table | pa.RecordBatch, spec: str) -> list[str | None]:
+    """Return the values of the column of splits."""
+    return [as_label(v) for v in table.column(split_column(spec)).to_pylist()]
+
+
+def read_streams(streams: Sequence[DocumentStream], check: Callable[[DocumentStream], None]) -> list[pa.Table]:
+    """Return the documents of each stream, which is checked first and closed in the end. Raises InputError where one has none."""
+    tables = []
+    with ExitStack() as stack:
+        for stream in streams:
+            stack.enter_context(stream)
+        for stream in streams:
+            check(stream)
+            tables.append(stream.read_all())
+            if not tables[-1].num_rows:
+                raise no_documents(stream)
+    return tables
 
 
 def stacked(tables: Sequence[pa.Table]) -> pa.Table:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from nlpkit import reporting
 from nlpkit.interrupts import report_checkpoint_on_interrupt
 from nlpkit.io.checkpoints import append_score, read_scores
 from nlpkit.io.lda_runs import Additions
 from nlpkit.parameters import Execution
-from nlpkit.plain import to_json
+from nlpkit.plain import rounded, to_json
 from nlpkit.topics.lda.choose import TopicChoice, choose_topics
 from nlpkit.topics.lda.options import LdaOptions
 from nlpkit.topics.lda.scores import Scores
@@ -75,10 +74,6 @@ def choice_additions(choice: TopicChoice) -> Additions:
         results={
             "choice_of_k": choice.reason,
             "runner_ups": [[k, why] for k, why in choice.runner_ups],
-            "evidence": [{k: _rounded(v) for k, v in row.as_dict().items()} for row in choice.rows],
+            "evidence": [rounded(row.as_dict()) for row in choice.rows],
         }
     )
-
-
-def _rounded(value: Any) -> Any:
-    return round(value, 6) if isinstance(value, float) else value

@@ -21,8 +21,8 @@ from nlpkit.text.options import PreprocessOptions
 from nlpkit.topics.lda.chunks import Days
 from nlpkit.topics.lda.token_tables import select_documents
 from nlpkit.types import TokenTable
-from nlpkit.workflows.corpus import Corpus, no_words, steps
-from nlpkit.workflows.counts import CountedCorpus, counted
+from nlpkit.workflows.corpus import Corpus, no_words
+from nlpkit.workflows.counts import CountedCorpus, count_corpus
 from nlpkit.workflows.tokens import note_tokens, token_info
 
 CHUNK = "chunk"  # column of documents.parquet
@@ -39,7 +39,7 @@ def read_lda_corpus(corpus: Corpus, options: PreprocessOptions, threads: int) ->
     """
     with corpus.open() as stream, _words(stream, options, threads) as words:
         tokens = _with_words(words.tokens())
-        earlier = steps(stream)
+        earlier = stream.steps
         yield LdaCorpus(
             tokens=tokens,
             rows=words.rows(["text"]),
@@ -67,13 +67,13 @@ def _words(
 
     Args:
         columns_of_run: columns that the run makes itself; those of the input are left out with a warning.
-        own_tokens: see `counted`.
+        own_tokens: see `count_corpus`.
     """
     for name in columns_of_run:
         if name in stream.schema.names:
             reporting.warn(f"the column '{name}' of the input is not kept: the run has its own")
     columns = [n for n in stream.schema.names if n not in ("tokens", "embedding", *columns_of_run)]
-    with counted(
+    with count_corpus(
         stream,
         options,
         columns=columns,
@@ -153,7 +153,7 @@ def _dated(words: CountedCorpus, stream: DocumentStream, options: PreprocessOpti
     tokens = _with_words(select_documents(words.tokens(), kept))
     ids = everything.column("id")
     gone = [DroppedRow(ids[row].as_py(), STAGE, reason.replace("`", "")) for row, reason in lost.items()]
-    earlier = steps(stream)
+    earlier = stream.steps
     info = token_info(options, words.report, earlier)
     if info is not None and words.report is not None:
         # without the shares of languages: those of an update would be of other documents than those of one run

@@ -16,7 +16,7 @@ from nlpkit.io.corpora import DocumentStream
 from nlpkit.io.documents import add_column
 from nlpkit.io.lda_runs import KIND, LdaRun
 from nlpkit.io.lda_tables import FittedTexts, read_fitted_texts, read_left_out
-from nlpkit.io.runs import Run, copy_run, write_run
+from nlpkit.io.runs import Run
 from nlpkit.io.topic_tables import TOPIC_COLUMNS, text_hashes, topic_columns, with_topic_columns
 from nlpkit.parameters import Execution
 from nlpkit.text.options import PreprocessOptions
@@ -26,9 +26,9 @@ from nlpkit.topics.lda.fit import LdaFit
 from nlpkit.topics.lda.infer import SWEEPS, infer_topics, words_of
 from nlpkit.topics.lda.model import LdaModel, theta_of
 from nlpkit.types import FloatArray, IntArray, LongArray, TokenTable
-from nlpkit.workflows.corpus import Corpus, warn_dropped
-from nlpkit.workflows.counts import CountedCorpus, counted
-from nlpkit.workflows.model import FittedModel, Predictions, topics_html
+from nlpkit.workflows.corpus import Corpus
+from nlpkit.workflows.counts import CountedCorpus, count_corpus
+from nlpkit.workflows.model import Predictions, TopicRun
 from nlpkit.workflows.predict_options import PredictOptions
 from nlpkit.workflows.tokens import cut_as_model
 
@@ -51,7 +51,7 @@ class LdaReport:
     prototype: ComparedChains | None = None
 
 
-class FittedLda(FittedModel):
+class FittedLda(TopicRun):
     """An LDA model that was fitted or loaded.
 
     model: counts and priors. report: how it was fitted, None for a model that was loaded. path: the run directory it is in, None
@@ -68,7 +68,8 @@ class FittedLda(FittedModel):
         unfinished: tuple[Path, ...] = (),
     ) -> None:
         """Take the run and the model. unfinished: files that are to go when the run is written."""
-        self.run, self.model, self.report = run, model, report
+        self.run: LdaRun | Run = run
+        self.model, self.report = model, report
         self.path = run.path if isinstance(run, Run) else None
         self._unfinished = unfinished
 
@@ -76,16 +77,6 @@ class FittedLda(FittedModel):
     def name(self) -> str:
         """What the model is called in messages."""
         return "the model" if self.path is None else f"the run {self.path}"
-
-    @property
-    def topics(self) -> pa.Table:
-        """One row for each topic: size, share, label, terms, scores, typical documents."""
-        return self.tables()["topics"]
-
-    @property
-    def documents(self) -> pa.Table:
-        """The documents of the fit with their main topics."""
-        return self.tables()["documents"]
 
     @property
     def phi(self) -> FloatArray:
@@ -115,27 +106,16 @@ class FittedLda(FittedModel):
             return self.run.summary
         return {k: v for k, v in self.run.manifest["results"].items() if k != "trace"}
 
-    def tables(self) -> Mapping[str, pa.Table]:
-        """Return the tables of the run directory by name."""
-        return self.run.files.tables if isinstance(self.run, LdaRun) else self.run.tables()
-
     def save(self, path: str | Path, *, force: bool = False) -> Path:
         """Write the run directory, and remove what was kept of the unfinished fit.
 
         Raises:
             OutputExistsError: it is there and `force` was not given; and what `check_target` raises.
         """
-        target = Path(path)
-        if isinstance(self.run, LdaRun):
-            write_run(target, self.run.files, self.run.block, self.run.manifest, force=force)
-        else:
-            copy_run(self.run, target, force=force)
+        self.path = super().save(path, force=force)
         for leftover in self._unfinished:
             leftover.unlink(missing_ok=True)
-        if isinstance(self.run, LdaRun):
-            warn_dropped(self.run.files, target / "dropped.parquet")
-        self.path = target
-        return target
+        return self.path
 
     @contextmanager
     def predict_batches(
@@ -168,10 +148,6 @@ class FittedLda(FittedModel):
         """What model/config.json holds."""
         return self.run.files.model_config if isinstance(self.run, LdaRun) else self.run.model_config("tokens")
 
-    def _repr_html_(self) -> str:
-        """Return the topics as a table for a notebook."""
-        return topics_html(self.topics)
-
 
 class LdaPredictions(Predictions):
     """Documents with topics that are drawn by Gibbs sampling, phi fixed; those of the fit keep theirs."""
@@ -201,7 +177,7 @@ class LdaPredictions(Predictions):
         options = cut_as_model(self.stream, self.fitted.config["tokens"], self.fitted.name)
         columns = [n for n in self.stream.schema.names if n not in TOPIC_COLUMNS]
         schema = with_topic_columns(pa.schema([self.stream.schema.field(n) for n in columns]))
-        with counted(
+        with count_corpus(
             self.stream, options or PreprocessOptions(),
             columns=columns, threads=self.execution.n_threads(), own_tokens=options is None,
         ) as words:  # fmt: skip

@@ -12,11 +12,11 @@ import pyarrow as pa
 from nlpkit import reporting, wording
 from nlpkit.io.documents import embedding_column
 from nlpkit.io.exports import stacked
-from nlpkit.io.runs import RunTables, manifest_of, stopwatch, write_run
+from nlpkit.io.runs import RunTables, new_run, stopwatch
 from nlpkit.parameters import Execution
 from nlpkit.types import FloatArray
 from nlpkit.weighting.lsa import Lsa, lsa
-from nlpkit.workflows.corpus import warn_dropped
+from nlpkit.workflows.saving import save_run
 from nlpkit.workflows.tfidf import DocumentTermWeights
 
 TOP_TERMS = 10
@@ -99,19 +99,12 @@ class LatentSpace:
             "kind": "lsa", "scheme": asdict(weigher.scheme), "n_docs": weights.corpus.n_docs,
             "mean_length": weigher.mean_length, "pivot": weigher.pivot,
         }  # fmt: skip
-        manifest = manifest_of(
-            "lsa",
-            parameters={**weights.block["parameters"], "lsa": self.asked},
-            seed=self.execution.seed,
-            threads=self.execution.n_threads(),
-            inputs=weights.stream.inputs,
-            seconds=self.seconds,
-            results=results,
-        )
-        model = {} if left_out is None else {"terms": left_out}
-        tables = RunTables(self.tables(), model, config, weights.stream.dropped)
-        write_run(Path(path), tables, {**weights.block, "seed": self.execution.seed}, manifest, force=force)
-        warn_dropped(weights.stream, None)
+        files = RunTables(self.tables(), {} if left_out is None else {"terms": left_out}, config)
+        run = new_run(
+            "lsa", files, weights.stream, command="tfidf", parameters=weights.block["parameters"],
+            further={"lsa": self.asked}, results=results, execution=self.execution, seconds=self.seconds,
+        )  # fmt: skip
+        save_run(run, path, force=force)
         if self.n_empty:
             keep = "is a row of zeros" if self.n_empty == 1 else "are rows of zeros"
             reporting.note(f"{wording.counted(self.n_empty, 'document')} without a term {keep}")

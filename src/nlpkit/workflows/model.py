@@ -5,18 +5,25 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from nlpkit import reporting
-from nlpkit.io.artifacts import footer_block, with_footer
+from nlpkit.io.artifacts import with_footer
 from nlpkit.io.corpora import DocumentStream, DroppedRow
+from nlpkit.io.provenance import source_block
+from nlpkit.io.runs import NewRun, Run
 from nlpkit.parameters import Execution, with_settings
-from nlpkit.workflows.corpus import Corpus, as_corpus, steps
+from nlpkit.workflows.corpus import Corpus, as_corpus
 from nlpkit.workflows.predict_options import PredictOptions
+from nlpkit.workflows.saving import save_run
+
+if TYPE_CHECKING:
+    from nlpkit.evaluation.results import Evaluation
 
 
 class Predictions(ABC):
@@ -33,6 +40,10 @@ class Predictions(ABC):
 
     def __init__(self, model: str, stream: DocumentStream, seed: int | None) -> None:
         self.model, self.stream, self.seed = model, stream, seed
+
+    evaluation: Evaluation | None = (
+        None  # of predictions that are scored by the labels of the documents as they are made
+    )
 
     @abstractmethod
     def batches(self) -> Iterator[pa.RecordBatch]:
@@ -66,13 +77,8 @@ class Predictions(ABC):
 
     def block(self) -> dict[str, Any]:
         """Return the footer block of the table."""
-        return footer_block(
-            "documents",
-            command=self.command,
-            parameters=self.parameters(),
-            seed=self.seed,
-            inputs=self.stream.inputs,
-            steps=steps(self.stream),
+        return source_block(
+            "documents", self.stream, command=self.command, parameters=self.parameters(), seed=self.seed
         )
 
     def collect(self) -> Corpus:
@@ -80,11 +86,26 @@ class Predictions(ABC):
         table = pa.Table.from_batches(self.batches())
         return Corpus(memory=table.cast(with_footer(table.schema, self.block())))
 
+    def score(self) -> ScoredDocuments:
+        """Return the documents with their predictions, how these agree with labels, and the counts, which are reported."""
+        documents = pa.Table.from_batches(self.batches())
+        self.report()
+        return ScoredDocuments(documents, self.evaluation, self.summary())
+
     def warn_of_replaced(self, columns: Sequence[str]) -> None:
         """Warn of columns of the input that the prediction replaces."""
         for name in columns:
             if name in self.stream.schema.names:
                 reporting.warn(f"the column '{name}' of the input is replaced")
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredDocuments:
+    """documents: with the columns that were predicted. evaluation: against their labels, None where there are none to compare with."""
+
+    documents: pa.Table
+    evaluation: Evaluation | None
+    summary: dict[str, Any]
 
 
 class FittedModel(ABC):
@@ -130,6 +151,38 @@ class FittedModel(ABC):
         options, execution = with_settings((PredictOptions(), Execution()), settings)
         with self.predict_batches(as_corpus(data), options=options, execution=execution) as predictions:
             return pa.Table.from_batches(predictions.batches())
+
+
+class RunModel(FittedModel):
+    """A model that is a run: one that was read, or one that can be written."""
+
+    run: Run | NewRun
+
+    def tables(self) -> Mapping[str, pa.Table]:
+        """Return the tables of the run directory by name."""
+        return self.run.tables() if isinstance(self.run, Run) else self.run.files.tables
+
+    def save(self, path: str | Path, *, force: bool = False) -> Path:
+        """Write the run directory. Raises OutputExistsError when it is there and `force` was not given."""
+        return save_run(self.run, path, force=force)
+
+
+class TopicRun(RunModel):
+    """A topic model that is a run."""
+
+    @property
+    def topics(self) -> pa.Table:
+        """The topics (K rows): topic, size, share, label, top_terms, npmi, exclusivity, representatives."""
+        return self.tables()["topics"]
+
+    @property
+    def documents(self) -> pa.Table:
+        """The documents with their topics: id, topic, topic_prob, nearest_topic, margin and the user's columns."""
+        return self.tables()["documents"]
+
+    def _repr_html_(self) -> str:
+        """Return the topics as a table for a notebook."""
+        return topics_html(self.topics)
 
 
 def topics_html(topics: pa.Table) -> str:

@@ -8,16 +8,17 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit import reporting, wording
-from nlpkit.cells import as_label
-from nlpkit.classify.splits import DEV, TEST, TRAIN, UNUSED, check_splits, split_column, splits_of
+from nlpkit.classify.splits import DEV, TEST, TRAIN, UNUSED, split_column
 from nlpkit.errors import InputError, missing_column
 from nlpkit.finetune.options import HeldOutOptions
 from nlpkit.finetune.pair_dataset import PairDataset, hold_out
 from nlpkit.finetune.text_inputs import check_columns
+from nlpkit.io.corpora import DocumentStream
+from nlpkit.io.provenance import Provenance
 from nlpkit.types import IntArray
-from nlpkit.workflows.corpus import Corpus, no_documents
+from nlpkit.workflows.corpus import Corpus
 from nlpkit.workflows.finetune_data import corpora_of
-from nlpkit.workflows.labelled import Provenance, stacked
+from nlpkit.workflows.labelled import read_streams, splits_by_column, stacked
 
 
 def read_pairs(
@@ -33,27 +34,20 @@ def read_pairs(
     needed = {"pair_col": options.pair_col, "negative_col": negative_col, "split": column}
     label = "label" if objective in ("sbert-softmax", "cosine") else None
     streams = [c.open() for c, _ in corpora]
-    tables = []
-    try:
-        for stream in streams:
-            check_columns(stream.schema.names, needed, stream.where)
-            if label is not None and label not in stream.schema.names:
-                raise missing_column(stream.where, corpus.options.label_col, stream.schema.names, "`label_col`")
-            tables.append(stream.read_all())
-            if not tables[-1].num_rows:
-                raise no_documents(stream)
-    finally:
-        for stream in streams:
-            stream.close()
+
+    def check(stream: DocumentStream) -> None:
+        check_columns(stream.schema.names, needed, stream.where)
+        if label is not None and label not in stream.schema.names:
+            raise missing_column(stream.where, corpus.options.label_col, stream.schema.names, "`label_col`")
+
+    tables = read_streams(streams, check)
     texts = ["text", *(c for c in (options.pair_col, negative_col) if c is not None)]
     table = _stacked(tables, texts, [c for c in ("id", label, column) if c is not None])
     split: IntArray = np.concatenate(
         [np.full(t.num_rows, role, np.int32) for t, (_, role) in zip(tables, corpora, strict=True)]
     )
     if options.split is not None:
-        values = [as_label(v) for v in table.column(split_column(options.split)).to_pylist()]
-        split = splits_of(values, options.split, dev=True)
-        check_splits(split, values, options.split)
+        split, _ = splits_by_column(table, options.split, dev=True)
     split = _without_empty(table, texts, split, options)
     dataset = PairDataset(table, split, objective, options.pair_col, negative_col)
     if not (split == TEST).any():

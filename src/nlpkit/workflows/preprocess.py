@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from nlpkit import reporting, wording
-from nlpkit.io.artifacts import footer_block
 from nlpkit.io.corpora import DocumentStream, DroppedRow, open_batches
 from nlpkit.io.phrase_files import PHRASES, phrases_table
+from nlpkit.io.provenance import source_block
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.tables import table_sink, write_dropped
 from nlpkit.io.vocabularies import vocabulary_table
@@ -26,7 +26,7 @@ from nlpkit.text.plan import Step, plan_steps
 from nlpkit.text.preprocess import FittedVocabulary
 from nlpkit.text.rows import RowOptions
 from nlpkit.types import TokenTable
-from nlpkit.workflows.corpus import Corpus, as_corpus, steps, warn_dropped
+from nlpkit.workflows.corpus import Corpus, as_corpus, warn_dropped
 from nlpkit.workflows.encoded import EncodedDocuments, encode
 from nlpkit.workflows.rows import Rows
 from nlpkit.workflows.token_options import preprocess_options
@@ -223,9 +223,7 @@ def preprocess(
         documents = encode(kept, options, threads=execution.n_threads(), recut=True)
         assert documents.fitted is not None
         parameters = {**plan.parameters(), **token_parameters(options, documents.fitted.report)}
-        block = footer_block(
-            "documents", command="preprocess", parameters=parameters, seed=None, inputs=stream.inputs, steps=steps(stream)
-        )  # fmt: skip
+        block = source_block("documents", stream, command="preprocess", parameters=parameters)
     result = Preprocessed(documents, documents.fitted, options, kept, stream, block)
     return PreprocessedCorpus(options=ReadOptions(), spool_directory=corpus.spool_directory, result=result)
 

@@ -26,7 +26,7 @@ from nlpkit.text.options import PreprocessOptions
 from nlpkit.text.token_settings import options_from
 from nlpkit.types import IntArray, LongArray, TokenTable
 from nlpkit.workflows.corpus import Corpus, as_corpus, no_documents, read_corpus, warn_dropped
-from nlpkit.workflows.counts import counted
+from nlpkit.workflows.counts import count_corpus
 from nlpkit.workflows.evaluation_targets import EvaluationSettings, TopicTarget
 from nlpkit.workflows.tokens import cut_as_model
 
@@ -163,7 +163,9 @@ def encoded(
         if has_tokens:
             yield stats, counting(_of_column(stream))
         else:
-            with counted(stream, reference.options(), columns=columns, threads=threads, own_tokens=False) as counts:
+            with count_corpus(
+                stream, reference.options(), columns=columns, threads=threads, own_tokens=False
+            ) as counts:
                 terms = counts.terms
                 yield stats, counting((b, e.offsets, e.term_ids, terms) for b, e in counts.encoded())
         warn_dropped(stream, None)

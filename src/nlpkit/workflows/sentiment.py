@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -41,22 +41,13 @@ from nlpkit.text.options import PreprocessOptions
 from nlpkit.types import FloatArray, IntArray
 from nlpkit.workflows.corpus import Corpus, as_corpus, no_documents, warn_dropped
 from nlpkit.workflows.lexicon import lex2sent_options, load_lexicon, named_classes
-from nlpkit.workflows.model import Predictions
+from nlpkit.workflows.model import Predictions, ScoredDocuments
 from nlpkit.workflows.token_options import preprocess_options
 
 COLUMNS = {"sentiment": pa.float32(), "prediction": pa.string()}
 MATCHED = ("language", "lower", "lemma", "stem", "html", "replace", "emoji", "keep", "segment")
 VADER_NEUTRAL = 0.05
 ENGLISH = ("vader", "afinn", "afinn:en", "afinn:emoticons")
-
-
-@dataclass(frozen=True, slots=True)
-class Sentiment:
-    """documents: with the columns sentiment and prediction. evaluation: against their labels, None where none is sentiment."""
-
-    documents: pa.Table
-    evaluation: Evaluation | None
-    summary: dict[str, Any]
 
 
 def sentiment(
@@ -68,7 +59,7 @@ def sentiment(
     gates: GateOptions | None = None,
     execution: Execution | None = None,
     **settings: Any,
-) -> Sentiment:
+) -> ScoredDocuments:
     """Score documents by a lexicon, and compare the scores with labels where there are some.
 
     Args:
@@ -89,9 +80,7 @@ def sentiment(
     with sentiment_batches(
         as_corpus(data), options=options, tokens=tokens, execution=execution, gates=gates
     ) as predictions:
-        documents = pa.Table.from_batches(predictions.batches())
-    predictions.report()
-    return Sentiment(documents, predictions.evaluation, predictions.summary())
+        return predictions.score()
 
 
 @contextmanager
@@ -165,7 +154,6 @@ class SentimentPredictions(Predictions):
         self._languages: tuple[str, ...] = ()
         self._facts: dict[str, Any] = {}
         self._notes: list[str] = []
-        self.evaluation: Evaluation | None = None
 
     def require_labels(self) -> None:
         """Raise UsageError or ColumnError where there are no labels: nothing would come of scores that are not written."""
@@ -183,7 +171,7 @@ class SentimentPredictions(Predictions):
             "`output=-` for JSON lines; or name the column: `label_col`"
         )
 
-    def score(self, *, keep: bool) -> tuple[FloatArray, IntArray, SentimentClasses]:
+    def _score_all(self, *, keep: bool) -> tuple[FloatArray, IntArray, SentimentClasses]:
         """Score all documents; return the scores (D,), the predictions (D,), places among the names of the classes, and these.
 
         keep: whether the documents are kept, to be given with their scores.
@@ -206,14 +194,14 @@ class SentimentPredictions(Predictions):
     def score_only(self) -> None:
         """Score documents that are not written, for what their labels tell of the scores."""
         self.require_labels()
-        self.score(keep=False)
+        self._score_all(keep=False)
         warn_dropped(self, None)
         self.report()
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield the documents with sentiment and prediction."""
         self.warn_of_replaced(tuple(COLUMNS))
-        scores, predictions, classes = self.score(keep=True)
+        scores, predictions, classes = self._score_all(keep=True)
         names, at = pa.array(classes.names, pa.string()), 0
         for batch in self._spool:
             n = batch.num_rows

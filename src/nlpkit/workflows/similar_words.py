@@ -13,13 +13,12 @@ import pyarrow as pa
 
 from nlpkit import reporting, wording
 from nlpkit.errors import UsageError
-from nlpkit.io.artifacts import footer_block
 from nlpkit.io.read_options import ReadOptions
-from nlpkit.io.tables import table_sink, write_dropped
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.text.similarity import MAX_LENGTH, Nearest, WordIndex, WordPair, comparable, compare_words
 from nlpkit.text.similarity_options import SimilarityOptions
 from nlpkit.types import LongArray
+from nlpkit.workflows.saving import save_derived_table
 from nlpkit.workflows.vocabulary import Vocabulary, read_vocabulary
 
 PAIR_MEASURES = ("jaccard", "dice", "overlap", "cosine", "levenshtein", "levenshtein_normalized")
@@ -56,17 +55,10 @@ class SimilarWords(ABC):
         Raises:
             UsageError: the name is that of no table; OutputExistsError: it is there.
         """
-        table, source = self.table(), self.source
-        block = footer_block(
-            "similar_words", command="similar-words", parameters=self.parameters(), seed=None, inputs=source.inputs,
-            steps=source.steps,
+        save_derived_table(
+            target, self.table(), "similar_words", self.source, command="similar-words", parameters=self.parameters(),
+            row="row", force=force,
         )  # fmt: skip
-        with table_sink(target, table.schema, block, force=force) as sink:
-            for batch in table.to_batches():
-                sink.write(batch)
-        write_dropped(str(target), source.dropped, block)
-        if str(target) != "-":
-            reporting.note(f"wrote {target}: {wording.counted(table.num_rows, 'row')}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,8 @@ import pyarrow.compute as pc
 
 from nlpkit import reporting, wording
 from nlpkit.errors import UsageError
-from nlpkit.io.artifacts import footer_block
 from nlpkit.io.corpora import DocumentStream
 from nlpkit.io.footers import step_parameters
-from nlpkit.io.tables import table_sink, write_dropped
 from nlpkit.metrics.corpus import CorpusFigures, corpus_figures
 from nlpkit.metrics.zipf import verdict, zipf_frequencies
 from nlpkit.parameters import Execution, with_settings
@@ -27,9 +25,10 @@ from nlpkit.text.tally import GroupWords, WordTally
 from nlpkit.text.vocab import EncodedBatch
 from nlpkit.types import IntArray, LongArray
 from nlpkit.widths import narrow
-from nlpkit.workflows.corpus import as_corpus, steps, warn_dropped
+from nlpkit.workflows.corpus import as_corpus
 from nlpkit.workflows.encoded import EncodedDocuments, encode
 from nlpkit.workflows.groups import Groups
+from nlpkit.workflows.saving import save_derived_table
 from nlpkit.workflows.token_options import preprocess_options
 
 GROUP = "\0group"
@@ -97,21 +96,23 @@ class CorpusStatistics:
         Raises:
             UsageError: the name is that of no table; OutputExistsError: it is there.
         """
-        table, options = self.table(), self.options
+        options = self.options
         parameters = {
             "by": self.by, "language": options.language, "stop_words": options.stop_words, "lower": options.lower,
             "min_length": options.min_length, "tokens": "given" if self.report is None else "made", "zipf_s": self.exponent,
         }  # fmt: skip
-        block = footer_block(
-            "term_frequencies", command="stats", parameters=parameters, seed=None, inputs=self.stream.inputs,
-            steps=steps(self.stream),
-        )  # fmt: skip
-        with table_sink(target, table.schema, block, force=force) as sink:
-            for batch in table.to_batches(max_chunksize=100_000):
-                sink.write(batch)
-        warn_dropped(self.stream, write_dropped(str(target), self.stream.dropped, block))
-        if str(target) != "-":
-            reporting.note(f"wrote {target}: {wording.counted(table.num_rows, 'term')}")
+        table = self.table()
+        rows = pa.Table.from_batches(table.to_batches(max_chunksize=100_000), table.schema)
+        save_derived_table(
+            target,
+            rows,
+            "term_frequencies",
+            self.stream,
+            command="stats",
+            parameters=parameters,
+            row="term",
+            force=force,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything in plain values."""
@@ -290,5 +291,5 @@ def _languages(report: PreprocessReport | None, stream: DocumentStream, options:
         return [share.code for share in report.languages]
     if options.language != "auto":
         return [] if options.language == "none" else [options.language]
-    settings = step_parameters(steps(stream), "preprocess") or {}
+    settings = step_parameters(stream.steps, "preprocess") or {}
     return [str(code) for code, _ in settings.get("languages", ())]

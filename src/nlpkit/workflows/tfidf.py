@@ -12,10 +12,11 @@ import pyarrow as pa
 
 from nlpkit import reporting, wording
 from nlpkit.errors import InputError, UsageError
-from nlpkit.io.artifacts import footer_block, write_table
+from nlpkit.io.artifacts import write_table
 from nlpkit.io.atomic import atomic_file
 from nlpkit.io.corpora import DocumentStream, DroppedRow
 from nlpkit.io.exports import MATRIX_WRITERS, WeightedDocuments, long_table, regrouped, stacked, weights_sink
+from nlpkit.io.provenance import source_block
 from nlpkit.io.tables import save_table, table_format, write_dropped
 from nlpkit.io.weight_files import WeightsTarget, weights_target
 from nlpkit.io.weight_models import WeightModel
@@ -29,8 +30,8 @@ from nlpkit.weighting.options import SelectionOptions, WeightOptions
 from nlpkit.weighting.schemes import Scheme
 from nlpkit.weighting.selection import FeatureScore, FeatureSelection
 from nlpkit.weighting.tfidf import CorpusStats, Weighting, kept_columns, weighting
-from nlpkit.workflows.corpus import as_corpus, no_words, steps, warn_dropped
-from nlpkit.workflows.counts import CountedCorpus, count
+from nlpkit.workflows.corpus import as_corpus, no_words, warn_dropped
+from nlpkit.workflows.counts import CountedCorpus, count_corpus
 from nlpkit.workflows.groups import Groups
 from nlpkit.workflows.token_options import preprocess_options
 from nlpkit.workflows.tokens import note_tokens, token_info
@@ -303,19 +304,19 @@ def tfidf(
         columns = [] if groups is None else [groups.column]
         if carry == "columns":
             columns += [n for n in stream.schema.names if n not in NOT_CARRIED and n not in (*columns, "id")]
-        corpus = count(stream, options, columns=columns, threads=execution.n_threads())
+        corpus = count_corpus(stream, options, columns=columns, threads=execution.n_threads())
         if not corpus.terms:
             raise no_words(corpus.n_docs)
         stats = CorpusStats(corpus.n_docs, corpus.terms, corpus.cf, corpus.df)
         weigher = weighting(stats, scheme, (counts for _, counts in corpus.batches()))
         classes = None if groups is None else read_classes(corpus, groups, wanted.score if wanted else None, weigher)
         selected = None if wanted is None or classes is None else select_features(classes, wanted, selection.top_n)
-    earlier, report = steps(stream), corpus.report
+    report = corpus.report
     parameters: dict[str, Any] = {
         "formula": scheme.formula, "smart": scheme.smart, "scheme": asdict(scheme), "documents": corpus.n_docs,
         "terms": len(corpus.terms) if selected is None else len(selected.kept), "mean_length": weigher.mean_length,
         "pivot": weigher.pivot if scheme.norm.startswith("pivoted") else None,
-        "tokens": token_info(options, report, earlier),
+        "tokens": token_info(options, report, stream.steps),
     }  # fmt: skip
     if classes is not None:
         parameters |= {"by": classes.by, "classes": classes.names}
@@ -324,9 +325,7 @@ def tfidf(
         parameters |= {
             "select": score.name, "larger_is_better": score.larger_is_better, "terms_before": len(corpus.terms),
         }  # fmt: skip
-    block = footer_block(
-        "weights", command="tfidf", parameters=parameters, seed=None, inputs=stream.inputs, steps=earlier
-    )
+    block = source_block("weights", stream, command="tfidf", parameters=parameters)
     if report is not None:
         note_tokens(report)
     result = DocumentTermWeights(

@@ -12,17 +12,17 @@ import pyarrow as pa
 
 from nlpkit import reporting, wording
 from nlpkit.errors import UsageError
-from nlpkit.io.artifacts import footer_block
 from nlpkit.io.corpora import DocumentStream
 from nlpkit.io.documents import add_column, embedding_column
+from nlpkit.io.provenance import source_block
 from nlpkit.io.tables import table_sink, write_dropped
 from nlpkit.io.weight_models import WeightModel, read_weight_model
 from nlpkit.parameters import Execution
 from nlpkit.text.options import PreprocessOptions
 from nlpkit.weighting.features import DocumentClasses
 from nlpkit.weighting.tfidf import kept_columns
-from nlpkit.workflows.corpus import as_corpus, steps, warn_dropped
-from nlpkit.workflows.counts import CountedCorpus, count
+from nlpkit.workflows.corpus import as_corpus, warn_dropped
+from nlpkit.workflows.counts import CountedCorpus, count_corpus
 from nlpkit.workflows.groups import Groups
 from nlpkit.workflows.lsa import VECTORS
 from nlpkit.workflows.tfidf import Carry, DocumentTermWeights, read_classes
@@ -153,7 +153,7 @@ def _counted(
         names = [by] if by is not None and by in stream.schema.names else []
         if columns:
             names = [name for name in stream.schema.names if name not in ("id", VECTORS)]
-        corpus = count(stream, options, columns=names, threads=execution.n_threads(), own_tokens=cut is None)
+        corpus = count_corpus(stream, options, columns=names, threads=execution.n_threads(), own_tokens=cut is None)
     return corpus, stream, execution
 
 
@@ -174,10 +174,7 @@ def _report(model: WeightModel, corpus: CountedCorpus) -> None:
 
 def _block(model: WeightModel, about: dict[str, Any], stream: DocumentStream) -> dict[str, Any]:
     """Return the footer: the parameters of the model, so that what is written can be a model, too."""
-    return footer_block(
-        "weights", command="tfidf", parameters={**model.parameters, **about}, seed=None, inputs=stream.inputs,
-        steps=steps(stream),
-    )  # fmt: skip
+    return source_block("weights", stream, command="tfidf", parameters={**model.parameters, **about})
 
 
 def _classes(corpus: CountedCorpus, model: WeightModel, stream: DocumentStream, by: str) -> DocumentClasses:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,27 +21,29 @@ from nlpkit.finetune.methods import Value, parse_options
 from nlpkit.finetune.options import HardwareOptions, HeldOutOptions, ScheduleOptions, TrainEncoderOptions
 from nlpkit.finetune.pair_dataset import PairDataset, check_classes
 from nlpkit.finetune.train import LogPoint, Schedule
-from nlpkit.io.artifacts import footer_block
 from nlpkit.io.atomic import MANIFEST
 from nlpkit.io.finetune_checkpoints import Checkpoint
 from nlpkit.io.finetune_tables import curve_lines
 from nlpkit.io.finetuned import base_name
-from nlpkit.io.footers import steps_of
 from nlpkit.io.model_cards import write_encoder_cards
-from nlpkit.io.runs import RunTables, manifest_of, stopwatch, write_run
+from nlpkit.io.provenance import Provenance
+from nlpkit.io.runs import RunTables, new_run, stopwatch
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.version import __version__
 from nlpkit.workflows.base_models import SAMPLE, find_base, warn_unknown_tokens
 from nlpkit.workflows.checkpoints import TrainingStore, open_store
-from nlpkit.workflows.corpus import as_corpus, warn_dropped
+from nlpkit.workflows.corpus import as_corpus
 from nlpkit.workflows.encoder_training import EncoderTraining, train_masked, train_pairs
 from nlpkit.workflows.finetune_data import check_held_out_files
-from nlpkit.workflows.labelled import Provenance
 from nlpkit.workflows.pair_data import read_pairs
+from nlpkit.workflows.saving import save_run
 
 KEY = "encoder"
 BETTER = {"perplexity": "lower", "spearman": "higher", "accuracy": "higher", "recall@1": "higher"}
-RECORDS = (TrainEncoderOptions, HeldOutOptions, ScheduleOptions, HardwareOptions, Execution)
+RECORDS = {
+    "options": TrainEncoderOptions, "held_out": HeldOutOptions, "training": ScheduleOptions, "hardware": HardwareOptions,
+    "execution": Execution,
+}  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -143,25 +145,18 @@ class EncoderResult:
         Raises:
             OutputExistsError: it is there and `force` was not given.
         """
-        job, target, model = self.job, Path(path), self._store.checkpoint.model
-        parameters, seed = job.parameters(), job.execution.seed
+        job, model, parameters = self.job, self._store.checkpoint.model, self.job.parameters()
         write_encoder_cards(model, job.name, parameters, self.report, job.provenance.inputs)
-        block = footer_block(
-            "run", command="train-encoder", parameters=parameters, seed=seed, inputs=job.provenance.inputs,
-            steps=steps_of(job.provenance.blocks),
-        )  # fmt: skip
-        manifest = manifest_of(
-            "finetune-encoder", parameters={**parameters, "training": self.facts}, seed=seed, threads=job.execution.n_threads(),
-            inputs=job.provenance.inputs, seconds=job.seconds, results=dict(self.after or {}),
-        )  # fmt: skip
-        texts = {"curve.jsonl": curve_lines(self.curve, {"objective": job.name, "seed": seed})}
+        texts = {"curve.jsonl": curve_lines(self.curve, {"objective": job.name, "seed": job.execution.seed})}
         config = {"kind": "finetune-encoder", "format": "sentence-transformers"}
-        run = RunTables({}, {}, config, job.provenance.dropped, {"metrics": self.report}, texts, model)
-        write_run(target, run, block, manifest, force=force)
+        files = RunTables({}, {}, config, reports={"metrics": self.report}, texts=texts, model_folder=model)
+        run = new_run(
+            "finetune-encoder", files, job.provenance, command="train-encoder", parameters=parameters, further={"training": self.facts},
+            results=self.after or {}, execution=job.execution, seconds=job.seconds,
+        )  # fmt: skip
+        self.path = save_run(run, path, force=force)
         self._store.checkpoint.remove()
-        self.path = target
-        warn_dropped(job.provenance, target / "dropped.parquet")
-        return target
+        return self.path
 
 
 def train_encoder(
@@ -211,18 +206,12 @@ def train_encoder(
     return EncoderResult(job, store, trained)
 
 
-def estimate_encoder_training(
-    data: Any,
-    *,
-    options: TrainEncoderOptions | None = None,
-    held_out: HeldOutOptions | None = None,
-    training: ScheduleOptions | None = None,
-    hardware: HardwareOptions | None = None,
-    execution: Execution | None = None,
-    **settings: Any,
-) -> dict[str, Any]:
-    """Return rows, tokens, memory, seconds and disk that `train_encoder` would take, under "plan" each stage."""
-    job = _prepare(data, (options, held_out, training, hardware, execution), settings)
+def estimate_encoder_training(data: Any, **options: Any) -> dict[str, Any]:
+    """Return rows, tokens, memory, seconds and disk that `train_encoder` would take, under "plan" each stage.
+
+    options: records and single options, as that function takes them.
+    """
+    job = _prepare(data, [options.pop(name, None) for name in RECORDS], options)
     dataset = job.dataset
     columns = 1 + sum(column is not None for column in (dataset.second, dataset.negative))
     head_steps = int(job.objective_options.get("head_steps", 0))
@@ -235,10 +224,10 @@ def estimate_encoder_training(
     )  # fmt: skip
 
 
-def _prepare(data: Any, records: tuple[Any, ...], settings: Mapping[str, Any]) -> EncoderJob:
+def _prepare(data: Any, records: Sequence[Any], settings: Mapping[str, Any]) -> EncoderJob:
     """Read rows and model, and refuse what cannot be trained."""
     options, held_out, training, hardware, execution = with_settings(
-        tuple(record or kind() for record, kind in zip(records, RECORDS, strict=True)), settings
+        tuple(record or kind() for record, kind in zip(records, RECORDS.values(), strict=True)), settings
     )
     for record in (held_out, training, hardware):
         record.check()

@@ -22,8 +22,7 @@ from nlpkit.io.sources import Source, StoredBytes, split_suffix
 from nlpkit.io.wordlists import numbered_lines
 from nlpkit.text.preprocess import PreprocessOptions
 from nlpkit.types import LongArray
-from nlpkit.workflows.corpus import steps
-from nlpkit.workflows.counts import counted
+from nlpkit.workflows.counts import count_corpus
 
 MOST_WORDS = 5  # of an entry of a word list; a line with more is a text
 
@@ -105,5 +104,5 @@ def _of_corpus(where: str, read: ReadOptions, *, lower: bool, threads: int) -> V
         if "tokens" not in stream.schema.names:
             # every word counts: a misspelling is rare, and a stop word may be asked for
             options = PreprocessOptions(stop_words="none", lower=lower, min_df=1)
-        corpus = stack.enter_context(counted(stream, options, threads=threads))
-        return Vocabulary(corpus.terms, corpus.cf, corpus.df, stream.inputs, steps(stream), stream.dropped)
+        corpus = stack.enter_context(count_corpus(stream, options, threads=threads))
+        return Vocabulary(corpus.terms, corpus.cf, corpus.df, stream.inputs, stream.steps, stream.dropped)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -34,16 +34,7 @@ from nlpkit.metrics.score import Uncertainty
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.workflows.corpus import Corpus, as_corpus, no_documents
 from nlpkit.workflows.embeddings import RunEmbeddings, embedded_by, embeddings_of
-from nlpkit.workflows.model import Predictions
-
-
-@dataclass(frozen=True, slots=True)
-class ZeroShot:
-    """documents: with the columns prediction and prediction_prob. evaluation: against their labels, None where they have none."""
-
-    documents: pa.Table
-    evaluation: Evaluation | None
-    summary: dict[str, Any]
+from nlpkit.workflows.model import Predictions, ScoredDocuments
 
 
 def zero_shot(
@@ -55,7 +46,7 @@ def zero_shot(
     gates: GateOptions | None = None,
     execution: Execution | None = None,
     **settings: Any,
-) -> ZeroShot:
+) -> ScoredDocuments:
     """Give documents the nearest of some labels by embedding, and score them where they have labels.
 
     Args:
@@ -74,9 +65,7 @@ def zero_shot(
     with zero_shot_batches(
         as_corpus(data), options=options, encoder=embedding, execution=execution, gates=gates
     ) as predictions:
-        documents = pa.Table.from_batches(predictions.batches())
-    predictions.report()
-    return ZeroShot(documents, predictions.evaluation, predictions.summary())
+        return predictions.score()
 
 
 @contextmanager
@@ -117,7 +106,6 @@ class ZeroShotPredictions(Predictions):
         self._info: dict[str, Any] | None = None
         self._sizes: list[int] = []
         self._documents = 0
-        self.evaluation: Evaluation | None = None
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield the documents with their predictions, in one batch."""

@@ -17,7 +17,7 @@ SHOWN_TERMS = 10
 def show_class_terms(terms: ClassTerms, target: str | None) -> None:
     """Say what was written, if it was, and print the classes with their terms, or their JSON object."""
     if target is None:
-        warn_dropped(terms, None)
+        warn_dropped(terms.source, None)
     else:
         reporting.note(f"wrote {target}: {wording.counted(terms.table.num_rows, 'term')} of {len(terms.names)} classes")
     if console.settings.json:

@@ -159,9 +159,8 @@ def show_errors(page: Page, errors: pa.Table | None) -> None:
     sure = "prediction_prob" if "prediction_prob" in errors.column_names else "margin"
     rows = []
     for row in errors.slice(0, SHOWN_ERRORS).to_pylist():
-        text = " ".join((row["text"] or "").split())
-        short = text if len(text) <= TEXT_WIDTH else text[: TEXT_WIDTH - 1].rstrip() + "…"
-        rows.append([row["id"], shown(row["label"]), shown(row["prediction"]), f"{row[sure]:.3f}", short])
+        text = wording.truncated(" ".join((row["text"] or "").split()), TEXT_WIDTH)
+        rows.append([row["id"], shown(row["label"]), shown(row["prediction"]), f"{row[sure]:.3f}", text])
     columns = ["id", "label", "prediction", sure.removeprefix("prediction_"), "text"]
     page.table(
         f"{wording.counted(errors.num_rows, 'error')}; the model was surest of these", columns, rows, [columns[3]]

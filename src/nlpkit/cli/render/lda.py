@@ -11,7 +11,6 @@ import pyarrow as pa
 
 from nlpkit import reporting, wording
 from nlpkit.cli import console
-from nlpkit.plain import shell_line
 from nlpkit.topics.lda.choose import SEEDS
 from nlpkit.workflows.topic_notes import note_leading_term
 
@@ -94,10 +93,9 @@ def show_topics(topics: pa.Table, n_documents: int) -> None:
     """Print the topics with their words and a representative document."""
     rows = []
     for row in topics.to_pylist():
-        text = " ".join((row["representative_texts"] or [""])[0].split())
-        short = text if len(text) <= TEXT_WIDTH else text[: TEXT_WIDTH - 1].rstrip() + "…"
+        text = wording.truncated(" ".join((row["representative_texts"] or [""])[0].split()), TEXT_WIDTH)
         words = " ".join(row["top_terms"][:TERMS_SHOWN])
-        rows.append([str(row["topic"]), wording.count(row["size"]), f"{row['share']:.1%}", row["label"], words, short])
+        rows.append([str(row["topic"]), wording.count(row["size"]), f"{row['share']:.1%}", row["label"], words, text])
     lost = n_documents - sum(topics.column("size").to_pylist())
     none = [["-1", wording.count(lost), "", "(no tokens)", "", ""]] if lost else []
     columns = ["topic", "docs", "tokens", "name", "most relevant words", "a representative document"]
@@ -124,6 +122,4 @@ def show_next(model: FittedLda, target: Path) -> None:
         "has them by probability"
     )
     note_leading_term(described.relevant, fit.model.terms, report.documents_with)
-    reporting.note(f"wrote {target}/{console.next_step('info', target)}")
-    predict = shell_line("nlpkit", "predict", target, "NEW.jsonl", "-o", "predicted.parquet")
-    reporting.note(f"              or: {predict}")
+    console.note_topic_run(target)

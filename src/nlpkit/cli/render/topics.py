@@ -11,7 +11,6 @@ import numpy as np
 from nlpkit import reporting, wording
 from nlpkit.cli import console
 from nlpkit.io.topic_tables import TOP_TERMS, headlines
-from nlpkit.plain import shell_line
 from nlpkit.topics.bertopic import TopicModel, smallest_topic
 from nlpkit.workflows.topic_notes import note_leading_term
 
@@ -111,6 +110,4 @@ def show_next(fitted: FittedBertopic, target: Path) -> None:
             f"new texts with a mean cosine under {model.least_similarity:.3f} to their nearest documents here get topic -1 "
             f"(--novelty-quantile {fitted.options.novelty_quantile:g})"
         )
-    reporting.note(f"wrote {target}/{console.next_step('info', target)}")
-    predict = shell_line("nlpkit", "predict", target, "NEW.jsonl", "-o", "predicted.parquet")
-    reporting.note(f"              or: {predict}")
+    console.note_topic_run(target)

@@ -1,0 +1,58 @@
+"""How results are written: run directories, and tables that were made from documents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from nlpkit import reporting, wording
+from nlpkit.io.provenance import HasProvenance, source_block
+from nlpkit.io.runs import NewRun, Run, copy_run
+from nlpkit.io.tables import save_table, write_dropped
+from nlpkit.workflows.corpus import warn_dropped
+
+
+def save_run(run: Run | NewRun, path: str | Path, *, force: bool = False) -> Path:
+    """Write a run directory, with a word on rows that were dropped, or a copy of one that was read.
+
+    Raises:
+        OutputExistsError: it is there and `force` was not given; and what `check_target` raises.
+    """
+    target = Path(path)
+    if isinstance(run, Run):
+        copy_run(run, target, force=force)
+    else:
+        run.write(target, force=force)
+        warn_dropped(run.files, target / "dropped.parquet")
+    return target
+
+
+def save_derived_table(
+    target: str | Path,
+    table: pa.Table,
+    kind: str,
+    source: HasProvenance,
+    *,
+    command: str,
+    parameters: Mapping[str, Any],
+    row: str = "",
+    force: bool = False,
+) -> None:
+    """Write a table that a command made from documents, with the list of dropped rows beside it.
+
+    Args:
+        target: a table, or "-" for JSON lines on stdout.
+        kind, command, parameters: of the footer.
+        row: what a row is, for the note on what was written; "" for no note.
+
+    Raises:
+        UsageError: the name is that of no table; OutputExistsError: it is there.
+    """
+    block = source_block(kind, source, command=command, parameters=parameters)
+    save_table(target, table, block, force=force)
+    warn_dropped(source, write_dropped(str(target), source.dropped, block))
+    if row and str(target) != "-":
+        reporting.note(f"wrote {target}: {wording.counted(table.num_rows, row)}")
