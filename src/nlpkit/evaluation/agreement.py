@@ -114,10 +114,7 @@ def agreement_result(name: str, annotations: Annotations, level: Level, uncertai
     """Return how far coders agree: overall, without each of them, by pair, and how votes come out."""
     codes = annotations.codes
     rated = codes >= 0
-    coders, units = (
-        wording.counted(len(annotations.coders), "coder"),
-        wording.counted(len(annotations.units), "unit"),
-    )
+    coders, units = (wording.counted(len(annotations.coders), "coder"), wording.counted(len(annotations.units), "unit"))
     result = TargetResult(name, f"{units} by {coders}", unit="coder", units=list(annotations.coders))
     result.unit_texts = [""] * len(annotations.coders)
     values = annotations.values.tolist() if len(annotations.values) else None
@@ -198,9 +195,5 @@ def majority_labels(
     """
     winner, share, tie = agree.majority_vote(annotations.codes, ties=ties)
     labels = [annotations.names[w] if w >= 0 else None for w in winner.tolist()]
-    counts = {
-        "labelled": int((winner >= 0).sum()),
-        "ties": int(tie.sum()),
-        "unrated": int(np.isnan(share).sum()),
-    }
+    counts = {"labelled": int((winner >= 0).sum()), "ties": int(tie.sum()), "unrated": int(np.isnan(share).sum())}
     return pa.array(labels, pa.string()), pa.array(share, pa.float32(), from_pandas=True), counts

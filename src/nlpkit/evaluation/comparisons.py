@@ -96,11 +96,7 @@ def _of_sets(first: LabelSets, second: LabelSets) -> Statistics:
 
 
 def _of_cells(
-    first: LabelledPredictions,
-    one: ContingencyCells,
-    second: LabelledPredictions,
-    two: ContingencyCells,
-    beta: float,
+    first: LabelledPredictions, one: ContingencyCells, second: LabelledPredictions, two: ContingencyCells, beta: float
 ) -> Statistics:
     return lambda metric: (_statistic(first, one, metric, beta), _statistic(second, two, metric, beta))
 

@@ -62,8 +62,7 @@ class EvaluationOptions(IntervalOptions):
     perplexity: Annotated[bool, Param("Score the perplexity of the documents of `heldout`.")] = False
     stability: Annotated[bool, Param("Score how far the topics of several models agree.")] = False
     ci_over: Annotated[
-        str,
-        Param("Intervals of coherence are over topics (another sample of topics) or documents (another corpus)."),
+        str, Param("Intervals of coherence are over topics (another sample of topics) or documents (another corpus).")
     ] = "topics"
     window: Annotated[
         int | str,
@@ -227,8 +226,7 @@ class AgreementOptions:
         ),
     ] = None
     order: Annotated[
-        str | tuple[str, ...] | None,
-        Param("Ordinal labels from low to high: low,mid,high.", metavar="LABELS"),
+        str | tuple[str, ...] | None, Param("Ordinal labels from low to high: low,mid,high.", metavar="LABELS")
     ] = None
 
     def labels(self) -> list[str]:
@@ -244,12 +242,10 @@ class GateOptions:
     PANEL: ClassVar[str] = "Gates"
 
     fail_under: Annotated[
-        str | None,
-        Param("Exit 1 when a score is lower than this: npmi=0.05,diversity=0.7.", metavar="SCORES"),
+        str | None, Param("Exit 1 when a score is lower than this: npmi=0.05,diversity=0.7.", metavar="SCORES")
     ] = None
     fail_over: Annotated[
-        str | None,
-        Param("Exit 1 when a score is higher than this: perplexity=900.", metavar="SCORES"),
+        str | None, Param("Exit 1 when a score is higher than this: perplexity=900.", metavar="SCORES")
     ] = None
     baseline: Annotated[
         Path | None,

@@ -74,10 +74,7 @@ def add_numbers(
     for name in names:
         why = _why_undefined(name, true[known], predicted[known])
         result.add(statistic_score(METRICS[name], statistics[name], counts, uncertainty, over="documents", why=why))
-    for what, missing in (
-        ("label", ~np.isfinite(true)),
-        ("prediction", np.isfinite(true) & ~np.isfinite(predicted)),
-    ):
+    for what, missing in (("label", ~np.isfinite(true)), ("prediction", np.isfinite(true) & ~np.isfinite(predicted))):
         if missing.any():
             result.notes.append(
                 f"{wording.counted(int(missing.sum()), 'document')} without a {what}: left out of the scores"

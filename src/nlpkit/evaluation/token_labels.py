@@ -76,13 +76,7 @@ def add_words(
         statistic = spans.word_statistic(texts, a, b, n, len(classes), name)
         parameters = {"words": len(a), "classes": len(classes)}
         result.scores[name] = statistic_score(
-            METRICS[name],
-            statistic,
-            once,
-            uncertainty,
-            over="documents",
-            parameters=parameters,
-            values=score.values,
+            METRICS[name], statistic, once, uncertainty, over="documents", parameters=parameters, values=score.values
         )
     if not spans.are_bio([c for c in classes if c is not None]):
         return

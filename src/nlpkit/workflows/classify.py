@@ -12,14 +12,7 @@ import pyarrow as pa
 
 from nlpkit import reporting
 from nlpkit.classify.choose import Tried, best_of, compare_within, nested
-from nlpkit.classify.classifier import (
-    ClassifierConfig,
-    Fitted,
-    Predicted,
-    cross_predict,
-    fit_classifier,
-    together,
-)
+from nlpkit.classify.classifier import ClassifierConfig, Fitted, Predicted, cross_predict, fit_classifier, together
 from nlpkit.classify.configs import bounded, candidates, config_of, sees_embeddings
 from nlpkit.classify.fit import KINDS
 from nlpkit.classify.options import ClassifierOptions, ClassifierReportOptions, ClassifierTextOptions, SplitOptions

@@ -109,11 +109,7 @@ def size_of(source: str | Path, options: ConvertOptions) -> dict[str, Any]:
     path = Path(source)
     if not _is_run(path) and is_mallet_state(path):
         state = read_mallet_state(path)
-        return {
-            "documents": state.tokens.n_docs,
-            "tokens": len(state.tokens.term_ids),
-            "n_topics": len(state.alpha),
-        }
+        return {"documents": state.tokens.n_docs, "tokens": len(state.tokens.term_ids), "n_topics": len(state.alpha)}
     return {"n_topics": len(_topic_list(path, options, DescriptionOptions(), Execution()).topics)}
 
 

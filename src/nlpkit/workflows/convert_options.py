@@ -16,10 +16,7 @@ class ConvertOptions:
 
     PANEL: ClassVar[str] = "Conversion"
 
-    to: Annotated[
-        str,
-        Param(f"Form of the output: {', '.join(TARGETS)}; auto: by its name."),
-    ] = "auto"
+    to: Annotated[str, Param(f"Form of the output: {', '.join(TARGETS)}; auto: by its name.")] = "auto"
     source_format: Annotated[
         str, Param("Format of a file of topics: auto, lines, json, mallet (topic keys), csv, tsv or parquet.")
     ] = "auto"

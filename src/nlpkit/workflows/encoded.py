@@ -64,12 +64,7 @@ class EncodedDocuments:
 
 
 def encode(
-    documents: Documents,
-    options: PreprocessOptions,
-    *,
-    keep: Keep | None = None,
-    threads: int = 1,
-    recut: bool = False,
+    documents: Documents, options: PreprocessOptions, *, keep: Keep | None = None, threads: int = 1, recut: bool = False
 ) -> EncodedDocuments:
     """Return the documents as term ids: their own tokens, else those that `options` cut; the stream is read to its end.
 

@@ -21,13 +21,7 @@ from nlpkit.parameters import Execution, with_settings
 from nlpkit.plain import shell_line
 from nlpkit.workflows.evaluate_models import evaluate_models
 from nlpkit.workflows.evaluate_tables import evaluate_tables
-from nlpkit.workflows.evaluation_targets import (
-    EvaluationSettings,
-    TableTarget,
-    TopicTarget,
-    opened_targets,
-    scorable,
-)
+from nlpkit.workflows.evaluation_targets import EvaluationSettings, TableTarget, TopicTarget, opened_targets, scorable
 from nlpkit.workflows.reference import as_reference
 
 
@@ -99,11 +93,7 @@ def evaluate(
 
 
 def describe_targets(
-    targets: Any,
-    options: EvaluationOptions,
-    read: ReadOptions,
-    gates: GateOptions,
-    execution: Execution,
+    targets: Any, options: EvaluationOptions, read: ReadOptions, gates: GateOptions, execution: Execution
 ) -> dict[str, str]:
     """Return what each target is, after all checks that come before work. Raises what `evaluate` does for targets."""
     rules = read_gates(gates, options.names())

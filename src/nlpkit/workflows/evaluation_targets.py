@@ -106,12 +106,7 @@ def scorable(run: Run) -> bool:
 
 @contextmanager
 def opened_targets(
-    targets: Any,
-    options: EvaluationOptions,
-    read: ReadOptions,
-    *,
-    topics_first: bool = False,
-    verify: bool = True,
+    targets: Any, options: EvaluationOptions, read: ReadOptions, *, topics_first: bool = False, verify: bool = True
 ) -> Iterator[list[Target]]:
     """Yield what each target is, in their order; a model in memory is a run in a temporary directory meanwhile.
 

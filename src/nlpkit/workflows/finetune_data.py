@@ -16,15 +16,7 @@ from nlpkit import reporting, wording
 from nlpkit.cells import as_label
 from nlpkit.classify.splits import DEV, NAMES, TEST, TRAIN, UNUSED, split_column
 from nlpkit.errors import InputError, UsageError
-from nlpkit.finetune.dataset import (
-    KINDS,
-    FinetuneDataset,
-    Tags,
-    deal,
-    encode_labels,
-    leave_empty_out,
-    tag_names_of,
-)
+from nlpkit.finetune.dataset import KINDS, FinetuneDataset, Tags, deal, encode_labels, leave_empty_out, tag_names_of
 from nlpkit.finetune.dataset_checks import check_dataset
 from nlpkit.finetune.options import DEFAULT_WORDS, DatasetOptions, HeldOutOptions
 from nlpkit.finetune.tasks import TaskKind

@@ -114,12 +114,7 @@ class FinetuneJob:
 
 
 def prepare(
-    data: Any,
-    records: Sequence[Any],
-    settings: Mapping[str, Any],
-    gates: GateRules | None,
-    *,
-    several: bool | None,
+    data: Any, records: Sequence[Any], settings: Mapping[str, Any], gates: GateRules | None, *, several: bool | None
 ) -> FinetuneJob:
     """Read documents and model, and refuse what cannot be trained.
 

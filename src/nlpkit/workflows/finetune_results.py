@@ -39,12 +39,7 @@ class FinetuneResult(FinetunedModel):
     seed. gates: the outcome of what the scores must keep; problem: why they could not be checked.
     """
 
-    def __init__(
-        self,
-        job: FinetuneJob,
-        store: TrainingStore,
-        by_seed: Mapping[int, list[TrialResult]],
-    ) -> None:
+    def __init__(self, job: FinetuneJob, store: TrainingStore, by_seed: Mapping[int, list[TrialResult]]) -> None:
         """Score the trainings of each seed."""
         self.job, self._store, self._by_seed, model = job, store, by_seed, store.checkpoint.model
         self._format = next(p.name for p in sorted(model.iterdir()) if p.is_dir() and p.name != "merged")
@@ -150,12 +145,7 @@ class FinetuneResult(FinetunedModel):
 class MethodComparison:
     """Methods side by side on one test. rows: of each method, number of shots and seed; means: over the seeds."""
 
-    def __init__(
-        self,
-        job: FinetuneJob,
-        store: TrainingStore,
-        rows: list[dict[str, Any]],
-    ) -> None:
+    def __init__(self, job: FinetuneJob, store: TrainingStore, rows: list[dict[str, Any]]) -> None:
         """Take the rows of `nlpkit.finetune.comparison.compare`."""
         self.job, self.rows, self._store = job, rows, store
         self.means = summary(rows)

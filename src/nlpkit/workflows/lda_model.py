@@ -61,11 +61,7 @@ class FittedLda(TopicRun):
     kind = KIND
 
     def __init__(
-        self,
-        run: LdaRun | Run,
-        model: LdaModel,
-        report: LdaReport | None = None,
-        unfinished: tuple[Path, ...] = (),
+        self, run: LdaRun | Run, model: LdaModel, report: LdaReport | None = None, unfinished: tuple[Path, ...] = ()
     ) -> None:
         """Take the run and the model. unfinished: files that are to go when the run is written."""
         self.run: LdaRun | Run = run

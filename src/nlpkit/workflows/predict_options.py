@@ -55,8 +55,7 @@ class PredictOptions:
         str | None, Param("Labels of words: column with the words; default: that of the training.", metavar="COL")
     ] = None
     context_by: Annotated[
-        str | None,
-        Param("Context: column at whose changes it ends; default: that of the training.", metavar="COL"),
+        str | None, Param("Context: column at whose changes it ends; default: that of the training.", metavar="COL")
     ] = None
     encoder: EncoderOptions = field(default_factory=EncoderOptions)
 

@@ -64,12 +64,7 @@ def parse_plots(plots_named: Sequence[str], *, force: bool) -> list[Plot]:
 
 
 def write_plots(
-    plots: Sequence[Plot],
-    statistics: CorpusStatistics,
-    *,
-    seed: int,
-    font: Path | None,
-    force: bool,
+    plots: Sequence[Plot], statistics: CorpusStatistics, *, seed: int, font: Path | None, force: bool
 ) -> None:
     """Draw and write the pictures.
 

@@ -39,11 +39,7 @@ def load_weights(path: str | Path, *, verify: bool = True) -> WeightModel:
 
 
 def weigh(
-    model: WeightModel | DocumentTermWeights,
-    data: Any,
-    *,
-    execution: Execution | None = None,
-    carry: Carry = "nothing",
+    model: WeightModel | DocumentTermWeights, data: Any, *, execution: Execution | None = None, carry: Carry = "nothing"
 ) -> DocumentTermWeights:
     """Return new documents (a Corpus, texts or a data frame) weighed as those of a model: its columns in their order, its idf.
 

@@ -90,12 +90,7 @@ class EncoderResult:
     before, after: scores by name; facts: of the training; curve: its log. path: the run, once it is saved.
     """
 
-    def __init__(
-        self,
-        job: EncoderJob,
-        store: TrainingStore,
-        trained: EncoderTraining,
-    ) -> None:
+    def __init__(self, job: EncoderJob, store: TrainingStore, trained: EncoderTraining) -> None:
         """Take what comes of a training; the model lies in the store until it is saved."""
         self.job, self._store = job, store
         self.before, self.after, self.facts, self.curve = trained.before, trained.after, trained.facts, trained.curve

@@ -10,12 +10,7 @@ from nlpkit.weighting.class_term_options import ClassTermOptions
 
 
 def ctfidf_cli(
-    inputs: Inputs,
-    classes: ClassTermOptions,
-    tokens: TokenOptions,
-    out: OutputFlags,
-    read: ReadOptions,
-    run: RunFlags,
+    inputs: Inputs, classes: ClassTermOptions, tokens: TokenOptions, out: OutputFlags, read: ReadOptions, run: RunFlags
 ) -> None:
     """Weigh terms by class: which words tell the classes apart.
 

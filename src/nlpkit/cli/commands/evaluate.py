@@ -32,9 +32,7 @@ Reference = Annotated[
     READ,
 ]
 HeldOut = Annotated[
-    list[str] | None,
-    Param("Documents for perplexity that no fit has seen.", metavar="DOCS", panel=TARGETS),
-    READ,
+    list[str] | None, Param("Documents for perplexity that no fit has seen.", metavar="DOCS", panel=TARGETS), READ
 ]
 
 

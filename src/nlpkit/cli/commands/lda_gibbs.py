@@ -6,13 +6,7 @@ from nlpkit.cli import console
 from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.text.options import TopicTokenOptions
-from nlpkit.topics.lda.options import (
-    CheckpointOptions,
-    DescriptionOptions,
-    GuideOptions,
-    LdaOptions,
-    PrototypeOptions,
-)
+from nlpkit.topics.lda.options import CheckpointOptions, DescriptionOptions, GuideOptions, LdaOptions, PrototypeOptions
 
 
 def lda_gibbs_cli(

@@ -35,11 +35,7 @@ def spell_scores(classifier: TrainedClassifier) -> None:
 
 
 def finish_classifier(
-    classifier: TrainedClassifier,
-    target: Path,
-    *,
-    markdown: bool,
-    predict: Callable[[], ClassifierPredictions] | None,
+    classifier: TrainedClassifier, target: Path, *, markdown: bool, predict: Callable[[], ClassifierPredictions] | None
 ) -> None:
     """Show a classifier that was saved, predict new documents with it, and say what became of the gates.
 

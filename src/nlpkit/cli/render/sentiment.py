@@ -20,12 +20,7 @@ NOT_CALIBRATED = "; probabilities order the labels of a document, they are not c
 
 
 def finish_predictions(
-    predictions: Predictions,
-    evaluation: Evaluation | None,
-    target: str | None,
-    gate: GateOptions,
-    *,
-    force: bool,
+    predictions: Predictions, evaluation: Evaluation | None, target: str | None, gate: GateOptions, *, force: bool
 ) -> None:
     """Say where predictions went, print their scores and say what became of the gates.
 
