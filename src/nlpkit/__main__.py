@@ -1,4 +1,4 @@
-"""`nlpkit` and `python -m nlpkit`. Nothing is imported before Ctrl-C can be told on one line."""
+"""`nlpkit` and `python -m nlpkit`. Nothing is imported before Ctrl-C can be reported on one line."""
 
 
 def main() -> None:

@@ -17,7 +17,7 @@ _WAIT = 0.1  # seconds after which a full queue looks whether anybody still want
 
 
 def ahead(items: Iterable[T], *, depth: int = 2, join: bool = False) -> Generator[T, None, None]:
-    """Yield the items of an iterable that a thread of its own runs through, at most `depth` items ahead.
+    """Yield the items of an iterable, prefetched by a background thread, at most `depth` items ahead.
 
     An error of the iterable is raised where the item would have come. Closing the generator ends the thread when its
     current item is there; a thread that waits for input that never comes does not hold up the end of the process.

@@ -16,7 +16,7 @@ log = logging.getLogger("nlpkit")
 
 
 class Update(Protocol):
-    """Takes the amount done, and a new label when the work has come to another stage."""
+    """Takes the amount done, and a new label when the next stage begins."""
 
     def __call__(self, done: int, label: str | None = None, /) -> None:
         """Show it."""

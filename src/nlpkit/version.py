@@ -1,3 +1,3 @@
-"""The version, in a module of its own: what the package exports imports modules that write it into files."""
+"""The version, in a separate module, since modules that the package exports write it into files."""
 
 __version__ = "0.1.0"

@@ -113,7 +113,7 @@ def _problem_of_run(run: Path) -> str:
 def folder_problem(folder: Path) -> str | None:
     """Return what keeps a folder from being a model nlpkit can open, or None.
 
-    A module folder with a .bin or .pt file and no safetensors is a problem of its own: such files are pickles.
+    A module folder with a .bin or .pt file and no safetensors is also refused: such files are pickles.
     """
     if not _has_model(folder):
         if (folder / "manifest.json").is_file() and (folder / "model").is_dir():
@@ -247,7 +247,7 @@ def _hub_reason(error: Exception) -> str:
 
 
 def _not_found(name: str, repo: str, tried: Iterable[str]) -> MissingError:
-    """Return the error that tells where the model was looked for and what to type next."""
+    """Return the error that names the places searched and the command to type next."""
     what = f"'{name}'" if name == repo else f"'{name}' ({repo})"
     near = [] if repo in KNOWN_MODELS else _near_names(repo)
     hint = f"; did you mean {' or '.join(near)}?" if near else ""

@@ -52,7 +52,7 @@ class EncoderOptions:
         return self.encoder or DEFAULT_ENCODER
 
     def requested(self) -> list[str]:
-        """Return the options that say which embeddings are wanted, as messages name them."""
+        """Return the options that request certain embeddings, as messages name them."""
         asked = {
             "`encoder`": self.encoder is not None,
             "`max_tokens`": self.max_tokens is not None,

@@ -50,7 +50,7 @@ def read_wide(
         encoding: see `read_rows`.
 
     Raises:
-        UsageError: fewer than two coders, one twice, or an order that cannot be meant.
+        UsageError: fewer than two coders, one twice, or an invalid order.
         ColumnError: a column is not there; InputError: the table cannot be read, or a cell does not fit the level.
     """
     if len(coders) < 2:

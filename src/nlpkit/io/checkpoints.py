@@ -41,10 +41,10 @@ def scores_path(target: Path) -> Path:
 
 
 def check_unfinished(path: Path, *, resume: bool, force: bool) -> None:
-    """Refuse to begin anew beside what an unfinished run has left.
+    """Refuse to start a new fit beside the checkpoint of an unfinished run.
 
     Raises:
-        OutputExistsError: it is there, and neither to be gone on with nor to be dropped; UsageError: it is an input.
+        OutputExistsError: there is one, and neither resuming nor dropping it was requested; UsageError: it is an input.
     """
     check_not_input(path, directory=path.is_dir())
     if path.exists() and not (resume or force):

@@ -206,7 +206,7 @@ def open_documents(
 ) -> DocumentStream:
     """Open files, directories, globs or '-' as one stream of documents and look at the first rows of each.
 
-    Raises UsageError for options that cannot be meant, InputError for inputs that cannot be found or read,
+    Raises UsageError for invalid options, InputError for inputs that cannot be found or read,
     ColumnError for a column that was named but is not there, SchemaError for a Parquet file of another kind.
     """
     check_options(options)

@@ -36,7 +36,7 @@ class Checkpoint:
         """Open the folder; with `force` and without `resume` what lies there is removed.
 
         Raises:
-            OutputExistsError: something lies there, and it is neither to be gone on with nor to be removed.
+            OutputExistsError: there is a checkpoint, and neither resuming nor removing it was requested.
             InputError: it is of other documents or options, or damaged.
         """
         self.path = target.with_name(f"{target.name}.checkpoint")

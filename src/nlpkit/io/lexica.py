@@ -65,7 +65,7 @@ def read_lexicon(paths: Sequence[Path], columns: Mapping[str, str] | None = None
     Args:
         paths: one file or two.
         columns: role (word, weight, kind) → name of the column, for those not recognised by their names.
-        check: whether words that stand in it with several weights are looked for: a few are told, and have the mean.
+        check: whether to look for words with several weights: a few are reported, and get their mean.
 
     Raises:
         UsageError: more than two files.

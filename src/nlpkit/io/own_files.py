@@ -30,7 +30,7 @@ def own_file_facts(path: Path) -> dict[str, Any] | None:
     """Return what a file or folder that nlpkit writes is, None when it may be a corpus or anything else.
 
     Raises:
-        InputError: its name or its beginning says what it is, and the rest does not hold it.
+        InputError: the content does not match the name or the first bytes.
     """
     suffix = path.suffix.lower()
     look = _folder if path.is_dir() else _BY_SUFFIX.get(suffix) or _BY_BEGINNING.get(suffix)
@@ -49,7 +49,7 @@ def own_file_facts(path: Path) -> dict[str, Any] | None:
         pa.ArrowException,
     ) as error:
         if suffix in _BY_BEGINNING:
-            return None  # whoever reads corpora says what is wrong with it
+            return None  # the reader of corpora reports what is wrong with it
         error_lines = str(error).splitlines() or [type(error).__name__]
         raise InputError(f"{path} is not what its name says, or damaged: {error_lines[0]}") from None
     return None if facts is None else {"path": str(path), **facts, "bytes": file_size(path)}

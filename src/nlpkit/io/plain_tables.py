@@ -84,7 +84,7 @@ def read_rows(path: Path, *, encoding: str | None = None, hint: str = "id") -> P
 
     Args:
         path, encoding: see `read_columns`.
-        hint: a column that a CSV has, to tell its delimiter by.
+        hint: a column of the CSV, by which its delimiter is recognised.
 
     Raises:
         InputError: it cannot be read as a table; EncodingError: bytes that are not text.

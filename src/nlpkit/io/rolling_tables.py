@@ -3,7 +3,7 @@
 chunks.parquet, topic_shares.parquet, changes.parquet     one row a chunk, a topic in a chunk, a test of a topic in a chunk
 model/rolling_documents    the documents by day: their row in documents.parquet, day, tokens
 model/rolling_tokens       their tokens: row in vocab.parquet, and the topic under the number that the chain has for it
-model/rolling_last         documents of the last chunk with all their words: it is sampled anew when others join it
+model/rolling_last         documents of the last chunk with all their words: it is sampled again when others join it
 model/rolling_texts        beginnings of the texts that may be shown as typical of a topic, now or after an update
 """
 
@@ -159,7 +159,7 @@ def text_candidates(state: RollingState, places: LongArray, doc_topic: CsrMatrix
     """Return the documents that are, or can become, typical of a topic, by row of documents.parquet, ascending.
 
     Topics of documents of closed chunks do not change any more: the most typical ones among them stay so. Those of the last
-    chunk may be drawn anew: all of its documents are candidates.
+    chunk may be drawn again: all of its documents are candidates.
 
     Args:
         places: (M,) row in the state of each document.
@@ -199,7 +199,7 @@ def rolling_config(state: RollingState, changes: ChangeOptions) -> dict[str, Any
 
 
 def read_rolling_config(config: Mapping[str, Any]) -> tuple[RollingOptions, int, ChangeOptions]:
-    """Return the options of `rolling_config`, the seed, and how changes are told from chance."""
+    """Return the options of `rolling_config`, the seed, and the settings of change detection."""
     values = dict(config["rolling_options"])
     seed = int(values.pop("seed"))
     return RollingOptions(k=values.pop("n_topics"), **values), seed, ChangeOptions.from_config(config["change_options"])

@@ -47,7 +47,7 @@ TOPIC_TERMS_SCHEMA = pa.schema(
 DOC_TOPICS_SCHEMA = pa.schema([("id", pa.string()), ("topic", pa.int32()), ("prob", pa.float32())])
 VOCAB_SCHEMA = pa.schema([("term", pa.string()), ("cf", pa.int64()), ("df", pa.int64())])
 REPRESENTATIVE_CHARS = 300
-EDITABLE = ("topics.parquet",)  # the names of topics may be written anew by hand; nothing is computed from them
+EDITABLE = ("topics.parquet",)  # the names of topics may be edited by hand; nothing is computed from them
 
 logger = logging.getLogger("nlpkit.io")
 
@@ -347,7 +347,7 @@ def manifest_of(
 
 
 def copy_run(run: Run, path: Path, *, force: bool) -> None:
-    """Write a run anew elsewhere, as it is; raises what `write_run` does for a target that is there."""
+    """Copy a run to another place; raises the errors of `write_run` for an existing target."""
     with atomic_directory(path, force=force) as part:
         shutil.copytree(run.path, part, dirs_exist_ok=True)
 

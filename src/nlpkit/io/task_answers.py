@@ -1,7 +1,7 @@
 """Answers of coders to the questions of a task (see `tasks`): tables as the page saves them, or a spreadsheet.
 
 task,coder,item,answer,choice,label
-1f0c99ab,anna,q01,3,river,            the number of an option; the page tells its text as well
+1f0c99ab,anna,q01,3,river,            the number of an option; the page adds its text as well
 1f0c99ab,anna,q02,,,                  not answered
 """
 

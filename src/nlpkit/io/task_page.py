@@ -11,7 +11,7 @@ from html import escape
 
 @dataclass(frozen=True, slots=True)
 class PageItem:
-    """A question as it is shown: text or words it is about, then what may be chosen. Nothing here tells what is right."""
+    """A question as it is shown: text or words it is about, then what may be chosen. The correct answer is not part of it."""
 
     id: str
     choices: Sequence[str]

@@ -31,7 +31,7 @@ FORMATS: tuple[TopicFormat, ...] = get_args(TopicFormat)
 MOST_BYTES = 512 << 20
 OUTLIERS = "-1"  # BERTopic's topic of the documents that are in none
 
-# What gensim prints, and summaries of tomotopy and stm: written for people, so that words cannot be told from the rest.
+# What gensim prints, and summaries of tomotopy and stm: written for people, so that words cannot be distinguished from the rest.
 _PRINTED = re.compile(r"\d?\.\d+\s?\*\s?\S|^[\[(]{1,2}['\"]|^<Topics>|^\W*Highest Prob: ", re.MULTILINE)
 
 

@@ -72,7 +72,7 @@ def read_table_topics(columns: Columns, place: Callable[[int], str], path: str) 
         path: the file.
 
     Raises:
-        InputError: it cannot be told where the topics are, or a cell does not fit; the message names the row.
+        InputError: it is unclear where the topics are, or a cell does not fit; the message names the row.
     """
     plain = {plain_name(name): name for name in columns}
     term = next((plain[name] for name in WORD_NAMES if name in plain), None)

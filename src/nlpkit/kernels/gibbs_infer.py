@@ -163,7 +163,7 @@ def infer(offsets, term_ids, words, chains, sweeps, burn_in, key, room, theta): 
     Args:
         key: of the streams.
         room: at most this many entries of phi are kept for a document, a row for each different word; words for which there
-            is no room share the last row, which is filled anew each time.
+            is no room share the last row, which is refilled each time.
     """
     D, K = theta.shape
     longest = longest_of(offsets)
@@ -260,7 +260,7 @@ def infer(offsets, term_ids, words, chains, sweeps, burn_in, key, room, theta): 
 def left_to_right(offsets, term_ids, words, particles, key, room, out):  # type: ignore[no-untyped-def]
     """Fill out (N,) with the log of the mean over particles of p(w_i | w_1 … w_i-1), tokens in the order of the document.
 
-    For token i a particle draws the topics of the tokens before it anew, one by one, then takes
+    For token i a particle redraws the topics of the tokens before it, one by one, then takes
     Σ_k (n_dk + α_k) phi_k,w / (i - 1 + Σα) and draws a topic for token i itself.
 
     Args:

@@ -95,7 +95,7 @@ def hash_words(data, start, end, classes, out, at):  # type: ignore[no-untyped-d
 
 @numba.njit(nogil=True, cache=True)
 def shingle_sets(data, text_offsets, classes, anything, width, offsets, out):  # type: ignore[no-untyped-def]
-    """Fill out with the set of shingles of each text as ascending 32-bit hashes; offsets (D+1,) tell where each begins.
+    """Fill out with the set of shingles of each text as ascending 32-bit hashes; offsets (D+1,) hold where each begins.
 
     A shingle is `width` words in a row, or all words of a text with fewer. Where there is no word, `anything` (C,) takes
     the place of `classes`. out (uint32) has room for a hash per byte of the texts.

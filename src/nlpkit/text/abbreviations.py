@@ -60,7 +60,7 @@ _ENDS_BEFORE_CAPITAL = {
     "en": "etc", "de": "etc usw usf ff", "fr": "etc", "es": "etc", "it": "ecc", "nl": "etc enz", "pt": "etc", "sv": "osv m.m",
     "da": "osv m.m", "no": "osv m.m", "fi": "jne ym yms", "pl": "itd itp", "cs": "atd apod", "ru": "т.д т.п др", "tr": "vb",
 }  # fmt: skip
-# Words of one language that are common in another: they count only when the language is told.
+# Words of one language that are common in another: they count only when the language is named.
 _NOT_IN_GENERAL = _words_of(
     "es On Ten mr ds st fr red por ks sv im gr min sec max mind gem lt ex Me mar set out ago ok mil doc Alb"
 )

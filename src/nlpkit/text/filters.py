@@ -84,7 +84,7 @@ def parse_filter(text: str, *, option: str = "`keep_if`") -> Filter:
     """Read a condition; the grammar is at the head of the module.
 
     Raises:
-        UsageError: it is not one; tells what was expected where.
+        UsageError: it is not one; the message names what was expected, and where.
     """
     try:
         return Filter(text, _Parser(text, option).whole())

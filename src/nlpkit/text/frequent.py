@@ -12,7 +12,7 @@ from nlpkit.text.vocab import EncodedBatch
 from nlpkit.types import BoolArray, IntArray, LongArray
 
 TOKENS_PER_PASS = 1 << 23  # 64 MB of keys
-_SPREAD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio: neighbouring keys come to lie far apart
+_SPREAD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio: neighbouring keys are spread far apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +38,13 @@ def frequent_ngrams(
     a hash, so that TOKENS_PER_PASS of them are held at a time. Equal counts: the one with the more frequent words first.
 
     Args:
-        batches: yields the corpus anew at each call, as (batch, groups (D,)). Term ids are ranks: 0 is the most frequent
+        batches: yields the corpus again at each call, as (batch, groups (D,)). Term ids are ranks: 0 is the most frequent
             word, -1 a gap that no n-gram holds. Group -1 is left out.
         n: 2 … 5.
         frequencies: (V,) occurrences of the words by rank, descending.
         n_tokens: N, tokens in all.
 
-    Where V^n passes 63 bits, words beyond the rank that fits cannot be told apart; n-grams that are not more frequent
+    Where V^n passes 63 bits, words beyond the rank that fits cannot be distinguished; n-grams that are not more frequent
     than the first of these words are then left out, since one with such a word may be as frequent.
     """
     base = min(len(frequencies), _largest_base(n))

@@ -1,6 +1,6 @@
 """Tokens that are no plain words and are kept on request: addresses, e-mails, hashtags, names, numbers, emoji.
 
-A pattern per kind in the syntax of the Rust crate `regex` cuts them out of a text, `kind_of` tells what was cut.
+A pattern per kind in the syntax of the Rust crate `regex` cuts them out of a text; `kind_of` returns the kind of a match.
 """
 
 from __future__ import annotations

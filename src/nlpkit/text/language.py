@@ -44,7 +44,7 @@ def prepare_detection() -> None:
 
 
 def _prepare() -> None:
-    with suppress(Exception):  # whoever needs the model loads it again, and says what is wrong
+    with suppress(Exception):  # the code that needs the model loads it again, and reports what is wrong
         _classifier()
 
 

@@ -352,7 +352,7 @@ class Preprocessor:
 
 
 def first_texts(texts: pa.Array, n: int) -> list[str]:
-    """Return the beginnings of the first n texts that are not empty: by those a language is told."""
+    """Return the beginnings of the first n texts that are not empty, for language identification."""
     return list(islice((t[:SAMPLE_CHARS] for text in texts if (t := text.as_py())), n))
 
 

@@ -67,7 +67,7 @@ def compile_regex(pattern: str, option: str = "`where`") -> re.Pattern[str]:
     """Return a compiled regular expression of Python.
 
     Raises:
-        UsageError: it is none; tells where.
+        UsageError: it is not one; the message names the position.
     """
     try:
         with warnings.catch_warnings():

@@ -54,7 +54,7 @@ class RowOptions:
         from nlpkit.text.units import parse_unit
 
         if self.where is not None:
-            compile_regex(self.where)  # a bad pattern is told before anything is read
+            compile_regex(self.where)  # a bad pattern is reported before anything is read
         unit = parse_unit(self.unit)
         return RowPlan(
             self.where,

@@ -41,7 +41,7 @@ class SimilarityOptions:
     min_df: Annotated[str | int, Param("Least number of documents of a word that is found with `within`.")] = "1"
 
     def parameters(self) -> dict[str, Any]:
-        """Return what a footer tells of them."""
+        """Return the options as a footer records them."""
         return {"n": self.n, "padded": self.pad, "lower": self.lower}
 
     def least_documents(self) -> int:

@@ -159,7 +159,7 @@ ADDED: dict[str, str] = {
 }
 # fmt: on
 
-# What stands before an apostrophe and is a word of its own: an article, a pronoun, a preposition.
+# Elided words before an apostrophe that count as words: an article, a pronoun, a preposition.
 ELISIONS: dict[str, str] = {
     "fr": "l d j m t s n c qu jusqu lorsqu puisqu quoiqu",
     "it": "l d c m t s v n un all dall dell nell sull coll dagl degl quell quest sant anch com dov cos",

@@ -1,4 +1,4 @@
-"""Documents to units: paragraphs, sentences, chunks of N words, each a slice of its document and a row of its own."""
+"""Documents to units: paragraphs, sentences, chunks of N words, each a slice of its document and a separate row."""
 
 from __future__ import annotations
 

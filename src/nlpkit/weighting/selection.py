@@ -53,8 +53,8 @@ def pmi_average(table: Contingency) -> FloatArray:
     """Return Σ_j n_j/M · ln(P(c_j|f) / P(c_j)) (V,).
 
     The lecture (L2019) prefers large values, as Yang & Pedersen (1997). It is minus the Kullback-Leibler divergence of
-    P(c|f) from P(c): 0 at most, reached by terms that tell nothing. For a class that never has the term the logarithm would be
-    minus infinity, and all such terms, which are most, would be equal. They are given one more document, which is of every
+    P(c|f) from P(c): 0 at most, reached by uninformative terms. For a class that never has the term the logarithm would be
+    minus infinity, and all such terms, which are most, would be equal. They get one additional document, which is of every
     class in part, P(c_j|f) = (o_j + n_j/M) / (df + 1), so that they rank by how many documents of theirs the class has missed.
     """
     filled = table.sizes > 0

@@ -18,7 +18,7 @@ LISTS = ("tokens", "embedding")  # columns of nlpkit that hold lists, which are 
 
 
 def read_delimited(text: Iterator[str], path: str, *, delimiter: str | None, text_col: str) -> Iterator[RowBlock]:
-    """Yield the rows below the header; a `delimiter` of None is told from the first lines.
+    """Yield the rows below the header; a `delimiter` of None is detected from the first lines.
 
     Raises InputError with path:line for a repeated column name, a row of another length, and an unclosed quote.
     """

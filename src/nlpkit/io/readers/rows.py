@@ -40,7 +40,7 @@ class RowInput:
         stdin: BinaryIO | None = None,
         stored: StoredBytes | None = None,
     ) -> None:
-        """Take `stored` over where the bytes are open already, because the format had to be told from them."""
+        """Take `stored` over where the bytes are open already, because the format had to be detected from them."""
         self.source = source
         self.format = format
         self.encoding = options.encoding
