@@ -166,17 +166,17 @@ def sample_cell(layout, lists, word_lists, priors, scratch, z, block, words, key
             phi_old = np.int64((n_w[old] - removed + eta) * (scale / (n_k[old] - removed + eta_sum)))
             smooth_old = np.int64(alpha[old] * phi_old)
             at, n_topics = np.uint64(start[d]), np.uint64(length[d])
-            others, own_at, kept = np.int64(0), np.uint64(0), phi[old]
+            others, old_at, kept = np.int64(0), np.uint64(0), phi[old]
             phi[old] = 0
             for j in range(n_topics):
                 entry = entries[at + j]
                 topic = entry & topic_bits
                 if topic == old:
-                    own_at = j
+                    old_at = j
                 others += np.int64(entry >> shift) * phi[topic]
                 running[j] = others
             phi[old] = kept
-            old_mass = (np.int64(entries[at + own_at] >> shift) - unit) * phi_old + smooth_old
+            old_mass = (np.int64(entries[at + old_at] >> shift) - unit) * phi_old + smooth_old
             rest = total - smooth[old]
             draw = np.int64(uniform(key, i) * np.float64(old_mass + others + rest)) - old_mass
             if draw < 0:
@@ -214,10 +214,10 @@ def sample_cell(layout, lists, word_lists, priors, scratch, z, block, words, key
                     n_topics += one
             moved += 1
             z[i] = new
-            entries[at + own_at] -= amount
-            if entries[at + own_at] <= topic_bits:
+            entries[at + old_at] -= amount
+            if entries[at + old_at] <= topic_bits:
                 n_topics -= one
-                entries[at + own_at] = entries[at + n_topics]
+                entries[at + old_at] = entries[at + n_topics]
             length[d] = n_topics
 
             n_w[old] -= removed

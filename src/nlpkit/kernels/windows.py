@@ -104,9 +104,9 @@ def count_windows(  # type: ignore[no-untyped-def]
                         v = alive[i]
                         at = v & masks[u]
                         while slots[begins[u] + at] >= 0:
-                            found_at = slots[begins[u] + at]
-                            if neighbours[found_at] == v:
-                                joint[pair_ids[found_at]] += end - max(begin, start[v])
+                            entry = slots[begins[u] + at]
+                            if neighbours[entry] == v:
+                                joint[pair_ids[entry]] += end - max(begin, start[v])
                                 break
                             at = (at + 1) & masks[u]
                 else:

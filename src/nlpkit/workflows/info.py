@@ -9,7 +9,7 @@ from nlpkit import reporting, wording
 from nlpkit.errors import ColumnError, InputError
 from nlpkit.io.artifacts import file_size, parquet_shape, read_footer
 from nlpkit.io.atomic import MANIFEST
-from nlpkit.io.own_files import own_file_facts
+from nlpkit.io.nlpkit_files import nlpkit_file_facts
 from nlpkit.io.plain_tables import TABLE_FORMATS, arrow_table, table_format
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.runs import open_run
@@ -36,7 +36,7 @@ def info(path: str | Path, *, read: ReadOptions | None = None, **settings: Any) 
         return _run_facts(target)
     if target.suffix == ".parquet":
         return _parquet_facts(target)
-    return own_file_facts(target) or _corpus_facts(str(path), read)
+    return nlpkit_file_facts(target) or _corpus_facts(str(path), read)
 
 
 def _run_facts(path: Path) -> dict[str, Any]:

@@ -89,10 +89,10 @@ class Assembler:
         """Return the first rows of the next Parquet batch of the file, at most `room` documents."""
         first = self.rows_before
         self.rows_before += batch.num_rows
-        given_texts = batch.column(self.renamed["text"])
+        raw_texts = batch.column(self.renamed["text"])
         if self.worded:
-            given_texts = pa.array([_sentence(text) for text in given_texts.to_pylist()])
-        texts, reason = _text_array(given_texts, self.path)
+            raw_texts = pa.array([_sentence(text) for text in raw_texts.to_pylist()])
+        texts, reason = _text_array(raw_texts, self.path)
         kept = np.flatnonzero(texts.is_valid().to_numpy(zero_copy_only=False))
         used = batch.num_rows
         if room is not None and len(kept) > room:

@@ -26,7 +26,7 @@ _CHUNK, _HEAD = 1 << 22, 1 << 12
 _OF_RUNS = ("metrics.json", "config.json")
 
 
-def own_file_facts(path: Path) -> dict[str, Any] | None:
+def nlpkit_file_facts(path: Path) -> dict[str, Any] | None:
     """Return what a file or folder that nlpkit writes is, None when it may be a corpus or anything else.
 
     Raises:
