@@ -11,7 +11,7 @@ from typing import Any
 
 def to_json(value: Any, *, indent: int | None = None) -> str:
     """Return JSON that every reader takes: NaN and infinity, which JSON does not have, become null; arrays become lists."""
-    return json.dumps(_plain(value), ensure_ascii=False, indent=indent, allow_nan=False)
+    return json.dumps(_json_value(value), ensure_ascii=False, indent=indent, allow_nan=False)
 
 
 def shell_line(*words: object) -> str:
@@ -29,13 +29,13 @@ def rounded(values: Mapping[str, Any], digits: int = 6) -> dict[str, Any]:
     return {name: round(value, digits) if isinstance(value, float) else value for name, value in values.items()}
 
 
-def _plain(value: Any) -> Any:
+def _json_value(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {str(k): _plain(v) for k, v in value.items()}
+        return {str(k): _json_value(v) for k, v in value.items()}
     if hasattr(value, "tolist"):  # NumPy's arrays and numbers
         value = value.tolist()
     if isinstance(value, list | tuple):
-        return [_plain(v) for v in value]
+        return [_json_value(v) for v in value]
     if isinstance(value, float):
         return finite_or_none(value)
     return value if value is None or isinstance(value, str | int | bool) else str(value)

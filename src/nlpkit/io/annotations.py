@@ -139,8 +139,8 @@ def _coded(
                 hint = f"; did you mean '{near[0]}'?" if near else ""
                 raise InputError(f"{place(*where)} has '{text}', which is not in the order {','.join(known)}{hint}")
         numbers = {text: float(i) for i, text in enumerate(known)}
-    elif all(_number(text) is not None for text in first_cells):
-        numbers = {text: n for text in first_cells if (n := _number(text)) is not None}
+    elif all(_parse_number(text) is not None for text in first_cells):
+        numbers = {text: n for text in first_cells if (n := _parse_number(text)) is not None}
     elif level == "nominal":
         numbers = {text: float(i) for i, text in enumerate(sorted(first_cells))}
     else:
@@ -148,7 +148,7 @@ def _coded(
     ratings = np.array([[numbers.get(text, math.nan) for text in row] for row in texts], np.float64)
     names = {number: text for text, number in sorted(numbers.items(), reverse=True)}
     values = sorted(names)
-    labels = not order and bool(first_cells) and all(_number(text) is not None for text in first_cells)
+    labels = not order and bool(first_cells) and all(_parse_number(text) is not None for text in first_cells)
     shown = tuple(text_of(v) if labels else names[v] for v in values)
     return Annotations(
         units, coders, ratings.reshape(len(units), len(coders)), np.array(values, np.float64), shown, rows
@@ -167,7 +167,7 @@ def _check_order(order: Sequence[str], level: Level) -> list[str]:
     return known
 
 
-def _number(text: str) -> float | None:
+def _parse_number(text: str) -> float | None:
     """Return the number that a text is, with a decimal point or comma; None for others, 007 and infinity among them."""
     if not _PLAIN_NUMBER.fullmatch(text):
         return None
@@ -176,7 +176,7 @@ def _number(text: str) -> float | None:
 
 
 def _not_numbers(first_cells: dict[str, tuple[int, int]], place: Callable[[int, int], str], level: Level) -> str:
-    text, where = next((text, where) for text, where in first_cells.items() if _number(text) is None)
+    text, where = next((text, where) for text, where in first_cells.items() if _parse_number(text) is None)
     message = f"{place(*where)} has '{text}', but level {level} needs numbers"
     if level != "ordinal":
         return f"{message}; for labels take level nominal, or ordinal with their order"

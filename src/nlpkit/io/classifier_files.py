@@ -45,7 +45,7 @@ def classifier_tables(
         "calibrator": None,
     }
     for name, array in classifier.model.arrays().items():
-        tables[f"weights_{name}"] = _table(array)
+        tables[f"weights_{name}"] = _array_table(array)
     if vectorizer is not None:
         tables["vocab"] = _vocab(vectorizer)
         weighting = vectorizer.weighting
@@ -62,7 +62,7 @@ def classifier_tables(
     if classifier.calibrator is not None:
         config["calibrator"] = classifier.calibrator.config()
         for name, array in classifier.calibrator.arrays().items():
-            tables[f"calibrator_{name}"] = _table(array)
+            tables[f"calibrator_{name}"] = _array_table(array)
     return tables, config
 
 
@@ -134,7 +134,7 @@ def _vectorizer(run: Run, config: Mapping[str, Any]) -> Vectorizer:
     return Vectorizer(terms, weighting, n_docs, cf, df, selected)
 
 
-def _table(array: Any) -> pa.Table:
+def _array_table(array: Any) -> pa.Table:
     """Return an array (n,) or (n, m) as a table of one column, a row for each of n."""
     values = np.ascontiguousarray(array)
     flat = pa.array(values.ravel())

@@ -276,10 +276,10 @@ def _column(path: str, role: str, table: Mapping[str, Sequence[Any]], columns: M
 
 
 def _is_weight(text: str) -> bool:
-    return text.strip().lower() in _SIGNS or _number(text) is not None
+    return text.strip().lower() in _SIGNS or _parse_weight(text) is not None
 
 
-def _number(text: str) -> float | None:
+def _parse_weight(text: str) -> float | None:
     """Return a number, also with a decimal comma, None when it is none."""
     plain = text.strip().replace("−", "-")
     if "," in plain and "." not in plain:
@@ -296,7 +296,7 @@ def _weight(row: _LexiconRow, sign: str | None) -> float:
         return float(sign)
     if row.weight.lower() in _SIGNS:
         return _SIGNS[row.weight.lower()]
-    value = _number(row.weight)
+    value = _parse_weight(row.weight)
     if value is None:
         if not row.weight:
             raise InputError(
@@ -311,7 +311,7 @@ def _weight(row: _LexiconRow, sign: str | None) -> float:
 
 
 def _factor(row: _LexiconRow) -> float:
-    value = _number(row.weight)
+    value = _parse_weight(row.weight)
     if value is None or value <= 0:
         raise InputError(
             f"{row.place}: factor '{row.weight}' of the intensifier '{row.word}': a number above 0 was needed, "

@@ -79,13 +79,13 @@ def _read_rows(path: Path, split: Callable[[str], Sequence[str]]) -> PhraseTable
     if not set(PHRASES_SCHEMA.names) <= set(rows.columns):
         return _of_lines(path, lines, split)
     try:
-        cells = {f.name: [_value(cell, f.type) for cell in rows.columns[f.name]] for f in PHRASES_SCHEMA}
+        cells = {f.name: [_parse_cell(cell, f.type) for cell in rows.columns[f.name]] for f in PHRASES_SCHEMA}
         return phrases_from(pa.table(cells, schema=PHRASES_SCHEMA))
     except (ValueError, TypeError, pa.ArrowException) as error:
         raise InputError(f"{path} is not as `save_phrases` wrote it: {first_line(error)}; write it again") from None
 
 
-def _value(cell: Any, kind: pa.DataType) -> Any:
+def _parse_cell(cell: Any, kind: pa.DataType) -> Any:
     """Return a cell of CSV as its column holds it: lists are JSON, numbers are text, nothing is null."""
     if not isinstance(cell, str) or pa.types.is_string(kind):
         return cell

@@ -252,19 +252,19 @@ def plain_columns(table: pa.Table) -> pa.Table:
     A column that was read from a run is then written as it was the first time, byte by byte.
     """
     return pa.table(
-        {name: table.column(name).cast(_plain(table.schema.field(name).type)) for name in table.column_names}
+        {name: table.column(name).cast(_plain_type(table.schema.field(name).type)) for name in table.column_names}
     )
 
 
-def _plain(kind: pa.DataType) -> pa.DataType:
+def _plain_type(kind: pa.DataType) -> pa.DataType:
     types = pa.types
     if types.is_struct(kind):
-        return pa.struct([(field.name, _plain(field.type)) for field in kind])
+        return pa.struct([(field.name, _plain_type(field.type)) for field in kind])
     if types.is_fixed_size_list(kind):
-        return pa.list_(_plain(kind.value_type), kind.list_size)
+        return pa.list_(_plain_type(kind.value_type), kind.list_size)
     if types.is_large_list(kind):
-        return pa.large_list(_plain(kind.value_type))
-    return pa.list_(_plain(kind.value_type)) if types.is_list(kind) else kind
+        return pa.large_list(_plain_type(kind.value_type))
+    return pa.list_(_plain_type(kind.value_type)) if types.is_list(kind) else kind
 
 
 def _as_chunk(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -268,14 +268,14 @@ def _json_values(column: pa.Array) -> list[Any]:
     """Return values as JSON has them: float32 with its own digits, null for what is not finite."""
     kind = column.type
     if pa.types.is_floating(kind):
-        return [_number(x, kind) for x in column.to_pylist()]
+        return [_json_number(x, kind) for x in column.to_pylist()]
     lists = pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
     if lists and pa.types.is_floating(kind.value_type):
-        return [None if row is None else [_number(x, kind.value_type) for x in row] for row in column.to_pylist()]
+        return [None if row is None else [_json_number(x, kind.value_type) for x in row] for row in column.to_pylist()]
     return list(column.to_pylist())
 
 
-def _number(x: float | None, kind: pa.DataType) -> float | None:
+def _json_number(x: float | None, kind: pa.DataType) -> float | None:
     if x is None or not math.isfinite(x):
         return None
     return float(str(np.float32(x))) if kind == pa.float32() else x
@@ -305,7 +305,7 @@ def _cells(column: pa.Array) -> list[Any]:
     values = flat.to_pylist()
     if not pa.types.is_floating(flat.type):
         return list(values)
-    numbers = [_number(x, flat.type) for x in values]
+    numbers = [_json_number(x, flat.type) for x in values]
     return [str(x) if x is not None and math.isinf(x) else n for x, n in zip(values, numbers, strict=True)]
 
 

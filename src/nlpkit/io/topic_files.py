@@ -205,15 +205,15 @@ def _finish(raw: RawTopics, path: str) -> TopicFile:
     weighted = all(topic.weights is not None for topic in raw.topics if topic.words)
     for place, topic in enumerate(raw.topics):
         name = str(place) if topic.name is None else topic.name
-        first = {word: i for i, stored in reversed(list(enumerate(topic.words))) if (word := _shown(stored))}
+        first = {word: i for i, stored in reversed(list(enumerate(topic.words))) if (word := _storable(stored))}
         kept = sorted(first.values())[:MOST_WORDS]
-        repeated += sum(bool(_shown(word)) for word in topic.words) - len(first)
+        repeated += sum(bool(_storable(word)) for word in topic.words) - len(first)
         if name == OUTLIERS:
             outlier += 1
         elif not kept:
             empty += 1
         else:
-            topics.append(tuple(_shown(topic.words[i]) for i in kept))
+            topics.append(tuple(_storable(topic.words[i]) for i in kept))
             names.append(name)
             if weighted and topic.weights is not None:
                 values = np.array([topic.weights[i] for i in kept], np.float64)
@@ -231,6 +231,6 @@ def _finish(raw: RawTopics, path: str) -> TopicFile:
     )  # fmt: skip
 
 
-def _shown(word: str) -> str:
+def _storable(word: str) -> str:
     """Return a word without blanks around it, and without the halves of characters that JSON can hold and no file can."""
     return word.strip().encode("utf-8", "replace").decode()

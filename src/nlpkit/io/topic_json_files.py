@@ -57,7 +57,7 @@ def read_json_topics(value: Any, path: str) -> RawTopics:
     if isinstance(value, Mapping):
         return _of_object(value, path)
     if not isinstance(value, list):
-        raise InputError(f"{path}: JSON, but {_shown(value)}, not topics; {_SHAPES}")
+        raise InputError(f"{path}: JSON, but {_json_excerpt(value)}, not topics; {_SHAPES}")
     if not value:
         raise InputError(f"{path} holds an empty list, no topics")
     if all(isinstance(item, Mapping) and not _is_topic(item) for item in value):
@@ -111,7 +111,7 @@ def _topic(value: Any, where: str) -> RawTopic:
     if isinstance(value, Mapping):
         value = [[str(word), weight] for word, weight in value.items()]
     if not isinstance(value, list):
-        raise InputError(f"{where}: {_shown(value)} where a topic was needed; {_SHAPES}")
+        raise InputError(f"{where}: {_json_excerpt(value)} where a topic was needed; {_SHAPES}")
     items = [_item(item, f"{where}[{i}]") for i, item in enumerate(value)]
     weights = [weight for _, weight in items if weight is not None]
     if weights and len(weights) < len(items):
@@ -127,9 +127,9 @@ def _item(item: Any, where: str) -> tuple[str, float | None]:
         return item[0], float(item[1])
     if isinstance(item, int) or (isinstance(item, list) and len(item) == 2 and all(map(_is_number, item))):
         raise InputError(
-            f"{where}: {_shown(item)} where a word was needed: ids of words cannot be scored, write the words"
+            f"{where}: {_json_excerpt(item)} where a word was needed: ids of words cannot be scored, write the words"
         )
-    raise InputError(f"{where}: {_shown(item)} where a word, or a word and its weight, was needed; {_SHAPES}")
+    raise InputError(f"{where}: {_json_excerpt(item)} where a word, or a word and its weight, was needed; {_SHAPES}")
 
 
 def _is_number(value: Any) -> bool:
@@ -151,6 +151,6 @@ def _weigh(raw: RawTopics, matrix: Any) -> None:
             topic.weights = sorted(map(float, row), reverse=True)[: len(topic.words)]
 
 
-def _shown(value: Any) -> str:
+def _json_excerpt(value: Any) -> str:
     text = re.sub(r"\s+", " ", json.dumps(value, ensure_ascii=False, default=str))
     return truncated(text, 60)

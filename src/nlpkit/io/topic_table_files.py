@@ -1,4 +1,4 @@
-"""Topics in tables: a row a word, a row a topic, a column a topic, or a matrix of weights; told by the header."""
+"""Topics in tables: a row a word, a row a topic, a column a topic, or a matrix of weights; recognised by the header."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, TypeAlias
 
+from nlpkit.cells import text_of
 from nlpkit.errors import InputError
 from nlpkit.io.topic_text_files import RawTopic, RawTopics, split_words, strongest
 from nlpkit.wording import listed
@@ -91,7 +92,7 @@ def read_table_topics(columns: Columns, place: Callable[[int], str], path: str) 
         return _matrix(columns, term or _first_of_words(columns, numbered), numbered, place, path)
     if numbered:
         topics = [
-            RawTopic(_number(_TOPIC_NUMBER, name), _words(columns[name]), None, f"{path}: column '{name}'")
+            RawTopic(_number_in_name(_TOPIC_NUMBER, name), _words(columns[name]), None, f"{path}: column '{name}'")
             for name in numbered
         ]
         return RawTopics("table", topics, "columns")
@@ -112,10 +113,10 @@ def _long(
     weight = next((plain[name] for name in WEIGHT_NAMES if name in plain), None)
     rows: dict[str, list[int]] = {}
     for row, parts in enumerate(zip(*(columns[name] for name in topic), strict=True)):
-        rows.setdefault(" / ".join(_label(part) for part in parts), []).append(row)
+        rows.setdefault(" / ".join(text_of(part) for part in parts), []).append(row)
     topics = []
     for name, at in rows.items():
-        words = [_label(columns[term][row]) for row in at]
+        words = [text_of(columns[term][row]) for row in at]
         weights = None if weight is None else [_float(columns[weight][row], weight, place(row)) for row in at]
         order = list(range(len(at)))
         if rank is not None:
@@ -140,7 +141,7 @@ def _word_lists(
         weight_cell = None if weight is None else columns[weight][row]
         if weight is not None and weights is None and isinstance(weight_cell, list) and len(weight_cell) == len(words):
             weights = [_float(value, weight, place(row)) for value in weight_cell]
-        name = _label(names[0][row]) if names else None
+        name = text_of(names[0][row]) if names else None
         topics.append(RawTopic(name or None, words, weights, place(row)))
     return RawTopics("table", topics, "word lists")
 
@@ -152,10 +153,10 @@ def _rows(columns: Columns, plain: dict[str, str], place: Callable[[int], str]) 
     weighted = len(weighing) == len(chosen) and all(_numeric(columns[name]) for name in weighing)
     topics = []
     for row in range(len(columns[chosen[0]])):
-        filled = [i for i, name in enumerate(chosen) if _label(columns[name][row])]
-        words = [_label(columns[chosen[i]][row]) for i in filled]
+        filled = [i for i, name in enumerate(chosen) if text_of(columns[name][row])]
+        words = [text_of(columns[chosen[i]][row]) for i in filled]
         weights = [_float(columns[weighing[i]][row], weighing[i], place(row)) for i in filled] if weighted else None
-        topics.append(RawTopic(_label(columns[names][row]) or None if names else None, words, weights, place(row)))
+        topics.append(RawTopic(text_of(columns[names][row]) or None if names else None, words, weights, place(row)))
     return RawTopics("table", topics, "rows")
 
 
@@ -167,12 +168,14 @@ def _matrix(
             f"{path}: the columns {_columns(numbered)} hold numbers and no column holds words; weights of words need a column "
             "'term', and topics of documents are not what is scored here"
         )
-    words = [_label(word) for word in columns[term]]
+    words = [text_of(word) for word in columns[term]]
     topics = []
     for name in numbered:
         weights = [_float(value, name, place(row)) for row, value in enumerate(columns[name])]
         topics.append(
-            RawTopic(_number(_TOPIC_NUMBER, name), *strongest(words, weights, above=0.0), f"{path}: column '{name}'")
+            RawTopic(
+                _number_in_name(_TOPIC_NUMBER, name), *strongest(words, weights, above=0.0), f"{path}: column '{name}'"
+            )
         )
     return RawTopics("table", topics, "matrix")
 
@@ -198,12 +201,12 @@ def _is_long(columns: Columns, lists: str, topic: list[str]) -> bool:
     """Return whether a column named like lists of words holds single words of topics that have several rows."""
     cells = columns[lists]
     return bool(topic) and all(isinstance(c, str) and len(split_words(c)) < 2 for c in cells) and (
-        len({_label(value) for value in columns[topic[0]]}) < len(cells)
+        len({text_of(value) for value in columns[topic[0]]}) < len(cells)
     )  # fmt: skip
 
 
 def _several_words(cells: Sequence[Any]) -> bool:
-    filled = [cell for cell in cells if _label(cell)]
+    filled = [cell for cell in cells if text_of(cell)]
     return bool(filled) and all(
         isinstance(cell, list) or (isinstance(cell, str) and len(split_words(cell)) > 1) for cell in filled
     )
@@ -218,7 +221,7 @@ def _in_order(columns: Columns, pattern: re.Pattern[str]) -> list[str]:
     return sorted(positions, key=positions.__getitem__)
 
 
-def _number(pattern: re.Pattern[str], name: str) -> str:
+def _number_in_name(pattern: re.Pattern[str], name: str) -> str:
     match = pattern.fullmatch(plain_name(name))
     return match[1] if match else name
 
@@ -250,16 +253,7 @@ def _cell(cell: Any, where: str) -> tuple[list[str], list[float] | None]:
 
 
 def _words(cells: Sequence[Any]) -> list[str]:
-    return [word for cell in cells if (word := _label(cell))]
-
-
-def _label(cell: Any) -> str:
-    """Return a cell as text; whole numbers without a point, "" for none."""
-    if cell is None or (isinstance(cell, float) and math.isnan(cell)):
-        return ""
-    if isinstance(cell, float) and cell.is_integer():
-        return str(int(cell))
-    return str(cell).strip()
+    return [word for cell in cells if (word := text_of(cell))]
 
 
 def _float(cell: Any, column: str, where: str) -> float:
@@ -268,13 +262,13 @@ def _float(cell: Any, column: str, where: str) -> float:
     except (TypeError, ValueError):
         value = math.nan
     if not math.isfinite(value):
-        raise InputError(f"{where}: column '{column}' needs a number, found {_label(cell) or 'nothing'!r}")
+        raise InputError(f"{where}: column '{column}' needs a number, found {text_of(cell) or 'nothing'!r}")
     return value
 
 
 def _numeric(cells: Sequence[Any]) -> bool:
     try:
-        return all(math.isfinite(float(cell)) for cell in cells if _label(cell)) and any(map(_label, cells))
+        return all(math.isfinite(float(cell)) for cell in cells if text_of(cell)) and any(map(text_of, cells))
     except (TypeError, ValueError):
         return False
 

@@ -74,7 +74,7 @@ def draw_picture(chart: Chart, format: str) -> bytes:
         if chart.log:
             for axis, scale in ((axes.xaxis, axes.set_xscale), (axes.yaxis, axes.set_yscale)):
                 scale("log")
-                axis.set_major_formatter(FuncFormatter(_plain))
+                axis.set_major_formatter(FuncFormatter(_tick_label))
                 axis.set_minor_formatter(
                     LogFormatter(minor_thresholds=(1, 0.4))
                 )  # 2, 5 … where a decade fills the axis
@@ -98,7 +98,7 @@ def draw_picture(chart: Chart, format: str) -> bytes:
     return out.getvalue()
 
 
-def _plain(x: float, _: object) -> str:
+def _tick_label(x: float, _: object) -> str:
     return f"{x:,.0f}" if x >= 1 else f"{x:g}"
 
 

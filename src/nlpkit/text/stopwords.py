@@ -84,7 +84,7 @@ def _stop_words_of(code: str) -> frozenset[str]:
     source = SOURCES.get(code)
     if source is None:
         return frozenset()
-    package_words = {_plain(word, code) for word in _package_words(code, source)}
+    package_words = {_repaired(word, code) for word in _package_words(code, source)}
     kept = KEPT.get(code, "").split()
     stems = tuple(word[:-1] for word in kept if word.endswith("*"))
     words = {
@@ -92,7 +92,7 @@ def _stop_words_of(code: str) -> frozenset[str]:
         for w in package_words - set(kept)
         if any(map(str.isalpha, w)) and " " not in w and not (stems and w.startswith(stems))
     }
-    words |= {_plain(word, code) for word in ADDED.get(code, "").split()}
+    words |= {_repaired(word, code) for word in ADDED.get(code, "").split()}
     if code == "ro":
         words |= {word.translate(_CEDILLAS) for word in words}
     if code == "ar":
@@ -132,7 +132,7 @@ def _sklearn_words() -> frozenset[str]:
     return words
 
 
-def _plain(word: str, code: str) -> str:
+def _repaired(word: str, code: str) -> str:
     """Return a word as the tokens are; repairs lists that were read in the wrong encoding."""
     if code == "lt":  # ISO 8859-13 read as 8859-1
         word = word.encode("latin-1", "ignore").decode("iso8859-13")

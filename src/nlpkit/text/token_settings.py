@@ -67,7 +67,7 @@ def differences(model: Mapping[str, Any], settings: Mapping[str, Any]) -> list[s
     """
     wanted, actual = _comparable(model), _comparable(settings)
     return [
-        f"{name.replace('_', ' ')} {_shown(actual[name])}, the model's {_shown(wanted[name])}"
+        f"{name.replace('_', ' ')} {_setting_text(actual[name])}, the model's {_setting_text(wanted[name])}"
         for name in _COMPARED
         if wanted[name] != actual[name]
     ]
@@ -114,7 +114,7 @@ def _comparable(settings: Mapping[str, Any]) -> dict[str, Any]:
     return values
 
 
-def _shown(value: Any) -> str:
+def _setting_text(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if value in (None, [], {}):
@@ -122,5 +122,5 @@ def _shown(value: Any) -> str:
     if isinstance(value, list):
         return listed(value, 5, between=",")
     if isinstance(value, dict):
-        return " ".join(f"{name}={_shown(part)}" for name, part in value.items())
+        return " ".join(f"{name}={_setting_text(part)}" for name, part in value.items())
     return str(value)

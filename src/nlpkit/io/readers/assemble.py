@@ -75,7 +75,7 @@ class Assembler:
         arrays = [array(_ID, ids), array(_TEXT, texts)]
         for name, column in self.layout.columns.items():
             source = self.renamed.get(name, name if column.forced else None)
-            type_ = _plain(self.layout.schema.field(name).type)
+            type_ = _plain_token_type(self.layout.schema.field(name).type)
             if source is None or source not in block.columns:
                 arrays.append(pa.nulls(len(kept), type_))
             else:
@@ -159,7 +159,7 @@ class Batches:
 
     def __init__(self, layout: TableLayout, batch_rows: int) -> None:
         self._layout = layout
-        self._plain = plain_schema(layout.schema)
+        self._plain_schema = plain_schema(layout.schema)
         self._batch_rows = batch_rows
         self._parts: list[pa.RecordBatch] = []
         self._rows = self._chars = 0
@@ -179,7 +179,7 @@ class Batches:
         """Yield the rows that wait."""
         if not self._rows:
             return
-        table = pa.Table.from_batches(self._parts, self._plain).combine_chunks()
+        table = pa.Table.from_batches(self._parts, self._plain_schema).combine_chunks()
         self._parts, self._rows, self._chars = [], 0, 0
         schema = self._layout.schema
         for batch in table.to_batches():
@@ -190,10 +190,10 @@ class Batches:
 
 def plain_schema(schema: pa.Schema) -> pa.Schema:
     """Return a schema with tokens as plain strings: the parts of a batch have no common dictionary."""
-    return pa.schema([field_.with_type(_plain(field_.type)) for field_ in schema])
+    return pa.schema([field_.with_type(_plain_token_type(field_.type)) for field_ in schema])
 
 
-def _plain(type_: pa.DataType) -> pa.DataType:
+def _plain_token_type(type_: pa.DataType) -> pa.DataType:
     return _PLAIN_TOKENS if type_ == TOKENS else type_
 
 
