@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812
 
-from nlpkit.finetune.bottleneck import ACTIVATIONS, Gate, Lora, bottleneck
+from nlpkit.finetune.bottleneck import ACTIVATIONS, AdapterGate, Lora, bottleneck
 
 
 def _seeded(seed: int = 0) -> torch.Generator:
@@ -53,7 +53,7 @@ def test_starts() -> None:
 
 
 def test_a_gate_is_a_number_between_0_and_1_per_token_and_scales_what_is_added() -> None:
-    gate = Gate(6, generator=_seeded(1))
+    gate = AdapterGate(6, generator=_seeded(1))
     x = _x()
     g = gate(x)
     assert g.shape == (2, 5, 1)

@@ -17,7 +17,7 @@ from nlpkit.finetune.methods import parse_method
 from nlpkit.finetune.options import DatasetOptions, FinetuneOptions, HeldOutOptions, ScheduleOptions, TrainingOptions
 from nlpkit.finetune.predictions import predictions_of
 from nlpkit.finetune.scores import MAIN, score_task
-from nlpkit.finetune.tasks import IGNORED, Task, TaskKind
+from nlpkit.finetune.tasks import IGNORED, FinetuneTask, TaskKind
 from nlpkit.finetune.text_inputs import neighbours, words_of
 from nlpkit.finetune.trials import FINAL, TrialConfig, TrialResult, collect_predictions
 from nlpkit.metrics.score import Uncertainty
@@ -83,7 +83,7 @@ def test_what_no_training_can_use_is_refused() -> None:
 
 def test_targets_are_what_the_network_learns() -> None:
     task, y = dataset(["b", "a", None, "b"]).task_and_targets(np.array([0, 1, 3]))
-    assert task == Task("single", ("a", "b"))
+    assert task == FinetuneTask("single", ("a", "b"))
     assert y.tolist() == [1, 0, 0, 1]
     _, several = dataset([["b"], ["a", "b"]], "multi").task_and_targets(np.array([0, 1]))
     assert several.tolist() == [[0.0, 1.0], [1.0, 1.0]]
@@ -96,19 +96,19 @@ def test_targets_are_what_the_network_learns() -> None:
 
 
 def test_predictions_of_all_four_tasks() -> None:
-    one = predictions_of(Task("single", ("a", "b")), np.array([[2.0, 0.0], [0.0, 1.0]])).predicted
+    one = predictions_of(FinetuneTask("single", ("a", "b")), np.array([[2.0, 0.0], [0.0, 1.0]])).predicted
     assert one is not None
     assert one.codes is not None
     assert one.codes.tolist() == [0, 1]
-    several = predictions_of(Task("multi", ("a", "b")), np.array([[2.0, -1.0]])).predicted
+    several = predictions_of(FinetuneTask("multi", ("a", "b")), np.array([[2.0, -1.0]])).predicted
     assert several is not None
     assert several.sets is not None
     assert several.sets.tolist() == [[True, False]]
-    numbers = predictions_of(Task("regression", (), 10.0, 2.0), np.array([[1.5]])).values
+    numbers = predictions_of(FinetuneTask("regression", (), 10.0, 2.0), np.array([[1.5]])).values
     assert numbers is not None
     assert numbers.tolist() == [13.0]
     cut = np.array([[0.0, 3.0], [np.nan, np.nan]])  # the second word lies beyond the window
-    words = predictions_of(Task("tokens", ("O", "X")), [cut])
+    words = predictions_of(FinetuneTask("tokens", ("O", "X")), [cut])
     assert words.tags == [["X", None]]
 
 

@@ -11,7 +11,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from torch import Tensor
 from torch.nn import functional
 
-from nlpkit.finetune.tasks import IGNORED, Targets, Task, TaskKind, balanced, probabilities
+from nlpkit.finetune.tasks import IGNORED, FinetuneTask, Targets, TaskKind, balanced, probabilities
 from tests.finetune.eight import one_thread  # noqa: F401
 
 D, J, T = 7, 3, 6
@@ -30,7 +30,7 @@ def targets(kind: TaskKind, weights: Tensor | None = None) -> Targets:
         "regression": RNG.normal(size=D).astype(np.float32),
         "tokens": WORDS,
     }[kind]
-    return Targets(Task(kind, () if kind == "regression" else ("a", "b", "c")), y, weights)
+    return Targets(FinetuneTask(kind, () if kind == "regression" else ("a", "b", "c")), y, weights)
 
 
 def logits(kind: TaskKind, rows: Any) -> Tensor:
@@ -46,7 +46,7 @@ def test_cross_entropy_of_one_class_is_torchs(weights: Tensor | None) -> None:
 
 
 def test_cross_entropy_by_hand() -> None:
-    own = Targets(Task("single", ("a", "b")), np.array([0, 1]), torch.tensor([1.0, 3.0]))
+    own = Targets(FinetuneTask("single", ("a", "b")), np.array([0, 1]), torch.tensor([1.0, 3.0]))
     z = torch.tensor([[np.log(3.0), 0.0], [0.0, 0.0]])  # p = 3/4, 1/4 and 1/2, 1/2
     assert own.loss(z, np.array([0, 1])).item() == pytest.approx(-np.log(0.75) - 3 * np.log(0.5), abs=1e-6)
     assert own.weight(np.array([0, 1])) == 4
@@ -134,15 +134,17 @@ def test_a_class_without_examples_weighs_as_one_of_one() -> None:
 
 def test_probabilities() -> None:
     z = np.array([[np.log(3.0), 0.0, 0.0], [1000.0, 0.0, 999.0]])
-    found = probabilities(Task("single", ("a", "b", "c")), z)
+    found = probabilities(FinetuneTask("single", ("a", "b", "c")), z)
     np.testing.assert_allclose(found.sum(axis=1), 1)
     np.testing.assert_allclose(found[0], [0.6, 0.2, 0.2])
     np.testing.assert_allclose(found[1], [np.e / (1 + np.e), 0, 1 / (1 + np.e)], atol=1e-12)
-    several = probabilities(Task("multi", ("a", "b", "c")), np.array([[0.0, np.log(4.0), -np.log(4.0)]]))
+    several = probabilities(FinetuneTask("multi", ("a", "b", "c")), np.array([[0.0, np.log(4.0), -np.log(4.0)]]))
     np.testing.assert_allclose(several, [[0.5, 0.8, 0.2]])
-    np.testing.assert_allclose(probabilities(Task("multi", ("a", "b")), np.array([[-800.0, 800.0]])), [[0.0, 1.0]])
+    np.testing.assert_allclose(
+        probabilities(FinetuneTask("multi", ("a", "b")), np.array([[-800.0, 800.0]])), [[0.0, 1.0]]
+    )
 
 
 def test_outputs_of_a_task() -> None:
-    assert Task("regression").n_outputs == 1
-    assert Task("tokens", ("O", "B-X")).n_outputs == 2
+    assert FinetuneTask("regression").n_outputs == 1
+    assert FinetuneTask("tokens", ("O", "B-X")).n_outputs == 2

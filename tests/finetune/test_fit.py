@@ -17,7 +17,7 @@ from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.fit import Trained, TrainingCallbacks, fit_network
 from nlpkit.finetune.methods import parse_method
 from nlpkit.finetune.options import TrainingOptions
-from nlpkit.finetune.tasks import IGNORED, Task
+from nlpkit.finetune.tasks import IGNORED, FinetuneTask
 from nlpkit.finetune.text_inputs import TextInputs
 from nlpkit.finetune.train import Schedule, State
 from tests.finetune.eight import one_thread  # noqa: F401
@@ -26,7 +26,7 @@ from tests.finetune.tiny import tiny_bert
 CPU = torch.device("cpu")
 GOOD, BAD = ("good", "great", "fine", "nice"), ("bad", "awful", "poor", "dull")
 REST = ("the", "a", "film", "book", "was", "is", "very", "so", "it", "this")
-SENTIMENT = Task("single", ("bad", "good"))
+SENTIMENT = FinetuneTask("single", ("bad", "good"))
 TRAIN, TEST, NONE = np.arange(100), np.arange(100, 160), np.arange(0)
 
 
@@ -48,7 +48,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def fit(
-    base: Path, method: str, task: Task = SENTIMENT, text_inputs: TextInputs | None = None, y: Any = None, *,
+    base: Path, method: str, task: FinetuneTask = SENTIMENT, text_inputs: TextInputs | None = None, y: Any = None, *,
     rate: float | None = 2e-3, steps: int = 60, threads: int = 1, seed: int = 0, dev: Any = NONE, predict: Any = TEST,
     train: Any = TRAIN, score: Any = None, callbacks: TrainingCallbacks | None = None, **learning: Any,
 ) -> Trained:  # fmt: skip
@@ -176,7 +176,7 @@ def test_several_labels(base: Path) -> None:
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, (160, 2))
     texts = [" ".join(rng.permutation([*rng.choice((REST, GOOD)[a], 3), *rng.choice((REST, BAD)[b], 3)])) for a, b in y]
-    task = Task("multi", ("good", "bad"))
+    task = FinetuneTask("multi", ("good", "bad"))
     found = fit(base, "full", task, TextInputs(texts), y.astype(np.float32), steps=100, class_weight="balanced")
     assert ((found.outputs > 0) == y[TEST]).mean() > 0.9
 
@@ -187,7 +187,7 @@ def test_numbers(base: Path) -> None:
     texts = [" ".join(rng.permutation([*rng.choice(GOOD, n), *rng.choice(BAD, 4 - n)])) for n in n_good]
     values = 1000.0 + 50.0 * n_good
     mean, scale = float(values[TRAIN].mean()), float(values[TRAIN].std())
-    task = Task("regression", (), mean, scale)
+    task = FinetuneTask("regression", (), mean, scale)
     y = ((values - mean) / scale).astype(np.float32)
     found = fit(base, "full", task, TextInputs(texts), y, steps=100)
     assert found.outputs.shape == (60, 1)
@@ -204,7 +204,7 @@ def tagged(n: int = 160) -> tuple[list[list[str]], list[Any]]:
     return words, [np.array([code.get(w, 0) for w in own], np.int64) for own in words]
 
 
-TAGS = Task("tokens", ("O", "B-GOOD", "B-BAD"))
+TAGS = FinetuneTask("tokens", ("O", "B-GOOD", "B-BAD"))
 
 
 @pytest.mark.parametrize(
@@ -269,7 +269,7 @@ def test_labels_of_other_rows_are_not_looked_at(base: Path) -> None:
 
 def test_a_loss_that_is_no_number_ends_the_training(base: Path) -> None:
     texts, y = reviews()
-    task = Task("regression", (), 0.0, 1.0)
+    task = FinetuneTask("regression", (), 0.0, 1.0)
     with pytest.raises(InputError, match=r"the loss of step \d+ is no number any more; lower `lr`"):
         fit(base, "full", task, TextInputs(texts), (y * np.float32(1e30)).astype(np.float32), rate=1e20, steps=40)
 
@@ -297,7 +297,7 @@ def test_documents_that_are_not_used_change_nothing_and_are_not_read(base: Path,
             text_inputs = TextInputs(texts, context=(["bad"] * len(texts), texts))
         elif kind == "words":
             words = [text.split() for text in texts]
-            task, y = Task("tokens", ("bad", "good")), [np.arange(len(own)) % 2 for own in words]
+            task, y = FinetuneTask("tokens", ("bad", "good")), [np.arange(len(own)) % 2 for own in words]
             text_inputs = TextInputs(texts, words=words)
         return fit(base, "lora", task, text_inputs, y, steps=4, train=np.array([70, 3, 11, 20]), dev=np.array([5, 90]),
                    predict=np.array([110, 4]), score=lambda rows, outputs: float(rows.sum()))  # fmt: skip

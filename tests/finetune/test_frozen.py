@@ -12,20 +12,20 @@ from nlpkit.finetune import engine as engine_module
 from nlpkit.finetune import frozen
 from nlpkit.finetune.architectures import describe
 from nlpkit.finetune.engine import Engine
-from nlpkit.finetune.frozen import HeadObjective, objective_of
+from nlpkit.finetune.frozen import FrozenBodyObjective, objective_of
 from nlpkit.finetune.inputs import Frame, Inputs
 from nlpkit.finetune.methods import parse_method
 from nlpkit.finetune.network import ClassifierObjective, Network, predict
-from nlpkit.finetune.tasks import IGNORED, Targets, Task
+from nlpkit.finetune.tasks import IGNORED, FinetuneTask, Targets
 from nlpkit.finetune.train import Schedule, train
 from tests.finetune.eight import KINDS, build, one_thread  # noqa: F401
 
 CPU = torch.device("cpu")
 N = 12
-CLASSES, TAGS = Task("single", ("a", "b", "c")), Task("tokens", ("O", "B-X", "I-X"))
+CLASSES, TAGS = FinetuneTask("single", ("a", "b", "c")), FinetuneTask("tokens", ("O", "B-X", "I-X"))
 
 
-def network(kind: str, task: Task, method: str = "head", **changes: Any) -> Network:
+def network(kind: str, task: FinetuneTask, method: str = "head", **changes: Any) -> Network:
     head = "ForTokenClassification" if task.kind == "tokens" else "ForSequenceClassification"
     model = build(kind, head, **changes)
     own = set(describe(model).head)
@@ -36,7 +36,7 @@ def network(kind: str, task: Task, method: str = "head", **changes: Any) -> Netw
     return Network(model, None, frame, task, parse_method(method), 64, frozenset(own), trained)
 
 
-def examples(task: Task) -> tuple[Inputs, Targets]:
+def examples(task: FinetuneTask) -> tuple[Inputs, Targets]:
     rng = np.random.default_rng(3)
     lengths = rng.integers(2, 12, N)
     flat = rng.integers(3, 60, int(lengths.sum())).astype(np.int32)
@@ -59,14 +59,14 @@ def gradients(objective: ClassifierObjective, rows: Any, engine: Engine) -> tupl
 
 @pytest.mark.parametrize("task", [CLASSES, TAGS], ids=["classes", "words"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_gradients_from_kept_states_are_those_of_the_whole_network(kind: str, task: Task) -> None:
+def test_gradients_from_kept_states_are_those_of_the_whole_network(kind: str, task: FinetuneTask) -> None:
     inputs, targets = examples(task)
     rows = np.array([7, 2, 9, 4, 11, 0])  # the training documents; of these a batch
     of_batch = np.array([3, 1, 5])
     with Engine(CPU, "fp32", threads=1) as engine:
         own = network(kind, task)
         loss, wanted = gradients(ClassifierObjective(own, inputs, targets, rows), of_batch, engine)
-        kept, found = gradients(HeadObjective(own, inputs, targets, rows, engine), of_batch, engine)
+        kept, found = gradients(FrozenBodyObjective(own, inputs, targets, rows, engine), of_batch, engine)
     assert kept == pytest.approx(loss, rel=1e-5)
     assert wanted.keys() == found.keys()
     for name, gradient in wanted.items():
@@ -80,7 +80,7 @@ def test_a_modernbert_that_takes_the_mean_reads_all_tokens() -> None:
     with Engine(CPU, "fp32", threads=1) as engine:
         own = network("modernbert", CLASSES, classifier_pooling="mean")
         loss, wanted = gradients(ClassifierObjective(own, inputs, targets, rows), rows, engine)
-        kept, found = gradients(HeadObjective(own, inputs, targets, rows, engine), rows, engine)
+        kept, found = gradients(FrozenBodyObjective(own, inputs, targets, rows, engine), rows, engine)
     assert kept == pytest.approx(loss, rel=1e-5)
     for name, gradient in wanted.items():
         torch.testing.assert_close(found[name], gradient, rtol=1e-4, atol=1e-6)
@@ -112,7 +112,7 @@ def test_the_body_is_run_once_and_is_back_in_its_place() -> None:
 
 
 @pytest.mark.parametrize("task", [CLASSES, TAGS], ids=["classes", "words"])
-def test_of_a_text_no_more_is_held_than_the_head_reads(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_a_text_no_more_is_held_than_the_head_reads(task: FinetuneTask, monkeypatch: pytest.MonkeyPatch) -> None:
     inputs, targets = examples(task)
     held: list[int] = []
     run = Engine.run
@@ -125,7 +125,7 @@ def test_of_a_text_no_more_is_held_than_the_head_reads(task: Task, monkeypatch: 
     monkeypatch.setattr(Engine, "run", watched)
     monkeypatch.setitem(engine_module.RUN_TOKENS, "cpu", 40)
     with Engine(CPU, "fp32", threads=2) as engine:
-        HeadObjective(network("bert", task), inputs, targets, np.arange(N), engine)
+        FrozenBodyObjective(network("bert", task), inputs, targets, np.arange(N), engine)
     assert len(held) > 2
     first_alone = 4 * 32 * N
     assert (sum(held) == first_alone) == (task is CLASSES)
@@ -138,7 +138,7 @@ def test_states_do_not_depend_on_threads(threads: int, monkeypatch: pytest.Monke
     found = []
     for own in (1, threads):
         with Engine(CPU, "fp32", threads=own) as engine:
-            found.append(HeadObjective(network("bert", CLASSES), inputs, targets, np.arange(N), engine)._states)
+            found.append(FrozenBodyObjective(network("bert", CLASSES), inputs, targets, np.arange(N), engine)._states)
     assert torch.equal(*found)
 
 
@@ -146,7 +146,9 @@ def test_states_that_are_too_many_are_not_kept(monkeypatch: pytest.MonkeyPatch) 
     inputs, targets = examples(CLASSES)
     with Engine(CPU, "fp32", threads=1) as engine:
         monkeypatch.setattr(frozen, "MOST_BYTES", 4 * N * 32)
-        assert isinstance(objective_of(network("bert", CLASSES), inputs, targets, np.arange(N), engine), HeadObjective)
+        assert isinstance(
+            objective_of(network("bert", CLASSES), inputs, targets, np.arange(N), engine), FrozenBodyObjective
+        )
         monkeypatch.setattr(frozen, "MOST_BYTES", 4 * N * 32 - 1)
         plain = objective_of(network("bert", CLASSES), inputs, targets, np.arange(N), engine)
         full = objective_of(network("bert", CLASSES, "full"), inputs, targets, np.arange(N), engine)

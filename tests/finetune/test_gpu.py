@@ -12,7 +12,7 @@ from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.fit import fit_network
 from nlpkit.finetune.methods import parse_method
 from nlpkit.finetune.options import TrainingOptions
-from nlpkit.finetune.tasks import Task
+from nlpkit.finetune.tasks import FinetuneTask
 from nlpkit.finetune.text_inputs import TextInputs
 from tests.finetune.tiny import tiny_bert
 
@@ -27,7 +27,7 @@ def test_a_toy_task_is_learned_on_a_gpu(tmp_path: Path, method: str, precision: 
     y, rows = np.arange(64) % 2, np.arange(64)
     with Engine(torch.device("cuda"), precision, threads=1) as engine:
         found = fit_network(
-            base, parse_method(method), Task("single", ("blue", "red")), TextInputs(texts), y, train_rows=rows[:48],
+            base, parse_method(method), FinetuneTask("single", ("blue", "red")), TextInputs(texts), y, train_rows=rows[:48],
             dev_rows=rows[:0], predict_rows=rows[48:], training=TrainingOptions(epochs=40, lr=2e-3), engine=engine, seed=1,
         )  # fmt: skip
     assert (found.outputs.argmax(axis=1) == y[48:]).mean() > 0.9

@@ -18,14 +18,21 @@ from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.inputs import encode, encode_words
 from nlpkit.finetune.methods import parse_method
 from nlpkit.finetune.mlm import load_mlm
-from nlpkit.finetune.network import Network, load_network, load_tokenizer, predict, told_tokens, transformer_folder
-from nlpkit.finetune.tasks import Task
+from nlpkit.finetune.network import (
+    Network,
+    declared_max_tokens,
+    load_network,
+    load_tokenizer,
+    predict,
+    transformer_folder,
+)
+from nlpkit.finetune.tasks import FinetuneTask
 from tests.finetune.eight import one_thread  # noqa: F401
 from tests.finetune.tiny import tiny_bert, tiny_sentence_model
 
 CPU = torch.device("cpu")
 WORDS = ("cat", "dog", "sat", "ran", "the")
-SINGLE, TAGS = Task("single", ("a", "b", "c")), Task("tokens", ("O", "B-X"))
+SINGLE, TAGS = FinetuneTask("single", ("a", "b", "c")), FinetuneTask("tokens", ("O", "B-X"))
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +40,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tiny_bert(tmp_path_factory.mktemp("network") / "bert", words=WORDS)
 
 
-def load(base: Path, method: str = "full", task: Task = SINGLE, *, seed: int = 0, **more: Any) -> Network:
+def load(base: Path, method: str = "full", task: FinetuneTask = SINGLE, *, seed: int = 0, **more: Any) -> Network:
     return load_network(base, task, parse_method(method), seed=seed, device=CPU, **more)
 
 
@@ -131,17 +138,17 @@ def test_the_window_of_a_tokenizer(
     own = copy_of(base, tmp_path / "own")
     settings = json.loads((own / "tokenizer_config.json").read_text())
     (own / "tokenizer_config.json").write_text(json.dumps(settings | {"model_max_length": longest}))
-    assert told_tokens(own, usual=30) == plain
+    assert declared_max_tokens(own, usual=30) == plain
     (own / "modules.json").write_text('[{"type": "sentence_transformers.models.Transformer", "path": ""}]')
-    assert told_tokens(own, usual=30) == sentences
+    assert declared_max_tokens(own, usual=30) == sentences
     assert load(own).max_tokens == min(64, sentences if sentences != 30 else 512)  # the model has 64 places
     assert load_mlm(own, device=CPU, seed=0).max_tokens == min(64, sentences if sentences != 30 else 256)
     (own / "sentence_bert_config.json").write_text('{"max_seq_length": 25}')
-    assert told_tokens(own, usual=30) == 25
+    assert declared_max_tokens(own, usual=30) == 25
     (own / "tokenizer_config.json").write_text("{")
     (own / "sentence_bert_config.json").unlink()
     with pytest.raises(MissingError, match=r"tokenizer_config.json is not JSON"):
-        told_tokens(own, usual=30)
+        declared_max_tokens(own, usual=30)
 
 
 @pytest.mark.parametrize("method", ["prompt(length=20)", "prefix(length=20)"])
@@ -187,8 +194,8 @@ def test_names_of_classes_are_in_the_models_configuration(base: Path) -> None:
     assert load(base).model.config.id2label == {0: "a", 1: "b", 2: "c"}
     problems = {"single": "single_label_classification", "multi": "multi_label_classification"}
     for kind, problem in problems.items():
-        assert load(base, task=Task(kind, ("x", "y"))).model.config.problem_type == problem  # type: ignore[arg-type]
-    number = load(base, task=Task("regression"))
+        assert load(base, task=FinetuneTask(kind, ("x", "y"))).model.config.problem_type == problem  # type: ignore[arg-type]
+    number = load(base, task=FinetuneTask("regression"))
     assert (number.model.config.problem_type, number.model.config.num_labels) == ("regression", 1)
 
 

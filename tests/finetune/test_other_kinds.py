@@ -21,7 +21,7 @@ from nlpkit.finetune.fit import Trained, fit_network
 from nlpkit.finetune.methods import parse_method
 from nlpkit.finetune.network import load_network, predict
 from nlpkit.finetune.options import TrainingOptions
-from nlpkit.finetune.tasks import Task
+from nlpkit.finetune.tasks import FinetuneTask
 from nlpkit.finetune.text_inputs import TextInputs
 from nlpkit.io.finetune_files import FORMATS, TunedConfig, foreign_task, load_foreign, load_tuned_network, save_network
 from tests.finetune.eight import one_thread  # noqa: F401
@@ -34,7 +34,7 @@ SIZES: dict[str, Any] = {
     "intermediate_size": 64, "max_position_embeddings": 64, "pad_token_id": 0,
 }  # fmt: skip
 MODELS = {"electra": ("Electra", SIZES), "albert": ("Albert", {**SIZES, "classifier_dropout_prob": 0.0})}
-COLOURS, TAGS = Task("single", ("blue", "red")), Task("tokens", ("O", "B-X"))
+COLOURS, TAGS = FinetuneTask("single", ("blue", "red")), FinetuneTask("tokens", ("O", "B-X"))
 TEXTS = [f"{'red' if d % 2 else 'blue'} {'car' if d % 3 else 'sky'}" for d in range(48)]
 ROWS = np.arange(48)
 
@@ -54,7 +54,7 @@ def base(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     return folder
 
 
-def fitted(base: Path, method: str, task: Task) -> tuple[Trained, Any, TunedConfig]:
+def fitted(base: Path, method: str, task: FinetuneTask) -> tuple[Trained, Any, TunedConfig]:
     """Return a training, the texts as the network reads them, and what its folder is to say."""
     if task is TAGS:
         text_inputs = TextInputs(TEXTS, words=[text.split() for text in TEXTS])
@@ -76,7 +76,7 @@ def fitted(base: Path, method: str, task: Task) -> tuple[Trained, Any, TunedConf
 
 @pytest.mark.parametrize("task", [COLOURS, TAGS], ids=["classes", "words"])
 @pytest.mark.parametrize("method", ["full", "head"])
-def test_they_are_trained_saved_and_loaded(base: Path, method: str, task: Task, tmp_path: Path) -> None:
+def test_they_are_trained_saved_and_loaded(base: Path, method: str, task: FinetuneTask, tmp_path: Path) -> None:
     found, inputs, config = fitted(base, method, task)
     wanted = [int(d % 2) for d in range(36, 48)]
     if task is TAGS:

@@ -13,11 +13,11 @@ import torch
 from nlpkit.finetune import engine as engine_module
 from nlpkit.finetune.embedder import embed_all, load_embedder
 from nlpkit.finetune.engine import Engine
-from nlpkit.finetune.frozen import HeadObjective
+from nlpkit.finetune.frozen import FrozenBodyObjective
 from nlpkit.finetune.mlm import MlmObjective, cut_windows, perplexity
 from nlpkit.finetune.network import ClassifierObjective, Network, predict
 from nlpkit.finetune.peft_methods import apply_peft
-from nlpkit.finetune.tasks import Task
+from nlpkit.finetune.tasks import FinetuneTask
 from tests.finetune.eight import KINDS, build, one_thread  # noqa: F401
 from tests.finetune.test_frozen import CLASSES, CPU, TAGS, N, examples, network
 from tests.finetune.test_mlm import habits, load, write_base
@@ -28,10 +28,10 @@ SAID = "DeBERTa v1 runs in fp32: transformers cannot run it in "
 
 @pytest.fixture(autouse=True)
 def _nothing_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine_module, "_told", set())
+    monkeypatch.setattr(engine_module, "_warned", set())
 
 
-def whole(kind: str, task: Task) -> Network:
+def whole(kind: str, task: FinetuneTask) -> Network:
     own = network(kind, task, "full")
     own.model.requires_grad_(True)
     own.trained = dict(own.model.named_parameters())
@@ -54,7 +54,7 @@ def finite(values: Any) -> bool:
 @pytest.mark.parametrize("task", [CLASSES, TAGS], ids=["classes", "words"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_trains_and_predicts_in_16_bits(
-    kind: str, task: Task, precision: str, caplog: pytest.LogCaptureFixture
+    kind: str, task: FinetuneTask, precision: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     own = whole(kind, task)
     inputs, targets = examples(task)
@@ -88,11 +88,11 @@ def test_deberta_v1_is_the_same_in_every_precision() -> None:
 
 
 @pytest.mark.parametrize("task", [CLASSES, TAGS], ids=["classes", "words"])
-def test_a_head_on_a_frozen_deberta_v1(task: Task) -> None:
+def test_a_head_on_a_frozen_deberta_v1(task: FinetuneTask) -> None:
     inputs, targets = examples(task)
     own = network("deberta", task)
     with Engine(CPU, "bf16", threads=1) as engine:
-        objective = HeadObjective(own, inputs, targets, ROWS, engine)
+        objective = FrozenBodyObjective(own, inputs, targets, ROWS, engine)
         objective.mode(True)
         loss, gradients = step(objective, engine)
     assert finite([loss, *gradients.values()])

@@ -11,8 +11,8 @@ from torch import Tensor
 
 from nlpkit.errors import UsageError
 from nlpkit.finetune.architectures import describe
-from nlpkit.finetune.bottleneck import Gate
-from nlpkit.finetune.prefix import Attached, Given, Prefix, check_prefix, prefix_attention
+from nlpkit.finetune.bottleneck import AdapterGate
+from nlpkit.finetune.prefix import Attached, Prefix, PrefixStates, check_prefix, prefix_attention
 from tests.finetune.eight import KINDS, WITH_SDPA, batch, build, one_thread, output  # noqa: F401
 
 PLACES = [(kind, attention) for kind in KINDS for attention in (("sdpa", "eager") if kind in WITH_SDPA else ("eager",))]
@@ -22,10 +22,10 @@ def _normal(*shape: int, seed: int) -> Tensor:
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
 
 
-def _case() -> tuple[Tensor, Tensor, Tensor, Given]:
+def _case() -> tuple[Tensor, Tensor, Tensor, PrefixStates]:
     """Two texts of five tokens, two heads of size three, a prefix of four."""
     q, k, v = (_normal(2, 2, 5, 3, seed=i) for i in range(3))
-    return q, k, v, Given(_normal(2, 4, 3, seed=3), _normal(2, 4, 3, seed=4))
+    return q, k, v, PrefixStates(_normal(2, 4, 3, seed=3), _normal(2, 4, 3, seed=4))
 
 
 def _written_out(q: Tensor, keys: Tensor, values: Tensor, seen: Tensor | None = None) -> Tensor:
@@ -83,7 +83,7 @@ def test_a_gate_multiplies_the_share_of_the_prefix(masked: bool, weights: bool) 
     base = torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=used).transpose(1, 2)
 
     def with_gate(g: Tensor) -> Tensor:
-        return prefix_attention(q, k, v, used, Given(given.keys, given.values, g.log()), weights=weights)[0]
+        return prefix_attention(q, k, v, used, PrefixStates(given.keys, given.values, g.log()), weights=weights)[0]
 
     torch.testing.assert_close(with_gate(torch.zeros(2, 1, 5, 1)), base)
     torch.testing.assert_close(with_gate(torch.ones(2, 1, 5, 1)), prefix_attention(q, k, v, used, given)[0])
@@ -100,7 +100,7 @@ def _attach(model: Any, *, gated: bool = False) -> tuple[list[Attached], list[Pr
     generator = torch.Generator().manual_seed(3)
     prefixes = []
     for _ in found.layers:
-        gate = Gate(32, generator=generator) if gated else None
+        gate = AdapterGate(32, generator=generator) if gated else None
         prefix = Prefix(32, 5, 4, generator=generator, gate=gate)
         with torch.no_grad():
             prefix.keys.normal_(generator=generator)

@@ -17,7 +17,7 @@ from torch.nn import functional as F  # noqa: N812
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.models.bert.modeling_bert import eager_attention_forward
 
-from nlpkit.finetune.prefix import Given, prefix_attention
+from nlpkit.finetune.prefix import PrefixStates, prefix_attention
 
 
 def _matrix(text: str) -> Tensor:
@@ -206,7 +206,7 @@ def _heads(matrix: Tensor) -> Tensor:
 
 
 def _ours(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, *, prefix: int, weights: bool) -> Any:
-    given = Given(k[0, :, :prefix], v[0, :, :prefix])
+    given = PrefixStates(k[0, :, :prefix], v[0, :, :prefix])
     mask = None if mask is None else mask[..., prefix:]
     return prefix_attention(q, k[:, :, prefix:], v[:, :, prefix:], mask, given, weights=weights)
 

@@ -23,7 +23,7 @@ from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.inputs import encode, encode_words
 from nlpkit.finetune.methods import KINDS, parse_method
 from nlpkit.finetune.network import Network, load_network, predict
-from nlpkit.finetune.tasks import Task
+from nlpkit.finetune.tasks import FinetuneTask
 from nlpkit.io.finetune_files import (
     ADAPTER,
     FORMATS,
@@ -45,7 +45,7 @@ from tests.finetune.tiny import tiny_bert
 CPU = torch.device("cpu")
 WORDS = ("cat", "dog", "sat", "ran", "the")
 TEXTS = ["the cat sat", "dog ran", "", "xyz the the dog"]
-SINGLE, TAGS = Task("single", ("a", "b", "c")), Task("tokens", ("O", "B-X"))
+SINGLE, TAGS = FinetuneTask("single", ("a", "b", "c")), FinetuneTask("tokens", ("O", "B-X"))
 METHODS = [name for name in KINDS if name != "setfit"]
 
 
@@ -54,7 +54,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tiny_bert(tmp_path_factory.mktemp("files") / "bert", words=WORDS)
 
 
-def tuned(base: Path, method: str, task: Task = SINGLE) -> tuple[Network, TunedConfig]:
+def tuned(base: Path, method: str, task: FinetuneTask = SINGLE) -> tuple[Network, TunedConfig]:
     """Return a network whose trained parameters are not those it began with, and what is to be written of it."""
     spelled = {"prefix": "prefix(length=4)", "prompt": "prompt(length=4)"}.get(method, method)
     own = parse_method(spelled)
@@ -86,7 +86,7 @@ def reload(folder: Path, **more: Any) -> Network:
 
 @pytest.mark.parametrize("task", [SINGLE, TAGS], ids=["single", "tokens"])
 @pytest.mark.parametrize("method", METHODS)
-def test_what_is_written_gives_the_same_outputs(base: Path, tmp_path: Path, method: str, task: Task) -> None:
+def test_what_is_written_gives_the_same_outputs(base: Path, tmp_path: Path, method: str, task: FinetuneTask) -> None:
     network, config = tuned(base, method, task)
     expected = outputs(network)
     untrained = outputs(load_network(base, task, network.method, seed=3, device=CPU))
@@ -103,10 +103,10 @@ def test_what_is_written_gives_the_same_outputs(base: Path, tmp_path: Path, meth
 
 @pytest.mark.parametrize(
     "task",
-    [SINGLE, Task("multi", ("x", "y")), Task("regression", (), 1000.5, 0.25), TAGS],
+    [SINGLE, FinetuneTask("multi", ("x", "y")), FinetuneTask("regression", (), 1000.5, 0.25), TAGS],
     ids=lambda task: task.kind,
 )
-def test_configurations_come_back(tmp_path: Path, task: Task) -> None:
+def test_configurations_come_back(tmp_path: Path, task: FinetuneTask) -> None:
     config = TunedConfig("adapter", task, "lora(r=4)", "minilm", "ab", 128, {"text": "body", "context": 1}, "0.1")
     write_config(tmp_path, config)
     assert read_config(tmp_path) == config
@@ -151,7 +151,7 @@ def test_a_regression_gives_values_in_other_programs(base: Path, tmp_path: Path,
     from peft import PeftModel
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-    task = Task("regression", (), 100.0, 15.0)
+    task = FinetuneTask("regression", (), 100.0, 15.0)
     network, config = tuned(base, "lora" if method == "merged" else method, task)
     own = outputs(network)
     assert np.ptp(own) > 1e-3
@@ -189,7 +189,7 @@ def test_merged_gives_the_same_outputs_without_the_base(base: Path, tmp_path: Pa
     assert not any("lora" in name for name in names)
 
 
-def save(base: Path, folder: Path, method: str, task: Task = SINGLE) -> Path:
+def save(base: Path, folder: Path, method: str, task: FinetuneTask = SINGLE) -> Path:
     network, config = tuned(base, method, task)
     save_network(network, folder, config)
     return folder
@@ -325,7 +325,7 @@ def test_a_base_that_is_nowhere(base: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("task", "method"), [(SINGLE, "full"), (TAGS, "full"), (SINGLE, "lora"), (TAGS, "lora"), (SINGLE, "prompt")]
 )
-def test_folders_of_other_programs(base: Path, tmp_path: Path, task: Task, method: str) -> None:
+def test_folders_of_other_programs(base: Path, tmp_path: Path, task: FinetuneTask, method: str) -> None:
     network, config = tuned(base, method, task)
     folder = tmp_path / "model"
     save_network(network, folder, config)
@@ -344,20 +344,22 @@ def test_folders_of_other_programs(base: Path, tmp_path: Path, task: Task, metho
         foreign_task(folder, list("abcde"))
 
 
-@pytest.mark.parametrize("task", [Task("multi", ("x", "y")), Task("regression")], ids=lambda task: task.kind)
-def test_other_tasks_of_transformers_are_told_by_their_problem(base: Path, tmp_path: Path, task: Task) -> None:
+@pytest.mark.parametrize(
+    "task", [FinetuneTask("multi", ("x", "y")), FinetuneTask("regression")], ids=lambda task: task.kind
+)
+def test_other_tasks_of_transformers_are_told_by_their_problem(base: Path, tmp_path: Path, task: FinetuneTask) -> None:
     save(base, tmp_path / "model", "full", task)
     assert foreign_task(tmp_path / "model") == ("transformers", task)
 
 
 def test_many_classes_come_back_in_the_order_of_their_numbers(base: Path, tmp_path: Path) -> None:
-    task = Task("single", tuple(f"c{j}" for j in range(12)))
+    task = FinetuneTask("single", tuple(f"c{j}" for j in range(12)))
     save(base, tmp_path / "model", "full", task)
     assert foreign_task(tmp_path / "model")[1].names == task.names
 
 
 def test_two_classes_without_names_have_those_of_transformers(base: Path, tmp_path: Path) -> None:
-    task = Task("single", ("LABEL_0", "LABEL_1"))
+    task = FinetuneTask("single", ("LABEL_0", "LABEL_1"))
     folder = save(base, tmp_path / "model", "full", task)
     (folder / NLPKIT).unlink()
     own = json.loads((folder / "config.json").read_text())
@@ -373,11 +375,11 @@ def test_two_classes_without_names_have_those_of_transformers(base: Path, tmp_pa
 
 def test_a_peft_folder_is_told_its_task(base: Path, tmp_path: Path) -> None:
     three, tags = save(base, tmp_path / "three", "lora"), save(base, tmp_path / "tags", "lora", TAGS)
-    one = save(base, tmp_path / "one", "lora", Task("regression"))
-    assert foreign_task(one) == ("peft", Task("regression"))
-    assert foreign_task(one, kind="regression") == ("peft", Task("regression"))
-    assert foreign_task(one, ["spam"], "multi") == ("peft", Task("multi", ("spam",)))
-    assert foreign_task(three, list("xyz"), "multi") == ("peft", Task("multi", ("x", "y", "z")))
+    one = save(base, tmp_path / "one", "lora", FinetuneTask("regression"))
+    assert foreign_task(one) == ("peft", FinetuneTask("regression"))
+    assert foreign_task(one, kind="regression") == ("peft", FinetuneTask("regression"))
+    assert foreign_task(one, ["spam"], "multi") == ("peft", FinetuneTask("multi", ("spam",)))
+    assert foreign_task(three, list("xyz"), "multi") == ("peft", FinetuneTask("multi", ("x", "y", "z")))
     assert foreign_task(three, kind="multi")[1].names == ("LABEL_0", "LABEL_1", "LABEL_2")
     assert foreign_task(three, kind="single") == foreign_task(three)
     assert foreign_task(tags, kind="tokens") == foreign_task(tags)
@@ -398,7 +400,7 @@ def test_a_folder_of_transformers_says_its_task(base: Path, tmp_path: Path) -> N
         UsageError, match=r"the config.json of .*model says its task \(problem_type\); leave `task` out"
     ):
         foreign_task(folder, kind="multi")
-    number = save(base, tmp_path / "number", "full", Task("regression"))
+    number = save(base, tmp_path / "number", "full", FinetuneTask("regression"))
     with pytest.raises(UsageError, match=r"number predicts a number, which has no classes; leave `labels` out"):
         foreign_task(number, ["a"])
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ClassifierKind:
     """A kind of classifier: its name in words, its requirements and its abilities.
 
     probabilities: has them without calibration; balanced: classes can be weighed; multi_label: documents may have several
@@ -33,15 +33,15 @@ class Kind:
     linear: bool = True
 
 
-KINDS: dict[str, Kind] = {
-    "nb": Kind("multinomial Naive Bayes"),
-    "bernoulli-nb": Kind("Bernoulli Naive Bayes on which words are present"),
-    "complement-nb": Kind("complement Naive Bayes, for classes of unequal size"),
-    "logreg": Kind("logistic regression", balanced=True),
-    "svm": Kind("linear support vector machine", probabilities=False, balanced=True),
-    "knn": Kind("k nearest documents by cosine", linear=False),
-    "centroid": Kind("nearest mean of a class", probabilities=False, multi_label=False),
-    "mlp": Kind("neural network of one hidden layer", balanced=True, linear=False),
+KINDS: dict[str, ClassifierKind] = {
+    "nb": ClassifierKind("multinomial Naive Bayes"),
+    "bernoulli-nb": ClassifierKind("Bernoulli Naive Bayes on which words are present"),
+    "complement-nb": ClassifierKind("complement Naive Bayes, for classes of unequal size"),
+    "logreg": ClassifierKind("logistic regression", balanced=True),
+    "svm": ClassifierKind("linear support vector machine", probabilities=False, balanced=True),
+    "knn": ClassifierKind("k nearest documents by cosine", linear=False),
+    "centroid": ClassifierKind("nearest mean of a class", probabilities=False, multi_label=False),
+    "mlp": ClassifierKind("neural network of one hidden layer", balanced=True, linear=False),
 }
 
 

@@ -98,7 +98,7 @@ class ClassifierOptions:
     on: Annotated[
         str | None,
         Param(
-            "What the model sees of a text: words or embedding; default: embedding for knn, centroid and mlp, else words.",
+            "Features of a text: words or embedding; default: embedding for knn, centroid and mlp, else words.",
             metavar="words|embedding",
         ),
     ] = None
@@ -119,8 +119,8 @@ class ClassifierOptions:
     class_weight: Annotated[
         str,
         Param(
-            "none, or balanced: all classes weigh the same in logreg, svm and mlp and in `calibrate`, and probabilities are those "
-            "of classes of equal size.",
+            "Weighting of the classes: none, or balanced (every class weighs the same in logreg, svm, mlp and `calibrate`, so that "
+            "probabilities are those of classes of equal size).",
             metavar="none|balanced",
         ),
     ] = "none"

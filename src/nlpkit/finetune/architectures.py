@@ -48,7 +48,7 @@ class Layer:
 
 @dataclass(frozen=True)
 class Architecture:
-    """What a model is made of.
+    """Parts of a model by name.
 
     model_type          as in its config.json
     encoder             name of the encoder inside the model, with a final dot; "" when the model is a bare encoder
@@ -245,8 +245,8 @@ def _encoder(model: Any) -> str:
 
 def positions_of(config: Any) -> int:
     """Return the tokens of a text that a model has positions for."""
-    found = int(getattr(config, "max_position_embeddings", 0) or 0) or 512
-    return found - 2 if config.model_type in _SHIFTED else found
+    positions = int(getattr(config, "max_position_embeddings", 0) or 0) or 512
+    return positions - 2 if config.model_type in _SHIFTED else positions
 
 
 def _head_modules(names: tuple[str, ...], encoder: str) -> tuple[str, ...]:

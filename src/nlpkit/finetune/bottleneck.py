@@ -44,7 +44,7 @@ class Linear(nn.Module):  # type: ignore[misc]
         return F.linear(x, self.weight, self.bias)
 
 
-class Gate(nn.Module):  # type: ignore[misc]
+class AdapterGate(nn.Module):  # type: ignore[misc]
     """σ(x W_g + b), one number per token (Mao et al. 2022, §3.2), which scales what a module adds.
 
     Per token, where the paper's code averages over the tokens of a text: an average over padding would make a text's
@@ -64,16 +64,16 @@ class Gate(nn.Module):  # type: ignore[misc]
 
 
 class Delta(nn.Module):  # type: ignore[misc]
-    """What an adapter adds, Δ(x) = g(x) · s · up(f(down(x))), and the hooks by which it is added.
+    """The term that an adapter adds, Δ(x) = g(x) · s · up(f(down(x))), and the hooks by which it is added.
 
     down, up      modules of x (…, d) → (…, r) → (…, d)
     activation    f, one of ACTIVATIONS
     scaling       s
-    gate          g, a Gate; None for 1
+    gate          g, an AdapterGate; None for 1
     """
 
     def __init__(
-        self, down: nn.Module, up: nn.Module, *, activation: str, scaling: float = 1.0, gate: Gate | None = None
+        self, down: nn.Module, up: nn.Module, *, activation: str, scaling: float = 1.0, gate: AdapterGate | None = None
     ) -> None:
         super().__init__()
         self.down, self.up = down, up
@@ -106,7 +106,7 @@ class Delta(nn.Module):  # type: ignore[misc]
 
 
 def bottleneck(
-    d: int, r: int, *, activation: str, scaling: float, init: str, generator: Generator, gate: Gate | None = None
+    d: int, r: int, *, activation: str, scaling: float, init: str, generator: Generator, gate: AdapterGate | None = None
 ) -> Delta:
     """Return Δ(h) = s f(h W_down + b) W_up + b, W_down (d, r), W_up (r, d).
 
@@ -143,7 +143,7 @@ class Lora(nn.Module):  # type: ignore[misc]
             torch.empty(len(places), d, r).uniform_(-1 / sqrt(d), 1 / sqrt(d), generator=generator)
         )
         self.up = nn.Parameter(torch.zeros(len(places), r, d))
-        self.gate = Gate(d, generator=generator) if gated else None
+        self.gate = AdapterGate(d, generator=generator) if gated else None
 
     def forward(self, x: Tensor) -> Tensor:
         parts: list[Tensor] = []

@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from nlpkit.errors import UsageError
-from nlpkit.finetune.bottleneck import Delta, Gate
+from nlpkit.finetune.bottleneck import AdapterGate, Delta
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor
@@ -61,7 +61,7 @@ def compacter(
     scaling: float,
     rule: nn.Parameter,
     generator: Generator,
-    gate: Gate | None = None,
+    gate: AdapterGate | None = None,
 ) -> Delta:
     """Return Δ(h) = s f(h W_down + b) W_up + b with both matrices PHM.
 

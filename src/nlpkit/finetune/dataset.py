@@ -15,7 +15,7 @@ from nlpkit.classify.labels import Labels, encode_sets, encode_single
 from nlpkit.classify.splits import DEV, TEST, TRAIN, UNUSED, held_out, stratified_folds
 from nlpkit.errors import InputError, UsageError
 from nlpkit.finetune.options import DatasetOptions
-from nlpkit.finetune.tasks import IGNORED, Task, TaskKind
+from nlpkit.finetune.tasks import IGNORED, FinetuneTask, TaskKind
 from nlpkit.finetune.text_inputs import TextInputs, texts_of
 from nlpkit.types import BoolArray, FloatArray, LongArray
 
@@ -60,7 +60,7 @@ class FinetuneDataset(LabelledDataset):
 
     @property
     def text_inputs(self) -> TextInputs:
-        """What a model reads of the documents."""
+        """The texts of the documents as a model reads them."""
         return TextInputs(self.texts, self.second, self.context, self.words)
 
     @property
@@ -103,26 +103,28 @@ class FinetuneDataset(LabelledDataset):
             self._draws[shots, seed] = self.with_shots(shots, seed=seed)
         return self._draws[shots, seed]
 
-    def task_and_targets(self, train: LongArray) -> tuple[Task, Any]:
+    def task_and_targets(self, train: LongArray) -> tuple[FinetuneTask, Any]:
         """Return the task and the targets of all documents; those of rows that have none are never looked at."""
         if self.kind == "single":
             assert self.labels.codes is not None
-            return Task("single", self.labels.names), np.maximum(self.labels.codes, 0).astype(np.int64)
+            return FinetuneTask("single", self.labels.names), np.maximum(self.labels.codes, 0).astype(np.int64)
         if self.kind == "multi":
             assert self.labels.sets is not None
-            return Task("multi", self.labels.names), self.labels.sets.astype(np.float32)
+            return FinetuneTask("multi", self.labels.names), self.labels.sets.astype(np.float32)
         if self.kind == "regression":
             assert self.values is not None
             values = self.values[train]
             mean, scale = float(values.mean()), float(values.std()) or 1.0
-            return Task("regression", (), mean, scale), np.nan_to_num((self.values - mean) / scale).astype(np.float32)
+            return FinetuneTask("regression", (), mean, scale), np.nan_to_num((self.values - mean) / scale).astype(
+                np.float32
+            )
         assert self.tags is not None
         code = {name: j for j, name in enumerate(self.tag_names)}
         targets = [
             np.array([IGNORED if t is None else code.get(t, IGNORED) for t in tags or ()], np.int64)
             for tags in self.tags
         ]  # the network looks at the first token of a word
-        return Task("tokens", self.tag_names), targets
+        return FinetuneTask("tokens", self.tag_names), targets
 
     def describe_task(self) -> str:
         """Return what the labels were taken for."""

@@ -1,4 +1,4 @@
-"""What is refused or noted of labelled documents before training: labels and splits from which nothing would come."""
+"""Checks of labelled documents before training: labels and splits that nothing can be learned from."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def with_counts(labels: Sequence[tuple[str, int]]) -> str:
 
 
 def note_dataset(dataset: FinetuneDataset) -> None:
-    """Say how many documents there are of each split, and warn of those that cannot be predicted right."""
+    """Note the number of documents of each split, and warn of those that cannot be predicted right."""
     split = dataset.split
     if dataset.n_folds:
         sizes = f"{wording.counted(int((split >= 0).sum()), 'document')} in {dataset.n_folds} folds"

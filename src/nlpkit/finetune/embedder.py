@@ -15,7 +15,7 @@ from nlpkit.embed.engines import NO_LIMIT, checked_max_tokens, load_sentence_tra
 from nlpkit.embed.layout import read_layout
 from nlpkit.embed.tokens import TokenIds, plain, special_ids
 from nlpkit.errors import UsageError
-from nlpkit.finetune.engine import able
+from nlpkit.finetune.engine import autocast_if_supported
 from nlpkit.types import Float32Array, IntArray, LongArray
 
 
@@ -43,13 +43,13 @@ class Embedder:
         from tokenizers import Tokenizer
 
         first = model[0]
-        own = getattr(getattr(first, "tokenizer", None), "backend_tokenizer", None)
-        if type(first).__name__ != "Transformer" or not isinstance(own, Tokenizer):
+        backend = getattr(getattr(first, "tokenizer", None), "backend_tokenizer", None)
+        if type(first).__name__ != "Transformer" or not isinstance(backend, Tokenizer):
             raise UsageError(
                 f"the model in {path} starts with {type(first).__name__}; training needs a transformer with a fast tokenizer"
             )
         self.model, self.device = model.float().eval(), model.device
-        self._tokenizer = plain(Tokenizer.from_str(own.to_str()))
+        self._tokenizer = plain(Tokenizer.from_str(backend.to_str()))
         self._pad = int(first.tokenizer.pad_token_id or 0)
         self._lower = bool(getattr(first, "do_lower_case", False))
         specials = sum(map(len, special_ids(self._tokenizer)))
@@ -84,9 +84,9 @@ class Embedder:
 
     def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
         """Return vectors (u, E) of token ids (u, T) whose padding, at the end, has mask 0. Safe in several threads."""
-        with able(getattr(self.model[0], "model", self.model)):
-            found: Tensor = self.model({"input_ids": ids, "attention_mask": mask})["sentence_embedding"]
-        return found
+        with autocast_if_supported(getattr(self.model[0], "model", self.model)):
+            vectors: Tensor = self.model({"input_ids": ids, "attention_mask": mask})["sentence_embedding"]
+        return vectors
 
     def pad(self, tokens: TokenIds, rows: LongArray) -> tuple[Tensor, Tensor]:
         """Return ids and mask (u, T) of some texts, T the longest of them."""
@@ -104,12 +104,12 @@ class Embedder:
 
     def _reached(self) -> tuple[frozenset[str], int]:
         """Return the names of the parameters that vectors depend on, and E."""
-        own = {name: p for name, p in self.model.named_parameters() if p.requires_grad}
+        trainable = {name: p for name, p in self.model.named_parameters() if p.requires_grad}
         ids, mask = self.pad(TokenIds(self._tokenizer, ["a"], self.max_tokens), np.zeros(1, np.int64))
         with torch.enable_grad():
             vectors = self.forward(ids, mask)
-            found = torch.autograd.grad(vectors.sum(), list(own.values()), allow_unused=True)
-        return frozenset(n for n, g in zip(own, found, strict=True) if g is not None), vectors.shape[1]
+            gradients = torch.autograd.grad(vectors.sum(), list(trainable.values()), allow_unused=True)
+        return frozenset(n for n, g in zip(trainable, gradients, strict=True) if g is not None), vectors.shape[1]
 
 
 class EmbedderTexts:
@@ -140,6 +140,6 @@ def embed_all(embedder: Embedder, texts: EmbedderTexts, engine: Any) -> Float32A
 
 def cut_of(*read: EmbedderTexts) -> tuple[int, float]:
     """Return how many texts are longer than the window, and the share of all tokens that is not seen."""
-    unseen = sum(int(own.cut.sum()) for own in read)
-    seen = sum(int(own.lengths.sum()) for own in read)
-    return sum(int((own.cut > 0).sum()) for own in read), unseen / max(1, seen + unseen)
+    unseen = sum(int(texts.cut.sum()) for texts in read)
+    seen = sum(int(texts.lengths.sum()) for texts in read)
+    return sum(int((texts.cut > 0).sum()) for texts in read), unseen / max(1, seen + unseen)

@@ -65,7 +65,7 @@ class EncoderData:
 
 @dataclass(slots=True)
 class PairObjective:
-    """What trains an embedder on pairs or triplets; see `engine.InBatchLoss` and `train.Objective`.
+    """Objective of training an embedder on pairs or triplets; see `engine.InBatchLoss` and `train.Objective`.
 
     A text is a unit: of a batch each distinct text is encoded once, with one draw of dropout, which gives the same loss but for
     dropout (SBERT encodes it as often as it is there).
@@ -93,8 +93,8 @@ class PairObjective:
 
     def parameters(self) -> dict[str, Tensor]:
         """Return what is trained, by name."""
-        own = self.embedder.parameters()
-        return own if self.weight is None else {**own, HEAD: self.weight}
+        trained = self.embedder.parameters()
+        return trained if self.weight is None else {**trained, HEAD: self.weight}
 
     def head(self) -> set[str]:
         """Return the name of W."""
@@ -117,10 +117,10 @@ class PairObjective:
 
     def joint_loss(self, vectors: Tensor, units: LongArray, rows: LongArray) -> Tensor:
         """Return the loss of rows whose texts have the vectors (u, E)."""
-        own = self.columns[rows]
-        place = torch.from_numpy(np.searchsorted(units, own)).to(vectors.device)
+        text_numbers = self.columns[rows]
+        place = torch.from_numpy(np.searchsorted(units, text_numbers)).to(vectors.device)
         a, b = vectors[place[:, 0]], vectors[place[:, 1]]
-        c = vectors[place[:, 2]] if own.shape[1] > 2 else None
+        c = vectors[place[:, 2]] if text_numbers.shape[1] > 2 else None
         wanted = None if self.targets is None else self.targets[torch.from_numpy(rows)].to(vectors.device)
         if self.name == "cosine":
             assert wanted is not None
@@ -138,7 +138,7 @@ class PairObjective:
 
 @dataclass(frozen=True, slots=True)
 class EncoderOutcome:
-    """What training came to. weight: W (J, 3E) of sbert-softmax and its classes, which the encoder itself does without.
+    """Outcome of training. weight: W (J, 3E) of sbert-softmax and its classes, which the encoder itself does without.
 
     before, after: scores on the held-out data; before is None when training went on from a state, and of sbert-softmax, where W is
     not trained yet.
@@ -204,11 +204,13 @@ def train_on_pairs(
             plan = replace(plan, head_rate=float(options["head_rate"]))
     read = embedder.read(distinct)
     cut(*cut_of(read))
-    own = PairObjective(objective, embedder, read, columns, _targets(data, objective, names), options, weight)
+    pair_objective = PairObjective(
+        objective, embedder, read, columns, _targets(data, objective, names), options, weight
+    )
     score = None if dev is None else Scorer(embedder, dev, objective, names, weight, engine)
     before = score() if score is not None and state is None and weight is None else None
-    found = train(
-        own,
+    outcome = train(
+        pair_objective,
         engine,
         plan,
         seed=seed,
@@ -218,9 +220,9 @@ def train_on_pairs(
         save=save,
         on_step=on_step,
     )
-    after = None if score is None else next((p.dev for p in found.curve if p.step == found.best_step), None)
+    after = None if score is None else next((p.dev for p in outcome.curve if p.step == outcome.best_step), None)
     head = None if weight is None else weight.detach()
-    return EncoderOutcome(found, len(distinct), head, names, before, after)
+    return EncoderOutcome(outcome, len(distinct), head, names, before, after)
 
 
 class Scorer:
@@ -285,7 +287,7 @@ def spearman(x: Float32Array, y: Float32Array) -> float:
     from scipy.stats import rankdata
 
     ranks = [rankdata(values) for values in (x, y)]
-    if any(np.ptp(own) == 0 for own in ranks):
+    if any(np.ptp(values) == 0 for values in ranks):
         return 0.0
     return float(np.corrcoef(*ranks)[0, 1])
 
@@ -321,8 +323,8 @@ def _distinct(data: EncoderData, objective: str) -> tuple[list[str], LongArray]:
     if data.texts_c is not None and objective in ("triplet", "mnrl"):
         columns.append(data.texts_c)
     numbers: dict[str, int] = {}
-    found = [[numbers.setdefault(text, len(numbers)) for text in column] for column in columns]
-    return list(numbers), np.array(found, np.int64).T.copy()
+    codes = [[numbers.setdefault(text, len(numbers)) for text in column] for column in columns]
+    return list(numbers), np.array(codes, np.int64).T.copy()
 
 
 def _targets(data: EncoderData, objective: str, names: tuple[str, ...]) -> Any:

@@ -1,4 +1,4 @@
-"""How a batch is run: in parts, on CPU threads or a GPU, with the same bytes for any number of threads.
+"""Execution of a batch: in parts, on CPU threads or a GPU, with the same bytes for any number of threads.
 
 On a CPU the rows of a batch are sorted by length and cut into parts; each part is padded to its own longest row and run, forward
 and back, by one thread that computes alone (torch's own threads split sums by their number, and would change last digits). The
@@ -86,9 +86,9 @@ class OwnDropout(TorchFunctionMode):  # type: ignore[misc]
         return input * kept.to(input.dtype) / (1.0 - p)
 
     def _attention(
-        self, query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, **more: Any
+        self, query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, **options: Any
     ) -> Tensor:
-        scale = more.get("scale")
+        scale = options.get("scale")
         scores = query @ key.transpose(-1, -2) * (query.shape[-1] ** -0.5 if scale is None else scale)
         barred = None
         if attn_mask is not None:
@@ -100,7 +100,7 @@ class OwnDropout(TorchFunctionMode):  # type: ignore[misc]
             barred is not None
         ):  # a place that sees nothing, such as padding far from the text, gets zeros, as torch gives
             weights = weights.masked_fill(barred, 0.0)
-        return self._dropout(weights, more["dropout_p"]) @ value
+        return self._dropout(weights, options["dropout_p"]) @ value
 
 
 def in_fp32(device: torch.device) -> torch.autocast:
@@ -108,12 +108,12 @@ def in_fp32(device: torch.device) -> torch.autocast:
     return torch.autocast(device.type, enabled=False)
 
 
-_told: set[torch.dtype] = set()
-_telling = Lock()
+_warned: set[torch.dtype] = set()
+_warning = Lock()
 
 
 @contextmanager
-def able(model: Any) -> Iterator[None]:
+def autocast_if_supported(model: Any) -> Iterator[None]:
     """Within it a transformers model can be run: one of FP32_ONLY is so in fp32 whatever the precision, which is said once."""
     kind = str(getattr(getattr(model, "config", None), "model_type", ""))
     device = next(model.parameters()).device
@@ -121,10 +121,10 @@ def able(model: Any) -> Iterator[None]:
         yield
         return
     dtype = torch.get_autocast_dtype(device.type)
-    with _telling:
-        if dtype not in _told:
-            _told.add(dtype)
-            precision = next(name for name, own in DTYPES.items() if own == dtype)
+    with _warning:
+        if dtype not in _warned:
+            _warned.add(dtype)
+            precision = next(name for name, candidate in DTYPES.items() if candidate == dtype)
             logger.warning("%s runs in fp32: transformers cannot run it in %s", FP32_ONLY[kind], precision)
     with in_fp32(device):
         yield
@@ -169,22 +169,22 @@ class Engine:
             OutOfMemoryError: not even one row fits.
         """
         weight = max(objective.weight(rows), 1e-12)
-        own = list(parameters.values())
+        tensors = list(parameters.values())
 
         def work(part: LongArray, number: int) -> tuple[float, list[Tensor | None]]:
             with self._within((*seed, number)):
                 loss = objective.loss(part) / weight
             if not loss.requires_grad:  # nothing of these rows has a label
-                return float(loss), [None] * len(own)
+                return float(loss), [None] * len(tensors)
             # outside, or the way back of what ran in fp32 would be cast
-            found = torch.autograd.grad(loss * self._scale, own, allow_unused=True)
-            return float(loss.detach()), list(found)
+            gradients = torch.autograd.grad(loss * self._scale, tensors, allow_unused=True)
+            return float(loss.detach()), list(gradients)
 
         total = 0.0
-        _forget(own)
+        _forget(tensors)
         for loss, gradients in self._each(work, self._cut(objective.lengths[rows], rows), objective.lengths):
             total += loss
-            _add(own, gradients)
+            _add(tensors, gradients)
         return total
 
     def joint(
@@ -196,7 +196,7 @@ class Engine:
         run back with it.
         """
         units = objective.units(rows)
-        own = list(parameters.values())
+        tensors = list(parameters.values())
         parts = self._cut(objective.unit_lengths[units], np.arange(len(units)))
 
         def forward(part: LongArray, number: int) -> Tensor:
@@ -210,16 +210,16 @@ class Engine:
             leaf = vectors[torch.from_numpy(order).to(self.device)].requires_grad_()
             with self._within((*seed, len(parts))), in_fp32(self.device):
                 loss = objective.joint_loss(leaf, units, rows)
-            by_vectors, *by_head = torch.autograd.grad(loss * self._scale, [leaf, *own], allow_unused=True)
+            by_vectors, *by_head = torch.autograd.grad(loss * self._scale, [leaf, *tensors], allow_unused=True)
 
             def back(part: LongArray, number: int) -> list[Tensor | None]:
                 share = by_vectors[torch.from_numpy(part).to(self.device)].to(outputs[number].dtype)
-                return list(torch.autograd.grad(outputs[number], own, share, allow_unused=True))
+                return list(torch.autograd.grad(outputs[number], tensors, share, allow_unused=True))
 
-            _forget(own)
-            _add(own, by_head)
+            _forget(tensors)
+            _add(tensors, by_head)
             for gradients in self._map(back, parts):
-                _add(own, gradients)
+                _add(tensors, gradients)
         except (MemoryError, RuntimeError) as error:
             raise self._no_memory(error, len(rows)) from None
         return float(loss.detach())
@@ -237,10 +237,10 @@ class Engine:
         """Undo the scale of losses in fp16; False when the gradients have overflown, and the step is to be left out."""
         if self._scale == 1.0 and self.precision != "fp16":
             return True
-        own = [p.grad for p in parameters.values() if p.grad is not None]
-        for gradient in own:
+        gradients = [p.grad for p in parameters.values() if p.grad is not None]
+        for gradient in gradients:
             gradient.div_(self._scale)
-        fine = all(bool(torch.isfinite(g).all()) for g in own)
+        fine = all(bool(torch.isfinite(g).all()) for g in gradients)
         self._good_steps = self._good_steps + 1 if fine else 0
         if not fine:
             self._scale /= 2
@@ -285,13 +285,13 @@ class Engine:
         while todo:
             part = todo.pop()
             try:
-                found = work(part, number)
+                result = work(part, number)
             except (MemoryError, RuntimeError) as error:
                 if not is_out_of_memory(error) or len(part) == 1:
                     raise self._no_memory(error, len(part)) from None
             else:
                 number += 1
-                yield found
+                yield result
                 continue
             # not within except: the traceback holds on to the memory
             free_gpu_memory(str(self.device))

@@ -1,4 +1,4 @@
-"""How much a fine-tuning would train, in how many steps, and about how long that takes."""
+"""Estimates of a fine-tuning: trained parameters, steps and time."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Body:
     width: int
 
     @classmethod
-    def of(cls, folder: Path) -> Body:
+    def from_folder(cls, folder: Path) -> Body:
         """Return the sizes of a model folder without loading it. Raises InputError for a file that is damaged."""
         from nlpkit.embed.models import weight_files
         from nlpkit.finetune.weights import tensor_shapes
@@ -116,7 +116,7 @@ def estimate(
     Args:
         folder: of the base model. dropped: rows that could not be read. window: tokens that the model sees, None for its own.
     """
-    body = Body.of(folder)
+    body = Body.from_folder(folder)
     tokens = sum(min(len(text) * _TOKENS_OF_A_CHARACTER + 2, window or _WINDOW) for text in texts) / len(texts)
     rate = _FLOPS_OF_A_GPU if gpu else _FLOPS_OF_A_THREAD * threads
     seconds = []

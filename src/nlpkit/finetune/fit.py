@@ -19,7 +19,7 @@ from nlpkit.finetune.methods import Method
 from nlpkit.finetune.network import Network, load_network, predict
 from nlpkit.finetune.options import TrainingOptions
 from nlpkit.finetune.setfit import SetFitModel, train_setfit
-from nlpkit.finetune.tasks import IGNORED, Targets, Task, balanced
+from nlpkit.finetune.tasks import IGNORED, FinetuneTask, Targets, balanced
 from nlpkit.finetune.text_inputs import TextInputs
 from nlpkit.finetune.train import LogPoint, Outcome, Schedule, State, train
 from nlpkit.types import LongArray
@@ -27,7 +27,7 @@ from nlpkit.types import LongArray
 
 @dataclass(frozen=True, slots=True)
 class TrainingCallbacks:
-    """What is called while training goes on, and the state that it continues from."""
+    """Functions that are called during training, and the state that it resumes from."""
 
     state: State | None = None
     save: Callable[[State], None] = lambda state: None
@@ -62,7 +62,7 @@ class Trained:
 def fit_network(
     folder: Path,
     method: Method,
-    task: Task,
+    task: FinetuneTask,
     text_inputs: TextInputs,
     y: Any,
     *,
@@ -94,8 +94,8 @@ def fit_network(
     callbacks.on_truncation(*cut)
     if inputs.words is not None:
         y = [
-            spread(words, own, IGNORED) if len(own) else words * 0 + IGNORED
-            for words, own in zip(inputs.words, y, strict=True)
+            spread(words, word_labels, IGNORED) if len(word_labels) else words * 0 + IGNORED
+            for words, word_labels in zip(inputs.words, y, strict=True)
         ]
     weights = None
     if training.balanced and task.kind != "regression":
@@ -177,11 +177,11 @@ def fit_setfit(
     )
 
 
-def _sizes(task: Task, y: Any, rows: LongArray) -> LongArray:
+def _sizes(task: FinetuneTask, y: Any, rows: LongArray) -> LongArray:
     J = len(task.names)
     if task.kind == "multi":
         return np.asarray(y[rows].sum(axis=0), np.int64)
     if task.kind == "tokens":
-        own = np.concatenate([y[row] for row in rows.tolist()])
-        return np.bincount(own[own >= 0], minlength=J).astype(np.int64)
+        word_labels = np.concatenate([y[row] for row in rows.tolist()])
+        return np.bincount(word_labels[word_labels >= 0], minlength=J).astype(np.int64)
     return np.bincount(y[rows], minlength=J).astype(np.int64)

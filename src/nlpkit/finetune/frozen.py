@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from nlpkit.finetune.architectures import MODEL_TYPES
-from nlpkit.finetune.engine import Engine, able
+from nlpkit.finetune.engine import Engine, autocast_if_supported
 from nlpkit.finetune.inputs import Inputs
 from nlpkit.finetune.network import ClassifierObjective, Network
 from nlpkit.finetune.tasks import Targets
@@ -33,7 +33,7 @@ class Bypass(nn.Module):  # type: ignore[misc]
         return BaseModelOutputWithPooling(last_hidden_state=inputs_embeds, pooler_output=pooled)
 
 
-class HeadObjective(ClassifierObjective):
+class FrozenBodyObjective(ClassifierObjective):
     """Trains the head of a network whose body is frozen, on the states (Σ T, E) of the examples.
 
     Heads read the first token of a text, but those of words and of a ModernBERT that takes the mean: these read all tokens.
@@ -51,19 +51,19 @@ class HeadObjective(ClassifierObjective):
     def _run(self, engine: Engine) -> Tensor:
         self.network.mode(False)
         inputs, rows, device = self.inputs, self.rows, engine.device
-        found = torch.empty(int(self._starts[-1]), int(self.network.model.config.hidden_size), device=device)
+        hidden = torch.empty(int(self._starts[-1]), int(self.network.model.config.hidden_size), device=device)
         every = reads_all_tokens(self.network)
 
         def states(part: LongArray) -> Tensor:
-            with able(self._body):
+            with autocast_if_supported(self._body):
                 last: Tensor = self._body(**inputs.batch(rows[part], device)).last_hidden_state
             return last.float() if every else last[:, :1].float().clone()  # a view would hold on to all tokens
 
-        for part, own in engine.run(states, inputs.lengths[rows]):
-            for place, last in zip(part.tolist(), own, strict=True):
+        for part, last_states in engine.run(states, inputs.lengths[rows]):
+            for place, last in zip(part.tolist(), last_states, strict=True):
                 start, end = self._starts[place], self._starts[place + 1]
-                found[start:end] = last[: end - start]
-        return found
+                hidden[start:end] = last[: end - start]
+        return hidden
 
     def mode(self, train: bool) -> None:
         """Put the network into training, with the body bypassed; or out of it, whole."""
@@ -84,7 +84,7 @@ class HeadObjective(ClassifierObjective):
         device = self._states.device
         states = self._states[torch.from_numpy(places).to(device)]
         mask = torch.from_numpy(seen.astype(np.int64)).to(device)
-        with able(self.network.model):
+        with autocast_if_supported(self.network.model):
             logits = self.network.model(inputs_embeds=states, attention_mask=mask).logits
         return self.targets.loss(logits, self.rows[rows])
 
@@ -104,5 +104,5 @@ def objective_of(
     if network.method.name == "head" and network.model.config.model_type in MODEL_TYPES:
         n = int(inputs.lengths[rows].sum()) if reads_all_tokens(network) else len(rows)
         if 4 * n * int(network.model.config.hidden_size) <= MOST_BYTES:
-            return HeadObjective(network, inputs, targets, rows, engine)
+            return FrozenBodyObjective(network, inputs, targets, rows, engine)
     return ClassifierObjective(network, inputs, targets, rows)

@@ -50,18 +50,18 @@ def fit_head(
         if len(some):
             n, n_j = len(rows), sizes[some]
             s = np.where(Y[:, some], n / (2 * n_j), n / (2 * (n - n_j))) if balanced else None
-            found = fit_label_logistic(X, Y[:, some], C=C, weights=s)
-            coef[:, some], intercept[some] = found.coef, found.intercept
+            model = fit_label_logistic(X, Y[:, some], C=C, weights=s)
+            coef[:, some], intercept[some] = model.coef, model.intercept
         return linear_head(coef, intercept, multiple=True)
     y = np.asarray(labels.targets(rows), np.int32)
     some = np.flatnonzero(sizes)
     if len(some) < 2:
         raise InputError("all training documents have the same label; a classifier needs documents of two classes")
     weights = _class_weights(labels, rows, balanced)
-    found = fit_logistic(
+    model = fit_logistic(
         X, np.searchsorted(some, y).astype(np.int32), len(some), C=C, weights=weights[y] if balanced else None
     )
-    coef[:, some], intercept[some] = found.coef, found.intercept
+    coef[:, some], intercept[some] = model.coef, model.intercept
     return linear_head(coef, intercept, multiple=False)
 
 
@@ -73,29 +73,29 @@ def fit_differentiable(
     rows: LongArray,
     *,
     plan: Schedule,
-    own: Mapping[str, Any],
+    setfit_options: Mapping[str, Any],
     engine: Engine,
     seed: int,
 ) -> LinearModel:
     """Return a linear layer trained by AdamW, started as in setfit: Glorot & Bengio 2010, eq. 16, biases of 0.01."""
-    J, whole, device = len(labels.names), bool(own["end_to_end"]), embedder.device
+    J, whole, device = len(labels.names), bool(setfit_options["end_to_end"]), embedder.device
     limit = (6 / (J + embedder.dim)) ** 0.5
     start = np.random.default_rng([seed, 23]).uniform(-limit, limit, (J, embedder.dim))
     weight = torch.from_numpy(start.astype(np.float32)).to(device).requires_grad_()
     bias = torch.full((J,), 1e-2, device=device, requires_grad=True)
     y = np.asarray(labels.targets(rows))
     targets = torch.from_numpy(y.astype(np.float32 if labels.multiple else np.int64))
-    weights = torch.from_numpy(_class_weights(labels, rows, bool(own["balanced"])).astype(np.float32))
+    weights = torch.from_numpy(_class_weights(labels, rows, bool(setfit_options["balanced"])).astype(np.float32))
     source: Tensor | EmbedderTexts = read
     if not whole:
         source = torch.from_numpy(embed_all(embedder, read, engine)).to(device)
     objective = HeadObjective(source, unit, targets, weight, bias, weights, embedder if whole else None)
     schedule = replace(
         plan,
-        epochs=int(own["head_epochs"]),
-        batch=int(own["head_batch"]),
-        rate=float(own["body_rate"]),
-        head_rate=float(own["head_rate"]),
+        epochs=int(setfit_options["head_epochs"]),
+        batch=int(setfit_options["head_batch"]),
+        rate=float(setfit_options["body_rate"]),
+        head_rate=float(setfit_options["head_rate"]),
         max_steps=None,
     )
     train(objective, engine, schedule, seed=seed)
@@ -129,8 +129,8 @@ class HeadObjective:
 
     def parameters(self) -> dict[str, Tensor]:
         """Return those of the head, and of the encoder where it is trained."""
-        own = {} if self._embedder is None else self._embedder.parameters()
-        return {**own, "head.weight": self._weight, "head.bias": self._bias}
+        encoder = {} if self._embedder is None else self._embedder.parameters()
+        return {**encoder, "head.weight": self._weight, "head.bias": self._bias}
 
     def head(self) -> set[str]:
         """Return the names of the head's."""
@@ -146,8 +146,8 @@ class HeadObjective:
 
     def weight(self, rows: LongArray) -> float:
         """Return the sum of the weights of some documents; of sets of labels, their number of labels."""
-        own = self._targets[torch.from_numpy(rows)]
-        return float(own.numel() if own.ndim == 2 else self._class_weights[own].sum())
+        targets = self._targets[torch.from_numpy(rows)]
+        return float(targets.numel() if targets.ndim == 2 else self._class_weights[targets].sum())
 
     def loss(self, rows: LongArray) -> Tensor:
         """Return the sum of the losses of some documents; of the embeddings on in fp32, whatever the precision."""

@@ -62,10 +62,10 @@ class Inputs:
         seen = at < lengths[:, None]
         places = np.where(seen, self.starts[rows][:, None] + at, 0)
         ids = np.where(seen, self.flat[places], self.frame.pad).astype(np.int64)
-        found = {"input_ids": ids, "attention_mask": seen.astype(np.int64)}
+        arrays = {"input_ids": ids, "attention_mask": seen.astype(np.int64)}
         if self.types is not None:
-            found["token_type_ids"] = np.where(seen, self.types[places], 0).astype(np.int64)
-        return {name: torch.from_numpy(values).to(device) for name, values in found.items()}
+            arrays["token_type_ids"] = np.where(seen, self.types[places], 0).astype(np.int64)
+        return {name: torch.from_numpy(values).to(device) for name, values in arrays.items()}
 
 
 def frame_of(tokenizer: Any, *, typed: bool) -> Frame:
@@ -126,14 +126,14 @@ def encode_context(
     _check_room(room, max_tokens)
 
     def rows() -> Iterator[tuple[list[int], list[int] | None, int, int]]:
-        for own, left, right in zip(
+        for target, left, right in zip(
             _ids(tokenizer, texts), _ids(tokenizer, before), _ids(tokenizer, after), strict=True
         ):
-            keep = min(len(own), room)
+            keep = min(len(target), room)
             keep_l, keep_r = _share(len(left), len(right), room - keep)
             context = [*left[len(left) - keep_l :], *frame.between, *right[:keep_r]]
-            n = len(own) + len(left) + len(right)
-            yield own[:keep], context, n, n - keep - keep_l - keep_r
+            n = len(target) + len(left) + len(right)
+            yield target[:keep], context, n, n - keep - keep_l - keep_r
 
     return _lay_out(rows(), frame)
 
@@ -150,12 +150,12 @@ def encode_words(tokenizer: Any, frame: Frame, texts: Sequence[Sequence[str]], *
 
     def rows() -> Iterator[tuple[list[int], list[int] | None, int, int]]:
         for start in range(0, len(texts), _CHUNK):
-            chunk = [[encodable(word) for word in own] for own in texts[start : start + _CHUNK]]
-            for found in backend.encode_batch(chunk, is_pretokenized=True, add_special_tokens=False):
-                own = np.array([-1 if w is None else w for w in found.word_ids], np.int32)[:room]
+            chunk = [[encodable(word) for word in text] for text in texts[start : start + _CHUNK]]
+            for encoding in backend.encode_batch(chunk, is_pretokenized=True, add_special_tokens=False):
+                word_of_token = np.array([-1 if w is None else w for w in encoding.word_ids], np.int32)[:room]
                 edge = np.full(len(frame.before), -1, np.int32), np.full(len(frame.after), -1, np.int32)
-                words.append(np.concatenate([edge[0], own, edge[1]]).astype(np.int32))
-                yield found.ids[:room], None, len(found.ids), max(0, len(found.ids) - room)
+                words.append(np.concatenate([edge[0], word_of_token, edge[1]]).astype(np.int32))
+                yield encoding.ids[:room], None, len(encoding.ids), max(0, len(encoding.ids) - room)
 
     inputs = _lay_out(rows(), frame)
     return Inputs(
@@ -167,7 +167,7 @@ def encode_words(tokenizer: Any, frame: Frame, texts: Sequence[Sequence[str]], *
         inputs.cut,
         frame,
         tuple(words),
-        np.array([len(own) for own in texts], np.int64),
+        np.array([len(text) for text in texts], np.int64),
     )
 
 
@@ -180,10 +180,10 @@ def first_tokens(words: IntArray) -> LongArray:
 
 def spread(words: IntArray, y: Sequence[int], ignored: int) -> LongArray:
     """Return targets of tokens (T,) from those of words: a word's is that of its first token, the others are `ignored`."""
-    found = np.full(len(words), ignored, np.int64)
+    targets = np.full(len(words), ignored, np.int64)
     first = first_tokens(words)
-    found[first] = np.asarray(y, np.int64)[words[first]]
-    return found
+    targets[first] = np.asarray(y, np.int64)[words[first]]
+    return targets
 
 
 def _check_room(room: int, max_tokens: int) -> None:
@@ -207,8 +207,8 @@ def _ids(tokenizer: Any, texts: Sequence[str]) -> Iterator[list[int]]:
     backend = tokenizer.backend_tokenizer
     for start in range(0, len(texts), _CHUNK):
         chunk = [encodable(text) for text in texts[start : start + _CHUNK]]
-        for found in backend.encode_batch_fast(chunk, add_special_tokens=False):
-            yield found.ids
+        for encoding in backend.encode_batch_fast(chunk, add_special_tokens=False):
+            yield encoding.ids
 
 
 def _lay_out(rows: Iterable[tuple[list[int], list[int] | None, int, int]], frame: Frame) -> Inputs:

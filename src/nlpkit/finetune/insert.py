@@ -20,7 +20,7 @@ from torch import nn
 
 from nlpkit.errors import InputError, UsageError
 from nlpkit.finetune.architectures import Architecture, Layer, describe
-from nlpkit.finetune.bottleneck import ACTIVATIONS, INITS, Delta, Gate, Lora, bottleneck
+from nlpkit.finetune.bottleneck import ACTIVATIONS, INITS, AdapterGate, Delta, Lora, bottleneck
 from nlpkit.finetune.compacter import compacter, phm_rule
 from nlpkit.finetune.prefix import Attached, Prefix, check_prefix
 
@@ -57,8 +57,8 @@ class Inserted:
 
     def parameters(self) -> dict[str, nn.Parameter]:
         """Return the trained parameters by name: the adapters', then the head's."""
-        own = dict(getattr(self.model, _ROOT).named_parameters())
-        return own | {f"head.{name}": self.model.get_parameter(name) for name in self.architecture.head}
+        adapters = dict(getattr(self.model, _ROOT).named_parameters())
+        return adapters | {f"head.{name}": self.model.get_parameter(name) for name in self.architecture.head}
 
     def state(self) -> dict[str, Tensor]:
         """Return a copy of the trained parameters, on the CPU."""
@@ -68,16 +68,20 @@ class Inserted:
         """Take over the values of a `state`. Raises InputError unless names and shapes are the same."""
         import torch
 
-        own = self.parameters()
-        wrong = sorted(own.keys() ^ state.keys()) or [name for name, p in own.items() if p.shape != state[name].shape]
+        parameters = self.parameters()
+        wrong = sorted(parameters.keys() ^ state.keys()) or [
+            name for name, p in parameters.items() if p.shape != state[name].shape
+        ]
         if wrong:
-            told = "; ".join(f"{name}: {_shape(own, name)} here, {_shape(state, name)} there" for name in wrong[:3])
+            shapes = "; ".join(
+                f"{name}: {_shape(parameters, name)} here, {_shape(state, name)} there" for name in wrong[:3]
+            )
             raise InputError(
-                f"these weights are not of {self.method} in this model ({told}). Load them with the base and options "
+                f"these weights are not of {self.method} in this model ({shapes}). Load them with the base and options "
                 "they were trained with"
             )
         with torch.no_grad():
-            for name, p in own.items():
+            for name, p in parameters.items():
                 p.copy_(state[name])
 
     def remove(self) -> None:
@@ -207,8 +211,8 @@ def _build(method: str, options: Mapping[str, Any], architecture: Architecture, 
         rule = root.shared["rule"]
     r = _size(d, options)
 
-    def gate() -> Gate | None:
-        return Gate(d, generator=generator) if gated else None
+    def gate() -> AdapterGate | None:
+        return AdapterGate(d, generator=generator) if gated else None
 
     def adapter() -> Delta:
         shared = {"activation": options["activation"], "scaling": options["scaling"], "generator": generator}

@@ -59,7 +59,7 @@ def _near_duplicates(n: int, total: int, split: str, other: str) -> str:
 
 
 def note_overlap(dataset: FinetuneDataset, sizes: Sequence[int | None], threshold: float, *, seed: int) -> None:
-    """Say which documents are near-duplicates of others, of a comparison where it learns from most."""
+    """Note the documents that are near-duplicates of others; of a comparison, those of its largest training set."""
     most = None if None in sizes else max(size for size in sizes if size is not None)
     drawn = dataset.drawn(most, seed=seed)
     where = "" if most is None else f"{most} shots, seed {seed}: "

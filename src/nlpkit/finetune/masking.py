@@ -33,10 +33,10 @@ def mask_tokens(
     n = len(offsets) - 1
     owner = np.repeat(np.arange(n), np.diff(offsets))
     places = np.flatnonzero(maskable)
-    of = owner[places]
-    have = np.bincount(of, minlength=n)
+    text_of_place = owner[places]
+    have = np.bincount(text_of_place, minlength=n)
     wanted = np.maximum(np.floor(share * have + rng.random(n)).astype(np.int64), 1)
-    order = np.lexsort((rng.random(len(places)), of))  # at random within each text
+    order = np.lexsort((rng.random(len(places)), text_of_place))  # at random within each text
     rank = np.arange(len(places)) - np.repeat(np.cumsum(have) - have, have)
     chosen = places[order[rank < np.repeat(wanted, have)]]
 

@@ -15,7 +15,7 @@ Value = int | float | str | bool
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class MethodKind:
     """A method as such: its family, what it does in a line, and the rates of learning that suit it."""
 
     family: Family
@@ -24,22 +24,24 @@ class Kind:
     head_rate: float | None = None  # None: as `rate`
 
 
-KINDS: dict[str, Kind] = {
-    "full": Kind("full", "all parameters (Devlin et al. 2019)", 5e-5),
-    "head": Kind("head", "the body stays as it is, the head learns from its output", 2e-3),
-    "lora": Kind("peft", "low-rank updates of query and value (Hu et al. 2022)", 1e-3, 5e-4),
-    "dora": Kind("peft", "LoRA of directions, and magnitudes (Liu et al. 2024)", 1e-3, 5e-4),
-    "ia3": Kind("peft", "factors of keys, values and the inner layer (Liu et al. 2022)", 5e-3, 5e-4),
-    "prefix": Kind("peft", "vectors before the keys and values of every layer (Li & Liang 2021)", 1e-2, 5e-4),
-    "prompt": Kind("peft", "vectors before the text (Lester et al. 2021)", 3e-2, 5e-4),
-    "pfeiffer": Kind("adapter", "a bottleneck after the feed-forward layer (Pfeiffer et al. 2021)", 1e-3, 5e-4),
-    "houlsby": Kind("adapter", "bottlenecks after attention and feed-forward layer (Houlsby et al. 2019)", 1e-3, 5e-4),
-    "parallel": Kind("adapter", "a bottleneck beside the feed-forward layer (He et al. 2022)", 5e-4, 5e-4),
-    "compacter": Kind("adapter", "bottlenecks of Kronecker products (Mahabadi et al. 2021)", 3e-3, 5e-4),
-    "compacter++": Kind("adapter", "the same, after the feed-forward layer only", 3e-3, 5e-4),
-    "mam": Kind("adapter", "prefix and parallel bottleneck: mix-and-match (He et al. 2022)", 5e-4, 5e-4),
-    "unipelt": Kind("adapter", "prefix, LoRA and bottleneck behind gates (Mao et al. 2022)", 5e-4, 5e-4),
-    "setfit": Kind("setfit", "a sentence encoder by pairs, then a classifier (Tunstall et al. 2022)", 2e-5, 1e-2),
+KINDS: dict[str, MethodKind] = {
+    "full": MethodKind("full", "all parameters (Devlin et al. 2019)", 5e-5),
+    "head": MethodKind("head", "the body stays as it is, the head learns from its output", 2e-3),
+    "lora": MethodKind("peft", "low-rank updates of query and value (Hu et al. 2022)", 1e-3, 5e-4),
+    "dora": MethodKind("peft", "LoRA of directions, and magnitudes (Liu et al. 2024)", 1e-3, 5e-4),
+    "ia3": MethodKind("peft", "factors of keys, values and the inner layer (Liu et al. 2022)", 5e-3, 5e-4),
+    "prefix": MethodKind("peft", "vectors before the keys and values of every layer (Li & Liang 2021)", 1e-2, 5e-4),
+    "prompt": MethodKind("peft", "vectors before the text (Lester et al. 2021)", 3e-2, 5e-4),
+    "pfeiffer": MethodKind("adapter", "a bottleneck after the feed-forward layer (Pfeiffer et al. 2021)", 1e-3, 5e-4),
+    "houlsby": MethodKind(
+        "adapter", "bottlenecks after attention and feed-forward layer (Houlsby et al. 2019)", 1e-3, 5e-4
+    ),
+    "parallel": MethodKind("adapter", "a bottleneck beside the feed-forward layer (He et al. 2022)", 5e-4, 5e-4),
+    "compacter": MethodKind("adapter", "bottlenecks of Kronecker products (Mahabadi et al. 2021)", 3e-3, 5e-4),
+    "compacter++": MethodKind("adapter", "the same, after the feed-forward layer only", 3e-3, 5e-4),
+    "mam": MethodKind("adapter", "prefix and parallel bottleneck: mix-and-match (He et al. 2022)", 5e-4, 5e-4),
+    "unipelt": MethodKind("adapter", "prefix, LoRA and bottleneck behind gates (Mao et al. 2022)", 5e-4, 5e-4),
+    "setfit": MethodKind("setfit", "a sentence encoder by pairs, then a classifier (Tunstall et al. 2022)", 2e-5, 1e-2),
 }
 # Named, so that the place is seen; they come in a later release.
 LATER: dict[str, str] = {
@@ -69,16 +71,16 @@ class Method:
     options: Mapping[str, Value]
 
     @property
-    def kind(self) -> Kind:
-        """What the method is."""
+    def kind(self) -> MethodKind:
+        """The kind of the method."""
         return KINDS[self.name]
 
     @property
     def spelling(self) -> str:
         """The method with the options that differ from its defaults, as `parse_method` reads it."""
         usual = defaults(self.name)
-        own = [f"{key}={_spell(value)}" for key, value in self.options.items() if value != usual[key]]
-        return f"{self.name}({','.join(own)})" if own else self.name
+        changed = [f"{key}={_spell(value)}" for key, value in self.options.items() if value != usual[key]]
+        return f"{self.name}({','.join(changed)})" if changed else self.name
 
 
 def defaults(name: str) -> Mapping[str, Value]:
@@ -105,10 +107,10 @@ def parse_method(text: str) -> Method:
     Raises:
         UsageError: no such method or option, or a value of another type.
     """
-    found = _SPELLING.fullmatch(text)
-    if found is None:
+    match = _SPELLING.fullmatch(text)
+    if match is None:
         raise UsageError(f"`method={text}`: a name was needed, with options in brackets, such as lora(r=8,alpha=16)")
-    name = found["name"].lower()
+    name = match["name"].lower()
     name = ALIASES.get(name, name)
     if name in LATER:
         raise UsageError(f"`method={name}`: {LATER[name]} comes in a later release; there are {', '.join(KINDS)}")
@@ -117,7 +119,7 @@ def parse_method(text: str) -> Method:
         raise UsageError(
             f"`method={name}` is not known{f' (did you mean {near[0]}?)' if near else ''}; there are {', '.join(KINDS)}"
         )
-    options = _options(found["options"], defaults(name), f"`method={text}`", name)
+    options = _options(match["options"], defaults(name), f"`method={text}`", name)
     _check(name, options)
     return Method(name, options)
 
@@ -148,44 +150,44 @@ def parse_options(text: str, tables: Mapping[str, Mapping[str, Value]], option: 
     Raises:
         UsageError: no such name or option, or a value of another type.
     """
-    found = _SPELLING.fullmatch(text)
-    name = "" if found is None else found["name"].lower()
-    if found is None or name not in tables:
+    match = _SPELLING.fullmatch(text)
+    name = "" if match is None else match["name"].lower()
+    if match is None or name not in tables:
         raise UsageError(
             f"`{option}={text}`: there are {', '.join(tables)}, with options in brackets", parameter=option
         )
-    return name, _options(found["options"], tables[name], f"`{option}={text}`", name)
+    return name, _options(match["options"], tables[name], f"`{option}={text}`", name)
 
 
 def _options(text: str | None, usual: Mapping[str, Value], what: str, name: str) -> dict[str, Value]:
     """Return the options in brackets over the defaults."""
-    own = dict(usual)
-    given: set[str] = set()
+    values = dict(usual)
+    seen: set[str] = set()
     for item in (text or "").split(","):
         if not item.strip():
             continue
         key, equals, value = (part.strip() for part in item.partition("="))
-        if not equals or key not in own:
+        if not equals or key not in values:
             known = ", ".join(f"{k}={_spell(v)}" for k, v in usual.items()) or "none"
             raise UsageError(f"{what}: '{item.strip()}' is no option of {name} (its options: {known})")
-        if key in given:
+        if key in seen:
             raise UsageError(f"{what}: {key} is there twice")
-        given.add(key)
-        own[key] = _value(value, usual[key], f"{what}: {key}")
-    return own
+        seen.add(key)
+        values[key] = _value(value, usual[key], f"{what}: {key}")
+    return values
 
 
 def parse_methods(text: str) -> list[Method]:
     """Return the methods of a list such as `full,lora(r=4),setfit`; `all` in it stands for every one."""
     parts = [part.strip() for part in re.split(r",(?![^()]*\))", text) if part.strip()]
-    found = [parse_method(name) for part in parts for name in (KINDS if part == "all" else [part])]
-    if not found:
+    methods = [parse_method(name) for part in parts for name in (KINDS if part == "all" else [part])]
+    if not methods:
         raise UsageError(f"`method={text}`: a name was needed; there are {', '.join(KINDS)}, and all")
-    spelled = [method.spelling for method in found]
+    spelled = [method.spelling for method in methods]
     twice = next((s for s in spelled if spelled.count(s) > 1), None)
     if twice is not None:
         raise UsageError(f"`method`: {twice} is there twice")
-    return found
+    return methods
 
 
 def _spell(value: Value) -> str:

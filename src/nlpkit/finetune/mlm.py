@@ -23,10 +23,10 @@ from nlpkit.embed.models import weight_files
 from nlpkit.embed.tokens import iterate_ids
 from nlpkit.errors import InputError, MissingError, UsageError, first_line
 from nlpkit.finetune.architectures import positions_of
-from nlpkit.finetune.engine import Engine, able
+from nlpkit.finetune.engine import Engine, autocast_if_supported
 from nlpkit.finetune.inputs import Frame, Inputs, frame_of
 from nlpkit.finetune.masking import NO_TARGET, mask_tokens
-from nlpkit.finetune.network import seeded, told_tokens, transformer_folder
+from nlpkit.finetune.network import declared_max_tokens, seeded, transformer_folder
 from nlpkit.types import LongArray
 
 MODEL_TYPES = ("bert", "roberta", "xlm-roberta", "distilbert", "deberta", "deberta-v2", "mpnet", "modernbert")
@@ -63,14 +63,14 @@ class MlmNetwork:
         if kind in ("bert", "deberta", "deberta-v2"):
             legacy = hasattr(model, "cls")
             words = self.body.embeddings.word_embeddings
-            found = model.cls(hidden) if legacy else model.lm_predictions(hidden, words)
+            output = model.cls(hidden) if legacy else model.lm_predictions(hidden, words)
         elif kind == "distilbert":
-            found = model.vocab_projector(model.vocab_layer_norm(model.activation(model.vocab_transform(hidden))))
+            output = model.vocab_projector(model.vocab_layer_norm(model.activation(model.vocab_transform(hidden))))
         elif kind == "modernbert":
-            found = model.decoder(model.head(hidden))
+            output = model.decoder(model.head(hidden))
         else:
-            found = model.lm_head(hidden)
-        logits: Tensor = found
+            output = model.lm_head(hidden)
+        logits: Tensor = output
         return logits
 
     def save(self, folder: Path) -> None:
@@ -115,7 +115,7 @@ def load_mlm(path: Path, *, device: torch.device, seed: int, max_tokens: int | N
             config = AutoConfig.from_pretrained(str(place), local_files_only=True, trust_remote_code=False)
             kind = config.model_type
             if kind in ("deberta", "deberta-v2") and any("lm_predictions." in name for name in _weight_names(place)):
-                config.legacy = False  # as its authors published it; transformers means the other head unless told
+                config.legacy = False  # as its authors published it; transformers takes the other head by default
         except Exception as error:  # every model fails in its own way
             raise MissingError(f"transformers cannot read the model in {place}: {first_line(error)}") from None
         if kind not in MODEL_TYPES:
@@ -168,9 +168,9 @@ def cut_windows(network: MlmNetwork, texts: Sequence[str]) -> tuple[Inputs, int]
         parts = -(-len(ids) // room)
         empty += not ids
         for i in range(parts):
-            own = ids[i * len(ids) // parts : (i + 1) * len(ids) // parts]
-            flat.extend([*frame.before, *own, *frame.after])
-            lengths.append(len(own) + frame.single)
+            window = ids[i * len(ids) // parts : (i + 1) * len(ids) // parts]
+            flat.extend([*frame.before, *window, *frame.after])
+            lengths.append(len(window) + frame.single)
     if not lengths:
         raise InputError(f"none of the {len(texts)} texts has a token to mask; check `text_col`")
     sizes = np.array(lengths, np.int64)
@@ -181,7 +181,7 @@ def cut_windows(network: MlmNetwork, texts: Sequence[str]) -> tuple[Inputs, int]
 
 @dataclass(slots=True)
 class MlmObjective:
-    """What trains a network on masked tokens; see `engine.PerExampleLoss` and `train.Objective`.
+    """Objective of training a network on masked tokens; see `engine.PerExampleLoss` and `train.Objective`.
 
     Attributes:
         share: of the tokens that are masked. head_only: the body is frozen and runs without dropout.
@@ -220,8 +220,8 @@ class MlmObjective:
 
     def parameters(self) -> dict[str, Tensor]:
         """Return what is trained, by name."""
-        own = self.network.trained
-        return {name: p for name, p in own.items() if name in self.network.head} if self.head_only else own
+        trained = self.network.trained
+        return {name: p for name, p in trained.items() if name in self.network.head} if self.head_only else trained
 
     def head(self) -> set[str]:
         """Return the names of the head's parameters."""
@@ -244,7 +244,7 @@ class MlmObjective:
         device = next(self.network.model.parameters()).device
         targets = self._targets.batch(rows, device)["input_ids"]
         chosen = targets != NO_TARGET
-        with able(self.network.model):
+        with autocast_if_supported(self.network.model):
             with torch.set_grad_enabled(torch.is_grad_enabled() and not self.head_only):
                 hidden = self.network.body(**self._seen.batch(rows, device)).last_hidden_state[chosen]
             guesses = self.network.guess(hidden).float()
@@ -297,7 +297,7 @@ def _fill(model: Any, names: frozenset[str]) -> None:
 def _window(folder: Path, config: Any, wanted: int | None) -> int:
     positions = positions_of(config)
     if wanted is None:
-        return min(told_tokens(folder, usual=USUAL_TOKENS), positions)
+        return min(declared_max_tokens(folder, usual=USUAL_TOKENS), positions)
     if not 3 <= wanted <= positions:
         raise UsageError(f"`max_tokens={wanted}`: this model takes 3 to {positions} tokens of a text")
     return wanted
@@ -307,14 +307,14 @@ def _tokenizer(place: Path) -> Any:
     from transformers import AutoTokenizer
 
     try:
-        found = AutoTokenizer.from_pretrained(str(place), local_files_only=True)
+        tokenizer = AutoTokenizer.from_pretrained(str(place), local_files_only=True)
     except Exception as error:  # every tokenizer fails in its own way
         raise MissingError(f"{place} has no tokenizer that can be read: {first_line(error)}") from None
-    if not getattr(found, "is_fast", False):
+    if not getattr(tokenizer, "is_fast", False):
         raise MissingError(f"the tokenizer in {place} is not a fast one (tokenizer.json); convert it first")
-    if found.mask_token_id is None:
+    if tokenizer.mask_token_id is None:
         raise UsageError(f"the tokenizer in {place} has no mask token, so nothing can be masked; take another `base`")
-    return found
+    return tokenizer
 
 
 def _weight_names(place: Path) -> list[str]:

@@ -16,10 +16,10 @@ OnStep = Callable[[int, int, LogPoint | None], None]
 
 @dataclass(frozen=True, slots=True)
 class MlmOutcome:
-    """What training came to. head: of the first stage, None where there was none; whole: of the second; perplexities of the held-out texts.
+    """Outcome of training. head: of the first stage, None where there was none; whole: of the second; perplexities of the held-out texts.
 
     before: None when training went on from a state; windows: of the training texts; empty: texts without a token, left out;
-    between: what was measured before the body learned.
+    between: the measurement before the body learned.
     """
 
     head: Outcome | None
@@ -53,7 +53,7 @@ def train_mlm(
 
     Args:
         options: as `encoders.OPTIONS["mlm"]`: share, head_steps, head_rate.
-        state: to go on from; the stage it is of is seen from what it holds.
+        state: to resume from; its contents show its stage.
         on_step: as `train` says; the steps of both stages are counted as one.
         between: what is measured before the body learns, once a new head has.
 
@@ -70,8 +70,8 @@ def train_mlm(
         return None if held_out is None else perplexity(network, held_out, engine, seed=seed, share=share)
 
     def score() -> dict[str, float]:
-        found = measured() or 1.0
-        return {"loss": float(np.log(found)), "perplexity": found}
+        current = measured() or 1.0
+        return {"loss": float(np.log(current)), "perplexity": current}
 
     scored = None if held_out is None else score
     steps = head_steps + plan.steps(len(windows.lengths))
@@ -99,11 +99,11 @@ def train_mlm(
         assert state is not None
         head = state.first
     done = head_steps
-    found = between() if state is None else state.between
+    between_score = between() if state is None else state.between
 
-    def keep(own: State) -> None:
-        own.first, own.between = head, found
-        save(own)
+    def keep(snapshot: State) -> None:
+        snapshot.first, snapshot.between = head, between_score
+        save(snapshot)
 
     def counted_on(step: int, _: int, point: LogPoint | None) -> None:
         on_step(step + done, steps, None if point is None else replace(point, step=point.step + done))
@@ -113,4 +113,4 @@ def train_mlm(
         objective, engine, plan, seed=seed, score=scored, better="loss", state=state, save=keep, on_step=counted_on
     )
     after = next((p.dev.get("perplexity") for p in whole.curve if p.step == whole.best_step), None)
-    return MlmOutcome(head, whole, len(windows.lengths), empty, before, after_head, after, found)
+    return MlmOutcome(head, whole, len(windows.lengths), empty, before, after_head, after, between_score)

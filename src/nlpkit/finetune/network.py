@@ -17,10 +17,10 @@ from torch import Tensor
 from nlpkit.embed.engines import quiet
 from nlpkit.errors import MissingError, UsageError, first_line, missing_extra
 from nlpkit.finetune.architectures import MODEL_TYPES, head_parameters, positions_of
-from nlpkit.finetune.engine import Engine, able
+from nlpkit.finetune.engine import Engine, autocast_if_supported
 from nlpkit.finetune.inputs import Frame, Inputs, first_tokens, frame_of
 from nlpkit.finetune.methods import Method
-from nlpkit.finetune.tasks import Targets, Task
+from nlpkit.finetune.tasks import FinetuneTask, Targets
 from nlpkit.types import FloatArray, LongArray
 
 _PROBLEMS = {"single": "single_label_classification", "multi": "multi_label_classification", "regression": "regression"}
@@ -35,7 +35,7 @@ class Network:
     model: Any
     tokenizer: Any
     frame: Frame
-    task: Task
+    task: FinetuneTask
     method: Method
     max_tokens: int
     heads: frozenset[str]  # names of the trained parameters that belong to the head
@@ -62,14 +62,14 @@ class Network:
     def logits(self, inputs: Inputs, rows: LongArray) -> Tensor:
         """Return the outputs (B, J) of some rows, or of their tokens (B, T, J)."""
         batch = inputs.batch(rows, next(iter(self.trained.values())).device)
-        with able(self.model):
-            found: Tensor = self.model(**batch).logits
-        return found[:, self.n_virtual :] if self.task.kind == "tokens" and self.n_virtual else found
+        with autocast_if_supported(self.model):
+            logits: Tensor = self.model(**batch).logits
+        return logits[:, self.n_virtual :] if self.task.kind == "tokens" and self.n_virtual else logits
 
 
 @dataclass(slots=True)
 class ClassifierObjective:
-    """What trains a network on labelled examples; see `engine.PerExampleLoss` and `train.Objective`.
+    """Objective of training a network on labelled examples; see `engine.PerExampleLoss` and `train.Objective`.
 
     rows (n,): the examples among the inputs.
     """
@@ -108,8 +108,8 @@ class ClassifierObjective:
 
     def loss(self, rows: LongArray) -> Tensor:
         """Return the weighted sum of the losses of some examples."""
-        own = self.rows[rows]
-        return self.targets.loss(self.network.logits(self.inputs, own), own)
+        input_rows = self.rows[rows]
+        return self.targets.loss(self.network.logits(self.inputs, input_rows), input_rows)
 
 
 def predict(network: Network, inputs: Inputs, rows: LongArray, engine: Engine) -> Any:
@@ -119,25 +119,27 @@ def predict(network: Network, inputs: Inputs, rows: LongArray, engine: Engine) -
     J = network.task.n_outputs
     if network.task.kind != "tokens":
         out: FloatArray = np.zeros((len(rows), J))
-        for part, logits in engine.run(lambda own: network.logits(inputs, rows[own]).float().cpu().numpy(), lengths):
+        for part, logits in engine.run(
+            lambda batch: network.logits(inputs, rows[batch]).float().cpu().numpy(), lengths
+        ):
             out[part] = logits
         return out
     assert inputs.words is not None
     assert inputs.n_words is not None
-    found: list[FloatArray] = [np.zeros((0, J))] * len(rows)
-    for part, logits in engine.run(lambda own: network.logits(inputs, rows[own]).float().cpu().numpy(), lengths):
-        for place, own in zip(part.tolist(), logits, strict=True):
+    by_row: list[FloatArray] = [np.zeros((0, J))] * len(rows)
+    for part, logits in engine.run(lambda batch: network.logits(inputs, rows[batch]).float().cpu().numpy(), lengths):
+        for place, token_logits in zip(part.tolist(), logits, strict=True):
             words = inputs.words[int(rows[place])]
             first = first_tokens(words)
             values = np.full((int(inputs.n_words[rows[place]]), J), np.nan)
-            values[words[first]] = own[first]
-            found[place] = values
-    return found
+            values[words[first]] = token_logits[first]
+            by_row[place] = values
+    return by_row
 
 
 def load_network(
     folder: Path,
-    task: Task,
+    task: FinetuneTask,
     method: Method,
     *,
     seed: int,
@@ -173,7 +175,7 @@ def load_network(
     return network
 
 
-def dress(model: Any, tokenizer: Any, task: Task, method: Method, *, seed: int, max_tokens: int) -> Network:
+def dress(model: Any, tokenizer: Any, task: FinetuneTask, method: Method, *, seed: int, max_tokens: int) -> Network:
     """Return the network of a loaded model: frozen and added to as the method says."""
     inserted, n_virtual = None, 0
     n_parameters = sum(p.numel() for p in model.parameters())
@@ -266,20 +268,20 @@ def _window(folder: Path, model: Any, wanted: int | None) -> int:
         if wanted > positions:
             raise UsageError(f"`max_tokens={wanted}`: this model takes up to {positions} tokens of a text")
         return wanted
-    return min(told_tokens(folder, usual=512), positions)
+    return min(declared_max_tokens(folder, usual=512), positions)
 
 
-def told_tokens(folder: Path, *, usual: int) -> int:
+def declared_max_tokens(folder: Path, *, usual: int) -> int:
     """Return the tokens of a text that a model folder says it was made for, `usual` where it does not.
 
     sentence-transformers writes max_seq_length in a file of its own, since version 6 model_max_length among the tokenizer's settings.
     There transformers has what the tokenizer can do rather than what is of use: of its folders only less than `usual` counts.
     """
     place = transformer_folder(folder)
-    own = next(iter(sorted(place.glob("sentence_*_config.json"))), None)
-    found = own and _read(own).get("max_seq_length")
-    if found:
-        return int(found)
+    settings = next(iter(sorted(place.glob("sentence_*_config.json"))), None)
+    max_seq_length = settings and _read(settings).get("max_seq_length")
+    if max_seq_length:
+        return int(max_seq_length)
     longest = _read(place / "tokenizer_config.json").get("model_max_length") or NO_END
     if longest >= NO_END:
         return usual
@@ -290,10 +292,10 @@ def _read(file: Path) -> dict[str, Any]:
     if not file.is_file():
         return {}
     try:
-        found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        values: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     except ValueError as error:
         raise MissingError(f"{file} is not JSON ({error}); download the model again") from None
-    return found
+    return values
 
 
 def load_tokenizer(place: Path, *, words: bool) -> Any:
@@ -306,16 +308,16 @@ def load_tokenizer(place: Path, *, words: bool) -> Any:
 
     with quiet():
         try:
-            found = AutoTokenizer.from_pretrained(str(place), local_files_only=True)
+            tokenizer = AutoTokenizer.from_pretrained(str(place), local_files_only=True)
         except Exception as error:  # every tokenizer fails in its own way
             raise MissingError(f"{place} has no tokenizer that can be read: {first_line(error)}") from None
-    if not any((place / name).is_file() for name in {*found.vocab_files_names.values(), "tokenizer.json"}):
+    if not any((place / name).is_file() for name in {*tokenizer.vocab_files_names.values(), "tokenizer.json"}):
         raise MissingError(f"{place} has no tokenizer: neither tokenizer.json nor a vocabulary is there")
-    if not getattr(found, "is_fast", False):
+    if not getattr(tokenizer, "is_fast", False):
         raise MissingError(f"the tokenizer in {place} is not a fast one (tokenizer.json); convert it first")
     if words:
-        _set_prefix(found)
-    return found
+        _set_prefix(tokenizer)
+    return tokenizer
 
 
 def _set_prefix(tokenizer: Any) -> None:
@@ -332,7 +334,7 @@ def _set_prefix(tokenizer: Any) -> None:
             part.add_prefix_space = True
 
 
-def _load(place: Path, task: Task, *, whole: bool) -> tuple[Any, frozenset[str]]:
+def _load(place: Path, task: FinetuneTask, *, whole: bool) -> tuple[Any, frozenset[str]]:
     """Return a model for a task, and the names of the parameters its folder did not have."""
     if any(importlib.util.find_spec(module) is None for module in ("torch", "transformers", "peft")):
         raise missing_extra("finetune", "neural")
@@ -369,8 +371,8 @@ def _load(place: Path, task: Task, *, whole: bool) -> tuple[Any, frozenset[str]]
     return model, frozenset([*missing, *others])
 
 
-def _keys(found: Any) -> list[str]:
-    return [str(key) for key in found or ()]
+def _keys(keys: Any) -> list[str]:
+    return [str(key) for key in keys or ()]
 
 
 @contextmanager

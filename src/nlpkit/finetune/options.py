@@ -32,7 +32,7 @@ def _plain_source(source: Any) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class HeldOutOptions:
-    """Which documents decide when to stop, and which the model is scored on: files, corpora, or rows by a column."""
+    """Documents that decide when to stop, and those the model is scored on: files, corpora, or rows by a column."""
 
     PANEL: ClassVar[str] = "Data"
 
@@ -52,15 +52,15 @@ class HeldOutOptions:
 
     def check(self) -> None:
         """Raise UsageError for options that contradict each other."""
-        given = self.scored_on()
-        if len(given) > 1:
-            raise UsageError(f"{' and '.join(given)} each say what the model is scored on; keep one")
+        sources = self.scored_on()
+        if len(sources) > 1:
+            raise UsageError(f"{' and '.join(sources)} each say what the model is scored on; keep one")
         if self.split is not None and self.dev is not None:
             raise UsageError("`split` and `dev` both say which documents are dev; keep one", parameter="dev")
         if not 0 < self.holdout < 1:
             raise UsageError(f"`holdout={self.holdout:g}`: a share between 0 and 1 is needed", parameter="holdout")
-        if given and self.holdout != HeldOutOptions().holdout:
-            raise UsageError(f"{given[0]} says what the model is scored on; leave `holdout` out", parameter="holdout")
+        if sources and self.holdout != HeldOutOptions().holdout:
+            raise UsageError(f"{sources[0]} says what the model is scored on; leave `holdout` out", parameter="holdout")
 
     def scored_on(self) -> list[str]:
         """Return the options that say what the model is scored on, as messages name them."""
@@ -83,7 +83,7 @@ class HeldOutOptions:
 
 @dataclass(frozen=True, slots=True)
 class DatasetOptions(HeldOutOptions):
-    """Which documents are learned from, what their labels are, and which the model is scored on."""
+    """Documents that are learned from, their labels, and the documents the model is scored on."""
 
     cv: Annotated[int | None, Param("Number of folds of cross-validation.", metavar="K", min=2)] = None
     shots: Annotated[
@@ -93,8 +93,8 @@ class DatasetOptions(HeldOutOptions):
     task: Annotated[
         str,
         Param(
-            "What the labels are: classes, labels (several a document), regression, or words (a label for each word); auto: by the "
-            "labels."
+            "Kind of the labels: classes, labels (several for each document), regression, or words (one label for each word); auto "
+            "takes the kind from the labels."
         ),
     ] = "auto"
     words_col: Annotated[
@@ -180,7 +180,7 @@ class DatasetOptions(HeldOutOptions):
 
 @dataclass(frozen=True, slots=True)
 class FinetuneOptions:
-    """Which model is fine-tuned, by which method, and what is reported of it."""
+    """The model that is fine-tuned, the method, and the report."""
 
     PANEL: ClassVar[str] = "Model"
 
@@ -233,7 +233,7 @@ class FinetuneOptions:
 
 @dataclass(frozen=True, slots=True)
 class ScheduleOptions:
-    """How long and how fast a model is trained; None: the method or the objective decides."""
+    """Length and rates of training; None: the method or the objective decides."""
 
     PANEL: ClassVar[str] = "Training"
 
@@ -250,7 +250,7 @@ class ScheduleOptions:
         float | None,
         Param("Share of the steps during which the learning rate grows; default: 0.1, with the objective mlm 0.06."),
     ] = None
-    weight_decay: Annotated[float | None, Param("Weight decay of AdamW; default: 0.01, of setfit 0.")] = None
+    weight_decay: Annotated[float | None, Param("Weight decay of AdamW; default: 0.01, and 0 for setfit.")] = None
     patience: Annotated[
         int, Param("Number of scores on dev documents without a gain after which training ends; 0: never.", min=0)
     ] = 3
@@ -291,7 +291,7 @@ class ScheduleOptions:
 
 @dataclass(frozen=True, slots=True)
 class TrainingOptions(ScheduleOptions):
-    """How a model is fine-tuned; what is None comes from the method. `class_weight="balanced"`: classes weigh alike."""
+    """Settings of fine-tuning; what is None comes from the method. `class_weight="balanced"`: classes weigh alike."""
 
     head_lr: Annotated[
         float | None,
@@ -302,7 +302,7 @@ class TrainingOptions(ScheduleOptions):
     ] = None
     class_weight: Annotated[
         str,
-        Param("Weight of the classes: none, or balanced, which gives each class the same.", metavar="none|balanced"),
+        Param("Weighting of the classes: none, or balanced (every class weighs the same).", metavar="none|balanced"),
     ] = "none"
 
     def check(self) -> None:
@@ -375,7 +375,7 @@ class HardwareOptions:
 
 @dataclass(frozen=True, slots=True)
 class TrainEncoderOptions:
-    """What an encoder is trained on."""
+    """Base and objective of encoder training."""
 
     PANEL: ClassVar[str] = "Model"
 

@@ -16,7 +16,7 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclass(frozen=True, slots=True)
-class Pairs:
+class SampledPairs:
     """Pairs of documents. first, second (P,) positions among the sampler's documents; similar (P,) float32, 1 or 0."""
 
     first: LongArray
@@ -68,36 +68,36 @@ class PairSampler:
         self._classes: list[LongArray] = []  # the documents of each class, where classes differ in size
         if labels.sets is None:
             classes = np.asarray(labels.targets(rows))
-            own = [np.flatnonzero(classes == c) for c in np.unique(classes)]
-            self._classes = own if len({len(c) for c in own}) > 1 else []
+            by_class = [np.flatnonzero(classes == c) for c in np.unique(classes)]
+            self._classes = by_class if len({len(c) for c in by_class}) > 1 else []
         whole = 2 * R * len(self._usable)
         self.n_pairs = whole if most is None else min(whole, most)
 
-    def draw(self, epoch: int) -> Pairs:
+    def draw(self, epoch: int) -> SampledPairs:
         """Return the pairs of an epoch."""
         return self.pairs(epoch, np.arange(self.n_pairs))
 
-    def pairs(self, epoch: int, numbers: LongArray) -> Pairs:
+    def pairs(self, epoch: int, numbers: LongArray) -> SampledPairs:
         """Return pairs k (P,) of an epoch, 0 ≤ k < n_pairs: the same ones in whatever order and company they are asked for."""
         first = np.empty(len(numbers), np.int64)
         classes = self._classes or [self._usable]
         K = len(classes)
         for c in np.unique(numbers // 2 % K).tolist():
-            own, of_class = classes[c], np.flatnonzero(numbers // 2 % K == c)
+            members, of_class = classes[c], np.flatnonzero(numbers // 2 % K == c)
             turns = numbers[of_class] // 2 // K
-            rounds, place = turns // len(own), turns % len(own)
+            rounds, place = turns // len(members), turns % len(members)
             for r in np.unique(rounds).tolist():
                 seed = [self._seed, 17, epoch, r, *([c] if self._classes else [])]
-                order = np.random.default_rng(seed).permutation(len(own))
-                first[of_class[rounds == r]] = own[order[place[rounds == r]]]
+                order = np.random.default_rng(seed).permutation(len(members))
+                first[of_class[rounds == r]] = members[order[place[rounds == r]]]
         similar = numbers % 2 == 0
         similar = np.where(similar, self._kind.has_positive[first], ~self._kind.has_negative[first])
         key = np.random.SeedSequence([self._seed, 19, epoch]).generate_state(1, np.uint64)[0]
         second = np.empty(len(numbers), np.int64)
         for wanted in (True, False):
-            own = np.flatnonzero(similar == wanted)
-            second[own] = self._kind.partners(first[own], wanted, key, numbers[own])
-        return Pairs(first, second, similar.astype(np.float32))
+            chosen = np.flatnonzero(similar == wanted)
+            second[chosen] = self._kind.partners(first[chosen], wanted, key, numbers[chosen])
+        return SampledPairs(first, second, similar.astype(np.float32))
 
 
 class _One:
@@ -139,9 +139,9 @@ class _Many:
         self.has_negative: BoolArray = _has_stranger(sets) if n > 1 else np.zeros(n, np.bool_)
 
     def partners(self, first: LongArray, similar: bool, key: np.uint64, numbers: LongArray) -> LongArray:
-        found = np.where(self._alone[first], first, -1) if similar else np.full(len(first), -1)
+        partner = np.where(self._alone[first], first, -1) if similar else np.full(len(first), -1)
         for t in range(TRIES):
-            todo = np.flatnonzero(found < 0)
+            todo = np.flatnonzero(partner < 0)
             if not len(todo):
                 break
             d = first[todo]
@@ -151,14 +151,14 @@ class _Many:
             if similar:  # drawn by label: as likely as labels it shares, so one in as many is kept
                 fits &= _uniform(key, numbers[todo], 3 * t + 2) * np.maximum(shared, 1) < 1
             fits &= tried != d
-            found[todo[fits]] = tried[fits]
-        for i in np.flatnonzero(found < 0).tolist():
+            partner[todo[fits]] = tried[fits]
+        for i in np.flatnonzero(partner < 0).tolist():
             d = first[i]
             fits = (self._sets & self._sets[d]).any(axis=1) == similar
             fits[d] = False
             all_of = np.flatnonzero(fits)
-            found[i] = all_of[int(_uniform(key, numbers[i : i + 1], 3 * TRIES)[0] * len(all_of))]
-        return found
+            partner[i] = all_of[int(_uniform(key, numbers[i : i + 1], 3 * TRIES)[0] * len(all_of))]
+        return partner
 
     def _draw(self, first: LongArray, similar: bool, key: np.uint64, numbers: LongArray, t: int) -> LongArray:
         u = _uniform(key, numbers, 3 * t)
@@ -181,18 +181,18 @@ def _has_stranger(sets: BoolArray) -> BoolArray:
     probe = sets[np.linspace(0, len(sets) - 1, min(len(sets), 256)).astype(np.int64)].astype(np.float32)
     _, firsts, which = np.unique(np.packbits(sets, axis=1), axis=0, return_index=True, return_inverse=True)
     distinct = sets[firsts].astype(np.float32)
-    found = np.zeros(len(distinct), np.bool_)
+    has_stranger = np.zeros(len(distinct), np.bool_)
     for start in range(0, len(distinct), 4096):
-        found[start : start + 4096] = (distinct[start : start + 4096] @ probe.T == 0).any(axis=1)
-    left = np.flatnonzero(~found)
+        has_stranger[start : start + 4096] = (distinct[start : start + 4096] @ probe.T == 0).any(axis=1)
+    left = np.flatnonzero(~has_stranger)
     for start in range(0, len(left), 4096):
-        own = left[start : start + 4096]
+        undecided = left[start : start + 4096]
         for other in range(0, len(distinct), 4096):
-            found[own] |= (distinct[own] @ distinct[other : other + 4096].T == 0).any(axis=1)
-            own = own[~found[own]]
-            if not len(own):
+            has_stranger[undecided] |= (distinct[undecided] @ distinct[other : other + 4096].T == 0).any(axis=1)
+            undecided = undecided[~has_stranger[undecided]]
+            if not len(undecided):
                 break
-    return np.asarray(found[which.reshape(-1)], np.bool_)
+    return np.asarray(has_stranger[which.reshape(-1)], np.bool_)
 
 
 def _uniform(key: np.uint64, numbers: LongArray, draw: int) -> FloatArray:

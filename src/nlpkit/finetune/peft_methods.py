@@ -1,6 +1,6 @@
 """LoRA, DoRA, (IA)³, prefix and prompt tuning through the peft library, so that other tools load what is saved.
 
-peft knows a few kinds of models by name; here the places are told to it for all of architectures.MODEL_TYPES, and the
+peft knows a few kinds of models by name; here it is given the places for all of architectures.MODEL_TYPES, and the
 head, a pooler before the classifier among it, is trained and saved with the rest (`modules_to_save`).
 """
 

@@ -1,4 +1,4 @@
-"""What a fine-tuned model predicts for documents, of all four tasks."""
+"""Predictions of a fine-tuned model for documents, of all four tasks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from nlpkit.classify.classifier import Predicted
-from nlpkit.finetune.tasks import Task, probabilities
+from nlpkit.finetune.tasks import FinetuneTask, probabilities
 from nlpkit.types import FloatArray, LongArray
 
 
@@ -22,7 +22,7 @@ class TaskPredictions:
     tags: list[list[str | None] | None] | None = None
     tag_probs: list[FloatArray | None] | None = None
 
-    def fill(self, task: Task, rows: LongArray, outputs: Any) -> None:
+    def fill(self, task: FinetuneTask, rows: LongArray, outputs: Any) -> None:
         """Add the outputs of a network for some rows: (n, J), or of words one array per row."""
         if task.kind == "regression":
             assert self.values is not None
@@ -51,7 +51,7 @@ class TaskPredictions:
                 predicted.codes[rows] = outputs.argmax(axis=1)
 
 
-def empty_predictions(task: Task, n: int) -> TaskPredictions:
+def empty_predictions(task: FinetuneTask, n: int) -> TaskPredictions:
     """Return predictions for n documents of which none is made yet."""
     if task.kind == "regression":
         return TaskPredictions(values=np.full(n, np.nan))
@@ -64,7 +64,7 @@ def empty_predictions(task: Task, n: int) -> TaskPredictions:
     return TaskPredictions(Predicted(np.full((n, J), np.nan), np.full((n, J), np.nan), codes, sets))
 
 
-def predictions_of(task: Task, outputs: Sequence[Any]) -> TaskPredictions:
+def predictions_of(task: FinetuneTask, outputs: Sequence[Any]) -> TaskPredictions:
     """Return the predictions of outputs (n, J), or of words one array per document."""
     predictions = empty_predictions(task, len(outputs))
     predictions.fill(task, np.arange(len(outputs)), outputs)

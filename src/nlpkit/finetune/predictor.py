@@ -11,7 +11,7 @@ import numpy as np
 from nlpkit.errors import InputError
 from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.network import Network, predict
-from nlpkit.finetune.tasks import Task
+from nlpkit.finetune.tasks import FinetuneTask
 from nlpkit.finetune.text_inputs import TextInputs
 
 
@@ -22,7 +22,7 @@ class Predictor:
     columns: what it reads beside the text; form: of another program's folder, that program.
     """
 
-    task: Task
+    task: FinetuneTask
     columns: Mapping[str, Any]
     network: Network | None = None
     embedder: Any = None

@@ -22,7 +22,7 @@ from torch.nn import functional as F  # noqa: N812
 from torch.overrides import TorchFunctionMode
 
 from nlpkit.errors import UsageError
-from nlpkit.finetune.bottleneck import Gate
+from nlpkit.finetune.bottleneck import AdapterGate
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor
@@ -34,7 +34,7 @@ _NAMES = {"sdpa": "nlpkit_prefix_sdpa", "eager": "nlpkit_prefix_eager"}
 
 
 @dataclass(frozen=True)
-class Given:
+class PrefixStates:
     """A prefix on its way to the attention: keys, values (H, l, d_h); log_gate (B, 1, T, 1) or None."""
 
     keys: Tensor
@@ -49,17 +49,19 @@ class Prefix(nn.Module):  # type: ignore[misc]
     gate          of the layer's attention input; None for 1
     """
 
-    def __init__(self, d: int, length: int, heads: int, *, generator: Generator, gate: Gate | None = None) -> None:
+    def __init__(
+        self, d: int, length: int, heads: int, *, generator: Generator, gate: AdapterGate | None = None
+    ) -> None:
         super().__init__()
         self.heads = heads
         self.keys = nn.Parameter(torch.empty(length, d).normal_(0.0, 0.02, generator=generator))
         self.values = nn.Parameter(torch.empty(length, d).normal_(0.0, 0.02, generator=generator))
         self.gate = gate
 
-    def forward(self, x: Tensor) -> Given:
+    def forward(self, x: Tensor) -> PrefixStates:
         """Return the prefix for the attention input x (B, T, d)."""
         keys, values = (p.unflatten(-1, (self.heads, -1)).transpose(0, 1) for p in (self.keys, self.values))
-        return Given(keys, values, None if self.gate is None else self.gate.log(x)[:, None])
+        return PrefixStates(keys, values, None if self.gate is None else self.gate.log(x)[:, None])
 
     def give(
         self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -73,7 +75,7 @@ def prefix_attention(
     key: Tensor,
     value: Tensor,
     mask: Tensor | None,
-    given: Given,
+    prefix: PrefixStates,
     *,
     scaling: float | None = None,
     dropout: float = 0.0,
@@ -87,10 +89,10 @@ def prefix_attention(
     returns  (B, T, H, d_h) and (B, H, T, l + T) or None
     """
     scaling = query.shape[-1] ** -0.5 if scaling is None else scaling
-    batch, length = len(query), given.keys.shape[1]
-    key = torch.cat([given.keys.to(key.dtype).expand(batch, -1, -1, -1), key], 2)
-    value = torch.cat([given.values.to(value.dtype).expand(batch, -1, -1, -1), value], 2)
-    wide = _widen(mask, given, length, query, key.shape[2] - length)
+    batch, length = len(query), prefix.keys.shape[1]
+    key = torch.cat([prefix.keys.to(key.dtype).expand(batch, -1, -1, -1), key], 2)
+    value = torch.cat([prefix.values.to(value.dtype).expand(batch, -1, -1, -1), value], 2)
+    wide = _widen(mask, prefix, length, query, key.shape[2] - length)
     if not weights:
         out = F.scaled_dot_product_attention(query, key, value, attn_mask=wide, dropout_p=dropout, scale=scaling)
         return out.transpose(1, 2).contiguous(), None
@@ -101,9 +103,9 @@ def prefix_attention(
     return (F.dropout(shares, dropout) @ value).transpose(1, 2).contiguous(), shares
 
 
-def _widen(mask: Tensor | None, given: Given, length: int, query: Tensor, columns: int) -> Tensor | None:
+def _widen(mask: Tensor | None, prefix: PrefixStates, length: int, query: Tensor, columns: int) -> Tensor | None:
     """Return the mask with the prefix's columns before its own: open to all, or the logarithm of the gate."""
-    if given.log_gate is None:
+    if prefix.log_gate is None:
         if mask is None:
             return None
         opened = torch.ones if mask.dtype == torch.bool else torch.zeros
@@ -114,7 +116,7 @@ def _widen(mask: Tensor | None, given: Given, length: int, query: Tensor, column
     elif mask.dtype == torch.bool:
         closed = torch.finfo(query.dtype).min
         mask = torch.zeros(mask.shape, dtype=query.dtype, device=query.device).masked_fill(~mask, closed)
-    gate = given.log_gate.to(query.dtype).expand(batch, 1, rows, length)
+    gate = prefix.log_gate.to(query.dtype).expand(batch, 1, rows, length)
     return torch.cat([gate, mask.to(query.dtype).expand(batch, -1, rows, columns)], -1)
 
 
@@ -161,17 +163,17 @@ class SoftmaxAttention:
         self.module, self.prefix, self.model_type = module, prefix, model_type
 
     def forward(self, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
-        module, given = self.module, self.prefix(args[0])
+        module, prefix = self.module, self.prefix(args[0])
         query, scaling = self._query(args[0])
-        scores = query @ given.keys.to(query.dtype).transpose(1, 2) * scaling
-        if given.log_gate is not None:
-            scores = scores + given.log_gate
+        scores = query @ prefix.keys.to(query.dtype).transpose(1, 2) * scaling
+        if prefix.log_gate is not None:
+            scores = scores + prefix.log_gate
         with _JointSoftmax(scores) as joint:
             output, *rest = type(module).forward(module, *args, **kwargs)
         if len(joint.shares) != 1:
             raise RuntimeError(f"the attention of {self.model_type} has {len(joint.shares)} softmaxes, not one")
         shares = F.dropout(joint.shares[0], module.dropout.p, module.training)
-        added = (shares @ given.values.to(shares.dtype)).transpose(1, 2).flatten(-2)
+        added = (shares @ prefix.values.to(shares.dtype)).transpose(1, 2).flatten(-2)
         if self.model_type == "mpnet":
             added = F.linear(added, module.o.weight)
         return (output + added, *rest)

@@ -18,7 +18,7 @@ from nlpkit.evaluation.results import Bound, TargetResult
 from nlpkit.evaluation.token_labels import SPANS, WORDS, add_words
 from nlpkit.finetune.dataset import FinetuneDataset
 from nlpkit.finetune.predictions import TaskPredictions
-from nlpkit.finetune.tasks import Task
+from nlpkit.finetune.tasks import FinetuneTask
 from nlpkit.metrics.regression import statistics
 from nlpkit.metrics.score import Uncertainty
 from nlpkit.metrics.spans import are_bio
@@ -76,7 +76,7 @@ def score_task(
     )
 
 
-def dev_score(dataset: FinetuneDataset, task: Task, rows: LongArray, outputs: Any) -> float:
+def dev_score(dataset: FinetuneDataset, task: FinetuneTask, rows: LongArray, outputs: Any) -> float:
     """Return the score on dev documents that early stopping looks at: accuracy, micro-F1, Spearman's rho, or accuracy of words."""
     if task.kind == "single":
         assert dataset.labels.codes is not None

@@ -69,8 +69,8 @@ def not_negatives(anchors: Tensor, positives: Tensor, negatives: Tensor | None =
     same_anchor = anchors[:, None] == anchors[None, :]  # (B, B)
     is_positive = positives[:, None] == candidates[None, :]  # (B, C)
     skip = (same_anchor.float() @ is_positive.float() > 0) | (anchors[:, None] == candidates[None, :])
-    own = torch.arange(len(anchors), device=anchors.device)
-    skip[own, own] = False
+    place = torch.arange(len(anchors), device=anchors.device)
+    skip[place, place] = False
     return skip
 
 

@@ -17,7 +17,7 @@ from nlpkit.errors import InputError, SchemaError, UsageError
 from nlpkit.finetune.embedder import Embedder, EmbedderTexts, embed_all
 from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.heads import fit_differentiable, fit_head, linear_head
-from nlpkit.finetune.pairs import Pairs, PairSampler
+from nlpkit.finetune.pairs import PairSampler, SampledPairs
 from nlpkit.finetune.train import LogPoint, Outcome, Schedule, State, train
 from nlpkit.types import Float32Array, FloatArray, IntArray, LongArray
 from nlpkit.wording import listed
@@ -118,14 +118,14 @@ class SetFitModel:
         try:
             names, several = tuple(map(str, config["names"])), bool(config["multiple"])
             linear = linear_head(arrays["coef"], arrays["intercept"], multiple=several)
-            own = cls(names, linear, bool(config["normalize"]), str(config["head"]), dict(config["counts"]))
+            model = cls(names, linear, bool(config["normalize"]), str(config["head"]), dict(config["counts"]))
         except KeyError as missing:
             raise SchemaError(f"a setfit model needs {missing}, which is not there; train it again") from None
         if linear.coef.ndim != 2 or linear.coef.shape[1] != len(names) or linear.intercept.shape != (len(names),):
             raise SchemaError(
                 f"a setfit model has {len(names)} classes, its coef has shape {linear.coef.shape}; train it again"
             )
-        return own
+        return model
 
 
 class SetFitObjective:
@@ -144,7 +144,7 @@ class SetFitObjective:
         self.n = sampler.n_pairs
         self.lengths: IntArray | LongArray = np.ones(self.n, np.int32)
         self.unit_lengths: IntArray | LongArray = texts.lengths
-        self._pairs: Pairs | None = None
+        self._pairs: SampledPairs | None = None
 
     def parameters(self) -> dict[str, Tensor]:
         """Return the parameters of the encoder."""
@@ -174,14 +174,17 @@ class SetFitObjective:
     def joint_loss(self, vectors: Tensor, units: LongArray, rows: LongArray) -> Tensor:
         """Return the loss of some pairs."""
         first, second, similar = self._of(rows)
-        u, v = (vectors[torch.from_numpy(np.searchsorted(units, own)).to(vectors.device)] for own in (first, second))
+        u, v = (
+            vectors[torch.from_numpy(np.searchsorted(units, documents)).to(vectors.device)]
+            for documents in (first, second)
+        )
         wanted = torch.from_numpy(similar).to(vectors.device)
         return functional.mse_loss(functional.cosine_similarity(u.float(), v.float()), wanted)
 
     def _of(self, rows: LongArray) -> tuple[LongArray, LongArray, Float32Array]:
         assert self._pairs is not None
-        own = self._pairs
-        return self._unit[own.first[rows]], self._unit[own.second[rows]], own.similar[rows]
+        pairs = self._pairs
+        return self._unit[pairs.first[rows]], self._unit[pairs.second[rows]], pairs.similar[rows]
 
 
 def train_setfit(
@@ -209,24 +212,28 @@ def train_setfit(
     Raises:
         UsageError: an option that cannot be. InputError: no two documents that differ in their labels.
     """
-    own = {**DEFAULTS["setfit"], **options}
-    check_options(own)
+    values = {**DEFAULTS["setfit"], **options}
+    check_options(values)
     rows = np.asarray(rows, np.int64)
     read, unit = _distinct(embedder, [texts[row] for row in rows.tolist()])
-    sampler = PairSampler(labels, rows, R=int(own["R"]), most=int(own["max_pairs"]) or None, seed=seed)
+    sampler = PairSampler(labels, rows, R=int(values["R"]), most=int(values["max_pairs"]) or None, seed=seed)
     counts = {"pairs": sampler.n_pairs, "alone": sampler.n_alone, "one_sided": sampler.n_one_sided}
     outcome = Outcome(0, 0, (), 0.0, False, plan.batch)
-    if own["epochs"]:
-        plan = replace(plan, epochs=int(own["epochs"]))
+    if values["epochs"]:
+        plan = replace(plan, epochs=int(values["epochs"]))
         objective = SetFitObjective(embedder, read, unit, sampler)
         outcome = train(objective, engine, plan, seed=seed, state=state, save=save, on_step=on_step)
     embedder.train(False)
-    balanced = bool(own["balanced"])
-    if own["head"] == "logistic":
-        linear = fit_head(embed_all(embedder, read, engine)[unit], labels, rows, C=float(own["C"]), balanced=balanced)
+    balanced = bool(values["balanced"])
+    if values["head"] == "logistic":
+        linear = fit_head(
+            embed_all(embedder, read, engine)[unit], labels, rows, C=float(values["C"]), balanced=balanced
+        )
     else:
-        linear = fit_differentiable(embedder, read, unit, labels, rows, plan=plan, own=own, engine=engine, seed=seed)
-    return SetFitModel(labels.names, linear, head=str(own["head"]), counts=counts), outcome
+        linear = fit_differentiable(
+            embedder, read, unit, labels, rows, plan=plan, setfit_options=values, engine=engine, seed=seed
+        )
+    return SetFitModel(labels.names, linear, head=str(values["head"]), counts=counts), outcome
 
 
 def _distinct(embedder: Embedder, texts: Sequence[str]) -> tuple[EmbedderTexts, LongArray]:
@@ -236,26 +243,26 @@ def _distinct(embedder: Embedder, texts: Sequence[str]) -> tuple[EmbedderTexts, 
     return embedder.read(list(number)), unit
 
 
-def check_options(own: Mapping[str, Any]) -> None:
+def check_options(values: Mapping[str, Any]) -> None:
     """Raise UsageError when all options together are not such as `train_setfit` takes."""
-    unknown = next((name for name in own if name not in DEFAULTS["setfit"]), None)
+    unknown = next((name for name in values if name not in DEFAULTS["setfit"]), None)
     if unknown is not None:
         raise UsageError(f"setfit has no option '{unknown}' (it has: {', '.join(DEFAULTS['setfit'])})")
-    if own["head"] not in HEADS:
-        raise UsageError(f"setfit(head={own['head']}): the head was to be one of {', '.join(HEADS)}")
+    if values["head"] not in HEADS:
+        raise UsageError(f"setfit(head={values['head']}): the head was to be one of {', '.join(HEADS)}")
     for name, least in {"R": 1, "epochs": 0, "max_pairs": 0, "head_epochs": 1, "head_batch": 1}.items():
-        if own[name] < least:
-            raise UsageError(f"setfit({name}={own[name]}): {name} was to be at least {least}")
+        if values[name] < least:
+            raise UsageError(f"setfit({name}={values[name]}): {name} was to be at least {least}")
     for name in ("C", "head_rate", "body_rate"):
-        if not own[name] > 0:
-            raise UsageError(f"setfit({name}={own[name]}): {name} was to be above 0")
-    if own["head"] == "differentiable":
+        if not values[name] > 0:
+            raise UsageError(f"setfit({name}={values[name]}): {name} was to be above 0")
+    if values["head"] == "differentiable":
         unread = {"C": "head=logistic"}
     else:
         of_head = ("head_epochs", "head_batch", "head_rate", "end_to_end", "body_rate")
         unread = dict.fromkeys(of_head, "head=differentiable")
-    if own["head"] == "differentiable" and not own["end_to_end"]:
+    if values["head"] == "differentiable" and not values["end_to_end"]:
         unread["body_rate"] = "end_to_end=true"
     for name, needed in unread.items():
-        if own[name] != DEFAULTS["setfit"][name]:
-            raise UsageError(f"setfit({name}={own[name]}): {name} is for {needed}; add it, or leave {name} out")
+        if values[name] != DEFAULTS["setfit"][name]:
+            raise UsageError(f"setfit({name}={values[name]}): {name} is for {needed}; add it, or leave {name} out")

@@ -1,4 +1,4 @@
-"""What a network is to tell of a text: one class, several, a number, or a class of every word."""
+"""Tasks of a network: one class of a text, several, a number, or a class of every word."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ IGNORED = -100  # target of tokens that are not scored: all but the first of a w
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class FinetuneTask:
     """A task. names (J,): its classes, none of a regression, whose targets are (value - mean) / scale."""
 
     kind: TaskKind
@@ -33,12 +33,12 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Targets:
-    """What the examples are labelled with: y (n,) int64, (n, J) float32 or (n,) float32; of words: one array per text.
+    """Labels of the examples: y (n,) int64, (n, J) float32 or (n,) float32; of words: one array per text.
 
     class_weights (J,) float32: weight of an example by its class; of several classes: of its positive part; None: all alike.
     """
 
-    task: Task
+    task: FinetuneTask
     y: Any
     class_weights: Tensor | None = None
 
@@ -80,8 +80,8 @@ class Targets:
         if self.task.kind == "single":
             return functional.cross_entropy(logits, target, weights, reduction="sum")
         if self.task.kind == "multi":
-            found = functional.binary_cross_entropy_with_logits(logits, target, pos_weight=weights, reduction="sum")
-            return found / logits.shape[1]
+            total = functional.binary_cross_entropy_with_logits(logits, target, pos_weight=weights, reduction="sum")
+            return total / logits.shape[1]
         return functional.mse_loss(logits[:, 0], target, reduction="sum")
 
 
@@ -90,12 +90,12 @@ def balanced(sizes: LongArray, n: int, *, positive: bool = False) -> Tensor:
 
     Raises nothing for an empty class: its weight is that of a class of one example; a class that all examples have weighs 1.
     """
-    own = np.maximum(sizes, 1)
-    weights = np.where(own < n, (n - own) / own, 1.0) if positive else n / (len(own) * own)
+    counts = np.maximum(sizes, 1)
+    weights = np.where(counts < n, (n - counts) / counts, 1.0) if positive else n / (len(counts) * counts)
     return torch.from_numpy(weights.astype(np.float32))
 
 
-def probabilities(task: Task, decision: FloatArray) -> FloatArray:
+def probabilities(task: FinetuneTask, decision: FloatArray) -> FloatArray:
     """Return the probabilities (n, J) of logits (n, J): softmax of one class, sigmoids of several."""
     z = decision.astype(np.float64)
     if task.kind == "multi":
@@ -104,5 +104,5 @@ def probabilities(task: Task, decision: FloatArray) -> FloatArray:
         several: FloatArray = expit(z)
         return several
     z = np.exp(z - z.max(axis=-1, keepdims=True))
-    found: FloatArray = z / z.sum(axis=-1, keepdims=True)
-    return found
+    shares: FloatArray = z / z.sum(axis=-1, keepdims=True)
+    return shares

@@ -1,4 +1,4 @@
-"""What a model reads of documents: their texts, and beside them a second text, the neighbours in the corpus, or lists of words."""
+"""Documents as a model reads them: their texts, and beside them a second text, the neighbours in the corpus, or lists of words."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TextInputs:
-    """What a model reads of D documents: texts, and beside them the second of pairs, the texts before and after, or lists of words."""
+    """D documents as a model reads them: texts, and beside them the second of pairs, the texts before and after, or lists of words."""
 
     texts: Sequence[str]
     second: Sequence[str] | None = None
@@ -33,14 +33,16 @@ class TextInputs:
 
     @property
     def n_empty(self) -> int:
-        """How many documents have no word."""
+        """Number of documents without a word."""
         return (
-            sum(not text.strip() for text in self.texts) if self.words is None else sum(not own for own in self.words)
+            sum(not text.strip() for text in self.texts)
+            if self.words is None
+            else sum(not words for words in self.words)
         )
 
     @property
     def n_single(self) -> int:
-        """How many pairs have no second text."""
+        """Number of pairs without a second text."""
         return sum(not text.strip() for text in self.second or ())
 
     def take(self, rows: LongArray) -> TextInputs:

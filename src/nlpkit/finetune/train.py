@@ -1,4 +1,4 @@
-"""The training loop: AdamW with warm-up, clipping, early stopping on held-out documents, and a state to go on from."""
+"""The training loop: AdamW with warm-up, clipping, early stopping on held-out documents, and a state to resume from."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SHUFFLE, _DROPOUT = 11, 13  # so that no two draws of one seed are the same
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """How long and how fast to train.
+    """Length and rates of training.
 
     AdamW (Kingma & Ba 2015, algorithm 1; Loshchilov & Hutter 2019: the decay of weights stands apart from the gradient), bias
     corrected, which matters with few steps (Mosbach et al. 2021, §5). The rate grows for `warmup` of the steps, then falls to 0.
@@ -56,7 +56,7 @@ class Schedule:
 
 
 class Objective(Protocol):
-    """What is trained, and on what; beside these it has what `engine.PerExampleLoss` or `engine.InBatchLoss` asks for."""
+    """Parameters and examples of a training; beside these those of `engine.PerExampleLoss` or `engine.InBatchLoss`."""
 
     n: int  # examples of an epoch
     joint: bool
@@ -105,13 +105,13 @@ class State:
     waited: int = 0
     losses: list[float] = field(default_factory=list)  # since the last point
     curve: list[LogPoint] = field(default_factory=list)
-    first: Outcome | None = None  # what the stage before this one came to, of a training in two
-    between: float | None = None  # what was measured before this stage
+    first: Outcome | None = None  # outcome of the stage before this one, of a training in two
+    between: float | None = None  # the measurement before this stage
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What training came to; the network has the best parameters, or without held-out documents the last ones."""
+    """Outcome of training; the network has the best parameters, or without held-out documents the last ones."""
 
     steps: int
     best_step: int
@@ -150,20 +150,20 @@ def train(
         OutOfMemoryError: not even the smallest batch fits. InputError: the loss is no number any more.
     """
     parameters: dict[str, Tensor] = objective.parameters()
-    own = state or State()
-    own.batch = own.batch or plan.batch
-    plan = replace(plan, batch=own.batch)
+    current = state or State()
+    current.batch = current.batch or plan.batch
+    plan = replace(plan, batch=current.batch)
     optimizer = _optimizer(objective, parameters, plan)
-    engine.start(None if state is None else own.scaling)
-    own.scaling = engine.scaling
+    engine.start(None if state is None else current.scaling)
+    current.scaling = engine.scaling
     if state is not None:
-        _restore(own, parameters, optimizer)
+        _restore(current, parameters, optimizer)
     steps = plan.steps(objective.n)
     per_epoch = max(1, math.ceil(objective.n / plan.batch))
     every = max(1, round(per_epoch / plan.scores_per_epoch))
     tick = max(1, steps // POINTS)
-    stopped = score is not None and _waited(own, plan.patience)
-    clock = time.perf_counter() - own.seconds
+    stopped = score is not None and _waited(current, plan.patience)
+    clock = time.perf_counter() - current.seconds
     saved = time.perf_counter()
     order: list[LongArray] = []
     epoch = -1
@@ -171,61 +171,73 @@ def train(
     objective.mode(True)
 
     def scored() -> bool:
-        return score is not None and (own.step % every == 0 or own.step == steps)
+        return score is not None and (current.step % every == 0 or current.step == steps)
 
     def due() -> bool:
-        return scored() or own.step % tick == 0 or own.step == steps
+        return scored() or current.step % tick == 0 or current.step == steps
 
     try:
-        owed = bool(own.losses) and due()  # cut off while it was scored
-        while (owed or own.step < steps) and not stopped:
-            rate = _set_rate(optimizer, plan.factor(own.step - owed, steps))
+        owed = bool(current.losses) and due()  # cut off while it was scored
+        while (owed or current.step < steps) and not stopped:
+            rate = _set_rate(optimizer, plan.factor(current.step - owed, steps))
             if not owed:
-                if own.step // per_epoch != epoch:
-                    epoch = own.step // per_epoch
+                if current.step // per_epoch != epoch:
+                    epoch = current.step // per_epoch
                     objective.begin(epoch, seed)
                     order = batches(objective, plan.batch, seed=seed, epoch=epoch)
-                draws = (seed, _DROPOUT, own.step)
-                loss = _run(objective, engine, order[own.step % per_epoch], parameters, seed=draws)
+                draws = (seed, _DROPOUT, current.step)
+                loss = _run(objective, engine, order[current.step % per_epoch], parameters, seed=draws)
                 if not math.isfinite(loss) and engine.precision != "fp16":  # there the step is left out
-                    raise InputError(f"the loss of step {own.step + 1:,} is no number any more; lower `lr`")
+                    raise InputError(f"the loss of step {current.step + 1:,} is no number any more; lower `lr`")
                 whole = False
                 if engine.unscale(parameters):
                     _clip(parameters, plan.clip)
                     optimizer.step()
-                own.scaling = engine.scaling
-                own.losses.append(loss)
-                own.step += 1
+                current.scaling = engine.scaling
+                current.losses.append(loss)
+                current.step += 1
                 whole = True
             owed, point = False, None
             if due():
-                found = _scored(objective, score) if score is not None and scored() else {}
+                scores = _scored(objective, score) if score is not None and scored() else {}
                 whole = False
-                own.seconds = time.perf_counter() - clock
-                point = LogPoint(own.step, own.step / per_epoch, float(np.mean(own.losses)), rate, own.seconds, found)
-                own.curve.append(point)
-                own.losses = []
-                if found:
-                    _note(own, found[better], better, parameters)
-                    stopped = _waited(own, plan.patience)
+                current.seconds = time.perf_counter() - clock
+                point = LogPoint(
+                    current.step,
+                    current.step / per_epoch,
+                    float(np.mean(current.losses)),
+                    rate,
+                    current.seconds,
+                    scores,
+                )
+                current.curve.append(point)
+                current.losses = []
+                if scores:
+                    _note(current, scores[better], better, parameters)
+                    stopped = _waited(current, plan.patience)
                 whole = True
-            on_step(own.step, steps, point)
+            on_step(current.step, steps, point)
             if time.perf_counter() - saved > save_every:
-                save(_snapshot(own, parameters, optimizer, time.perf_counter() - clock))
+                save(_snapshot(current, parameters, optimizer, time.perf_counter() - clock))
                 saved = time.perf_counter()
     except KeyboardInterrupt:
         if whole:
-            save(_snapshot(own, parameters, optimizer, time.perf_counter() - clock))
+            save(_snapshot(current, parameters, optimizer, time.perf_counter() - clock))
         raise
     finally:
         objective.mode(False)
-    if own.best:
+    if current.best:
         with torch.no_grad():
-            for name, value in own.best.items():
+            for name, value in current.best.items():
                 parameters[name].copy_(value)
-    best = own.best_step if own.best else own.step
+    best = current.best_step if current.best else current.step
     return Outcome(
-        own.step, best, tuple(own.curve), time.perf_counter() - clock, stopped and own.step < steps, plan.batch
+        current.step,
+        best,
+        tuple(current.curve),
+        time.perf_counter() - clock,
+        stopped and current.step < steps,
+        plan.batch,
     )
 
 
@@ -283,12 +295,12 @@ def batches(objective: Objective, size: int, *, seed: int, epoch: int) -> list[L
     run_size = size * max(1, min(50, objective.n // (4 * size)))
     if not objective.by_length or run_size == size:
         return [order[i : i + size] for i in range(0, len(order), size)]
-    found: list[LongArray] = []
+    ordered: list[LongArray] = []
     for start in range(0, len(order), run_size):
         run = order[start : start + run_size]
         run = run[np.argsort(-objective.lengths[run], kind="stable")]
-        found += [run[i : i + size] for i in range(0, len(run), size)]
-    return [found[i] for i in rng.permutation(len(found))]
+        ordered += [run[i : i + size] for i in range(0, len(run), size)]
+    return [ordered[i] for i in rng.permutation(len(ordered))]
 
 
 def _optimizer(objective: Objective, parameters: Mapping[str, Tensor], plan: Schedule) -> torch.optim.Optimizer:
@@ -297,11 +309,11 @@ def _optimizer(objective: Objective, parameters: Mapping[str, Tensor], plan: Sch
     groups = []
     for of_head in (False, True):
         for decays in (False, True):
-            own = [p for n, p in parameters.items() if (n in head) == of_head and (p.ndim > 1) == decays]
+            tensors = [p for n, p in parameters.items() if (n in head) == of_head and (p.ndim > 1) == decays]
             rate = plan.head_rate if of_head and plan.head_rate is not None else plan.rate
-            if own:
+            if tensors:
                 decay = plan.weight_decay if decays else 0.0
-                groups.append({"params": own, "lr": rate, "base": rate, "weight_decay": decay})
+                groups.append({"params": tensors, "lr": rate, "base": rate, "weight_decay": decay})
     return torch.optim.AdamW(groups, lr=plan.rate, betas=(0.9, 0.999), eps=1e-8, fused=_fused(parameters))
 
 
@@ -319,55 +331,57 @@ def _set_rate(optimizer: torch.optim.Optimizer, factor: float) -> float:
 def _clip(parameters: Mapping[str, Tensor], most: float) -> None:
     if not most:
         return
-    own = [p.grad for p in parameters.values() if p.grad is not None]
-    norm = math.sqrt(sum(float(torch.linalg.vector_norm(g)) ** 2 for g in own))
+    gradients = [p.grad for p in parameters.values() if p.grad is not None]
+    norm = math.sqrt(sum(float(torch.linalg.vector_norm(g)) ** 2 for g in gradients))
     if norm > most:
-        for gradient in own:
+        for gradient in gradients:
             gradient.mul_(most / (norm + 1e-6))
 
 
 def _scored(objective: Objective, score: Callable[[], Mapping[str, float]]) -> dict[str, float]:
     objective.mode(False)
-    found = dict(score())
+    scores = dict(score())
     objective.mode(True)
-    return found
+    return scores
 
 
-def _note(own: State, value: float, better: str, parameters: Mapping[str, Tensor]) -> None:
+def _note(state: State, value: float, better: str, parameters: Mapping[str, Tensor]) -> None:
     """Note a score, and keep the parameters when it is the best so far; NaN is no gain."""
     gain = value if better != "loss" else -value
-    if gain == gain and (own.best_score is None or gain > own.best_score):
-        own.best_score, own.best_step, own.waited = gain, own.step, 0
-        own.best = {name: p.detach().clone() for name, p in parameters.items()}
+    if gain == gain and (state.best_score is None or gain > state.best_score):
+        state.best_score, state.best_step, state.waited = gain, state.step, 0
+        state.best = {name: p.detach().clone() for name, p in parameters.items()}
     else:
-        own.waited += 1
+        state.waited += 1
 
 
-def _waited(own: State, patience: int) -> bool:
+def _waited(state: State, patience: int) -> bool:
     """Whether the score has not grown for too long."""
-    return bool(patience) and own.waited >= patience
+    return bool(patience) and state.waited >= patience
 
 
-def _snapshot(own: State, parameters: Mapping[str, Tensor], optimizer: torch.optim.Optimizer, seconds: float) -> State:
-    own.seconds = seconds
-    own.values = {name: p.detach() for name, p in parameters.items()}
-    own.moments = {}
+def _snapshot(
+    state: State, parameters: Mapping[str, Tensor], optimizer: torch.optim.Optimizer, seconds: float
+) -> State:
+    state.seconds = seconds
+    state.values = {name: p.detach() for name, p in parameters.items()}
+    state.moments = {}
     for name, parameter in parameters.items():
-        found = optimizer.state.get(parameter)
-        if found:
-            own.updates = int(found["step"])
-            own.moments |= {f"{name}.{k}": found[k] for k in ("exp_avg", "exp_avg_sq")}
-    return own
+        adam_state = optimizer.state.get(parameter)
+        if adam_state:
+            state.updates = int(adam_state["step"])
+            state.moments |= {f"{name}.{k}": adam_state[k] for k in ("exp_avg", "exp_avg_sq")}
+    return state
 
 
-def _restore(own: State, parameters: Mapping[str, Tensor], optimizer: torch.optim.Optimizer) -> None:
+def _restore(state: State, parameters: Mapping[str, Tensor], optimizer: torch.optim.Optimizer) -> None:
     with torch.no_grad():
         for name, parameter in parameters.items():
-            parameter.copy_(own.values[name])
-            if f"{name}.exp_avg" in own.moments:
+            parameter.copy_(state.values[name])
+            if f"{name}.exp_avg" in state.moments:
                 device = parameter.device if optimizer.defaults["fused"] else torch.device("cpu")
                 optimizer.state[parameter] = {
-                    "step": torch.tensor(float(own.updates), device=device),
-                    "exp_avg": own.moments[f"{name}.exp_avg"].to(parameter.device),
-                    "exp_avg_sq": own.moments[f"{name}.exp_avg_sq"].to(parameter.device),
+                    "step": torch.tensor(float(state.updates), device=device),
+                    "exp_avg": state.moments[f"{name}.exp_avg"].to(parameter.device),
+                    "exp_avg_sq": state.moments[f"{name}.exp_avg_sq"].to(parameter.device),
                 }

@@ -19,7 +19,7 @@ from nlpkit.finetune.methods import Method
 from nlpkit.finetune.options import TrainingOptions
 from nlpkit.finetune.predictions import TaskPredictions, empty_predictions
 from nlpkit.finetune.scores import dev_score
-from nlpkit.finetune.tasks import Task
+from nlpkit.finetune.tasks import FinetuneTask
 from nlpkit.finetune.train import LogPoint, State
 from nlpkit.interrupts import between_steps
 from nlpkit.types import LongArray
@@ -46,7 +46,7 @@ class TrialConfig:
 
     @property
     def title(self) -> str:
-        """What it is called on the screen."""
+        """Its name on the screen."""
         parts = [self.method.spelling]
         parts += [] if self.shots is None else [f"{self.shots} shots"]
         parts += [f"seed {self.seed}"]
@@ -67,7 +67,7 @@ class TrialConfig:
 
 @dataclass(slots=True)
 class TrialResult:
-    """What comes of a training. facts: plain values; outputs: of the rows that it predicted; curve: its log."""
+    """Result of a training. facts: plain values; outputs: of the rows that it predicted; curve: its log."""
 
     config: TrialConfig
     facts: dict[str, Any]
@@ -97,7 +97,7 @@ class TrialStore(Protocol):
 class ModelWriter(Protocol):
     """Writes the model of a training, or only measures it; see `nlpkit.io.finetuned.ModelFolder`."""
 
-    def __call__(self, method: Method, trained: Trained, task: Task, *, keep: bool) -> int:
+    def __call__(self, method: Method, trained: Trained, task: FinetuneTask, *, keep: bool) -> int:
         """Write a model, for good with `keep`; return the bytes of its weights."""
 
 
@@ -204,7 +204,7 @@ def warn_truncation(n: int, share: float, noun: str) -> None:
 
 def collect_predictions(dataset: FinetuneDataset, results: Sequence[TrialResult]) -> TaskPredictions:
     """Return the predictions of trainings for the documents, each for those it predicted."""
-    task = Task(dataset.kind, dataset.names if dataset.kind != "regression" else ())
+    task = FinetuneTask(dataset.kind, dataset.names if dataset.kind != "regression" else ())
     predictions = empty_predictions(task, len(dataset.raw_labels))
     for result in results:
         if len(result.rows):

@@ -16,7 +16,7 @@ from nlpkit.embed.models import ModelFiles, find_model, weights_fingerprint
 from nlpkit.errors import InputError, MissingError, UsageError, first_line
 from nlpkit.finetune.methods import parse_method
 from nlpkit.finetune.network import Network, beside_virtual, load_network, state_of
-from nlpkit.finetune.tasks import Task, TaskKind
+from nlpkit.finetune.tasks import FinetuneTask, TaskKind
 from nlpkit.finetune.weights import tensor_shapes
 from nlpkit.plain import to_json
 
@@ -35,7 +35,7 @@ class TunedConfig:
     """
 
     format: str
-    task: Task
+    task: FinetuneTask
     method: str
     base: str
     base_sha256: str
@@ -134,7 +134,9 @@ def read_config(folder: Path) -> TunedConfig | None:
         return None
     try:
         facts = json.loads(file.read_text(encoding="utf-8"))
-        task = Task(facts["task"]["kind"], tuple(facts["task"]["names"]), facts["task"]["mean"], facts["task"]["scale"])
+        task = FinetuneTask(
+            facts["task"]["kind"], tuple(facts["task"]["names"]), facts["task"]["mean"], facts["task"]["scale"]
+        )
         return TunedConfig(
             facts["format"], task, facts["method"], facts["base"], facts["base_sha256"], facts["max_tokens"], facts["columns"],
             facts["nlpkit_version"], facts.get("in_units", False),
@@ -206,7 +208,7 @@ def load_tuned_network(
 
 
 def load_peft(
-    folder: Path, base: Path, task: Task, *, device: torch.device, max_tokens: int | None, method: str = "lora"
+    folder: Path, base: Path, task: FinetuneTask, *, device: torch.device, max_tokens: int | None, method: str = "lora"
 ) -> Network:
     """Return the network of a peft folder on its base. Raises InputError when weights are missing."""
     from peft import PeftModel, get_peft_model_state_dict
@@ -235,7 +237,9 @@ def load_peft(
     )  # fmt: skip
 
 
-def foreign_task(folder: Path, labels: Sequence[str] | None = None, kind: TaskKind | None = None) -> tuple[str, Task]:
+def foreign_task(
+    folder: Path, labels: Sequence[str] | None = None, kind: TaskKind | None = None
+) -> tuple[str, FinetuneTask]:
     """Return format and task of a folder that another program wrote: transformers with a head, or peft.
 
     Args:
@@ -259,7 +263,7 @@ def foreign_task(folder: Path, labels: Sequence[str] | None = None, kind: TaskKi
     raise InputError(f"{folder} is no fine-tuned model: neither a run, nor a folder of transformers or peft")
 
 
-def _peft_task(folder: Path, labels: Sequence[str] | None, kind: TaskKind | None) -> Task:
+def _peft_task(folder: Path, labels: Sequence[str] | None, kind: TaskKind | None) -> FinetuneTask:
     task_type = _json(folder / "adapter_config.json").get("task_type")
     if task_type not in ("SEQ_CLS", "TOKEN_CLS"):
         raise InputError(f"{folder} is a peft model of task {task_type}; SEQ_CLS or TOKEN_CLS was needed")
@@ -276,7 +280,7 @@ def _peft_task(folder: Path, labels: Sequence[str] | None, kind: TaskKind | None
             raise UsageError(
                 f"the model in {folder} has one output, a number without a name; leave `labels` out, or add `task=labels`"
             )
-        return Task("regression")
+        return FinetuneTask("regression")
     if kind == "single" and n == 1:
         raise UsageError(
             f"`task=classes`: two outputs are needed, the model in {folder} has one; `task=labels` or regression"
@@ -284,10 +288,10 @@ def _peft_task(folder: Path, labels: Sequence[str] | None, kind: TaskKind | None
     names = tuple(labels) if labels else tuple(f"LABEL_{j}" for j in range(n))
     if len(names) != n:
         raise UsageError(f"`labels` names {len(names)} classes, the model in {folder} has {n}")
-    return Task(kind, names)
+    return FinetuneTask(kind, names)
 
 
-def _transformers_task(folder: Path, labels: Sequence[str] | None) -> Task:
+def _transformers_task(folder: Path, labels: Sequence[str] | None) -> FinetuneTask:
     config = _json(folder / "config.json")
     architectures, problem = " ".join(config.get("architectures") or ()), config.get("problem_type")
     names = _class_names(config)
@@ -299,12 +303,14 @@ def _transformers_task(folder: Path, labels: Sequence[str] | None) -> Task:
     if not of_words and (problem == "regression" or (problem is None and len(names) == 1)):
         if labels:
             raise UsageError(f"the model in {folder} predicts a number, which has no classes; leave `labels` out")
-        return Task("regression")
+        return FinetuneTask("regression")
     if labels:
         if len(labels) != len(names):
             raise UsageError(f"`labels` names {len(labels)} classes, the model in {folder} has {len(names)}")
         names = tuple(labels)
-    return Task("tokens" if of_words else "multi" if problem == "multi_label_classification" else "single", names)
+    return FinetuneTask(
+        "tokens" if of_words else "multi" if problem == "multi_label_classification" else "single", names
+    )
 
 
 def _class_names(config: Mapping[str, Any]) -> tuple[str, ...]:
@@ -334,7 +340,7 @@ def _json(path: Path) -> dict[str, Any]:
 
 
 def load_foreign(
-    folder: Path, form: str, task: Task, *, base: str | None, device: torch.device, offline: bool
+    folder: Path, form: str, task: FinetuneTask, *, base: str | None, device: torch.device, offline: bool
 ) -> Network:
     """Return the network of a folder that transformers or peft wrote. Raises MissingError when the base of peft is not there."""
     if form == "transformers":

@@ -14,7 +14,7 @@ from nlpkit import reporting
 from nlpkit.classify.scores import ClassifierScores
 from nlpkit.finetune.dataset import FinetuneDataset
 from nlpkit.finetune.predictions import TaskPredictions
-from nlpkit.finetune.tasks import Task
+from nlpkit.finetune.tasks import FinetuneTask
 from nlpkit.finetune.train import LogPoint
 from nlpkit.finetune.trials import TrialResult
 from nlpkit.io.classifier_tables import (
@@ -77,7 +77,7 @@ def run_tables(
 
 
 def task_columns(
-    task: Task, predictions: TaskPredictions, rows: LongArray, *, probabilities: bool
+    task: FinetuneTask, predictions: TaskPredictions, rows: LongArray, *, probabilities: bool
 ) -> dict[str, pa.Array]:
     """Return the columns prediction and prediction_prob of some rows, and with `probabilities` one of every class by name.
 
@@ -104,7 +104,7 @@ def _documents(dataset: FinetuneDataset, rows: LongArray, predictions: TaskPredi
     table = dataset.table.take(pa.array(rows))
     labels: list[Any] = [dataset.raw_labels[d] for d in rows.tolist()]
     columns: dict[str, Any] = {"id": table.column("id"), "label": pa.array(labels, dataset.label_type)}
-    columns |= task_columns(Task(dataset.kind, dataset.tag_names), predictions, rows, probabilities=False)
+    columns |= task_columns(FinetuneTask(dataset.kind, dataset.tag_names), predictions, rows, probabilities=False)
     if dataset.n_folds:
         fold = dataset.split[rows]
         columns["fold"] = pa.array(fold, pa.int32(), mask=fold < 0)

@@ -16,7 +16,7 @@ from nlpkit.finetune.dataset import TASK_NAMES
 from nlpkit.finetune.fit import Trained
 from nlpkit.finetune.methods import Method
 from nlpkit.finetune.predictor import Predictor
-from nlpkit.finetune.tasks import Task, TaskKind
+from nlpkit.finetune.tasks import FinetuneTask, TaskKind
 from nlpkit.io.atomic import MANIFEST, atomic_directory, naming
 from nlpkit.io.finetune_checkpoints import Checkpoint
 from nlpkit.io.finetune_files import (
@@ -53,7 +53,7 @@ class ModelFolder:
     columns: Mapping[str, Any]
     merge: bool = False
 
-    def __call__(self, method: Method, trained: Trained, task: Task, *, keep: bool) -> int:
+    def __call__(self, method: Method, trained: Trained, task: FinetuneTask, *, keep: bool) -> int:
         """Write a model, for good with `keep`, else to see how large it is; return the bytes of its weights."""
         family = method.kind.family
         holder = trained.network or trained.embedder
@@ -140,7 +140,7 @@ def open_model(run_or_folder: Path, *, verify: bool) -> tuple[Path, TunedConfig 
     return folder, read_config(folder)
 
 
-def check_not_named(folder: Path, task: Task, labels: list[str] | None, kind: TaskKind | None) -> None:
+def check_not_named(folder: Path, task: FinetuneTask, labels: list[str] | None, kind: TaskKind | None) -> None:
     """Raise UsageError where labels or a task are given for a model that knows its own."""
     if labels is not None:
         names = f": {', '.join(task.names[:10])}{', …' if len(task.names) > 10 else ''}" if task.names else ", a number"

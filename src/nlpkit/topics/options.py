@@ -85,8 +85,8 @@ class BertopicOptions:
     novelty_quantile: Annotated[
         float,
         Param(
-            "New text that is less like its nearest training documents than this share of those with a topic is to theirs "
-            "gets topic -1; 1 sets no bound."
+            "Give a new text topic -1 if it is less similar to its nearest training documents than this share of the training "
+            "documents with a topic are to theirs; 1 sets no bound."
         ),
     ] = NOVELTY_QUANTILE
     core_terms: Annotated[

@@ -20,7 +20,7 @@ from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.options import DEFAULT_WORDS, TASKS, HardwareOptions
 from nlpkit.finetune.predictions import predictions_of
 from nlpkit.finetune.predictor import Predictor
-from nlpkit.finetune.tasks import Task, TaskKind
+from nlpkit.finetune.tasks import FinetuneTask, TaskKind
 from nlpkit.finetune.text_inputs import check_columns, read_inputs
 from nlpkit.io.atomic import MANIFEST, atomic_directory
 from nlpkit.io.corpora import DocumentStream
@@ -141,7 +141,7 @@ class FinetunedModel(FittedModel):
         return str((config.columns if config else {}).get("words", DEFAULT_WORDS))
 
     def _columns(
-        self, task: Task, trained: Mapping[str, Any], form: str | None, options: PredictOptions
+        self, task: FinetuneTask, trained: Mapping[str, Any], form: str | None, options: PredictOptions
     ) -> dict[str, Any]:
         """Return what a model reads beside the text, with the columns named now. Raises UsageError for one that it does not read.
 
@@ -169,7 +169,7 @@ class FinetunedModel(FittedModel):
             )
 
 
-def _check_stream(stream: DocumentStream, task: Task, columns: Mapping[str, Any]) -> None:
+def _check_stream(stream: DocumentStream, task: FinetuneTask, columns: Mapping[str, Any]) -> None:
     """Raise ColumnError when a column that a model reads is not among those of the documents."""
     words = columns.get("words") if task.kind == "tokens" else None
     needed = {"pair_col": columns.get("pair"), "context_by": columns.get("context_by")}

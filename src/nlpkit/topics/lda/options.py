@@ -148,7 +148,7 @@ class GuideOptions:
         Path | None,
         Param("LDA run whose topics are kept as they are and come before the new ones.", metavar="RUN"),
     ] = None
-    term_weights: Annotated[str, Param("How much a token counts: one, idf or pmi.")] = "one"
+    term_weights: Annotated[str, Param("Weight of a token: one, idf or pmi.")] = "one"
 
 
 @dataclass(frozen=True, slots=True)
