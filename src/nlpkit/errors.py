@@ -11,7 +11,7 @@ NlpkitError                     a message a user can act on
 ├── MissingError          4     a model, an extra or the network is not there
 └── OutOfMemoryError      5     the work does not fit into memory
 
-Anything else that reaches the boundary is a bug (exit code 70). Messages tell what was needed, what was
+Anything else that reaches the boundary is a bug (exit code 70). Messages state what was needed, what was
 found, where, and what to do next, on one line. They name a parameter between backticks, as in Python (`min_df`, `lower=False`);
 the command line shows it as an option.
 """
@@ -132,6 +132,6 @@ def missing_column(where: str, needed: str, columns: Iterable[str], parameter: s
 
 
 def first_line(error: BaseException) -> str:
-    """Return the first line of another library's error, or what kind it is where it says nothing."""
+    """Return the first line of another library's error, or its type if it has no message."""
     lines = str(error).strip().splitlines()
     return lines[0] if lines else type(error).__name__

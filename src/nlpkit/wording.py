@@ -31,7 +31,7 @@ def truncated(text: str, width: int) -> str:
 
 
 def learned_from(files: Sequence[str], model: object) -> str:
-    """Return what is to be said of predictions for documents that the model learned from."""
+    """Return the sentence about predictions for documents that the model was trained on."""
     return (
         f"{model} learned from {', '.join(files)}: scores of these predictions are too good for new documents; those of documents it "
         f"had not seen are in {model}/metrics.json"

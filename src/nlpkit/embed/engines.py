@@ -1,4 +1,4 @@
-"""The two ways a model is run: written out here, or by sentence-transformers."""
+"""The two engines of a model: nlpkit's own forward pass, or sentence-transformers."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ def _problem_of_run(run: Path) -> str:
 
 
 def folder_problem(folder: Path) -> str | None:
-    """Return what keeps a folder from being a model nlpkit can open, or None.
+    """Return the reason why nlpkit cannot open a folder as a model, or None.
 
     A module folder with a .bin or .pt file and no safetensors is also refused: such files are pickles.
     """

@@ -75,7 +75,7 @@ class EncoderOptions:
 
 @dataclass(frozen=True, slots=True)
 class SbertOptions(EncoderOptions):
-    """The same, where the model is what the command is about."""
+    """Options of embeddings for a command whose purpose is to embed."""
 
     encoder: Annotated[
         str,

@@ -1,4 +1,4 @@
-"""From one vector per token to one vector per document, as the model's pooling module says.
+"""Pooling of token vectors into one vector per document, as configured by the model's pooling module.
 
 Agrees with sentence_transformers.Pooling (Reimers & Gurevych 2019, §3, and its later modes); several modes are
 concatenated in the order of that module.

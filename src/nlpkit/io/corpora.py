@@ -277,7 +277,7 @@ class _Input:
         return not self.header.columns
 
     def look(self, options: ReadOptions) -> None:
-        """Find out which columns there are."""
+        """Determine the columns."""
         roles = options.roles()
         metadata = self.reader.field_metadata if isinstance(self.reader, ArrowInput) else {}
         copy_of = {name: carried[COPY_KEY].decode() for name, carried in metadata.items() if COPY_KEY in carried}
@@ -298,7 +298,7 @@ class _Input:
     def assembler(
         self, layout: TableLayout, options: ReadOptions, unique: UniqueIds | None, late: set[str]
     ) -> Assembler:
-        """Return what turns the rows of this input into batches of the layout."""
+        """Return the assembler that turns the rows of this input into batches of the layout."""
         return Assembler(
             path=self.source.shown,
             stem=self.source.stem,

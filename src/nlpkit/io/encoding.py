@@ -1,4 +1,4 @@
-"""Bytes → text: a byte-order mark, an XML declaration, UTF-8, or the encoding that a sample of the bytes speaks for."""
+"""Bytes → text: a byte-order mark, an XML declaration, UTF-8, or an encoding detected from a sample of the bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Weighted documents on their way out: the long table, scipy's npz, Matrix Market, svmlight text."""
+"""Export of weighted documents: the long table, scipy's npz, Matrix Market, svmlight text."""
 
 from __future__ import annotations
 

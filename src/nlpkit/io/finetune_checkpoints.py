@@ -70,7 +70,7 @@ class Checkpoint:
             ) from None
 
     def finish(self, key: str, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
-        """Keep what a training came to; the state of one under way is removed."""
+        """Save the result of a training; the state of the current one is removed."""
         self.begin()
         with naming(self.path):
             np.savez(self.path / f"{key}.npz", **arrays)  # type: ignore[arg-type]
@@ -78,7 +78,7 @@ class Checkpoint:
         (self.path / STATE).unlink(missing_ok=True)
 
     def save(self, key: str, state: State) -> None:
-        """Keep the state of a training under way, in one file; the one before stays until this one is whole."""
+        """Save the state of the current training in one file; the previous one stays until this one is complete."""
         from safetensors.torch import save_file
 
         self.begin()
@@ -98,7 +98,7 @@ class Checkpoint:
         new.replace(self.path / STATE)
 
     def state(self, key: str) -> State | None:
-        """Return the state of a training under way, None when there is none."""
+        """Return the state of the current training, None when there is none."""
         if not self.exists or not (self.path / STATE).exists():
             return None
         from safetensors import safe_open
@@ -127,7 +127,7 @@ class Checkpoint:
             shutil.rmtree(self.path, ignore_errors=True)
 
     def begin(self) -> None:
-        """Make the folder, and write into it what it belongs to."""
+        """Create the folder, and write the identity of its run into it."""
         with naming(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
             if not (self.path / IDENTITY).exists():

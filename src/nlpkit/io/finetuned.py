@@ -1,4 +1,4 @@
-"""Fine-tuned models: written while they are trained, and read again, those of other programs as well."""
+"""Fine-tuned models: written during training and read again, also those of other programs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from nlpkit.version import __version__
 
 
 def base_name(files: ModelFiles) -> str:
-    """Return how a model is found again: its name, or of a folder the whole path."""
+    """Return the reference by which a model is found again: its name, or the absolute path of a folder."""
     return str(files.path) if files.origin == "path" else files.name
 
 

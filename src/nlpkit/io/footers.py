@@ -32,7 +32,7 @@ _WHAT_TO_RUN = {
 
 
 def steps_of(blocks: Iterable[dict[str, Any] | None]) -> list[dict[str, Any]]:
-    """Return what was done to the tables with these blocks, in order: the steps of each, then its own."""
+    """Return the processing steps of the tables with these blocks, in order: the earlier steps of each, then its command."""
     steps: list[dict[str, Any]] = []
     for block in blocks:
         if block:

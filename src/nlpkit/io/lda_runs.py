@@ -1,4 +1,4 @@
-"""The run directory of an LDA model: what is written for a fit, with the tables of a prototype and of a rolling model."""
+"""The run directory of an LDA model: the files of a fit, with the tables of a prototype and of a rolling model."""
 
 from __future__ import annotations
 

@@ -164,7 +164,7 @@ class FittedTexts:
     """The documents of a fit by their texts: topic, topic_prob and margin (U,) of each."""
 
     def __init__(self, table: pa.Table | None) -> None:
-        """Take what `training_table` gave; None: no text is known."""
+        """Start from the result of `training_table`; None: no text is known."""
         columns = (
             {} if table is None else {name: table.column(name).to_numpy() for name in ("topic", "topic_prob", "margin")}
         )
@@ -192,7 +192,7 @@ class FittedTexts:
 
 
 def read_fitted_texts(run: Run) -> FittedTexts:
-    """Return the documents of a run by their texts; none where it does not hold them (states of MALLET, runs of before)."""
+    """Return the documents of a run by their texts; none where it does not hold them (states of MALLET, older runs)."""
     if not (run.path / "model" / "training.parquet").is_file():
         return FittedTexts(None)
     table = run.table("model/training")

@@ -194,7 +194,7 @@ class _Tokens:
         self._last = 0
 
     def add(self, number: int, text: str) -> None:
-        """Add lines; number is that of the first."""
+        """Add lines; `number` is the line number of the first."""
         text = text.rstrip("\r\n")
         if not text:
             return

@@ -51,7 +51,7 @@ _inputs: ContextVar[_Inputs | None] = ContextVar("inputs", default=None)
 
 @contextmanager
 def protected(names: Iterable[str]) -> Iterator[None]:
-    """Refuse, as long as the block runs, to write what these names stand for: files, directories, globs, `-`."""
+    """Refuse to write the inputs behind these names while the block runs: files, directories, globs, `-`."""
     token = _inputs.set(_Inputs(tuple(dict.fromkeys(names))))
     try:
         yield

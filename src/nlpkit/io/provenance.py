@@ -37,7 +37,7 @@ class Provenance:
 
     @classmethod
     def of_streams(cls, streams: Sequence[DocumentStream]) -> Self:
-        """Return that of streams that were read to their end."""
+        """Return the provenance of streams that were read to their end."""
         return cls(
             [i for s in streams for i in s.inputs],
             [d for s in streams for d in s.dropped],

@@ -1,4 +1,4 @@
-"""A rolling model as tables of a run directory, and back: what is read by people, and what chunks are added to later.
+"""A rolling model as tables of a run directory, and back: tables for readers, and the state to which chunks are added later.
 
 chunks.parquet, topic_shares.parquet, changes.parquet     one row a chunk, a topic in a chunk, a test of a topic in a chunk
 model/rolling_documents    the documents by day: their row in documents.parquet, day, tokens
@@ -60,7 +60,7 @@ def shares_table(
     past: FloatArray,
     order: LongArray,
 ) -> pa.Table:
-    """Return one row for each topic in each chunk: its share of the tokens, its mean theta, its likeness to what it was.
+    """Return one row for each topic in each chunk: its share of the tokens, its mean theta, its similarity to its past.
 
     Args:
         chunks: C of them.
@@ -189,7 +189,7 @@ _CONFIG = (
 
 
 def rolling_config(state: RollingState, changes: ChangeOptions) -> dict[str, Any]:
-    """Return what model/config.json says of a rolling model."""
+    """Return the settings of a rolling model for model/config.json."""
     options = {name: getattr(state.options, name) for name in _CONFIG}
     return {
         "rolling": True,

@@ -30,7 +30,7 @@ def check_encoder(name: str | None, *, verify: bool) -> None:
 
 
 def numbers(table: pa.Table, name: str, *, least: float = -math.inf, most: float = math.inf) -> np.ndarray:
-    """Return a column of a model: numbers without gaps. Raises ValueError, for `Run.intact` to tell."""
+    """Return a column of a model: numbers without gaps. Raises ValueError, which `Run.intact` reports."""
     column = table.column(name)
     if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)) or column.null_count:
         raise ValueError(f"column '{name}' holds {column.type} with gaps or other than numbers")
@@ -41,7 +41,7 @@ def numbers(table: pa.Table, name: str, *, least: float = -math.inf, most: float
 
 
 def strings(table: pa.Table, name: str) -> list[str]:
-    """Return a column of a model: strings, none twice and none missing. Raises ValueError, for `Run.intact` to tell."""
+    """Return a column of a model: strings, none twice and none missing. Raises ValueError, which `Run.intact` reports."""
     values: list[str] = table.column(name).to_pylist()
     if not all(isinstance(value, str) for value in values) or len(set(values)) < len(values):
         raise ValueError(f"column '{name}' has other than strings, or one twice")
@@ -49,7 +49,7 @@ def strings(table: pa.Table, name: str) -> list[str]:
 
 
 def corpus_of(run: Run) -> list[str]:
-    """Return the files that a run was made from, each with the sha256 of then.
+    """Return the files that a run was made from, each with the sha256 it had at that time.
 
     A path is looked for as it was typed, from the folder where the run was made (as it lay to the run, then as it was called),
     and beside the run.

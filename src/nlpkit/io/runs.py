@@ -1,4 +1,4 @@
-"""Run directories: what a topic model leaves behind (DESIGN §3), the same for every kind of model."""
+"""Run directories, the output of a model (DESIGN §3), the same for every kind of model."""
 
 from __future__ import annotations
 

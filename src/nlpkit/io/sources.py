@@ -108,7 +108,7 @@ def is_markdown(path: str) -> bool:
 
 
 def sniff(head: bytes, path: str) -> str:
-    """Return the format that the first unpacked bytes speak for; raises InputError when they could be anything."""
+    """Return the format that the first unpacked bytes indicate; raises InputError when they could be anything."""
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     for mark, format in ((b"PAR1", "parquet"), (b"{", "jsonl"), (b"[", "json")):
         if start.startswith(mark) or not start:

@@ -1,4 +1,4 @@
-"""Tables on their way out: the suffix of the output says the format, and every command writes through the one sink here.
+"""Writing tables: the suffix of the output selects the format, and every command writes through this sink.
 
     .parquet        as it is, with the footer block (see `footers`)
     .arrow .feather as it is, with the same block in the metadata of the schema
@@ -52,7 +52,7 @@ log = logging.getLogger("nlpkit.io")
 
 
 def table_format(target: str | Path) -> str:
-    """Return the format that the name of a table says.
+    """Return the format that the name of a table indicates.
 
     Raises:
         UsageError: its suffix is that of no table.
@@ -96,7 +96,7 @@ class TableSink(Protocol):
 
 @contextmanager
 def table_sink(target: str | Path, schema: pa.Schema, block: dict[str, Any], *, force: bool) -> Iterator[TableSink]:
-    """Open a target for a table: a file of the format that its suffix says (atomic), or `-` for JSON lines on stdout.
+    """Open a target for a table: a file of the format that its suffix selects (atomic), or `-` for JSON lines on stdout.
 
     Raises:
         UsageError: see `table_format`, or the format has no room for the table;

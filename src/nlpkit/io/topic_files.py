@@ -1,4 +1,4 @@
-"""Files with the topics of other programs: six formats, told by the name of the file or its first line.
+"""Files with the topics of other programs: six formats, recognised by the name of the file or its first line.
 
 bytes ─▶ text ─[format]─▶ topic_text_files · topic_json_files · topic_table_files ─▶ topics as they stand ─[finish]─▶ TopicFile
 """

@@ -54,7 +54,7 @@ class WeightsTarget:
 
 
 def weights_target(output: str, to: str | None = None) -> WeightsTarget:
-    """Return where weights go and as what: as `to` says, else the suffix of the output.
+    """Return the output file of the weights and its format: that of `to`, else that of the suffix.
 
     Raises:
         UsageError: an unknown format, one that the name of the output contradicts, or one that stdout cannot take.

@@ -1,4 +1,4 @@
-"""Counts of documents in which pairs of terms meet, for the few terms that are asked for."""
+"""Counts of documents in which pairs of terms co-occur, for the few terms requested."""
 
 from __future__ import annotations
 

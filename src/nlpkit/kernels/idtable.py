@@ -45,7 +45,7 @@ def first_slot(key, n_slots):  # type: ignore[no-untyped-def]
 
 
 def prefetch(array: Any, index: Any) -> None:
-    """Ask for array[index] to come into the cache; in plain Python, nothing."""
+    """Prefetch array[index] into the cache; in plain Python, do nothing."""
 
 
 @intrinsic
@@ -69,13 +69,13 @@ def _prefetch_compiled(array, index):  # type: ignore[no-untyped-def]  # pragma:
 
 @numba.njit(nogil=True, cache=True, inline="always")
 def expect_slot(table, key):  # type: ignore[no-untyped-def]
-    """Ask for the slot where the search for a key begins."""
+    """Prefetch the slot where the search for a key begins."""
     prefetch(table.slots, first_slot(key, len(table.slots)))
 
 
 @numba.njit(nogil=True, cache=True, inline="always")
 def expect_key(table, key):  # type: ignore[no-untyped-def]
-    """Ask for the key that the search for a key meets first; its slot should be there already."""
+    """Prefetch the key that the search for a key meets first; its slot should be cached already."""
     first_id = table.slots[first_slot(key, len(table.slots))]
     if first_id >= 0:
         prefetch(table.keys, np.int64(first_id))

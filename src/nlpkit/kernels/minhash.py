@@ -285,7 +285,7 @@ def set_keys(offsets, hashes, multipliers, keys):  # type: ignore[no-untyped-def
 
 @numba.njit(nogil=True, cache=True)
 def nearest_in_band(order, tags, band, parts, rows, offsets, hashes, threshold, limits, n_found, nearest, similarities):  # type: ignore[no-untyped-def]
-    """Compare the sets that share their tag in one band with those of other parts, and keep what is most like each.
+    """Compare the sets that share their tag in one band with those of other parts, and keep the most similar one of each.
 
     order (U,): the sets, ascending by tag, then by part. tags (U, B). parts (U,): the only part a set is in, -1 for one that
     is in several: it is compared with all, and no near-duplicate is searched for it. rows (U, 3): the lowest row of a set, the

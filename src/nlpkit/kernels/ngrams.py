@@ -39,7 +39,7 @@ def number_ngrams(stems, grams, unigrams, offsets, term_ids, n_min, n_max, out_o
 def _number_until_full(  # type: ignore[no-untyped-def]
     stems, grams, unigrams, offsets, term_ids, n_min, n_max, prefixes, out_offsets, out_ids, cursor
 ):
-    """Go on from cursor = (document, n, position in it, n-grams out); return whether all is done, else a table must grow.
+    """Continue from cursor = (document, n, position in it, n-grams out); return whether all is done, else a table must grow.
 
     prefixes (longest document,): at each position the n-gram of the last n there, -1 for none.
     """

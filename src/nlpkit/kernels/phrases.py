@@ -33,7 +33,7 @@ def count_pairs(table, counts, offsets, term_ids, connects, frequent, max_betwee
 def _count_until_full(  # type: ignore[no-untyped-def]
     table, counts, offsets, term_ids, connects, frequent, max_between, before, after, cursor
 ):
-    """Go on from cursor = (document, position, position of the first term or -1); return whether all is done, else the table
+    """Continue from cursor = (document, position, position of the first term or -1); return whether all is done, else the table
     must grow."""
     doc, at, first = cursor
     while doc < len(offsets) - 1:

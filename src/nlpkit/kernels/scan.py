@@ -1,4 +1,4 @@
-"""UTF-8 texts to tokens in one pass: what `text.tokenize.WORD_PATTERN` says, byte by byte.
+"""UTF-8 texts to tokens in one pass: the pattern `text.tokenize.WORD_PATTERN`, byte by byte.
 
 `classes` (0x110000,) uint8 holds a set of flags for each code point, `fold` (256,) uint8 what a byte counts as (lower case).
 """

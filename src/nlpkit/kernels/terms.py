@@ -1,4 +1,4 @@
-"""Tokens to terms: what the codes of a batch stand for, counted on the way."""
+"""Tokens to terms: the codes of a batch are mapped and counted in one pass."""
 
 from __future__ import annotations
 

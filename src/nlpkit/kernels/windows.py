@@ -1,4 +1,4 @@
-"""In how many sliding windows words and pairs of words occur, for the few words and pairs that are asked for."""
+"""Counts of sliding windows that contain words and pairs of words, for the few words and pairs requested."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words that tell a full stop at the end of a sentence from one inside it, by language.
+"""Words that distinguish a full stop at the end of a sentence from one inside it, by language.
 
 Forms are written as they stand in running text without their last full stop; `sentences` adds the spelling with a capital
 and the one in capitals. A form with a capital (Sat, Mar) is not one in lower case. Forms of several words (z. B.) are

@@ -1,4 +1,4 @@
-"""Conditions on the columns of a batch: what `filters` reads from text, evaluated with Arrow.
+"""Conditions on the columns of a batch, as `filters` parses them, evaluated with Arrow.
 
 `evaluate` gives true, false or null for each row (Kleene's logic, as SQL has it): null where a value that is needed is
 missing. NaN is a missing value.
@@ -38,7 +38,7 @@ class Column:
 
 
 class Condition(ABC):
-    """Something that is true or false of a row, or null."""
+    """A condition that is true, false or null for a row."""
 
     __slots__ = ()
 

@@ -42,7 +42,7 @@ def character_ngrams(name: str) -> tuple[int, int] | None:
 
 
 def cutter(options: PreprocessOptions) -> Callable[[pa.Array], RawTokens]:
-    """Return what cuts texts into raw tokens without a spaCy pipeline; may run in several threads at a time."""
+    """Return the function that cuts texts into raw tokens without a spaCy pipeline; may run in several threads at a time."""
     if options.pattern is not None:
         return partial(cut_tokens, pattern=options.pattern)
     if options.tokenizer == "whitespace":
@@ -59,7 +59,7 @@ def cutter(options: PreprocessOptions) -> Callable[[pa.Array], RawTokens]:
 def normalizer(
     options: PreprocessOptions, languages: Sequence[str], is_stop: Callable[[str], bool]
 ) -> Callable[[str], tuple[str, ...]]:
-    """Return what makes terms of a raw token; see `Normalizer`. Tokens of a pattern of the user stay as they were cut."""
+    """Return the function from a raw token to its terms; see `Normalizer`. Tokens of a user pattern stay as cut."""
     lemma = stem = None
     if options.lemma:
         from nlpkit.text.lemma import has_lemmas, lemmatizer

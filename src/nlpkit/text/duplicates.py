@@ -1,4 +1,4 @@
-"""Documents that are there twice: exact copies by hash, near copies by min-hash; the first one stays.
+"""Duplicate documents: exact copies by hash, near-duplicates by min-hash; the first one stays.
 
 One pass, in the order of the corpus; what is dropped does not depend on how the corpus is cut into batches.
 """
@@ -265,7 +265,7 @@ def shingles_of(texts: pa.Array) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.
 
 @lru_cache(maxsize=1)
 def _character_classes() -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
-    """Return what each character is, and the same for texts without a word: all but white space are words."""
+    """Return the class of each character, and the classes for texts without a word: all but white space are words."""
     categories = [unicodedata.category(chr(point)) for point in range(_POINTS)]
     classes = np.full(_POINTS, SEPARATOR, np.uint8)
     classes[[c[0] in "LMN" for c in categories]] = LETTER

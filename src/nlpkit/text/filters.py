@@ -76,7 +76,7 @@ class Filter:
         return pc.fill_null(self.condition.evaluate(batch), False)
 
     def check(self, schema: pa.Schema) -> None:
-        """Raise what `mask` would raise of a batch with these columns, before the first is read."""
+        """Raise the errors that `mask` would raise for a batch with these columns, before the first is read."""
         self.mask(pa.RecordBatch.from_pylist([], schema))
 
 

@@ -77,7 +77,7 @@ class TokenOptions:
 
 @dataclass(frozen=True, slots=True)
 class TopicTokenOptions(TokenOptions):
-    """The same, where all documents are there: words that too many of them have can be found."""
+    """Token options where all documents are available: words that occur in too many can be left out."""
 
     auto_stop: Annotated[
         float | None,
@@ -87,7 +87,7 @@ class TopicTokenOptions(TokenOptions):
 
 @dataclass(frozen=True, slots=True)
 class TextOptions(TopicTokenOptions):
-    """Everything that can be done on the way from texts to tokens."""
+    """All options of the way from texts to tokens."""
 
     lemma: Annotated[
         str, Param("Base forms: none, dict (dictionary of the language) or spacy (those of its pipeline).")
@@ -176,7 +176,7 @@ class CountOptions:
     min_length: Annotated[int, Param("Least number of letters of a word.", min=1)] = 1
 
     def tokens(self) -> TextOptions:
-        """Return the options by which the words are cut."""
+        """Return the options of tokenisation."""
         return TextOptions(
             language=self.language,
             stop_words=self.stop_words,
@@ -191,7 +191,7 @@ class CountOptions:
 
 @dataclass(frozen=True, slots=True)
 class SpacyOptions:
-    """Tokens from a spaCy pipeline: see spacy_tokens.SpacyTokens."""
+    """Options of a spaCy pipeline: see spacy_tokens.SpacyTokens."""
 
     model: str = "auto"
     pos: frozenset[str] = frozenset()

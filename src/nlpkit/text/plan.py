@@ -1,4 +1,4 @@
-"""The plan of preprocess in words: what would be done, in which order, and which parameter changes it."""
+"""The plan of preprocessing in words: its steps in order, and the parameter that changes each."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _words(options: PreprocessOptions) -> list[Step]:
 
 
 def _kinds(options: PreprocessOptions) -> list[Step]:
-    """Return what becomes of tokens that are no plain words."""
+    """Return the steps for tokens that are no plain words."""
     dropped = ", ".join(k for k in ("url", "email", "number", "emoji") if k not in options.keep)
     signs = " and ".join(f"{k}s" for k in ("hashtag", "mention") if k not in options.keep)
     bare = f"; {signs} lose their sign" if signs and options.tokenizer == "words" else ""
@@ -87,7 +87,7 @@ def _kinds(options: PreprocessOptions) -> list[Step]:
 
 
 def _cut(options: PreprocessOptions) -> tuple[str, str]:
-    """Return what cuts, and the parameter that says so."""
+    """Return the tokenizer in words, and the parameter that sets it."""
     if options.pattern is not None:
         return f"every match of {options.pattern}", "token_pattern"
     if options.spacy is not None:

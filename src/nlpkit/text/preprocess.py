@@ -49,7 +49,7 @@ TextBatches = Iterable[pa.RecordBatch]
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """Terms that went: term, occurrences, documents, and why (pruning.REASONS)."""
+    """Removed terms: term, occurrences, documents, and the reason (pruning.REASONS)."""
 
     terms: list[str]
     cf: LongArray
@@ -58,7 +58,7 @@ class Removed:
 
 
 class FittedVocabulary:
-    """The vocabulary that stays, and what makes its ids of those of the first pass.
+    """The final vocabulary, and the mapping from ids of the first pass to its ids.
 
     terms (V,): in order of first appearance, or those of options.vocab in their order; cf, df (V,) int64.
     """
@@ -106,7 +106,7 @@ class FittedVocabulary:
 
 
 class Preprocessor:
-    """One corpus on its way from texts to term ids."""
+    """The conversion of one corpus from texts to term ids."""
 
     def __init__(self, options: PreprocessOptions) -> None:
         self.options = options
@@ -156,7 +156,7 @@ class Preprocessor:
             started.result()
 
     def _with_spacy(self, batches: TextBatches, column: str) -> Iterator[tuple[pa.RecordBatch, EncodedBatch]]:
-        """Yield what a pipeline gives, in this thread; found entities are a column."""
+        """Yield the batches that a spaCy pipeline tokenised, in this thread; entities are a column."""
         assert self._spacy is not None
         for batch in batches:
             texts = batch.column(column)
@@ -207,7 +207,7 @@ class Preprocessor:
             )
 
     def _cutter(self) -> Callable[[pa.Array], RawTokens]:
-        """Return what cleans and cuts texts; names of emoji are those of the language found."""
+        """Return the function that cleans and tokenises texts; names of emoji are in the detected language."""
         options, cut = self.options, cutter(self.options)
         cleaner = options.cleaner
         if cleaner is None:

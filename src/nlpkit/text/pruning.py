@@ -32,7 +32,7 @@ class Pruned:
         return ids
 
     def count(self, reason: int) -> int:
-        """Return how many terms went for a reason."""
+        """Return the number of terms removed for a reason."""
         return int((self.reasons == reason).sum())
 
 

@@ -1,4 +1,4 @@
-"""Texts in which a regular expression is found: Python's meaning, at the speed of RE2 where the two agree."""
+"""Search of texts by regular expression: Python's semantics, at the speed of RE2 where the two agree."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class PatternTooSlowError(InputError):
 
 @contextmanager
 def limited(pattern: str, n_chars: int, where: str = "a text") -> Iterator[None]:
-    """Stop a search with a regular expression that tries more ways than time allows: (x+x+)+y in a line of x.
+    """Stop a search that backtracks for too long, such as (x+x+)+y in a line of x.
 
     Python's engine goes back and tries again, up to exponentially often. 10 s for a text, and 5 s more for a million characters; kept in
     the main thread of systems that have SIGALRM.

@@ -43,7 +43,7 @@ class RowOptions:
     ] = "document"
 
     def plan(self) -> RowPlan:
-        """Return what is to be done.
+        """Return the plan of these options.
 
         Raises:
             UsageError: a pattern, a condition or a name cannot be read.
@@ -76,7 +76,7 @@ class RowPlan:
     unit: Unit | None = None
 
     def parameters(self) -> dict[str, Any]:
-        """Return what the footer of the output records."""
+        """Return the settings that the footer of the output records."""
         return {
             "where": self.where,
             "keep_if": self.condition,

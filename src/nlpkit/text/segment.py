@@ -1,4 +1,4 @@
-"""Words of scripts that leave no space between them: what a run of Chinese, Japanese or Thai characters is cut into.
+"""Segmentation of scripts without spaces between words: Chinese, Japanese, Thai.
 
 姚明进入总决赛   words 姚明 | 进入 | 总决赛    characters 姚 | 明 | 进 | 入 | 总 | 决 | 赛    ngrams 姚明 | 明进 | 进入 | 入总 …
 """

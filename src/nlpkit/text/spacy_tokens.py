@@ -264,7 +264,7 @@ def _rank(name: str) -> int:
 
 
 def _install_hint(language: str | None, name: str | None = None) -> str:
-    """Return what to type. Never pip for a name we do not know: strangers hold names of pipelines on the package index."""
+    """Return the command that installs a pipeline. Never pip for an unknown name: strangers hold such names on the package index."""
     code = _SAME_LANGUAGE.get(language or "", language or "")
     published = _PUBLISHED.get(code, "").format(code)
     if name is not None and _is_published(name):

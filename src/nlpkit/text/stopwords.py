@@ -43,7 +43,7 @@ def stop_word_languages() -> tuple[str, ...]:
 
 
 def elisions(codes: Iterable[str]) -> frozenset[str]:
-    """Return what is cut off before an apostrophe in these languages: l'été is été, dell'anno is anno."""
+    """Return the elided words that are cut off before an apostrophe in these languages: l'été is été, dell'anno is anno."""
     return frozenset(head for code in codes for head in ELISIONS.get(code, "").split())
 
 

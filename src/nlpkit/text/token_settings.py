@@ -89,7 +89,7 @@ def _same(value: Any, other: Any) -> bool:
 
 
 def _in_force(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return language and stop words as they were found out."""
+    """Return language and stop words as they were resolved."""
     resolved = {name: settings[name] for name in ("language", "stop_words") if name in settings}
     if resolved.get("language") == "auto":
         known = [code for code, *_ in settings.get("languages") or [] if code != NO_LANGUAGE]

@@ -57,7 +57,7 @@ class Contingency:
 
 
 class ContingencyCounter:
-    """A `Contingency` in the making. Sums go on document by document: batches of any size give the same bits."""
+    """The accumulator of a `Contingency`. Sums continue document by document: batches of any size give the same bits."""
 
     def __init__(self, n_terms: int, *, with_values: bool) -> None:
         """Start with no class; with_values: sums and squares of the counts or weights are wanted."""
@@ -106,7 +106,7 @@ class ContingencyCounter:
             self._squares = np.append(self._squares, np.zeros(n_new * self._n_terms))
 
     def table(self, order: Sequence[int] | None = None) -> Contingency:
-        """Return what was added so far, classes as numbered, or in another order: order[i] is the number of class i."""
+        """Return the table of the documents added so far, classes as numbered, or in another order: order[i] is the number of class i."""
         rows = range(len(self._sizes)) if order is None else order
 
         def shaped(a: Any) -> Any:

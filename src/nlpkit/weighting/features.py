@@ -1,4 +1,4 @@
-"""The classes of documents, the features that tell them apart, and the best of each class."""
+"""The classes of documents, the features that distinguish them, and the best of each class."""
 
 from __future__ import annotations
 

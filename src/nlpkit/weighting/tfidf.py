@@ -1,4 +1,4 @@
-"""tf-idf of document-term counts: what the corpus says first, then batch by batch (lecture L1417, L1432).
+"""tf-idf of document-term counts: corpus statistics first, then batch by batch (lecture L1417, L1432).
 
 A weight depends on its document and on integer sums over the corpus alone, so how documents are cut into batches does
 not change a bit of it. Rows are summed one at a time, in the order of their terms.
@@ -69,7 +69,7 @@ class Weighting:
 
 
 def weighting(stats: CorpusStats, scheme: Scheme, batches: Iterable[CsrMatrix] = ()) -> Weighting:
-    """Return what `scheme` makes of a corpus.
+    """Return the weighting of a corpus by `scheme`.
 
     Args:
         batches: the counts of the whole corpus; read for the norm `pivoted-l2` only, whose pivot is the mean L2 norm of all
@@ -188,7 +188,7 @@ def _of_tf(tf: FloatArray, name: str) -> FloatArray:
 
 
 def _norms(rows: CsrMatrix, lengths: LongArray, data: FloatArray, weighting: Weighting) -> FloatArray | None:
-    """Return what the rows (D_b,) are divided by, 1 for a row of zeros; None when by nothing."""
+    """Return the norms by which the rows (D_b,) are divided, 1 for a row of zeros; None for no normalisation."""
     slope = weighting.scheme.slope
     old: FloatArray
     match weighting.scheme.norm:

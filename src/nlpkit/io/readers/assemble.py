@@ -176,7 +176,7 @@ class Batches:
                 yield from self.flush()
 
     def flush(self) -> Iterator[pa.RecordBatch]:
-        """Yield the rows that wait."""
+        """Yield the remaining rows."""
         if not self._rows:
             return
         table = pa.Table.from_batches(self._parts, self._plain_schema).combine_chunks()

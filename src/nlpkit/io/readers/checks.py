@@ -1,4 +1,4 @@
-"""Are the options of reading valid?"""
+"""Validation of the options of reading."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Python values → Arrow columns: what the first rows hold decides the type, later rows must fit it.
+"""Python values → Arrow columns: the first rows decide the type, later rows must fit it.
 
 A `ValueKind` is what JSON values have in common: null, bool, int, float, string, list of a kind, struct of kinds, or mixed.
 Kinds of different rows and sources merge; the merged kind of a column gives its Arrow type. A batch fits a column
@@ -277,7 +277,7 @@ def _has_mixed(kind: ValueKind) -> bool:
 
 
 def _shaped(value: Any, kind: ValueKind) -> Any:
-    """Return a value with everything that sits where kinds are mixed as text."""
+    """Return a value in which everything of mixed kinds is text."""
     if value is None:
         return None
     if kind.name == "mixed":

@@ -32,7 +32,7 @@ class ArrowInput(ABC):
     open_ended = False
 
     def __init__(self, source: Source, schema: pa.Schema) -> None:
-        """Raise InputError for a column that is there twice."""
+        """Raise InputError for a column name that occurs twice."""
         self.source, self.schema = source, schema
         names = schema.names
         twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
@@ -50,7 +50,7 @@ class ArrowInput(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of what is held."""
+        """Release the resources."""
 
     def columns(self) -> dict[str, pa.DataType]:
         """Return the columns with their types, in the order of the file."""
@@ -147,7 +147,7 @@ class TableInput(ArrowInput):
     """A table in memory."""
 
     def __init__(self, source: Source, table: pa.Table) -> None:
-        """Raise InputError for a column that is there twice."""
+        """Raise InputError for a column name that occurs twice."""
         self._table = table
         super().__init__(source, table.schema)
 
@@ -175,7 +175,7 @@ class BatchesInput(ArrowInput):
     def __init__(
         self, source: Source, schema: pa.Schema, batches: Iterable[pa.RecordBatch], block: dict[str, Any]
     ) -> None:
-        """Raise InputError for a column that is there twice."""
+        """Raise InputError for a column name that occurs twice."""
         self._batches, self._block = batches, block
         super().__init__(source, schema)
 
