@@ -1,7 +1,7 @@
 """Write the pages of docs/reference/ that come from the code: `python docs/generate.py` (`make docs` runs it first).
 
-cli.md has the --help of every command, python-api.md the signatures and docstrings of `nlpkit.__all__`. A test fails while a
-page differs from what this script would write.
+cli.md has the --help of every command, python-api.md the signatures and docstrings of `nlpkit.__all__`, json-output.md and schemas/
+what docs/json_output.toml says of --json. A test fails while a file differs from what this script would write.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pathlib import Path
 from types import FunctionType
 from typing import Annotated, Any, cast, get_args, get_origin, get_type_hints
 
+import json_output
 import typer
 
 REFERENCE = Path(__file__).parent / "reference"
@@ -179,14 +180,22 @@ def _prose(value: Any) -> str:
     return "\n".join(lines)
 
 
-PAGES = {"cli.md": cli_page, "python-api.md": api_page}
+def pages() -> dict[str, str]:
+    """Return the text of every file by its path below docs/reference."""
+    json_page = f"{GENERATED}\n{json_output.page()}"
+    return {
+        "cli.md": cli_page(),
+        "python-api.md": api_page(),
+        "json-output.md": json_page,
+        **json_output.schema_files(),
+    }
 
 
 def main() -> None:
-    """Write all pages."""
-    REFERENCE.mkdir(exist_ok=True)
-    for name, page in PAGES.items():
-        (REFERENCE / name).write_text(page(), encoding="utf-8")
+    """Write all files."""
+    (REFERENCE / "schemas").mkdir(parents=True, exist_ok=True)
+    for name, text in pages().items():
+        (REFERENCE / name).write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -29,6 +29,7 @@ from nlpkit.io.documents import embedding_column
 from nlpkit.io.read_options import ReadOptions
 
 ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "docs"))  # of generate and json_output
 SAMPLES = ROOT / "data" / "samples"
 NEWS = str(SAMPLES / "news.jsonl")
 HARD = str(SAMPLES / "hard.jsonl")
@@ -100,7 +101,18 @@ def run_cli(
     result = CliRunner().invoke(app, args, input=input, env=env, prog_name="nlpkit")
     done = Done("nlpkit " + " ".join(args), result.exit_code, result.stdout, result.stderr)
     assert code in (None, done.code), done
+    if "--json" in args and done.out.startswith("{"):
+        assert not undescribed(args, json.loads(done.out)), done
     return done
+
+
+def undescribed(args: Sequence[str], value: Any) -> list[str]:
+    """How the output of a command differs from its schema in docs/reference/schemas, a line each."""
+    import json_output
+
+    words = [word for word in args if not word.startswith("-")]
+    command = " ".join(words[: 2 if words[0] == "annotate" else 1])
+    return json_output.problems_of("dry-run" if {"-n", "--dry-run"} & set(args) else command, value)
 
 
 def run_shell(command: str, *, cwd: Path, code: int = 0, env: dict[str, str] | None = None) -> Done:
