@@ -41,6 +41,36 @@ def commands(code: str) -> list[str]:
     return [line for line in lines if line and not line.startswith(("make ", "#"))]
 
 
+def shown(page: Path) -> dict[str, list[str]]:
+    """The outputs that a page shows: command → lines. Such a block begins with `$ nlpkit …`; a line … stands for lines left out."""
+    texts = [code for kind, code in BLOCK.findall(page.read_text(encoding="utf-8")) if kind == "text"]
+    return {code.splitlines()[0][2:]: code.splitlines()[1:] for code in texts if code.startswith("$ nlpkit ")}
+
+
+def compared(line: str) -> str:
+    """A line of output as it is compared: numbers and marks of significance are left out, for another processor may print others."""
+    return re.sub(r"[─*<\s]+", " ", re.sub(r"-?\d+(?:[.,]\d+)*", "0", line)).strip()
+
+
+def outdated(lines: list[str], printed: str, *, encoder: bool) -> list[str]:
+    """The lines shown that a command no longer prints. Rows of tables by an encoder, and bars, may differ: only heads count."""
+    now = {compared(line) for line in printed.splitlines()}
+    is_row = [encoder and "  " in line.strip() and not (after[:1] or [""])[0].startswith("───")
+              for line, *after in (lines[i : i + 2] for i in range(len(lines)))]  # fmt: skip
+    return [
+        line
+        for line, row in zip(lines, is_row, strict=True)
+        if not row and line != "…" and not re.search("[▁-█]|step 2", line) and compared(line) not in now
+    ]
+
+
+def test_shown_outputs_are_compared_but_for_their_numbers() -> None:
+    shown_lines = ["2 topics in 3 s", "topic  name", "─────", "0  bank, rate"]
+    assert outdated(shown_lines, "9 topics in 12 s\ntopic   name\n────\n0  bank, rate", encoder=False) == []
+    assert outdated(shown_lines, "2 topics after 3 s\ntopic  title\n────\n0  tax", encoder=True) == shown_lines[:2]
+    assert outdated(shown_lines, "2 topics in 3 s\ntopic  name\n────\n0  tax", encoder=False) == shown_lines[3:]
+
+
 def checkout(folder: Path) -> Path:
     """A folder that has the sample data, as the root of a checkout has."""
     for name in ("data", "configs"):
@@ -54,22 +84,36 @@ def checkout(folder: Path) -> Path:
 def test_what_a_page_says_runs(page: Path, tmp_path: Path) -> None:
     checkout(tmp_path)
     names: dict[str, Any] = {"__name__": "__main__"}
+    outputs = shown(page)
     for number, (kind, code) in enumerate(blocks(page), 1):
         if kind == "sh":
             for command in commands(code):
                 done = run_line(command, tmp_path)
                 assert done.out or done.err, done
+                encoder = command.startswith(("nlpkit bertopic", "nlpkit finetune"))
+                assert not outdated(outputs.pop(command, []), done.out + done.err, encoder=encoder), done
         else:
             with contextlib.chdir(tmp_path), contextlib.redirect_stdout(io.StringIO()):
                 exec(compile(code, f"{named(page)}, block {number}", "exec"), names)
+    assert not outputs, "outputs of commands that the page does not run"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=named)
 def test_links_lead_somewhere(page: Path) -> None:
     text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
     for target in re.findall(r"\]\(([^)\s]+)\)", text):
-        if not target.startswith(("https://", "#")):
-            assert (page.parent / target.partition("#")[0]).exists(), target
+        if not target.startswith("https://"):
+            path, _, anchor = target.partition("#")
+            other = page.parent / path if path else page
+            assert other.exists(), target
+            assert not anchor or anchor in anchors(other), target
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of the headings of a page, as the site makes them."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    titles = [re.sub(r"[^\w\s-]", "", title.lower()) for title in re.findall(r"^#+ (.*)$", text, re.MULTILINE)]
+    return {re.sub(r"[-\s]+", "-", title.strip()) for title in titles}
 
 
 def test_the_reference_is_what_the_code_says(generated: dict[str, str]) -> None:
