@@ -117,7 +117,7 @@ def schema_files() -> dict[str, str]:
 def page() -> str:
     """Return the page that describes the output of each command."""
     parts = [
-        "# Output of --json\n",
+        "# Output of `--json`\n",
         "With `--json` a command prints one object on one line of stdout, and all else on stderr. Numbers that are not finite are null. "
         "The tables name each field; the schema beside a command is for programs "
         "([JSON Schema](https://json-schema.org/), draft 2020-12). A field in brackets may be missing.\n",
@@ -141,6 +141,7 @@ def _table(form: Mapping[str, Any]) -> str:
     for name, needed, kind, meaning in fields_of(own):
         shown = "others" if name == "*" else f"`{name}`" if needed else f"[`{name}`]"
         kind = re.sub(r"[A-Z]\w+", lambda word: f"[{word[0]}](#{word[0].lower()})", kind)
+        meaning = re.sub(r"--[a-z-]+", r"`\g<0>`", meaning)
         rows.append(f"| {shown} | {kind} | {meaning} |")
     included = form.get("include", [])
     for name in [included] if isinstance(included, str) else included:
