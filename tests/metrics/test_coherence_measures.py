@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 
 from nlpkit.errors import InputError, UsageError
 from nlpkit.metrics.coherence import npmi_by_document, postings
-from nlpkit.metrics.coherence_definitions import COMPAT, OWN
-from nlpkit.metrics.coherence_measures import Measure, absent_words, coherence, measure
+from nlpkit.metrics.coherence_definitions import COMPAT, DEFINITIONS
+from nlpkit.metrics.coherence_measures import CoherenceMeasure, absent_words, coherence, measure
 from nlpkit.metrics.windows import WindowCounter, WindowCounts, Windows, plan_pairs
 from tests.strategies import repeatable
 
 EPS = 1e-12
-NAMES = tuple(OWN)
+NAMES = tuple(DEFINITIONS)
 KINDS = [
     (name, compat) for name in NAMES for compat in (None, *COMPAT) if name != "c_p" or compat in (None, "palmetto")
 ]
@@ -30,7 +30,7 @@ KINDS = [
 TEXTS = ["ab", "abc", "ac", "a", "bd", "x"]
 
 
-def count(topics: Sequence[Sequence[str]], texts: Sequence[str], m: Measure, groups: int = 1) -> WindowCounts:
+def count(topics: Sequence[Sequence[str]], texts: Sequence[str], m: CoherenceMeasure, groups: int = 1) -> WindowCounts:
     plan = plan_pairs(topics, all_pairs=m.all_pairs)
     number = {word: i for i, word in enumerate(plan.words)}
     counter = WindowCounter(plan, m.windows, groups=groups)
@@ -39,7 +39,9 @@ def count(topics: Sequence[Sequence[str]], texts: Sequence[str], m: Measure, gro
     return counter.result()
 
 
-def scores(topics: Sequence[Sequence[str]], m: Measure, texts: Sequence[str] = TEXTS, **options: Any) -> list[float]:
+def scores(
+    topics: Sequence[Sequence[str]], m: CoherenceMeasure, texts: Sequence[str] = TEXTS, **options: Any
+) -> list[float]:
     return coherence(count(topics, texts, m), m, **{"top_n": 10} | options).tolist()
 
 

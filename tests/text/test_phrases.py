@@ -13,9 +13,9 @@ from scipy.stats import chi2_contingency
 
 from nlpkit.errors import UsageError
 from nlpkit.text.phrases import (
-    Measure,
     PairCounts,
     PhraseCounter,
+    PhraseMeasure,
     PhraseSpec,
     PhraseTable,
     find_phrases,
@@ -28,7 +28,7 @@ from tests.strategies import repeatable
 
 TERMS = ("new", "york", "times", "of", "the", "bank", "america")
 DOCUMENTS = st.lists(st.lists(st.integers(0, len(TERMS) - 1), max_size=25), max_size=6)
-MEASURES: tuple[Measure, ...] = ("npmi", "pmi", "llr")
+MEASURES: tuple[PhraseMeasure, ...] = ("npmi", "pmi", "llr")
 
 
 def batch(documents: list[list[int]]) -> EncodedBatch:
@@ -103,7 +103,9 @@ def test_llr_equals_scipy() -> None:
 @pytest.mark.parametrize("measure", MEASURES)
 @repeatable
 @given(DOCUMENTS, st.booleans(), st.integers(1, 3))
-def test_pairs_equal_plain_counts(measure: Measure, documents: list[list[int]], connect: bool, min_count: int) -> None:
+def test_pairs_equal_plain_counts(
+    measure: PhraseMeasure, documents: list[list[int]], connect: bool, min_count: int
+) -> None:
     connectors = {"of", "the"} if connect else set()
     counter = PhraseCounter(TERMS, connectors=connectors)
     counter.count(batch(documents[:2]))
@@ -176,7 +178,7 @@ def _long_run(sentence: list[str], connectors: frozenset[str]) -> bool:
 
 
 @pytest.mark.parametrize("measure", MEASURES)
-def test_result_depends_neither_on_the_batches_nor_on_leaving_out_rare_terms(measure: Measure) -> None:
+def test_result_depends_neither_on_the_batches_nor_on_leaving_out_rare_terms(measure: PhraseMeasure) -> None:
     documents, terms = coded([" ".join(s) for s in _corpus(2)])
     spec = PhraseSpec(measure, {"npmi": 0.1, "pmi": 0.5, "llr": 5.0}[measure], 6)
 
@@ -233,7 +235,7 @@ def test_gaps_stay_and_are_not_spanned() -> None:
 
 @pytest.mark.parametrize("documents", [[], [[]], [[], [3], []]])
 @pytest.mark.parametrize("measure", MEASURES)
-def test_nothing_to_find(documents: list[list[int]], measure: Measure) -> None:
+def test_nothing_to_find(documents: list[list[int]], measure: PhraseMeasure) -> None:
     table = find_phrases(lambda: [batch(documents)], TERMS, PhraseSpec(measure, -1e9, 1))
     assert len(table) == 0
     bound = table.bind(TERMS)

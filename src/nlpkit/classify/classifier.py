@@ -84,7 +84,7 @@ class Predicted:
 
 
 @dataclass(frozen=True, slots=True)
-class Classifier:
+class TextClassifier:
     """A fitted classifier of J classes. present (J',) int32: the classes that its training documents have; phrases, report: of the
     words it sees, None where it sees none, or the tokens were there before."""
 
@@ -121,7 +121,7 @@ class Classifier:
 class Fitted:
     """A classifier, with the features (n, F) of any documents of the sources it was fitted in."""
 
-    classifier: Classifier
+    classifier: TextClassifier
     matrix: Callable[[LongArray], Any]
 
     def predict(self, rows: LongArray) -> Predicted:
@@ -180,7 +180,7 @@ def _fit(
         else:
             compact = _compact(y, present, J)
             model = fit_model(X, compact, len(present), config.model, seed=seed, threads=threads)
-    classifier = Classifier(labels.names, labels.multiple, present, features, model, n_train=len(train))
+    classifier = TextClassifier(labels.names, labels.multiple, present, features, model, n_train=len(train))
     if counted is not None:
         classifier = replace(classifier, phrases=counted.phrases, report=counted.report)
     return Fitted(classifier, matrix)

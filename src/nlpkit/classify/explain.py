@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
-from nlpkit.classify.classifier import Classifier, Predicted
+from nlpkit.classify.classifier import Predicted, TextClassifier
 from nlpkit.classify.model import LinearModel
 from nlpkit.types import Float32Array, FloatArray, IntArray
 
@@ -27,12 +27,12 @@ class Push:
     values: tuple[float, ...]
 
 
-def has_weights(classifier: Classifier) -> bool:
+def has_weights(classifier: TextClassifier) -> bool:
     """Whether the model gives each word a weight for each class."""
     return isinstance(classifier.model, LinearModel) and bool(classifier.features.names)
 
 
-def pushes(classifier: Classifier, place: int) -> FloatArray:
+def pushes(classifier: TextClassifier, place: int) -> FloatArray:
     """Return how much a unit of each feature (F,) speaks for a class rather than for the mean of the others.
 
         w_v = coef_vc - Σ_{c' ≠ c} coef_vc' / (J - 1);   of several labels, coef_vc itself
@@ -41,7 +41,7 @@ def pushes(classifier: Classifier, place: int) -> FloatArray:
     the coefficient.
 
     Args:
-        place: of the class among those the classifier was trained on (`Classifier.present`).
+        place: of the class among those the classifier was trained on (`TextClassifier.present`).
     """
     model = classifier.model
     assert isinstance(model, LinearModel)
@@ -54,7 +54,7 @@ def pushes(classifier: Classifier, place: int) -> FloatArray:
     return push
 
 
-def class_terms(classifier: Classifier, n: int) -> list[tuple[IntArray, FloatArray]]:
+def class_terms(classifier: TextClassifier, n: int) -> list[tuple[IntArray, FloatArray]]:
     """Return the n features that speak most for each class of the training documents, best first, with their weights.
 
     Only those above 0; ties by name. Of multinomial Naive Bayes the order is that of P(v | c) · w_v, what a word of the class adds
@@ -72,7 +72,7 @@ def class_terms(classifier: Classifier, n: int) -> list[tuple[IntArray, FloatArr
     return best
 
 
-def explain_words(classifier: Classifier, x: Any, place: int) -> Push:
+def explain_words(classifier: TextClassifier, x: Any, place: int) -> Push:
     """Return what each feature of one document contributes to a class: x_v · w_v (see `pushes`).
 
     Args:
@@ -115,7 +115,7 @@ class Explainer:
     """
 
     def __init__(
-        self, classifier: Classifier, ids: Sequence[str], encode: Callable[[list[str]], Float32Array] | None
+        self, classifier: TextClassifier, ids: Sequence[str], encode: Callable[[list[str]], Float32Array] | None
     ) -> None:
         self._classifier, self._encode = classifier, encode
         self.ids = list(dict.fromkeys(ids))

@@ -13,7 +13,7 @@ from nlpkit.evaluation.options import EvaluationOptions
 from nlpkit.evaluation.results import ScoreDifference, TargetResult
 from nlpkit.evaluation.topic_sets import TopicSet
 from nlpkit.metrics.bootstrap import Comparison, Statistic, compare_means, pair_mean_of
-from nlpkit.metrics.coherence_measures import Measure, absent_words, coherence, measure
+from nlpkit.metrics.coherence_measures import CoherenceMeasure, absent_words, coherence, measure
 from nlpkit.metrics.distinctness import (
     jaccard_matrix,
     mean_pairwise,
@@ -104,13 +104,13 @@ def add_coherence(
     return statistics
 
 
-def _values(counts: WindowCounts, definition: Measure, options: EvaluationOptions) -> FloatArray:
+def _values(counts: WindowCounts, definition: CoherenceMeasure, options: EvaluationOptions) -> FloatArray:
     """Return the coherence of each topic (K,), the mean over the numbers of top words; NaN where one is not defined."""
     rows = [coherence(counts, definition, top_n=n, absent=options.absent_rule()) for n in options.depths()]
     return np.asarray(np.mean(rows, axis=0), np.float64)
 
 
-def _over_groups(counts: WindowCounts, definition: Measure, options: EvaluationOptions) -> Statistic:
+def _over_groups(counts: WindowCounts, definition: CoherenceMeasure, options: EvaluationOptions) -> Statistic:
     def statistic(weights: FloatArray) -> FloatArray:
         out = np.empty(len(weights))
         for i, row in enumerate(weights):

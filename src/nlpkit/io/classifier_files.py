@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit.classify.calibration import calibrator_from
-from nlpkit.classify.classifier import Classifier
+from nlpkit.classify.classifier import TextClassifier
 from nlpkit.classify.features import Features, Scaling, Vectorizer
 from nlpkit.classify.fit import model_from
 from nlpkit.io.phrase_files import phrases_from, phrases_table
@@ -23,7 +23,7 @@ NEEDED = ("classes", "multiple", "present", "sees", "model", "tokens", "encoder"
 
 
 def classifier_tables(
-    classifier: Classifier, *, tokens: Mapping[str, Any] | None, encoder: Mapping[str, Any] | None
+    classifier: TextClassifier, *, tokens: Mapping[str, Any] | None, encoder: Mapping[str, Any] | None
 ) -> tuple[dict[str, pa.Table], dict[str, Any]]:
     """Return the tables of model/ by file stem, and what goes into its config.json.
 
@@ -66,7 +66,7 @@ def classifier_tables(
     return tables, config
 
 
-def read_classifier(run: Run) -> tuple[Classifier, dict[str, Any]]:
+def read_classifier(run: Run) -> tuple[TextClassifier, dict[str, Any]]:
     """Return the classifier of a run directory and its config. Raises InputError, SchemaError when it is damaged."""
     config = run.model_config(*NEEDED)
     with run.intact():
@@ -99,7 +99,7 @@ def read_classifier(run: Run) -> tuple[Classifier, dict[str, Any]]:
             raise ValueError(f"{seen} features for a model of {config['model']['n_features']}")
         if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
             raise ValueError("names of classes that are no strings, or one twice")
-        return Classifier(
+        return TextClassifier(
             names, bool(config["multiple"]), present, Features(vectorizer, scaling), model, calibrator, phrases,
             int(config.get("documents", 0)),
         ), config  # fmt: skip

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from nlpkit.classify.classifier import Classifier, Predicted
+from nlpkit.classify.classifier import Predicted, TextClassifier
 from nlpkit.classify.dataset import LabelledDataset
 from nlpkit.classify.explain import class_terms, has_weights
 from nlpkit.errors import UsageError
@@ -146,7 +146,7 @@ def confusion_table(result: TargetResult) -> pa.Table | None:
     )
 
 
-def class_terms_table(classifier: Classifier, n: int) -> pa.Table | None:
+def class_terms_table(classifier: TextClassifier, n: int) -> pa.Table | None:
     """Return the most telling features of each class, None of models that have no weights of words."""
     if not has_weights(classifier):
         return None

@@ -16,7 +16,7 @@ Absent: TypeAlias = Literal["as_asked", "dropped", "dropped_first", "zero"]
 
 
 @dataclass(frozen=True, slots=True)
-class Measure:
+class CoherenceMeasure:
     """A coherence measure.
 
     - segmentation: which words W' are compared with which W*. one_one: all pairs of different words; one_preceding: each
@@ -89,24 +89,24 @@ class Measure:
 
 
 _RODER = "Röder, Both & Hinneburg 2015"
-OWN: dict[str, Measure] = {
+DEFINITIONS: dict[str, CoherenceMeasure] = {
     m.name: m
     for m in (
-        Measure(
+        CoherenceMeasure(
             "npmi", "one_one", Windows(10), "npmi", "floor", f"Bouma 2009; Lau, Newman & Baldwin 2014; {_RODER}, C_NPMI"
         ),
-        Measure("pmi", "one_one", Windows(10), "pmi", "epsilon", f"Newman et al. 2010; {_RODER}, C_UCI"),
-        Measure(
+        CoherenceMeasure("pmi", "one_one", Windows(10), "pmi", "epsilon", f"Newman et al. 2010; {_RODER}, C_UCI"),
+        CoherenceMeasure(
             "umass", "one_preceding", Windows(None), "log_conditional", "plus_one", "Mimno et al. 2011; mean, not sum"
         ),
-        Measure("c_v", "one_set", Windows(110), "npmi", "epsilon", f"{_RODER}, C_V", context_vectors=True),
-        Measure("c_p", "one_preceding", Windows(70), "fitelson", "none", f"{_RODER}, C_P; Fitelson 2003"),
+        CoherenceMeasure("c_v", "one_set", Windows(110), "npmi", "epsilon", f"{_RODER}, C_V", context_vectors=True),
+        CoherenceMeasure("c_p", "one_preceding", Windows(70), "fitelson", "none", f"{_RODER}, C_P; Fitelson 2003"),
     )
 }
 COMPAT = ("gensim", "octis", "palmetto", "tomotopy")
 
 
-def measure(name: str, *, window: int | Literal["own"] | None = "own", compat: str | None = None) -> Measure:
+def measure(name: str, *, window: int | Literal["own"] | None = "own", compat: str | None = None) -> CoherenceMeasure:
     """Return a coherence measure by its name.
 
     Our own definitions (compat None), of boolean sliding windows or documents, all means over the pairs of a topic:
@@ -141,9 +141,9 @@ def measure(name: str, *, window: int | Literal["own"] | None = "own", compat: s
     Raises:
         UsageError: no such measure, program or window.
     """
-    if name not in OWN:
-        raise UsageError(f"no coherence measure is called '{name}'; there are {', '.join(OWN)}")
-    definition = OWN[name]
+    if name not in DEFINITIONS:
+        raise UsageError(f"no coherence measure is called '{name}'; there are {', '.join(DEFINITIONS)}")
+    definition = DEFINITIONS[name]
     if compat is not None and compat not in COMPAT:
         raise UsageError(f"no other program is called '{compat}'; there are {', '.join(COMPAT)}")
     if window != "own":
@@ -168,8 +168,12 @@ def measure(name: str, *, window: int | Literal["own"] | None = "own", compat: s
 
 
 def _as_of(
-    definition: Measure, compat: str, source: str, rule: Literal["boolean", "gensim", "tomotopy"], **options: Any
-) -> Measure:
+    definition: CoherenceMeasure,
+    compat: str,
+    source: str,
+    rule: Literal["boolean", "gensim", "tomotopy"],
+    **options: Any,
+) -> CoherenceMeasure:
     """Return the measure as another program has it; documents as windows are the same everywhere."""
     windows = Windows(definition.window, rule if definition.window is not None else "boolean")
     unseen: Unseen = "none" if definition.confirmation == "fitelson" else "epsilon"

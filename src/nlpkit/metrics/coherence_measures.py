@@ -16,11 +16,11 @@ import numpy as np
 from nlpkit.errors import InputError, UsageError
 from nlpkit.metrics import confirmation as of
 from nlpkit.metrics.coherence import npmi
-from nlpkit.metrics.coherence_definitions import Absent, Measure, measure
+from nlpkit.metrics.coherence_definitions import Absent, CoherenceMeasure, measure
 from nlpkit.metrics.windows import CountArray, WindowCounts
 from nlpkit.types import BoolArray, FloatArray, IntArray
 
-__all__ = ["Measure", "absent_words", "coherence", "measure"]
+__all__ = ["CoherenceMeasure", "absent_words", "coherence", "measure"]
 
 _BLOCK = 64  # topics whose context vectors are in memory at a time
 
@@ -32,7 +32,7 @@ def absent_words(counts: WindowCounts) -> list[str]:
 
 
 def coherence(
-    counts: WindowCounts, measure: Measure, *, top_n: int, absent: Literal["worst", "skip"] = "worst"
+    counts: WindowCounts, measure: CoherenceMeasure, *, top_n: int, absent: Literal["worst", "skip"] = "worst"
 ) -> FloatArray:
     """Return the coherence of each topic (K,); NaN for a topic of under two words, or under two usable ones.
 
@@ -94,7 +94,7 @@ def _chosen(topics: IntArray, seen: BoolArray, rule: Absent, top_n: int, absent:
 class _Reference:
     """A measure and the counts it is applied to: single (W,), joint (P,), n windows."""
 
-    measure: Measure
+    measure: CoherenceMeasure
     single: CountArray
     joint: CountArray
     n: float

@@ -13,8 +13,8 @@ from nlpkit.errors import UsageError
 from nlpkit.metrics.distinctness import RBO_P, average_jaccard_matrix, jaccard_matrix, rbo_matrix
 from nlpkit.types import NO_TOPIC, FloatArray, IntArray
 
-Measure: TypeAlias = Literal["jaccard", "rbo", "average-jaccard"]
-MEASURES: tuple[Measure, ...] = get_args(Measure)
+StabilityMeasure: TypeAlias = Literal["jaccard", "rbo", "average-jaccard"]
+MEASURES: tuple[StabilityMeasure, ...] = get_args(StabilityMeasure)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Stability:
     unmatched: for each model its topics without a match in the first one; for the first, those without one in any other.
     """
 
-    measure: Measure
+    measure: StabilityMeasure
     jaccard: FloatArray
     rbo: FloatArray
     average_jaccard: FloatArray
@@ -45,7 +45,7 @@ class Stability:
     unmatched: tuple[IntArray, ...]
 
 
-def compare_models(models: Sequence[IntArray], *, measure: Measure = "jaccard", p: float = RBO_P) -> Stability:
+def compare_models(models: Sequence[IntArray], *, measure: StabilityMeasure = "jaccard", p: float = RBO_P) -> Stability:
     """Compare models of one corpus, such as runs with other seeds, by the top words of their topics.
 
     For two models, topics are matched one to one so that the sum of the similarities is greatest (Hungarian method);
@@ -72,7 +72,7 @@ def compare_models(models: Sequence[IntArray], *, measure: Measure = "jaccard", 
         raise UsageError(f"stability compares models: it needs at least 2, got {len(models)}")
     if empty := [r + 1 for r, model in enumerate(models) if not len(model)]:
         raise UsageError(f"stability compares models with topics; model {empty[0]} of {len(models)} has none")
-    similar: dict[Measure, Callable[[IntArray, IntArray], FloatArray]] = {
+    similar: dict[StabilityMeasure, Callable[[IntArray, IntArray], FloatArray]] = {
         "jaccard": lambda a, b: _known(jaccard_matrix(a, b)),
         "rbo": lambda a, b: _known(rbo_matrix(a, b, p=p)),
         "average-jaccard": lambda a, b: _known(average_jaccard_matrix(a, b)),

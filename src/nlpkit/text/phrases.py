@@ -15,9 +15,9 @@ from nlpkit.kernels.phrases import count_pairs, join_phrases
 from nlpkit.text.vocab import EncodedBatch
 from nlpkit.types import BoolArray, FloatArray, IntArray, LongArray
 
-Measure = Literal["npmi", "pmi", "llr"]
+PhraseMeasure = Literal["npmi", "pmi", "llr"]
 # 10.83: the pairs that chance alone makes this uneven once in a thousand (χ², one degree of freedom)
-THRESHOLDS: dict[Measure, float] = {"npmi": 0.5, "pmi": 3.0, "llr": 10.83}
+THRESHOLDS: dict[PhraseMeasure, float] = {"npmi": 0.5, "pmi": 3.0, "llr": 10.83}
 MIN_COUNT = 5
 MAX_BETWEEN = 2
 PASSES = 2
@@ -28,7 +28,7 @@ SEPARATOR = "_"
 class PhraseSpec:
     """The criterion for phrases: pairs with a score of at least `threshold` that occur at least `min_count` times."""
 
-    measure: Measure
+    measure: PhraseMeasure
     threshold: float
     min_count: int = MIN_COUNT
 
@@ -40,7 +40,7 @@ def parse_phrases(text: str) -> PhraseSpec:
         UsageError: another measure, no number, NPMI outside [-1, 1], or a count below 1.
     """
     name, *rest = text.strip().split(":")
-    measure = next((m for m in get_args(Measure) if m == name.lower()), None)
+    measure = next((m for m in get_args(PhraseMeasure) if m == name.lower()), None)
     if measure is None or len(rest) > 2:
         raise UsageError(
             f"`phrases` '{text}': give MEASURE:THRESHOLD[:MIN_COUNT] such as npmi:0.5, pmi:3 or llr:10.83:10"
@@ -79,7 +79,7 @@ class PairCounts:
     n_pairs: int
 
 
-def score_pairs(measure: Measure, counts: PairCounts) -> FloatArray:
+def score_pairs(measure: PhraseMeasure, counts: PairCounts) -> FloatArray:
     """Return the association of each pair (M,).
 
         PMI(x, y)  = ln(P(x, y) / (P(x) P(y))),   NPMI(x, y) = PMI(x, y) / -ln P(x, y)   in [-1, 1]

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit import reporting, wording
-from nlpkit.classify.classifier import Classifier, Predicted
+from nlpkit.classify.classifier import Predicted, TextClassifier
 from nlpkit.classify.explain import Explainer
 from nlpkit.classify.fit import KINDS
 from nlpkit.classify.hand_features import HAND_FEATURES, hand_features
@@ -52,7 +52,7 @@ class ClassifierModel(RunModel):
 
     kind = "classify"
     name: str  # in footers and messages
-    classifier: Classifier
+    classifier: TextClassifier
     config: Mapping[str, Any]  # model/config.json
 
     @property
@@ -101,7 +101,7 @@ class TrainedClassifier(ClassifierModel):
     candidates: what `model="auto"` compared. notes: sentences about the tables.
     """
 
-    classifier: Classifier
+    classifier: TextClassifier
     config: Mapping[str, Any]
     title: str
     parameters: dict[str, Any]

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit import reporting, wording
-from nlpkit.classify.classifier import Classifier, ClassifierConfig, Predicted
+from nlpkit.classify.classifier import ClassifierConfig, Predicted, TextClassifier
 from nlpkit.classify.dataset import LabelledDataset
 from nlpkit.classify.splits import TEST, TRAIN
 from nlpkit.io.classifier_tables import (
@@ -77,7 +77,7 @@ def find_overlap(dataset: LabelledDataset, threshold: float) -> NearDuplicates |
     return overlap
 
 
-def title_of(dataset: LabelledDataset, name: str, classifier: Classifier) -> str:
+def title_of(dataset: LabelledDataset, name: str, classifier: TextClassifier) -> str:
     """Return the headline of the scores: the model, what it sees, and how it was tested."""
     features = classifier.features
     sees = "embeddings" if features.vectorizer is None else f"{len(features.names):,} features"
@@ -89,7 +89,7 @@ def title_of(dataset: LabelledDataset, name: str, classifier: Classifier) -> str
 def run_tables(
     dataset: LabelledDataset,
     config: ClassifierConfig,
-    classifier: Classifier,
+    classifier: TextClassifier,
     predicted: Predicted,
     scores: ClassifierScores | None,
     overlap: NearDuplicates | None,

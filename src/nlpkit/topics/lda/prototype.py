@@ -19,7 +19,7 @@ from scipy import sparse
 
 from nlpkit.errors import InputError, UsageError
 from nlpkit.kernels.linkage import complete_linkage
-from nlpkit.topics.lda.similarity import Measure, jaccard
+from nlpkit.topics.lda.similarity import SimilarityMeasure, jaccard
 from nlpkit.types import NO_TOPIC, CsrMatrix, FloatArray, IntArray, LongArray
 
 TURN = 0.5  # seconds after which the caller looks up
@@ -147,7 +147,7 @@ def pairwise_sclop(similarity: FloatArray, sizes: Sequence[int]) -> FloatArray:
     return out
 
 
-def choose_prototype(counts: Sequence[CsrMatrix], *, measure: Measure = jaccard) -> Prototype:
+def choose_prototype(counts: Sequence[CsrMatrix], *, measure: SimilarityMeasure = jaccard) -> Prototype:
     """Choose of R runs the one with the highest mean S-CLOP to the others, the first of equals.
 
     Memory: 16 bytes for each pair of the N topics of all runs.
@@ -263,7 +263,7 @@ def run_prototype(
     sweeps: int,
     seed: int,
     threads: int = 1,
-    measure: Measure = jaccard,
+    measure: SimilarityMeasure = jaccard,
     progress: Callable[[float], None] | None = None,
 ) -> tuple[Replications, Prototype]:
     """Run one model R times and choose the prototype: `replicate`, then `choose_prototype`.

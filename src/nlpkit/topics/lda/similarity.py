@@ -15,7 +15,7 @@ from scipy import sparse
 from nlpkit.errors import UsageError
 from nlpkit.types import CsrMatrix, FloatArray, LongArray
 
-Measure: TypeAlias = Callable[[CsrMatrix], FloatArray]
+SimilarityMeasure: TypeAlias = Callable[[CsrMatrix], FloatArray]
 
 LIMIT_REL = 1 / 500
 LIMIT_ABS = 10
@@ -185,7 +185,7 @@ def rank_biased_overlap(counts: CsrMatrix, *, depth: int = RBO_DEPTH, p: float =
     return _unit_diagonal(np.minimum(out, 1.0))
 
 
-MEASURES: dict[str, Measure] = {
+MEASURES: dict[str, SimilarityMeasure] = {
     "jaccard": jaccard,
     "cosine": cosine,
     "jensen-shannon": jensen_shannon,
