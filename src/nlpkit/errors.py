@@ -131,6 +131,17 @@ def missing_column(where: str, needed: str, columns: Iterable[str], parameter: s
     return ColumnError(message, parameter=parameter and parameter.partition("=")[0])
 
 
+def unknown_value(parameter: str, value: object, known: Iterable[str], hint: str = "") -> UsageError:
+    """Return the error for a value that is not among those a parameter takes; lists them and names the nearest one."""
+    names = list(known)
+    near = get_close_matches(str(value), names, n=1)
+    meant = f"; did you mean '{near[0]}'?" if near else ""
+    return UsageError(
+        f"`{parameter}={value}` is not known; give {'one of ' * (len(names) > 1)}{', '.join(names)}{meant or hint}",
+        parameter=parameter,
+    )
+
+
 def first_line(error: BaseException) -> str:
     """Return the first line of another library's error, or its type if it has no message."""
     lines = str(error).strip().splitlines()

@@ -15,7 +15,8 @@ from nlpkit.classify.calibration import calibrator_from, fit_calibrator
 from nlpkit.classify.classifier import ClassifierConfig, FeatureSources, fit_classifier
 from nlpkit.classify.fit import ModelOptions, balanced_weights
 from nlpkit.classify.labels import Labels
-from nlpkit.errors import InputError, SchemaError, UsageError
+from nlpkit.errors import InputError, SchemaError
+from tests.refusals import refuses
 
 METHODS = ("sigmoid", "isotonic", "temperature")
 
@@ -165,7 +166,7 @@ def test_extremes_stay_finite(method: Any) -> None:
 def test_what_cannot_be_calibrated() -> None:
     decision, y = scores(2, 10)
     bad: Any = "platt"
-    with pytest.raises(UsageError, match="no calibration is called 'platt'"):
+    with refuses("calibrate"):
         fit_calibrator(bad, decision, y)
     for scores_, classes in ((decision, y[:3]), (decision[:0], y[:0]), (decision * np.nan, y), (decision, y + 1)):
         with pytest.raises(InputError):
@@ -173,7 +174,7 @@ def test_what_cannot_be_calibrated() -> None:
     calibrator = fit_calibrator("sigmoid", decision, y)
     with pytest.raises(InputError, match="of 2 classes"):
         calibrator.probabilities(np.zeros((1, 3)))
-    with pytest.raises(SchemaError, match="offset"):
+    with pytest.raises(SchemaError):
         calibrator_from(calibrator.config(), {"slope": np.ones(2)})
-    with pytest.raises(SchemaError, match="platt"):
+    with pytest.raises(SchemaError):
         calibrator_from({**calibrator.config(), "method": "platt"}, calibrator.arrays())

@@ -30,7 +30,7 @@ def test_numbers_are_ordered_as_numbers() -> None:
 @pytest.mark.parametrize(
     ("values", "says"),
     [
-        ([None, None], "none of 2 training documents has a label"),
+        ([None, None], "no training document has a label"),
         (["a", None, "a"], "all labelled training documents have the label 'a'"),
     ],
 )

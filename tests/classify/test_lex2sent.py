@@ -9,6 +9,7 @@ import pytest
 
 from nlpkit.classify.lex2sent import HalvedCorpus, Lex2SentOptions, halve, lex2sent, resample
 from nlpkit.errors import InputError, UsageError
+from tests.refusals import refuses
 
 TERMS = [".", "not", "good", "bad", "film", "the"]
 WEIGHTS = np.array([0, 0, 2.0, -1.0, 0, 0])
@@ -37,7 +38,7 @@ def test_halves() -> None:
 
 
 def test_one_half_is_not_enough() -> None:
-    with pytest.raises(InputError, match="no negative words"):
+    with pytest.raises(InputError):
         halve(np.array([0, 1]), np.array([2], np.int32), TERMS, np.maximum(WEIGHTS, 0), **FLAGS)
 
 
@@ -52,7 +53,7 @@ def test_resampling() -> None:
     assert (resample(corpus, "bootstrap", np.random.default_rng(0)) == drawn).all()
     seen = np.array([resample(corpus, "bootstrap", np.random.default_rng(s))[0] for s in range(300)])
     assert abs((seen == TERMS.index("film")).mean() - 0.6) < 0.1  # each word as often as it is there
-    with pytest.raises(UsageError, match="bootstrap"):
+    with refuses("l2s_resampling"):
         resample(corpus, "twice", np.random.default_rng(0))
 
 

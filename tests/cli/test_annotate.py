@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -124,38 +123,6 @@ def test_a_row_a_judgement(tmp_path: Path) -> None:
     ]
     wide = run_cli("annotate", "agree", CODERS, *COLUMNS, "--json").json()["targets"][0]["metrics"]
     assert long["alpha"]["value"] == pytest.approx(wide["alpha"]["value"])
-
-
-@pytest.mark.parametrize(
-    ("words", "code", "message"),
-    [
-        (["task", TOPICS, "--kind", "quiz", "-o", "t.html"], 2, "--kind quiz: known are"),
-        (["task", TOPICS, "--kind", "rating"], 2, "-o task.html"),
-        (["task", TOPICS, "--kind", "rating", "-o", "t.pdf"], 2, ".html"),
-        (["task", SAMPLES / "predictions.csv", "-o", "t.html"], 2, "a task is about topics"),
-        (["task", TOPICS, "--kind", "topic-intrusion", "-o", "t.html"], 2, "a run was needed"),
-        (["agree", CODERS, "--annotators", "anna,bert"], 3, "no column 'bert'"),
-        (["agree", CODERS, *COLUMNS, "--measurement", "interval"], 3, "level interval needs numbers"),
-        (["agree", CODERS, *COLUMNS, "--measurement", "rank"], 2, "the level of measurement is"),
-        (["majority", CODERS, *COLUMNS], 2, "-o labelled.parquet"),
-        (["majority", CODERS, "-o", "x.csv"], 2, "--annotators"),
-        (["agree", CODERS], 2, "--annotators a,b"),
-        (["agree", CODERS, "--judgements", "anna,ben"], 2, "three columns are needed, of unit, coder and value"),
-        (["agree", CODERS, *COLUMNS, "--judgements", "a,b,c"], 2, "--annotators and --judgements"),
-        (["score", TOPICS, "--answers", "gone.csv"], 3, "topics.txt"),
-        (["score", TOPICS], 2, "--answers"),
-    ],
-)  # fmt: skip
-def test_what_is_refused(words: list[Any], code: int, message: str) -> None:
-    assert message in run_cli("annotate", *words, code=code).error()
-
-
-@pytest.mark.parametrize(
-    "option",
-    ["--make-task", "--items", "--answers", "--annotators", "--judgements", "--measurement", "--order", "--majority"],
-)
-def test_options_of_evaluate_name_the_new_command(option: str) -> None:
-    assert "nlpkit annotate " in run_cli("evaluate", TOPICS, option, "1", code=2).error()
 
 
 def test_a_config_file_has_a_table_for_each_command_of_the_group(tmp_path: Path) -> None:

@@ -41,39 +41,6 @@ def test_version() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        (["preproces", NEWS], "no such command 'preproces'. Did you mean 'preprocess'? See: nlpkit -h"),
-        (["--sed", "3"], "no such option: --sed; see: nlpkit -h"),
-        (["preprocess"], "missing argument 'INPUT'; see: nlpkit preprocess -h"),
-        (["preprocess", NEWS, "--txt-col", "a", "-o", "x.parquet"], "no such option: --txt-col"),
-        (["preprocess", NEWS, "--seed", "abc", "-o", "x.parquet"], "invalid value for '--seed'"),
-        (["preprocess", NEWS, "--limit", "0", "-o", "x.parquet"], "invalid value for '--limit'"),
-        (["preprocess", NEWS, "--threads", "-1", "-o", "x.parquet"], "invalid value for '--threads'"),
-        (["preprocess", NEWS, "--types", "label", "-o", "x.parquet"], "--types takes NAME=VALUE, got 'label'"),
-        (["preprocess", NEWS, "--types", "label=date", "-o", "x.parquet"], "--types label takes"),
-        (["preprocess", NEWS, "--xml-field", "=a", "-o", "x.parquet"], "--xml-field takes NAME=VALUE"),
-        (["preprocess", NEWS, "--format", "doc", "-o", "x.parquet"], "--format takes"),
-        (["preprocess", "-", "-", "-o", "x.parquet"], "stdin ('-') is given twice"),
-        (["preprocess", NEWS], "say where to write: -o docs.parquet"),
-        (["sbert-embed", NEWS], "say where to write: -o embedded.parquet"),
-        (["bertopic", NEWS, "--n-neighbors", "2"], "invalid value for '--n-neighbors'"),
-        (["bertopic", NEWS, "-o", "-"], "a run is a directory and cannot go to stdout"),
-        (["bertopic", NEWS, "-o", "topics.xlsx"], "-o topics.xlsx: a run is a directory, not a .xlsx file; give one, such as -o run/"),
-        (["bertopic", NEWS, "-o", "."], "-o . is no name of a new directory; give one, such as -o run/"),
-        (["bertopic", NEWS, "-f", "-o", "../"], "-o ../ is no name of a new directory"),
-        (["ctfidf", NEWS, "--top-n", "0"], "invalid value for '--top-n'"),
-        (["info"], "missing argument"),
-    ],
-)  # fmt: skip
-def test_usage_errors_are_one_line_and_code_2(words: list[str], says: str, tmp_path: Path) -> None:
-    done = run_cli(*words, code=2)
-    assert says in done.error()
-    assert len(done.err.splitlines()) == 1, done
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize(
     ("error", "code", "says"),
     [
         (QualityGateError("npmi 0.01 is under 0.05"), 1, "error: npmi 0.01 is under 0.05"),

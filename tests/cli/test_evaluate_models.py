@@ -348,24 +348,6 @@ def test_mixed_targets_are_refused(planted_lda: Path) -> None:
         assert "npmi: no score of a table of predictions and labels" in message
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["--compat", "mallet"], "--compat mallet: known are gensim, octis, tomotopy, palmetto"),
-        (["--window", "1"], "--window 1: document, a number of tokens from 2"),
-        (["--top-n", "1"], "--top-n 1: whole numbers from 2"),
-        (["--top-n", "5,x"], "--top-n 5,x: whole numbers"),
-        (["--absent", "zero"], "--absent zero: worst or skip"),
-        (["--compat", "gensim", "--absent", "skip"], "leave one of them out"),
-        (["--ci-over", "words"], "--ci-over words: topics or documents"),
-        (["--metrics", "coherense"], "'coherense' is no metric; did you mean 'coherence'?"),
-        (["--target-format", "docx"], "--target-format docx: known are"),
-    ],
-)
-def test_options_that_cannot_be_meant(words: list[str], message: str) -> None:
-    assert message in run_cli("evaluate", TOPICS, "--reference", NEWS, *words, code=2).error()
-
-
 def test_dry_run_writes_nothing(planted_lda: Path, tmp_path: Path) -> None:
     words = ["evaluate", planted_lda, TOPICS, "--dry-run", "-o", "m.json"]
     assert all(text in run_cli(*words).out for text in ("lda-gibbs, 4 topics", "topics (lines), 8 topics"))

@@ -199,22 +199,6 @@ def test_what_cannot_be_scored(tmp_path: Path, text: str, words: list[str], code
     assert message in run_cli("evaluate", "t.csv", *words, code=code).error()
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (
-            ["--prediction-col", "predictoin"],
-            "no column 'predictoin' (found: id, label, prediction, prediction_prob); did you",
-        ),
-        (["--prob-col", "probability"], "no column 'probability'"),
-        (["--topic-col", "cluster"], "no column 'cluster'"),
-        (["--label-col", "lable"], "did you mean 'label'?"),
-    ],
-)
-def test_a_column_that_was_named_must_be_there(words: list[str], message: str) -> None:
-    assert message in run_cli("evaluate", PREDICTIONS, *words, code=3).error()
-
-
 def numbers(*pairs: tuple[Any, Any]) -> str:
     """Write a table of labels and predictions, and return its name."""
     rows = [{"id": f"d{i}", "label": true, "prediction": found} for i, (true, found) in enumerate(pairs)]

@@ -399,15 +399,15 @@ def test_gates_and_junit(base: Path) -> None:
         ("lora(targets=foo)", "q, k, v"),
         ("lora(r=8", "such as lora(r=8,alpha=16)"),
         ("lora)", "such as lora(r=8,alpha=16)"),
-        ("lorra", "did you mean lora"),
-        ("foo", "there are full, head"),
+        ("lorra", "did you mean 'lora'"),
+        ("foo", "give one of full, head"),
         ("pet", "later release"),
         ("full,full", "twice"),
         ("lora(r=1,r=2)", "twice"),
         ("full(x=1)", "its options: none"),
         ("setfit(R=0)", "at least 1"),
         ("compacter(n=5)", "divide"),
-        (",", "a name was needed"),
+        (",", "a name is needed"),
     ],
 )
 def test_methods_that_are_none(method: str, said: str, base: Path) -> None:

@@ -43,7 +43,7 @@ def test_what_a_run_knows_itself_is_no_option(model: str, models: Path) -> None:
 
 def test_what_a_folder_of_transformers_knows_itself(models: Path) -> None:
     assert "leave --task out" in predict(models, "theirs", "--task", "labels", code=2)
-    assert "there are auto, classes" in predict(models, "theirs", "--task", "label", code=2)
+    assert "--task label is not known" in predict(models, "theirs", "--task", "label", code=2)
     for names in ("a,b,a", "a,,b", ""):
         assert "a name for each class" in predict(models, "theirs", "--labels", names, code=2)
     assert "--labels names 2 classes" in predict(models, "theirs", "--labels", "a,b", code=2)

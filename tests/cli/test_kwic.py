@@ -134,21 +134,6 @@ def test_nothing_found_has_no_precision(rows: Path) -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("pattern", "says"),
-    [
-        (
-            "a(b",
-            "the pattern is no regular expression: missing ), unterminated subpattern at position 1, marked with »: a»(b",
-        ),
-        ("", "the pattern is empty"),
-        ("x{2,1}", "min repeat greater than max repeat at position 2"),
-    ],
-)
-def test_what_is_no_pattern(pattern: str, says: str, rows: Path) -> None:
-    assert says in run_cli("kwic", pattern, rows, code=2).error()
-
-
 def test_columns_that_are_not_there(rows: Path) -> None:
     assert "has no column 'lable'" in run_cli("kwic", "x", rows, "--by", "lable", code=3).error()
     assert "no column 'body'" in run_cli("kwic", "x", rows, "--text-col", "body", code=3).error()

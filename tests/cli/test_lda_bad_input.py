@@ -43,65 +43,6 @@ def names() -> list[str]:
 # ---------------------------------------------------------------- options
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "says"),
-    [
-        (["--k", "0"], 2, "--k 0: a model has from 1 to 65,535 topics"),
-        (["--k", "0", "--alpha-sum", "1"], 2, "--k 0: a model has from 1 to 65,535 topics"),
-        (["--k", "70000"], 2, "--k 70000: a model has from 1 to 65,535 topics"),
-        (["--alpha", "0"], 2, "--alpha must be above 0, got 0"),
-        (["--alpha", "-1"], 2, "--alpha must be above 0, got -1"),
-        (["--alpha", "nan"], 2, "--alpha must be above 0, got nan"),
-        (["--alpha", "inf"], 2, "--alpha must be above 0, got inf"),
-        (["--alpha-sum", "0"], 2, "--alpha-sum must be above 0, got 0"),
-        (["--eta", "0"], 2, "--eta must be above 0, got 0"),
-        (["--beta", "-0.1"], 2, "--eta must be above 0, got -0.1"),
-        (["--alpha", "0.1", "--alpha-sum", "1"], 2, "--alpha is each, --alpha-sum the sum of all; give one of them"),
-        (["--alpha", "x"], 2, "invalid value for '--alpha'"),
-        (["--sweeps", "0"], 2, "invalid value for '--sweeps' / '--iterations'"),
-        (["--shards", "0"], 2, "invalid value for '--shards'"),
-        (["--top-terms", "0"], 2, "invalid value for '--top-terms'"),
-        (["--relevance-lambda", "1.5"], 2, "invalid value for '--relevance-lambda'"),
-        (["--optimize-eta"], 2, "--optimize-eta needs to know how often: add --optimize-interval 10"),
-        (["--estimate", "median"], 2, "last, mean, best, not 'median'"),
-        (["--estimate", "mean", "--burn-in", "60"], 2, "no state is left for the mean of the chain: burn-in 60"),
-        (["--estimate", "mean", "--thin", "31"], 2, "no state is left for the mean of the chain: burn-in 30, thinning 31"),
-        (["--early-stop", "-1"], 2, "the early stop is a share from 0 to 1, such as 1e-4, got -1"),
-        (["--term-weights", "tf"], 2, "--term-weights is one, idf or pmi, not 'tf'"),
-        (["--prototype", "1"], 2, "invalid value for '--prototype'"),
-        (["--prototype", "2", "--similarity", "x"], 2, "--similarity is one of jaccard, cosine, jensen-shannon, rbo, not 'x'"),
-        (["--prototype", "2", "--resume"], 2, "--resume and --prototype do not go together"),
-        (["--prototype", "2", "--checkpoint-every", "5"], 2, "--checkpoint-every and --prototype do not go together"),
-        (["--prototype", "2", "--early-stop", "0.1"], 2, "--early-stop and --prototype do not go together"),
-        (["--prototype", "2", "--optimize-interval", "5"], 2, "--optimize-interval and --prototype do not go together"),
-        (["--fixed-topics", "nowhere"], 3, "run directory nowhere does not exist"),
-        (["--fixed-topics", "."], 3, "is not a run directory (no manifest.json)"),
-        (["--seed-words", "nowhere.toml"], 3, "seed words nowhere.toml: cannot be opened (No such file or directory)"),
-        (["--text-col", "txt"], 3, "x.jsonl has no column 'txt' (found: id, text, label, date, n); did you mean 'text'?"),
-        (["--estimat", "last"], 2, "no such option: --estimat"),
-    ],
-)  # fmt: skip
-def test_what_cannot_be_meant(words: list[str], code: int, says: str, corpus: Path) -> None:
-    assert says in run_cli("lda-gibbs", corpus.name, *CHAIN, *words, "-o", "run", code=code).error()
-    assert names() == ["x.jsonl"]
-
-
-def test_where_a_run_cannot_go(corpus: Path) -> None:
-    def says(*words: Any, code: int = 2) -> str:
-        return run_cli("lda-gibbs", corpus, *CHAIN, *words, code=code).error()
-
-    assert "a run is a directory and cannot go to stdout; give -o run/, or --json" in says("-o", "-")
-    assert "the directory no does not exist; create it with: mkdir -p no" in says("-o", "no/run", code=3)
-    assert "-o x.jsonl: a run is a directory, not a .jsonl file" in says("-o", "x.jsonl", "--force")
-    Path("notes").write_text("mine")
-    assert "output notes is a file, a directory was needed" in says("-o", "notes", "--force")
-    Path("mine").mkdir()
-    Path("mine/notes.txt").write_text("mine")
-    assert "output mine exists; give --force to replace it, or another -o" in says("-o", "mine")
-    assert "nlpkit did not write" in says("-o", "mine", "--force")
-    assert Path("mine/notes.txt").read_text() == "mine"
-
-
 def test_an_existing_run_is_replaced_whole_or_not(corpus: Path) -> None:
     run_cli("lda-gibbs", corpus, *CHAIN, "--save-assignments", "-q", "-o", "run")
     before = files(Path("run"))
@@ -111,22 +52,6 @@ def test_an_existing_run_is_replaced_whole_or_not(corpus: Path) -> None:
     run_cli("lda-gibbs", corpus, *CHAIN, "--k", "3", "-f", "-q", "-o", "run")
     assert not Path("run/assignments.parquet").exists()
     assert manifest("run")["results"]["n_topics"] == 3
-
-
-@pytest.mark.parametrize(
-    ("option", "command"),
-    [
-        ("--model", "nlpkit predict RUN"),
-        ("--rolling", "nlpkit rolling-lda"),
-        ("--memory", "nlpkit rolling-lda"),
-        ("--update", "nlpkit rolling-lda NEWER --update RUN"),
-        ("--from-mallet", "nlpkit convert state.gz"),
-        ("--save-state", "nlpkit convert RUN -o state.gz"),
-        ("--save-pyldavis", "nlpkit convert RUN -o lda.json"),
-    ],
-)
-def test_options_that_are_commands_now(option: str, command: str) -> None:
-    assert command in run_cli("lda-gibbs", "nowhere", option, "x", "-o", "two", code=2).error()
 
 
 def test_states_that_cannot_become_a_run(corpus: Path) -> None:
@@ -247,10 +172,6 @@ def test_latin_1(tmp_path: Path) -> None:
     says = run_cli("lda-gibbs", "x.csv", "--k", "1", "--encoding", "utf-8", "-o", "run2", code=3).error()
     assert "x.csv" in says
     assert not Path("run2").exists()
-
-
-def test_a_file_that_is_not_there() -> None:
-    assert "nowhere.jsonl: no such file" in run_cli("lda-gibbs", "nowhere.jsonl", *CHAIN, "-o", "r", code=3).error()
 
 
 # ---------------------------------------------------------------- killed, interrupted, gone on with
@@ -409,31 +330,11 @@ def test_checkpoints_are_made_as_often_as_asked(corpus: Path, monkeypatch: pytes
 # ---------------------------------------------------------------- what is not right yet
 
 
-def test_a_seed_below_0_is_refused_as_by_every_command(corpus: Path) -> None:
-    for command in ("lda-gibbs", "bertopic", "classify", "finetune", "preprocess"):
-        error = run_cli(command, corpus, "--seed", "-3", "-o", "none", code=2).error()
-        assert "'--seed' / '--random-state'" in error
-        assert "must be at least 0" in error
-
-
 def test_what_a_state_cannot_hold(tmp_path: Path) -> None:
     write_jsonl(tmp_path / "x.jsonl", [{"id": "a b", "text": "river bank"}, {"id": "c", "text": "moon river"}])
     run_cli("lda-gibbs", "x.jsonl", *CHAIN, "--save-assignments", "-q", "-o", "run")
     assert "the document id 'a b' holds a blank" in run_cli("convert", "run", "-o", "s.gz", code=3).error()
     assert names() == ["run", "x.jsonl"]
-
-
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        (["--estimate", "median"], "the estimate is one of last, mean, best"),
-        (["--estimate", "mean", "--burn-in", "30"], "no state is left for the mean of the chain"),
-        (["--early-stop", "2"], "the early stop is a share from 0 to 1"),
-        (["--term-weights", "tf"], "--term-weights is one, idf or pmi, not 'tf'"),
-    ],
-)
-def test_options_are_looked_at_before_the_corpus(words: list[str], says: str, tmp_path: Path) -> None:
-    assert says in run_cli("lda-gibbs", "nowhere.jsonl", "--k", "2", "--sweeps", "30", *words, code=2).error()
 
 
 def test_the_work_of_an_unfinished_run_is_not_thrown_away(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:

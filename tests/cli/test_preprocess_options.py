@@ -141,59 +141,6 @@ def test_bounds_on_occurrences() -> None:
     assert "--min-cf 7 and --max-cf 8 prune all in 2 documents; lower --min-df or --min-cf" in says
 
 
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        (["--tokenizer", "spacy"], "--spacy MODEL"),
-        (["--tokenizer", "word"], "'word' is no tokenizer; there are words, sklearn, whitespace, chars:N"),
-        (["--tokenizer", "chars:3-1"], "the shortest comes first"),
-        (["--tokenizer", "sklearn", "--token-pattern", "a"], "both say how texts are cut"),
-        (["--tokenizer", "sklearn", "--keep", "url"], "--keep belongs to the tokenizer words"),
-        (["--tokenizer", "whitespace", "--min-length", 3], "--min-length belongs to the tokenizer words"),
-        (["--token-pattern", "a", "--segment", "words"], "--segment belongs to the tokenizer words"),
-        (["--tokenizer", "chars:3", "--ngrams", "1,2"], "--ngrams is about words"),
-        (["--tokenizer", "chars:3", "--stop-words", "en"], "--stop-words is about words"),
-        (["--tokenizer", "chars:3", "--stem", "porter"], "--stem is about words"),
-        (["--tokenizer", "chars:3", "--phrases", "npmi"], "--phrases is about words"),
-        (["--token-pattern", "(a"], "the pattern '(a' is no regular expression"),
-        (["--entities", "--html"], "--html changes the text that is cut"),
-        (["--spacy", "auto", "--segment", "words"], "spaCy cuts texts by its own rules"),
-        (["--phrases", "npmi", "--phrase-file", "p.txt"], "keep one"),
-        (["--phrases", "chi2:3"], "npmi:0.5, pmi:3 or llr:10.83"),
-        (["--lemma", "snowball"], "--lemma snowball: there are none, dict and spacy"),
-        (["--lang", "none", "--lemma", "dict"], "needs a language; name it with --language"),
-        (["--lang", "zh", "--lemma", "dict"], "there is no dictionary of base forms for 'zh'"),
-        (["--stem", "germane"], "did you mean 'german'"),
-        (["--segment", "jieba"], "there are auto, ngrams, characters, words"),
-        (["--keep", "urls"], "'urls' is no kind of token"),
-        (["--emoji", "name"], "there are keep, words, remove"),
-        (["--pos", "NOUNS"], "NOUNS is no part of speech"),
-        (["--auto-stop", 3], "a share of the documents lies in 0.0 … 1.0"),
-        (["--ngrams", "2,1"], "--ngrams takes one length or two, the smaller first, such as 1,2; got '2,1'"),
-        (["--min-cf", "2.5"], "--min-cf 2.5: a share lies in 0.0 … 1.0"),
-        (["--min-cf", "few"], "--min-cf takes a number of occurrences or a share such as 0.05, got 'few'"),
-        (["--unit", "page"], "give document, paragraph, sentence or chunk:N"),
-        (["--dedupe", "near:2"], "give exact, or near:S"),
-        (["--where", "(a"], "--where '(a' is not a regular expression"),
-        (["--keep-if", "label ="], "expected a value or a column, found the end"),
-        (["--save-phrases", "p.parquet"], "--save-phrases saves what --phrases finds"),
-        (["--save-vocab", "z.parquet"], "--output goes there already"),
-        (["--save-removed", "z.dropped.parquet"], "the list of dropped rows goes there already"),
-        (["--save-vocab", "v.csv", "--save-removed", "./v.csv"], "--save-vocab goes there already"),
-        (["--save-vocab", "-"], "only the output itself goes to stdout"),
-    ],
-)
-def test_options_that_cannot_be_meant(words: list[Any], says: str) -> None:
-    assert says in refused(*words)
-    assert sorted(f.name for f in Path.cwd().iterdir()) == ["x.jsonl"]
-
-
-def test_a_vocabulary_with_bounds_is_refused() -> None:
-    _file("v.txt", "sea\n")
-    for words in (["--min-df", 2], ["--max-df", 0.5], ["--max-vocab", 9], ["--min-cf", 2], ["--max-cf", 9]):
-        assert f"{words[0]} prunes terms, and --vocab keeps its terms" in refused("--vocab", "v.txt", *words)
-
-
 @pytest.mark.parametrize("option", ["--vocab", "--replace", "--phrase-file"])
 def test_files_that_are_not_there(option: str) -> None:
     assert "nofile" in refused(option, "nofile", code=3)

@@ -93,22 +93,6 @@ def test_json_report(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "says"),
-    [
-        (["--model", "nope/none", "--offline"], 4, "not in the local hub cache; the hub was not asked (--offline)"),
-        (["--model", "./nofolder"], 4, "model folder ./nofolder does not exist"),
-        (["--encoder", "nope/none", "--offline"], 4, "model 'nope/none' not found"),
-        (["--device", "tpu", "--offline"], 2, "device 'tpu' is not available (found: "),
-        (["--precision", "fp8", "--offline"], 2, "unknown precision 'fp8' (known: auto, fp32, bf16, fp16)"),
-        (["--max-tokens", "100000", "--offline"], 2, "this model takes 3 to 512 tokens"),
-    ],
-)  # fmt: skip
-def test_models_and_devices_that_are_not_there(words: list[str], code: int, says: str, tmp_path: Path) -> None:
-    assert says in run_cli("sbert-embed", NEWS, "--limit", "2", *words, "-o", "y.parquet", code=code).error()
-    assert list(tmp_path.iterdir()) == []
-
-
 @pytest.fixture
 def without(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Hide installed packages: importing them fails as it does where they are not installed."""

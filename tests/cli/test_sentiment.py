@@ -119,30 +119,6 @@ def test_columns_of_the_file(rows: Path, tmp_path: Path) -> None:
     assert "role" not in run_cli(rows, *given, "--lexicon-cols", "term=x", code=2).error()
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "message"),
-    [
-        (["--lexicon", "vadr"], 2, "neither a file nor one of vader, afinn, liu"),
-        (["--lexicon", "none.txt"], 3, "none.txt"),
-        (["--lexicon", "empty.txt"], 3, "has no word with a weight"),
-        (["--lexicon", "afinn:xx"], 2, "da"),
-        (["--lexicon", "vader", "--no-negation"], 2, "its own package"),
-        (["--lexicon", LEXICON, "--lexicon-score", "median"], 2, "sum, mean, polarity"),
-        (["--lexicon", LEXICON, "--zero", "x"], 2, "positive, negative"),
-        (["--lexicon", LEXICON, "--classes", "x"], 2, "two or three"),
-        (["--lexicon", LEXICON, "--l2s-sizes", "3"], 2, "belongs to --lex2sent"),
-        (["--lexicon", LEXICON, "--lex2sent", "--l2s-sizes", "a"], 2, "--l2s-sizes takes whole numbers"),
-        (["--lexicon", LEXICON, "--lex2sent"], 3, "occurs 5 times"),
-        ([], 2, "vader, afinn, liu or a file"),
-        (["--lexicon", LEXICON, "--label-col", "nix"], 3, "nix"),
-    ],
-)
-def test_what_cannot_be(rows: Path, tmp_path: Path, words: list[str], code: int, message: str) -> None:
-    (tmp_path / "empty.txt").write_text("; nothing\n")
-    assert message in run_cli(rows, "--language", "en", *words, "-o", "x.parquet", code=code).error()
-    assert not Path("x.parquet").exists()
-
-
 def test_without_labels_an_output_is_needed(tmp_path: Path, lists: str) -> None:
     plain = write_jsonl(tmp_path / "plain.jsonl", [{"text": "good"}])
     assert "-o sentiment.parquet" in run_cli(plain, "--lexicon", lists, code=2).error()

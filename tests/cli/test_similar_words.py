@@ -179,25 +179,6 @@ def test_a_plan() -> None:
     assert "nothing was written" in done.err
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "says"),
-    [
-        (["alone"], 2, "'alone' alone: give a second word, or say where to look: --in CORPUS"),
-        (["a", "b", "--measure", "dice"], 2, "--measure goes with --in CORPUS"),
-        (["a", "b", "--top", "3"], 2, "--top goes with --in CORPUS"),
-        (["a", ""], 2, "a word has 1 to 1,000 characters, '' has 0"),
-        (["moon", "--in", NEWS, "--measure", "dise"], 2, "--measure dise: known are jaccard, dice"),
-        (["ab", "--in", NEWS], 2, "'ab' is shorter than the n-grams of 3 characters; give --n 2, --pad, or"),
-        (["moon", "--in", "nowhere.jsonl"], 3, "nowhere.jsonl"),
-        (["moon", "--in", NEWS, "--min-df", "0.1"], 2, "--min-df takes a number of documents here, got '0.1'"),
-        (["a", "b", "-o", "x.rds"], 2, "'.rds' is no format of nlpkit"),
-        (["a", "b\udce9"], 2, "is not valid text"),
-    ],
-)
-def test_what_cannot_be(words: list[str], code: int, says: str) -> None:
-    assert says in run_cli("similar-words", *words, code=code).error()
-
-
 def test_a_corpus_without_documents(tmp_path: Path) -> None:
     (tmp_path / "x.jsonl").write_text("")
     assert "no documents" in run_cli("similar-words", "moon", "--in", "x.jsonl", code=3).error()

@@ -132,7 +132,6 @@ def test_groups(sam: Path) -> None:
     [
         ("lable", 3, "did you mean 'label'? Name it with --by"),
         ("label:year", 3, "has no dates with a year (found 'a'); write them as 2024-01-31, or give --date-format"),
-        ("date:era", 2, "--by date:era: after the colon goes decade, year, quarter, month, week, day"),
     ],
 )
 def test_columns_that_make_no_groups(by: str, code: int, says: str, sam: Path) -> None:
@@ -293,30 +292,6 @@ def test_the_cloud_leaves_out_stop_words(sam: Path) -> None:
     run_cli("preprocess", sam, "--language", "en", "--stop-words", "none", "-q", "-o", "docs.parquet")
     said = run_cli("stats", "docs.parquet", "--plot", "cloud.png", "--force").err
     assert "4 words without the stop words of en" in said  # the language that preprocess was given
-
-
-@needs_report
-@pytest.mark.parametrize(
-    ("plot", "says"),
-    [
-        ("picture.png", "what shall it show? Name the file zipf.png"),
-        ("zipf.gif", "the format '.gif' cannot be written, a zipf picture is one of .png .svg .html"),
-        ("cloud.html", "a cloud picture is .png only"),
-        ("zipf:", "what shall it show?"),
-        ("there/zipf.png", "the directory there does not exist"),
-    ],
-)
-def test_pictures_that_cannot_be(plot: str, says: str, sam: Path) -> None:
-    code = 3 if "/" in plot else 2
-    assert says in run_cli("stats", sam, "--plot", plot, code=code).error()
-
-
-@needs_report
-def test_a_font_that_is_none(sam: Path) -> None:
-    says = run_cli("stats", sam, "--plot", "cloud.png", "--font", "no.ttf", code=3, env={"COLUMNS": "80"}).err
-    assert "error: --font no.ttf does not exist" in says
-    assert "is no TrueType or OpenType font" in run_cli("stats", sam, "--plot", "cloud.png", "--font", sam, code=3).err
-    assert not Path("cloud.png").exists()
 
 
 @pytest.mark.parametrize(

@@ -67,5 +67,5 @@ def test_a_baseline_allows_a_drop() -> None:
     )
     assert [gate.passed for gate in rules.check(evaluation(accuracy=0.72, ece=0.11))] == [True, True]
     assert [gate.passed for gate in rules.check(evaluation(accuracy=0.71, ece=0.05))] == [False, True]
-    with pytest.raises(InputError, match="was not made now"):
+    with pytest.raises(InputError):
         rules.check(evaluation(accuracy=0.9))

@@ -8,9 +8,9 @@ import pytest
 import torch
 from transformers import ElectraConfig, ElectraForSequenceClassification
 
-from nlpkit.errors import UsageError
 from nlpkit.finetune.architectures import MODEL_TYPES, describe
 from tests.finetune.eight import HEADS, KINDS, batch, build, one_thread  # noqa: F401
+from tests.refusals import refuses
 
 SEQUENCE_HEADS = {
     "bert": ("bert.pooler", "classifier"),
@@ -85,5 +85,5 @@ def test_a_bare_encoder_has_no_head_and_a_token_classifier_no_pooler(kind: str) 
 
 def test_another_kind_of_model_is_refused_with_the_kinds_there_are() -> None:
     config = ElectraConfig(vocab_size=60, hidden_size=32, embedding_size=32, num_hidden_layers=1, num_attention_heads=4)
-    with pytest.raises(UsageError, match=r"bert, roberta.*modernbert; the base is of type 'electra'.*full` or head"):
+    with refuses("base"):
         describe(ElectraForSequenceClassification(config))

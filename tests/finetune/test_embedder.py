@@ -13,6 +13,7 @@ from nlpkit.errors import MissingError, UsageError
 from nlpkit.finetune.embedder import Embedder, embed_all, load_embedder
 from nlpkit.finetune.engine import Engine
 from tests.embed.conftest import write_model
+from tests.refusals import refuses
 
 CPU = torch.device("cpu")
 TEXTS = ["the cat sat on the mat .", "", "a very old dog ran", "and " * 40, "bird"]
@@ -122,7 +123,7 @@ def test_a_bare_transformer_is_loaded_the_same_way_twice(tmp_path: Path) -> None
 
 
 def test_bad_models_and_options(tmp_path: Path, folder: Path) -> None:
-    with pytest.raises(UsageError, match="max_tokens is 41, but this model takes 3 to 40"):
+    with refuses("max_tokens"):
         load_embedder(folder, max_tokens=41, device=CPU)
     broken = write_model(tmp_path / "broken")
     (broken / "config.json").write_text("{", encoding="utf-8")

@@ -12,7 +12,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from nlpkit.errors import InputError, UsageError
+from nlpkit.errors import InputError
 from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.fit import Trained, TrainingCallbacks, fit_network
 from nlpkit.finetune.methods import parse_method
@@ -22,6 +22,7 @@ from nlpkit.finetune.text_inputs import TextInputs
 from nlpkit.finetune.train import Schedule, State
 from tests.finetune.eight import one_thread  # noqa: F401
 from tests.finetune.tiny import tiny_bert
+from tests.refusals import refuses
 
 CPU = torch.device("cpu")
 GOOD, BAD = ("good", "great", "fine", "nice"), ("bad", "awful", "poor", "dull")
@@ -270,7 +271,7 @@ def test_labels_of_other_rows_are_not_looked_at(base: Path) -> None:
 def test_a_loss_that_is_no_number_ends_the_training(base: Path) -> None:
     texts, y = reviews()
     task = FinetuneTask("regression", (), 0.0, 1.0)
-    with pytest.raises(InputError, match=r"the loss of step \d+ is no number any more; lower `lr`"):
+    with pytest.raises(InputError):
         fit(base, "full", task, TextInputs(texts), (y * np.float32(1e30)).astype(np.float32), rate=1e20, steps=40)
 
 
@@ -280,7 +281,7 @@ def test_texts_longer_than_the_window_are_counted(base: Path) -> None:
     total = sum(len(text.split()) for text in texts)
     found = fit(base, "head", SENTIMENT, TextInputs(texts), y, steps=1)
     assert found.cut == (1, pytest.approx(38 / total))  # 64 tokens, two of them special
-    with pytest.raises(UsageError, match="`max_tokens=65`: this model takes up to 64 tokens"):
+    with refuses("max_tokens"):
         fit(base, "head", max_tokens=65)
 
 

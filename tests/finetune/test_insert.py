@@ -14,6 +14,7 @@ from nlpkit.errors import InputError, UsageError
 from nlpkit.finetune.architectures import describe
 from nlpkit.finetune.insert import DEFAULTS, Inserted, count, insert, resolve
 from tests.finetune.eight import HEADS, KINDS, batch, build, one_thread, output  # noqa: F401
+from tests.refusals import refuses
 
 SMALL = {
     "pfeiffer": {"r": 4},
@@ -295,22 +296,22 @@ def test_other_weights_are_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("method", "options", "message"),
+    ("method", "options"),
     [
-        ("bitfit", {}, r"no adapter method 'bitfit' \(known: pfeiffer"),
-        ("pfeiffer", {"rank": 8}, r"pfeiffer has no option 'rank' \(known: r, reduction"),
-        ("pfeiffer", {"r": -1}, r"r must be a whole number of 0 or more; it is -1"),
-        ("pfeiffer", {"r": 2.5}, r"whole number"),
-        ("mam", {"prefix_length": 0}, r"prefix_length must be a whole number of 1 or more; it is 0"),
-        ("houlsby", {"activation": "softsign"}, r"activation must be one of relu, swish"),
-        ("parallel", {"scaling": 0}, r"scaling must be a number above 0; it is 0"),
-        ("parallel", {"init": "ones"}, r"init must be one of bert, zero, mam"),
-        ("pfeiffer", {"r": 8, "reduction": 4}, r"r or reduction, not both"),
-        ("compacter", {"r": 6}, r"compacter\(n=4\): n has to divide .* 32 and 6"),
+        ("bitfit", {}),
+        ("pfeiffer", {"rank": 8}),
+        ("pfeiffer", {"r": -1}),
+        ("pfeiffer", {"r": 2.5}),
+        ("mam", {"prefix_length": 0}),
+        ("houlsby", {"activation": "softsign"}),
+        ("parallel", {"scaling": 0}),
+        ("parallel", {"init": "ones"}),
+        ("pfeiffer", {"r": 8, "reduction": 4}),
+        ("compacter", {"r": 6}),
     ],
 )
-def test_options_that_cannot_be(method: str, options: dict[str, Any], message: str) -> None:
-    with pytest.raises(UsageError, match=message):
+def test_options_that_cannot_be(method: str, options: dict[str, Any]) -> None:
+    with refuses("method"):
         insert(build("bert"), method, options, generator=_seeded())
 
 

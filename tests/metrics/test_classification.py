@@ -22,6 +22,7 @@ from nlpkit.metrics.classification import (
     mcnemar,
     report,
 )
+from tests.refusals import refuses
 from tests.strategies import repeatable
 
 # ham, news, spam: 5, 3, 2 documents
@@ -218,12 +219,12 @@ def test_discordant_documents() -> None:
 def test_what_cannot_be_scored() -> None:
     with pytest.raises(UsageError, match=r"got 1 and 2"):
         encode_labels(["a"], ["a", "b"])
-    with pytest.raises(InputError, match="no document has a true class"):
+    with pytest.raises(InputError):
         averages(matrix_of([None], ["a"])[1])
     with pytest.raises(UsageError, match=r"shape \(2, 4\)"):
         class_scores(np.ones((2, 4)))
     with pytest.raises(UsageError, match="2 classes"):
         report(CONFUSION, ["a", "b"])
     for beta in (0, -1, math.inf, math.nan):
-        with pytest.raises(UsageError, match="above 0"):
+        with refuses("beta"):
             class_scores(CONFUSION, beta=beta)

@@ -18,6 +18,7 @@ from nlpkit.metrics.coherence import npmi_by_document, postings
 from nlpkit.metrics.coherence_definitions import COMPAT, DEFINITIONS
 from nlpkit.metrics.coherence_measures import CoherenceMeasure, absent_words, coherence, measure
 from nlpkit.metrics.windows import WindowCounter, WindowCounts, Windows, plan_pairs
+from tests.refusals import refuses
 from tests.strategies import repeatable
 
 EPS = 1e-12
@@ -193,7 +194,7 @@ def test_a_topic_of_under_two_words_has_no_score(name: str, compat: str | None) 
 
 def test_a_reference_without_documents_is_refused() -> None:
     m = measure("npmi")
-    with pytest.raises(InputError, match="no documents"):
+    with pytest.raises(InputError):
         scores([["a", "b"]], m, [])
     drawn = count([["a", "b"]], TEXTS, m, groups=3).resampled(np.zeros(3, np.int64))
     assert np.isnan(coherence(drawn, m, top_n=2)).tolist() == [True]
@@ -207,7 +208,7 @@ def test_a_reference_without_any_of_the_words() -> None:
 
 
 def test_one_word_is_no_topic() -> None:
-    with pytest.raises(UsageError, match="top 2 words"):
+    with refuses("top_n"):
         score("ab", "npmi", top_n=1)
 
 
@@ -317,17 +318,17 @@ def test_a_description_is_plain() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "parameter"),
     [
-        ({"name": "uci"}, "no coherence measure is called 'uci'; there are npmi, pmi"),
-        ({"name": "npmi", "compat": "mallet"}, "no other program is called 'mallet'; there are gensim"),
-        ({"name": "c_p", "compat": "gensim"}, "gensim has no c_p"),
-        ({"name": "umass", "compat": "gensim", "window": 10}, "u_mass of gensim counts documents"),
-        ({"name": "npmi", "window": 1}, "2 tokens or more"),
+        ({"name": "uci"}, "measure"),
+        ({"name": "npmi", "compat": "mallet"}, "compat"),
+        ({"name": "c_p", "compat": "gensim"}, "compat"),
+        ({"name": "umass", "compat": "gensim", "window": 10}, "window"),
+        ({"name": "npmi", "window": 1}, "window"),
     ],
 )
-def test_what_cannot_be_meant_is_refused(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(UsageError, match=message):
+def test_what_cannot_be_meant_is_refused(options: dict[str, Any], parameter: str) -> None:
+    with refuses(parameter):
         measure(**options)
 
 

@@ -17,6 +17,7 @@ from sklearn import metrics as sk
 from nlpkit.errors import InputError, UsageError
 from nlpkit.metrics.multilabel import averages, indicator, label_counts, label_scores, names, report, statistic
 from nlpkit.metrics.score import ALIASES, METRICS, Uncertainty, in_group, metric_of, statistic_score
+from tests.refusals import refuses
 from tests.strategies import repeatable
 
 # economy, sport, war
@@ -170,15 +171,15 @@ def test_wrong_arguments() -> None:
         label_counts(TRUE, FOUND[:, :2])
     with pytest.raises(UsageError, match=r"got shape \(4,\)"):
         label_counts(TRUE[:, 0], FOUND[:, 0])
-    with pytest.raises(UsageError, match="'accuracy' is no score of sets of labels; there are subset_accuracy"):
+    with refuses("metrics"):
         statistic(TRUE, FOUND, "accuracy")
-    with pytest.raises(UsageError, match="above 0, got 0"):
+    with refuses("beta"):
         averages(TRUE, FOUND, beta=0)
-    with pytest.raises(UsageError, match="above 0, got 0"):
+    with refuses("beta"):
         statistic(TRUE, FOUND, "micro_f0")
     with pytest.raises(UsageError, match="2 labels needs as many columns"):
         report(TRUE, FOUND, ["a", "b"])
-    with pytest.raises(InputError, match="no document"):
+    with pytest.raises(InputError):
         averages(TRUE[:0], FOUND[:0])
 
 
@@ -194,7 +195,7 @@ def test_lists_of_labels() -> None:
     assert indicator(pa.array([[], []], pa.list_(pa.string())), []).shape == (2, 0)
     with pytest.raises(InputError, match="label 'sport' is not among the 2 labels"):
         indicator(lists, ["war", "économie"])
-    with pytest.raises(InputError, match="lists of strings, got string"):
+    with pytest.raises(InputError):
         indicator(pa.array(["a"]), ["a"])
 
 

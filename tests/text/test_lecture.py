@@ -8,13 +8,13 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from nlpkit.errors import UsageError
 from nlpkit.text.clean import Cleaner
 from nlpkit.text.phrases import PhraseTable
 from nlpkit.text.preprocess import PreprocessOptions, Preprocessor
 from nlpkit.text.regex import regex_mask
 from nlpkit.text.rules import ReplacementRules
 from tests.cli.conftest import read, run_cli, write_jsonl
+from tests.refusals import refuses
 
 POOL = "they bought a swimming pool for their apartment in San Francisco and they"
 POSTER = "That U.S.A. poster-print costs $12.40..."
@@ -151,7 +151,7 @@ def test_references_to_groups_filter_but_do_not_cut() -> None:
     """L592: Python's engine finds documents; the one that cuts them has no such references, and says so."""
     for pattern, text in ((r"(ABC)=\1", "ABC=ABC"), (r"([A-Z])=\1", "B=B"), (r"(ABC){3}=\1", "ABCABCABC=ABC")):
         assert regex_mask(pa.array([text, "A=B"]), pattern).to_pylist() == [True, False]
-        with pytest.raises(UsageError, match="backreferences are not supported"):
+        with refuses("token_pattern"):
             terms(text, tokenizer="regex", pattern=pattern)
 
 

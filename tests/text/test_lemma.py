@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from nlpkit.errors import MissingError, UsageError
+from nlpkit.errors import MissingError
 from nlpkit.text import lemma as lemma_module
 from nlpkit.text.lemma import has_lemmas, lemma_languages, lemmatizer
+from tests.refusals import refuses
 
 # lower-cased before they are looked up, as --lower does
 GERMAN = """häuser=haus kinder=kind kind=kind männer=mann städte=stadt bücher=buch bäume=baum autos=auto frauen=frau
@@ -73,11 +74,9 @@ def test_many_languages() -> None:
     assert not has_lemmas("zh")
 
 
-@pytest.mark.parametrize(
-    ("codes", "message"), [([], "needs a language"), (["en", "zh"], "base forms for 'zh'; there are ar,")]
-)
-def test_languages_without_a_dictionary(codes: list[str], message: str) -> None:
-    with pytest.raises(UsageError, match=message):
+@pytest.mark.parametrize("codes", [[], ["en", "zh"]])
+def test_languages_without_a_dictionary(codes: list[str]) -> None:
+    with refuses("lemma"):
         lemmatizer(codes)
 
 

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2_contingency
 
-from nlpkit.errors import UsageError
 from nlpkit.text.phrases import (
     PairCounts,
     PhraseCounter,
@@ -24,6 +23,7 @@ from nlpkit.text.phrases import (
 )
 from nlpkit.text.vocab import EncodedBatch
 from tests.reference import phrases as plain
+from tests.refusals import refuses
 from tests.strategies import repeatable
 
 TERMS = ("new", "york", "times", "of", "the", "bank", "america")
@@ -263,19 +263,19 @@ def test_parse_phrases(text: str, spec: PhraseSpec) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    "text",
     [
-        ("dice:0.5", "MEASURE:THRESHOLD"),
-        ("", "MEASURE:THRESHOLD"),
-        ("npmi:0.5:5:1", "MEASURE:THRESHOLD"),
-        ("npmi:half", "not a threshold"),
-        ("npmi:", "not a threshold"),
-        ("npmi:0.5:2.5", "whole number"),
-        ("npmi:1.5", "-1 … 1"),
-        ("pmi:nan", "finite"),
-        ("pmi:3:0", "at least once"),
+        "dice:0.5",
+        "",
+        "npmi:0.5:5:1",
+        "npmi:half",
+        "npmi:",
+        "npmi:0.5:2.5",
+        "npmi:1.5",
+        "pmi:nan",
+        "pmi:3:0",
     ],
 )
-def test_phrases_that_cannot_be_meant(text: str, told: str) -> None:
-    with pytest.raises(UsageError, match=told):
+def test_phrases_that_cannot_be_meant(text: str) -> None:
+    with refuses("phrases"):
         parse_phrases(text)

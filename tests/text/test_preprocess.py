@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlpkit.errors import InputError, UsageError
+from nlpkit.errors import InputError
 from nlpkit.text.preprocess import PreprocessOptions, Preprocessor, PreprocessReport
+from tests.refusals import refuses
 from tests.strategies import repeatable
 
 ENGLISH = "The harbour was closed on Tuesday because of the heavy storm that came over the sea"
@@ -133,13 +134,13 @@ def test_bounds_that_prune_everything_are_an_error() -> None:
 
 
 def test_no_batches_are_an_error() -> None:
-    with pytest.raises(InputError, match="no documents"):
+    with pytest.raises(InputError):
         Preprocessor(PreprocessOptions()).finish()
 
 
 def test_an_unknown_language_is_an_error_before_the_first_document() -> None:
     for options in (PreprocessOptions(language="klingon"), PreprocessOptions(stop_words="en,klingon")):
-        with pytest.raises(UsageError, match="klingon"):
+        with refuses("language"):
             list(Preprocessor(options).encode_all([pa.record_batch({"text": pa.array(["a"])})]))
 
 

@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from nlpkit.errors import InputError, UsageError
+from nlpkit.errors import InputError
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.topics.bertopic import TopicModel, fit_topics
 from nlpkit.topics.options import BertopicOptions, NumberOfTopics, Range
 from nlpkit.weighting.ctfidf import class_tfidf, top_terms
 from nlpkit.weighting.dtm import count_terms, group_rows
+from tests.refusals import refuses
 from tests.strategies import OWN_WORDS, Planted, planted, take
 
 pytest.importorskip("hdbscan")
@@ -304,24 +305,24 @@ def test_spellings_of_k(text: str, number: NumberOfTopics) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    "text",
     [
-        ("Auto!", "`k` takes auto, a number, or a range"),
-        ("", "`k` takes auto"),
-        ("-3", "`k` takes auto"),
-        ("3.5", "`k` takes auto"),
-        ("5:", "`k` takes auto"),
-        (":5", "`k` takes auto"),
-        ("1:2:3:4", "`k` takes auto"),
-        ("²", "`k` takes auto"),
-        ("five", "got 'five'"),
-        ("0", "at least 1 topic"),
-        ("9:5", "`k=9:5` is an empty range"),
-        ("0:5", "`k=0:5` is an empty range"),
-        ("1:5:0", "`k=1:5:0` is an empty range"),
+        "Auto!",
+        "",
+        "-3",
+        "3.5",
+        "5:",
+        ":5",
+        "1:2:3:4",
+        "²",
+        "five",
+        "0",
+        "9:5",
+        "0:5",
+        "1:5:0",
     ],
 )
-def test_spellings_that_are_none(text: str, message: str) -> None:
-    with pytest.raises(UsageError, match=message) as caught:
+def test_spellings_that_are_none(text: str) -> None:
+    with refuses("k") as caught:
         NumberOfTopics.parse(text)
     assert caught.value.parameter == "k"

@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from nlpkit.errors import UsageError
 from nlpkit.topics.neighbours import Neighbours, nearest_neighbours
 from nlpkit.topics.novelty import least_similarity, mean_similarity, similarity_without_itself
+from tests.refusals import refuses
 
 
 def similarities(n: int) -> np.ndarray:
@@ -39,7 +39,7 @@ def test_no_bound() -> None:
 
 @pytest.mark.parametrize("quantile", [0.0, -0.1, 1.1, math.nan])
 def test_quantiles_out_of_range(quantile: float) -> None:
-    with pytest.raises(UsageError, match="above 0 and at most 1"):
+    with refuses("novelty_quantile"):
         least_similarity(similarities(9), np.zeros(9, np.int32), quantile)
 
 

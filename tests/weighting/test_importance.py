@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from nlpkit.errors import UsageError
 from nlpkit.weighting.importance import EPSILON, importance
 from tests.reference import keyness as plain
+from tests.refusals import refuses
 from tests.strategies import counts_dv, repeatable
 
 
@@ -55,5 +55,5 @@ def test_nothing_but_empty_classes() -> None:
 
 @pytest.mark.parametrize("epsilon", [0, -1e-5, math.nan])
 def test_epsilon_is_above_zero(epsilon: float) -> None:
-    with pytest.raises(UsageError, match="`epsilon"):
+    with refuses("epsilon"):
         importance(sparse.csr_array([[1, 2]]), epsilon=epsilon)

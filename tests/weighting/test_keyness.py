@@ -11,9 +11,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from nlpkit.errors import UsageError
 from nlpkit.weighting.keyness import keyness
 from tests.reference import keyness as plain
+from tests.refusals import refuses
 from tests.strategies import counts_dv, repeatable
 
 
@@ -91,5 +91,5 @@ def test_stored_zeros_are_no_occurrences() -> None:
 
 @pytest.mark.parametrize("prior_words", [0, -1, math.nan, math.inf])
 def test_a_prior_has_words(prior_words: float) -> None:
-    with pytest.raises(UsageError, match="`prior_words"):
+    with refuses("prior_words"):
         keyness(sparse.csr_array([[1, 2]]), prior_words=prior_words)

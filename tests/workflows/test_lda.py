@@ -20,6 +20,7 @@ from nlpkit.workflows.lda_model import FittedLda
 from nlpkit.workflows.predict import load
 from nlpkit.workflows.rolling_lda import fit_rolling_lda, update_rolling_lda
 from nlpkit.workflows.rolling_model import FittedRollingLda
+from tests.refusals import refuses
 
 COURTS = ["judge", "jury", "court", "trial", "lawyer", "verdict"]
 RIVERS = ["river", "bridge", "water", "boat", "flood", "ferry"]
@@ -148,7 +149,7 @@ def test_a_model_is_written_for_other_programs(model: FittedLda, tmp_path: Path)
     imported = convert(tmp_path / "state.gz", tmp_path / "imported").model
     assert imported is not None
     assert imported.topics.column("top_terms").equals(model.topics.column("top_terms"))
-    with pytest.raises(UsageError, match="is a run already"):
+    with refuses("output"):
         convert(tmp_path / "imported", tmp_path / "again")
 
 

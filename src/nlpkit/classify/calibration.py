@@ -109,7 +109,9 @@ def fit_calibrator(
         InputError: no documents, scores that are not finite, or as many classes and documents as do not fit.
     """
     if method not in get_args(Method):
-        raise UsageError(f"no calibration is called {method!r}; take one of {', '.join(get_args(Method))}")
+        raise UsageError(
+            f"no calibration is called {method!r}; take one of {', '.join(get_args(Method))}", parameter="calibrate"
+        )
     scores = _checked(decision)
     targets: Array = np.asarray(y)
     multi_label = targets.ndim == 2

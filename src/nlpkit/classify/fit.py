@@ -73,23 +73,25 @@ class ModelOptions:
     def __post_init__(self) -> None:
         kind = KINDS.get(self.kind)
         if kind is None:
-            raise UsageError(f"no model is called {self.kind!r}; take one of {', '.join(KINDS)}")
+            raise UsageError(f"no model is called {self.kind!r}; take one of {', '.join(KINDS)}", parameter="model")
         if self.balanced and not kind.balanced:
             able = ", ".join(name for name, other in KINDS.items() if other.balanced)
             uniform = "; priors can be uniform" if self.kind in ("nb", "bernoulli-nb") else ""
-            raise UsageError(f"{self.kind} does not weigh classes; {able} do{uniform}")
+            raise UsageError(f"{self.kind} does not weigh classes; {able} do{uniform}", parameter="class_weight")
         if self.priors != "empirical" and self.kind not in ("nb", "bernoulli-nb"):
-            raise UsageError(f"{self.kind} has no class priors; nb and bernoulli-nb have")
+            raise UsageError(f"{self.kind} has no class priors; nb and bernoulli-nb have", parameter="priors")
         if isinstance(self.priors, str) and self.priors not in ("empirical", "uniform"):
-            raise UsageError(f"priors are empirical, uniform or a number for each class, got {self.priors!r}")
+            raise UsageError(
+                f"priors are empirical, uniform or a number for each class, got {self.priors!r}", parameter="priors"
+            )
         if self.vote not in ("similarity", "uniform"):
-            raise UsageError(f"neighbours vote by similarity or uniform, got {self.vote!r}")
+            raise UsageError(f"neighbours vote by similarity or uniform, got {self.vote!r}", parameter="vote")
         for name in ("alpha", "C"):
             if not 0 < getattr(self, name) < float("inf"):
-                raise UsageError(f"{name} must be a number above 0, got {getattr(self, name):g}")
+                raise UsageError(f"{name} must be a number above 0, got {getattr(self, name):g}", parameter=name)
         for name in ("k", "hidden", "epochs", "max_iter"):
             if getattr(self, name) < 1:
-                raise UsageError(f"{name} must be at least 1, got {getattr(self, name)}")
+                raise UsageError(f"{name} must be at least 1, got {getattr(self, name)}", parameter=name)
 
 
 def fit_model(
@@ -179,7 +181,8 @@ def fit_multilabel(X: Features, Y: BoolArray, options: ModelOptions, *, seed: in
     features, Y = checked_features(X), np.asarray(Y, np.bool_)
     if not KINDS[options.kind].multi_label:
         raise UsageError(
-            f"{options.kind} gives a document one class; for several labels take logreg, svm, nb, knn or mlp"
+            f"{options.kind} gives a document one class; for several labels take logreg, svm, nb, knn or mlp",
+            parameter="model",
         )
     if Y.ndim != 2 or len(Y) != features.shape[0] or not Y.size:
         raise InputError(
@@ -194,7 +197,9 @@ def fit_multilabel(X: Features, Y: BoolArray, options: ModelOptions, *, seed: in
     fixed = np.where(n > 0, 1.0, -1.0) * (1.0 if options.kind == "svm" else np.log(2 * len(Y) + 1))
     if isinstance(options.priors, tuple):
         if len(options.priors) != Y.shape[1]:
-            raise UsageError(f"priors of {Y.shape[1]} labels must be as many numbers, got {len(options.priors)}")
+            raise UsageError(
+                f"priors of {Y.shape[1]} labels must be as many numbers, got {len(options.priors)}", parameter="priors"
+            )
         options = replace(options, priors=tuple(np.asarray(options.priors)[varies].tolist()))
     if options.kind == "mlp":
         return _mlp(features, Y, varies, fixed, options, seed)
@@ -261,7 +266,7 @@ def _mlp(X: Features, Y: BoolArray, varies: BoolArray, fixed: FloatArray, option
     from nlpkit.classify.mlp import MlpModel, fit_label_mlp
 
     if options.balanced:
-        raise UsageError("mlp does not weigh labels; logreg and svm do")
+        raise UsageError("mlp does not weigh labels; logreg and svm do", parameter="class_weight")
     if not varies.any():
         return MlpModel(np.zeros((X.shape[1], 1)), np.zeros(1), np.zeros((1, Y.shape[1])), fixed, multi_label=True)
     model = fit_label_mlp(X, Y[:, varies], hidden=options.hidden, epochs=options.epochs, seed=seed)

@@ -67,7 +67,7 @@ def encode_single(values: Sequence[str | None], learn: BoolArray) -> Labels:
     """
     learned = {v for v, yes in zip(values, learn.tolist(), strict=True) if yes and v is not None}
     names = tuple(sorted(learned, key=_order))
-    _check_classes(names, int(learn.sum()))
+    _check_classes(names)
     code = {name: j for j, name in enumerate(names)}
     codes = np.fromiter((code.get(v, -1) if v is not None else -1 for v in values), np.int32, len(values))
     return Labels(names, np.fromiter((v is not None for v in values), bool, len(values)), codes)
@@ -77,7 +77,7 @@ def encode_sets(values: Sequence[Sequence[str] | None], learn: BoolArray) -> Lab
     """Return the classes of documents with sets of labels; see `encode_single`. An empty set is known: no label applies."""
     learned = {v for names, yes in zip(values, learn.tolist(), strict=True) if yes and names for v in names}
     names = tuple(sorted(learned, key=_order))
-    _check_classes(names, int(learn.sum()), least=1)
+    _check_classes(names, least=1)
     code = {name: j for j, name in enumerate(names)}
     sets = np.zeros((len(values), len(names)), bool)
     for d, labels in enumerate(values):
@@ -88,11 +88,11 @@ def encode_sets(values: Sequence[Sequence[str] | None], learn: BoolArray) -> Lab
     return Labels(names, known, None, sets)
 
 
-def _check_classes(names: Sequence[str], n: int, least: int = 2) -> None:
+def _check_classes(names: Sequence[str], least: int = 2) -> None:
     if len(names) >= least:
         return
     if not names:
-        raise InputError(f"none of {n:,} training documents has a label; name the column with `label_col`")
+        raise InputError("no training document has a label; name the column with `label_col`")
     raise InputError(
         f"all labelled training documents have the label '{names[0]}'; a classifier needs documents of two classes"
     )

@@ -16,7 +16,7 @@ import numpy as np
 
 from nlpkit.classify.negation import document_of
 from nlpkit.classify.sentiment_options import RESAMPLINGS
-from nlpkit.errors import InputError, UsageError, missing_extra
+from nlpkit.errors import InputError, UsageError, missing_extra, unknown_value
 from nlpkit.types import BoolArray, FloatArray, IntArray, LongArray
 
 NOT = "NOT_"
@@ -183,7 +183,7 @@ def _check(corpus: HalvedCorpus, options: Lex2SentOptions) -> None:
     if find_spec("gensim") is None:
         raise missing_extra("Lex2Sent (doc2vec)", "words")
     if options.resampling not in RESAMPLINGS:
-        raise UsageError(f"`l2s_resampling={options.resampling}`: there are {', '.join(RESAMPLINGS)}")
+        raise unknown_value("l2s_resampling", options.resampling, RESAMPLINGS)
     least = min((options.B, options.min_count, *options.epochs, *options.windows, *options.sizes), default=0)
     if least < 1 or not (options.epochs and options.windows and options.sizes):
         raise UsageError("Lex2Sent: resamples, epochs, windows, sizes and the least count are numbers from 1 on")

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from nlpkit.classify.negation import MARK_PATTERN, document_of, negated, negation_words, strengths
 from nlpkit.classify.sentiment_options import SCORES
-from nlpkit.errors import InputError, UsageError
+from nlpkit.errors import InputError, UsageError, unknown_value
 from nlpkit.parallel import map_ahead
 from nlpkit.text.cutting import needs_language, normalizer
 from nlpkit.text.kinds import keep_patterns
@@ -109,7 +109,8 @@ class LexiconScorer:
     ) -> None:
         if options.tokenizer != "words":
             raise UsageError(
-                "a lexicon is matched by words; leave `tokenizer`, `token_pattern` and `spacy` out, or score with `lexicon=vader`"
+                "a lexicon is matched by words; leave `tokenizer`, `token_pattern` and `spacy` out, or score with `lexicon=vader`",
+                parameter="tokenizer",
             )
         usual = negation_words(languages) if negations is None else frozenset(negations)
         negating_words = [*usual, *lexicon.negations] if negation else []
@@ -205,7 +206,7 @@ class LexiconScorer:
             UsageError: `method` is none of these.
         """
         if method not in SCORES:
-            raise UsageError(f"`lexicon_score={method}`: there are {', '.join(SCORES)}")
+            raise unknown_value("lexicon_score", method, SCORES)
         D = len(matched.offsets) - 1
         weights, doc = self.token_weights(matched), document_of(matched.offsets)
         hits = np.bincount(doc[weights != 0], minlength=D).astype(np.int64)

@@ -77,7 +77,10 @@ def fit_label_naive_bayes(
     sums = _sums(sparse.csr_array(Y.T.astype(np.float64)), features)
     rest = np.maximum(_sums(sparse.csr_array(np.ones((1, D))), features) - sums, 0.0)
     if kind == "complement-nb" and priors != "empirical":
-        raise UsageError("complement-nb has no class priors; take nb or bernoulli-nb with them, or leave them out")
+        raise UsageError(
+            "complement-nb has no class priors; take nb or bernoulli-nb with them, or leave them out",
+            parameter="priors",
+        )
     if kind == "complement-nb" or priors == "uniform":
         odds = np.zeros(len(n))
     elif priors == "empirical":
@@ -100,7 +103,8 @@ def fit_label_naive_bayes(
 def _checked(X: Features, kind: str, alpha: float) -> Features:
     if not 0 < alpha < float("inf"):
         raise UsageError(
-            f"alpha of Naive Bayes must be above 0, got {alpha:g}: the probability of a word that a class does not have would be 0"
+            f"alpha of Naive Bayes must be above 0, got {alpha:g}: the probability of a word that a class does not have would be 0",
+            parameter="alpha",
         )
     features = checked_features(X)
     if kind == "bernoulli-nb":
@@ -108,7 +112,8 @@ def _checked(X: Features, kind: str, alpha: float) -> Features:
     values = features.data if sparse.issparse(features) else features
     if values.size and values.min() < 0:
         raise UsageError(
-            f"{kind} needs features that are not negative, such as counts or tf-idf; take logreg, svm or knn"
+            f"{kind} needs features that are not negative, such as counts or tf-idf; take logreg, svm or knn",
+            parameter="model",
         )
     return features
 
@@ -145,5 +150,7 @@ def _prior(priors: ClassPriors, sizes: FloatArray) -> FloatArray:
         return np.full(J, 1.0 / J)
     shares = np.asarray(priors, np.float64)
     if shares.shape != (J,) or not (shares > 0).all() or abs(shares.sum() - 1) > 1e-6:
-        raise UsageError(f"priors of {J} classes must be as many numbers above 0 that sum to 1, got {priors}")
+        raise UsageError(
+            f"priors of {J} classes must be as many numbers above 0 that sum to 1, got {priors}", parameter="priors"
+        )
     return shares

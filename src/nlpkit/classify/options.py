@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, cast
 
-from nlpkit.errors import UsageError
+from nlpkit.errors import UsageError, unknown_value
 from nlpkit.parameters import READ_LIST, Param
 from nlpkit.text.options import TextOptions
 
@@ -162,7 +162,7 @@ class ClassifierOptions:
             value = getattr(self, name)
             if value is not None and value not in known:
                 run = "; a run of nlpkit classify predicts with: nlpkit predict RUN INPUT" if name == "model" else ""
-                raise UsageError(f"`{name}={value}`: there are {', '.join(known)}{run}", parameter=name)
+                raise unknown_value(name, value, known, run)
         for name in ("alpha", "cost"):
             value = getattr(self, name)
             if not 0 < value < float("inf"):
@@ -197,9 +197,7 @@ class ClassifierOptions:
         names = tuple(asked.split(",")) if isinstance(asked, str) else tuple(asked)
         for name in names:
             if name not in HAND_FEATURES:
-                raise UsageError(
-                    f"`hand_features={name}`: there are {', '.join(HAND_FEATURES)}, and all", parameter="hand_features"
-                )
+                raise unknown_value("hand_features", name, (*HAND_FEATURES, "all"))
         return names
 
 

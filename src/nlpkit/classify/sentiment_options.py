@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, ClassVar
 
 from nlpkit.classify.options import confidence_level
-from nlpkit.errors import UsageError
+from nlpkit.errors import UsageError, unknown_value
 from nlpkit.parameters import READ_LIST, Param
 from nlpkit.text.options import TextOptions
 
@@ -121,7 +121,7 @@ class SentimentOptions:
             ("zero", ("positive", "negative")),
         ):
             if getattr(self, name) not in known:
-                raise UsageError(f"`{name}={getattr(self, name)}`: there are {', '.join(known)}", parameter=name)
+                raise unknown_value(name, getattr(self, name), known)
         confidence_level(self.ci)
         if not self.negation and (self.negations is not None or self.negation_reach is not None):
             raise UsageError(

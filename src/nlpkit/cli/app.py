@@ -119,6 +119,9 @@ _BOUNDS = (
     (re.compile(r"Input should be less than or equal to (\S+)"), r"it must be at most \1"),
     (re.compile(r"Input should be greater than (\S+)"), r"it must be above \1"),
     (re.compile(r"Input should be less than (\S+)"), r"it must be below \1"),
+    (re.compile(r"Input should be a valid integer.*"), "it must be a whole number"),
+    (re.compile(r"Input should be a valid number.*"), "it must be a number"),
+    (re.compile(r" \(Possible options: (.+)\)"), r"; similar options: \1"),
 )
 
 

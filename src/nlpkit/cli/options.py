@@ -282,7 +282,7 @@ def _check_sizes(values: Mapping[str, Any]) -> None:
     """Refuse numbers that no corpus has and that no loop or array could take; a seed may be any number."""
     for name, value in values.items():
         if type(value) is int and value > MOST and name != "seed":
-            raise UsageError(f"--{name.replace('_', '-')} {value}: at most {MOST:,} is possible")
+            raise UsageError(f"--{name.replace('_', '-')} {value}: it must be at most {MOST:,}")
 
 
 def _check_side_files(parameters: Sequence[inspect.Parameter], values: Mapping[str, Any], *, force: bool) -> None:

@@ -41,4 +41,4 @@ RENAMED: dict[tuple[str, str], str] = {
 def new_spelling(command: str, option: str) -> str | None:
     """Return what to say of an option that a command had before, None where it never had it."""
     new = RENAMED.get((command, option))
-    return None if new is None else f"{option} of nlpkit {command} is a command now: {new}"
+    return None if new is None else f"{option} is no longer an option of nlpkit {command}; use: {new}"

@@ -26,7 +26,7 @@ import numpy.typing as npt
 
 from nlpkit.embed.batching import Batch, plan_batches, split_batch
 from nlpkit.embed.models import DEFAULT_MODEL, ModelFiles, find_model, weights_fingerprint
-from nlpkit.errors import InputError, OutOfMemoryError, UsageError, missing_extra
+from nlpkit.errors import InputError, OutOfMemoryError, UsageError, missing_extra, unknown_value
 
 if TYPE_CHECKING:
     from nlpkit.embed.engines import EncoderEngine, Texts
@@ -215,10 +215,10 @@ def load_encoder(
     Raises MissingError (no such model, no torch), UsageError (an option that cannot be), OutOfMemoryError.
     """
     if precision not in PRECISIONS:
-        raise UsageError(f"unknown precision '{precision}' (known: {', '.join(PRECISIONS)})")
+        raise unknown_value("precision", precision, PRECISIONS)
     for option, value in (("batch_tokens", batch_tokens), ("max_tokens", max_tokens), ("threads", threads)):
         if value is not None and value < 1:
-            raise UsageError(f"{option} is {value}, needed at least 1")
+            raise UsageError(f"`{option}={value}`: at least 1 is needed")
     if any(importlib.util.find_spec(module) is None for module in ("torch", "tokenizers", "safetensors")):
         raise missing_extra("sbert-embed", "neural")
     files = find_model(name, offline=offline)

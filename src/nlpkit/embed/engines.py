@@ -208,7 +208,7 @@ def checked_max_tokens(wanted: int | None, usual: int | None, limit: int, specia
     if wanted is None:
         return min(usual or limit, limit)
     if not specials < wanted <= limit:
-        raise UsageError(f"max_tokens is {wanted}, but this model takes {specials + 1} to {limit} tokens of a text")
+        raise UsageError(f"`max_tokens={wanted}`: this model takes {specials + 1} to {limit} tokens of a text")
     return wanted
 
 

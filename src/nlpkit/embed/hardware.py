@@ -22,7 +22,7 @@ def choose_device(name: str | None) -> torch.device:
     kind, _, index = name.partition(":")
     if (index and not index.isdecimal()) or n_devices.get(kind, 0) <= int(index or 0):
         names = ["cpu", *(f"cuda:{i}" for i in range(n_devices["cuda"])), *(["mps"] if n_devices["mps"] else [])]
-        raise UsageError(f"device '{name}' is not available (found: {', '.join(names)})")
+        raise UsageError(f"`device={name}` is not available here (found: {', '.join(names)})")
     return torch.device("cpu" if kind == "cpu" else name)
 
 
@@ -32,7 +32,7 @@ def choose_precision(name: str, device: torch.device) -> str:
     Raises UsageError for fp16 elsewhere than on cuda.
     """
     if name == "fp16" and device.type != "cuda":
-        raise UsageError(f"precision fp16 needs cuda, the device is {device}; use bf16 or fp32")
+        raise UsageError(f"precision fp16 needs cuda, the device is {device}; use bf16 or fp32", parameter="precision")
     # torch.cuda.is_bf16_supported is true on older cards as well: they emulate it, slower than fp32
     fast = {
         "cuda": lambda: torch.cuda.get_device_capability(device)[0] >= 8,

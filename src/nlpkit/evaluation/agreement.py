@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit import wording
-from nlpkit.errors import InputError, UsageError
+from nlpkit.errors import InputError, unknown_value
 from nlpkit.evaluation.results import TargetResult, detail_table
 from nlpkit.metrics import agreement as agree
 from nlpkit.metrics.agreement import LEVELS, Level
@@ -55,7 +55,7 @@ def measurement(level: str) -> Level:
     for known in LEVELS:
         if level == known:
             return known
-    raise UsageError(f"the level of measurement is {', '.join(LEVELS)}, not '{level}'", parameter="measurement")
+    raise unknown_value("measurement", level, LEVELS)
 
 
 def agreement_scores(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal, cast
 
-from nlpkit.errors import UsageError
+from nlpkit.errors import UsageError, unknown_value
 from nlpkit.parameters import MOST, READ, WRITTEN, Param
 
 COMPATS = ("gensim", "octis", "tomotopy", "palmetto")
@@ -119,17 +119,17 @@ class EvaluationOptions(IntervalOptions):
     def __post_init__(self) -> None:
         """Refuse values that are not possible, but for names of metrics."""
         if self.compat is not None and self.compat not in COMPATS:
-            raise UsageError(f"`compat={self.compat}`: known are {', '.join(COMPATS)}", parameter="compat")
+            raise unknown_value("compat", self.compat, COMPATS)
         if self.absent not in ("worst", "skip"):
-            raise UsageError(f"`absent={self.absent}`: worst or skip is needed", parameter="absent")
+            raise unknown_value("absent", self.absent, ("worst", "skip"))
         if self.method not in ("completion", "left-to-right"):
-            raise UsageError(f"`method={self.method}`: completion or left-to-right is needed", parameter="method")
+            raise unknown_value("method", self.method, ("completion", "left-to-right"))
         if not 0 < self.beta < float("inf"):
             raise UsageError(f"`beta={self.beta:g}`: a number above 0 is needed", parameter="beta")
         if self.compat is not None and self.absent != "worst":
             raise UsageError("`absent` is ours, `compat` theirs; leave one of them out", parameter="absent")
         if self.ci_over not in ("topics", "documents"):
-            raise UsageError(f"`ci_over={self.ci_over}`: topics or documents is needed", parameter="ci_over")
+            raise unknown_value("ci_over", self.ci_over, ("topics", "documents"))
         if self.label_sep == "":
             raise UsageError("`label_sep` needs the text between two labels, such as ';'", parameter="label_sep")
         self.window_size()

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from nlpkit.errors import InputError, UsageError
+from nlpkit.errors import InputError, unknown_value
 from nlpkit.metrics.intrusion_design import (
     KINDS,
     RATING,
@@ -86,7 +86,7 @@ class Answers:
 def task_kind(name: str) -> str:
     """Return the kind of task of a name or alias. Raises UsageError when there is none."""
     if name not in KIND_NAMES:
-        raise UsageError(f"`kind={name}`: known are {', '.join(KINDS)}", parameter="kind")
+        raise unknown_value("kind", name, KINDS)
     return KIND_NAMES[name]
 
 

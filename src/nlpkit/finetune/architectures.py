@@ -183,7 +183,8 @@ def describe(model: Any) -> Architecture:
     if family is None:
         raise UsageError(
             f"adapters go into encoders of type {', '.join(MODEL_TYPES)}; the base is of type '{model_type}'. "
-            "Choose another `base`, or `method=full` or head"
+            "Choose another `base`, or `method=full` or head",
+            parameter="base",
         )
     encoder = _encoder(model)
     body = model.get_submodule(encoder.rstrip(".")) if encoder else model

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from nlpkit.errors import InputError, UsageError
+from nlpkit.errors import InputError, UsageError, unknown_value
 from nlpkit.finetune.embedder import Embedder, EmbedderTexts, cut_of, embed_all
 from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.methods import Value
@@ -181,7 +181,7 @@ def train_on_pairs(
             that is not in the data. UsageError: no such objective, or an option that cannot be. OutOfMemoryError: not even one row fits.
     """
     if objective not in NAMES:
-        raise UsageError(f"`objective={objective}` is not known; there are {', '.join(NAMES)}, mlm")
+        raise unknown_value("objective", objective, (*NAMES, "mlm"))
     options = {**OPTIONS[objective], **(options or {})}
     plan = plan or PLANS[objective]
     check(data, objective, "the training data")

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from torch import nn
 
-from nlpkit.errors import InputError, UsageError
+from nlpkit.errors import InputError, UsageError, unknown_value
 from nlpkit.finetune.architectures import Architecture, Layer, describe
 from nlpkit.finetune.bottleneck import ACTIVATIONS, INITS, AdapterGate, Delta, Lora, bottleneck
 from nlpkit.finetune.compacter import compacter, phm_rule
@@ -170,11 +170,11 @@ def count(model: Any, method: str, options: Mapping[str, Any] | None = None) -> 
 def resolve(method: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return all options of a method, defaults filled in. Raises UsageError for one that is unknown or cannot be."""
     if method not in DEFAULTS:
-        raise UsageError(f"there is no adapter method '{method}' (known: {', '.join(DEFAULTS)})")
+        raise unknown_value("method", method, DEFAULTS)
     known = DEFAULTS[method]
     for name, value in options.items():
         if name not in known:
-            raise UsageError(f"{method} has no option '{name}' (known: {', '.join(known)})")
+            raise UsageError(f"{method} has no option '{name}' (known: {', '.join(known)})", parameter="method")
         if name in _WHOLE:
             least = 0 if name == "r" else 1
             good = isinstance(value, int) and not isinstance(value, bool) and value >= least
@@ -187,13 +187,16 @@ def resolve(method: str, options: Mapping[str, Any]) -> dict[str, Any]:
             good = isinstance(value, int | float) and not isinstance(value, bool) and value > 0
             _need(good, method, name, value, "a number above 0")
     if options.get("r") and options.get("reduction", known["reduction"]) != known["reduction"]:
-        raise UsageError(f"{method}: give r or reduction, not both; r is the bottleneck's size, reduction is d / r")
+        raise UsageError(
+            f"{method}: give r or reduction, not both; r is the bottleneck's size, reduction is d / r",
+            parameter="method",
+        )
     return {**known, **options}
 
 
 def _need(good: bool, method: str, name: str, value: Any, needed: str) -> None:
     if not good:
-        raise UsageError(f"{method}: {name} must be {needed}; it is {value!r}")
+        raise UsageError(f"{method}: {name} must be {needed}; it is {value!r}", parameter="method")
 
 
 def _shape(tensors: Mapping[str, Tensor], name: str) -> str:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any, Literal
 
-from nlpkit.errors import UsageError
+from nlpkit.errors import UsageError, unknown_value
 
 Family = Literal["full", "head", "peft", "adapter", "setfit"]
 Value = int | float | str | bool
@@ -113,12 +112,9 @@ def parse_method(text: str) -> Method:
     name = match["name"].lower()
     name = ALIASES.get(name, name)
     if name in LATER:
-        raise UsageError(f"`method={name}`: {LATER[name]} comes in a later release; there are {', '.join(KINDS)}")
+        raise UsageError(f"`method={name}`: {LATER[name]} comes in a later release; give one of {', '.join(KINDS)}")
     if name not in KINDS:
-        near = get_close_matches(name, [*KINDS, *LATER], n=1)
-        raise UsageError(
-            f"`method={name}` is not known{f' (did you mean {near[0]}?)' if near else ''}; there are {', '.join(KINDS)}"
-        )
+        raise unknown_value("method", name, KINDS)
     options = _options(match["options"], defaults(name), f"`method={text}`", name)
     _check(name, options)
     return Method(name, options)
@@ -154,7 +150,8 @@ def parse_options(text: str, tables: Mapping[str, Mapping[str, Value]], option: 
     name = "" if match is None else match["name"].lower()
     if match is None or name not in tables:
         raise UsageError(
-            f"`{option}={text}`: there are {', '.join(tables)}, with options in brackets", parameter=option
+            f"`{option}={text}` is not known; give one of {', '.join(tables)}, with options in brackets",
+            parameter=option,
         )
     return name, _options(match["options"], tables[name], f"`{option}={text}`", name)
 
@@ -182,7 +179,7 @@ def parse_methods(text: str) -> list[Method]:
     parts = [part.strip() for part in re.split(r",(?![^()]*\))", text) if part.strip()]
     methods = [parse_method(name) for part in parts for name in (KINDS if part == "all" else [part])]
     if not methods:
-        raise UsageError(f"`method={text}`: a name was needed; there are {', '.join(KINDS)}, and all")
+        raise UsageError(f"`method={text}`: a name is needed; give some of {', '.join(KINDS)}, or all")
     spelled = [method.spelling for method in methods]
     twice = next((s for s in spelled if spelled.count(s) > 1), None)
     if twice is not None:

@@ -120,7 +120,8 @@ def load_mlm(path: Path, *, device: torch.device, seed: int, max_tokens: int | N
             raise MissingError(f"transformers cannot read the model in {place}: {first_line(error)}") from None
         if kind not in MODEL_TYPES:
             raise UsageError(
-                f"the model in {path} is a {kind}; masked language modelling needs {', '.join(MODEL_TYPES)}"
+                f"the model in {path} is a {kind}; masked language modelling needs {', '.join(MODEL_TYPES)}",
+                parameter="base",
             )
         tokenizer = _tokenizer(place)
         try:
@@ -313,7 +314,10 @@ def _tokenizer(place: Path) -> Any:
     if not getattr(tokenizer, "is_fast", False):
         raise MissingError(f"the tokenizer in {place} is not a fast one (tokenizer.json); convert it first")
     if tokenizer.mask_token_id is None:
-        raise UsageError(f"the tokenizer in {place} has no mask token, so nothing can be masked; take another `base`")
+        raise UsageError(
+            f"the tokenizer in {place} has no mask token, so nothing can be masked; take another `base`",
+            parameter="base",
+        )
     return tokenizer
 
 

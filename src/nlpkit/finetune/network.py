@@ -257,7 +257,8 @@ def _check_padding(model: Any, tokenizer: Any) -> None:
     kind = model.config.model_type
     if kind not in MODEL_TYPES and (tokenizer.pad_token_id is None or tokenizer.padding_side != "right"):
         raise UsageError(
-            f"the base is of type '{kind}', which reads no texts padded at their end; choose another `base`"
+            f"the base is of type '{kind}', which reads no texts padded at their end; choose another `base`",
+            parameter="base",
         )
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from nlpkit.embed.options import DEFAULT_ENCODER
-from nlpkit.errors import UsageError
+from nlpkit.errors import UsageError, unknown_value
 from nlpkit.parameters import FOLDER_WRITTEN, READ, Param
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ class DatasetOptions(HeldOutOptions):
         if self.label_sep == "":
             raise UsageError("`label_sep` needs the text between two labels, such as ';'", parameter="label_sep")
         if self.task not in TASKS:
-            raise UsageError(f"`task={self.task}`: there are {', '.join(TASKS)}", parameter="task")
+            raise unknown_value("task", self.task, TASKS)
         if self.context and self.pair_col is not None:
             raise UsageError("`context` and `pair_col` each bring a second text; keep one", parameter="context")
         if self.context_by is not None and not self.context:
@@ -162,7 +162,8 @@ class DatasetOptions(HeldOutOptions):
                 sizes.append(int(text))
             else:
                 raise UsageError(
-                    f"`shots={shown}`: numbers of documents of a class, or all, such as 8,64,all", parameter="shots"
+                    f"`shots={shown}`: numbers of documents of a class from 1 on, or all, are needed, such as 8,64,all",
+                    parameter="shots",
                 )
         if len(set(sizes)) < len(sizes):
             raise UsageError(f"`shots={shown}`: a number is there twice", parameter="shots")
@@ -308,7 +309,7 @@ class TrainingOptions(ScheduleOptions):
     def check(self) -> None:
         """Raise UsageError for values that are out of range."""
         if self.class_weight not in ("none", "balanced"):
-            raise UsageError(f"`class_weight={self.class_weight}`: there are none, balanced", parameter="class_weight")
+            raise unknown_value("class_weight", self.class_weight, ("none", "balanced"))
         super(TrainingOptions, self).check()
 
     @property
@@ -361,7 +362,7 @@ class HardwareOptions:
     def check(self) -> None:
         """Raise UsageError for a precision there is not."""
         if self.precision not in ("auto", "fp32", "bf16", "fp16"):
-            raise UsageError(f"`precision={self.precision}`: there are auto, fp32, bf16, fp16", parameter="precision")
+            raise unknown_value("precision", self.precision, ("auto", "fp32", "bf16", "fp16"))
 
     def chosen(self) -> tuple[torch.device, str]:
         """Return the device and the precision of products there; on a CPU `auto` is fp32. Raises UsageError for one that is not there."""

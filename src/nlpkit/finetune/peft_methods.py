@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from nlpkit.errors import UsageError
+from nlpkit.errors import UsageError, unknown_value
 from nlpkit.finetune.architectures import PARTS, Architecture, describe
 
 if TYPE_CHECKING:
@@ -63,19 +63,20 @@ def check(model: Any, name: str, architecture: Architecture | None = None) -> No
     if name == "prefix" and architecture.model_type not in PREFIX_TYPES:
         raise UsageError(
             f"peft's prefix tuning works for {', '.join(PREFIX_TYPES)}; the base is of type '{architecture.model_type}'. "
-            "Choose `method=mam` or unipelt, which have a prefix of our own, or lora"
+            "Choose `method=mam` or unipelt, which have a prefix of our own, or lora",
+            parameter="method",
         )
 
 
 def resolve(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return all options of a method, defaults filled in. Raises UsageError for one that is unknown or cannot be."""
     if name not in DEFAULTS:
-        raise UsageError(f"there is no peft method '{name}' (known: {', '.join(DEFAULTS)})")
+        raise unknown_value("method", name, DEFAULTS)
     known = DEFAULTS[name]
     for key, value in options.items():
         number = isinstance(value, int | float) and not isinstance(value, bool)
         if key not in known:
-            raise UsageError(f"{name} has no option '{key}' (known: {', '.join(known)})")
+            raise UsageError(f"{name} has no option '{key}' (known: {', '.join(known)})", parameter="method")
         if key in ("r", "length"):
             _need(number and value == int(value) and value >= 1, name, key, value, "a whole number of 1 or more")
         elif key == "alpha":
@@ -101,7 +102,7 @@ def merge(model: Any) -> Any:
     The peft model cannot be used afterwards. Raises UsageError for prefix and prompt tuning, which have no such weights.
     """
     if model.active_peft_config.is_prompt_learning:
-        raise UsageError("only lora, dora and ia3 can be merged into the base; leave `merge` out")
+        raise UsageError("only lora, dora and ia3 can be merged into the base; leave `merge` out", parameter="merge")
     _unwrap_heads(model)
     return model.merge_and_unload()
 
@@ -127,7 +128,7 @@ def virtual_tokens(model: Any) -> int:
 
 def _need(good: bool, method: str, name: str, value: Any, needed: str) -> None:
     if not good:
-        raise UsageError(f"{method}: {name} must be {needed}; it is {value!r}")
+        raise UsageError(f"{method}: {name} must be {needed}; it is {value!r}", parameter="method")
 
 
 def _task_type(model: Any) -> str:

@@ -197,10 +197,14 @@ def check_prefix(model: Any, architecture: Architecture) -> None:
     if architecture.attention == "interface" and implementation not in _NAMES:
         raise UsageError(
             f"a prefix needs attention of the kind {' or '.join(_NAMES)}; the base runs with '{implementation}'. "
-            "Load it with attn_implementation='sdpa'"
+            "Load it with attn_implementation='sdpa'",
+            parameter="base",
         )
     if getattr(model.config, "talking_head", False):
-        raise UsageError("a prefix cannot go into a DeBERTa with talking heads; choose pfeiffer, parallel or lora")
+        raise UsageError(
+            "a prefix cannot go into a DeBERTa with talking heads; choose pfeiffer, parallel or lora",
+            parameter="method",
+        )
 
 
 class Attached:

@@ -247,15 +247,19 @@ def check_options(values: Mapping[str, Any]) -> None:
     """Raise UsageError when all options together are not such as `train_setfit` takes."""
     unknown = next((name for name in values if name not in DEFAULTS["setfit"]), None)
     if unknown is not None:
-        raise UsageError(f"setfit has no option '{unknown}' (it has: {', '.join(DEFAULTS['setfit'])})")
+        raise UsageError(
+            f"setfit has no option '{unknown}' (it has: {', '.join(DEFAULTS['setfit'])})", parameter="method"
+        )
     if values["head"] not in HEADS:
-        raise UsageError(f"setfit(head={values['head']}): the head was to be one of {', '.join(HEADS)}")
+        raise UsageError(
+            f"setfit(head={values['head']}): the head was to be one of {', '.join(HEADS)}", parameter="method"
+        )
     for name, least in {"R": 1, "epochs": 0, "max_pairs": 0, "head_epochs": 1, "head_batch": 1}.items():
         if values[name] < least:
-            raise UsageError(f"setfit({name}={values[name]}): {name} was to be at least {least}")
+            raise UsageError(f"setfit({name}={values[name]}): {name} was to be at least {least}", parameter="method")
     for name in ("C", "head_rate", "body_rate"):
         if not values[name] > 0:
-            raise UsageError(f"setfit({name}={values[name]}): {name} was to be above 0")
+            raise UsageError(f"setfit({name}={values[name]}): {name} was to be above 0", parameter="method")
     if values["head"] == "differentiable":
         unread = {"C": "head=logistic"}
     else:

@@ -54,10 +54,13 @@ def read_wide(
         ColumnError: a column is not there; InputError: the table cannot be read, or a cell does not fit the level.
     """
     if len(coders) < 2:
-        raise UsageError(f"agreement needs the columns of two coders or more, found {len(coders)}: name them as a,b")
+        raise UsageError(
+            f"agreement needs the columns of two coders or more, found {len(coders)}: name them as a,b",
+            parameter="annotators",
+        )
     twice = next((c for i, c in enumerate(coders) if c in coders[:i]), None)
     if twice is not None:
-        raise UsageError(f"the column '{twice}' is named twice; a coder agrees with himself")
+        raise UsageError(f"the column '{twice}' is named twice; a coder agrees with himself", parameter="annotators")
     rows = read_rows(path, encoding=encoding, hint=coders[0])
     cells = [rows.column(name) for name in coders]
     ids = rows.columns.get(id_col, [])
@@ -158,11 +161,14 @@ def _coded(
 def _check_order(order: Sequence[str], level: Level) -> list[str]:
     known = [text.strip() for text in order]
     if level not in ("nominal", "ordinal"):
-        raise UsageError(f"an order of labels is for level ordinal or nominal; level {level} needs numbers")
+        raise UsageError(
+            f"an order of labels is for level ordinal or nominal; level {level} needs numbers", parameter="order"
+        )
     twice = next((text for i, text in enumerate(known) if text in known[:i] or not text), None)
     if twice is not None:
         raise UsageError(
-            f"the order {','.join(order)} has '{twice}' twice" if twice else "the order has an empty label"
+            f"the order {','.join(order)} has '{twice}' twice" if twice else "the order has an empty label",
+            parameter="order",
         )
     return known
 

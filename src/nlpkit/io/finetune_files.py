@@ -258,9 +258,13 @@ def foreign_task(
     if (folder / "config.json").is_file():
         task = _transformers_task(folder, labels)
         if kind is not None:
-            raise UsageError(f"the config.json of {folder} says its task (problem_type); leave `task` out")
+            raise UsageError(
+                f"the config.json of {folder} says its task (problem_type); leave `task` out", parameter="task"
+            )
         return "transformers", task
-    raise InputError(f"{folder} is no fine-tuned model: neither a run, nor a folder of transformers or peft")
+    raise InputError(
+        f"{folder} is no model: neither a run of nlpkit (no manifest.json), nor a model folder of transformers or peft"
+    )
 
 
 def _peft_task(folder: Path, labels: Sequence[str] | None, kind: TaskKind | None) -> FinetuneTask:
@@ -272,13 +276,16 @@ def _peft_task(folder: Path, labels: Sequence[str] | None, kind: TaskKind | None
         kind = "tokens" if task_type == "TOKEN_CLS" else "regression" if n == 1 else "single"
     if (task_type == "TOKEN_CLS") != (kind == "tokens"):
         needed = "words" if task_type == "TOKEN_CLS" else "classes, labels or regression"
-        raise UsageError(f"{folder} is a peft model of task {task_type}: `task={needed}` is needed, or none")
+        raise UsageError(
+            f"{folder} is a peft model of task {task_type}: `task={needed}` is needed, or none", parameter="task"
+        )
     if kind == "regression":
         if n > 1:
             raise UsageError(f"`task=regression`: one output is needed, the model in {folder} has {n}")
         if labels:
             raise UsageError(
-                f"the model in {folder} has one output, a number without a name; leave `labels` out, or add `task=labels`"
+                f"the model in {folder} has one output, a number without a name; leave `labels` out, or add `task=labels`",
+                parameter="labels",
             )
         return FinetuneTask("regression")
     if kind == "single" and n == 1:
@@ -302,7 +309,9 @@ def _transformers_task(folder: Path, labels: Sequence[str] | None) -> FinetuneTa
     of_words = "ForTokenClassification" in architectures
     if not of_words and (problem == "regression" or (problem is None and len(names) == 1)):
         if labels:
-            raise UsageError(f"the model in {folder} predicts a number, which has no classes; leave `labels` out")
+            raise UsageError(
+                f"the model in {folder} predicts a number, which has no classes; leave `labels` out", parameter="labels"
+            )
         return FinetuneTask("regression")
     if labels:
         if len(labels) != len(names):

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from nlpkit.errors import InputError, UsageError, first_line
+from nlpkit.errors import InputError, first_line, unknown_value
 from nlpkit.io import topic_text_files as texts
 from nlpkit.io.encoding import decode
 from nlpkit.io.readers.delimited import read_delimited
@@ -90,7 +90,7 @@ def read_topic_file(path: Path, *, format: str = "auto", encoding: str | None = 
         InputError: the file cannot be read or holds no topics; the message names the place.
     """
     if format not in FORMATS:
-        raise UsageError(f"no format of topics is called '{format}' (known: {', '.join(FORMATS)})")
+        raise unknown_value("format", format, FORMATS)
     shown, data = _read(path)
     if data.startswith(b"PAR1") or format == "parquet":
         raw = _parquet(data, shown)

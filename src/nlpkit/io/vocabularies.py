@@ -26,7 +26,9 @@ def read_vocabulary(path: Path) -> tuple[str, ...]:
         with path.open("rb") as file:
             packed = file.read(4) == b"PAR1"
     except OSError as error:
-        raise InputError(f"vocabulary {path}: {error.strerror or error}") from None
+        raise InputError(
+            f"vocabulary {path}: cannot be opened ({error.strerror or error})", parameter="vocab"
+        ) from None
     if packed:
         terms = _of_parquet(path)
     elif table_format(path) in TABLE_FORMATS:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from nlpkit.errors import UsageError
+from nlpkit.errors import UsageError, unknown_value
 from nlpkit.io.atomic import check_target
 from nlpkit.io.tables import FORMATS, MATRICES, check_table
 
@@ -60,7 +60,7 @@ def weights_target(output: str, to: str | None = None) -> WeightsTarget:
         UsageError: an unknown format, one that the name of the output contradicts, or one that stdout cannot take.
     """
     if to is not None and to not in EXAMPLES:
-        raise UsageError(f"`to={to}`: {', '.join(EXAMPLES)} are known", parameter="to")
+        raise unknown_value("to", to, EXAMPLES)
     suffix = Path(output).suffix.lower()
     named = {**FORMATS, **MATRICES}.get(suffix)
     if to is not None and named is not None and named != to and output != "-":

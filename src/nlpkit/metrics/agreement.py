@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from nlpkit.errors import InputError, UsageError
+from nlpkit.errors import InputError, UsageError, unknown_value
 from nlpkit.metrics.bootstrap import Statistic
 from nlpkit.types import BoolArray, CsrMatrix, FloatArray, IntArray, LongArray
 
@@ -76,7 +76,7 @@ def alpha_statistic(ratings: npt.ArrayLike, *, level: Level) -> tuple[Statistic,
         InputError, UsageError: see `krippendorff_alpha`.
     """
     if level not in LEVELS:
-        raise UsageError(f"the level of measurement is {', '.join(LEVELS)}, not '{level}'")
+        raise unknown_value("level", level, LEVELS)
     counts, values, times = _pairable(ratings)
     if level == "ratio" and len(values) and values[0] < 0:
         raise InputError(
@@ -235,7 +235,7 @@ def cohen_kappa(
     joint = np.bincount(rows * V + columns, minlength=V * V).reshape(V, V).astype(np.float64)
     apart = np.abs(np.subtract.outer(np.arange(V), np.arange(V))).astype(np.float64)
     if weights not in (None, "linear", "quadratic"):
-        raise UsageError(f"the weights of Cohen's kappa are linear or quadratic, not '{weights}'")
+        raise UsageError(f"the weights of Cohen's kappa are linear or quadratic, not '{weights}'", parameter="weights")
     w = (apart > 0).astype(np.float64) if weights is None else apart if weights == "linear" else apart**2
     by_chance = float((w * np.outer(joint.sum(axis=1), joint.sum(axis=0))).sum())
     return 1 - float((w * joint).sum()) * len(x) / by_chance if by_chance else float("nan")
@@ -298,7 +298,7 @@ def majority_vote(
         UsageError: another rule for ties.
     """
     if ties not in ("none", "first"):
-        raise UsageError(f"ties are resolved by 'none' (no label) or 'first', not '{ties}'")
+        raise UsageError(f"ties are resolved by 'none' (no label) or 'first', not '{ties}'", parameter="ties")
     votes_cast = np.asarray(codes, np.int64)
     U = len(votes_cast)
     V = int(votes_cast.max(initial=0)) + 1

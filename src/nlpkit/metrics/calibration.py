@@ -134,7 +134,7 @@ def bin_edges(probability: Probabilities, *, n_bins: int = BINS, by: By = "width
         UsageError: fewer than one bin.
     """
     if n_bins < 1:
-        raise UsageError(f"calibration needs 1 bin or more, got {n_bins}")
+        raise UsageError(f"calibration needs 1 bin or more, got {n_bins}", parameter="n_bins")
     inner = np.linspace(0, 1, n_bins + 1)[1:-1]
     if by == "mass" and len(inner):
         inner = np.unique(np.percentile(np.asarray(probability, np.float64), inner * 100))

@@ -235,7 +235,7 @@ def _counts(confusion: ArrayLike) -> FloatArray:
 def check_beta(beta: float) -> float:
     """Return β of the F score. Raises UsageError when it is not above 0."""
     if not 0 < beta < float("inf"):
-        raise UsageError(f"beta of the F score must be above 0, got {beta:g}")
+        raise UsageError(f"beta of the F score must be above 0, got {beta:g}", parameter="beta")
     return beta
 
 

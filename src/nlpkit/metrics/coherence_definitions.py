@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
-from nlpkit.errors import UsageError
+from nlpkit.errors import UsageError, unknown_value
 from nlpkit.metrics.confirmation import EPSILON
 from nlpkit.metrics.windows import Windows
 
@@ -142,13 +142,16 @@ def measure(name: str, *, window: int | Literal["own"] | None = "own", compat: s
         UsageError: no such measure, program or window.
     """
     if name not in DEFINITIONS:
-        raise UsageError(f"no coherence measure is called '{name}'; there are {', '.join(DEFINITIONS)}")
+        raise unknown_value("measure", name, DEFINITIONS)
     definition = DEFINITIONS[name]
     if compat is not None and compat not in COMPAT:
-        raise UsageError(f"no other program is called '{compat}'; there are {', '.join(COMPAT)}")
+        raise unknown_value("compat", compat, COMPAT)
     if window != "own":
         if name == "umass" and window is not None and compat not in (None, "palmetto"):
-            raise UsageError(f"u_mass of {compat} counts documents, not windows of {window}; leave the window out")
+            raise UsageError(
+                f"u_mass of {compat} counts documents, not windows of {window}; leave the window out",
+                parameter="window",
+            )
         definition = replace(definition, windows=Windows(window))
     if compat is None:
         return definition
@@ -156,7 +159,7 @@ def measure(name: str, *, window: int | Literal["own"] | None = "own", compat: s
         rare = 10 * (definition.window or 1)
         return _as_of(definition, compat, "Palmetto, dice-group/Palmetto", "boolean", absent="zero", min_count=rare)
     if name == "c_p":
-        raise UsageError(f"{compat} has no c_p; it is in palmetto, and without `compat`")
+        raise UsageError(f"{compat} has no c_p; it is in palmetto, and without `compat`", parameter="compat")
     if compat == "tomotopy":
         every, relevant = name == "c_v", definition.window is not None
         options: dict[str, Any] = {"absent": "dropped", "relevant_only": relevant, "all_pairs": every}

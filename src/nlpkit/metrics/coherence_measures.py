@@ -51,7 +51,7 @@ def coherence(
         ValueError: the counts are of other windows than those of the measure, or of too few pairs.
     """
     if top_n < 2:
-        raise UsageError(f"coherence needs the top 2 words of a topic or more, got {top_n}")
+        raise UsageError(f"coherence needs the top 2 words of a topic or more, got {top_n}", parameter="top_n")
     if counts.windows != measure.windows:
         raise ValueError(f"{measure.name} needs counts of {measure.windows}, got {counts.windows}")
     if measure.all_pairs and not counts.plan.all_pairs:

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
-from nlpkit.errors import UsageError
+from nlpkit.errors import UsageError, unknown_value
 from nlpkit.metrics.separation import (
     LIMIT,
     Metric,
@@ -69,7 +69,7 @@ def dbcv(
             "density-based validity needs embeddings: in as many dimensions as terms densities mean nothing"
         )
     if ties not in ("nearest", "first"):
-        raise UsageError(f"rule for ties '{ties}' is not known; it is one of nearest, first")
+        raise unknown_value("ties", ties, ("nearest", "first"))
     K = int(labels.max(initial=-1)) + 1
     sizes = np.bincount(labels[clustered(points, labels)], minlength=K)
     used = stratified_sample(np.where(np.isin(labels, np.flatnonzero(sizes > 1)), labels, -1), limit=limit, seed=seed)

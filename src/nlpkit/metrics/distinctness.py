@@ -114,9 +114,11 @@ def rbo_matrix(
     Source: Webber, Moffat & Zobel (2010), A similarity measure for indefinite rankings.
     """
     if form not in get_args(RboForm):
-        raise UsageError(f"rank-biased overlap has the forms {', '.join(get_args(RboForm))}; got '{form}'")
+        raise UsageError(
+            f"rank-biased overlap has the forms {', '.join(get_args(RboForm))}; got '{form}'", parameter="form"
+        )
     if not (0 < p < 1 or (p == 1 and form == "norm")):
-        raise UsageError(f"rank-biased overlap needs p above 0 and below 1 (norm: up to 1), got {p}")
+        raise UsageError(f"rank-biased overlap needs p above 0 and below 1 (norm: up to 1), got {p}", parameter="p")
     d = np.arange(1, max(term_ids.shape[1], 0 if others is None else others.shape[1]) + 1)
     G = np.concatenate([[0.0], np.cumsum(p ** (d - 1.0))])
     H = np.concatenate([[0.0], np.cumsum(p ** (d - 1.0) / d)])

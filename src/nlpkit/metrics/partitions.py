@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from nlpkit.errors import InputError, UsageError
+from nlpkit.errors import InputError, UsageError, unknown_value
 from nlpkit.kernels.chance import expected_information
 from nlpkit.types import FloatArray, IntArray, LongArray
 
@@ -108,7 +108,7 @@ def homogeneity_completeness_v(table: ArrayLike, *, beta: float = 1.0) -> tuple[
         UsageError: beta is negative.
     """
     if beta < 0:
-        raise UsageError(f"beta of the V-measure must be 0 or more, got {beta:g}")
+        raise UsageError(f"beta of the V-measure must be 0 or more, got {beta:g}", parameter="beta")
     h_rows, h_columns, h_both = _entropies(_counts(table))
     information = _information(h_rows, h_columns, h_both)
     homogeneity = np.minimum(_ratio(information, h_columns, 1.0), 1.0)
@@ -247,7 +247,7 @@ def _average(a: FloatArray, b: FloatArray, average: Average) -> FloatArray:
         return np.minimum(a, b)
     if average == "max":
         return np.maximum(a, b)
-    raise UsageError(f"average '{average}' is not known; it is one of arithmetic, geometric, min, max")
+    raise unknown_value("average", average, ("arithmetic", "geometric", "min", "max"))
 
 
 def _expected(counts: FloatArray) -> FloatArray:

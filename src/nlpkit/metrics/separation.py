@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
-from nlpkit.errors import InputError, UsageError
+from nlpkit.errors import InputError, UsageError, unknown_value
 from nlpkit.types import FloatArray, IntArray, LongArray
 
 LIMIT = 10_000
@@ -137,7 +137,7 @@ def prepare(points: Points, metric: Metric) -> Points:
         UsageError: an unknown metric. InputError: a value that is not finite.
     """
     if metric not in ("cosine", "euclidean"):
-        raise UsageError(f"distance '{metric}' is not known; it is one of cosine, euclidean")
+        raise unknown_value("metric", metric, ("cosine", "euclidean"))
     rows = _finite(points).astype(np.float64)
     if metric == "euclidean":
         # far from the origin the difference of squares would lose digits

@@ -67,7 +67,7 @@ def compare_models(models: Sequence[IntArray], *, measure: StabilityMeasure = "j
         UsageError: fewer than two models, a model without topics, an unknown measure.
     """
     if measure not in MEASURES:
-        raise UsageError(f"topics are matched by one of {', '.join(MEASURES)}; got '{measure}'")
+        raise UsageError(f"topics are matched by one of {', '.join(MEASURES)}; got '{measure}'", parameter="measure")
     if len(models) < 2:
         raise UsageError(f"stability compares models: it needs at least 2, got {len(models)}")
     if empty := [r + 1 for r, model in enumerate(models) if not len(model)]:

@@ -160,10 +160,14 @@ def _check(
 ) -> None:
     K, V = counts.shape
     if not eta >= 0:
-        raise UsageError(f"eta {eta}: the prior of terms in topics needs a number of 0 or more")
+        raise UsageError(f"eta {eta}: the prior of terms in topics needs a number of 0 or more", parameter="eta")
     if corpus is not None and np.shape(corpus) != (V,):
-        raise UsageError(f"corpus needs the frequency of each of the {V} terms, got {np.shape(corpus)}")
+        raise UsageError(
+            f"corpus needs the frequency of each of the {V} terms, got {np.shape(corpus)}", parameter="corpus"
+        )
     if documents is not None and documents.shape[1] != K:
-        raise UsageError(f"doc_topic of shape {documents.shape} is not that of {K} topics")
+        raise UsageError(f"doc_topic of shape {documents.shape} is not that of {K} topics", parameter="doc_topic")
     if alpha is not None and (documents is None or np.shape(alpha) != (K,) or not (np.asarray(alpha) >= 0).all()):
-        raise UsageError(f"alpha smooths counts in doc_topic: it needs {K} numbers of 0 or more, got {alpha}")
+        raise UsageError(
+            f"alpha smooths counts in doc_topic: it needs {K} numbers of 0 or more, got {alpha}", parameter="alpha"
+        )

@@ -39,7 +39,9 @@ class Windows:
 
     def __post_init__(self) -> None:
         if self.size is not None and self.size < 2:
-            raise UsageError(f"a window needs 2 tokens or more, or the whole document, got {self.size}")
+            raise UsageError(
+                f"a window needs 2 tokens or more, or the whole document, got {self.size}", parameter="window"
+            )
 
 
 @dataclass(frozen=True, slots=True)

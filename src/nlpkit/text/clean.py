@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import polars as pl
 import pyarrow as pa
 
-from nlpkit.errors import UsageError
+from nlpkit.errors import unknown_value
 from nlpkit.text.kinds import EMOJI_PATTERN
 from nlpkit.text.rules import ReplacementRules
 
@@ -73,7 +73,7 @@ class Cleaner:
     def __post_init__(self) -> None:
         """Raises UsageError: `emoji` is none of the choices."""
         if self.emoji not in EMOJI_CHOICES:
-            raise UsageError(f"emoji '{self.emoji}': there are {', '.join(EMOJI_CHOICES)}")
+            raise unknown_value("emoji", self.emoji, EMOJI_CHOICES)
 
     def clean(self, texts: pa.Array, *, replaced: Callable[[], None] | None = None) -> pa.Array:
         """Return the cleaned texts (D,) of an Arrow string array (D,) as large_string; null stays null.

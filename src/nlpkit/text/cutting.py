@@ -9,7 +9,7 @@ from functools import partial
 
 import pyarrow as pa
 
-from nlpkit.errors import UsageError
+from nlpkit.errors import UsageError, unknown_value
 from nlpkit.text.kinds import keep_patterns
 from nlpkit.text.normalize import Normalizer, lower_case
 from nlpkit.text.options import PreprocessOptions
@@ -25,14 +25,16 @@ _CHARS = re.compile(r"chars:([0-9]+)(?:-([0-9]+))?")
 def check_tokenizer(name: str, pattern: str | None) -> None:
     """Raises UsageError: no tokenizer is called that, or its n-grams have no length."""
     if name not in TOKENIZERS and not _CHARS.fullmatch(name):
-        raise UsageError(f"'{name}' is no tokenizer; there are {', '.join(TOKENIZERS)}")
+        raise unknown_value("tokenizer", name, [kind for kind in TOKENIZERS if kind not in ("regex", "spacy")])
     low, high = character_ngrams(name) or (1, 1)
     if high > MOST_CHARACTERS:
-        raise UsageError(f"{name}: n-grams have at most {MOST_CHARACTERS:,} characters")
+        raise UsageError(f"`tokenizer={name}`: n-grams have at most {MOST_CHARACTERS:,} characters")
     if not 1 <= low <= high:
-        raise UsageError(f"{name}: n-grams have at least one character, and the shortest comes first: chars:3-5")
+        raise UsageError(
+            f"`tokenizer={name}`: n-grams have at least one character, and the shortest comes first, as in chars:3-5"
+        )
     if (name == "regex") != (pattern is not None):
-        raise UsageError("the tokenizer regex and `token_pattern` go together")
+        raise UsageError("the tokenizer regex and `token_pattern` go together", parameter="token_pattern")
 
 
 def character_ngrams(name: str) -> tuple[int, int] | None:

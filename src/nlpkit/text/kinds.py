@@ -9,7 +9,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-from nlpkit.errors import UsageError
+from nlpkit.errors import unknown_value
 
 KINDS = ("url", "email", "hashtag", "mention", "number", "emoji")
 
@@ -60,7 +60,7 @@ def check_kinds(keep: Iterable[str]) -> frozenset[str]:
     """
     names = frozenset(keep)
     for name in sorted(names - set(KINDS)):
-        raise UsageError(f"'{name}' is no kind of token that can be kept; there are {', '.join(KINDS)}")
+        raise unknown_value("keep", name, KINDS)
     return names
 
 

@@ -80,7 +80,7 @@ def compile_pattern(
         UsageError: the pattern is empty or no regular expression.
     """
     if not pattern.strip():
-        raise UsageError("the pattern is empty; give a word or a regular expression")
+        raise UsageError("the pattern is empty; give a word or a regular expression", parameter="pattern")
     flags = re.MULTILINE | (re.IGNORECASE if ignore_case else 0)
     source = unicodedata.normalize("NFC", pattern)
     if glob:
@@ -153,10 +153,13 @@ def _compile(source: str, flags: int) -> re.Pattern[str]:
         at = error.pos if error.pos is not None else 0
         marked = f"{source[:at]}»{source[at:]}"
         raise UsageError(
-            f"the pattern is no regular expression: {error.msg} at position {at}, marked with »: {marked}"
+            f"the pattern is no regular expression: {error.msg} at position {at}, marked with »: {marked}",
+            parameter="pattern",
         ) from None
     except (OverflowError, RecursionError) as error:
-        raise UsageError(f"the pattern is no regular expression that can be used: {error}") from None
+        raise UsageError(
+            f"the pattern is no regular expression that can be used: {error}", parameter="pattern"
+        ) from None
 
 
 def _glob(word: str) -> str:

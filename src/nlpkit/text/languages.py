@@ -63,7 +63,8 @@ def language_code(name: str) -> str:
     if code is None:
         raise UsageError(
             f"unknown language '{name}'{near_languages(name)}; give an ISO 639 code or an English name, such as de, deu or "
-            "German, or 'auto' or 'none'"
+            "German, or 'auto' or 'none'",
+            parameter="language",
         )
     return code
 

@@ -33,10 +33,13 @@ def lemmatizer(codes: Sequence[str], *, cased: bool = False) -> Callable[[str], 
     names = [_ALIASES.get(code, code) for code in codes]
     known = lemma_languages()
     if not names:
-        raise UsageError(f"lemmatising needs a language; name it with `language`: {', '.join(known)}")
+        raise UsageError(f"`lemma=dict` needs a language; name it with `language`: {', '.join(known)}")
     for code, name in zip(codes, names, strict=True):
         if name not in known:
-            raise UsageError(f"there is no dictionary of base forms for '{code}'; there are {', '.join(known)}")
+            raise UsageError(
+                f"`lemma=dict`: there is no dictionary of base forms for '{code}'; there are {', '.join(known)}",
+                parameter="lemma",
+            )
     readers = [_reader(name, cased=cased, alone=len(names) == 1) for name in dict.fromkeys(names)]
     if len(readers) == 1:
         return readers[0]

@@ -60,7 +60,8 @@ def find_near_duplicates(
     """
     if not LEAST_THRESHOLD <= threshold <= 1:
         raise UsageError(
-            f"near-duplicates are documents with a similarity from {LEAST_THRESHOLD} to 1, got {threshold:g}"
+            f"near-duplicates are documents with a similarity from {LEAST_THRESHOLD} to 1, got {threshold:g}",
+            parameter="threshold",
         )
     if len(texts) != len(groups):
         raise UsageError(f"each text needs a group, got {len(texts)} texts and {len(groups)} groups")

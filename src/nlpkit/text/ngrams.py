@@ -25,7 +25,10 @@ class NgramVocabulary:
 
     def __init__(self, n_min: int, n_max: int) -> None:
         if not 1 <= n_min <= n_max:
-            raise UsageError(f"n-grams of {n_min} to {n_max} terms: give two numbers from 1 on, the smaller one first")
+            raise UsageError(
+                f"n-grams of {n_min} to {n_max} terms: give two numbers from 1 on, the smaller one first",
+                parameter="ngrams",
+            )
         self.n_min, self.n_max = n_min, n_max
         self._stems: IdTable = new_table(1024)
         self._grams: IdTable = new_table(1024)

@@ -165,7 +165,7 @@ def bound(value: int | float, total: int, *, name: str, what: str = "documents")
     """
     if isinstance(value, float):
         if not 0.0 <= value <= 1.0:
-            raise UsageError(f"`{name}={value}`: a share lies in 0.0 … 1.0; a number of {what} has no decimal point")
+            raise UsageError(f"`{name}={value}`: a share is at most 1, and a number of {what} has no decimal point")
         return round(value * total, 6)  # 0.07 of 100 is 7, not 7.000000000000001
     if value < 0:
         raise UsageError(f"`{name}={value}`: a number of {what} cannot be negative")
@@ -183,6 +183,7 @@ def df_bounds(n_docs: int, *, min_df: float, max_df: float) -> tuple[float, floa
     if low > high:
         raise UsageError(
             f"documents: {n_docs:,}; `min_df` asks for {low:g} of them at least, `max_df` for {high:g} at most: "
-            "no term can satisfy both"
+            "no term can satisfy both",
+            parameter="min_df",
         )
     return low, high

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from importlib.util import find_spec
 
-from nlpkit.errors import UsageError, missing_extra
+from nlpkit.errors import missing_extra, unknown_value
 from nlpkit.text.scripts import KANA, SCRIPTS, THAI
 
 SEGMENTERS = ("auto", "ngrams", "characters", "words")
@@ -40,7 +40,7 @@ def segmenter(name: str, languages: Sequence[str] = ()) -> Segment:
     if name == "characters":
         return characters
     if name != "words":
-        raise UsageError(f"'{name}' is no segmenter; there are {', '.join(SEGMENTERS)}")
+        raise unknown_value("segment", name, SEGMENTERS)
     for code in languages:
         _check_packages(code)
     return partial(_words, han_is_japanese="ja" in languages and "zh" not in languages)

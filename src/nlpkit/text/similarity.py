@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from nlpkit.errors import UsageError
+from nlpkit.errors import UsageError, unknown_value
 from nlpkit.kernels.levenshtein import count_different_grams, count_shared_grams, levenshtein_nearest
 from nlpkit.types import BoolArray, FloatArray, IntArray, LongArray
 
@@ -156,7 +156,8 @@ class WordIndex:
             if not len(self._grams(word)):
                 raise UsageError(
                     f"'{word}' is shorter than the n-grams of {self.n} characters; "
-                    f"give `n={len(form)}`, `pad`, or `measure=levenshtein`"
+                    f"give `n={len(form)}`, `pad`, or `measure=levenshtein`",
+                    parameter="n",
                 )
             scores = self.similarity(word, measure)
             ids, descending, of_itself = np.flatnonzero(scores > 0), True, 1.0
@@ -223,7 +224,7 @@ def _check_length(word: str, length: int) -> None:
 
 
 def _unknown(measure: str) -> UsageError:
-    return UsageError(f"`measure={measure}`: known are {', '.join(MEASURES)}")
+    return unknown_value("measure", measure, MEASURES)
 
 
 def _pack(words: Sequence[str]) -> Codes:

@@ -247,7 +247,9 @@ def _try(load: Any, what: str) -> Any:
 def _of_language(installed: list[str], language: str | None) -> str:
     """Return the installed pipeline of a language."""
     if language is None:
-        raise UsageError("which spaCy pipeline? Name one (fr_core_news_sm), or give the language with `language`")
+        raise UsageError(
+            "which spaCy pipeline? Name one (fr_core_news_sm), or give the language with `language`", parameter="spacy"
+        )
     code = _SAME_LANGUAGE.get(language, language)
     ours = [name for name in installed if name.partition("_")[0] == code]
     if not ours:

@@ -42,7 +42,7 @@ def stemmer(name: str) -> Callable[[str], str]:
     if algorithm not in _available():
         near = get_close_matches(key, [*_available(), *_ALGORITHMS], n=1)
         hint = f"; did you mean '{near[0]}'?" if near else "."
-        raise UsageError(f"there is no stemmer '{name}'{hint} There are: {', '.join(stemmer_names())}")
+        raise UsageError(f"`stem={name}` is not known{hint} There are: {', '.join(stemmer_names())}")
     class_name = "".join(part.capitalize() for part in algorithm.split("_")) + "Stemmer"
     stem: Callable[[str], str] = getattr(import_module(f"snowballstemmer.{algorithm}_stemmer"), class_name)().stemWord
     return stem

@@ -59,7 +59,9 @@ def stop_matcher(words: frozenset[str], patterns: Sequence[str] = ()) -> Callabl
         try:
             re.compile(pattern)
         except re.error as error:
-            raise UsageError(f"stop word pattern /{pattern}/ is no regular expression: {error}") from None
+            raise UsageError(
+                f"stop word pattern /{pattern}/ is no regular expression: {error}", parameter="stop_words"
+            ) from None
     matches = re.compile("|".join(f"(?:{pattern})" for pattern in patterns)).fullmatch
 
     def is_stop(term: str) -> bool:
@@ -75,7 +77,7 @@ def auto_stop(df: LongArray, n_docs: int, *, share: float) -> BoolArray:
         UsageError: the share is not in 0.0 … 1.0.
     """
     if not 0.0 <= share <= 1.0:
-        raise UsageError(f"`auto_stop={share}`: a share of the documents lies in 0.0 … 1.0")
+        raise UsageError(f"`auto_stop={share:g}`: a share of the documents from 0 to 1 is needed")
     return np.asarray(df > round(share * n_docs, 6))  # 0.07 of 100 documents is 7, not 7.000000000000001
 
 

@@ -160,8 +160,8 @@ def cut_tokens(texts: pa.Array, pattern: str = WORD_PATTERN) -> RawTokens:
     try:
         matches = series.str.extract_all(pattern).to_arrow()
     except ComputeError as error:
-        reason = " ".join(str(error).partition("This error occurred")[0].split())
-        raise UsageError(f"the pattern '{pattern}' is no regular expression: {reason}") from None
+        reason = " ".join(str(error).partition("This error occurred")[0].rpartition("error: ")[2].split())
+        raise UsageError(f"`token_pattern`: '{pattern}' is not a regular expression: {reason}") from None
     offsets = matches.offsets.to_numpy(zero_copy_only=False).astype(np.int64)
     flat = matches.values.slice(int(offsets[0]), int(offsets[-1] - offsets[0]))
     return encode_tokens(offsets - offsets[0], flat)

@@ -48,7 +48,7 @@ class NumberOfTopics:
         numbers = [int(p) for p in parts]
         if len(numbers) == 1:
             if numbers[0] < 1:
-                raise UsageError("`k` needs at least 1 topic", parameter="k")
+                raise UsageError(f"`k={text}`: a model has at least 1 topic", parameter="k")
             return cls(exactly=numbers[0])
         if numbers[0] > numbers[1] or numbers[0] < 1 or (len(numbers) == 3 and numbers[2] < 1):
             why = "its step must be 1 or more" if len(numbers) == 3 and numbers[2] < 1 else "write it as lowest:highest"

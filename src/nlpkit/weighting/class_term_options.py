@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from nlpkit.errors import UsageError
+from nlpkit.errors import UsageError, unknown_value
 from nlpkit.parameters import Param
 
 WEIGHTINGS = ("ctfidf", "importance", "keyness")
@@ -58,9 +58,9 @@ class ClassTermOptions:
     def __post_init__(self) -> None:
         """Check what can be checked without documents."""
         if self.weighting not in WEIGHTINGS:
-            raise UsageError(f"`weighting={self.weighting}`: known are {', '.join(WEIGHTINGS)}", parameter="weighting")
+            raise unknown_value("weighting", self.weighting, WEIGHTINGS)
         if self.compat not in (None, "bertopic"):
-            raise UsageError(f"`compat={self.compat}`: known is bertopic", parameter="compat")
+            raise unknown_value("compat", self.compat, ("bertopic",))
         belongs = {
             "reduce_frequent_words": ("ctfidf", self.reduce_frequent_words),
             "bm25": ("ctfidf", self.bm25),

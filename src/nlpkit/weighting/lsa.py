@@ -49,8 +49,8 @@ def lsa(weights: CsrMatrix, n_components: int, *, seed: int) -> Lsa:
         raise InputError("no singular vectors: all weights are 0; take a weighting without idf (`idf=none`)")
     if not 1 <= n_components < min(D, V):
         raise UsageError(
-            f"{n_components} components of {D:,} documents and {V:,} terms: there must be fewer than either; "
-            f"ask for {min(D, V) - 1} at most"
+            f"`lsa={n_components}`: there must be fewer dimensions than documents ({D:,}) and than terms ({V:,}); "
+            f"give {min(D, V) - 1} at most"
         )
     rng = np.random.default_rng(seed)
     with threadpool_limits(limits=1):

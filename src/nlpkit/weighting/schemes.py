@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
-from nlpkit.errors import UsageError
+from nlpkit.errors import UsageError, unknown_value
 
 TF = {
     "raw": "tf",
@@ -77,8 +77,8 @@ class Scheme:
         for name, high in (("augment", 1.0), ("slope", 1.0), ("b", 1.0), ("k1", float("inf"))):
             value = getattr(self, name)
             if not 0 <= value <= high or value == float("inf"):
-                span = "at least 0" if high == float("inf") else "between 0 and 1"
-                raise UsageError(f"{name} of a weighting must be {span}, got {value}")
+                span = "a finite number of 0 or more" if high == float("inf") else "between 0 and 1"
+                raise UsageError(f"`{name}={value:g}`: it must be {span}")
 
     @property
     def smart(self) -> str | None:
@@ -112,9 +112,7 @@ class Scheme:
 def _known(part: str, name: str, names: dict[str, str]) -> str:
     full_name = _ALIASES.get(name, name)
     if full_name not in names:
-        near = get_close_matches(name, names, n=1)
-        hint = f"; did you mean '{near[0]}'?" if near else ""
-        raise UsageError(f"unknown {part} '{name}' (known: {', '.join(names)}){hint}")
+        raise unknown_value(part, name, names)
     return full_name
 
 
@@ -143,7 +141,7 @@ def parse_scheme(text: str) -> Scheme:
         return PRESETS[text]
     if len(text) == 7 and text[3] == ".":
         raise UsageError(
-            f"scheme '{text}' is one for documents and one for queries; give the three letters of the documents, {text[:3]}"
+            f"`scheme={text}` is one for documents and one for queries; give the three letters of the documents, {text[:3]}"
         )
     if len(text) == 3 and not get_close_matches(text, PRESETS, n=1, cutoff=0.8):
         known = (("tf", _SMART_TF), ("idf", _SMART_IDF), ("norm", _SMART_NORM))
@@ -154,7 +152,7 @@ def parse_scheme(text: str) -> Scheme:
     near = get_close_matches(text, PRESETS, n=1)
     hint = f"; did you mean '{near[0]}'?" if near else ""
     raise UsageError(
-        f"unknown scheme '{text}': give three SMART letters such as ltc, or one of {', '.join(PRESETS)}{hint}"
+        f"`scheme={text}` is not known; give three SMART letters such as ltc, or one of {', '.join(PRESETS)}{hint}"
     )
 
 
@@ -166,5 +164,5 @@ def with_parts(scheme: Scheme, **parts: str | float | None) -> Scheme:
 def _letter(text: str, part: str, letter: str, known: dict[str, str]) -> str:
     if letter not in known:
         choices = ", ".join(f"{k} {v}" for k, v in known.items())
-        raise UsageError(f"scheme '{text}': '{letter}' is no SMART letter for {part} ({choices})")
+        raise UsageError(f"`scheme={text}`: '{letter}' is no SMART letter for {part} ({choices})")
     return known[letter]

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any, Literal
 
 import numpy as np
 
-from nlpkit.errors import UsageError
+from nlpkit.errors import UsageError, unknown_value
 from nlpkit.types import BoolArray, FloatArray, IntArray, LongArray
 from nlpkit.weighting.contingency import Contingency
 
@@ -170,9 +169,7 @@ def score_named(name: str) -> FeatureScore:
     """Return a score by its name. Raises UsageError for an unknown one."""
     full_name = _ALIASES.get(name, name)
     if full_name not in SCORES:
-        near = get_close_matches(name, [*SCORES, *_ALIASES], n=1)
-        hint = f"; did you mean '{near[0]}'?" if near else ""
-        raise UsageError(f"unknown score '{name}' (known: {', '.join(SCORES)}){hint}")
+        raise unknown_value("select", name, SCORES)
     return SCORES[full_name]
 
 

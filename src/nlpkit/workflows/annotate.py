@@ -120,7 +120,10 @@ def _report_skipped(task: Task) -> None:
 def _documents(target: TopicTarget, corpus: Corpus | None, read: ReadOptions) -> list[DocumentTopics]:
     """Return id, text and probabilities of topics of the documents of a run."""
     if target.run is None:
-        raise UsageError(f"a topic intrusion asks about documents, which {target.name} does not have; a run was needed")
+        raise UsageError(
+            f"a topic intrusion asks about documents, which {target.name} does not have; a run was needed",
+            parameter="reference",
+        )
     reference = reference_of(target, corpus, read)
     if reference is None:
         raise need_reference(target, "a topic intrusion")
@@ -262,7 +265,9 @@ def majority(
     whole = arrow_table(path, encoding=encoding).take(pa.array(coded.rows, pa.int64()))
     for name in (column, f"{column}_share"):
         if name in whole.column_names:
-            raise UsageError(f"{table} has a column '{name}' already; give the majority label another name")
+            raise UsageError(
+                f"{table} has a column '{name}' already; give the majority label another name", parameter="column"
+            )
     labels, shares, counts = majority_labels(coded, ties=ties)
     return whole.append_column(column, labels).append_column(f"{column}_share", shares), counts
 

@@ -258,7 +258,7 @@ def _groups_column(table: pa.Table, by: str) -> pa.Array:
     """Return the values of a column whose documents stay together, or parts of its dates as strings, null where there is none."""
     if by in table.column_names:
         return table.column(by).combine_chunks()
-    groups = Groups(by, table.schema, "the documents")
+    groups = Groups(by, table.schema, "the documents", parameter="groups")
     numbers = np.concatenate([groups.assign(batch) for batch in table.to_batches()])
     names, places = groups.finish()
     order = places[numbers]

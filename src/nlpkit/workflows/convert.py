@@ -12,7 +12,7 @@ import pyarrow as pa
 from scipy import sparse
 
 from nlpkit import reporting, wording
-from nlpkit.errors import InputError, UsageError
+from nlpkit.errors import InputError, UsageError, unknown_value
 from nlpkit.io.artifacts import footer_block
 from nlpkit.io.atomic import MANIFEST, check_target
 from nlpkit.io.corpora import InputInfo
@@ -120,7 +120,7 @@ def _target_kind(source: FittedLda | str | Path, target: Path, options: ConvertO
         UsageError: nothing that is known, or a run of a run.
     """
     if options.to not in TARGETS:
-        raise UsageError(f"`to` is one of {', '.join(TARGETS)}, not '{options.to}'", parameter="to")
+        raise unknown_value("to", options.to, TARGETS)
     suffix = target.suffix.lower()
     to = options.to
     if to == "auto":

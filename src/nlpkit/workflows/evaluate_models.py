@@ -164,9 +164,9 @@ def _result(target: TopicTarget, depth: int) -> TargetResult:
     result.facts["n_topics"] = len(target.topics)
     short = sum(0 < len(topic) < depth for topic in target.topics)
     if short:
-        known = "stores" if target.run is not None else "has"
+        known = "the run stores" if target.run is not None else "there are"
         noun = wording.counted(short, "topic")
-        result.notes.append(f"{target.name} {known} fewer than {depth} words of {noun}: those that are there count")
+        result.notes.append(f"{known} fewer than {depth} words of {noun}: those that are there count")
     single = [name for name, topic in zip(target.names, target.topics, strict=True) if len(topic) == 1]
     if single:
         shown = ", ".join(single[:10]) + (" …" if len(single) > 10 else "")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from nlpkit.errors import ColumnError, InputError, UsageError, missing_column
+from nlpkit.errors import ColumnError, InputError, UsageError, missing_column, unknown_value
 from nlpkit.evaluation.options import EvaluationOptions
 from nlpkit.evaluation.topic_sets import TopicSet
 from nlpkit.io.artifacts import read_footer
@@ -120,10 +120,7 @@ def opened_targets(
     """
     known = ("auto", "run", "table", *FORMATS)
     if options.target_format not in known:
-        raise UsageError(
-            f"`target_format={options.target_format}`: known are {', '.join(dict.fromkeys(known))}",
-            parameter="target_format",
-        )
+        raise unknown_value("target_format", options.target_format, dict.fromkeys(known))
     named = _named(targets)
     names = _short_names([name for name, _ in named])
     topics_first = topics_first or options.topic_col != EvaluationOptions().topic_col

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit import reporting, wording
-from nlpkit.errors import UsageError
+from nlpkit.errors import UsageError, unknown_value
 from nlpkit.finetune.dataset import KINDS, TASK_NAMES
 from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.options import DEFAULT_WORDS, TASKS, HardwareOptions
@@ -118,7 +118,7 @@ class FinetunedModel(FittedModel):
         options.refuse_others(USED, "a fine-tuned model")
         options.encoder.refuse("a fine-tuned model reads texts as it was trained to; leave it out")
         if options.task not in TASKS:
-            raise UsageError(f"`task={options.task}`: there are {', '.join(TASKS)}", parameter="task")
+            raise unknown_value("task", options.task, TASKS)
         kind = KINDS.get(options.task)
         if options.labels is None:
             return None, kind

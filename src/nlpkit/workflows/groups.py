@@ -29,7 +29,10 @@ class Groups:
         if self.column not in schema.names:
             raise missing_column(self._where, self.column, schema.names, parameter)
         if self._part and self._part not in PARTS:
-            raise UsageError(f"`{parameter}={by}`: after the colon goes {', '.join(PARTS)}", parameter=parameter)
+            raise UsageError(
+                f"`{parameter}={by}`: the part of a date after the colon is one of {', '.join(PARTS)}",
+                parameter=parameter,
+            )
         self._dates = DateReader(self.column, date_format_of(schema, self.column)) if self._part else None
         kind = schema.field(self.column).type
         kind = kind.value_type if pa.types.is_dictionary(kind) else kind

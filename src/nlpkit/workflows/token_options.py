@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nlpkit.errors import UsageError
+from nlpkit.errors import UsageError, unknown_value
 from nlpkit.text.options import PreprocessOptions, SpacyOptions, TextOptions, TokenOptions, TopicTokenOptions
 
 if TYPE_CHECKING:
@@ -26,7 +26,9 @@ def preprocess_options(tokens: TokenOptions) -> PreprocessOptions:
     options = _token_options(tokens)
     if isinstance(tokens, TopicTokenOptions):
         if tokens.auto_stop is not None and not 0 <= tokens.auto_stop <= 1:
-            raise _wrong("auto_stop", f"`auto_stop={tokens.auto_stop}`: a share of the documents lies in 0.0 … 1.0")
+            raise _wrong(
+                "auto_stop", f"`auto_stop={tokens.auto_stop:g}`: a share of the documents from 0 to 1 is needed"
+            )
         options = replace(options, auto_stop=tokens.auto_stop)
     return _text_options(tokens, options) if isinstance(tokens, TextOptions) else options
 
@@ -79,14 +81,17 @@ def _text_options(tokens: TextOptions, base: PreprocessOptions) -> PreprocessOpt
     from nlpkit.text.segment import SEGMENTERS
 
     if tokens.lemma not in ("none", "dict", "spacy"):
-        raise _wrong("lemma", f"`lemma={tokens.lemma}`: there are none, dict and spacy")
+        raise unknown_value("lemma", tokens.lemma, ("none", "dict", "spacy"))
     if tokens.segment not in SEGMENTERS:
-        raise _wrong("segment", f"`segment={tokens.segment}`: there are {', '.join(SEGMENTERS)}")
+        raise unknown_value("segment", tokens.segment, SEGMENTERS)
     if tokens.phrases is not None and tokens.phrase_file is not None:
         raise _wrong("phrase_file", "`phrases` finds phrases and `phrase_file` gives them; keep one")
     spacy = _spacy(tokens)
     if spacy is not None and (base.tokenizer != "words" or tokens.segment != "auto"):
-        raise UsageError("spaCy cuts texts by its own rules; leave `tokenizer`, `token_pattern` and `segment` out")
+        raise _wrong(
+            "spacy",
+            "`spacy` cuts texts by the rules of its pipeline; leave `tokenizer`, `token_pattern` and `segment` out",
+        )
     keep = check_kinds(_listed(tokens.keep or ()))
     _check_together(tokens, base.tokenizer)
     cleaner = None
@@ -186,7 +191,7 @@ def _stop_words(choice: str | Collection[str]) -> tuple[str, frozenset[str], tup
             continue
         codes.append(part if part in ("auto", "none") else stop_list_code(part))
     if len(codes) > 1 and ("auto" in codes or "none" in codes):
-        raise _wrong("stop_words", f"`stop_words={choice}`: auto and none stand alone or beside files")
+        raise _wrong("stop_words", f"`stop_words={choice}`: auto and none go with files, not with languages; keep one")
     return ",".join(codes) or "auto", words, tuple(patterns)
 
 

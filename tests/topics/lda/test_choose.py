@@ -30,6 +30,7 @@ from nlpkit.topics.lda.scores import Scores, completion, score_fits, split_corpu
 from nlpkit.topics.lda.weights import weighted_terms
 from nlpkit.topics.options import NumberOfTopics, Range
 from nlpkit.types import TokenTable
+from tests.refusals import refuses
 from tests.strategies import token_table
 
 OWN = 30
@@ -236,24 +237,24 @@ def test_numbers_of_topics(k: str, n_docs: int, n_tokens: int, grid: list[int]) 
 def test_there_are_as_many_topics_as_are_given() -> None:
     assert grid_of(asked("auto"), 1000, 10**6, n_guided=12) == [12, 24, 48, 96]
     assert grid_of(asked("3:40"), 1000, 10**6, n_guided=12) == [12, 24, 40]
-    with pytest.raises(UsageError, match="at least 12 topics are given"):
+    with refuses("k"):
         grid_of(asked("10:40:10"), 1000, 10**6, n_guided=12)
 
 
 @pytest.mark.parametrize(
-    ("k", "message"),
+    "k",
     [
-        ("10:10:5", "only 10 number"),
-        ("10:14:5", "only 10 number"),
-        ("10:10", "only 10 number"),
-        ("1:1000:1", "1,000 numbers"),
-        ("10:1000:90", "500 are the most for 500 tokens"),
-        ("400:600", "500 are the most for 500 tokens"),
-        ("40000:80000:20000", "most for"),
+        "10:10:5",
+        "10:14:5",
+        "10:10",
+        "1:1000:1",
+        "10:1000:90",
+        "400:600",
+        "40000:80000:20000",
     ],
 )
-def test_bad_ranges_are_refused(k: str, message: str) -> None:
-    with pytest.raises(UsageError, match=message):
+def test_bad_ranges_are_refused(k: str) -> None:
+    with refuses("k"):
         grid_of(asked(k), 1000, 10**6 if "40000" in k else 500)
 
 
@@ -499,7 +500,7 @@ def test_guided_topics() -> None:
     fixed = fixed_counts(model, tokens.terms, ("",) * 5)
     choice = quick(tokens, "5:10:5", guidance=fixed, weights=token_weights(tokens, "idf"))
     assert [row.n_topics for row in choice.rows] == [5, 10]
-    with pytest.raises(UsageError, match="at least 5 topics are given"):
+    with refuses("k"):
         quick(tokens, "2:10:2", guidance=fixed)
 
 
@@ -607,7 +608,7 @@ def test_options_out_of_range_are_refused(bad: dict[str, Any]) -> None:
 
 
 def test_more_topics_than_tokens_are_refused() -> None:
-    with pytest.raises(UsageError, match="are the most for"):
+    with refuses("k"):
         quick(drawn(5), "10:50000:49990")
 
 

@@ -55,7 +55,7 @@ def test_documents_without_tokens_and_blocks_do_not_matter() -> None:
 
 
 def test_too_few_words_for_the_parameters() -> None:
-    with pytest.raises(InputError, match="too few for the number of parameters"):
+    with pytest.raises(InputError):
         residual_dispersion(
             sparse.csr_array(np.array([[1, 0, 0]])), lambda rows: np.ones((1, 1)), np.array([[0.995, 0.003, 0.002]])
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from nlpkit import reporting
-from nlpkit.errors import UsageError
+from nlpkit.errors import UsageError, unknown_value
 from nlpkit.parameters import Execution
 from nlpkit.topics.lda.fit import make_sampler
 from nlpkit.topics.lda.guide import Guidance
@@ -37,9 +37,7 @@ def check_prototype(options: PrototypeOptions, chain: LdaOptions | None = None) 
         UsageError: there is one, or the measure is unknown.
     """
     if options.similarity not in MEASURES:
-        raise UsageError(
-            f"`similarity` is one of {', '.join(MEASURES)}, not '{options.similarity}'", parameter="similarity"
-        )
+        raise unknown_value("similarity", options.similarity, MEASURES)
     if chain is None:
         return
     for name, used in {

@@ -200,12 +200,14 @@ def grid_of(wanted: Range, n_docs: int, n_tokens: int, n_guided: int = 1) -> lis
     limit = min(n_tokens, MAX_TOPICS)
     if len(grid) < 2:
         raise UsageError(
-            f"only {grid[0] if grid else 'no'} number of topics is in the range of `k`; a comparison needs two, or give one, `k=N`"
+            f"only {grid[0] if grid else 'no'} number of topics is in the range of `k`; a comparison needs two, or give one, `k=N`",
+            parameter="k",
         )
     if grid[0] < n_guided or grid[-1] > limit:
         raise UsageError(
             f"numbers of topics from {grid[0]} to {grid[-1]} cannot be compared here: at least {n_guided} topics are given, and "
-            f"{limit:,} are the most for {n_tokens:,} tokens; give another range to `k`"
+            f"{limit:,} are the most for {n_tokens:,} tokens; give another range to `k`",
+            parameter="k",
         )
     return grid
 

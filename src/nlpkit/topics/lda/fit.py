@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from nlpkit.errors import UsageError
+from nlpkit.errors import UsageError, unknown_value
 from nlpkit.interrupts import between_steps
 from nlpkit.parameters import Execution
 from nlpkit.topics.lda.guide import Guidance, seeded_start
@@ -178,9 +178,7 @@ def check_options(options: LdaOptions) -> None:
     if options.exactly is not None and not 1 <= options.exactly <= MAX_TOPICS:
         raise UsageError(f"`k={options.k}`: a model has from 1 to {MAX_TOPICS:,} topics", parameter="k")
     if options.estimate not in ESTIMATES:
-        raise UsageError(
-            f"the estimate is one of {', '.join(ESTIMATES)}, not '{options.estimate}'", parameter="estimate"
-        )
+        raise unknown_value("estimate", options.estimate, ESTIMATES)
     for name, value, least in (
         ("sweeps", options.n_sweeps, 1),
         ("trace_every", options.trace_every, 1),
@@ -192,13 +190,14 @@ def check_options(options: LdaOptions) -> None:
             raise UsageError(f"`{name}` must be at least {least}, got {value}", parameter=name)
     if options.early_stop is not None and not 0 <= options.early_stop < 1:
         raise UsageError(
-            f"the early stop is a share from 0 to 1, such as 1e-4, got {options.early_stop:g}", parameter="early_stop"
+            f"`early_stop={options.early_stop:g}`: a share of 0 or more and below 1 is needed, such as 1e-4",
+            parameter="early_stop",
         )
     first = options.samples_from + (options.thin if options.estimate == "mean" else 1)
     if options.estimate != "last" and first > options.n_sweeps:
         raise UsageError(
-            f"no state is left for the {options.estimate} of the chain: burn-in {options.samples_from}, thinning "
-            f"{options.thin}, sweeps {options.n_sweeps}",
+            f"`estimate={options.estimate}` has no sweep to take: `burn_in={options.samples_from}`, `thin={options.thin}`, "
+            f"`sweeps={options.n_sweeps}`; give more sweeps, or a smaller burn-in",
             parameter="burn_in",
         )
 

@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 
 import numpy as np
 
-from nlpkit.errors import UsageError
+from nlpkit.errors import UsageError, unknown_value
 from nlpkit.topics.lda.model import LdaModel
 from nlpkit.topics.lda.sampler import stream_key
 from nlpkit.types import FloatArray, IntArray, LongArray, TokenTable
@@ -65,7 +65,8 @@ def seed_counts(seeds: Sequence[Seeds], terms: Sequence[str], cf: LongArray, *, 
         if not matched:
             raise UsageError(
                 f"none of the seed words of topic '{topic.name}' is a term of the corpus ({', '.join(topic.words[:5])}); "
-                "terms are as preprocess writes them: see nlpkit stats, or use a pattern such as econom*"
+                "terms are as preprocess writes them: see nlpkit stats, or use a pattern such as econom*",
+                parameter="seed_words",
             )
         here = np.fromiter(matched, np.int32, len(matched))
         times = np.ceil(np.round(topic.weight * cf[here], 9)).astype(np.int64)  # 0.07 · 100 is a little over 7
@@ -101,7 +102,8 @@ def fixed_counts(model: LdaModel, terms: Sequence[str], names: Sequence[str]) ->
     times = np.where(term_ids >= 0, np.rint(counts.data), 0).astype(np.int64)
     if not times.sum():
         raise UsageError(
-            "the run of `fixed_topics` and the corpus have no term in common; were both preprocessed alike?"
+            "the run of `fixed_topics` and the corpus have no term in common; were both preprocessed alike?",
+            parameter="fixed_topics",
         )
     return Guidance(
         np.repeat(term_ids, times), np.repeat(counts.row.astype(np.int32), times), model.n_topics, tuple(names)
@@ -137,7 +139,7 @@ def seeded_start(tokens: TokenTable, guidance: Guidance, seed: int) -> IntArray:
 def check_weights(scheme: str) -> None:
     """Raise UsageError for a scheme of token weights that there is not."""
     if scheme not in ("one", "idf", "pmi"):
-        raise UsageError(f"`term_weights` is one, idf or pmi, not '{scheme}'", parameter="term_weights")
+        raise unknown_value("term_weights", scheme, ("one", "idf", "pmi"))
 
 
 def token_weights(tokens: TokenTable, scheme: str) -> FloatArray | None:

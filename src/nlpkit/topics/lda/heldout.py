@@ -48,7 +48,7 @@ def hold_out(n_docs: int, share: float, seed: int) -> BoolArray:
         UsageError: share is not from 0 to 1.
     """
     if not 0 <= share <= 1:
-        raise UsageError(f"share {share:g} of documents to hold out: a number from 0 to 1 is needed")
+        raise UsageError(f"share {share:g} of documents to hold out: a number from 0 to 1 is needed", parameter="share")
     with np.errstate(over="ignore"):
         hashes = random_bits(np.uint64(stream_key(seed, "hold out")), np.arange(n_docs, dtype=np.uint64))
     mask = np.zeros(n_docs, bool)
@@ -104,7 +104,7 @@ def perplexity(
         InputError: no document has enough words that the model knows.
     """
     if method not in ("completion", "left-to-right"):
-        raise UsageError(f"method '{method}' of perplexity: completion or left-to-right is needed")
+        raise UsageError(f"method '{method}' of perplexity: completion or left-to-right is needed", parameter="method")
     known, n_unknown = _known(tokens, model)
     least = 2 if method == "completion" else 1
     documents = _of_length(known, least)
@@ -186,7 +186,7 @@ def _left_to_right(
 ) -> FloatArray:
     """Log p of each token."""
     if particles < 1:
-        raise UsageError(f"particles {particles}: at least one is needed")
+        raise UsageError(f"particles {particles}: at least one is needed", parameter="particles")
     offsets, key = documents.offsets, np.uint64(stream_key(seed, "left-to-right"))
     logs = np.empty(len(documents.term_ids))
 

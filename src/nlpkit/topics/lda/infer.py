@@ -26,7 +26,9 @@ def words_of(model: LdaModel) -> gibbs_infer.Words:
         UsageError: a prior is not above 0.
     """
     if not (model.eta > 0 and np.all(model.alpha > 0)):
-        raise UsageError(f"alpha and eta must be above 0, found alpha {model.alpha.min():g} and eta {model.eta:g}")
+        raise UsageError(
+            f"alpha and eta must be above 0, found alpha {model.alpha.min():g} and eta {model.eta:g}", parameter="alpha"
+        )
     by_word = sparse.csc_array(model.topic_term)
     by_word.sort_indices()
     start, topics = by_word.indptr.astype(np.int64), by_word.indices.astype(np.int32)
@@ -79,7 +81,8 @@ def infer_topics(
     skipped = sweeps // 5 if burn_in is None else burn_in
     if not (0 <= skipped < sweeps and chains >= 1):
         raise UsageError(
-            f"{sweeps} sweeps, burn_in {skipped}, {chains} chains: a chain and a sweep are needed, and a burn_in below sweeps"
+            f"{sweeps} sweeps, burn_in {skipped}, {chains} chains: a chain and a sweep are needed, and a burn_in below sweeps",
+            parameter="sweeps",
         )
     check_ids(words, term_ids[offsets[0] : offsets[-1]])
     theta = np.empty((len(offsets) - 1, len(words.base)), np.float32)

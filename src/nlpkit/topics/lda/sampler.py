@@ -69,7 +69,9 @@ class GibbsSampler:
         weights: FloatArray | None = None,
     ) -> None:
         if not 1 <= n_topics <= MAX_TOPICS:
-            raise UsageError(f"{n_topics} topics cannot be fitted: from 1 to {MAX_TOPICS:,} are possible")
+            raise UsageError(
+                f"{n_topics} topics cannot be fitted: from 1 to {MAX_TOPICS:,} are possible", parameter="k"
+            )
         if len(tokens.term_ids) > MAX_TOKENS:
             raise UsageError(f"{len(tokens.term_ids):,} tokens are more than one model takes ({MAX_TOKENS:,})")
         tokens.check()
@@ -101,7 +103,9 @@ class GibbsSampler:
         """
         each: FloatArray = np.broadcast_to(np.asarray(alpha, np.float64), (self.n_topics,)).copy()
         if not (np.all(each > 0) and np.all(np.isfinite(each)) and 0 < eta < np.inf):
-            raise UsageError(f"alpha and eta must be above 0, found alpha {each.min():g} and eta {eta:g}")
+            raise UsageError(
+                f"alpha and eta must be above 0, found alpha {each.min():g} and eta {eta:g}", parameter="alpha"
+            )
         self.alpha, self.eta = each, float(eta)
 
     def run(self, sweeps: int) -> None:
@@ -251,7 +255,8 @@ class GibbsSampler:
         bits = min(SCALE_BITS, 61 - int(np.ceil(np.log2(longest))))
         if bits < LEAST_BITS:
             raise UsageError(
-                f"alpha sums to {self.alpha.sum():g}: next to that no document would count; give a smaller one"
+                f"alpha sums to {self.alpha.sum():g}: next to that no document would count; give a smaller one",
+                parameter="alpha",
             )
         scale = 2.0**bits
         return gibbs.Priors(alpha, eta, eta * self._tokens.n_terms, (~self._fixed).astype(np.int64), scale)

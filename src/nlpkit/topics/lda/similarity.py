@@ -117,7 +117,9 @@ def jensen_shannon(counts: CsrMatrix, *, epsilon: float = EPSILON) -> FloatArray
     Source: Rieger, Jentsch & Rahnenführer (2024); `jsTopics`.
     """
     if not epsilon > 0:
-        raise UsageError(f"epsilon of the Jensen-Shannon similarity must be above 0, got {epsilon}")
+        raise UsageError(
+            f"epsilon of the Jensen-Shannon similarity must be above 0, got {epsilon}", parameter="epsilon"
+        )
     matrix = _canonical(counts)
     N, V = matrix.shape
     words = np.diff(matrix.indptr)

@@ -225,6 +225,6 @@ def _check(eta: float, n: int, by: str, relevance_lambda: float, epsilon: float)
             f"`relevance_lambda={relevance_lambda}`: relevance needs a number from 0 (lift) to 1 (probability)"
         )
     if n < 1:
-        raise UsageError(f"a topic needs at least 1 term, got {n}")
+        raise UsageError(f"a topic needs at least 1 term, got {n}", parameter="n")
     if by not in WEIGHTINGS:
-        raise UsageError(f"terms are ordered by one of {', '.join(WEIGHTINGS)}; got '{by}'")
+        raise UsageError(f"terms are ordered by one of {', '.join(WEIGHTINGS)}; got '{by}'", parameter="by")
