@@ -272,7 +272,7 @@ def test_labels_missing_in_some_rows(tmp_path: Path) -> None:
     ("found", "options", "code", "says"),
     [
         ([{"text": "a b", "label": "x"}] * 6, [], 3, "all labelled training documents have the label 'x'"),
-        ([{"text": "a b", "label": None}] * 6, [], 3, "none of"),
+        ([{"text": "a b", "label": None}] * 6, [], 3, "no training document has a label"),
         ([{"text": "a b"}] * 6, [], 3, "has no column 'label'"),
         ([], [], 3, "no documents: t.jsonl has no rows"),
         ([{"text": "a b", "label": "x"}, {"text": "c", "label": "y"}], [], 3, "2 documents with a label: too few"),
