@@ -1,6 +1,6 @@
 """Masked language modelling: an encoder goes on guessing masked tokens, on texts of the domain it is meant for.
 
-This is the first task of BERT (Devlin et al. 2019, §3.1), gone on with in a domain (Gururangan et al. 2020, §3). The head is the usual
+This is the first task of BERT (Devlin et al. 2019, §3.1), continued in a domain (Gururangan et al. 2020, §3). The head is the usual
 one: dense, GELU, LayerNorm, then the transposed word embeddings and a bias per word. Sentence encoders come without it.
 """
 

@@ -1,7 +1,7 @@
 """Whether the probability that a classifier gives its prediction is how often such predictions are right.
 
 All scores but `brier_errors` are of the top label: the probability p_d of the predicted class alone, and whether it is right,
-c_d = 0 or 1. A document without a prediction has neither and is for the caller to leave out.
+c_d = 0 or 1. A document without a prediction has neither; the caller leaves it out.
 """
 
 from __future__ import annotations

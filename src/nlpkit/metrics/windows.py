@@ -76,7 +76,7 @@ class PairPlan:
 def plan_pairs(topics: Sequence[Sequence[str]], *, all_pairs: bool = False) -> PairPlan:
     """Return what has to be counted for topics: their words, and each pair of words of one topic once.
 
-    A word that is repeated within a topic counts at its first place; n_repeated tells how many were left out.
+    A word that is repeated within a topic counts at its first place; n_repeated is the number of those left out.
 
     Args:
         topics: K lists of words, best first; they may differ in length and may be empty.

@@ -24,7 +24,7 @@ SWEEPS = 200
 SHARE = 0.1
 FIRST, LAST = 5, 640  # of the coarse grid of `auto`
 DOCS_PER_TOPIC, TOKENS_PER_TOPIC = 10, 200  # on average at the least, in `auto`
-WORSE_IN_A_ROW = 2  # of the coarse grid, then it is not gone on with
+WORSE_IN_A_ROW = 2  # of the coarse grid, after which it ends
 ROUNDS = 2  # of refinement
 MOST = 100  # numbers of topics in one comparison
 
