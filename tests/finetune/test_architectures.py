@@ -48,13 +48,13 @@ def test_every_part_is_there_and_of_its_size(kind: str, head: str) -> None:
             assert model.get_submodule(f"{layer.whole}.{inside}") is not None, part
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind", [kind for kind in KINDS if kind != "modernbert"]
+)  # pre-norm: no LayerNorm after the sum
 def test_the_residual_sum_is_what_the_norms_are_given(kind: str) -> None:
     """attention_out and ffn_out are the last modules before the sum: norm's input − their output = the residual."""
     model = build(kind)
     layer = describe(model).layers[1]
-    if layer.ffn_norm is None:
-        pytest.skip("pre-norm: no LayerNorm after the sum")
     seen: dict[str, torch.Tensor] = {}
     for name in (layer.attention_norm, layer.ffn_norm):
         model.get_submodule(name).register_forward_pre_hook(lambda _m, args, n=name: seen.update({n: args[0]}))
