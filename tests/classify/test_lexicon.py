@@ -168,7 +168,7 @@ def test_batches_and_threads_do_not_matter() -> None:
 
 
 def test_a_lexicon_that_cannot_match() -> None:
-    with pytest.raises(InputError, match="none of its 2 entries"):
+    with pytest.raises(InputError):
         scores("x", lexicon=Lexicon("signs", (":)", "a+"), (1.0, 1.0)))
     with pytest.raises(InputError):
         scores("x", lexicon=Lexicon("none", (), ()))

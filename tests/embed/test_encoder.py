@@ -184,7 +184,7 @@ def test_empty_and_odd_texts_have_a_vector(encoder: Encoder) -> None:
 
 
 def test_only_strings(encoder: Encoder) -> None:
-    with pytest.raises(InputError, match="text 2 of 2 is NoneType, needed str"):
+    with pytest.raises(InputError):
         encoder.encode(["a", None])  # type: ignore[list-item]
 
 

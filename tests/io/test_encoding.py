@@ -140,7 +140,7 @@ def test_binary_bytes_are_refused() -> None:
         b"text with a \x00 in it",
         b"\0" * 64,
     ):
-        with pytest.raises(InputError, match=r"x\.txt: looks binary"):
+        with pytest.raises(InputError):
             text_of(content)
     assert text_of(b"a\x00b", encoding="utf-8") == "a\x00b"
 

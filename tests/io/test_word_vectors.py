@@ -54,7 +54,7 @@ def test_what_cannot_be_used(tmp_path: Path) -> None:
     (tmp_path / "u.txt").write_text("cat 1 0\ndog 1\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"u\.txt:2: 'dog' has 1 numbers that can be used, 2 were needed"):
         read_word_vectors(tmp_path / "u.txt", ["cat", "dog"])
-    with pytest.raises(InputError, match="none of the 1 words"):
+    with pytest.raises(InputError):
         read_word_vectors(tmp_path / "u.txt", ["Katze"])
     (tmp_path / "v.bin").write_bytes(b"\x00")
     with pytest.raises(InputError):

