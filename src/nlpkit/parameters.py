@@ -8,7 +8,7 @@ writes it (`min_df`, `min_df=5`, `lower=False`); the command line shows it as th
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -40,6 +40,12 @@ class Files:
 
 READ, READ_LIST = Files(), Files(several=True)
 WRITTEN, TABLE_WRITTEN, FOLDER_WRITTEN = Files("file"), Files("table"), Files("folder")
+
+
+def names_in(value: str | Collection[str] | None) -> list[str]:
+    """Return the names of a parameter that takes them as text with commas or one by one."""
+    parts = value.split(",") if isinstance(value, str) else value or ()
+    return [part.strip() for part in parts if part.strip()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +82,19 @@ class Execution:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def with_settings(records: tuple[Any, ...], settings: Mapping[str, Any]) -> tuple[Any, ...]:
+def with_settings(
+    records: Sequence[Any], settings: Mapping[str, Any], kinds: Sequence[Callable[[], Any]] = ()
+) -> tuple[Any, ...]:
     """Return records of options with single options set, each in the record that has it; a record in a field counts, too.
+
+    Args:
+        kinds: of the records, which make those that are None.
 
     Raises:
         TypeError: a name is none of the options; the nearest one is named.
     """
+    if kinds:
+        records = [kind() if record is None else record for record, kind in zip(records, kinds, strict=True)]
     left = dict(settings)
     filled = tuple(_filled(record, left) for record in records)
     if left:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nlpkit.evaluation.clusters import clustering_statistic
-from nlpkit.evaluation.labels import ContingencyCells, LabelledPredictions, LabelSets, paired
+from nlpkit.evaluation.labels import ContingencyCells, LabelledPredictions, LabelSets, paired, paired_rows
 from nlpkit.evaluation.multilabel import paired_sets
 from nlpkit.evaluation.predictions import classification_statistic
 from nlpkit.evaluation.results import ScoreDifference, TargetResult
@@ -108,10 +108,8 @@ def _statistic(data: LabelledPredictions, cells: ContingencyCells, metric: Metri
 
 
 def _mcnemar(first: LabelledPredictions, second: LabelledPredictions) -> dict[str, Any]:
-    assert first.ids is not None
-    assert second.ids is not None
-    row = {name: i for i, name in enumerate(second.ids)}
-    order = np.array([row[name] for name in first.ids])
+    order = paired_rows(first.ids, second.ids)
+    assert order is not None  # the documents of both have been compared
     only_second, only_first = discordant(first.true, first.assigned, second.assigned[order])
     return {
         "against": "the first target",

@@ -170,18 +170,20 @@ def note_unlabelled(result: TargetResult, data: LabelledPredictions | LabelSets)
         result.notes.append(f"{wording.counted(data.n_unlabelled, 'row')} without a label, left out")
 
 
+def paired_rows(first: Sequence[str] | None, second: Sequence[str] | None) -> LongArray | None:
+    """Return the place in second of each id of first (D,), None where the ids differ, or one of them is of two rows."""
+    if first is None or second is None or sorted(first) != sorted(second) or len(set(second)) < len(second):
+        return None
+    row = {name: i for i, name in enumerate(second)}
+    return np.array([row[name] for name in first], np.int64)
+
+
 def paired(
     first: LabelledPredictions, second: LabelledPredictions
 ) -> tuple[ContingencyCells, ContingencyCells, LongArray] | None:
     """Return the (true, assigned) of both targets for each different (label, assigned, assigned), None when documents differ."""
-    if first.ids is None or second.ids is None or sorted(first.ids) != sorted(second.ids):
-        return None
-    row = {name: i for i, name in enumerate(second.ids)}
-    if len(row) < len(second.ids):
-        return None  # an id of two rows does not say which belongs to which
-    order = np.array([row[name] for name in first.ids])
-    labels, other = _true_names(first), _true_names(second)
-    if labels != [other[i] for i in order]:
+    order, labels, other = paired_rows(first.ids, second.ids), _true_names(first), _true_names(second)
+    if order is None or labels != [other[i] for i in order]:
         return None
     kept = first.true >= 0
     stacked = np.stack([first.true[kept], first.assigned[kept], second.true[order][kept], second.assigned[order][kept]])

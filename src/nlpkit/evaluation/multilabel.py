@@ -14,7 +14,7 @@ from scipy import sparse
 from nlpkit import wording
 from nlpkit.cells import as_label
 from nlpkit.errors import InputError, UsageError
-from nlpkit.evaluation.labels import LabelSets, PredictionTable, count_unlabelled, note_unlabelled
+from nlpkit.evaluation.labels import LabelSets, PredictionTable, count_unlabelled, note_unlabelled, paired_rows
 from nlpkit.evaluation.predictions import add_class_table, beta_name, class_values, note_never
 from nlpkit.evaluation.results import TargetResult
 from nlpkit.metrics import multilabel
@@ -213,15 +213,10 @@ def note_sets(result: TargetResult, data: LabelSets) -> None:
 
 def paired_sets(first: LabelSets, second: LabelSets) -> tuple[LabelSets, LabelSets] | None:
     """Return both with their documents in the order of the first, None when these differ, or their true labels do."""
-    if first.ids is None or second.ids is None or sorted(first.ids) != sorted(second.ids):
+    order = paired_rows(first.ids, second.ids)
+    if order is None:
         return None
-    row = {name: i for i, name in enumerate(second.ids)}
-    if len(row) < len(second.ids):
-        return None  # an id of two rows does not say which belongs to which
-    order = np.array([row[name] for name in first.ids])
-    other = LabelSets(
-        first.ids, second.names, second.true[order], second.predicted[order], second.n_unlabelled, second.n_unpredicted
-    )
+    other = replace(second, ids=first.ids, true=second.true[order], predicted=second.predicted[order])
     names = sorted({*first.names, *other.names})
     if (_under(first.true, first.names, names) != _under(other.true, other.names, names)).nnz:
         return None

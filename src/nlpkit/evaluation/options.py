@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal, cast
 
 from nlpkit.errors import UsageError, unknown_value
-from nlpkit.parameters import MOST, READ, WRITTEN, Param
+from nlpkit.parameters import MOST, READ, WRITTEN, Param, names_in
 
 COMPATS = ("gensim", "octis", "tomotopy", "palmetto")
 ENCODER = "encoder"  # the value of `vectors` that stands for a sentence encoder
@@ -135,12 +134,6 @@ class EvaluationOptions(IntervalOptions):
         self.window_size()
         self.depths()
 
-    def _items(self) -> Sequence[str]:
-        items = (
-            (self.metrics or "").split(",") if self.metrics is None or isinstance(self.metrics, str) else self.metrics
-        )
-        return [item for item in items if item.strip()]
-
     def names(self) -> list[str]:
         """Return the names of the metrics that were asked for, in their order; empty when none was.
 
@@ -152,8 +145,8 @@ class EvaluationOptions(IntervalOptions):
         named: set[str] = {name for name in _FLAGS if getattr(self, name)}
         if self.stability:
             named.update(in_group("stability"))
-        for item in self._items():
-            key = item.strip().lower().replace("-", "_")
+        for item in names_in(self.metrics):
+            key = item.lower().replace("-", "_")
             key = ALIASES.get(key, key)
             if key == "all":
                 named.update(METRICS)
@@ -169,7 +162,7 @@ class EvaluationOptions(IntervalOptions):
         """Whether a metric was asked for by its own name, not by that of a group."""
         from nlpkit.metrics.score import metric_of
 
-        metrics = [metric_of(item) for item in self._items()]
+        metrics = [metric_of(item) for item in names_in(self.metrics)]
         return getattr(self, name, False) is True or any(m is not None and m.name == name for m in metrics)
 
     def depths(self) -> list[int]:
@@ -231,8 +224,7 @@ class AgreementOptions:
 
     def labels(self) -> list[str]:
         """Return the labels in their order."""
-        parts = self.order.split(",") if isinstance(self.order, str) else self.order or ()
-        return [part.strip() for part in parts if part.strip()]
+        return names_in(self.order)
 
 
 @dataclass(frozen=True, slots=True)

@@ -173,7 +173,7 @@ def note_never(result: TargetResult, report: Report | MultilabelReport, several:
         ("never a label", report.never_true, "recall, which has nothing to divide by,"),
     ):
         if never:
-            shown = ", ".join(map(short, never[:10])) + (" …" if len(never) > 10 else "")
+            shown = wording.listed([short(name) for name in never], 10)
             result.notes.append(f"{several} that are {title}: {shown}; {undefined} is 0 there")
     if report.predicted.any() and not ((report.support > 0) & (report.predicted > 0)).any():
         result.notes.append("no prediction is one of the labels: are they spelt the same (1 and 1.0 are two classes)?")

@@ -9,10 +9,10 @@ import numpy as np
 
 from nlpkit.errors import InputError, UsageError
 from nlpkit.evaluation.results import Evaluation, detail_table
-from nlpkit.evaluation.topic_sets import TopicSet
-from nlpkit.evaluation.topics import RBO_P
+from nlpkit.evaluation.topics import RBO_P, TopicSet
 from nlpkit.metrics.score import METRICS, Uncertainty, mean_score
 from nlpkit.metrics.stability import Stability, common_term_ids, compare_models
+from nlpkit.plain import finite_or_none
 
 SHOWN_TOPICS = 30
 SHOWN_WORDS = 5
@@ -50,7 +50,10 @@ def _add_matches(evaluation: Evaluation, targets: Sequence[TopicSet], agreement:
     first, R = targets[0], len(targets)
     evaluation.facts["stability"] = {
         "models": [target.name for target in targets],
-        **{name: _plain(getattr(agreement, name)) for name in ("sclop", "jaccard", "rbo", "average_jaccard")},
+        **{
+            name: [[finite_or_none(value) for value in row] for row in getattr(agreement, name).tolist()]
+            for name in ("sclop", "jaccard", "rbo", "average_jaccard")
+        },
         "matched_topics": [
             {
                 "topic": first.names[k],
@@ -83,7 +86,3 @@ def _add_matches(evaluation: Evaluation, targets: Sequence[TopicSet], agreement:
     columns = ("topic", "agreement", first.name, *(target.name for target in targets[1:4]))
     title = "Matched topics, by the Jaccard similarity of their top words"
     evaluation.tables[title] = detail_table(columns, rows)
-
-
-def _plain(matrix: Any) -> list[list[float | None]]:
-    return [[None if value != value else float(value) for value in row] for row in matrix.tolist()]

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from nlpkit import reporting
+from nlpkit import reporting, wording
 from nlpkit.evaluation.options import EvaluationOptions
 from nlpkit.evaluation.results import ScoreDifference, TargetResult
-from nlpkit.evaluation.topic_sets import TopicSet
 from nlpkit.metrics.bootstrap import Comparison, Statistic, compare_means, pair_mean_of
 from nlpkit.metrics.coherence_measures import CoherenceMeasure, absent_words, coherence, measure
 from nlpkit.metrics.distinctness import (
@@ -23,12 +22,33 @@ from nlpkit.metrics.distinctness import (
 )
 from nlpkit.metrics.jackknife import independent_comparison, jackknife_comparison
 from nlpkit.metrics.score import METRICS, Score, Uncertainty, mean_score, statistic_score
+from nlpkit.metrics.stability import common_term_ids
 from nlpkit.metrics.windows import WindowCounts
-from nlpkit.types import BoolArray, FloatArray
+from nlpkit.types import BoolArray, FloatArray, IntArray
 
 COMPARED = ("coherence", "vectors", "distinctness", "significance")
 RBO_P = 0.9
 MANY_ABSENT = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class TopicSet:
+    """Topics to score: the words of each, best first.
+
+    names: number or label of each topic; weights: of the words, () when unknown; notes: what is unusual about the topics.
+    """
+
+    name: str
+    kind: str
+    topics: tuple[tuple[str, ...], ...]
+    names: tuple[str, ...]
+    weights: tuple[FloatArray, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def ids(self, n: int) -> tuple[IntArray, tuple[str, ...]]:
+        """Return the first n words of each topic as (K, n) int32, -1 for none, into the words returned beside them."""
+        (ids,), terms = common_term_ids([self.topics], n=n)
+        return ids, terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +88,7 @@ def add_coherence(
         result.facts["absent_words"] = absent
         n_words = len(next(iter(counted.counts.values())).plan.words)
         share = len(absent) / n_words
-        shown = ", ".join(absent[:8]) + (" …" if len(absent) > 8 else "")
-        line = f"{len(absent):,} of {n_words:,} top words are not in the reference: {shown}"
+        line = f"{len(absent):,} of {n_words:,} top words are not in the reference: {wording.listed(absent, 8)}"
         result.notes.append(line + ("; scores on such a reference say little" if share > MANY_ABSENT else ""))
     statistics: dict[str, Statistic] = {}
     for name in names:

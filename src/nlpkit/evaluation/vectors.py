@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from nlpkit import wording
 from nlpkit.evaluation.results import TargetResult
-from nlpkit.evaluation.topic_sets import TopicSet
+from nlpkit.evaluation.topics import TopicSet
 from nlpkit.metrics.intrusion import automatic_precision
 from nlpkit.metrics.intrusion_design import design_word_intrusion
 from nlpkit.metrics.score import METRICS, Score, Uncertainty, mean_score
@@ -51,9 +52,7 @@ def add_vector_scores(
         unknown = sorted({words[i] for i in ids[ids >= 0] if not known[i]})
         if unknown:
             result.facts["words_without_vector"] = unknown
-            result.notes.append(
-                f"{len(unknown):,} words have no vector: {', '.join(unknown[:8])}{' …' if len(unknown) > 8 else ''}"
-            )
+            result.notes.append(f"{len(unknown):,} words have no vector: {wording.listed(unknown, 8)}")
         parameters: dict[str, Any] = {"vectors": source, "top_n": [n]}
         for name in names:
             if name == "intruder_found":

@@ -32,7 +32,7 @@ from nlpkit.io.task_answers import read_answers
 from nlpkit.io.tasks import read_key, task_paths, write_task
 from nlpkit.metrics.intrusion_design import TOPIC
 from nlpkit.metrics.score import Uncertainty
-from nlpkit.parameters import Execution, with_settings
+from nlpkit.parameters import Execution, names_in, with_settings
 from nlpkit.workflows.corpus import Corpus
 from nlpkit.workflows.evaluation_targets import TopicTarget, opened_targets
 from nlpkit.workflows.reference import as_reference, need_reference, reference_of
@@ -201,7 +201,7 @@ def agreement(
         UsageError: columns that do not go together; UsageError, ColumnError, InputError: see `read_wide`.
     """
     options, uncertainty, rules = _agreement_settings((options, intervals, gates, execution), settings)
-    coders, columns = _names(annotators), _names(judgements)
+    coders, columns = names_in(annotators), names_in(judgements)
     if coders and columns:
         raise UsageError("`annotators` and `judgements` do not go together", parameter="judgements")
     if not coders and not columns:
@@ -230,8 +230,7 @@ def _agreement_settings(
     records: Sequence[Any], settings: Mapping[str, Any]
 ) -> tuple[AgreementOptions, Uncertainty, GateRules]:
     kinds = (AgreementOptions, IntervalOptions, GateOptions, Execution)
-    filled = tuple(record or kind() for record, kind in zip(records, kinds, strict=True))
-    options, intervals, gates, execution = with_settings(filled, settings)
+    options, intervals, gates, execution = with_settings(records, settings, kinds)
     return options, Uncertainty(intervals.level(), execution.seed), read_gates(gates)
 
 
@@ -261,7 +260,7 @@ def majority(
         UsageError: a column of that name is there; UsageError, ColumnError, InputError: see `read_wide`.
     """
     path = Path(table)
-    coded = read_wide(path, _names(annotators), level="nominal", order=_names(order), encoding=encoding)
+    coded = read_wide(path, names_in(annotators), level="nominal", order=names_in(order), encoding=encoding)
     whole = arrow_table(path, encoding=encoding).take(pa.array(coded.rows, pa.int64()))
     for name in (column, f"{column}_share"):
         if name in whole.column_names:
@@ -293,8 +292,8 @@ def write_majority(
     check_table(output, force=force)
     whole, counts = majority(path, annotators, column=column, **options)
     kind = DOCUMENTS if "text" in whole.column_names else "annotations"
-    parameters: dict[str, Any] = {"annotators": _names(annotators), "majority": column}
-    parameters |= {"order": _names(options["order"])} if "order" in options else {}
+    parameters: dict[str, Any] = {"annotators": names_in(annotators), "majority": column}
+    parameters |= {"order": names_in(options["order"])} if "order" in options else {}
     parameters |= {"ties": options["ties"]} if "ties" in options else {}
     inputs = [InputInfo(str(path), whole.num_rows, sha256_of(path), options.get("encoding"))]
     steps = steps_of([read_footer(path)] if split_suffix(path.name)[1] == "parquet" else [])
@@ -307,8 +306,3 @@ def write_majority(
     rest = f" ({', '.join(open_ends)})" if open_ends else ""
     reporting.note(f"wrote {output}: {counts['labelled']:,} of {whole.num_rows:,} units have a majority label{rest}")
     return counts
-
-
-def _names(names: Names | None) -> list[str]:
-    parts = names.split(",") if isinstance(names, str) else names or ()
-    return [part.strip() for part in parts if part.strip()]

@@ -149,9 +149,8 @@ def _options(
     kinds = (
         ClassifierOptions, SplitOptions, ClassifierTextOptions, WeightOptions, EncoderOptions, ClassifierReportOptions, Execution,
     )  # fmt: skip
-    filled = tuple(kind() if record is None else record for kind, record in zip(kinds, records, strict=True))
     named = {name: value for name, value in (("model", model), ("test", test)) if value is not None}
-    *chosen, execution = with_settings(filled, {**settings, **named})
+    *chosen, execution = with_settings(records, {**settings, **named}, kinds)
     return ClassifyOptions(*chosen), execution
 
 

@@ -29,8 +29,8 @@ from nlpkit.topics.lda.options import DescriptionOptions
 from nlpkit.types import CsrMatrix, IntArray, TokenTable
 from nlpkit.weighting.dtm import count_terms, document_frequency
 from nlpkit.workflows.convert_options import TARGETS, ConvertOptions
-from nlpkit.workflows.lda_load import load_lda
 from nlpkit.workflows.lda_model import FittedLda, LdaReport
+from nlpkit.workflows.rolling_model import load_lda
 
 COMMAND = "convert"
 _BY_SUFFIX = {".gz": "mallet", ".json": "octis", ".txt": "lines"}

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +18,7 @@ from nlpkit.io.footers import step_parameters, steps_of
 if TYPE_CHECKING:
     from nlpkit.embed.encoder import Encoder
     from nlpkit.io.corpora import DocumentStream
+    from nlpkit.io.provenance import Provenance
     from nlpkit.types import BoolArray, Float32Array
 
 
@@ -98,15 +99,7 @@ def embed_batches(
 ENCODER_KEYS = ("encoder", "fingerprint", "dim", "max_tokens", "precision", "normalize")
 
 
-class HasBlocks(Protocol):
-    """Documents that know the footers of their inputs."""
-
-    @property
-    def blocks(self) -> Sequence[dict[str, Any] | None]:
-        """The block of each footer, None for an input without one."""
-
-
-def embedded_by(documents: HasBlocks) -> dict[str, Any] | None:
+def embedded_by(documents: DocumentStream | Provenance) -> dict[str, Any] | None:
     """Return the encoder that made the column 'embedding' of documents, None when an input does not say.
 
     Raises:

@@ -1,26 +1,32 @@
-"""The two ways in which an encoder is trained: on masked words, and on pairs or triplets."""
+"""What is known before an encoder is trained, and the two ways of training it: on masked words, and on pairs or triplets."""
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from nlpkit import reporting
 from nlpkit.classify.splits import DEV, TEST, TRAIN
-from nlpkit.embed.models import ModelFiles
+from nlpkit.embed.models import ModelFiles, weights_fingerprint
 from nlpkit.finetune.encoders import Scorer, train_on_pairs
 from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.methods import Value
+from nlpkit.finetune.options import HeldOutOptions, ScheduleOptions, TrainEncoderOptions
 from nlpkit.finetune.pair_dataset import PairDataset
 from nlpkit.finetune.train import LogPoint, Outcome, Schedule
 from nlpkit.finetune.trials import load_resume_state, warn_truncation
 from nlpkit.interrupts import Stop, between_steps
 from nlpkit.io.atomic import naming
 from nlpkit.io.finetune_checkpoints import Checkpoint
+from nlpkit.io.finetuned import base_name
+from nlpkit.io.provenance import Provenance
+from nlpkit.parameters import Execution
+
+KEY = "encoder"  # of the training in a checkpoint
 
 
 @dataclass(slots=True)
@@ -33,52 +39,78 @@ class EncoderTraining:
     curve: list[LogPoint]
 
 
-def train_pairs(
-    dataset: PairDataset, files: ModelFiles, schedule: Schedule, options: Mapping[str, Value], engine: Engine,
-    checkpoint: Checkpoint, folder: Path, *, key: str, seed: int, max_tokens: int | None,
-) -> EncoderTraining:  # fmt: skip
-    """Train an encoder on pairs or triplets and write it into a folder; see `nlpkit.finetune.encoders`.
+@dataclass(slots=True)
+class EncoderJob:
+    """What is known before training: options, rows, base model and schedule, all checked."""
 
-    Args:
-        key: the name of the training in the checkpoint.
-    """
+    name: str
+    objective_options: dict[str, Value]
+    options: TrainEncoderOptions
+    held_out: HeldOutOptions
+    training: ScheduleOptions
+    execution: Execution
+    device: Any
+    precision: str
+    dataset: PairDataset
+    provenance: Provenance
+    files: ModelFiles
+    schedule: Schedule
+    reading: dict[str, Any]
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def parameters(self) -> dict[str, Any]:
+        """Return what footers and manifests say of the training."""
+        return {
+            "objective": self.name, "options": self.objective_options, "base": base_name(self.files),
+            "base_sha256": weights_fingerprint(self.files.path), "plan": asdict(self.schedule), "precision": self.precision,
+            "device": self.device.type, "max_tokens": self.training.max_tokens, "pair": self.held_out.pair_col,
+            "negative": self.options.negative_col, "holdout": self.held_out.holdout, "split": self.held_out.split,
+        }  # fmt: skip
+
+    def identity(self) -> dict[str, Any]:
+        """Return what a checkpoint belongs to."""
+        files = {name: getattr(self.held_out, name) for name in ("test", "dev")}
+        return {
+            **self.parameters(), "seed": self.execution.seed, "reading": self.reading,
+            **{name: str(source) if isinstance(source, str | Path) else None for name, source in files.items()},
+            "inputs": [info.sha256 for info in self.provenance.inputs],
+        }  # fmt: skip
+
+
+def train_pairs(job: EncoderJob, engine: Engine, checkpoint: Checkpoint, folder: Path) -> EncoderTraining:
+    """Train an encoder on pairs or triplets and write it into a folder; see `nlpkit.finetune.encoders`."""
     from nlpkit.finetune.embedder import load_embedder
 
+    dataset, seed = job.dataset, job.execution.seed
     name, bounds = dataset.objective, dataset.score_bounds()
     train, test = (dataset.pairs(dataset.rows(split), bounds) for split in (TRAIN, TEST))
     rows = dataset.rows(DEV)
     dev = dataset.pairs(rows, bounds) if len(rows) else None
-    embedder = load_embedder(files.path, max_tokens=max_tokens, device=engine.device)
+    embedder = load_embedder(job.files.path, max_tokens=job.training.max_tokens, device=engine.device)
     before = None if name == "sbert-softmax" else Scorer(embedder, test, name, (), None, engine)()
     with reporting.progress(name, 100, percent=True) as update, between_steps() as stop:
         outcome = train_on_pairs(
-            embedder, train, name, options=options, dev=dev, plan=schedule, engine=engine, seed=seed,
-            state=load_resume_state(checkpoint, key, name), save=lambda now: checkpoint.save(key, now),
+            embedder, train, name, options=job.objective_options, dev=dev, plan=job.schedule, engine=engine, seed=seed,
+            state=load_resume_state(checkpoint, KEY, name), save=lambda now: checkpoint.save(KEY, now),
             on_step=_shown(name, update, stop), cut=lambda n, share: warn_truncation(n, share, "text"),
         )  # fmt: skip
     after = Scorer(embedder, test, name, outcome.names, outcome.weight, engine)()
     with _new_folder(folder, checkpoint):
         embedder.save(folder / "sentence-transformers")
     n_trained = sum(p.numel() for p in embedder.parameters().values())
-    facts = {**_facts(outcome.training, schedule, n_trained), "distinct_texts": outcome.n_texts}
+    facts = {**_facts(outcome.training, job.schedule, n_trained), "distinct_texts": outcome.n_texts}
     if name == "cosine":
         facts["scores"] = {"low": bounds[0], "high": bounds[1]}
     return EncoderTraining(before, after, facts, list(outcome.training.curve))
 
 
-def train_masked(
-    dataset: PairDataset, files: ModelFiles, schedule: Schedule, options: Mapping[str, Value], engine: Engine,
-    checkpoint: Checkpoint, folder: Path, *, key: str, seed: int, max_tokens: int | None,
-) -> EncoderTraining:  # fmt: skip
-    """Train an encoder to guess masked words and write it into a folder; see `nlpkit.finetune.mlm`.
-
-    Args:
-        key: the name of the training in the checkpoint.
-    """
+def train_masked(job: EncoderJob, engine: Engine, checkpoint: Checkpoint, folder: Path) -> EncoderTraining:
+    """Train an encoder to guess masked words and write it into a folder; see `nlpkit.finetune.mlm`."""
     from nlpkit.finetune.mlm import cut_windows, load_mlm, perplexity
     from nlpkit.finetune.mlm_training import train_mlm
 
-    network = load_mlm(files.path, device=engine.device, seed=seed, max_tokens=max_tokens)
+    dataset, files, seed, options = job.dataset, job.files, job.execution.seed, job.objective_options
+    network = load_mlm(files.path, device=engine.device, seed=seed, max_tokens=job.training.max_tokens)
     if network.head_is_new:
         reporting.note(
             f"{files.name} has no head that guesses words: one is made from its word embeddings and trained first, "
@@ -93,15 +125,15 @@ def train_masked(
 
     with reporting.progress("mlm", 100, percent=True) as update, between_steps() as stop:
         outcome = train_mlm(
-            network, texts[TRAIN], plan=schedule, options={k: float(v) for k, v in options.items()}, engine=engine, seed=seed,
-            dev=texts[DEV] or None, state=load_resume_state(checkpoint, key, "mlm"), save=lambda now: checkpoint.save(key, now),
+            network, texts[TRAIN], plan=job.schedule, options={k: float(v) for k, v in options.items()}, engine=engine, seed=seed,
+            dev=texts[DEV] or None, state=load_resume_state(checkpoint, KEY, "mlm"), save=lambda now: checkpoint.save(KEY, now),
             on_step=_shown("mlm", update, stop), between=measured,
         )  # fmt: skip
     before, after = outcome.between, measured()
     with _new_folder(folder, checkpoint):
         network.save(folder / "transformers")
         network.save_encoder(files.path, folder / "sentence-transformers")
-    facts = _facts(outcome.whole, schedule, sum(p.numel() for p in network.trained.values()))
+    facts = _facts(outcome.whole, job.schedule, sum(p.numel() for p in network.trained.values()))
     facts |= {"windows": outcome.windows, "head_is_new": network.head_is_new}
     head = outcome.head
     if head is not None:

@@ -55,11 +55,12 @@ def evaluate(
         UsageError: a score that the targets cannot have, or options that do not go together; InputError, SchemaError,
             ColumnError: a target or corpus that cannot be used.
     """
-    records: tuple[Any, ...] = (options or EvaluationOptions(), read or ReadOptions(), encoder or EncoderOptions())
-    records = (*records, execution or Execution(), gates or GateOptions())
     if metrics is not None:
         settings["metrics"] = metrics if isinstance(metrics, str) else tuple(metrics)
-    options, read, encoder, execution, gates = with_settings(records, settings)
+    options, read, encoder, execution, gates = with_settings(
+        (options, read, encoder, execution, gates), settings,
+        (EvaluationOptions, ReadOptions, EncoderOptions, Execution, GateOptions),
+    )  # fmt: skip
     names = options.names()
     if options.vectors != ENCODER:
         encoder.refuse(f"only `vectors={ENCODER}` embeds anything here; add that, or leave it out")

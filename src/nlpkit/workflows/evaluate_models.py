@@ -169,8 +169,7 @@ def _result(target: TopicTarget, depth: int) -> TargetResult:
         result.notes.append(f"{known} fewer than {depth} words of {noun}: those that are there count")
     single = [name for name, topic in zip(target.names, target.topics, strict=True) if len(topic) == 1]
     if single:
-        shown = ", ".join(single[:10]) + (" …" if len(single) > 10 else "")
-        result.notes.append(f"one word has no coherence: topic {shown}")
+        result.notes.append(f"one word has no coherence: topic {wording.listed(single, 10)}")
     return result
 
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from nlpkit.errors import ColumnError, InputError, UsageError, missing_column, unknown_value
 from nlpkit.evaluation.options import EvaluationOptions
-from nlpkit.evaluation.topic_sets import TopicSet
+from nlpkit.evaluation.topics import TopicSet
 from nlpkit.io.artifacts import read_footer
 from nlpkit.io.atomic import MANIFEST
 from nlpkit.io.plain_tables import TABLE_FORMATS, arrow_table, column_names, read_columns, table_format

@@ -124,9 +124,7 @@ def prepare(
     Raises:
         UsageError, InputError, ColumnError, MissingError: see `nlpkit.workflows.finetune.finetune`.
     """
-    options, dataset_options, training, hardware, execution = with_settings(
-        tuple(record or kind() for record, kind in zip(records, KINDS.values(), strict=True)), settings
-    )
+    options, dataset_options, training, hardware, execution = with_settings(records, settings, tuple(KINDS.values()))
     for record in (dataset_options, training, hardware):
         record.check()
     uncertainty, rules = Uncertainty(options.level(), execution.seed), gates or GateRules()

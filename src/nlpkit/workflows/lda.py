@@ -63,12 +63,8 @@ def fit_lda(
         UsageError: an option is out of its range or does not go with another; InputError: there is nothing to fit.
     """
     options, guide, prototypes, checkpoints, description, tokens, execution = with_settings(
-        (
-            options or LdaOptions(), guide or GuideOptions(), prototypes or PrototypeOptions(),
-            checkpoints or CheckpointOptions(), description or DescriptionOptions(), tokens or TopicTokenOptions(),
-            execution or Execution(),
-        ),
-        settings,
+        (options, guide, prototypes, checkpoints, description, tokens, execution), settings,
+        (LdaOptions, GuideOptions, PrototypeOptions, CheckpointOptions, DescriptionOptions, TopicTokenOptions, Execution),
     )  # fmt: skip
     plan = plan_lda(
         options, guide, prototypes, checkpoints, tokens, execution, checkpoint=checkpoint, force=force

@@ -18,7 +18,7 @@ from nlpkit.workflows.model import FittedModel, Predictions
 KINDS = {
     "bertopic": "nlpkit.workflows.bertopic:load_bertopic",
     "classify": "nlpkit.workflows.classifier:load_classifier",
-    "lda-gibbs": "nlpkit.workflows.lda_load:load_lda",
+    "lda-gibbs": "nlpkit.workflows.rolling_model:load_lda",
     "finetune": "nlpkit.workflows.finetuned:load_finetuned",
     "finetune-comparison": "nlpkit.workflows.finetuned:load_finetuned",
 }

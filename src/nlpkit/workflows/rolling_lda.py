@@ -33,6 +33,7 @@ from nlpkit.workflows.rolling_runs import RollingRun, open_rolling_run, with_new
 from nlpkit.workflows.token_options import preprocess_options
 from nlpkit.workflows.tokens import changed_token_options, cut_as_model, refuse_token_options
 
+RECORDS = (DescriptionOptions, RollingOptions, ChangeOptions, PrototypeOptions, TokenOptions, Execution)
 MANY_DISCARDED = 0.1  # share of the documents that is worth a warning
 
 
@@ -58,9 +59,8 @@ def fit_rolling_lda(
     Raises:
         UsageError: an option is out of its range or does not go with a rolling model; InputError: there is nothing to fit.
     """
-    records = _records(options, changes, prototypes, tokens, execution)
     description, options, changes, prototypes, tokens, execution = with_settings(
-        (description or DescriptionOptions(), *records), settings
+        (description, options, changes, prototypes, tokens, execution), settings, RECORDS
     )
     token_options = preprocess_options(tokens)
     _check_options(options, prototypes, token_options)
@@ -114,8 +114,9 @@ def update_rolling_lda(
         InputError: the run is no rolling one, or documents do not come after those of the model.
         UsageError: an option is not that of the model.
     """
-    records = _records(options, changes, prototypes, tokens, execution)
-    description, *same = with_settings((description or DescriptionOptions(), *records), settings)
+    description, *same = with_settings(
+        (description, options, changes, prototypes, tokens, execution), settings, RECORDS
+    )
     with ExitStack() as stack:
         path = Path(model) if not isinstance(model, FittedLda) else model.path
         if path is None:
@@ -147,20 +148,6 @@ def plan_rolling(
     base = open_rolling_run(model, verify=execution.verify)
     _check_same(base, options, changes, prototypes, tokens, execution)
     return base.state.options.sweeps
-
-
-def _records(
-    options: RollingOptions | None,
-    changes: ChangeOptions | None,
-    prototypes: PrototypeOptions | None,
-    tokens: TokenOptions | None,
-    execution: Execution | None,
-) -> tuple[RollingOptions, ChangeOptions, PrototypeOptions, TokenOptions, Execution]:
-    """Return the records, the usual ones for those that are not given."""
-    return (
-        options or RollingOptions(), changes or ChangeOptions(), prototypes or PrototypeOptions(), tokens or TokenOptions(),
-        execution or Execution(),
-    )  # fmt: skip
 
 
 def _add_newer(base: RollingRun, newer: Any, description: DescriptionOptions, execution: Execution) -> FittedRollingLda:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from nlpkit.io.lda_runs import Additions, LdaCorpus, lda_run, prototype_additions
+from nlpkit.io.lda_runs import KIND, Additions, LdaCorpus, lda_run, prototype_additions
+from nlpkit.io.lda_tables import read_model
 from nlpkit.io.rolling_tables import (
     changes_table,
     chunks_table,
@@ -17,7 +19,7 @@ from nlpkit.io.rolling_tables import (
     state_tables,
     text_candidates,
 )
-from nlpkit.io.runs import stopwatch
+from nlpkit.io.runs import open_run, stopwatch
 from nlpkit.parameters import Execution
 from nlpkit.topics.lda.chains import ComparedChains
 from nlpkit.topics.lda.changes import detect_changes
@@ -147,3 +149,14 @@ def _tables_of_time(result: RollingResult, fit: LdaFit, alpha: FloatArray, *, th
             "tests": int(np.count_nonzero(changes.span)),
         },
     )
+
+
+def load_lda(path: Path, execution: Execution) -> FittedLda:
+    """Return the model of a run of lda-gibbs or rolling-lda.
+
+    Raises:
+        InputError, SchemaError: there is none, or it is damaged.
+    """
+    run = open_run(path, [KIND], verify=execution.verify)
+    is_rolling = bool(run.model_config("n_topics", "tokens").get("rolling"))
+    return (FittedRollingLda if is_rolling else FittedLda)(run, read_model(run))

@@ -287,13 +287,8 @@ def tfidf(
         UsageError: options that are unknown or contradict each other; InputError: there are no documents, or no word is left;
         ColumnError: there is no such column of classes.
     """
-    records = (
-        tokens or TokenOptions(),
-        weights or WeightOptions(),
-        selection or SelectionOptions(),
-        execution or Execution(),
-    )
-    tokens, weights, selection, execution = with_settings(records, settings)
+    kinds = (TokenOptions, WeightOptions, SelectionOptions, Execution)
+    tokens, weights, selection, execution = with_settings((tokens, weights, selection, execution), settings, kinds)
     scheme, wanted = weighting_and_selection(weights, selection)
     options = preprocess_options(tokens)
     with as_corpus(data).open() as stream:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nlpkit.errors import UsageError, unknown_value
+from nlpkit.parameters import names_in
 from nlpkit.text.options import PreprocessOptions, SpacyOptions, TextOptions, TokenOptions, TopicTokenOptions
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def _text_options(tokens: TextOptions, base: PreprocessOptions) -> PreprocessOpt
             "spacy",
             "`spacy` cuts texts by the rules of its pipeline; leave `tokenizer`, `token_pattern` and `segment` out",
         )
-    keep = check_kinds(_listed(tokens.keep or ()))
+    keep = check_kinds(names_in(tokens.keep))
     _check_together(tokens, base.tokenizer)
     cleaner = None
     if tokens.html or tokens.replace is not None or tokens.emoji != "keep":
@@ -149,7 +150,7 @@ def _spacy(tokens: TextOptions) -> SpacyOptions | None:
 
     if tokens.spacy is None and tokens.pos is None and not tokens.entities and tokens.lemma != "spacy":
         return None
-    pos = frozenset[str]() if tokens.pos is None else parse_pos(",".join(_listed(tokens.pos)))
+    pos = frozenset[str]() if tokens.pos is None else parse_pos(",".join(names_in(tokens.pos)))
     return SpacyOptions(tokens.spacy or "auto", pos, tokens.entities, tokens.lemma == "spacy")
 
 
@@ -162,12 +163,6 @@ def _refuse(asked: Mapping[str, object], why: str) -> None:
     name = next((name for name, value in asked.items() if value), None)
     if name is not None:
         raise _wrong(name, f"`{name}` {why}")
-
-
-def _listed(values: str | Collection[str]) -> list[str]:
-    """Return the values of a list, or of a text with commas."""
-    parts = values.split(",") if isinstance(values, str) else values
-    return [part.strip() for part in parts if part.strip()]
 
 
 def _stop_words(choice: str | Collection[str]) -> tuple[str, frozenset[str], tuple[str, ...]]:

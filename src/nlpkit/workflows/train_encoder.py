@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -12,76 +12,34 @@ import pyarrow as pa
 
 from nlpkit import reporting, wording
 from nlpkit.classify.splits import DEV, TEST, TRAIN
-from nlpkit.embed.models import ModelFiles, weights_fingerprint
 from nlpkit.errors import UsageError
 from nlpkit.finetune.encoders import OPTIONS, PLANS, check_options
 from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.estimate import estimate, loads_of_encoder
 from nlpkit.finetune.methods import Value, parse_options
 from nlpkit.finetune.options import HardwareOptions, HeldOutOptions, ScheduleOptions, TrainEncoderOptions
-from nlpkit.finetune.pair_dataset import PairDataset, check_classes
-from nlpkit.finetune.train import LogPoint, Schedule
+from nlpkit.finetune.pair_dataset import check_classes
+from nlpkit.finetune.train import LogPoint
 from nlpkit.io.atomic import MANIFEST
 from nlpkit.io.finetune_checkpoints import Checkpoint
 from nlpkit.io.finetune_tables import curve_lines
-from nlpkit.io.finetuned import base_name
 from nlpkit.io.model_cards import write_encoder_cards
-from nlpkit.io.provenance import Provenance
 from nlpkit.io.runs import RunTables, new_run, stopwatch
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.version import __version__
 from nlpkit.workflows.base_models import SAMPLE, find_base, warn_unknown_tokens
 from nlpkit.workflows.checkpoints import TrainingStore, open_store
 from nlpkit.workflows.corpus import as_corpus
-from nlpkit.workflows.encoder_training import EncoderTraining, train_masked, train_pairs
+from nlpkit.workflows.encoder_training import KEY, EncoderJob, EncoderTraining, train_masked, train_pairs
 from nlpkit.workflows.finetune_data import check_held_out_files
 from nlpkit.workflows.pair_data import read_pairs
 from nlpkit.workflows.saving import save_run
 
-KEY = "encoder"
 BETTER = {"perplexity": "lower", "spearman": "higher", "accuracy": "higher", "recall@1": "higher"}
 RECORDS = {
     "options": TrainEncoderOptions, "held_out": HeldOutOptions, "training": ScheduleOptions, "hardware": HardwareOptions,
     "execution": Execution,
 }  # fmt: skip
-
-
-@dataclass(slots=True)
-class EncoderJob:
-    """What is known before training: options, rows, base model and schedule, all checked."""
-
-    name: str
-    objective_options: dict[str, Value]
-    options: TrainEncoderOptions
-    held_out: HeldOutOptions
-    training: ScheduleOptions
-    execution: Execution
-    device: Any
-    precision: str
-    dataset: PairDataset
-    provenance: Provenance
-    files: ModelFiles
-    schedule: Schedule
-    reading: dict[str, Any]
-    seconds: dict[str, float] = field(default_factory=dict)
-
-    def parameters(self) -> dict[str, Any]:
-        """Return what footers and manifests say of the training."""
-        return {
-            "objective": self.name, "options": self.objective_options, "base": base_name(self.files),
-            "base_sha256": weights_fingerprint(self.files.path), "plan": asdict(self.schedule), "precision": self.precision,
-            "device": self.device.type, "max_tokens": self.training.max_tokens, "pair": self.held_out.pair_col,
-            "negative": self.options.negative_col, "holdout": self.held_out.holdout, "split": self.held_out.split,
-        }  # fmt: skip
-
-    def identity(self) -> dict[str, Any]:
-        """Return what a checkpoint belongs to."""
-        files = {name: getattr(self.held_out, name) for name in ("test", "dev")}
-        return {
-            **self.parameters(), "seed": self.execution.seed, "reading": self.reading,
-            **{name: str(source) if isinstance(source, str | Path) else None for name, source in files.items()},
-            "inputs": [info.sha256 for info in self.provenance.inputs],
-        }  # fmt: skip
 
 
 class EncoderResult:
@@ -192,10 +150,7 @@ def train_encoder(
             stopwatch(job.seconds, "train"),
         ):
             folder = checkpoint.path / "model.part"
-            trained = train(
-                job.dataset, job.files, job.schedule, job.objective_options, engine, checkpoint, folder, key=KEY,
-                seed=job.execution.seed, max_tokens=job.training.max_tokens,
-            )  # fmt: skip
+            trained = train(job, engine, checkpoint, folder)
             checkpoint.finish(KEY, asdict(trained), {})
             folder.rename(checkpoint.model)
     return EncoderResult(job, store, trained)
@@ -221,9 +176,7 @@ def estimate_encoder_training(data: Any, **options: Any) -> dict[str, Any]:
 
 def _prepare(data: Any, records: Sequence[Any], settings: Mapping[str, Any]) -> EncoderJob:
     """Read rows and model, and refuse what cannot be trained."""
-    options, held_out, training, hardware, execution = with_settings(
-        tuple(record or kind() for record, kind in zip(records, RECORDS.values(), strict=True)), settings
-    )
+    options, held_out, training, hardware, execution = with_settings(records, settings, tuple(RECORDS.values()))
     for record in (held_out, training, hardware):
         record.check()
     name, objective_options = parse_options(options.objective, OPTIONS, "objective")

@@ -35,11 +35,13 @@ def statistics(stats: CorpusStatistics) -> None:
 
 def _show_figures(figures: CorpusFigures) -> None:
     lengths = figures.lengths
+    empty = f" ({wording.count(lengths.empty)} without a token)" if lengths.empty else ""
+    share = f" ({figures.hapaxes / figures.types:.1%} of the types)" if figures.types else ""
     rows = [
-        ["documents", f"{wording.count(lengths.n_docs)}{_empty(lengths.empty)}"],
+        ["documents", f"{wording.count(lengths.n_docs)}{empty}"],
         ["tokens", wording.count(figures.tokens)],
         ["types (different words)", wording.count(figures.types)],
-        ["hapaxes (words that occur once)", f"{wording.count(figures.hapaxes)}{_of(figures.hapaxes, figures.types)}"],
+        ["hapaxes (words that occur once)", f"{wording.count(figures.hapaxes)}{share}"],
         ["type-token ratio", _number(figures.type_token_ratio, 4)],
         ["tokens per document", f"mean {lengths.mean:,.1f}; min {lengths.min:,}, quartiles {_quartile(lengths.q1)} · "
          f"{_quartile(lengths.median)} · {_quartile(lengths.q3)}, max {lengths.max:,}"],
@@ -59,7 +61,7 @@ def _show_zipf(whole: GroupStatistics, words: Sequence[str], top: int, s: float)
         return
     law = zipf_frequencies(float(whole.cf[0]), s, min(top, fit.n_ranks)).tolist()
     rows = [
-        [str(k), words[k - 1], wording.count(int(whole.cf[k - 1])), _share(int(whole.cf[k - 1]), whole.figures.tokens),
+        [str(k), words[k - 1], wording.count(int(whole.cf[k - 1])), f"{whole.cf[k - 1] / whole.figures.tokens:.2%}",
          _number(f, 2)]
         for k, f in enumerate(law, 1)
     ]  # fmt: skip
@@ -151,18 +153,6 @@ def _range(b: LengthBin) -> str:
     if b.high is None:
         return f"{b.low:,}+"
     return f"{b.low:,}" if b.low == b.high else f"{b.low:,}–{b.high:,}"
-
-
-def _empty(n: int) -> str:
-    return f" ({wording.count(n)} without a token)" if n else ""
-
-
-def _of(part: int, whole: int) -> str:
-    return f" ({part / whole:.1%} of the types)" if whole else ""
-
-
-def _share(part: int, whole: int) -> str:
-    return f"{part / whole:.2%}"
 
 
 def _quartile(value: float) -> str:
