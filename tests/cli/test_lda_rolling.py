@@ -641,7 +641,7 @@ def test_the_default_first_period(corpus: Path, tmp_path: Path) -> None:
         (["--min-df", "3"], "--min-df: a rolling model chooses its words chunk by chunk"),
         (["--max-df", "0.5"], "--max-df: a rolling model chooses its words chunk by chunk"),
         (["--change-level", "0"], "--change-level 0: a number between 0 and 1"),
-        (["--prototype", "3", "--similarity", "x"], "--similarity is one of"),
+        (["--prototype", "3", "--similarity", "x"], "--similarity x is not known"),
     ],
 )  # fmt: skip
 def test_options_that_do_not_go_with_rolling(words: list[str], says: str, corpus: Path) -> None:
