@@ -101,6 +101,8 @@ def run_cli(
     result = CliRunner().invoke(app, args, input=input, env=env, prog_name="nlpkit")
     done = Done("nlpkit " + " ".join(args), result.exit_code, result.stdout, result.stderr)
     assert code in (None, done.code), done
+    if "--json" in args and done.out.startswith("{"):
+        assert not undescribed(args, json.loads(done.out)), done
     return done
 
 

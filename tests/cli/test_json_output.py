@@ -1,4 +1,4 @@
-"""What --json prints is what docs/reference/json-output.md and the schemas say."""
+"""What --json prints is what docs/reference/json-output.md and the schemas say; `run_cli` compares every --json with them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import json_output
 import pytest
 
 from nlpkit.cli.catalogue import COMMANDS
-from tests.cli.conftest import NEWS, ROOT, run_cli, undescribed
+from tests.cli.conftest import NEWS, ROOT, run_cli
 
 LINES = {
     "preprocess": "preprocess NEWS -o docs.parquet",
@@ -46,8 +46,7 @@ def test_the_output_of_a_command_is_what_its_schema_says(
     (tmp_path / "data").symlink_to(ROOT / "data")
     places = {"NEWS": NEWS, "PLANTED": planted, "RUN": planted_run}
     words = [places.get(word, word) for word in LINES[form].split()]
-    done = run_cli(*words, "--json", "-q")
-    assert undescribed([str(word) for word in words], done.json()) == [], done
+    assert run_cli(*words, "--json", "-q").json()  # run_cli compares it
 
 
 def test_every_command_has_a_schema() -> None:
