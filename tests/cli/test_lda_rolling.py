@@ -440,30 +440,6 @@ def newer(tmp_path: Path) -> Path:
     return write_jsonl(tmp_path / "newer.jsonl", rows)
 
 
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        (["--sweeps", "30"], "--sweeps 30: a run that is updated keeps the options it has (it was made with 20)"),
-        (["--k", "3"], "--k 3: a run that is updated keeps the options it has (it was made with 2)"),
-        (
-            ["--chunks", "week"],
-            "--chunks week: a run that is updated keeps the options it has (it was made with month)",
-        ),
-        (["--eta", "0.2"], "--eta 0.2: a run that is updated keeps the options it has (it was made without)"),
-        (["--seed", "5"], "--seed 5: a run that is updated keeps"),
-        (["--prototype", "3"], "--prototype 3: a run that is updated keeps"),
-        (
-            ["--change-level", "0.05"],
-            "--change-level 0.05: a run that is updated keeps the options it has (it was made with 0.01)",
-        ),
-        (["--stop-words", "none"], "--stop-words: new documents are cut as those of the run were"),
-    ],
-)
-def test_an_update_keeps_the_options_of_the_run(words: list[str], says: str, run: Path, newer: Path) -> None:
-    assert says in run_cli("rolling-lda", newer, "--update", run, *words, "-o", "longer", code=2).error()
-    assert not Path("longer").exists()
-
-
 def test_the_same_options_may_be_given_again(run: Path, newer: Path) -> None:
     run_cli("rolling-lda", newer, "--update", run, *ROLL, "--seed", "42", "--memory", "3 months", "-q", "-o", "longer")
     assert read("longer/chunks.parquet").num_rows == 8
@@ -625,28 +601,6 @@ def test_the_default_first_period(corpus: Path, tmp_path: Path) -> None:
     write_jsonl(tmp_path / "long.jsonl", made(months=14, per_month=10))
     done = run_cli("rolling-lda", "long.jsonl", "--chunks", "month", "--k", "2", "--sweeps", "2", "-o", "long")
     assert "first period 2020-01-01 to 2020-12-31 (120 documents)" in done.err
-
-
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        (["--chunks", "fortnight"], "--chunks 'fortnight' is no length of time; give month or '2 weeks'"),
-        (["--chunks", "0 days"], "--chunks '0 days' is no length of time"),
-        (["--memory", "long"], "--memory 'long' is no length of time; give '3 quarters'"),
-        (["--k", "auto"], "--k auto: a rolling model has the same topics in all chunks, so their number must be given"),
-        (["--k", "2:10"], "--k 2:10: a rolling model has the same topics"),
-        (["--k", "0"], "--k 0: a rolling model has the same topics"),
-        (["--alpha", "1", "--alpha-sum", "2"], "--alpha is each, --alpha-sum the sum"),
-        (["--eta", "-1"], "--eta must be above 0"),
-        (["--min-df", "3"], "--min-df: a rolling model chooses its words chunk by chunk"),
-        (["--max-df", "0.5"], "--max-df: a rolling model chooses its words chunk by chunk"),
-        (["--change-level", "0"], "--change-level 0: a number between 0 and 1"),
-        (["--prototype", "3", "--similarity", "x"], "--similarity x is not known"),
-    ],
-)  # fmt: skip
-def test_options_that_do_not_go_with_rolling(words: list[str], says: str, corpus: Path) -> None:
-    assert says in run_cli("rolling-lda", corpus, *ROLL, *words, "-o", "run", code=2).error()
-    assert not Path("run").exists()
 
 
 def test_no_words_in_the_first_period(corpus: Path) -> None:

@@ -196,9 +196,6 @@ def test_stop_words(tmp_path: Path) -> None:
     assert footer("y.parquet")["parameters"]["extra_stop_words"] == ["bank", "bridge", "weir"]
     preprocess(tmp_path, texts, "--stop-words", "none,mine.txt")
     assert tokens() == [["the", "river", "and", "the"], ["of", "the", "river"]]
-    says = preprocess(tmp_path, texts, "--stop-words", "nofile.txt", code=2).error()
-    assert "--stop-words: 'nofile.txt' is no file and no language; give a file with a word per line" in says
-    assert "stand alone" in preprocess(tmp_path, texts, "--stop-words", "auto,de", code=2).error()
     (tmp_path / "latin.txt").write_bytes("river für\n".encode("latin-1"))
     preprocess(tmp_path, texts, "--stop-words", "latin.txt")
 

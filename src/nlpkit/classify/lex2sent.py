@@ -120,7 +120,7 @@ def resample(corpus: HalvedCorpus, method: str, rng: np.random.Generator) -> Int
         return ids[np.lexsort((rng.random(len(ids)), doc))]
     if method == "none":
         return ids
-    raise UsageError(f"`l2s_resampling={method}`: there are {', '.join(RESAMPLINGS)}")
+    raise unknown_value("l2s_resampling", method, RESAMPLINGS)
 
 
 def lex2sent(
