@@ -6,6 +6,7 @@ import contextlib
 import importlib.util
 import io
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -81,13 +82,14 @@ def checkout(folder: Path) -> Path:
 @needs_minilm
 @needs_hdbscan
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=named)
-def test_what_a_page_says_runs(page: Path, tmp_path: Path) -> None:
+def test_what_a_page_says_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     checkout(tmp_path)
     names: dict[str, Any] = {"__name__": "__main__"}
     outputs = shown(page)
     for number, (kind, code) in enumerate(blocks(page), 1):
         if kind == "sh":
             for command in commands(code):
+                monkeypatch.setattr(sys, "argv", shlex.split(command))  # which some outputs repeat
                 done = run_line(command, tmp_path)
                 assert done.out or done.err, done
                 encoder = command.startswith(("nlpkit bertopic", "nlpkit finetune"))
