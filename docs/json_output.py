@@ -109,9 +109,18 @@ def _whole(title: str, several: Mapping[str, Mapping[str, Any]]) -> dict[str, An
 def schema_files() -> dict[str, str]:
     """Return the text of each schema by the path of its file below docs/reference."""
     return {
-        f"schemas/{name.replace(' ', '-')}.json": json.dumps(schema, indent=1, ensure_ascii=False) + "\n"
+        f"schemas/{name.replace(' ', '-')}.json": _one_line_a_field(schema) + "\n"
         for name, schema in schemas().items()
     }
+
+
+def _one_line_a_field(value: Any, indent: str = "") -> str:
+    """Return JSON in which an object that holds no object of objects stands on one line."""
+    if not isinstance(value, dict) or not any(isinstance(x, dict) for x in value.values()):
+        return json.dumps(value, ensure_ascii=False)
+    inner = indent + " "
+    lines = (f"{inner}{json.dumps(name)}: {_one_line_a_field(x, inner)}" for name, x in value.items())
+    return "{\n" + ",\n".join(lines) + f"\n{indent}}}"
 
 
 def page() -> str:
