@@ -8,12 +8,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
 
 import nlpkit as nk
 from nlpkit.errors import ColumnError, InputError, UsageError
+from nlpkit.workflows.corpus import as_corpus
 from tests.cli.conftest import NEWS, needs_hdbscan, needs_minilm
 
 ROWS = [{"text": f"river bank {i}", "label": "ab"[i % 2], "n": i} for i in range(6)]
@@ -69,10 +71,45 @@ def test_a_corpus_of_texts_is_read_as_often_as_is_needed() -> None:
         assert len({one.sha256 for one in (list(stream) and stream.inputs)}) == 1
 
 
-@pytest.mark.parametrize(("texts", "labels"), [("one string", None), (["a", "b"], [1])])
-def test_what_is_no_list_of_texts(texts: Any, labels: Any) -> None:
-    with pytest.raises(UsageError):
+@pytest.mark.parametrize(
+    ("texts", "labels", "parameter"),
+    [
+        ("one string", None, "texts"),
+        (["a", "b"], [1], "labels"),
+        (["a", "b"], "ab", "labels"),
+        (["a", "b"], [1, "x"], "labels"),
+        (["a", 5], None, "texts"),
+        ([["a"], ["b"]], None, "texts"),
+        ([{"text": "a"}], None, "texts"),
+        (["\ud800"], None, "texts"),
+        ({"text": ["a", "b"]}, None, "texts"),
+        ({"a", "b"}, None, "texts"),
+        (np.zeros((2, 2)), None, "texts"),
+        (None, None, "texts"),
+    ],
+)
+def test_what_is_no_list_of_texts(texts: Any, labels: Any, parameter: str) -> None:
+    with pytest.raises(UsageError) as caught:
         nk.Corpus.from_texts(texts, labels=labels)
+    assert caught.value.parameter == parameter
+
+
+@pytest.mark.parametrize("data", [None, 5, {"text": ["a", "b"]}, {"a", "b"}, "a"], ids=str)
+def test_what_is_no_corpus(data: Any) -> None:
+    with pytest.raises(UsageError) as caught:
+        nk.stats(data)
+    assert caught.value.parameter == "data"
+
+
+@pytest.mark.parametrize(
+    "make", [tuple, iter, np.array, pl.Series, pa.array, lambda texts: pa.chunked_array([texts]), "pandas"], ids=str
+)
+def test_texts_of_any_sequence(make: Any) -> None:
+    """Before, a column of a data frame and an array of Arrow ended with an error of Arrow."""
+    made = pytest.importorskip("pandas").Series if make == "pandas" else make
+    texts = ["a river", "a bank"]
+    for corpus in (as_corpus(made(texts)), nk.Corpus.from_texts(made(texts), labels=made(texts))):
+        assert corpus.table()["text"].to_pylist() == texts
 
 
 def test_ids_that_are_there_twice_are_told() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -35,26 +35,27 @@ class Corpus:
     @classmethod
     def from_texts(
         cls,
-        texts: Sequence[str | None],
+        texts: Iterable[str | None],
         *,
-        labels: Sequence[Any] | None = None,
-        ids: Sequence[str] | None = None,
-        dates: Sequence[Any] | None = None,
+        labels: Iterable[Any] | None = None,
+        ids: Iterable[str] | None = None,
+        dates: Iterable[Any] | None = None,
     ) -> Corpus:
-        """Return a corpus of texts (D,), with labels, ids and dates where there are any.
+        """Return a corpus of texts (D,), with labels, ids and dates where there are any; None is a text that cannot be used.
 
         Raises:
-            UsageError: texts is one string, or one of the others is of another length.
+            UsageError: texts is one string, has no order or holds other things than strings, or one of the others is of another
+                length.
         """
-        if isinstance(texts, str):
-            raise UsageError("texts is one string; a list of texts was needed", parameter="texts")
+        rows = _as_list(texts, "texts")
         columns: dict[str, Any] = {}
-        for name, values in (("id", ids), ("text", texts), ("label", labels), ("date", dates)):
-            if values is None:
+        for name, given in (("id", ids), ("text", texts), ("label", labels), ("date", dates)):
+            if given is None:
                 continue
-            if len(values) != len(texts):
-                raise UsageError(f"there are {len(texts):,} texts and {len(values):,} {name}s", parameter=f"{name}s")
-            columns[name] = pa.array(list(values), pa.string() if name in ("id", "text") else None, from_pandas=True)
+            values = rows if name == "text" else _as_list(given, f"{name}s")
+            if len(values) != len(rows):
+                raise UsageError(f"there are {len(rows):,} texts and {len(values):,} {name}s", parameter=f"{name}s")
+            columns[name] = _as_column(values, f"{name}s", pa.string() if name in ("id", "text") else None)
         return cls(memory=pa.table(columns))
 
     @classmethod
@@ -108,19 +109,69 @@ class Corpus:
         return replace(self, options=replace(self.options, **changes))
 
 
+def _as_list(values: Any, name: str) -> list[Any]:
+    """Return the values of a list, an array, a column of a data frame or a generator.
+
+    Raises:
+        UsageError: they are one string, no sequence, or have no order.
+    """
+    if isinstance(values, str | bytes):
+        raise UsageError(f"{name} is one string; a list was needed", parameter=name)
+    if isinstance(values, Mapping | Set) or not isinstance(values, Iterable):
+        raise UsageError(f"{name} is of type {type(values).__name__}; a list was needed", parameter=name)
+    for method in (
+        "to_pylist",
+        "tolist",
+        "to_list",
+    ):  # Arrow; NumPy and pandas; Polars: plain values instead of their own
+        if hasattr(values, method):
+            return list(getattr(values, method)())
+    return list(values)
+
+
+def _as_column(values: list[Any], name: str, kind: pa.DataType | None) -> pa.Array:
+    """Return values as a column of a table; NaN is a missing one.
+
+    Raises:
+        UsageError: a value is not of the type, or they are of several types.
+    """
+    try:
+        return pa.array(values, kind, from_pandas=True)
+    except (TypeError, ValueError) as error:
+        if kind is None:
+            raise UsageError(f"{name} are of several types ({error})", parameter=name) from None
+    for number, value in enumerate(values):
+        try:
+            pa.array([value], kind, from_pandas=True)
+        except (TypeError, ValueError):
+            shown = wording.truncated(repr(value), 40)
+            raise UsageError(
+                f"{name}[{number}] is {shown}, of type {type(value).__name__}; a string was needed", parameter=name
+            ) from None
+    raise AssertionError("a column that fails has a value that fails")
+
+
 def as_corpus(data: Any) -> Corpus:
-    """Return documents as a corpus: a Corpus as it is, a list of texts, or a data frame of pandas, Polars or Arrow.
+    """Return documents as a corpus: a Corpus as it is, texts, or a data frame of pandas, Polars or Arrow.
 
     Raises:
         UsageError: it is none of these.
     """
     if isinstance(data, Corpus):
         return data
-    if hasattr(data, "__arrow_c_stream__") or isinstance(data, pa.Table) or hasattr(data, "to_parquet"):
+    is_column = hasattr(data, "to_list") or isinstance(data, pa.ChunkedArray | pa.Array)
+    if isinstance(data, pa.Table) or (
+        not is_column and (hasattr(data, "__arrow_c_stream__") or hasattr(data, "to_parquet"))
+    ):
         return Corpus.from_frame(data)
     if isinstance(data, str | Path):
         raise UsageError("one string is no corpus; give a list of texts, or read_corpus(FILE)", parameter="data")
-    return Corpus.from_texts(list(data))
+    if isinstance(data, Mapping | Set) or not isinstance(data, Iterable):
+        raise UsageError(
+            f"data of type {type(data).__name__} is no corpus; give a list of texts, a data frame, or read_corpus(FILE)",
+            parameter="data",
+        )
+    return Corpus.from_texts(data)
 
 
 def read_corpus(*inputs: str | Path, options: ReadOptions | None = None, beside: str | Path | None = None) -> Corpus:
