@@ -109,8 +109,7 @@ def _whole(title: str, several: Mapping[str, Mapping[str, Any]]) -> dict[str, An
 def schema_files() -> dict[str, str]:
     """Return the text of each schema by the path of its file below docs/reference."""
     return {
-        f"schemas/{name.replace(' ', '-')}.json": _one_line_a_field(schema) + "\n"
-        for name, schema in schemas().items()
+        f"schemas/{name.replace(' ', '-')}.json": _one_line_a_field(schema) + "\n" for name, schema in schemas().items()
     }
 
 
