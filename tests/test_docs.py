@@ -84,6 +84,7 @@ def checkout(folder: Path) -> Path:
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=named)
 def test_what_a_page_says_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     checkout(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")  # the width of the outputs shown, whatever the terminal of the tests
     names: dict[str, Any] = {"__name__": "__main__"}
     outputs = shown(page)
     for number, (kind, code) in enumerate(blocks(page), 1):

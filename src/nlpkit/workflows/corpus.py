@@ -49,10 +49,10 @@ class Corpus:
         """
         rows = _as_list(texts, "texts")
         columns: dict[str, Any] = {}
-        for name, given in (("id", ids), ("text", texts), ("label", labels), ("date", dates)):
-            if given is None:
+        for name, column in (("id", ids), ("text", texts), ("label", labels), ("date", dates)):
+            if column is None:
                 continue
-            values = rows if name == "text" else _as_list(given, f"{name}s")
+            values = rows if name == "text" else _as_list(column, f"{name}s")
             if len(values) != len(rows):
                 raise UsageError(f"there are {len(rows):,} texts and {len(values):,} {name}s", parameter=f"{name}s")
             columns[name] = _as_column(values, f"{name}s", pa.string() if name in ("id", "text") else None)
