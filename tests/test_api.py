@@ -124,6 +124,16 @@ def test_class_terms_of_a_frame_and_a_misspelt_option() -> None:
         nk.ctfidf(pl.DataFrame(ROWS), topn=2)
 
 
+@pytest.mark.parametrize(
+    "setting", [{"sweeps": "x"}, {"sweeps": 2.5}, {"seed": -1}, {"seed": True}, {"alpha": "x"}], ids=str
+)
+def test_a_number_is_checked_as_on_the_command_line(setting: dict[str, Any]) -> None:
+    """Before, these ended with a TypeError from somewhere, or were taken."""
+    with pytest.raises(UsageError) as caught:
+        nk.fit_lda(["a river", "a bank"], k=2, **setting)
+    assert caught.value.parameter == next(iter(setting))
+
+
 # ---------------------------------------------------------------- what a notebook does, in at most eight lines
 
 

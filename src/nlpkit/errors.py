@@ -124,7 +124,7 @@ def missing_column(where: str, needed: str, columns: Iterable[str], parameter: s
     """Return the error for a column that is not in a table; lists the columns found and the nearest one."""
     names = list(columns)
     parameter = parameter and parameter.strip("`").removeprefix("--").replace("-", "_")
-    near = get_close_matches(needed, names, n=1, cutoff=0.5)
+    near = get_close_matches(needed, names, n=1, cutoff=0.55)
     hint = f"; did you mean '{near[0]}'?" if near else ""
     name_it = f"{' Name' if near else '; name'} it with `{parameter}`" if parameter else ""
     message = f"{where} has no column '{needed}' (found: {', '.join(names) or 'none'}){hint}{name_it}"

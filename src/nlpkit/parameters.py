@@ -11,8 +11,13 @@ import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from difflib import get_close_matches
+from functools import cache
+from numbers import Integral, Real
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from types import NoneType
+from typing import Annotated, Any, Literal, get_args, get_type_hints
+
+from nlpkit.errors import UsageError
 
 MOST = 2**31 - 1  # of whole numbers
 
@@ -92,6 +97,7 @@ def with_settings(
 
     Raises:
         TypeError: a name is none of the options; the nearest one is named.
+        UsageError: a value is no number where one is needed, or outside its limits.
     """
     if kinds:
         records = [kind() if record is None else record for record, kind in zip(records, kinds, strict=True)]
@@ -112,8 +118,39 @@ def _filled(record: Any, left: dict[str, Any]) -> Any:
     for one in fields(record):
         value = getattr(record, one.name)
         if one.name in left and not (is_dataclass(value) and not is_dataclass(left[one.name])):
-            changes[one.name] = left.pop(one.name)
+            changes[one.name] = _checked(type(record), one.name, left.pop(one.name))
         elif is_dataclass(value):
             inner = _filled(value, left)
             changes |= {} if inner is value else {one.name: inner}
     return replace(record, **changes) if changes else record
+
+
+@cache
+def _hints(record: type) -> dict[str, Any]:
+    """Return the annotations of a record's fields."""
+    return get_type_hints(record, include_extras=True)
+
+
+def _checked(record: type, name: str, value: Any) -> Any:
+    """Return the value of a field as it is, unless its Param refuses it, as the command line refuses it.
+
+    Raises:
+        UsageError: it is no number where one is needed, or outside its limits.
+    """
+    hint = _hints(record)[name]
+    param = next((one for one in getattr(hint, "__metadata__", ()) if isinstance(one, Param)), None)
+    if param is None:
+        return value
+    kind = get_args(hint)[0]
+    kinds = set(get_args(kind) or (kind,))
+    if not kinds <= {int, float, NoneType} or (value is None and NoneType in kinds):
+        return value
+    needed, noun = (Real, "number") if float in kinds else (Integral, "whole number")
+    is_number: bool = isinstance(value, needed)
+    if not is_number or value is True or value is False:
+        raise UsageError(f"`{name}` takes a {noun}, got {value!r}", parameter=name)
+    if param.min is not None and value < param.min:
+        raise UsageError(f"`{name}` must be at least {param.min:g}, got {value}", parameter=name)
+    if param.max is not None and value > param.max:
+        raise UsageError(f"`{name}` must be at most {param.max:g}, got {value}", parameter=name)
+    return value

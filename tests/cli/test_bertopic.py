@@ -427,7 +427,7 @@ def test_predictions_that_cannot_be_made(planted: Path, planted_run: Path, own_r
     assert "no documents: empty.jsonl has no rows" in says("empty.jsonl", planted_run)
     found = manifest(own_run)
     (own_run / "manifest.json").write_text(json.dumps({**found, "kind": "stm"}))
-    assert "is a run of nlpkit stm, but" in says(planted, own_run)
+    assert "is a run of kind 'stm', but" in says(planted, own_run)
     (own_run / "manifest.json").write_text(json.dumps(found))
     (own_run / "model" / "config.json").write_text("{}")
     assert "config.json has no 'encoder'; the run directory is damaged" in says(planted, own_run)

@@ -82,7 +82,7 @@ def test_what_is_no_run(tmp_path: Path) -> None:
     with pytest.raises(SchemaError):
         open_run(path, ["lda-gibbs", "lsa"])
     run = open_run(path)
-    with pytest.raises(InputError, match=r"has no vocab\.parquet; it is incomplete, make it again"):
+    with pytest.raises(InputError, match=r"is a run of kind 'bertopic', which has no vocab\.parquet"):
         run.table("vocab")
     with pytest.raises(InputError, match=r"config\.json has no 'centroids'"):
         run.model_config("kind", "centroids")

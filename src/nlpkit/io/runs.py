@@ -198,6 +198,8 @@ class Run:
             InputError: it is not there, or was changed since.
         """
         file = self.path / name
+        if not file.is_file() and name not in self.manifest["outputs"]:
+            raise InputError(f"{self.path} is a run of kind '{self.manifest['kind']}', which has no {name}")
         if not file.is_file():
             raise InputError(f"run directory {self.path} has no {name}; it is incomplete, make it again")
         if self.verify and name not in self._checked:
@@ -252,20 +254,21 @@ class Run:
             ) from None
 
 
-def open_run(path: Path, kinds: Sequence[str] | None = None, *, verify: bool = True) -> Run:
+def open_run(path: Path, kinds: Sequence[str] | None = None, *, command: str = "", verify: bool = True) -> Run:
     """Open a run directory after checking its manifest.
 
     Args:
         path: where.
         kinds: that can be used; None for all.
+        command: that makes such a run; default: that of the first kind.
         verify: refuse files that were changed since they were written, when they are read.
 
     Raises:
         InputError: it is not a run directory; SchemaError: another kind of model or a newer schema.
     """
-    make = shell_line("nlpkit", kinds[0] if kinds else "bertopic", "CORPUS", "-o", path) + (
-        "" if kinds else ", or nlpkit lda-gibbs"
-    )
+    target = "run/" if path.exists() else path  # what is there already would be refused, or is a file of the user's
+    command = command or (kinds[0] if kinds else "bertopic")
+    make = shell_line("nlpkit", command, "CORPUS", "-o", target) + ("" if kinds else ", or nlpkit lda-gibbs")
     if not path.exists():
         raise InputError(f"run directory {path} does not exist; make one with: {make}")
     if not (path / MANIFEST).is_file():
@@ -281,9 +284,9 @@ def open_run(path: Path, kinds: Sequence[str] | None = None, *, verify: bool = T
             f"({__version__}) reads up to {SCHEMA_VERSION}: update nlpkit"
         )
     if kinds and manifest.get("kind") not in kinds:
-        raise SchemaError(
-            f"{path} is a run of nlpkit {manifest.get('kind')}, but a run of {' or '.join(kinds)} was needed"
-        )
+        *most, last = kinds
+        needed = f"{', '.join(most)} or {last}" if most else last
+        raise SchemaError(f"{path} is a run of kind '{manifest.get('kind')}', but a run of {needed} was needed")
     _check_values(path / MANIFEST, manifest)
     return Run(path, manifest, verify)
 

@@ -65,6 +65,8 @@ def table_format(target: str | Path) -> str:
     known = f"a table is written as {' '.join(most)} or {last}"
     if suffix in MATRICES:
         raise UsageError(f"output {target}: {suffix} holds a matrix of weights, which nlpkit tfidf writes; {known}")
+    if str(target) == "-":
+        raise UsageError(f"this table does not go to stdout; name a file: {known}")
     if not suffix:
         raise UsageError(f"output {target}: the end of the name says the format; {known}, such as {path.name}.parquet")
     raise UsageError(f"output {target}: '{suffix}' is no format of nlpkit; {known}")

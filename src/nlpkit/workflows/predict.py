@@ -6,6 +6,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from nlpkit.errors import SchemaError
 from nlpkit.io.atomic import MANIFEST
 from nlpkit.io.runs import open_run
 from nlpkit.io.spool import spool_in
@@ -22,6 +23,11 @@ KINDS = {
     "finetune": "nlpkit.workflows.finetuned:load_finetuned",
     "finetune-comparison": "nlpkit.workflows.finetuned:load_finetuned",
 }
+# kind → what such a run is, and the command that uses it
+WITHOUT_PREDICTIONS = {
+    "lsa": "a run of tfidf `lsa`, which gives documents neither topics nor classes; give new documents to tfidf",
+    "finetune-encoder": "a sentence encoder, which gives documents neither topics nor classes; give new documents to sbert-embed",
+}
 FOREIGN = "nlpkit.workflows.finetuned:load_finetuned"  # the function that loads a folder of another program
 
 
@@ -34,6 +40,10 @@ def load(path: str | Path, execution: Execution | None = None) -> FittedModel:
     folder, execution = Path(path), execution or Execution()
     if folder.is_dir() and not (folder / MANIFEST).is_file():
         return _loaded(FOREIGN, folder, execution)
+    if (folder / MANIFEST).is_file():
+        kind = str(open_run(folder, verify=False).manifest["kind"])
+        if kind in WITHOUT_PREDICTIONS:
+            raise SchemaError(f"{folder} is {WITHOUT_PREDICTIONS[kind]}, with this run as its model")
     kind = str(open_run(folder, list(KINDS), verify=False).manifest["kind"])
     return _loaded(KINDS[kind], folder, execution)
 

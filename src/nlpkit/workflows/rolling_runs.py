@@ -89,7 +89,7 @@ def open_rolling_run(path: Path, *, verify: bool) -> RollingRun:
     Raises:
         InputError, SchemaError: it is none, or it is damaged.
     """
-    run = open_run(path, [KIND], verify=verify)
+    run = open_run(path, [KIND], command="rolling-lda", verify=verify)
     config = run.model_config("tokens")
     if not config.get("rolling"):
         raise InputError(

@@ -366,6 +366,8 @@ def test_bad_input_is_named() -> None:
         fit_rolling(SMALL.tokens, SMALL.dates, ["d0", "d1", "d2", "d1", "d4", "d5"], OPTIONS, sampler=PlainSampler)
     with pytest.raises(InputError, match="all 2 documents are dated 2020-01-01"):
         Corpus(("2020-01-01", "a"), ("2020-01-01", "a")).fit(OPTIONS)
+    with pytest.raises(InputError, match="the only document is dated 2020-01-01"):
+        Corpus(("2020-01-01", "a")).fit(OPTIONS)
     with pytest.raises(InputError):
         Corpus().fit(OPTIONS)
     with pytest.raises(InputError, match="no word occurs more than 4 times in the 3 documents of the initial period"):

@@ -58,7 +58,8 @@ def show_rolling(model: FittedRollingLda, target: Path, previous: Path | None = 
     )
     reporting.note(f"wrote {target}/ (over time: topic_shares.parquet, changes.parquet, chunks.parquet)")
     reporting.note(f"next: {shell_line('nlpkit', 'info', target)}")
-    reporting.note(f"  or: {shell_line('nlpkit', 'rolling-lda', 'NEWER.jsonl', '--update', target, '-o', 'longer/')}")
+    longer = "longer/" if Path(target).name != "longer" else "still-longer/"  # a run is never updated in its place
+    reporting.note(f"  or: {shell_line('nlpkit', 'rolling-lda', 'NEWER.jsonl', '--update', target, '-o', longer)}")
     if model.renumbered:
         listed = ", ".join(f"{old} → {new}" for old, new in model.renumbered[:20])
         reporting.note(

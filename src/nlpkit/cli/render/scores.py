@@ -246,7 +246,8 @@ def definition(score: Score) -> str:
     if p.get("method"):
         parts.append(str(p["method"]))
     if score.value is not None and score.over in ("topics", "documents", "tokens", "pairs of topics"):
-        parts.append(f"{score.n:,} {score.over}")
+        one = {"pairs of topics": "pair of topics"}.get(score.over, score.over.removesuffix("s"))
+        parts.append(wording.counted(score.n, one, score.over))
     if score.metric.better and score.value is not None:
         parts.append(f"{score.metric.better}er is better" if score.metric.better == "low" else "higher is better")
     return ", ".join(parts)

@@ -141,8 +141,9 @@ def initial_end(dates: Days, init: str) -> Day:
     """
     first, last = dates[0], dates[-1]
     if first == last:
+        who = f"all {len(dates):,} documents are" if len(dates) > 1 else "the only document is"
         raise InputError(
-            f"all {len(dates):,} documents are dated {first}; a rolling model needs documents before and after the end of "
+            f"{who} dated {first}; a rolling model needs documents before and after the end of "
             "its initial period: check the date column, or fit one model without chunks"
         )
     end = parse_init(init)
