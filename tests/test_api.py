@@ -94,7 +94,9 @@ def test_what_is_no_list_of_texts(texts: Any, labels: Any, parameter: str) -> No
     assert caught.value.parameter == parameter
 
 
-@pytest.mark.parametrize("data", [None, 5, {"text": ["a", "b"]}, {"a", "b"}, "a"], ids=str)
+@pytest.mark.parametrize(
+    "data", [None, 5, {"text": ["a", "b"]}, {"a", "b"}, "a"], ids=["none", "number", "dict", "set", "string"]
+)
 def test_what_is_no_corpus(data: Any) -> None:
     with pytest.raises(UsageError) as caught:
         nk.stats(data)
@@ -102,7 +104,9 @@ def test_what_is_no_corpus(data: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "make", [tuple, iter, np.array, pl.Series, pa.array, lambda texts: pa.chunked_array([texts]), "pandas"], ids=str
+    "make",
+    [tuple, iter, np.array, pl.Series, pa.array, lambda texts: pa.chunked_array([texts]), "pandas"],
+    ids=["tuple", "iterator", "numpy", "polars", "arrow", "chunked", "pandas"],
 )
 def test_texts_of_any_sequence(make: Any) -> None:
     """Before, a column of a data frame and an array of Arrow ended with an error of Arrow."""
