@@ -141,7 +141,7 @@ def test_a_run_goes_into_bertopic_and_back_into_finetune(base: Path, tmp_path: P
     run_cli("bertopic", "docs.jsonl", "--encoder", "run", "--k", "2", "--offline", "-q", "-o", "topics")
     assert read("topics/documents.parquet").num_rows == 48
     tune("docs.jsonl", "-q", "-o", "classes", base=Path("run/model/sentence-transformers"))
-    assert "finetune-encoder" in run_cli("predict", "run", "docs.jsonl", "-o", "p.parquet", code=3).error()
+    assert "sentence encoder" in run_cli("predict", "run", "docs.jsonl", "-o", "p.parquet", code=3).error()
 
 
 def test_the_same_bytes_twice_and_on_two_threads(base: Path, tmp_path: Path) -> None:
