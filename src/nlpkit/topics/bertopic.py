@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from nlpkit.errors import InputError
-from nlpkit.metrics.coherence import npmi_by_document, postings
+from nlpkit.metrics.coherence import npmi_by_document
 from nlpkit.metrics.diversity import exclusivity, unique_share
 from nlpkit.parameters import Execution
 from nlpkit.topics.assign import (
@@ -24,20 +23,23 @@ from nlpkit.topics.assign import (
     topic_centroids,
     vote,
 )
-from nlpkit.topics.choose import COHERENCE_TERMS, Candidate, Evidence, choose_cut, cut_exactly
-from nlpkit.topics.hierarchy import build_hierarchy
-from nlpkit.topics.neighbours import Neighbours, distinct_rows, nearest_neighbours
+from nlpkit.topics.choose import COHERENCE_TERMS, Candidate
+from nlpkit.topics.clustering import Clock, Clustering, Points
+from nlpkit.topics.density import density_clusters
+from nlpkit.topics.evidence import NumberEvidence
+from nlpkit.topics.neighbours import distinct_rows, nearest_neighbours
 from nlpkit.topics.novelty import least_similarity, mean_similarity
 from nlpkit.topics.options import BertopicOptions
-from nlpkit.topics.reduce import fuzzy_graph, principal_axes, umap_layout
+from nlpkit.topics.partition import kmeans_clusters
 from nlpkit.topics.words import core_term_weights, share_in_topic, topic_names, typicality
-from nlpkit.types import NO_TOPIC, BoolArray, CsrMatrix, Float32Array, FloatArray, IntArray, TokenTable
+from nlpkit.types import NO_TOPIC, BoolArray, Float32Array, FloatArray, IntArray, TokenTable
 from nlpkit.weighting.ctfidf import TopTerms, class_tfidf, top_terms, values_of
 from nlpkit.weighting.dtm import count_terms, group_rows
 
 MIN_DOCS = 10
 STORED_TERMS = 30
 REPRESENTATIVES = 3
+ENGINES: dict[str, Callable[[Points], Clustering]] = {"hdbscan": density_clusters, "kmeans": kmeans_clusters}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +75,8 @@ class TopicModel:
     rule_agreement: float
     similarity: Float32Array
     least_similarity: float
-    min_topic_size: int
-    candidates: tuple[Candidate, ...]
+    min_topic_size: int | None
+    candidates: tuple[Candidate | NumberEvidence, ...]
     merges: tuple[tuple[int, int, float], ...]
     seconds: dict[str, float]
 
@@ -114,94 +116,41 @@ def fit_topics(
     Raises:
         InputError: fewer than ten different documents, or no topics as asked for.
     """
-    say = progress or (lambda stage, share: None)
-    clock = _Clock()
-    wanted, execution = options.number_of_topics(), execution or Execution()
-    points = _distinct(embeddings, usable)
-    if points.n < MIN_DOCS:
+    clock, execution = Clock(), execution or Execution()
+    distinct = _distinct(embeddings, usable)
+    if distinct.n < MIN_DOCS:
         raise InputError(
-            f"finding topics needs at least {MIN_DOCS} different documents with text; found {points.n} "
+            f"finding topics needs at least {MIN_DOCS} different documents with text; found {distinct.n} "
             f"among {len(usable)} document{'' if len(usable) == 1 else 's'}"
         )
-    X = embeddings[points.first]
-    smallest = options.min_topic_size or smallest_topic(points.n)
-
-    say("neighbours", 0.0)
+    progress = progress or (lambda stage, share: None)
+    progress("neighbours", 0.0)
+    X = embeddings[distinct.first]
     neighbours = nearest_neighbours(X, k=options.n_neighbors - 1, threads=execution.n_threads())
-    graph = fuzzy_graph(neighbours)
     clock.lap("neighbours")
-    start = principal_axes(X, min(options.n_components, points.n - 2, X.shape[1]))
-    hierarchies = []
-    n_layouts = 1 if wanted.exactly else 2
-    for number in range(n_layouts):
-        seed = execution.seed + number
-
-        def step(share: float, number: int = number) -> None:
-            say("layout", (number + share) / n_layouts)
-
-        layout = umap_layout(
-            graph, start, min_dist=options.min_dist, seed=seed, threads=execution.n_threads(), progress=step
-        )
-        clock.lap("layout")
-        hierarchies.append(build_hierarchy(layout, min_samples=min(options.min_samples, points.n - 1)))
-        clock.lap("hierarchy")
-
-    say("topics", 0.0)
     dtm = count_terms(tokens)
-    point_dtm = group_rows(dtm, points.of_document, points.n)
-    reference = postings(dtm)
-    candidates: list[Candidate] = []
-    merges: list[tuple[int, int, float]] = []
-    if wanted.exactly:
-        labels, cut_size, merges = cut_exactly(
-            hierarchies[0], point_dtm, k=wanted.exactly, smallest=smallest, least=options.min_topic_size or 2
-        )
-    else:
-        _, labels, candidates = choose_cut(
-            hierarchies, Evidence(graph, point_dtm, reference), smallest=smallest, wanted=wanted.within
-        )
-        cut_size = next(c.min_topic_size for c in candidates if c.chosen)
+    counts = group_rows(dtm, distinct.of_document, distinct.n)
+    points = Points(X, neighbours, counts, dtm, options, execution, progress, clock)
+    clustering = ENGINES[options.cluster](points)
     clock.lap("choice")
-    return _describe(
-        embeddings, dtm, tokens.terms, points, labels, neighbours, options, execution.n_threads(), clock,
-        reference=reference, candidates=candidates, merges=merges, cut_size=cut_size,
-    )  # fmt: skip
+    return _describe(tokens.terms, distinct, points, clustering)
 
 
-def smallest_topic(n: int) -> int:
-    """Return the usual least number of documents of a topic for n different documents: 1 in 100, from 3 to 10."""
-    return max(3, min(10, n // 100))
-
-
-def _describe(
-    embeddings: Float32Array,
-    dtm: CsrMatrix,
-    vocabulary: tuple[str, ...],
-    points: _Points,
-    labels: IntArray,
-    neighbours: Neighbours,
-    options: BertopicOptions,
-    threads: int,
-    clock: _Clock,
-    *,
-    reference: Any,
-    candidates: list[Candidate],
-    merges: list[tuple[int, int, float]],
-    cut_size: int,
-) -> TopicModel:
+def _describe(vocabulary: tuple[str, ...], distinct: _Distinct, points: Points, clustering: Clustering) -> TopicModel:
     """Number the topics by size and work out all that is said about them."""
+    options, neighbours, dtm, X = points.options, points.neighbours, points.documents, points.embeddings
+    threads, labels = points.execution.n_threads(), clustering.labels
     joined = labels
     if options.join_neighbors:
         joined = np.where(labels == NO_TOPIC, rule(vote(neighbours, labels))[0], labels).astype(np.int32)
-    X = embeddings[points.first]
     assigned = joined
     if options.assign_outliers:
         closest, _, _ = nearest_topics(X, topic_centroids(X, labels, int(labels.max()) + 1), threads=threads)
         assigned = np.where(joined == NO_TOPIC, closest, joined).astype(np.int32)
-    rank = _by_size(assigned, points)
+    rank = _by_size(assigned, distinct)
     K = len(rank)
     cluster_topics, joined, labels = (_renumber(x, rank) for x in (labels, joined, assigned))
-    topics = points.spread(cluster_topics)
+    topics = distinct.spread(cluster_topics)
     centroids = topic_centroids(X, cluster_topics, K)
     nearest, cosine, margin = nearest_topics(X, centroids, threads=threads)
 
@@ -210,9 +159,9 @@ def _describe(
     if options.core_terms:
         typical_cosine = similarity_to_topic(X, centroids, cluster_topics)
         weights = core_term_weights(
-            dtm, topics, points.spread(typicality(cluster_topics, typical_cosine, neighbours), np.float64(0.0)), K
+            dtm, topics, distinct.spread(typicality(cluster_topics, typical_cosine, neighbours), np.float64(0.0)), K
         )
-    plain = class_tfidf(group_rows(dtm, points.spread(labels), K))  # of all documents that have the topic in the end
+    plain = class_tfidf(group_rows(dtm, distinct.spread(labels), K))  # of all documents that have the topic in the end
     plain.sort_indices()
     terms = top_terms(weights if options.core_terms else plain, STORED_TERMS)
     coherence_terms = terms.term_ids[:, :COHERENCE_TERMS]
@@ -222,41 +171,41 @@ def _describe(
     agreement = float((np.where(similarity < bound, NO_TOPIC, loo) == joined).mean())
 
     none_found, none_joined, none_left = (
-        int((points.spread(x, 0) == NO_TOPIC).sum()) for x in (cluster_topics, joined, labels)
+        int((distinct.spread(x, 0) == NO_TOPIC).sum()) for x in (cluster_topics, joined, labels)
     )
-    topics = points.spread(labels)
+    topics = distinct.spread(labels)
     point_votes = vote(neighbours, labels, self_topics=labels)
-    votes = points.spread_votes(point_votes)
-    clock.lap("description")
+    votes = distinct.spread_votes(point_votes)
+    points.clock.lap("description")
     return TopicModel(
         topics=topics,
         topic_prob=np.where(topics >= 0, votes.prob_of(topics), 0.0).astype(np.float32),
-        nearest_topic=points.spread(nearest),
-        margin=points.spread(margin, np.float32(0.0)),
+        nearest_topic=distinct.spread(nearest),
+        margin=distinct.spread(margin, np.float32(0.0)),
         votes=votes,
         size=np.bincount(topics[topics >= 0], minlength=K).astype(np.int32),
         labels=topic_names(counts, vocabulary),
         terms=terms,
         plain_weights=values_of(plain, terms.term_ids),
-        npmi=npmi_by_document(coherence_terms, reference),
+        npmi=npmi_by_document(coherence_terms, points.reference),
         exclusivity=exclusivity(coherence_terms, share_in_topic(coherence_terms, counts)),
         diversity=unique_share(coherence_terms),
-        representatives=_representatives(labels, nearest, cosine, K, points),
+        representatives=_representatives(labels, nearest, cosine, K, distinct),
         centroids=centroids,
         outliers_joined=none_found - none_joined,
         outliers_assigned=none_joined - none_left,
         rule_agreement=agreement,
-        similarity=points.spread(similarity, np.float32(0.0)),
+        similarity=distinct.spread(similarity, np.float32(0.0)),
         least_similarity=bound,
-        min_topic_size=cut_size,
-        candidates=tuple(candidates),
-        merges=tuple(merges),
-        seconds=clock.laps,
+        min_topic_size=clustering.min_topic_size,
+        candidates=clustering.candidates,
+        merges=clustering.merges,
+        seconds=points.clock.laps,
     )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
-class _Points:
+class _Distinct:
     """Distinct embeddings: first (U,) the document of each, of_document (D,) the point of each document or -1."""
 
     first: IntArray
@@ -280,18 +229,18 @@ class _Points:
         )
 
 
-def _distinct(embeddings: Float32Array, usable: BoolArray) -> _Points:
+def _distinct(embeddings: Float32Array, usable: BoolArray) -> _Distinct:
     of_document = np.full(len(usable), -1, np.int32)
     documents = np.flatnonzero(usable)
     first, inverse = distinct_rows(embeddings[documents])
     of_document[documents] = inverse
-    return _Points(documents[first].astype(np.int32), of_document)
+    return _Distinct(documents[first].astype(np.int32), of_document)
 
 
-def _by_size(labels: IntArray, points: _Points) -> IntArray:
+def _by_size(labels: IntArray, distinct: _Distinct) -> IntArray:
     """Return the new number of each topic (K,): by its number of documents, ties by the earlier first document."""
     K = int(labels.max(initial=-1)) + 1
-    sizes = np.bincount(points.spread(labels)[points.spread(labels) >= 0], minlength=K)
+    sizes = np.bincount(distinct.spread(labels)[distinct.spread(labels) >= 0], minlength=K)
     first = np.array([np.flatnonzero(labels == k)[0] for k in range(K)])
     rank = np.empty(K, np.int32)
     rank[np.lexsort((first, -sizes))] = np.arange(K, dtype=np.int32)
@@ -302,22 +251,13 @@ def _renumber(labels: IntArray, rank: IntArray) -> IntArray:
     return np.where(labels >= 0, rank[labels], NO_TOPIC).astype(np.int32)
 
 
-def _representatives(labels: IntArray, nearest: IntArray, cosine: Float32Array, K: int, points: _Points) -> IntArray:
+def _representatives(
+    labels: IntArray, nearest: IntArray, cosine: Float32Array, K: int, distinct: _Distinct
+) -> IntArray:
     """The documents of each topic that are closest to its centroid, those first whose nearest topic it is."""
     representatives = np.full((K, REPRESENTATIVES), -1, np.int32)
     for k in range(K):
         members = np.flatnonzero(labels == k)
         order = np.lexsort((members, -cosine[members], nearest[members] != k))[:REPRESENTATIVES]
-        representatives[k, : len(order)] = points.first[members[order]]
+        representatives[k, : len(order)] = distinct.first[members[order]]
     return representatives
-
-
-class _Clock:
-    def __init__(self) -> None:
-        self.laps: dict[str, float] = {}
-        self._last = time.perf_counter()
-
-    def lap(self, stage: str) -> None:
-        now = time.perf_counter()
-        self.laps[stage] = round(self.laps.get(stage, 0.0) + now - self._last, 3)
-        self._last = now

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Annotated, ClassVar
 
-from nlpkit.errors import UsageError
+from nlpkit.errors import UsageError, unknown_value
 from nlpkit.parameters import Param
 
 NOVELTY_QUANTILE = 0.95
+ENGINES = ("hdbscan", "kmeans")
+ONLY_HDBSCAN = ("min_topic_size", "n_components", "min_dist", "min_samples", "assign_outliers", "join_neighbors")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,13 @@ class BertopicOptions:
         int | str,
         Param("Number of topics: auto, a number N, or a range lo:hi or lo:hi:step.", ("k", "nr_topics", "num_topics")),
     ] = "auto"
+    cluster: Annotated[
+        str,
+        Param(
+            "How documents are clustered: hdbscan (dense groups of a UMAP layout; documents between them have no topic) or "
+            "kmeans (of embeddings averaged with their nearest neighbours; every document has a topic)."
+        ),
+    ] = "hdbscan"
     min_topic_size: Annotated[
         int | None,
         Param("Least documents of a topic; default: 1 in 100, from 3 to 10, or what `k=N` needs.", min=2),
@@ -102,6 +111,13 @@ class BertopicOptions:
         """Check what can be checked without documents."""
         self.number_of_topics()
         check_quantile(self.novelty_quantile)
+        if self.cluster not in ENGINES:
+            raise unknown_value("cluster", self.cluster, ENGINES)
+        if self.cluster == "kmeans":
+            usual = {f.name: f.default for f in fields(self)}
+            for name in ONLY_HDBSCAN:
+                if getattr(self, name) != usual[name]:
+                    raise UsageError(f"`{name}` has no effect with `cluster=kmeans`", parameter=name)
 
     def number_of_topics(self) -> NumberOfTopics:
         """Return what `k` asks for."""

@@ -11,10 +11,13 @@ import numpy as np
 from nlpkit import reporting, wording
 from nlpkit.cli import console
 from nlpkit.io.topic_tables import TOP_TERMS, headlines
-from nlpkit.topics.bertopic import TopicModel, smallest_topic
+from nlpkit.topics.bertopic import TopicModel
+from nlpkit.topics.clustering import usual_topic_size
 from nlpkit.workflows.topic_notes import note_leading_term
 
 if TYPE_CHECKING:
+    from nlpkit.topics.choose import Candidate
+    from nlpkit.topics.evidence import NumberEvidence
     from nlpkit.workflows.bertopic import FittedBertopic
 
 TERMS_SHOWN = 8
@@ -25,7 +28,7 @@ def show_bertopic(fitted: FittedBertopic, target: Path) -> None:
     if console.settings.json:
         console.emit_json({"run": str(target), **fitted.results(), "topics": fitted.topics.to_pylist()})
         return
-    show_evidence(fitted.model, smallest_topic(int(fitted.usable.sum())))
+    show_evidence(fitted.model, usual_topic_size(int(fitted.usable.sum())))
     show_topics(fitted)
     show_next(fitted, target)
 
@@ -38,27 +41,33 @@ def show_evidence(model: TopicModel, usual_size: int) -> None:
             f"{model.n_topics + len(model.merges)}; the most similar pair (c-tf-idf) was merged "
             f"{'once' if len(model.merges) == 1 else f'{len(model.merges)} times'}"
         )
-    if not model.candidates and model.min_topic_size < usual_size:
+    if not model.candidates and model.min_topic_size is not None and model.min_topic_size < usual_size:
         reporting.note(
             f"so many topics needed a cut with {model.min_topic_size} documents a topic and more, where {usual_size} is usual here "
             "(--min-topic-size)"
         )
-    if not model.candidates:
-        return
-    names = ["assigned", "validity", "separation", "agreement", "npmi", "diversity", "score"]
-    columns = ["", "topics", "min size", *names]
+    if model.candidates:
+        show_numbers(model.candidates)
+
+
+def show_numbers(candidates: Sequence[Candidate | NumberEvidence]) -> None:
+    """Print the numbers of topics that were compared with their scores, and why one of them was chosen."""
+    names = candidates[0].COLUMNS
+    columns = ["", "topics", *(name.replace("min_topic_size", "min size") for name in names)]
     rows: list[Sequence[str]] = [
-        ["→" if c.chosen else "", str(c.k), str(c.min_topic_size), *(f"{getattr(c, n):.3f}" for n in names)]
-        for c in model.candidates
+        ["→" if c.chosen else "", str(c.k), *(_cell(getattr(c, name)) for name in names)] for c in candidates
     ]
     console.table(columns, rows, right=columns[1:], title="How many topics? Higher is better in every column.",
-        noun="cuts", sizes=[c.score for c in model.candidates], rest="manifest.json of the run")  # fmt: skip
-    best = max(model.candidates, key=lambda c: (c.score, -c.k))
-    chosen = next(c for c in model.candidates if c.chosen)
+        noun="numbers", sizes=[c.score for c in candidates], rest="manifest.json of the run")  # fmt: skip
+    best = max(candidates, key=lambda c: (c.score, -c.k))
+    chosen = next(c for c in candidates if c.chosen)
     reporting.note(
-        f"{wording.counted(chosen.k, 'topic')}: the number nearest to ten of those whose score two layouts of the same documents cannot "
-        f"tell from the best ({best.score:.3f} with {wording.counted(best.k, 'topic')})"
+        f"{wording.counted(chosen.k, 'topic')}: {chosen.REASON} ({best.score:.3f} with {wording.counted(best.k, 'topic')})"
     )
+
+
+def _cell(value: float) -> str:
+    return str(value) if isinstance(value, int) else f"{value:.3f}"
 
 
 def show_topics(fitted: FittedBertopic) -> None:
@@ -82,7 +91,8 @@ def show_next(fitted: FittedBertopic, target: Path) -> None:
     model, seconds = fitted.model, fitted.seconds
     finite = model.npmi[np.isfinite(model.npmi)]
     coherence = f"{finite.mean():.3f}" if len(finite) else "not defined"
-    apart = "; the table above scores each cut by plain c-tf-idf words of its clusters" if model.candidates else ""
+    by_words = bool(model.candidates) and hasattr(model.candidates[0], "npmi")
+    apart = "; the table above scores each cut by plain c-tf-idf words of its clusters" if by_words else ""
     reporting.note(
         f"{wording.counted(model.n_topics, 'topic')} in {sum(seconds.values()):.0f} s; NPMI {coherence}, diversity "
         f"{model.diversity:.3f} (the top {TOP_TERMS} words of each topic, this corpus, whole documents{apart})"

@@ -1,0 +1,81 @@
+"""Input and result of clustering documents into topics, whatever the engine."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from nlpkit.metrics.coherence import Postings, postings
+from nlpkit.parameters import Execution
+from nlpkit.topics.choose import Candidate
+from nlpkit.topics.evidence import NumberEvidence
+from nlpkit.topics.neighbours import Neighbours
+from nlpkit.topics.options import BertopicOptions
+from nlpkit.types import CsrMatrix, Float32Array, IntArray
+
+
+class Clock:
+    """Seconds of the stages of a fit."""
+
+    def __init__(self) -> None:
+        self.laps: dict[str, float] = {}
+        self._last = time.perf_counter()
+
+    def lap(self, stage: str) -> None:
+        """Add the time since the last call to a stage."""
+        now = time.perf_counter()
+        self.laps[stage] = round(self.laps.get(stage, 0.0) + now - self._last, 3)
+        self._last = now
+
+
+@dataclass
+class Points:
+    """The different documents to be clustered: embeddings (U, E), their neighbours, and counts (U, V) of their words.
+
+    counts are summed over documents that share a point; documents (D, V) are those of the corpus.
+    """
+
+    embeddings: Float32Array
+    neighbours: Neighbours
+    counts: CsrMatrix
+    documents: CsrMatrix
+    options: BertopicOptions
+    execution: Execution
+    progress: Callable[[str, float], None]
+    clock: Clock
+
+    @property
+    def n(self) -> int:
+        """U."""
+        return len(self.embeddings)
+
+    @property
+    def smallest_topic(self) -> int:
+        """Least number of documents of a topic of the density engine; by default 1 in 100, from 3 to 10."""
+        return self.options.min_topic_size or usual_topic_size(self.n)
+
+    @cached_property
+    def reference(self) -> Postings:
+        """The documents of each word in the corpus."""
+        return postings(self.documents)
+
+
+@dataclass(frozen=True, slots=True)
+class Clustering:
+    """Topics of points: labels (U,), -1 for none.
+
+    candidates: the numbers of topics that were compared. merges: pairs of topics merged for an exact number, with their
+    similarity. min_topic_size: the least size in force, None where the engine has none.
+    """
+
+    labels: IntArray
+    candidates: tuple[Candidate | NumberEvidence, ...] = ()
+    merges: tuple[tuple[int, int, float], ...] = field(default=())
+    min_topic_size: int | None = None
+
+
+def usual_topic_size(n: int) -> int:
+    """Return the usual least number of documents of a topic for n different documents: 1 in 100, from 3 to 10."""
+    return max(3, min(10, n // 100))

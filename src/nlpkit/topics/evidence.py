@@ -1,0 +1,165 @@
+"""Evidence for a number of topics of k-means: do halves of the documents, two views of them, and their words agree with it?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from nlpkit.errors import InputError
+from nlpkit.metrics.clustering import adjusted_mutual_information
+from nlpkit.parameters import Execution
+from nlpkit.topics.kmeans import kmeans, nearest_centers, plain_view, smoothed
+from nlpkit.topics.neighbours import nearest_neighbours
+from nlpkit.topics.options import Range
+from nlpkit.types import CsrMatrix, Float32Array, IntArray
+
+SAMPLE = 4000
+SPLITS = 3
+FEWEST = 3
+MOST = 200
+POINTS_PER_TOPIC = 6
+GRID_RATIO = 2**0.25
+TOLERANCE = 0.02
+PRIOR_COUNT = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class NumberEvidence:
+    """A number of topics and its evidence, each an AMI in [-1, 1], higher is better; `score` is their mean, smoothed over k.
+
+    halves: of the topics that two halves of the documents give, each fitted without the other. views: of topics from the
+    embeddings themselves and from embeddings averaged with their neighbours. words: of the topics of held-out documents and
+    the topics that a naive Bayes classifier reads from their words.
+    """
+
+    COLUMNS: ClassVar = ("halves", "views", "words", "score")
+    REASON: ClassVar = f"the largest number whose score is within {TOLERANCE} of the best"
+
+    k: int
+    halves: float
+    views: float
+    words: float
+    score: float
+    chosen: bool = False
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the fields as a plain dictionary, for the manifest."""
+        return asdict(self)
+
+
+def choose_number(
+    embeddings: Float32Array, counts: CsrMatrix, *, wanted: Range, n_neighbors: int, execution: Execution
+) -> list[NumberEvidence]:
+    """Return the evidence for each number of topics in the range, fewest first, the chosen one marked.
+
+    Evidence is collected on at most 4,000 documents, so that the number does not grow with the corpus. Chosen is the largest
+    number whose score is within 0.02 of the best: merging two topics that are alike is easy for a reader, and dividing one is
+    not. Two topics are chosen only when the range has no other number.
+
+    Args:
+        embeddings: (U, E) different unit rows; counts: (U, V) of the words of each; n_neighbors: documents in an average.
+
+    Raises:
+        InputError: the range has no number that so few documents allow.
+    """
+    rows = _sample(len(embeddings), execution.seed)
+    grid = _grid(wanted, len(rows))
+    X, words = embeddings[rows], _present(counts[rows])
+    with ThreadPoolExecutor(execution.n_threads()) as pool, threadpool_limits(1, user_api="blas"):
+        plain = plain_view(X)
+        near = nearest_neighbours(X, k=n_neighbors - 1, threads=execution.n_threads())
+        view = plain_view(smoothed(X, near))
+        labels = list(pool.map(lambda k: kmeans(view, k, seed=execution.seed)[0], grid))
+        views = pool.map(
+            lambda k, z: adjusted_mutual_information(kmeans(plain, k, seed=execution.seed)[0], z), grid, labels
+        )
+        read = pool.map(lambda z: _agreement_of_words(words, z, execution.seed), labels)
+        halves = [
+            list(pool.map(_Halves(X, n_neighbors, execution, number).agreement, grid)) for number in range(SPLITS)
+        ]
+        table = np.array([np.mean(halves, axis=0), list(views), list(read)])
+    score = _smooth(table.mean(axis=0))
+    numbers = [
+        NumberEvidence(k, halves=float(h), views=float(v), words=float(w), score=float(total))
+        for k, h, v, w, total in zip(grid, *table, score, strict=True)
+    ]
+    pool_of = [i for i, k in enumerate(grid) if k >= FEWEST] or list(range(len(grid)))
+    best = max(score[i] for i in pool_of)
+    choice = max(i for i in pool_of if score[i] >= best - TOLERANCE)
+    numbers[choice] = replace(numbers[choice], chosen=True)
+    return numbers
+
+
+class _Halves:
+    """Two halves of the documents, each with its own neighbours, in one space."""
+
+    def __init__(self, X: Float32Array, n_neighbors: int, execution: Execution, number: int) -> None:
+        order = np.random.default_rng([execution.seed, number]).permutation(len(X))
+        parts = np.array_split(order, 2)
+        near = [nearest_neighbours(X[part], k=n_neighbors - 1, threads=execution.n_threads()) for part in parts]
+        both = plain_view(np.concatenate([smoothed(X[part], n) for part, n in zip(parts, near, strict=True)]))
+        self.halves = both[: len(parts[0])], both[len(parts[0]) :]
+        self.seed = execution.seed
+
+    def agreement(self, k: int) -> float:
+        """Return the mean AMI of each half's topics with those that the topics of the other half give it."""
+        fits = [kmeans(half, k, seed=self.seed + i) for i, half in enumerate(self.halves)]
+        given_by_other = [nearest_centers(half, fits[1 - i][1]) for i, half in enumerate(self.halves)]
+        return float(
+            np.mean([adjusted_mutual_information(fit[0], z) for fit, z in zip(fits, given_by_other, strict=True)])
+        )
+
+
+def _agreement_of_words(words: CsrMatrix, labels: IntArray, seed: int) -> float:
+    """Return the AMI of labels and those that naive Bayes reads from the words, each half read by a fit to the other."""
+    from sklearn.naive_bayes import MultinomialNB
+
+    fold = np.random.default_rng([seed, SPLITS]).permutation(len(labels)) % 2
+    read = np.empty_like(labels)
+    for held_out in (0, 1):
+        reader = MultinomialNB(alpha=PRIOR_COUNT).fit(words[fold != held_out], labels[fold != held_out])
+        read[fold == held_out] = reader.predict(words[fold == held_out])
+    return adjusted_mutual_information(labels, read)
+
+
+def _sample(n: int, seed: int) -> IntArray:
+    rows = np.random.default_rng(seed).permutation(n)[:SAMPLE]
+    return np.sort(rows).astype(np.int32)
+
+
+def _present(counts: CsrMatrix) -> CsrMatrix:
+    """Return 1.0 for each word of a document, without words of a single document."""
+    present = counts.astype(bool).astype(np.float64)
+    return present[:, np.flatnonzero(np.asarray(present.sum(axis=0)).ravel() >= 2)]
+
+
+def _grid(wanted: Range, n: int) -> list[int]:
+    """Return the numbers of topics to compare: those of a range with a step, else 2 … 10 and on in steps of 19 %."""
+    if wanted.step is not None and wanted.high is not None:
+        usual: Sequence[int] = range(wanted.low, wanted.high + 1, wanted.step)
+    else:
+        most = min(n // POINTS_PER_TOPIC, MOST) if wanted.high is None else wanted.high
+        usual, size = [*range(2, 11)], 10.0
+        while size * GRID_RATIO <= max(most, 2):
+            size *= GRID_RATIO
+            usual.append(round(size))
+        usual = sorted({*usual, *(k for k in (wanted.low, wanted.high) if k)})
+        usual = [k for k in usual if k <= max(most, 2)]
+    grid = [k for k in usual if k in wanted and k <= n // 2]
+    if not grid:
+        raise InputError(
+            f"the evidence for a number of topics comes from halves of {n} different documents, too few for "
+            f"{wanted.low} to {wanted.high} topics; give another range, or `k=N`"
+        )
+    return grid
+
+
+def _smooth(score: Any) -> Any:
+    """Return a curve averaged with its neighbours, half of the weight on the point itself: single fits are noisy."""
+    padded = np.concatenate([score[:1], score, score[-1:]])
+    return 0.25 * padded[:-2] + 0.5 * padded[1:-1] + 0.25 * padded[2:]

@@ -1,0 +1,129 @@
+"""k-means topics: planted topics are found, exactly N for every N, and the evidence for a number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
+
+from nlpkit.errors import InputError
+from nlpkit.parameters import Execution, with_settings
+from nlpkit.topics.bertopic import TopicModel, fit_topics
+from nlpkit.topics.evidence import FEWEST, TOLERANCE, choose_number
+from nlpkit.topics.kmeans import kmeans, nearest_centers, plain_view, smoothed
+from nlpkit.topics.neighbours import nearest_neighbours
+from nlpkit.topics.options import BertopicOptions, Range
+from nlpkit.weighting.dtm import count_terms
+from tests.refusals import refuses
+from tests.strategies import Planted, planted
+
+SIZES = [70, 50, 40, 25, 60]
+
+
+def fit(corpus: Planted, **options: Any) -> TopicModel:
+    record, execution = with_settings((BertopicOptions(cluster="kmeans"), Execution()), options)
+    return fit_topics(corpus.embeddings, corpus.tokens, corpus.usable, record, execution=execution)
+
+
+@pytest.fixture(scope="module")
+def corpus() -> Planted:
+    return planted(SIZES, seed=11, spread=0.6)
+
+
+def test_planted_topics_are_found_and_every_document_has_one(corpus: Planted) -> None:
+    model = fit(corpus)
+    assert model.n_topics == len(SIZES)
+    assert adjusted_rand_score(corpus.labels, model.topics) > 0.95
+    assert model.unassigned == 0
+    assert list(model.size) == sorted(model.size, reverse=True)
+    assert [c.k for c in model.candidates if c.chosen] == [len(SIZES)]
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 7, 50, 244, 245])
+def test_exactly_as_many_topics_as_asked_for(corpus: Planted, k: int) -> None:
+    model = fit(corpus, k=k)
+    assert model.n_topics == k == len(np.unique(model.topics))
+    assert model.candidates == ()
+
+
+def test_more_topics_than_documents(corpus: Planted) -> None:
+    with pytest.raises(InputError, match="245 different documents; give `k=245`"):
+        fit(corpus, k=246)
+
+
+def test_a_range_and_its_step_bound_the_choice(corpus: Planted) -> None:
+    assert {c.k for c in fit(corpus, k="8:12:2").candidates} == {8, 10, 12}
+    assert {c.k for c in fit(corpus, k="7:9").candidates} == {7, 8, 9}
+    with pytest.raises(InputError):
+        fit(corpus, k="200:220")
+
+
+def test_ten_documents_are_enough(corpus: Planted) -> None:
+    ten = planted([5, 5], seed=3, spread=0.3)
+    model = fit(ten)
+    assert model.n_topics == 2
+    assert adjusted_rand_score(ten.labels, model.topics) == 1
+
+
+def test_the_same_bytes_on_any_number_of_threads(corpus: Planted) -> None:
+    one, four = fit(corpus, threads=1), fit(corpus, threads=4)
+    assert one.candidates == four.candidates
+    assert one.topics.tobytes() == four.topics.tobytes()
+    assert one.topic_prob.tobytes() == four.topic_prob.tobytes()
+
+
+def test_options_of_the_density_engine_are_refused() -> None:
+    for name, value in (("min_topic_size", 5), ("min_samples", 2), ("assign_outliers", True), ("n_components", 7)):
+        with refuses(name):
+            BertopicOptions(cluster="kmeans", **{name: value})
+    with refuses("cluster"):
+        BertopicOptions(cluster="kmean")
+
+
+def test_the_largest_number_within_the_tolerance_is_chosen(corpus: Planted) -> None:
+    numbers = choose_number(
+        corpus.embeddings, count_terms(corpus.tokens), wanted=Range(), n_neighbors=15, execution=Execution()
+    )
+    best = max(n.score for n in numbers if n.k >= FEWEST)
+    assert [n.k for n in numbers] == sorted({n.k for n in numbers})
+    assert next(n.k for n in numbers if n.chosen) == max(n.k for n in numbers if n.score >= best - TOLERANCE)
+    planted_number = next(n for n in numbers if n.k == len(SIZES))
+    assert min(planted_number.halves, planted_number.views) > 0.95
+
+
+def test_smoothing_is_the_mean_of_a_row_and_its_neighbours(corpus: Planted) -> None:
+    near = nearest_neighbours(corpus.embeddings, k=3)
+    once = smoothed(corpus.embeddings, near, rounds=1)
+    mean = corpus.embeddings[5] + corpus.embeddings[near.index[5]].sum(axis=0)
+    assert np.allclose(once[5], mean / np.linalg.norm(mean), atol=2e-3)
+    assert np.allclose(np.linalg.norm(once, axis=1), 1, atol=1e-6)
+
+
+def test_rows_that_are_neighbours_of_one_another_stay_apart() -> None:
+    """Four rows that are each other's only neighbours have the same average; k-means can still divide them."""
+    four = np.eye(4, 8, dtype=np.float32)
+    view = plain_view(smoothed(four, nearest_neighbours(four, k=3)))
+    assert len(np.unique(kmeans(view, 4, seed=0)[0])) == 4
+
+
+def test_centers_are_nearest_by_distance() -> None:
+    rng = np.random.default_rng(1)
+    points, centers = rng.normal(size=(5000, 4)).astype(np.float32), rng.normal(size=(7, 4)).astype(np.float32)
+    expected = ((points[:, None] - centers) ** 2).sum(axis=2).argmin(axis=1)
+    assert (nearest_centers(points, centers) == expected).mean() > 0.999
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_topics_that_are_longer_than_wide_are_found_better_after_smoothing(seed: int) -> None:
+    """Six arcs of a quarter circle: an average with neighbours is drawn along the arc, the noise around it is not."""
+    rng = np.random.default_rng(seed)
+    labels, axes = np.repeat(np.arange(6), 120), np.linalg.qr(rng.normal(size=(24, 24)))[0]
+    angle = rng.uniform(0, np.pi / 2, len(labels))[:, None]
+    rows = np.cos(angle) * axes[2 * labels] + np.sin(angle) * axes[2 * labels + 1]
+    rows += rng.normal(scale=1 / np.sqrt(24), size=rows.shape)
+    X = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+    views = plain_view(X), plain_view(smoothed(X, nearest_neighbours(X, k=14)))
+    raw, averaged = (adjusted_mutual_info_score(labels, kmeans(view, 6, seed=0)[0]) for view in views)
+    assert averaged > raw
