@@ -156,7 +156,9 @@ def tolerances(rows: list[dict[str, Any]]) -> str:
             f"| {row['corpus']} | {' | '.join(cells)} | {taken:g} | {held_out[-1][0]:.3f}, {held_out[-1][1]:.0%} |"
         )
     ami, error = np.mean(held_out, axis=0)
-    lines.append(f"| mean {'| ' * len(TOLERANCES)}| | {ami:.3f}, {error:.0%} |")
+    means = (np.mean([outcome(r, t) for r in rows], axis=0) for t in TOLERANCES)
+    cells = [f"{a:.3f} {e:.0%}" for a, e in means]
+    lines.append(f"| mean | {' | '.join(cells)} | | {ami:.3f}, {error:.0%} |")
     return "\n".join(lines)
 
 
