@@ -32,8 +32,8 @@ bench_bertopic.CORPORA |= {
     "trec": "trec/trec.jsonl",
     "clinc150": "clinc150_small/clinc150_small.jsonl",
     "livedoor": "livedoor/livedoor_540.jsonl",
+    "news": str(bench_bertopic.ROOT / "data" / "samples" / "news.jsonl"),
 }
-bench_bertopic.CORPORA["news"] = str(bench_bertopic.ROOT / "data" / "samples" / "news.jsonl")
 GRID = (3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 17, 20, 24, 29, 34, 40, 48, 57, 68, 81, 96, 114, 136, 161, 192)
 TOLERANCES = (0.0, 0.005, 0.01, 0.02, 0.03, 0.05)
 
@@ -75,8 +75,11 @@ def ami_by_number(folder: Path, seed: int) -> dict[int, float]:
 def choice(evidence: list[dict[str, Any]], tolerance: float) -> int:
     """Return the number that the rule takes with another tolerance."""
     pool = [c for c in evidence if c["k"] >= 3] or evidence
-    best = max(c["score"] for c in pool)
-    return max(c["k"] for c in pool if c["score"] >= best - tolerance)
+    scores = {c["k"]: (c["score"], (c["halves"] + c["views"] + c["words"]) / 3) for c in pool}
+    for which in (0, 1):
+        best = max(scores[c["k"]][which] for c in pool)
+        pool = [c for c in pool if scores[c["k"]][which] >= best - tolerance]
+    return max(c["k"] for c in pool)
 
 
 def main() -> None:

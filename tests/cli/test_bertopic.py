@@ -69,6 +69,20 @@ def test_k(k: str, planted: Path, tmp_path: Path) -> None:
         assert "3 topics: the cut" in done.err
 
 
+@pytest.mark.parametrize("k", ["auto", "3", "120"])
+def test_kmeans_gives_every_document_a_topic_and_predicts(k: str, planted: Path, tmp_path: Path) -> None:
+    done = run_cli("bertopic", planted, "--cluster", "kmeans", "--k", k, "-o", "run")
+    documents = pl.read_parquet(tmp_path / "run" / "documents.parquet")
+    n = 4 if k == "auto" else int(k)
+    assert set(documents["topic"]) == set(range(n))
+    assert ("halves" in done.out and "→" in done.out) == (k == "auto")
+    if k == "auto":
+        assert documents.group_by("label").agg(pl.col("topic").n_unique())["topic"].to_list() == [1] * 4
+        assert "4 topics: the largest number" in done.err
+    run_cli("predict", "run", planted, "-o", "again.parquet")
+    assert pl.read_parquet(tmp_path / "again.parquet")["topic"].to_list() == documents["topic"].to_list()
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [("n_neighbors", 1000), ("n_components", 50), ("min_samples", 20), ("min_dist", 0.9), ("k", 1), ("threads", 64)],

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nlpkit.topics.neighbours import Neighbours, nearest_neighbours
+from nlpkit.topics.neighbours import Neighbours, nearest_neighbours, unit_rows
 from nlpkit.types import NO_TOPIC, Float32Array, IntArray, LongArray
 
 
@@ -89,9 +89,7 @@ def topic_centroids(embeddings: Float32Array, topics: IntArray, n_topics: int) -
     """Return the L2-normalised mean embedding of each topic (K, E) float32, summed in double."""
     centroids = np.zeros((n_topics, embeddings.shape[1]))
     np.add.at(centroids, topics[topics >= 0], embeddings[topics >= 0])
-    norms = np.linalg.norm(centroids, axis=1, keepdims=True)
-    unit: Float32Array = (centroids / np.maximum(norms, 1e-12)).astype(np.float32)
-    return unit
+    return unit_rows(centroids)
 
 
 def nearest_topics(

@@ -1,4 +1,4 @@
-"""Topics from embeddings and words: neighbours, layout, density hierarchy, cut, c-tf-idf (Grootendorst 2022).
+"""Topics from embeddings and words: neighbours, clusters by one of two engines, c-tf-idf (Grootendorst 2022).
 
 `fit_topics` takes matrices and returns a record of arrays; reading, writing and printing are the caller's.
 """

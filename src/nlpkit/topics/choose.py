@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -34,20 +34,6 @@ class Candidate:
     best matching cut of a second layout (another seed). npmi, diversity: of the ten top terms by c-tf-idf.
     assigned: share of documents with a topic.
     """
-
-    COLUMNS: ClassVar = (
-        "min_topic_size",
-        "assigned",
-        "validity",
-        "separation",
-        "agreement",
-        "npmi",
-        "diversity",
-        "score",
-    )
-    REASON: ClassVar = (
-        "the number nearest to ten of those whose score two layouts of the same documents cannot tell from the best"
-    )
 
     min_topic_size: int
     k: int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 from nlpkit.metrics.coherence import Postings, postings
@@ -72,7 +72,7 @@ class Clustering:
 
     labels: IntArray
     candidates: tuple[Candidate | NumberEvidence, ...] = ()
-    merges: tuple[tuple[int, int, float], ...] = field(default=())
+    merges: tuple[tuple[int, int, float], ...] = ()
     min_topic_size: int | None = None
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -21,7 +20,7 @@ from nlpkit.types import CsrMatrix, Float32Array, IntArray
 SAMPLE = 4000
 SPLITS = 3
 FEWEST = 3
-MOST = 200
+MOST = 190
 POINTS_PER_TOPIC = 6
 GRID_RATIO = 2**0.25
 TOLERANCE = 0.02
@@ -36,9 +35,6 @@ class NumberEvidence:
     embeddings themselves and from embeddings averaged with their neighbours. words: of the topics of held-out documents and
     the topics that a naive Bayes classifier reads from their words.
     """
-
-    COLUMNS: ClassVar = ("halves", "views", "words", "score")
-    REASON: ClassVar = f"the largest number whose score is within {TOLERANCE} of the best"
 
     k: int
     halves: float
@@ -58,8 +54,8 @@ def choose_number(
     """Return the evidence for each number of topics in the range, fewest first, the chosen one marked.
 
     Evidence is collected on at most 4,000 documents, so that the number does not grow with the corpus. Chosen is the largest
-    number whose score is within 0.02 of the best: merging two topics that are alike is easy for a reader, and dividing one is
-    not. Two topics are chosen only when the range has no other number.
+    number whose score is within 0.02 of the best and, among these, whose mean before smoothing is, too: merging two topics that are alike is easy for a reader, and dividing one is
+    not. Two topics are chosen only when no other number is compared.
 
     Args:
         embeddings: (U, E) different unit rows; counts: (U, V) of the words of each; n_neighbors: documents in an average.
@@ -83,14 +79,17 @@ def choose_number(
             list(pool.map(_Halves(X, n_neighbors, execution, number).agreement, grid)) for number in range(SPLITS)
         ]
         table = np.array([np.mean(halves, axis=0), list(views), list(read)])
-    score = _smooth(table.mean(axis=0))
+    mean = table.mean(axis=0)
+    score = _smooth(mean)
     numbers = [
         NumberEvidence(k, halves=float(h), views=float(v), words=float(w), score=float(total))
         for k, h, v, w, total in zip(grid, *table, score, strict=True)
     ]
-    pool_of = [i for i, k in enumerate(grid) if k >= FEWEST] or list(range(len(grid)))
-    best = max(score[i] for i in pool_of)
-    choice = max(i for i in pool_of if score[i] >= best - TOLERANCE)
+    allowed = [i for i, k in enumerate(grid) if k >= FEWEST] or list(range(len(grid)))
+    for values in (score, mean):  # a curve that is smoothed hides a sharp peak, one that is not shows peaks of noise
+        best = max(values[i] for i in allowed)
+        allowed = [i for i in allowed if values[i] >= best - TOLERANCE]
+    choice = max(allowed)
     numbers[choice] = replace(numbers[choice], chosen=True)
     return numbers
 
@@ -140,17 +139,12 @@ def _present(counts: CsrMatrix) -> CsrMatrix:
 
 def _grid(wanted: Range, n: int) -> list[int]:
     """Return the numbers of topics to compare: those of a range with a step, else 2 … 10 and on in steps of 19 %."""
-    if wanted.step is not None and wanted.high is not None:
-        usual: Sequence[int] = range(wanted.low, wanted.high + 1, wanted.step)
+    most = min(wanted.high or max(min(n // POINTS_PER_TOPIC, MOST), 2), n // 2)
+    if wanted.step is not None:
+        grid = list(range(wanted.low, most + 1, wanted.step))
     else:
-        most = min(n // POINTS_PER_TOPIC, MOST) if wanted.high is None else wanted.high
-        usual, size = [*range(2, 11)], 10.0
-        while size * GRID_RATIO <= max(most, 2):
-            size *= GRID_RATIO
-            usual.append(round(size))
-        usual = sorted({*usual, *(k for k in (wanted.low, wanted.high) if k)})
-        usual = [k for k in usual if k <= max(most, 2)]
-    grid = [k for k in usual if k in wanted and k <= n // 2]
+        usual = {*range(2, 11), *(round(10 * GRID_RATIO**i) for i in range(1, 60)), wanted.low, wanted.high}
+        grid = sorted(k for k in usual if k and wanted.low <= k <= most)
     if not grid:
         raise InputError(
             f"the evidence for a number of topics comes from halves of {n} different documents, too few for "

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
-from nlpkit.topics.neighbours import Neighbours
+from nlpkit.topics.neighbours import Neighbours, unit_rows
 from nlpkit.topics.reduce import principal_axes
 from nlpkit.types import Float32Array, IntArray
 
@@ -35,24 +35,25 @@ def smoothed(embeddings: Float32Array, neighbours: Neighbours, rounds: int = ROU
     )
     result = embeddings
     for _ in range(rounds):
-        result = _unit(graph @ result)
-    return _unit(result + TIE_BREAK * embeddings)
+        result = unit_rows(graph @ result)
+    return unit_rows(result + TIE_BREAK * embeddings)
 
 
 def plain_view(embeddings: Float32Array, dimensions: int = DIMENSIONS) -> Float32Array:
     """Return the first principal components of rows, scaled to unit length (U, at most `dimensions`)."""
-    return _unit(principal_axes(embeddings, min(dimensions, len(embeddings) - 1, embeddings.shape[1])))
+    return unit_rows(principal_axes(embeddings, min(dimensions, len(embeddings) - 1, embeddings.shape[1])))
 
 
 def kmeans(points: Float32Array, k: int, *, seed: int, starts: int = STARTS) -> tuple[IntArray, Float32Array]:
     """Return labels (U,) int32 and centers (k, d) of the best of several k-means fits (Lloyd, k-means++; scikit-learn).
 
-    The same bytes on any number of threads: one fit has one thread. Every label from 0 to k - 1 is there while k points differ.
+    The same bytes on any number of threads: one fit has one thread. In double, so that averages that differ by little more than
+    `TIE_BREAK` are still apart, and each label from 0 to k - 1 is there.
     """
     from sklearn.cluster import KMeans
 
     with threadpool_limits(1, user_api="openmp"):
-        model = KMeans(k, n_init=starts, random_state=seed, algorithm="lloyd").fit(points)
+        model = KMeans(k, n_init=starts, random_state=seed, algorithm="lloyd").fit(points.astype(np.float64))
     return model.labels_.astype(np.int32), model.cluster_centers_.astype(np.float32)
 
 
@@ -62,9 +63,3 @@ def nearest_centers(points: Float32Array, centers: Float32Array) -> IntArray:
     blocks = range(0, len(points), BLOCK_ROWS)
     nearest = [(points[row : row + BLOCK_ROWS] @ centers.T - half_norm).argmax(axis=1) for row in blocks]
     return np.concatenate(nearest).astype(np.int32)
-
-
-def _unit(rows: Float32Array) -> Float32Array:
-    norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    unit: Float32Array = (rows / np.maximum(norms, 1e-12)).astype(np.float32)
-    return unit

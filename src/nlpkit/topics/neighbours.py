@@ -9,7 +9,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from nlpkit.kernels.topk import rescore_rows, top_k_rows
-from nlpkit.types import Float32Array, IntArray, LongArray
+from nlpkit.types import Float32Array, FloatArray, IntArray, LongArray
 
 BLOCK_ROWS = 512
 BLOCK_COLUMNS = 8192
@@ -35,6 +35,12 @@ def distinct_rows(embeddings: Float32Array) -> tuple[LongArray, LongArray]:
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
     return first[order], rank[inverse]
+
+
+def unit_rows(rows: FloatArray | Float32Array) -> Float32Array:
+    """Return rows scaled to unit length, float32; a row of zeros stays one."""
+    unit: Float32Array = (rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)).astype(np.float32)
+    return unit
 
 
 def nearest_neighbours(

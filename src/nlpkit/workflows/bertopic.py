@@ -216,7 +216,7 @@ def fit_bertopic(
     execution: Execution | None = None,
     **settings: Any,
 ) -> FittedBertopic:
-    """Find topics in documents: embed, reduce (UMAP), cluster (HDBSCAN), weigh words (c-tf-idf; Grootendorst 2022).
+    """Find topics in documents: embed, cluster (HDBSCAN on UMAP, or k-means), weigh words (c-tf-idf; Grootendorst 2022).
 
     Columns that are there are used (embedding, tokens), missing ones are made.
 
@@ -238,7 +238,7 @@ def fit_bertopic(
     options, tokens, embedding, execution = with_settings((*records, execution or Execution()), settings)
     token_options = preprocess_options(tokens)
     seconds: dict[str, float] = {}
-    if find_spec("hdbscan") is None:  # said now, not after an hour of encoding
+    if options.cluster == "hdbscan" and find_spec("hdbscan") is None:  # said now, not after an hour of encoding
         raise missing_extra("nlpkit bertopic", "neural")
     check_encoder(embedding.encoder, verify=execution.verify)
     corpus = as_corpus(data)

@@ -28,6 +28,7 @@ def bertopic_cli(
 
     --k auto tries minimum topic sizes on the cluster trees of two layouts, scores each cut by six numbers, prints the
     table and marks the choice. --k N gives exactly N topics, or an error where the documents have no N groups.
+    --cluster kmeans gives every document a topic and takes any N; its --k auto compares up to 190 topics.
 
     \b
     Examples:

@@ -12,15 +12,30 @@ from nlpkit import reporting, wording
 from nlpkit.cli import console
 from nlpkit.io.topic_tables import TOP_TERMS, headlines
 from nlpkit.topics.bertopic import TopicModel
+from nlpkit.topics.choose import Candidate
 from nlpkit.topics.clustering import usual_topic_size
+from nlpkit.topics.evidence import TOLERANCE, NumberEvidence
 from nlpkit.workflows.topic_notes import note_leading_term
 
 if TYPE_CHECKING:
-    from nlpkit.topics.choose import Candidate
-    from nlpkit.topics.evidence import NumberEvidence
     from nlpkit.workflows.bertopic import FittedBertopic
 
 TERMS_SHOWN = 8
+NUMBER_SCORES: Sequence[str] = ("halves", "views", "words", "score")
+CUT_SCORES: Sequence[str] = (
+    "min_topic_size",
+    "assigned",
+    "validity",
+    "separation",
+    "agreement",
+    "npmi",
+    "diversity",
+    "score",
+)
+LARGEST_NEAR_BEST = f"the largest number whose score is within {TOLERANCE} of the best"
+NEAREST_TO_TEN = (
+    "the number nearest to ten of those whose score two layouts of the same documents cannot tell from the best"
+)
 
 
 def show_bertopic(fitted: FittedBertopic, target: Path) -> None:
@@ -52,17 +67,20 @@ def show_evidence(model: TopicModel, usual_size: int) -> None:
 
 def show_numbers(candidates: Sequence[Candidate | NumberEvidence]) -> None:
     """Print the numbers of topics that were compared with their scores, and why one of them was chosen."""
-    names = candidates[0].COLUMNS
+    if isinstance(candidates[0], NumberEvidence):
+        names, noun, reason = NUMBER_SCORES, "numbers", LARGEST_NEAR_BEST
+    else:
+        names, noun, reason = CUT_SCORES, "cuts", NEAREST_TO_TEN
     columns = ["", "topics", *(name.replace("min_topic_size", "min size") for name in names)]
     rows: list[Sequence[str]] = [
         ["→" if c.chosen else "", str(c.k), *(_cell(getattr(c, name)) for name in names)] for c in candidates
     ]
     console.table(columns, rows, right=columns[1:], title="How many topics? Higher is better in every column.",
-        noun="numbers", sizes=[c.score for c in candidates], rest="manifest.json of the run")  # fmt: skip
+        noun=noun, sizes=[c.score for c in candidates], rest="manifest.json of the run")  # fmt: skip
     best = max(candidates, key=lambda c: (c.score, -c.k))
     chosen = next(c for c in candidates if c.chosen)
     reporting.note(
-        f"{wording.counted(chosen.k, 'topic')}: {chosen.REASON} ({best.score:.3f} with {wording.counted(best.k, 'topic')})"
+        f"{wording.counted(chosen.k, 'topic')}: {reason} ({best.score:.3f} with {wording.counted(best.k, 'topic')})"
     )
 
 
@@ -91,7 +109,7 @@ def show_next(fitted: FittedBertopic, target: Path) -> None:
     model, seconds = fitted.model, fitted.seconds
     finite = model.npmi[np.isfinite(model.npmi)]
     coherence = f"{finite.mean():.3f}" if len(finite) else "not defined"
-    by_words = bool(model.candidates) and hasattr(model.candidates[0], "npmi")
+    by_words = any(isinstance(c, Candidate) for c in model.candidates)
     apart = "; the table above scores each cut by plain c-tf-idf words of its clusters" if by_words else ""
     reporting.note(
         f"{wording.counted(model.n_topics, 'topic')} in {sum(seconds.values()):.0f} s; NPMI {coherence}, diversity "
