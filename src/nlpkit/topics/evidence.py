@@ -54,8 +54,8 @@ def choose_number(
     """Return the evidence for each number of topics in the range, fewest first, the chosen one marked.
 
     Evidence is collected on at most 4,000 documents, so that the number does not grow with the corpus. Chosen is the largest
-    number whose score is within 0.02 of the best and, among these, whose mean before smoothing is, too: merging two topics that are alike is easy for a reader, and dividing one is
-    not. Two topics are chosen only when no other number is compared.
+    number whose score is within 0.02 of the best and, among these, whose mean before smoothing is, too: merging two topics
+    that are alike is easy for a reader, and dividing one is not. Two topics are chosen only when no other number is compared.
 
     Args:
         embeddings: (U, E) different unit rows; counts: (U, V) of the words of each; n_neighbors: documents in an average.
