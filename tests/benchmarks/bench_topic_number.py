@@ -57,7 +57,7 @@ def ami_by_number(folder: Path, seed: int) -> dict[int, float]:
     from sklearn.metrics import adjusted_mutual_info_score
     from threadpoolctl import threadpool_limits
 
-    from nlpkit.topics.kmeans import kmeans, plain_view, smoothed
+    from nlpkit.topics.kmeans import KMeansFits, plain_view, smoothed
     from nlpkit.topics.neighbours import distinct_rows, nearest_neighbours
 
     embeddings, _, usable = load(folder)
@@ -68,7 +68,8 @@ def ami_by_number(folder: Path, seed: int) -> dict[int, float]:
     truth = np.unique([str(x) for x in labels], return_inverse=True)[1][known]
     with threadpool_limits(1, user_api="blas"):
         view = plain_view(smoothed(X, nearest_neighbours(X, k=14, threads=2)))
-        found = {k: kmeans(view, k, seed=seed)[0] for k in GRID if k <= len(X)}
+        fits = KMeansFits(view, seed=seed)
+        found = {k: fits.fit(k)[0] for k in GRID if k <= len(X)}
     return {k: float(adjusted_mutual_info_score(truth, z[inverse][known[usable]])) for k, z in found.items()}
 
 

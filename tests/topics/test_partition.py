@@ -6,14 +6,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.cluster.hierarchy import cut_tree, linkage
 from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
 
 from nlpkit.errors import InputError
 from nlpkit.parameters import Execution, with_settings
-from nlpkit.topics import bertopic, options
+from nlpkit.topics import bertopic, kmeans, options
 from nlpkit.topics.bertopic import TopicModel, fit_topics
 from nlpkit.topics.evidence import FEWEST, TOLERANCE, _grid, choose_number
-from nlpkit.topics.kmeans import kmeans, nearest_centers, plain_view, smoothed
+from nlpkit.topics.kmeans import KMeansFits, cut_into, nearest_centers, plain_view, smoothed
 from nlpkit.topics.neighbours import nearest_neighbours
 from nlpkit.topics.options import BertopicOptions, Range
 from nlpkit.weighting.dtm import count_terms
@@ -123,7 +124,7 @@ def test_rows_that_are_neighbours_of_one_another_stay_apart() -> None:
     """Four rows that are each other's only neighbours have the same average; k-means can still divide them."""
     four = np.eye(4, 8, dtype=np.float32)
     view = plain_view(smoothed(four, nearest_neighbours(four, k=3)))
-    assert len(np.unique(kmeans(view, 4, seed=0)[0])) == 4
+    assert len(np.unique(KMeansFits(view, seed=0).fit(4)[0])) == 4
 
 
 def test_centers_are_nearest_by_distance() -> None:
@@ -143,5 +144,21 @@ def test_topics_that_are_longer_than_wide_are_found_better_after_smoothing(seed:
     rows += rng.normal(scale=1 / np.sqrt(24), size=rows.shape)
     X = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
     views = plain_view(X), plain_view(smoothed(X, nearest_neighbours(X, k=14)))
-    raw, averaged = (adjusted_mutual_info_score(labels, kmeans(view, 6, seed=0)[0]) for view in views)
+    raw, averaged = (adjusted_mutual_info_score(labels, KMeansFits(view, seed=0).fit(6)[0]) for view in views)
     assert averaged > raw
+
+
+@pytest.mark.parametrize("k", [1, 2, 7, 29, 30])
+def test_a_cut_of_a_tree_is_scipys(k: int) -> None:
+    merges = linkage(np.random.default_rng(4).normal(size=(30, 3)), "ward")
+    group = cut_into(merges, k)
+    assert len(np.unique(group)) == k
+    assert adjusted_rand_score(cut_tree(merges, n_clusters=[k]).ravel(), group) == 1
+
+
+def test_more_clusters_than_the_tree_has_points(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kmeans, "TREE_POINTS", 20)
+    fits = KMeansFits(np.random.default_rng(2).normal(size=(60, 3)).astype(np.float32), seed=1)
+    for k in (1, 20, 21, 60):
+        labels, centers = fits.fit(k)
+        assert len(np.unique(labels)) == k == len(centers)

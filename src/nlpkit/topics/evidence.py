@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 from nlpkit.errors import InputError
 from nlpkit.metrics.clustering import adjusted_mutual_information
 from nlpkit.parameters import Execution
-from nlpkit.topics.kmeans import kmeans, nearest_centers, plain_view, smoothed
+from nlpkit.topics.kmeans import KMeansFits, nearest_centers, plain_view, smoothed
 from nlpkit.topics.neighbours import nearest_neighbours
 from nlpkit.topics.options import Range
 from nlpkit.types import CsrMatrix, Float32Array, IntArray
@@ -67,13 +67,10 @@ def choose_number(
     grid = _grid(wanted, len(rows))
     X, words = embeddings[rows], _present(counts[rows])
     with ThreadPoolExecutor(execution.n_threads()) as pool, threadpool_limits(1, user_api="blas"):
-        plain = plain_view(X)
         near = nearest_neighbours(X, k=n_neighbors - 1, threads=execution.n_threads())
-        view = plain_view(smoothed(X, near))
-        labels = list(pool.map(lambda k: kmeans(view, k, seed=execution.seed)[0], grid))
-        views = pool.map(
-            lambda k, z: adjusted_mutual_information(kmeans(plain, k, seed=execution.seed)[0], z), grid, labels
-        )
+        plain, view = (KMeansFits(plain_view(x), seed=execution.seed) for x in (X, smoothed(X, near)))
+        labels = [z for z, _ in pool.map(view.fit, grid)]
+        views = pool.map(lambda k, z: adjusted_mutual_information(plain.fit(k)[0], z), grid, labels)
         read = pool.map(lambda z: _agreement_of_words(words, z, execution.seed), labels)
         halves = [
             list(pool.map(_Halves(X, n_neighbors, execution, number).agreement, grid)) for number in range(SPLITS)
@@ -103,11 +100,11 @@ class _Halves:
         near = [nearest_neighbours(X[part], k=n_neighbors - 1, threads=execution.n_threads()) for part in parts]
         both = plain_view(np.concatenate([smoothed(X[part], n) for part, n in zip(parts, near, strict=True)]))
         self.halves = both[: len(parts[0])], both[len(parts[0]) :]
-        self.seed = execution.seed
+        self.fits = [KMeansFits(half, seed=execution.seed) for half in self.halves]
 
     def agreement(self, k: int) -> float:
         """Return the mean AMI of each half's topics with those that the topics of the other half give it."""
-        fits = [kmeans(half, k, seed=self.seed + i) for i, half in enumerate(self.halves)]
+        fits = [half.fit(k) for half in self.fits]
         given_by_other = [nearest_centers(half, fits[1 - i][1]) for i, half in enumerate(self.halves)]
         return float(
             np.mean([adjusted_mutual_information(fit[0], z) for fit, z in zip(fits, given_by_other, strict=True)])

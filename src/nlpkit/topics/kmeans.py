@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import numpy as np
 from scipy import sparse
+from scipy.cluster.hierarchy import linkage
 from threadpoolctl import threadpool_limits
 
 from nlpkit.topics.neighbours import Neighbours, unit_rows
 from nlpkit.topics.reduce import principal_axes
-from nlpkit.types import Float32Array, IntArray
+from nlpkit.types import Float32Array, FloatArray, IntArray
 
 DIMENSIONS = 50
 ROUNDS = 2
-STARTS = 4
+TREE_POINTS = 4000
 TIE_BREAK = 1e-3
 BLOCK_ROWS = 4096
 
@@ -44,17 +45,47 @@ def plain_view(embeddings: Float32Array, dimensions: int = DIMENSIONS) -> Float3
     return unit_rows(principal_axes(embeddings, min(dimensions, len(embeddings) - 1, embeddings.shape[1])))
 
 
-def kmeans(points: Float32Array, k: int, *, seed: int, starts: int = STARTS) -> tuple[IntArray, Float32Array]:
-    """Return labels (U,) int32 and centers (k, d) of the best of several k-means fits (Lloyd, k-means++; scikit-learn).
+class KMeansFits:
+    """k-means of points (U, d) for any number of clusters, started from the cuts of one tree.
 
-    The same bytes on any number of threads: one fit has one thread. In double, so that averages that differ by little more than
-    `TIE_BREAK` are still apart, and each label from 0 to k - 1 is there.
+    The start is Ward's tree of the points, or of 4,000 of them, cut into k groups (Milligan & Sokol 1980); for more clusters
+    than the tree has points it is k-means++. One tree serves every k, and the start needs no luck: four draws of k-means++
+    take ten times as long and are no better (docs/benchmarks/topic-number.md). In double, so that averages that differ by
+    little more than `TIE_BREAK` are still apart, and each label from 0 to k - 1 is there. A fit has one thread: the bytes are
+    the same on any number.
     """
-    from sklearn.cluster import KMeans
 
-    with threadpool_limits(1, user_api="openmp"):
-        model = KMeans(k, n_init=starts, random_state=seed, algorithm="lloyd").fit(points.astype(np.float64))
-    return model.labels_.astype(np.int32), model.cluster_centers_.astype(np.float32)
+    def __init__(self, points: Float32Array, *, seed: int) -> None:
+        self.points, self.seed = points.astype(np.float64), seed
+        self._rows = np.sort(np.random.default_rng(seed).permutation(len(points))[:TREE_POINTS])
+        self._merges = linkage(self.points[self._rows], "ward") if len(self._rows) > 1 else np.zeros((0, 4))
+
+    def fit(self, k: int) -> tuple[IntArray, Float32Array]:
+        """Return labels (U,) int32 and centers (k, d) of Lloyd's iterations (scikit-learn)."""
+        from sklearn.cluster import KMeans
+
+        start = self._centers(k) if k <= len(self._rows) else "k-means++"
+        with threadpool_limits(1, user_api="openmp"):
+            model = KMeans(k, init=start, n_init=1, random_state=self.seed, algorithm="lloyd").fit(self.points)
+        return model.labels_.astype(np.int32), model.cluster_centers_.astype(np.float32)
+
+    def _centers(self, k: int) -> FloatArray:
+        group = cut_into(self._merges, k)
+        sums = np.zeros((k, self.points.shape[1]))
+        np.add.at(sums, group, self.points[self._rows])
+        return np.asarray(sums / np.bincount(group)[:, None])
+
+
+def cut_into(merges: FloatArray, k: int) -> IntArray:
+    """Return the group of each leaf (n,) after the first n - k merges of a tree in scipy's form (n - 1, 4), in order of leaves."""
+    n = len(merges) + 1
+    into = np.arange(2 * n - 1)
+    done = merges[: n - k, :2].astype(np.int64)
+    into[done] = np.arange(n, n + len(done))[:, None]
+    while not np.array_equal(into, into[into]):
+        into = into[into]
+    _, group = np.unique(into[:n], return_inverse=True)
+    return group.astype(np.int32)
 
 
 def nearest_centers(points: Float32Array, centers: Float32Array) -> IntArray:

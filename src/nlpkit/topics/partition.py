@@ -7,7 +7,7 @@ from threadpoolctl import threadpool_limits
 from nlpkit.errors import InputError
 from nlpkit.topics.clustering import Clustering, Points
 from nlpkit.topics.evidence import choose_number
-from nlpkit.topics.kmeans import kmeans, plain_view, smoothed
+from nlpkit.topics.kmeans import KMeansFits, plain_view, smoothed
 
 
 def kmeans_clusters(points: Points) -> Clustering:
@@ -33,5 +33,5 @@ def kmeans_clusters(points: Points) -> Clustering:
         raise InputError(f"cannot make {k} topics from {points.n} different documents; give `k={points.n}` or less")
     with threadpool_limits(1, user_api="blas"):
         view = plain_view(smoothed(points.embeddings, points.neighbours))
-        labels, _ = kmeans(view, k, seed=execution.seed)
+        labels, _ = KMeansFits(view, seed=execution.seed).fit(k)
     return Clustering(labels, tuple(candidates))
