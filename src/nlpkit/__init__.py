@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from nlpkit.workflows.rolling_lda import fit_rolling_lda as fit_rolling_lda
     from nlpkit.workflows.rolling_lda import update_rolling_lda as update_rolling_lda
     from nlpkit.workflows.sentiment import sentiment as sentiment
+    from nlpkit.workflows.similar import similar as similar
     from nlpkit.workflows.similar_words import similar_words as similar_words
     from nlpkit.workflows.stats import stats as stats
     from nlpkit.workflows.tfidf import tfidf as tfidf
@@ -73,6 +74,7 @@ _HOMES = {
     "preprocess": "workflows.preprocess:preprocess",
     "read_corpus": "workflows.corpus:read_corpus",
     "score_answers": "workflows.annotate:score_answers",
+    "similar": "workflows.similar:similar",
     "similar_words": "workflows.similar_words:similar_words",
     "stats": "workflows.stats:stats",
     "tfidf": "workflows.tfidf:tfidf",

@@ -50,6 +50,7 @@ COMMANDS = (
     "evaluate",
     "stats",
     "kwic",
+    "similar",
     "similar-words",
     "info",
 )

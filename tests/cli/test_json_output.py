@@ -21,6 +21,8 @@ LINES = {
     "ctfidf": "ctfidf NEWS --by label",
     "stats": "stats NEWS --by label",
     "kwic": "kwic judge NEWS --by label",
+    "similar": "similar PLANTED --id p000",
+    "similar --pairs": "similar PLANTED --pairs 0.97",
     "similar-words": "similar-words work worker",
     "similar-words --in": "similar-words parliment --in NEWS",
     "bertopic": "bertopic PLANTED --k 4 -o run/",

@@ -34,6 +34,7 @@ PANELS: dict[str, dict[str, Entry]] = {
         "ctfidf": Entry("ctfidf", "Weigh terms by class: which words tell the classes apart."),
         "stats": Entry("stats", "Count words and documents; fit the laws of Zipf and Heaps."),
         "kwic": Entry("kwic", "Show every match of a pattern in its context."),
+        "similar": Entry("similar", "Find documents similar to a text, or to each other.", tables=False),
         "similar-words": Entry(
             "similar_words", "Compare words, or find those of a corpus nearest to them.", tables=False
         ),

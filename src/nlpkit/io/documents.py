@@ -116,8 +116,10 @@ def embedding_column(embeddings: Float32Array) -> pa.FixedSizeListArray:
     )
 
 
-def embedding_matrix(column: pa.ChunkedArray) -> Float32Array:
+def embedding_matrix(column: pa.ChunkedArray, *, unit: bool = True) -> Float32Array:
     """Return the embedding column as (D, E) float32, rows L2-normalised: only directions are seen, `has_unit_rows` tells if that matters.
+
+    unit: False leaves the vectors as they are.
 
     Raises:
         ColumnError: not lists of numbers of one length, or a null or non-finite row.
@@ -144,9 +146,11 @@ def embedding_matrix(column: pa.ChunkedArray) -> Float32Array:
     matrix = np.concatenate([np.zeros(0, np.float32), *parts]).reshape(len(column), size)
     if not np.isfinite(matrix).all():
         raise ColumnError("column 'embedding' has values that are not finite; make it again with: nlpkit sbert-embed")
+    if not unit:
+        return matrix
     norms = np.linalg.norm(matrix.astype(np.float64), axis=1, keepdims=True)
-    unit: Float32Array = np.where(np.abs(norms - 1.0) < 1e-3, matrix, matrix / np.maximum(norms, 1e-12))
-    return unit.astype(np.float32)
+    scaled: Float32Array = np.where(np.abs(norms - 1.0) < 1e-3, matrix, matrix / np.maximum(norms, 1e-12))
+    return scaled.astype(np.float32)
 
 
 def has_unit_rows(column: pa.ChunkedArray) -> bool:

@@ -1,0 +1,58 @@
+"""nlpkit similar: documents similar to a text, or to each other."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from nlpkit.cli.dry_run import dry_run
+from nlpkit.cli.options import Argument, OutputFlags, RunFlags
+from nlpkit.embed.options import EncoderOptions
+from nlpkit.io.read_options import ReadOptions
+from nlpkit.parameters import READ
+from nlpkit.text.options import TokenOptions
+from nlpkit.topics.similar_options import SimilarOptions
+from nlpkit.weighting.options import WeightOptions
+
+
+def similar_cli(
+    docs: Annotated[str, Argument("Documents to search: a file, directory, glob or - (stdin).", metavar="DOCS"), READ],
+    options: SimilarOptions,
+    out: OutputFlags,
+    encoder: EncoderOptions,
+    weights: WeightOptions,
+    read: ReadOptions,
+    run: RunFlags,
+    tokens: TokenOptions,
+    queries: Annotated[list[str] | None, Argument("Texts to look for.", metavar="QUERY")] = None,
+) -> None:
+    """Find documents similar to a text, or to each other.
+
+    Documents are compared by their embeddings (the column, else made now) or, with --by tfidf, by their words. A query is a
+    text, a document (--id) or a file (--text); its nearest documents are listed, nearest first. --pairs finds all pairs that are
+    close, such as near-duplicates. The search is exact at any size: up to 100,000 documents it takes minutes at most; the time of
+    --pairs grows with the square of their number, memory does not.
+
+    \b
+    Examples:
+      nlpkit similar data/samples/news.jsonl "hackers in office networks" --by tfidf
+      nlpkit similar data/samples/news.jsonl --id news-0001 --limit 60 -o near.parquet
+      nlpkit similar data/samples/news.jsonl --pairs 0.2 --by tfidf --scheme ltc -o pairs.csv
+    """
+    from nlpkit.workflows.similar import check_search
+
+    check_search(queries or [], options)
+    target = out.given_table_target("similar.parquet")
+    if run.dry_run:
+        dry_run([docs], read, embeds=options.by == "embedding")
+        return
+    from nlpkit.cli.render import similar as render
+    from nlpkit.workflows.corpus import read_corpus
+    from nlpkit.workflows.similar import similar
+
+    corpus = read_corpus(docs, options=read, beside=target)
+    result = similar(
+        corpus, queries or [], options=options, encoder=encoder, tokens=tokens, weights=weights, execution=run
+    )  # fmt: skip
+    if target is not None:
+        result.save(target, force=out.force)
+    render.similar(result, target)

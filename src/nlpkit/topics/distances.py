@@ -1,0 +1,183 @@
+"""Distances of rows by cosine, Euclid, Manhattan and Minkowski: the nearest rows, and all close pairs, exactly and in blocks.
+
+Rows are dense (D, E), such as embeddings, or sparse (D, V) CSR, such as tf-idf. What a pair has depends on its two rows alone,
+neither on the block it came in nor on the number of threads. Definitions: lecture, L2080-2098.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from scipy import sparse
+from scipy.spatial.distance import cdist
+from threadpoolctl import threadpool_limits
+
+from nlpkit.errors import UsageError, unknown_value
+from nlpkit.parallel import map_ahead
+from nlpkit.topics.neighbours import nearest_neighbours, unit_rows
+from nlpkit.types import FloatArray, IntArray, LongArray
+
+METRICS = ("cosine", "euclidean", "manhattan", "minkowski")
+Rows: TypeAlias = Any  # (D, E) float array, or (D, V) CSR
+Pairs: TypeAlias = tuple[LongArray, LongArray, FloatArray]
+
+BLOCK_ROWS = 256
+BLOCK_COLUMNS = 4096
+EXACT_PAIRS = 1 << 14  # whose values are worked out at a time
+DENSE_VALUES = 1 << 22  # of sparse rows that are made dense at a time
+ROUGH = 1e-4  # by which a product in float32 may be off, for rows of length 1
+TIE = 1e-9  # by which a pair may miss the threshold: equal rows have a cosine of 1 within rounding
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A measure by name, with the exponent p of `minkowski`: cosine similarity, or a distance.
+
+    Raises:
+        UsageError: the name is unknown, or p is missing, below 1, or not of this measure.
+    """
+
+    name: str = "cosine"
+    p: float | None = None
+
+    def __post_init__(self) -> None:
+        """Check name and p."""
+        if self.name not in METRICS:
+            raise unknown_value("metric", self.name, METRICS)
+        if self.name != "minkowski" and self.p is not None:
+            raise UsageError(f"`p` is the exponent of `metric=minkowski`; the metric is {self.name}", parameter="p")
+        if self.name == "minkowski" and not (self.p is not None and 1 <= self.p < float("inf")):
+            raise UsageError("`metric=minkowski` needs its exponent, a number from 1 on: `p=3`", parameter="p")
+
+    @property
+    def is_similarity(self) -> bool:
+        """Whether the largest value is the nearest, as of cosines."""
+        return self.name == "cosine"
+
+    @property
+    def value(self) -> str:
+        """What its numbers are: similarity or distance."""
+        return "similarity" if self.is_similarity else "distance"
+
+
+def nearest_rows(
+    queries: Rows, points: Rows, metric: Metric, *, k: int, threads: int = 1
+) -> tuple[IntArray, FloatArray]:
+    """Return the k nearest rows of `points` for each query: index (Q, k) int32 and value (Q, k), nearest first.
+
+    Ties keep the lower index; k is lowered to what there is. Dense rows by cosine go through `nearest_neighbours`.
+    """
+    k = min(k, points.shape[0])
+    if metric.is_similarity and not sparse.issparse(points):
+        near = nearest_neighbours(unit_rows(queries), unit_rows(points), k=k, threads=threads)
+        return near.index, np.clip(near.similarity, -1.0, 1.0).astype(np.float64)
+    index, values = np.zeros((queries.shape[0], k), np.int32), np.zeros((queries.shape[0], k))
+    sign = -1.0 if metric.is_similarity else 1.0
+    for q in range(queries.shape[0]):
+        of_query = values_between(queries[q : q + 1], points, metric)[0]
+        index[q] = np.argsort(sign * of_query, kind="stable")[:k]
+        values[q] = of_query[index[q]]
+    return index, values
+
+
+def values_between(rows: Rows, points: Rows, metric: Metric) -> FloatArray:
+    """Return the values of every row with every point (R, D) float64: cosine similarities, or distances.
+
+    A row of zeros has the cosine 0 with all. Memory: R · D values.
+    """
+    if metric.is_similarity:
+        return np.asarray(np.clip(_dense(_unit(rows) @ _unit(points).T), -1.0, 1.0), np.float64)
+    if not sparse.issparse(points):
+        return np.asarray(cdist(rows, points, _SCIPY[metric.name], **({} if metric.p is None else {"p": metric.p})))
+    step = max(DENSE_VALUES // points.shape[1], 1)
+    result = np.empty((rows.shape[0], points.shape[0]))
+    for i in range(0, rows.shape[0], step):
+        for j in range(0, points.shape[0], step):
+            block = values_between(rows[i : i + step].toarray(), points[j : j + step].toarray(), metric)
+            result[i : i + step, j : j + step] = block
+    return result
+
+
+_SCIPY = {"euclidean": "euclidean", "manhattan": "cityblock", "minkowski": "minkowski"}
+
+
+def close_pairs(points: Rows, metric: Metric, threshold: float, *, threads: int = 1) -> Iterator[Pairs]:
+    """Yield the pairs i < j with a similarity of at least the threshold, or a distance of at most it, in the order of (i, j).
+
+    A product of matrices leaves the candidates of a block by cosine and Euclid, whose values are then worked out from their two
+    rows in double; Manhattan and Minkowski take every pair. Memory: threads · 256 rows of distances, never D².
+
+    Yields:
+        i (n,), j (n,), value (n,) of 256 rows i at a time, which may be none.
+    """
+    D = points.shape[0]
+    prepared = _unit(points) if metric.is_similarity else points
+    squares = _squares(points) if metric.name == "euclidean" else None
+
+    def of_rows(start: int) -> Pairs:
+        stop, parts = min(start + BLOCK_ROWS, D), []
+        for column in range(start, D, BLOCK_COLUMNS):
+            end = min(column + BLOCK_COLUMNS, D)
+            rows, columns = prepared[start:stop], prepared[column:end]
+            values = None
+            if metric.is_similarity:
+                near = _dense(rows @ columns.T) >= threshold - ROUGH
+            elif squares is not None:
+                a, b = squares[start:stop, None], squares[None, column:end]
+                apart = a + b - 2.0 * _dense(rows @ columns.T)
+                near = apart <= threshold**2 + ROUGH * (a + b)
+            else:
+                values = values_between(rows, columns, metric)
+                near = values <= threshold + TIE
+            i, j = np.nonzero(near)
+            ahead = i + start < j + column
+            i, j = i[ahead], j[ahead]
+            exact = _of_pairs(points, i + start, j + column, metric) if values is None else values[i, j]
+            kept = exact >= threshold - TIE if metric.is_similarity else exact <= threshold + TIE
+            parts.append((i[kept] + start, j[kept] + column, exact[kept]))
+        first, second, of_pair = (np.concatenate(part) for part in zip(*parts, strict=True))
+        order = np.lexsort((second, first))
+        return first[order], second[order], of_pair[order]
+
+    with threadpool_limits(1, user_api="blas"):
+        for _, pairs in map_ahead(of_rows, range(0, D, BLOCK_ROWS), threads=threads):
+            yield pairs
+
+
+def _of_pairs(points: Rows, i: LongArray, j: LongArray, metric: Metric) -> FloatArray:
+    """Return the cosine or the Euclidean distance of some pairs (n,), from their rows in double."""
+    values = np.empty(len(i))
+    for start in range(0, len(i), EXACT_PAIRS):
+        part = slice(start, start + EXACT_PAIRS)
+        a, b = (points[rows[part]].astype(np.float64) for rows in (i, j))
+        if metric.is_similarity:
+            lengths = np.sqrt(_squares(a) * _squares(b))
+            product = np.asarray((a * b).sum(axis=1)).ravel()
+            values[part] = np.divide(product, lengths, out=np.zeros_like(product), where=lengths > 0)
+        else:
+            values[part] = np.sqrt(_squares(a - b))
+    return np.clip(values, -1.0, 1.0) if metric.is_similarity else values
+
+
+def _unit(rows: Rows) -> Rows:
+    """Return rows of length 1; a row of zeros stays one."""
+    if not sparse.issparse(rows):
+        return unit_rows(rows)
+    lengths = np.sqrt(_squares(rows))
+    scale = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+    return sparse.csr_array(sparse.diags_array(scale) @ rows)
+
+
+def _squares(rows: Rows) -> FloatArray:
+    """Return the squared length of each row."""
+    if sparse.issparse(rows):
+        return np.asarray((rows * rows).sum(axis=1), np.float64).ravel()
+    wide = np.asarray(rows, np.float64)
+    return np.asarray((wide * wide).sum(axis=1))
+
+
+def _dense(product: Any) -> Any:
+    return product.toarray() if sparse.issparse(product) else product

@@ -1,0 +1,60 @@
+"""Options of document similarity, as plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from nlpkit.errors import UsageError, unknown_value
+from nlpkit.parameters import READ, Param
+
+VECTORS = ("embedding", "tfidf")
+
+
+@dataclass(frozen=True, slots=True)
+class SimilarOptions:
+    """Options of document similarity: what is looked for, by which vectors, and by which distance.
+
+    Raises:
+        UsageError: an unknown name, or options that contradict each other.
+    """
+
+    PANEL: ClassVar[str] = "Search"
+
+    ids: Annotated[
+        tuple[str, ...],
+        Param("Find the documents nearest to the one of this id; may be repeated.", ("id",), metavar="ID"),
+    ] = ()
+    texts: Annotated[
+        tuple[str, ...], Param("Find the documents nearest to the text of this file; may be repeated.", ("text",), metavar="FILE"), READ
+    ] = ()  # fmt: skip
+    pairs: Annotated[
+        float | None,
+        Param(
+            "Find all pairs of documents that are at least this similar (cosine), or at most this far apart (the other metrics).",
+            metavar="NUMBER",
+        ),
+    ] = None
+    by: Annotated[
+        str,
+        Param("Vectors to compare: embedding (the column, else made now) or tfidf (of the tokens).", metavar="NAME"),
+    ] = "embedding"
+    metric: Annotated[str, Param("Measure: cosine, euclidean, manhattan or minkowski.", metavar="NAME")] = "cosine"
+    p: Annotated[float | None, Param("Exponent of `metric` minkowski: 1 is manhattan, 2 euclidean.")] = None
+    top: Annotated[
+        int,
+        Param("Number of documents to find for each query, or of pairs to show.", ("top", "top_n"), metavar="N", min=1),
+    ] = 10
+
+    def __post_init__(self) -> None:
+        """Check the names; the metric is checked by `topics.distances.Metric`."""
+        if self.by not in VECTORS:
+            raise unknown_value("by", self.by, VECTORS)
+        if self.pairs is not None and not self.pairs == self.pairs:
+            raise UsageError("`pairs` takes a number, such as 0.9", parameter="pairs")
+        if self.pairs is not None and (self.ids or self.texts):
+            raise UsageError("`pairs` compares all documents with each other; leave the query out", parameter="pairs")
+        if self.pairs is not None and self.metric == "cosine" and not -1 <= self.pairs <= 1:
+            raise UsageError(f"`pairs={self.pairs:g}`: a cosine lies between -1 and 1, such as 0.9", parameter="pairs")
+        if self.pairs is not None and self.metric != "cosine" and self.pairs < 0:
+            raise UsageError(f"`pairs={self.pairs:g}`: a distance is 0 or larger", parameter="pairs")

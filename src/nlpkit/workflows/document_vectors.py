@@ -1,0 +1,172 @@
+"""Documents as points: their embeddings, or tf-idf of their tokens; and new texts as points of the same space."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from nlpkit import reporting, wording
+from nlpkit.errors import InputError, UsageError
+from nlpkit.io.artifacts import with_footer
+from nlpkit.io.documents import embedding_matrix, has_unit_rows
+from nlpkit.io.provenance import source_block
+from nlpkit.weighting.options import WeightOptions
+from nlpkit.workflows.corpus import Corpus, has_text, no_documents
+from nlpkit.workflows.embeddings import RunEmbeddings, embedded_by, embeddings_of
+from nlpkit.workflows.tfidf import DocumentTermWeights, tfidf
+from nlpkit.workflows.tfidf_model import weigh
+from nlpkit.workflows.token_options import preprocess_options
+from nlpkit.workflows.tokens import changed_token_options
+
+if TYPE_CHECKING:
+    from nlpkit.embed.options import EncoderOptions
+    from nlpkit.io.corpora import DocumentStream
+    from nlpkit.parameters import Execution
+    from nlpkit.text.options import TokenOptions
+    from nlpkit.types import LongArray
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentVectors:
+    """Documents with the vectors of those that have one.
+
+    table: the documents (D rows); points: (D', E) float32 or (D', V) CSR float64; rows: (D',) where these are in the table; source:
+    what was read; parameters: of the footer; of_texts: gives new texts as points.
+    """
+
+    table: pa.Table
+    points: Any
+    rows: LongArray
+    source: DocumentStream
+    parameters: dict[str, Any]
+    of_texts: Callable[[list[str]], Any]
+
+
+def check_vector_options(by: str, encoder: EncoderOptions, tokens: TokenOptions, weights: WeightOptions) -> None:
+    """Raise UsageError for options of the vectors that are not asked for, which would change nothing."""
+    if by == "tfidf":
+        encoder.refuse("it makes embeddings, and `by=tfidf` compares words; leave one out")
+        weights.weighting()
+        return
+    names = changed_token_options(preprocess_options(tokens))
+    names += [f"`{f.name}`" for f in fields(weights) if getattr(weights, f.name) != getattr(WeightOptions(), f.name)]
+    if names:
+        raise UsageError(f"{', '.join(names)}: it goes with `by=tfidf`, and the vectors are by {by}; leave it out")
+
+
+def read_vectors(
+    corpus: Corpus,
+    *,
+    by: str,
+    unit: bool,
+    encoder: EncoderOptions,
+    tokens: TokenOptions,
+    weights: WeightOptions,
+    execution: Execution,
+    ids: Sequence[str] = (),
+) -> DocumentVectors:
+    """Return documents with their vectors; those without text, or without a word that counts, have none.
+
+    Args:
+        corpus: the documents, which are read into memory.
+        by: "embedding" (the column, else made now) or "tfidf".
+        unit: embeddings are scaled to length 1; else they stay as they are.
+        encoder, tokens, weights: how the vectors are made.
+        execution: threads.
+        ids: documents that must be there.
+
+    Raises:
+        InputError: there are no documents, none has a vector, or an id is unknown; and what `embed` and `tfidf` raise.
+    """
+    check_vector_options(by, encoder, tokens, weights)
+    with corpus.open() as stream:
+        made_by = embedded_by(stream) if by == "embedding" else None
+        table = stream.read_all()
+    if not table.num_rows:
+        raise no_documents(stream)
+    for id_ in ids:
+        _check_id(id_, table.column("id"), stream.where)
+    if by == "tfidf":
+        weighted = _weighted(table, stream, tokens, weights, execution)
+        points, parameters, of_texts = (
+            weighted.matrix,
+            dict(weighted.block["parameters"]),
+            _weigher(weighted, execution),
+        )
+        usable = np.asarray((points != 0).sum(axis=1)).ravel() > 0
+    else:
+        points, made_by = _embeddings(table, made_by, encoder, unit=unit, threads=execution.n_threads())
+        parameters = {"encoder": made_by}
+        scaled = unit or "embedding" not in table.column_names or has_unit_rows(table.column("embedding"))
+        of_texts = _encoder(points, made_by if scaled else None, encoder, stream, execution.n_threads())
+        usable = points.any(axis=1)
+    usable &= has_text(table.column("text"))
+    rows = np.flatnonzero(usable)
+    if len(rows) < table.num_rows:
+        n_without = wording.counted(table.num_rows - len(rows), "document")
+        reporting.note(
+            f"left out: {n_without} without {'words that count' if by == 'tfidf' else 'text or with a vector of zeros'}"
+        )
+    if not len(rows):
+        raise InputError(
+            f"no document of {stream.where} has a vector: the texts are empty, or the vectors are all zeros"
+        )
+    return DocumentVectors(table, points[rows], rows, stream, {"by": by, **parameters}, of_texts)
+
+
+def _check_id(id_: str, ids: pa.ChunkedArray, where: str) -> None:
+    """Raise InputError for an id that no document has; names the nearest one."""
+    if pc.index(ids, id_).as_py() >= 0:
+        return
+    near = get_close_matches(id_, ids.to_pylist()[:100_000], n=1)
+    hint = f"did you mean '{near[0]}'?" if near else f"the first is '{ids[0].as_py()}'"
+    raise InputError(f"no document of {where} has the id '{id_}'; {hint}", parameter="ids")
+
+
+def _embeddings(
+    table: pa.Table, made_by: dict[str, Any] | None, encoder: EncoderOptions, *, unit: bool, threads: int
+) -> tuple[Any, dict[str, Any] | None]:
+    """Return embeddings (D, E) and what made them."""
+    if "embedding" in table.column_names and encoder.encoder is None:
+        encoder.refuse(
+            "the documents have embeddings already, which this would not change; leave it out, or name the model too"
+        )
+        return embedding_matrix(table.column("embedding"), unit=unit), made_by
+    return embeddings_of(table, made_by, encoder, threads, has_text(table.column("text")))
+
+
+def _encoder(
+    points: Any, made_by: dict[str, Any] | None, encoder: EncoderOptions, stream: DocumentStream, threads: int
+) -> Callable[[list[str]], Any]:
+    def of_texts(texts: list[str]) -> Any:
+        if made_by is None:
+            raise InputError(
+                "the column 'embedding' does not say which model made it, or its vectors are not of length 1, so a text cannot be "
+                "embedded alike; look for a document by its id (`ids`), or make the column with nlpkit sbert-embed"
+            )
+        source = RunEmbeddings({"encoder": made_by, "dim": points.shape[1]}, encoder, threads, stream)
+        return source.encode(texts)
+
+    return of_texts
+
+
+def _weighted(
+    table: pa.Table, stream: DocumentStream, tokens: TokenOptions, weights: WeightOptions, execution: Execution
+) -> DocumentTermWeights:
+    """Return the weights of a table that was read, which says what earlier commands did to it."""
+    block = source_block("documents", stream, command="similar", parameters={})
+    memory = table.replace_schema_metadata(with_footer(table.schema, block).metadata)
+    return tfidf(Corpus(memory=memory), tokens=tokens, weights=weights, execution=execution)
+
+
+def _weigher(weighted: DocumentTermWeights, execution: Execution) -> Callable[[list[str]], Any]:
+    def of_texts(texts: list[str]) -> Any:
+        return weigh(weighted, Corpus.from_texts(texts), execution=execution).matrix
+
+    return of_texts
