@@ -10,10 +10,24 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from sklearn.metrics import silhouette_score
+from sklearn.metrics import fowlkes_mallows_score, silhouette_score
 
+import nlpkit as nk
+from nlpkit.embed import word2vec
+from nlpkit.embed.encoder import load_encoder
 from nlpkit.metrics.score import METRICS
-from tests.cli.conftest import NEWS, SAMPLES, WORDS, needs_hdbscan, planted_rows, read, run_cli, run_shell, write_jsonl
+from tests.cli.conftest import (
+    NEWS,
+    SAMPLES,
+    WORDS,
+    needs_hdbscan,
+    planted_rows,
+    read,
+    run_cli,
+    run_shell,
+    write_embedded,
+    write_jsonl,
+)
 
 TOPICS = SAMPLES / "topics.txt"
 
@@ -333,6 +347,93 @@ def test_vectors_must_be_given() -> None:
     assert "--vectors FILE (word2vec or GloVe text" in message
 
 
+def test_scores_of_the_leaderboard(planted_run: Path, tmp_path: Path) -> None:
+    """C_in by word2vec of the tokens of the fit, C_ex by a file, and both with diversity as interpretability."""
+    models = pytest.importorskip("gensim.models")
+    words = sorted({w for ws in WORDS.values() for w in ws.split()} | {"number"})
+    rng = np.random.default_rng(5)
+    rows = {w: rng.normal(size=4) + 1 for w in words}
+    (tmp_path / "v.txt").write_text(
+        "".join(f"{w} {' '.join(map(str, row.astype(np.float32)))}\n" for w, row in rows.items()), encoding="utf-8"
+    )
+    names = "c_in,c_ex,interpretability,diversity,fmi"
+    how = [planted_run, "--metrics", names, "--vectors", "v.txt", "--seed", "3"]
+    got = metrics(*how)
+    assert set(got) == {"c_in", "we_pairwise", "interpretability", "diversity", "fmi"}
+    tokens = [[w for w in row["text"].split() if w in rows] for row in planted_rows()]  # numbers are no words
+    wv = models.Word2Vec(tokens, min_count=1, workers=1, seed=3).wv
+    topics = read(planted_run / "topics.parquet")["top_terms"].to_pylist()
+    by_file = [_wec(topic[:10], lambda a, b: _cosine(rows[a], rows[b])) for topic in topics]
+    assert got["we_pairwise"]["value"] == pytest.approx(np.mean(by_file), abs=1e-6)
+    by_corpus = [_wec(topic[:10], wv.similarity) for topic in topics]
+    assert got["c_in"]["values"] == pytest.approx(by_corpus, abs=1e-6)
+    assert got["c_in"]["parameters"]["corpus"]["documents"] == len(tokens)
+    d, c_in, c_ex = (got[name]["value"] for name in ("diversity", "c_in", "we_pairwise"))
+    assert got["interpretability"]["value"] == pytest.approx(np.sqrt(d * np.sqrt(c_in * c_ex)))
+    for name in ("c_in", "we_pairwise", "interpretability"):
+        assert got[name]["low"] <= got[name]["value"] <= got[name]["high"]
+    assert got["interpretability"]["interval"] == "jackknife over topics"
+    assert got == metrics(*how, "--threads", "3")
+
+
+def _wec(topic: list[str], cosine: Any) -> float:
+    return float(np.mean([cosine(a, b) for i, a in enumerate(topic) for b in topic[:i]]))
+
+
+def _cosine(a: Any, b: Any) -> float:
+    return float(a @ b / np.linalg.norm(a) / np.linalg.norm(b))
+
+
+def test_fowlkes_mallows_counts_documents_without_a_topic_as_one_cluster(tmp_path: Path) -> None:
+    topics, labels = [0, 0, 1, 1, -1, -1, 2, 0], ["a", "a", "b", "a", "c", "c", "c", "b"]
+    rows = [{"id": str(i), "topic": t, "label": x} for i, (t, x) in enumerate(zip(topics, labels, strict=True))]
+    table = write_jsonl(tmp_path / "t.jsonl", rows)
+    got = metrics(table, "--metrics", "fmi", "--target-format", "table")["fmi"]
+    assert got["value"] == pytest.approx(fowlkes_mallows_score(labels, topics), abs=1e-12)
+    assert got["parameters"]["without_topic"] == 2
+    assert metrics(table, "--metrics", "fowlkes-mallows")["fmi"] == got
+    one = write_jsonl(tmp_path / "one.jsonl", [{**row, "label": "a"} for row in rows])
+    assert metrics(one, "--metrics", "fmi")["fmi"]["value"] == pytest.approx(fowlkes_mallows_score(["a"] * 8, topics))
+
+
+def test_fowlkes_mallows_without_labels(planted_run: Path, tmp_path: Path) -> None:
+    rows = [{k: v for k, v in row.items() if k != "label"} for row in planted_rows()]
+    docs = write_embedded(tmp_path / "unlabelled.parquet", rows)
+    run_cli("bertopic", docs, "--k", "4", "-q", "-o", "unlabelled")
+    why = "there is no column 'label' beside the topics; see --label-col"
+    assert metrics("unlabelled", "--metrics", "fmi,diversity")["fmi"]["why"] == why
+    message = run_cli("evaluate", planted_run, "--metrics", "fmi", "--label-col", "party", code=3).error()
+    assert "has no column 'party'" in message
+
+
+def test_scores_by_the_vectors_of_a_corpus_need_one_and_its_words(tiny: Path, tmp_path: Path) -> None:
+    pytest.importorskip("gensim")
+    message = run_cli("evaluate", TOPICS, "--metrics", "c_in", code=2).error()
+    assert "c_in of" in message
+    assert "give one: --reference DOCS" in message
+    message = run_cli("evaluate", TOPICS, "--metrics", "interpretability", "--reference", NEWS, code=2).error()
+    assert "interpretability: word vectors are needed: --vectors FILE" in message
+    foreign = topics_file(tmp_path / "foreign.txt", "Haus Baum", "Wald Wiese")
+    message = run_cli("evaluate", foreign, "--metrics", "c_in", "--reference", tiny, code=3).error()
+    assert "none of the 4 words of" in message
+    (tmp_path / "v.txt").write_text("cat 1 0\ndog 0 1\n", encoding="utf-8")
+    message = run_cli("evaluate", foreign, "--metrics", "c_ex", "--vectors", "v.txt", code=3).error()
+    assert "v.txt has none of the 4 words" in message
+    lonely = topics_file(tmp_path / "lonely.txt", "cat Haus", "dog Baum")
+    got = metrics(lonely, "--metrics", "c_in", "--reference", tiny)["c_in"]
+    assert (got["value"], got["why"]) == (None, "no topic has two words with a vector")
+    # of the group what can be made: a file of topics without a corpus has no c_in
+    got = metrics(TOPICS, "--metrics", "vectors", "--vectors", "encoder")
+    assert set(got) == {"we_pairwise", "we_centroid", "intruder_found"}
+
+
+def test_scores_by_the_vectors_of_a_corpus_without_gensim(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(word2vec, "find_spec", lambda name: None)
+    message = run_cli("evaluate", TOPICS, "--metrics", "c_in", "--reference", NEWS, code=4).error()
+    assert "needs the extra 'words', which is not installed" in message
+    assert "c_in" not in metrics(TOPICS, "--metrics", "vectors,diversity", "--reference", NEWS)
+
+
 def test_same_bytes_on_any_number_of_threads(planted_lda: Path, tmp_path: Path) -> None:
     how = ["evaluate", planted_lda, "--metrics", "npmi,umass,fit", "--ci-over", "documents", "--json", "--threads"]
     assert run_cli(*how, 1).out == run_cli(*how, 3).out
@@ -460,6 +561,27 @@ def test_silhouette_of_a_run_is_of_its_own_embeddings(planted_run: Path, tmp_pat
     write_jsonl(tmp_path / "texts.jsonl", texts)
     words = ("--metrics", "silhouette", "--reference", tmp_path / "texts.jsonl", "--json")
     assert run_cli("evaluate", run, *words).json()["targets"][0]["metrics"]["silhouette"] == got
+
+
+@pytest.mark.parametrize("cluster", ["hdbscan", "kmeans"])
+def test_silhouette_of_a_run_on_raw_text_is_of_the_embeddings_it_made(cluster: str, tmp_path: Path) -> None:
+    """On disk, in memory, and beside a reference without embeddings; equal texts are one point, as in the fit."""
+    rows = [{"id": row["id"], "text": row["text"]} for row in planted_rows()]
+    rows.append({"id": "again", "text": rows[0]["text"]})
+    texts = write_jsonl(tmp_path / "texts.jsonl", rows)
+    model = nk.fit_bertopic(nk.read_corpus(texts), k=4, cluster=cluster)
+    model.save(tmp_path / "run")
+    vectors = load_encoder().encode([row["text"] for row in rows])[0]
+    of_text = dict(zip((row["text"] for row in rows), vectors, strict=True))
+    documents = read(tmp_path / "run" / "documents.parquet")
+    topics = dict(zip(documents["id"].to_pylist(), documents["topic"].to_pylist(), strict=True))
+    topic_of = {row["text"]: topics[row["id"]] for row in rows if topics[row["id"]] >= 0}
+    points = np.stack([of_text[text] for text in topic_of])
+    expected = silhouette_score(points, list(topic_of.values()), metric="cosine")
+    for target, reference in ((tmp_path / "run", None), (model, None), (tmp_path / "run", texts)):
+        got = nk.evaluate(target, "silhouette", reference=reference)["silhouette"]
+        assert got.parameters["on"] == "embeddings"
+        assert got.value == pytest.approx(expected, abs=1e-4)
 
 
 def test_the_only_run_of_a_folder_is_the_target(

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlpkit.errors import InputError
-from nlpkit.metrics.word_vectors import embedding_coherence
+from nlpkit.metrics.word_vectors import embedding_coherence, interpretability_of
 from tests.strategies import repeatable, term_ids_kn
 
 # e0 = (1, 0), e1 = (0, 1), e2 = (1, 1) / √2 at any length, e3 = -e0, e4 = 0
@@ -96,3 +96,32 @@ def test_as_octis_on_positive_vectors_of_length_one() -> None:
     known = np.ones(10, bool)
     assert embedding_coherence(ids, vectors, known)[0] == pytest.approx(pairwise, rel=1e-6)
     assert embedding_coherence(ids, vectors, known, kind="centroid")[0] == pytest.approx(1 - distances.mean(), rel=1e-6)
+
+
+def test_interpretability_by_hand() -> None:
+    """Four different words of six; C_in 0.36 and C_ex 0.16 have the geometric mean 0.24; the third topic has no C_ex."""
+    ids = np.array([[0, 1], [0, 2], [3, 0]], np.int32)
+    c_in, c_ex = np.array([0.3, 0.5, 0.28]), np.array([0.12, 0.2, np.nan])
+    statistic = interpretability_of(ids, c_in, c_ex)
+    assert statistic(np.ones((1, 3))) == pytest.approx([sqrt(4 / 6 * 0.24)], rel=1e-12)
+    # without the first topic: all words but one, means of the others
+    assert statistic(np.array([[0.0, 1.0, 1.0]])) == pytest.approx([sqrt(3 / 4 * sqrt(0.39 * 0.2))], rel=1e-12)
+    assert isnan(interpretability_of(ids, -c_in, -c_ex)(np.ones((1, 3)))[0])
+    assert isnan(interpretability_of(ids, c_in, np.full(3, np.nan))(np.ones((1, 3)))[0])
+
+
+def test_wec_is_that_of_the_topic_benchmark() -> None:
+    """The mean over topics of the mean similarity of pairs that both have a vector, as gensim's KeyedVectors gives it."""
+    gensim = pytest.importorskip("gensim.models.keyedvectors")
+    rng = np.random.default_rng(3)
+    words = [f"w{i}" for i in range(12)]
+    vectors = rng.normal(size=(12, 7)).astype(np.float32)
+    known = np.arange(12) % 5 != 4
+    wv = gensim.KeyedVectors(7)
+    wv.add_vectors([w for w, has in zip(words, known, strict=True) if has], vectors[known])
+    topics = rng.permuted(np.tile(np.arange(12, dtype=np.int32), (4, 1)), axis=1)[:, :6]
+    expected = [
+        np.mean([wv.similarity(words[a], words[b]) for a, b in combinations(topic, 2) if known[a] and known[b]])
+        for topic in topics
+    ]
+    assert embedding_coherence(topics, vectors, known) == pytest.approx(expected, abs=1e-6)

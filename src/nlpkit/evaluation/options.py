@@ -88,7 +88,9 @@ class EvaluationOptions(IntervalOptions):
     vectors: Annotated[
         str | None,
         Param(
-            "Word vectors for we_pairwise, we_centroid, intruder_found; or 'encoder'.", metavar="FILE", panel=DEFINITION
+            "Word vectors for we_pairwise (C_ex), we_centroid, intruder_found, interpretability; or 'encoder'.",
+            metavar="FILE",
+            panel=DEFINITION,
         ),
         READ,
     ] = None

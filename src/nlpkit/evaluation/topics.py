@@ -191,7 +191,8 @@ def compare_topics(
             other = second.scores.get(name)
             if other is None or score.value is None or other.value is None or score.metric.group not in COMPARED:
                 continue
-            if score.metric.group == "coherence" and not same:
+            elsewhere = score.metric.group == "vectors" and score.parameters != other.parameters
+            if elsewhere or (score.metric.group == "coherence" and not same):
                 out.append(
                     ScoreDifference(name, first.name, second.name, Comparison(score.value - other.value, None, None))
                 )
@@ -201,7 +202,7 @@ def compare_topics(
                 comparison = jackknife_comparison(
                     statistics[0][name], statistics[i][name], units, level=uncertainty.level, over="groups of documents"
                 )
-            elif name == "diversity":
+            elif name in ("diversity", "interpretability"):
                 comparison = independent_comparison(score.value, score.interval, other.value, other.interval)
             elif score.values is not None and other.values is not None and score.over == other.over == "topics":
                 comparison = compare_means(score.values, other.values, level=uncertainty.level, seed=uncertainty.seed)

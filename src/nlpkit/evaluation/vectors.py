@@ -1,8 +1,9 @@
-"""Scores of topics by vectors of their words: coherence, and the intruder that vectors find."""
+"""Scores of topics by vectors of their words: coherence, interpretability, and the intruder that vectors find."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,40 @@ from nlpkit.evaluation.results import TargetResult
 from nlpkit.evaluation.topics import TopicSet
 from nlpkit.metrics.intrusion import automatic_precision
 from nlpkit.metrics.intrusion_design import design_word_intrusion
-from nlpkit.metrics.score import METRICS, Score, Uncertainty, mean_score
-from nlpkit.metrics.word_vectors import Kind, embedding_coherence
-from nlpkit.types import BoolArray, Float32Array
+from nlpkit.metrics.score import METRICS, Score, Uncertainty, mean_score, statistic_score
+from nlpkit.metrics.word_vectors import Kind, embedding_coherence, interpretability_of
+from nlpkit.types import BoolArray, Float32Array, FloatArray, IntArray
 
 ITEMS_PER_TOPIC = 10
+OF_CORPUS = ("c_in", "interpretability")  # which need vectors that are trained on the corpus
+NO_PAIR = "no topic has two words with a vector"
+
+
+@dataclass(frozen=True, slots=True)
+class WordVectors:
+    """Vectors (W, E) float32 of all words of some topics (W,), whether a word has one (W,), and what the vectors are."""
+
+    words: Sequence[str]
+    rows: Float32Array
+    known: BoolArray
+    source: Mapping[str, Any]
+
+    def ids(self, target: TopicSet, n: int) -> IntArray:
+        """Return the first n words of each topic as (K, n) int32, -1 for none."""
+        place = {word: i for i, word in enumerate(self.words)}
+        ids = np.full((len(target.topics), n), -1, np.int32)
+        for k, topic in enumerate(target.topics):
+            row = [place[word] for word in topic[:n]]
+            ids[k, : len(row)] = row
+        return ids
+
+    def coherence(self, ids: IntArray, kind: Kind = "pairwise") -> FloatArray:
+        """Return the coherence of each topic (K,)."""
+        return embedding_coherence(ids, self.rows, self.known, kind=kind)
+
+    def unknown(self, ids: IntArray) -> list[str]:
+        """Return the words without a vector."""
+        return sorted({self.words[i] for i in ids[ids >= 0] if not self.known[i]})
 
 
 def words_of_topics(targets: Sequence[TopicSet]) -> list[str]:
@@ -25,52 +55,80 @@ def words_of_topics(targets: Sequence[TopicSet]) -> list[str]:
 
 
 def add_vector_scores(
-    results: Sequence[TargetResult],
-    targets: Sequence[TopicSet],
+    result: TargetResult,
+    target: TopicSet,
     names: Sequence[str],
-    vectors: Float32Array,
-    known: BoolArray,
-    source: str,
+    external: WordVectors | None,
+    internal: WordVectors | None,
     n: int,
     uncertainty: Uncertainty,
 ) -> None:
-    """Add scores by vectors to the results.
+    """Add scores by vectors to a result.
 
     Args:
-        vectors, known: (V, E), (V,) of `words_of_topics(targets)`: their vectors, and whether a word has one.
-        source: what the vectors are, for the definition of the scores.
+        external: vectors from elsewhere, None if none of the scores needs them.
+        internal: vectors that were trained on the reference of the target, for the scores of OF_CORPUS, which are left out without.
         n: number of top words.
     """
-    words = words_of_topics(targets)
-    place = {word: i for i, word in enumerate(words)}
-    of_word = {word: vectors[i].astype(np.float64) for word, i in place.items() if known[i]}
-    for result, target in zip(results, targets, strict=True):
-        ids = np.full((len(target.topics), n), -1, np.int32)
-        for k, topic in enumerate(target.topics):
-            row = [place[word] for word in topic[:n]]
-            ids[k, : len(row)] = row
-        unknown = sorted({words[i] for i in ids[ids >= 0] if not known[i]})
+    coherence: dict[str, FloatArray] = {}
+    top: dict[str, Any] = {"top_n": [n]}
+    if external is not None:
+        ids = external.ids(target, n)
+        coherence["we_pairwise"] = external.coherence(ids)
+        unknown = external.unknown(ids)
         if unknown:
             result.facts["words_without_vector"] = unknown
             result.notes.append(f"{len(unknown):,} words have no vector: {wording.listed(unknown, 8)}")
-        parameters: dict[str, Any] = {"vectors": source, "top_n": [n]}
-        for name in names:
-            if name == "intruder_found":
-                result.add(_intruder_score(target, of_word, source, uncertainty))
-                continue
-            kind: Kind = "pairwise" if name == "we_pairwise" else "centroid"
-            values = embedding_coherence(ids, vectors, known, kind=kind)
-            why = "no topic has two words with a vector"
-            result.add(mean_score(METRICS[name], values, uncertainty, parameters=parameters, why=why))
+    if internal is not None:
+        ids = internal.ids(target, n)
+        coherence["c_in"] = internal.coherence(ids)
+        unknown = internal.unknown(ids)
+        if unknown:
+            result.notes.append(f"{len(unknown):,} words are not in the corpus of c_in: {wording.listed(unknown, 8)}")
+    for name in names:
+        if name in OF_CORPUS and internal is None:
+            continue
+        if name == "interpretability":
+            assert external is not None
+            assert internal is not None
+            about = {"external": dict(external.source), "internal": dict(internal.source), **top}
+            score = _interpretability(ids, coherence["c_in"], coherence["we_pairwise"], uncertainty, about)
+        elif name == "c_in":
+            assert internal is not None
+            score = mean_score(
+                METRICS[name], coherence[name], uncertainty, parameters={**internal.source, **top}, why=NO_PAIR
+            )
+        elif name == "intruder_found":
+            assert external is not None
+            score = _intruder_score(target, external, uncertainty)
+        else:
+            assert external is not None
+            values = coherence[name] if name in coherence else external.coherence(external.ids(target, n), "centroid")
+            score = mean_score(METRICS[name], values, uncertainty, parameters={**external.source, **top}, why=NO_PAIR)
+        result.add(score)
 
 
-def _intruder_score(target: TopicSet, vectors: dict[str, Any], source: str, uncertainty: Uncertainty) -> Score:
+def _interpretability(
+    ids: IntArray, c_in: FloatArray, c_ex: FloatArray, uncertainty: Uncertainty, parameters: Mapping[str, Any]
+) -> Score:
+    """Return the interpretability of the topics that have words, with the interval of a jackknife, as diversity has it."""
+    full = (ids >= 0).any(axis=1)
+    statistic = interpretability_of(ids[full], c_in[full], c_ex[full])
+    why = "C_in or C_ex is below 0, or of no topic"
+    return statistic_score(
+        METRICS["interpretability"], statistic, np.ones(int(full.sum()), np.int64), uncertainty, over="topics",
+        parameters=parameters, why=why, jackknife=True,
+    )  # fmt: skip
+
+
+def _intruder_score(target: TopicSet, vectors: WordVectors, uncertainty: Uncertainty) -> Score:
     """Ask the questions of word intrusion of the vectors: each topic several times, with other intruders."""
     K = len(target.topics)
+    of_word = {w: vectors.rows[i].astype(np.float64) for i, w in enumerate(vectors.words) if vectors.known[i]}
     design = design_word_intrusion(target.topics, seed=uncertainty.seed, n_items=K * ITEMS_PER_TOPIC)
-    share, _ = automatic_precision(design.items, vectors)
+    share, _ = automatic_precision(design.items, of_word)
     values = np.full(K, np.nan)
     values[: len(share)] = share
-    parameters = {"vectors": source, "questions": len(design.items), "seed": uncertainty.seed, "chance": 1 / 6}
+    parameters = {**vectors.source, "questions": len(design.items), "seed": uncertainty.seed, "chance": 1 / 6}
     why = "no question could be made: topics need 5 words, and others that they do not share"
     return mean_score(METRICS["intruder_found"], values, uncertainty, parameters=parameters, why=why)

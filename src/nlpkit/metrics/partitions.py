@@ -137,6 +137,15 @@ def pair_scores(table: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray, F
     return _ratio(tp, tp + fp, 1.0), _ratio(tp, tp + fn, 1.0), f1, _ratio(tp + tn, tp + fp + fn + tn, 1.0)
 
 
+def fowlkes_mallows(table: ArrayLike) -> FloatArray:
+    """Return FMI = sqrt(P R) of precision P and recall R of pairs, in [0, 1] (Fowlkes & Mallows 1983, JASA 78).
+
+    scikit-learn's fowlkes_mallows_score: 0 when no pair is together in both, also where none is together in either.
+    """
+    tp, fp, fn, _ = _pairs(_counts(table))
+    return np.asarray(np.sqrt(_ratio(tp, tp + fp, 0.0) * _ratio(tp, tp + fn, 0.0)))
+
+
 def purity(table: ArrayLike) -> FloatArray:
     """Return purity, the lecture's precision of a clustering: Σ_r max_c n_rc / N, in (0, 1]. Many small clusters raise it."""
     counts = _counts(table)
@@ -200,6 +209,7 @@ SCORES: dict[str, TableScore] = {
     "pair_precision": lambda table: pair_scores(table)[0],
     "pair_recall": lambda table: pair_scores(table)[1],
     "pair_f1": lambda table: pair_scores(table)[2],
+    "fmi": fowlkes_mallows,
     "rand": lambda table: pair_scores(table)[3],
     "bcubed_precision": lambda table: bcubed(table)[0],
     "bcubed_recall": lambda table: bcubed(table)[1],

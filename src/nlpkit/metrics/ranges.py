@@ -31,6 +31,7 @@ OF_SCORE: dict[str, Range] = {
     "pmi": ANY,
     "umass": ANY,
     "intruder_found": SHARE,
+    "interpretability": SHARE,
     "exclusivity": SHARE,
     "frex": SHARE,
     "effective_words": (1.0, inf),

@@ -226,9 +226,11 @@ METRICS: dict[str, Metric] = {
     ),
     **_metrics(
         "vectors",
-        ("we_pairwise", "high", "mean cosine of the vectors of two top words (Fang et al. 2016)"),
+        ("we_pairwise", "high", "mean cosine of the vectors of two top words, C_ex (Fang et al. 2016)"),
         ("we_centroid", "high", "mean cosine of the vectors of top words with their mean"),
         ("intruder_found", "high", "share of topics whose intruder the vectors find"),
+        ("c_in", "high", "mean cosine of two top words by word2vec trained on the corpus (Kardos et al. 2025)"),
+        ("interpretability", "high", "√(diversity · √(C_in · C_ex)) (Kardos et al. 2025)"),
     ),
     **_metrics(
         "distinctness",
@@ -272,6 +274,7 @@ METRICS: dict[str, Metric] = {
         ("matching_accuracy", "high", "accuracy after the best one-to-one matching (Hungarian method)"),
         ("rand", "high", "share of pairs of documents that are together, or apart, in both (Rand 1971)"),
         ("pair_f1", "high", "F of pairs of documents that are together"),
+        ("fmi", "high", "geometric mean of precision and recall of these pairs (Fowlkes & Mallows 1983)"),
         ("bcubed_f1", "high", "F of precision and recall of each document's topic (Amigó et al. 2009)"),
     ),
     **_metrics(
@@ -346,6 +349,9 @@ ALIASES = {
     "u_mass": "umass",
     "cv": "c_v",
     "cp": "c_p",
+    "c_ex": "we_pairwise",
+    "wec_ex": "we_pairwise",
+    "wec_in": "c_in",
     "unique_share": "diversity",
     "topic_diversity": "diversity",
     "rbo": "inverted_rbo",
@@ -355,6 +361,7 @@ ALIASES = {
     "exact_match": "subset_accuracy",
     "jaccard_samples": "samples_jaccard",
     "v": "v_measure",
+    "fowlkes_mallows": "fmi",
     "krippendorff_alpha": "alpha",
 }
 GROUPS: tuple[str, ...] = tuple(dict.fromkeys(metric.group for metric in METRICS.values()))

@@ -7,6 +7,8 @@ from typing import Literal
 import numpy as np
 
 from nlpkit.errors import InputError
+from nlpkit.metrics.bootstrap import Statistic, mean_of
+from nlpkit.metrics.distinctness import unique_share_of
 from nlpkit.types import BoolArray, Float32Array, FloatArray, IntArray
 
 Kind = Literal["pairwise", "centroid"]
@@ -53,3 +55,25 @@ def embedding_coherence(
         score = (total**2 - m) / (m * (m - 1)) if kind == "pairwise" else total / m
         scores[k] = np.clip(score, -1.0, 1.0)
     return scores
+
+
+def interpretability_of(topic_ids: IntArray, c_in: FloatArray, c_ex: FloatArray) -> Statistic:
+    """Return sqrt(d sqrt(C_in C_ex)) of weighted topics, in [0, 1]; NaN where a coherence is below 0 or of no topic.
+
+    d is the share of different words among the top words of topics of a weight above 0, C_in and C_ex the means of a coherence
+    that each topic has by vectors from the corpus and from elsewhere. It is for a jackknife, as `unique_share_of`.
+
+    Args:
+        topic_ids: (K, n) int32 words of each topic, -1 for none.
+        c_in, c_ex: (K,), NaN for a topic without.
+
+    Source: Kardos et al. (2025), "S³ – Semantic Signal Separation", ACL, and scripts/s3_paper of x-tabdeveloping/topic-benchmark.
+    """
+    share, inside, outside = unique_share_of(topic_ids), mean_of(c_in), mean_of(c_ex)
+
+    def statistic(weights: FloatArray) -> FloatArray:
+        a, b = inside(weights), outside(weights)
+        coherence = np.sqrt(np.where((a >= 0) & (b >= 0), a * b, np.nan))
+        return np.asarray(np.sqrt(share(weights) * coherence), np.float64)
+
+    return statistic

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from nlpkit import wording
+from nlpkit import reporting, wording
 from nlpkit.embed.options import EncoderOptions
+from nlpkit.embed.word2vec import SETTINGS, has_word2vec, need_word2vec, train_word2vec
 from nlpkit.errors import InputError, UsageError, missing_column
 from nlpkit.evaluation.clusters import add_clustering
 from nlpkit.evaluation.comparisons import compare_labelled
@@ -18,13 +19,13 @@ from nlpkit.evaluation.options import ENCODER
 from nlpkit.evaluation.results import Evaluation, TargetResult
 from nlpkit.evaluation.stability import add_stability
 from nlpkit.evaluation.topics import add_coherence, add_diversity, compare_topics
-from nlpkit.evaluation.vectors import add_vector_scores, words_of_topics
+from nlpkit.evaluation.vectors import OF_CORPUS, WordVectors, add_vector_scores, words_of_topics
 from nlpkit.io.word_vectors import read_word_vectors
 from nlpkit.metrics.bootstrap import Statistic
 from nlpkit.metrics.score import METRICS, Score
 from nlpkit.workflows.evaluation_targets import EvaluationSettings, TopicTarget
 from nlpkit.workflows.label_columns import run_columns, run_labelled
-from nlpkit.workflows.reference import count_references
+from nlpkit.workflows.reference import Reference, count_references, need_reference, reference_of, token_table
 from nlpkit.workflows.run_fit import add_fit
 from nlpkit.workflows.run_separation import add_run_separation
 from nlpkit.workflows.run_topics import add_significance
@@ -64,8 +65,8 @@ def evaluate_models(
         _add_labels(result, target, documents, groups["clustering"], settings)
         if groups["separation"]:
             add_run_separation(result, target, groups["separation"], settings)
-    if groups["vectors"] and options.vectors is not None:
-        _add_vectors(results, targets, groups["vectors"], options.vectors, encoder, depth, settings)
+    if groups["vectors"]:
+        _add_vectors(results, targets, groups["vectors"], encoder, depth, settings)
     for result in results:
         result.scores = {name: result.scores[name] for name in METRICS if name in result.scores}
     evaluation = Evaluation(results)
@@ -102,7 +103,8 @@ def _names(settings: EvaluationSettings, *, labelled: bool) -> list[str]:
 def _groups(names: Sequence[str], n_targets: int, settings: EvaluationSettings) -> dict[str, list[str]]:
     """Return the metrics to make by their group: of a group all that can be made; what was named is made, or an error."""
     options = settings.options
-    left_out = [n for n in names if METRICS[n].group == "vectors" and not options.vectors and not options.is_named(n)]
+    left_out = [n for n in names if _is_by_given_vectors(n) and not options.vectors and not options.is_named(n)]
+    left_out += [n for n in names if n in OF_CORPUS and not has_word2vec() and not options.is_named(n)]
     left_out += [
         n
         for n in names
@@ -114,37 +116,91 @@ def _groups(names: Sequence[str], n_targets: int, settings: EvaluationSettings) 
     }
     if options.compat not in (None, "palmetto") and not options.is_named("c_p"):
         groups["coherence"] = [n for n in groups["coherence"] if n != "c_p"]  # which only Palmetto has
-    if groups["vectors"] and options.vectors is None:
+    lacking = [n for n in groups["vectors"] if _is_by_given_vectors(n)]
+    if lacking and options.vectors is None:
         raise UsageError(
-            f"{', '.join(groups['vectors'])}: word vectors are needed: `vectors=FILE` (word2vec or GloVe text, or Parquet with "
+            f"{', '.join(lacking)}: word vectors are needed: `vectors=FILE` (word2vec or GloVe text, or Parquet with "
             f"term and embedding), or `vectors={ENCODER}` for those of a sentence encoder",
             parameter="vectors",
         )
+    if any(n in OF_CORPUS for n in groups["vectors"]):
+        need_word2vec()
     return groups
+
+
+def _is_by_given_vectors(name: str) -> bool:
+    return METRICS[name].group == "vectors" and name != "c_in"
 
 
 def _add_vectors(
     results: Sequence[TargetResult],
     targets: Sequence[TopicTarget],
     names: Sequence[str],
-    source: str,
     encoder: EncoderOptions,
     depth: int,
     settings: EvaluationSettings,
 ) -> None:
-    """Add scores by vectors; the words of all targets are looked up, or embedded, once.
+    """Add scores by vectors; the words of all targets are looked up, embedded, or learned from a reference, once.
 
     Raises:
-        InputError: the file cannot be used; MissingError: the encoder or its extra is not there.
+        UsageError: a target has no reference; InputError: the file or a reference cannot be used, or has none of the words;
+            MissingError: the encoder or an extra is not there.
     """
     words = words_of_topics(targets)
+    external = None
+    if any(_is_by_given_vectors(name) for name in names):
+        external = _external_vectors(words, encoder, settings)
+    internal: list[WordVectors | None] = [None] * len(targets)
+    if any(name in OF_CORPUS for name in names):
+        internal = _internal_vectors(targets, words, [n for n in names if n in OF_CORPUS], settings)
+    for result, target, of_corpus in zip(results, targets, internal, strict=True):
+        add_vector_scores(result, target, names, external, of_corpus, depth, settings.uncertainty)
+
+
+def _external_vectors(words: Sequence[str], encoder: EncoderOptions, settings: EvaluationSettings) -> WordVectors:
+    source = settings.options.vectors
+    assert source is not None
     if source == ENCODER:
-        vectors = np.asarray(encoder.load(settings.threads).encode(words)[0], np.float32)
-        known = np.ones(len(words), bool)
-        source = encoder.name
-    else:
-        vectors, known = read_word_vectors(Path(source), words)
-    add_vector_scores(results, targets, names, vectors, known, source, depth, settings.uncertainty)
+        rows = np.asarray(encoder.load(settings.threads).encode(words)[0], np.float32)
+        return WordVectors(words, rows, np.ones(len(words), bool), {"vectors": encoder.name})
+    return WordVectors(words, *read_word_vectors(Path(source), words), {"vectors": source})
+
+
+def _internal_vectors(
+    targets: Sequence[TopicTarget], words: Sequence[str], names: Sequence[str], settings: EvaluationSettings
+) -> list[WordVectors | None]:
+    """Return vectors learned from the reference of each target; each reference is read once.
+
+    A target without a reference gets None, unless one of the scores was named.
+    """
+    named = any(settings.options.is_named(name) for name in names)
+    learned: dict[Reference, WordVectors] = {}
+    out: list[WordVectors | None] = []
+    for target in targets:
+        try:
+            reference = reference_of(target, settings.reference, settings.read, targets)
+        except InputError as error:
+            if named:
+                raise
+            reporting.warn(f"no {' and '.join(names)} of {target.name}: {error}")
+            reference = None
+        if reference is None:
+            if named:
+                raise need_reference(target, ", ".join(names))
+            out.append(None)
+            continue
+        if reference not in learned:
+            _, tokens, stats = token_table(reference, settings.threads)
+            rows, known = train_word2vec(tokens, words, seed=settings.uncertainty.seed)
+            if not known.any():
+                raise InputError(
+                    f"none of the {len(words):,} words of {target.name} is in the reference {reference.described()}; is it of the same "
+                    "language, and are its words cut in the same way? Give another with `reference`"
+                )
+            source = {"vectors": "word2vec", **SETTINGS, "seed": settings.uncertainty.seed, "corpus": stats.to_dict()}
+            learned[reference] = WordVectors(words, rows, known, source)
+        out.append(learned[reference])
+    return out
 
 
 def _note_npmi_of_run(result: TargetResult, target: TopicTarget) -> None:
