@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from nlpkit.workflows.class_terms import ctfidf as ctfidf
     from nlpkit.workflows.classify import cross_validate as cross_validate
     from nlpkit.workflows.classify import train_classifier as train_classifier
+    from nlpkit.workflows.cluster import cluster as cluster
     from nlpkit.workflows.convert import convert as convert
     from nlpkit.workflows.corpus import Corpus as Corpus
     from nlpkit.workflows.corpus import read_corpus as read_corpus
@@ -57,6 +58,7 @@ _HOMES = {
     "Execution": "parameters:Execution",
     "compare_methods": "workflows.finetune:compare_methods",
     "cross_validate": "workflows.classify:cross_validate",
+    "cluster": "workflows.cluster:cluster",
     "convert": "workflows.convert:convert",
     "agreement": "workflows.annotate:agreement",
     "ctfidf": "workflows.class_terms:ctfidf",

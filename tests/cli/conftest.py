@@ -50,6 +50,7 @@ COMMANDS = (
     "evaluate",
     "stats",
     "kwic",
+    "cluster",
     "similar",
     "similar-words",
     "info",

@@ -308,7 +308,7 @@ class _Input:
             replace_broken=options.encoding_errors == "replace",
             known=frozenset(self.header.columns),
             wanted=None if options.columns is None else frozenset(options.columns),
-            worded=self.header.renamed["text"] == options.words_col,
+            worded="text" in self.header.renamed and self.header.renamed["text"] == options.words_col,
             late=late,
         )
 

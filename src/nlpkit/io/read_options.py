@@ -18,8 +18,9 @@ class ReadOptions:
     """Options of reading inputs.
 
     `xml_fields` and `types` are pairs; a mapping and strings `NAME=VALUE` become these. `words_col`: lists of words that are the
-    text where there is no column of it. `columns`: those to keep beside id and text. `limit`: the first N documents; the sha256
-    of a file is that of the whole file even then.
+    text where there is no column of it. `text_needed`: whether a table without a text is refused; else its texts are empty.
+    `columns`: those to keep beside id and text. `limit`: the first N documents; the sha256 of a file is that of the whole file even
+    then.
 
     Raises:
         UsageError: a pair that is none.
@@ -85,6 +86,7 @@ class ReadOptions:
     ] = ()
     limit: Annotated[int | None, Param("Read only the first N documents.", metavar="N", min=1)] = None
     words_col: str | None = None
+    text_needed: bool = True
     columns: tuple[str, ...] | None = None
     batch_rows: int = 10_000
 
@@ -95,7 +97,9 @@ class ReadOptions:
 
     def roles(self) -> Roles:
         """Return the names of the four columns with a role."""
-        return Roles(self.text_col, self.id_col, self.label_col, self.date_col, self.words_col)
+        return Roles(
+            self.text_col, self.id_col, self.label_col, self.date_col, self.words_col, self.text_needed
+        )  # fmt: skip
 
 
 def _pairs(values: Mapping[str, str] | Iterable[Any] | None, parameter: str) -> Pairs:

@@ -89,7 +89,11 @@ def values_between(rows: Rows, points: Rows, metric: Metric) -> FloatArray:
     A row of zeros has the cosine 0 with all. Memory: R · D values.
     """
     if metric.is_similarity:
-        return np.asarray(np.clip(_dense(_unit(rows) @ _unit(points).T), -1.0, 1.0), np.float64)
+        return np.asarray(np.clip(_dense(unit_points(rows) @ unit_points(points).T), -1.0, 1.0), np.float64)
+    if sparse.issparse(points) and metric.name in ("euclidean", "manhattan"):
+        from sklearn.metrics import pairwise
+
+        return np.asarray(getattr(pairwise, f"{metric.name}_distances")(rows, points))
     if not sparse.issparse(points):
         return np.asarray(cdist(rows, points, _SCIPY[metric.name], **({} if metric.p is None else {"p": metric.p})))
     step = max(DENSE_VALUES // points.shape[1], 1)
@@ -114,7 +118,7 @@ def close_pairs(points: Rows, metric: Metric, threshold: float, *, threads: int 
         i (n,), j (n,), value (n,) of 256 rows i at a time, which may be none.
     """
     D = points.shape[0]
-    prepared = _unit(points) if metric.is_similarity else points
+    prepared = unit_points(points) if metric.is_similarity else points
     squares = _squares(points) if metric.name == "euclidean" else None
 
     def of_rows(start: int) -> Pairs:
@@ -162,7 +166,7 @@ def _of_pairs(points: Rows, i: LongArray, j: LongArray, metric: Metric) -> Float
     return np.clip(values, -1.0, 1.0) if metric.is_similarity else values
 
 
-def _unit(rows: Rows) -> Rows:
+def unit_points(rows: Rows) -> Rows:
     """Return rows of length 1; a row of zeros stays one."""
     if not sparse.issparse(rows):
         return unit_rows(rows)

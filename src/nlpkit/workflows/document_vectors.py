@@ -1,4 +1,4 @@
-"""Documents as points: their embeddings, or tf-idf of their tokens; and new texts as points of the same space."""
+"""Documents as points: their embeddings, tf-idf of their tokens, or numeric columns; and new texts as points of the same space."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from nlpkit import reporting, wording
-from nlpkit.errors import InputError, UsageError
+from nlpkit.errors import ColumnError, InputError, UsageError, first_line, missing_column
 from nlpkit.io.artifacts import with_footer
 from nlpkit.io.documents import embedding_matrix, has_unit_rows
 from nlpkit.io.provenance import source_block
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from nlpkit.io.corpora import DocumentStream
     from nlpkit.parameters import Execution
     from nlpkit.text.options import TokenOptions
-    from nlpkit.types import LongArray
+    from nlpkit.types import FloatArray, LongArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,16 +70,18 @@ def read_vectors(
     weights: WeightOptions,
     execution: Execution,
     ids: Sequence[str] = (),
+    columns: Sequence[str] = (),
 ) -> DocumentVectors:
     """Return documents with their vectors; those without text, or without a word that counts, have none.
 
     Args:
         corpus: the documents, which are read into memory.
-        by: "embedding" (the column, else made now) or "tfidf".
+        by: "embedding" (the column, else made now), "tfidf" or "columns".
         unit: embeddings are scaled to length 1; else they stay as they are.
         encoder, tokens, weights: how the vectors are made.
         execution: threads.
         ids: documents that must be there.
+        columns: numeric columns that are the vectors.
 
     Raises:
         InputError: there are no documents, none has a vector, or an id is unknown; and what `embed` and `tfidf` raise.
@@ -92,6 +94,11 @@ def read_vectors(
         raise no_documents(stream)
     for id_ in ids:
         _check_id(id_, table.column("id"), stream.where)
+    if by == "columns":
+        points = np.column_stack([_numbers(table, name, stream.where) for name in columns])
+        return DocumentVectors(
+            table, points, np.arange(len(points)), stream, {"by": by, "columns": list(columns)}, _no_texts
+        )
     if by == "tfidf":
         weighted = _weighted(table, stream, tokens, weights, execution)
         points, parameters, of_texts = (
@@ -154,6 +161,39 @@ def _encoder(
         return source.encode(texts)
 
     return of_texts
+
+
+def _numbers(table: pa.Table, name: str, where: str) -> FloatArray:
+    """Return a numeric column (D,).
+
+    Raises:
+        ColumnError: it is not there, or holds no numbers; InputError: a row has none.
+    """
+    if name not in table.column_names:
+        raise missing_column(where, name, table.column_names, "feature_cols")
+    column = table.column(name)
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):  # as CSV has them
+        column = pc.if_else(pc.equal(pc.utf8_trim_whitespace(column), ""), None, column)
+    try:
+        values: FloatArray = column.cast(pa.float64()).to_numpy()
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise ColumnError(
+            f"column '{name}' of {where} holds {column.type} and no numbers ({first_line(error)}); name others",
+            parameter="feature_cols",
+        ) from None
+    missing = np.flatnonzero(~np.isfinite(values))
+    if len(missing):
+        first = table.column("id")[int(missing[0])].as_py()
+        raise InputError(
+            f"column '{name}' of {where} has {wording.counted(len(missing), 'row')} without a finite number, such as {first}; fill them, "
+            f"or leave them out with nlpkit preprocess `keep_if='{name} is not null'`",
+            parameter="feature_cols",
+        )
+    return values
+
+
+def _no_texts(_texts: list[str]) -> Any:
+    raise InputError("numeric columns give no vector of a text")
 
 
 def _weighted(

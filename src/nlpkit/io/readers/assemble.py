@@ -53,7 +53,7 @@ class Assembler:
 
     def take(self, block: RowBlock, room: int | None) -> Taken:
         """Return the first rows of a block, at most `room` documents; raises InputError where a value does not fit."""
-        texts = _values(block, self.renamed["text"])
+        texts = _values(block, self.renamed["text"]) if "text" in self.renamed else [""] * len(block.numbers)
         if self.worded:
             texts = [_sentence(text) for text in texts]
         why = _unusable(texts)
@@ -89,7 +89,8 @@ class Assembler:
         """Return the first rows of the next Parquet batch of the file, at most `room` documents."""
         first = self.rows_before
         self.rows_before += batch.num_rows
-        raw_texts = batch.column(self.renamed["text"])
+        source_of_text = self.renamed.get("text")
+        raw_texts = pa.array([""] * batch.num_rows) if source_of_text is None else batch.column(source_of_text)
         if self.worded:
             raw_texts = pa.array([_sentence(text) for text in raw_texts.to_pylist()])
         texts, reason = _text_array(raw_texts, self.path)

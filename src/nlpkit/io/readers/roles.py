@@ -16,13 +16,17 @@ log = logging.getLogger("nlpkit.io")
 
 @dataclass(frozen=True, slots=True)
 class Roles:
-    """The column names that the user gave for the four roles; `words` holds lists of words, the text where there is none."""
+    """The column names that the user gave for the four roles; `words` holds lists of words, the text where there is none.
+
+    text_needed: whether a table without a column `text` is refused; else its texts are empty.
+    """
 
     text: str = "text"
     id: str = "id"
     label: str = "label"
     date: str = "date"
     words: str | None = None
+    text_needed: bool = True
 
     def items(self) -> tuple[tuple[str, str], ...]:
         """Return (role, column given for it)."""
@@ -50,7 +54,8 @@ def rename(
     worded = roles.words in columns and (
         column_of["text"] == roles.words or (column_of["text"] == "text" and "text" not in columns)
     )
-    if column_of["text"] not in columns and not worded:
+    textless = not roles.text_needed and column_of["text"] == "text" and "text" not in columns
+    if column_of["text"] not in columns and not worded and not textless:
         raise missing_column(path, column_of["text"], columns, "text_col")
     named = {
         role: name for role, name in column_of.items() if name in columns and not (role == "id" and name == NUMBERED)

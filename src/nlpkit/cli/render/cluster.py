@@ -1,0 +1,55 @@
+"""What cluster shows: the numbers of clusters that were compared, and the clusters."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from nlpkit import reporting, wording
+from nlpkit.cli import console
+
+if TYPE_CHECKING:
+    from nlpkit.workflows.cluster import ClusteredDocuments
+
+
+def clusters(clustered: ClusteredDocuments, target: str | None) -> None:
+    """Print tables and the reason of the choice, or one JSON object."""
+    if console.settings.json and target != "-":
+        console.emit_json(clustered.to_dict())
+        return
+    _choice(clustered, to_stdout=target != "-")
+    result = clustered.clusters
+    left_out = clustered.vectors.table.num_rows - int((result.labels >= 0).sum())
+    reporting.note(
+        f"{wording.counted(len(result.sizes), 'cluster')} of {wording.counted(clustered.vectors.table.num_rows, 'document')} by "
+        f"{clustered.options.method} ({clustered.options.distance()}); silhouette {_score(result.silhouette)}, "
+        f"inertia {result.inertia:,.4g}"
+        + (f"; {wording.counted(left_out, 'document')} in no cluster" if left_out else "")
+    )
+    rows = [
+        [str(c["cluster"]), wording.count(c["size"]), f"{c['share']:.1%}", c["id"], c["text"]]
+        for c in clustered.typical()
+    ]
+    if rows and target != "-":
+        columns = ["cluster", "size", "share", "next to the center", "text"]
+        console.table(columns, rows, right=columns[:3], noun="clusters", rest="--json")
+
+
+def _choice(clustered: ClusteredDocuments, *, to_stdout: bool) -> None:
+    """Print inertia and silhouette of each number of clusters, and why one was chosen."""
+    candidates = clustered.clusters.candidates
+    if not candidates:
+        return
+    rows = [[str(c.k), f"{c.inertia:,.4g}", _score(c.silhouette), "chosen" if c.chosen else ""] for c in candidates]
+    if to_stdout:
+        console.table(["k", "inertia", "silhouette", ""], rows, right=["k", "inertia", "silhouette"])
+    best, *others = sorted(candidates, key=lambda c: (not c.chosen, -c.silhouette))
+    second = f" (then k = {others[0].k} with {_score(others[0].silhouette)})" if others else ""
+    reporting.note(
+        f"k = {best.k}: its silhouette, {_score(best.silhouette)}, is the largest{second}; inertia falls with every further cluster, "
+        "look for the elbow where it falls slower"
+    )
+
+
+def _score(value: float) -> str:
+    return "–" if math.isnan(value) else f"{value:.3f}"

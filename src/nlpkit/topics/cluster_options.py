@@ -1,0 +1,121 @@
+"""Options of clustering a table, as plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, ClassVar
+
+from nlpkit.errors import UsageError, unknown_value
+from nlpkit.parameters import TABLE_WRITTEN, WRITTEN, Param, names_in
+from nlpkit.topics.options import NumberOfTopics
+from nlpkit.topics.similar_options import VECTORS
+
+LINKAGES = ("ward", "average", "complete", "single")
+METHODS = ("kmeans", "kmedoids", *LINKAGES, "hdbscan", "gmm")
+METRICS = ("cosine", "euclidean", "manhattan")
+SQUARES = ("kmeans", "ward", "gmm")  # methods of means, which minimise squared Euclidean distances
+SCALES = ("none", "standard", "minmax", "robust")
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterOptions:
+    """Options of clustering: the vectors, how they are scaled, the method, and the number of clusters.
+
+    Raises:
+        UsageError: an unknown name, or options that contradict each other.
+    """
+
+    PANEL: ClassVar[str] = "Clusters"
+
+    method: Annotated[
+        str,
+        Param(
+            "Method: kmeans, kmedoids (PAM), a linkage (ward, average, complete or single), hdbscan or gmm.",
+            metavar="NAME",
+        ),
+    ] = "kmeans"
+    k: Annotated[
+        int | str,
+        Param(
+            "Number of clusters: N, a range lo:hi or lo:hi:step, or auto (2 to 20), chosen by the silhouette.",
+            metavar="N|auto",
+        ),
+    ] = "auto"
+    by: Annotated[
+        str,
+        Param("Vectors to cluster: embedding (the column, else made now) or tfidf (of the tokens).", metavar="NAME"),
+    ] = "embedding"
+    feature_cols: Annotated[
+        str | tuple[str, ...] | None,
+        Param("Numeric columns to cluster by instead, such as age,income; the table needs no text.", metavar="COLUMNS"),
+    ] = None
+    metric: Annotated[
+        str | None,
+        Param(
+            "Distance: cosine, euclidean or manhattan (of kmedoids, hdbscan and the linkages but ward); default: cosine, of "
+            "feature columns euclidean.",
+            metavar="NAME",
+        ),
+    ] = None
+    scale: Annotated[
+        str, Param("Scaling of each dimension first: none, standard, minmax or robust.", metavar="NAME")
+    ] = "none"
+    min_cluster_size: Annotated[int | None, Param("HDBSCAN: least documents of a cluster; default: 5.", min=2)] = None
+    tree: Annotated[
+        Path | None, Param("File for the dendrogram of a linkage, in Newick form.", metavar="FILE"), WRITTEN
+    ] = None
+    linkage: Annotated[
+        Path | None,
+        Param("Table of the merges of a linkage: left, right, distance, size.", metavar="FILE"),
+        TABLE_WRITTEN,
+    ] = None
+
+    def __post_init__(self) -> None:
+        """Check what can be checked without documents."""
+        for name, known in (("method", METHODS), ("by", VECTORS), ("scale", SCALES)):
+            if getattr(self, name) not in known:
+                raise unknown_value(name, getattr(self, name), known)
+        if self.metric is not None and self.metric not in METRICS:
+            raise unknown_value("metric", self.metric, METRICS)
+        self.number()
+        if self.method == "hdbscan" and str(self.k) != "auto":
+            raise UsageError(
+                "`k` goes with the other methods; hdbscan finds the number (see `min_cluster_size`)", parameter="k"
+            )
+        if self.method != "hdbscan" and self.min_cluster_size is not None:
+            raise UsageError("`min_cluster_size` goes with `method=hdbscan`", parameter="min_cluster_size")
+        if self.method in SQUARES and self.metric == "manhattan":
+            raise UsageError(
+                f"`metric=manhattan`: {self.method} is of means and squared Euclidean distances; take kmedoids or average",
+                parameter="metric",
+            )
+        for name in ("tree", "linkage"):
+            if getattr(self, name) is not None and self.method not in LINKAGES:
+                raise UsageError(f"`{name}` goes with a linkage: `method=` {', '.join(LINKAGES)}", parameter=name)
+        if self.columns() and self.by != "embedding":
+            raise UsageError("`feature_cols` and `by` both name the vectors; keep one", parameter="feature_cols")
+        if self.vectors() == "tfidf" and self.scale != "none":
+            raise UsageError(
+                "`scale` would fill the zeros of tf-idf; weigh by another `scheme` instead", parameter="scale"
+            )
+        if self.vectors() == "tfidf" and self.method == "gmm":
+            raise UsageError(
+                "`method=gmm` needs dense vectors; take `by=embedding`, or another method", parameter="method"
+            )
+
+    def number(self) -> NumberOfTopics:
+        """Return what `k` asks for."""
+        return NumberOfTopics.parse(self.k)
+
+    def columns(self) -> list[str]:
+        """Return the columns of features, none for other vectors."""
+        return names_in(self.feature_cols)
+
+    def vectors(self) -> str:
+        """Return what is clustered: embedding, tfidf or columns."""
+        return "columns" if self.columns() else self.by
+
+    def distance(self) -> str:
+        """Return the metric in force."""
+        return self.metric or ("euclidean" if self.columns() else "cosine")
