@@ -205,6 +205,6 @@ def test_whole_corpora() -> None:
 
     for K in (3, 5, 8):
         corpus = planted([40] * K, seed=K)
-        model = fit_topics(corpus.embeddings, corpus.tokens, corpus.usable, BertopicOptions())
+        model = fit_topics(corpus.embeddings, corpus.tokens, corpus.usable, BertopicOptions(cluster="hdbscan"))
         assert model.n_topics == K
         assert adjusted_rand_score(corpus.labels, model.topics) > 0.98

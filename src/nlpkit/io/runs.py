@@ -44,6 +44,18 @@ TOPICS_SCHEMA = pa.schema(
 TOPIC_TERMS_SCHEMA = pa.schema(
     [("topic", pa.int32()), ("rank", pa.int32()), ("term", pa.string()), ("weight", pa.float32())]
 )
+LAYERS_SCHEMA = pa.schema(
+    [
+        ("layer", pa.int32()),
+        ("topic", pa.int32()),
+        ("parent", pa.int32()),
+        ("size", pa.int32()),
+        ("stability", pa.float32()),
+        ("label", pa.string()),
+        ("top_terms", pa.list_(pa.string())),
+        ("chosen", pa.bool_()),
+    ]
+)
 DOC_TOPICS_SCHEMA = pa.schema([("id", pa.string()), ("topic", pa.int32()), ("prob", pa.float32())])
 VOCAB_SCHEMA = pa.schema([("term", pa.string()), ("cf", pa.int64()), ("df", pa.int64())])
 REPRESENTATIVE_CHARS = 300

@@ -11,9 +11,17 @@ import pyarrow as pa
 
 from nlpkit.io.documents import embedding_column, embedding_matrix
 from nlpkit.io.run_reading import numbers, strings
-from nlpkit.io.runs import DOC_TOPICS_SCHEMA, REPRESENTATIVE_CHARS, TOPIC_TERMS_SCHEMA, TOPICS_SCHEMA, VOCAB_SCHEMA, Run
+from nlpkit.io.runs import (
+    DOC_TOPICS_SCHEMA,
+    LAYERS_SCHEMA,
+    REPRESENTATIVE_CHARS,
+    TOPIC_TERMS_SCHEMA,
+    TOPICS_SCHEMA,
+    VOCAB_SCHEMA,
+    Run,
+)
 from nlpkit.plain import finite_or_none
-from nlpkit.topics.bertopic import TopicModel
+from nlpkit.topics.bertopic import DescribedLayer, TopicModel
 from nlpkit.topics.novelty import similarity_without_itself
 from nlpkit.topics.predict import Training
 from nlpkit.types import Float32Array, LongArray
@@ -34,11 +42,49 @@ def headlines(table: pa.Table, rows: Sequence[int], width: int = 80) -> list[str
 
 
 def documents_table(table: pa.Table, model: TopicModel) -> pa.Table:
-    """Return id, topic, topic_prob, nearest_topic, margin and the user's own columns; no text, tokens or embedding."""
+    """Return id, topic, topic_prob, nearest_topic, margin, the layers and the user's columns; no text, tokens or embedding."""
     columns: dict[str, Any] = {"id": table.column("id")}
     columns |= topic_columns(model.topics, model.topic_prob, model.nearest_topic, model.margin)
-    columns |= {n: table.column(n) for n in table.column_names if n not in LEFT_OUT and n != "id"}
+    columns |= {name: pa.array(layer.topics, pa.int32()) for name, layer in layer_columns(model).items()}
+    columns |= {n: table.column(n) for n in table.column_names if n not in (*LEFT_OUT, *columns)}
     return pa.table(columns)
+
+
+def layer_columns(model: TopicModel) -> dict[str, DescribedLayer]:
+    """Return the layers of a model by the names that their columns of documents.parquet have, the coarsest `layer_0`."""
+    return {f"layer_{number}": layer for number, layer in enumerate(model.layers)}
+
+
+def layers_table(model: TopicModel, vocabulary: Sequence[str]) -> pa.Table:
+    """Return one row for each topic of each layer, the coarsest first; `chosen` marks the layer whose topics are those of the run."""
+    rows = [
+        {
+            "layer": number,
+            "topic": k,
+            "parent": int(layer.parent[k]) if number else None,
+            "size": int(layer.size[k]),
+            "stability": finite_or_none(layer.stability[k]),
+            "label": layer.labels[k],
+            "top_terms": [vocabulary[t] for t in layer.term_ids[k] if t >= 0],
+            "chosen": layer.chosen,
+        }
+        for number, layer in enumerate(model.layers)
+        for k in range(len(layer.parent))
+    ]
+    return pa.Table.from_pylist(rows, schema=LAYERS_SCHEMA)
+
+
+def tree_table(model: TopicModel) -> pa.Table:
+    """Return Ward's tree of the topics as scipy has it: merge i joins left and right at a distance and is node K + i, of size topics."""
+    left, right, distance, size = model.tree.T
+    return pa.table(
+        {
+            "left": pa.array(left, pa.int32()),
+            "right": pa.array(right, pa.int32()),
+            "distance": pa.array(distance, pa.float64()),
+            "size": pa.array(size, pa.int32()),
+        }
+    )
 
 
 def topic_columns(topics: Any, prob: Any, nearest: Any, margin: Any) -> dict[str, pa.Array]:
@@ -61,7 +107,7 @@ def with_topic_columns(schema: pa.Schema) -> pa.Schema:
 
 
 def topics_table(table: pa.Table, model: TopicModel, vocabulary: Sequence[str]) -> pa.Table:
-    """Return one row a topic: size, share, label, terms, scores and representative documents."""
+    """Return one row a topic: size, share, label, terms, scores, representative documents and stability."""
     ids, texts = table.column("id"), table.column("text")
     rows = []
     for k in range(model.n_topics):
@@ -69,6 +115,7 @@ def topics_table(table: pa.Table, model: TopicModel, vocabulary: Sequence[str]) 
         rows.append(
             {
                 "topic": k,
+                "stability": finite_or_none(model.stability[k]),
                 "size": int(model.size[k]),
                 "share": float(model.size[k] / len(model.topics)),
                 "label": model.labels[k],
@@ -79,7 +126,7 @@ def topics_table(table: pa.Table, model: TopicModel, vocabulary: Sequence[str]) 
                 "representative_texts": [(texts[d].as_py() or "")[:REPRESENTATIVE_CHARS] for d in documents],
             }
         )
-    return pa.Table.from_pylist(rows, schema=TOPICS_SCHEMA)
+    return pa.Table.from_pylist(rows, schema=TOPICS_SCHEMA.append(pa.field("stability", pa.float32())))
 
 
 def topic_terms_table(model: TopicModel, vocabulary: Sequence[str]) -> pa.Table:

@@ -15,6 +15,7 @@ from nlpkit.errors import InputError
 from nlpkit.metrics.coherence import npmi_by_document
 from nlpkit.metrics.diversity import exclusivity, unique_share
 from nlpkit.parameters import Execution
+from nlpkit.topics import engine
 from nlpkit.topics.assign import (
     TopicVotes,
     nearest_topics,
@@ -27,10 +28,12 @@ from nlpkit.topics.choose import COHERENCE_TERMS, Candidate
 from nlpkit.topics.clustering import Clock, Clustering, Points
 from nlpkit.topics.density import density_clusters
 from nlpkit.topics.evidence import NumberEvidence
+from nlpkit.topics.layers import layers_around, topic_tree
 from nlpkit.topics.neighbours import distinct_rows, nearest_neighbours
 from nlpkit.topics.novelty import least_similarity, mean_similarity
 from nlpkit.topics.options import BertopicOptions
-from nlpkit.topics.partition import kmeans_clusters
+from nlpkit.topics.partition import partition
+from nlpkit.topics.stability import agreement, topic_stability
 from nlpkit.topics.words import core_term_weights, share_in_topic, topic_names, typicality
 from nlpkit.types import NO_TOPIC, BoolArray, Float32Array, FloatArray, IntArray, TokenTable
 from nlpkit.weighting.ctfidf import TopTerms, class_tfidf, top_terms, values_of
@@ -39,7 +42,23 @@ from nlpkit.weighting.dtm import count_terms, group_rows
 MIN_DOCS = 10
 STORED_TERMS = 30
 REPRESENTATIVES = 3
-ENGINES: dict[str, Callable[[Points], Clustering]] = {"hdbscan": density_clusters, "kmeans": kmeans_clusters}
+METHODS: dict[str, Callable[[Points], Clustering]] = {
+    **dict.fromkeys(engine.METHODS, partition),
+    "hdbscan": density_clusters,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedLayer:
+    """A layer: topics (D,) and parent (K,) as in `Layer`; size, stability, labels (K,), terms (K, 10). chosen: the topics of the fit."""
+
+    topics: IntArray
+    parent: IntArray
+    size: IntArray
+    stability: FloatArray
+    labels: tuple[str, ...]
+    term_ids: IntArray
+    chosen: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +71,8 @@ class TopicModel:
     representatives (K, 3) document numbers, -1 for none.
     outliers_joined, outliers_assigned: how many documents were given a topic after clustering, by which of the two rules.
     rule_agreement: share of documents for which the rule for new text, without the document itself, gives the fit's topic.
+    stability (K,): how well each topic comes back in a second fit; agreement: AMI with it, NaN where there is none.
+    layers: coarser and finer topics, coarsest first; tree (K - 1, 4): Ward's tree of the topics, in scipy's form.
     similarity (D,): mean cosine to the neighbours that vote, 0 for unusable documents; new text under least_similarity is
     unlike all that has a topic.
     """
@@ -76,6 +97,10 @@ class TopicModel:
     similarity: Float32Array
     least_similarity: float
     min_topic_size: int | None
+    stability: FloatArray
+    agreement: float
+    layers: tuple[DescribedLayer, ...]
+    tree: FloatArray
     candidates: tuple[Candidate | NumberEvidence, ...]
     merges: tuple[tuple[int, int, float], ...]
     seconds: dict[str, float]
@@ -131,7 +156,7 @@ def fit_topics(
     dtm = count_terms(tokens)
     counts = group_rows(dtm, distinct.of_document, distinct.n)
     points = Points(X, neighbours, counts, dtm, options, execution, progress, clock)
-    clustering = ENGINES[options.cluster](points)
+    clustering = METHODS[options.cluster](points)
     clock.lap("choice")
     return _describe(tokens.terms, distinct, points, clustering)
 
@@ -168,7 +193,7 @@ def _describe(vocabulary: tuple[str, ...], distinct: _Distinct, points: Points, 
     similarity = mean_similarity(neighbours)
     bound = least_similarity(similarity, labels, options.novelty_quantile)
     loo, _ = rule(vote(neighbours, joined))
-    agreement = float((np.where(similarity < bound, NO_TOPIC, loo) == joined).mean())
+    rule_agreement = float((np.where(similarity < bound, NO_TOPIC, loo) == joined).mean())
 
     none_found, none_joined, none_left = (
         int((distinct.spread(x, 0) == NO_TOPIC).sum()) for x in (cluster_topics, joined, labels)
@@ -177,6 +202,10 @@ def _describe(vocabulary: tuple[str, ...], distinct: _Distinct, points: Points, 
     point_votes = vote(neighbours, labels, self_topics=labels)
     votes = distinct.spread_votes(point_votes)
     points.clock.lap("description")
+    repeats, tree = clustering.repeats(K), topic_tree(centroids)
+    names = topic_names(counts, vocabulary)
+    layers = _layers(vocabulary, names, distinct, points, clustering, topics, tree)
+    points.clock.lap("layers")
     return TopicModel(
         topics=topics,
         topic_prob=np.where(topics >= 0, votes.prob_of(topics), 0.0).astype(np.float32),
@@ -184,7 +213,7 @@ def _describe(vocabulary: tuple[str, ...], distinct: _Distinct, points: Points, 
         margin=distinct.spread(margin, np.float32(0.0)),
         votes=votes,
         size=np.bincount(topics[topics >= 0], minlength=K).astype(np.int32),
-        labels=topic_names(counts, vocabulary),
+        labels=names,
         terms=terms,
         plain_weights=values_of(plain, terms.term_ids),
         npmi=npmi_by_document(coherence_terms, points.reference),
@@ -194,14 +223,49 @@ def _describe(vocabulary: tuple[str, ...], distinct: _Distinct, points: Points, 
         centroids=centroids,
         outliers_joined=none_found - none_joined,
         outliers_assigned=none_joined - none_left,
-        rule_agreement=agreement,
+        rule_agreement=rule_agreement,
         similarity=distinct.spread(similarity, np.float32(0.0)),
         least_similarity=bound,
         min_topic_size=clustering.min_topic_size,
+        stability=topic_stability(labels, K, repeats),
+        agreement=agreement(labels, repeats),
+        layers=layers,
+        tree=tree,
         candidates=clustering.candidates,
         merges=clustering.merges,
         seconds=points.clock.laps,
     )  # fmt: skip
+
+
+def _layers(
+    vocabulary: tuple[str, ...],
+    names: tuple[str, ...],
+    distinct: _Distinct,
+    points: Points,
+    clustering: Clustering,
+    topics: IntArray,
+    tree: FloatArray,
+) -> tuple[DescribedLayer, ...]:
+    """Return the layers around the topics (D,) with their names and words, and their stability where second fits tell it."""
+    layers, at = layers_around(
+        topics, tree, coarser=clustering.coarser, divisions=[distinct.spread(z) for z in clustering.divisions]
+    )
+    described = []
+    for number, layer in enumerate(layers):
+        K, counts = layer.n_topics, group_rows(points.documents, layer.topics, layer.n_topics)
+        of_points = layer.topics[distinct.first]
+        described.append(
+            DescribedLayer(
+                layer.topics,
+                layer.parent,
+                np.bincount(layer.topics[layer.topics >= 0], minlength=K).astype(np.int32),
+                topic_stability(of_points, K, clustering.repeats(K)),
+                names if number == at else topic_names(counts, vocabulary),
+                top_terms(class_tfidf(counts), COHERENCE_TERMS).term_ids,
+                number == at,
+            )
+        )
+    return tuple(described)
 
 
 @dataclass(frozen=True, slots=True)

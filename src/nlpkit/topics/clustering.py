@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,6 +13,7 @@ from nlpkit.topics.choose import Candidate
 from nlpkit.topics.evidence import NumberEvidence
 from nlpkit.topics.neighbours import Neighbours
 from nlpkit.topics.options import BertopicOptions
+from nlpkit.topics.stability import Repeat
 from nlpkit.types import CsrMatrix, Float32Array, IntArray
 
 
@@ -67,13 +68,17 @@ class Clustering:
     """Topics of points: labels (U,), -1 for none.
 
     candidates: the numbers of topics that were compared. merges: pairs of topics merged for an exact number, with their
-    similarity. min_topic_size: the least size in force, None where the engine has none.
+    similarity. min_topic_size: the least size in force, None where the engine has none. coarser: numbers of topics of coarser
+    layers, falling; divisions: labels (U,) of finer ones, rising in number. repeats: second fits with a number of topics.
     """
 
     labels: IntArray
     candidates: tuple[Candidate | NumberEvidence, ...] = ()
     merges: tuple[tuple[int, int, float], ...] = ()
     min_topic_size: int | None = None
+    coarser: tuple[int, ...] = ()
+    divisions: tuple[IntArray, ...] = ()
+    repeats: Callable[[int], Sequence[Repeat]] = lambda k: ()
 
 
 def usual_topic_size(n: int) -> int:

@@ -1,9 +1,11 @@
-"""Evidence for a number of topics of k-means: do halves of the documents, two views of them, and their words agree with it?"""
+"""Evidence for a number of topics: do halves of the documents, two views of them, and their words agree with it?"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,11 +13,11 @@ from threadpoolctl import threadpool_limits
 
 from nlpkit.errors import InputError
 from nlpkit.metrics.clustering import adjusted_mutual_information
-from nlpkit.parameters import Execution
-from nlpkit.topics.kmeans import KMeansFits, nearest_centers, plain_view, smoothed
-from nlpkit.topics.neighbours import nearest_neighbours
+from nlpkit.topics.engine import Engine
+from nlpkit.topics.kmeans import Fits, plain_view
 from nlpkit.topics.options import Range
-from nlpkit.types import CsrMatrix, Float32Array, IntArray
+from nlpkit.topics.stability import Repeat
+from nlpkit.types import CsrMatrix, Float32Array, FloatArray, IntArray, LongArray
 
 SAMPLE = 4000
 SPLITS = 3
@@ -23,17 +25,19 @@ FEWEST = 3
 MOST = 190
 POINTS_PER_TOPIC = 6
 GRID_RATIO = 2**0.25
-TOLERANCE = 0.02
+TOLERANCE = 0.015  # radians
+CLEAR = 0.95
 PRIOR_COUNT = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class NumberEvidence:
-    """A number of topics and its evidence, each an AMI in [-1, 1], higher is better; `score` is their mean, smoothed over k.
+    """A number of topics and its evidence, each an AMI in [-1, 1], higher is better; `score` is their mean, averaged with that
+    of the number before.
 
     halves: of the topics that two halves of the documents give, each fitted without the other. views: of topics from the
-    embeddings themselves and from embeddings averaged with their neighbours. words: of the topics of held-out documents and
-    the topics that a naive Bayes classifier reads from their words.
+    embeddings themselves and from what the engine clusters, such as embeddings averaged with their neighbours. words: of the
+    topics of held-out documents and the topics that a naive Bayes classifier reads from their words.
     """
 
     k: int
@@ -48,67 +52,130 @@ class NumberEvidence:
         return asdict(self)
 
 
+class Sample:
+    """At most 4,000 of the points, on which evidence is collected, so that the number of topics does not grow with the corpus.
+
+    rows (S,): which points. splits: divisions into two halves.
+    """
+
+    def __init__(self, embeddings: Float32Array, engine: Engine) -> None:
+        self.engine = engine
+        self.rows = np.sort(np.random.default_rng(engine.execution.seed).permutation(len(embeddings))[:SAMPLE])
+        self.embeddings = embeddings[self.rows]
+        self._splits: dict[int, _Halves] = {}
+
+    @cached_property
+    def fits(self) -> Fits:
+        """Clusterings of the sample."""
+        return self.engine.fits(self.engine.view(self.embeddings, self.engine.neighbours(self.embeddings)))
+
+    def split(self, number: int) -> _Halves:
+        """Return a division by its number, the same each time."""
+        if number not in self._splits:
+            self._splits[number] = _Halves(self.embeddings, self.engine, number)
+        return self._splits[number]
+
+    def repeats(self, k: int) -> list[Repeat]:
+        """Return the topics of each half of the documents that a fit to the other half gives them; none of too few documents."""
+        halves = self.split(0)
+        if k > min(len(part) for part in halves.parts):
+            return []
+        return [
+            Repeat(self.rows[part], z) for part, z in zip(halves.parts, halves.by_other(halves.fit(k)), strict=True)
+        ]
+
+
+class _Halves:
+    """Two halves of the documents, each with its own neighbours, in one space. parts: the rows of each."""
+
+    def __init__(self, X: Float32Array, engine: Engine, number: int) -> None:
+        self.parts: list[LongArray] = np.array_split(
+            np.random.default_rng([engine.execution.seed, number]).permutation(len(X)), 2
+        )
+        self.views = engine.views_of_parts(X, self.parts)
+        self._fits = [engine.fits(view) for view in self.views]
+
+    def fit(self, k: int) -> list[tuple[IntArray, Any]]:
+        """Return the labels and the model of each half by itself."""
+        return [half.fit(k) for half in self._fits]
+
+    def by_other(self, fits: Sequence[tuple[IntArray, Any]]) -> list[IntArray]:
+        """Return the labels that the documents of each half have by the fit to the other."""
+        return [self._fits[1 - i].assign(fits[1 - i][1], view) for i, view in enumerate(self.views)]
+
+    def agreement(self, k: int) -> float:
+        """Return the mean AMI of each half's topics with those that the topics of the other half give it."""
+        fits = self.fit(k)
+        pairs = zip(fits, self.by_other(fits), strict=True)
+        return float(np.mean([adjusted_mutual_information(fit[0], z) for fit, z in pairs]))
+
+
 def choose_number(
-    embeddings: Float32Array, counts: CsrMatrix, *, wanted: Range, n_neighbors: int, execution: Execution
+    sample: Sample,
+    counts: CsrMatrix,
+    wanted: Range,
+    *,
+    grain: str = "middle",
+    progress: Callable[[float], None] | None = None,
 ) -> list[NumberEvidence]:
     """Return the evidence for each number of topics in the range, fewest first, the chosen one marked.
 
-    Evidence is collected on at most 4,000 documents, so that the number does not grow with the corpus. Chosen is the largest
-    number whose score is within 0.02 of the best and, among these, whose mean before smoothing is, too: merging two topics
-    that are alike is easy for a reader, and dividing one is not. Two topics are chosen only when no other number is compared.
+    Chosen is the largest number whose score is within 0.015 of the best (on the arcsine scale): merging two topics that are
+    alike is easy for a reader, and dividing one is not. Where all three kinds of evidence are nearly perfect, 0.95 or more, the
+    largest such number is. Two topics are chosen only when no other number is compared. A coarse or fine grain takes the next
+    layer instead.
 
     Args:
-        embeddings: (U, E) different unit rows; counts: (U, V) of the words of each; n_neighbors: documents in an average.
+        counts: (U, V) of the words of each point. progress: called with the share done.
 
     Raises:
         InputError: the range has no number that so few documents allow.
     """
-    rows = _sample(len(embeddings), execution.seed)
-    grid = _grid(wanted, len(rows))
-    X, words = embeddings[rows], _present(counts[rows])
-    with ThreadPoolExecutor(execution.n_threads()) as pool, threadpool_limits(1, user_api="blas"):
-        near = nearest_neighbours(X, k=n_neighbors - 1, threads=execution.n_threads())
-        plain, view = (KMeansFits(plain_view(x), seed=execution.seed) for x in (X, smoothed(X, near)))
-        labels = [z for z, _ in pool.map(view.fit, grid)]
-        views = pool.map(lambda k, z: adjusted_mutual_information(plain.fit(k)[0], z), grid, labels)
-        read = pool.map(lambda z: _agreement_of_words(words, z, execution.seed), labels)
-        halves = [
-            list(pool.map(_Halves(X, n_neighbors, execution, number).agreement, grid)) for number in range(SPLITS)
-        ]
-        table = np.array([np.mean(halves, axis=0), list(views), list(read)])
-    mean = table.mean(axis=0)
-    score = _smooth(mean)
+    X, engine, words = sample.embeddings, sample.engine, _present(counts[sample.rows])
+    grid, seed = _grid(wanted, len(X)), engine.execution.seed
+    progress = progress or (lambda share: None)
+    with ThreadPoolExecutor(engine.execution.n_threads()) as pool, threadpool_limits(1, user_api="blas"):
+        labels = [z for z, _ in pool.map(sample.fits.fit, grid)]
+        progress(1 / (SPLITS + 2))
+        plain = engine.fits(plain_view(X))
+        views = list(pool.map(lambda k, z: adjusted_mutual_information(plain.fit(k)[0], z), grid, labels))
+        read = list(pool.map(lambda z: _agreement_of_words(words, z, seed), labels))
+        halves = []
+        for number in range(SPLITS):
+            progress((number + 2) / (SPLITS + 2))
+            halves.append(list(pool.map(sample.split(number).agreement, grid)))
+    table = np.array([np.mean(halves, axis=0), views, read])
+    level = _level(table.mean(axis=0))
     numbers = [
         NumberEvidence(k, halves=float(h), views=float(v), words=float(w), score=float(total))
-        for k, h, v, w, total in zip(grid, *table, score, strict=True)
+        for k, h, v, w, total in zip(grid, *table, np.sin(level) ** 2, strict=True)
     ]
     allowed = [i for i, k in enumerate(grid) if k >= FEWEST] or list(range(len(grid)))
-    for values in (score, mean):  # a curve that is smoothed hides a sharp peak, one that is not shows peaks of noise
-        best = max(values[i] for i in allowed)
-        allowed = [i for i in allowed if values[i] >= best - TOLERANCE]
-    choice = max(allowed)
-    numbers[choice] = replace(numbers[choice], chosen=True)
+    best = max(level[i] for i in allowed)
+    clear = [i for i in allowed if table[:, i].min() >= CLEAR]
+    middle = grid[max(clear or [i for i in allowed if level[i] >= best - TOLERANCE])]
+    choice = {"coarse": coarser(numbers, middle)[:1], "middle": [middle], "fine": finer(numbers, middle)[:1]}[grain]
+    chosen = grid.index((choice or [middle])[0])
+    numbers[chosen] = replace(numbers[chosen], chosen=True)
     return numbers
 
 
-class _Halves:
-    """Two halves of the documents, each with its own neighbours, in one space."""
+def coarser(numbers: Sequence[NumberEvidence], k: int) -> list[int]:
+    """Return the numbers of coarser layers, the next one first: of a quarter to half as many topics, the one of best score."""
+    return _best_in_bands(numbers, lambda k: (max(k / 4, 2), k / 2), k)
 
-    def __init__(self, X: Float32Array, n_neighbors: int, execution: Execution, number: int) -> None:
-        order = np.random.default_rng([execution.seed, number]).permutation(len(X))
-        parts = np.array_split(order, 2)
-        near = [nearest_neighbours(X[part], k=n_neighbors - 1, threads=execution.n_threads()) for part in parts]
-        both = plain_view(np.concatenate([smoothed(X[part], n) for part, n in zip(parts, near, strict=True)]))
-        self.halves = both[: len(parts[0])], both[len(parts[0]) :]
-        self.fits = [KMeansFits(half, seed=execution.seed) for half in self.halves]
 
-    def agreement(self, k: int) -> float:
-        """Return the mean AMI of each half's topics with those that the topics of the other half give it."""
-        fits = [half.fit(k) for half in self.fits]
-        given_by_other = [nearest_centers(half, fits[1 - i][1]) for i, half in enumerate(self.halves)]
-        return float(
-            np.mean([adjusted_mutual_information(fit[0], z) for fit, z in zip(fits, given_by_other, strict=True)])
-        )
+def finer(numbers: Sequence[NumberEvidence], k: int) -> list[int]:
+    """Return the numbers of finer layers, the next one first: of twice to four times as many topics, the one of best score."""
+    return _best_in_bands(numbers, lambda k: (2 * k, 4 * k), k)
+
+
+def _best_in_bands(numbers: Sequence[NumberEvidence], band: Callable[[int], tuple[float, float]], k: int) -> list[int]:
+    layers: list[int] = []
+    while within := [n for n in numbers if band(k)[0] <= n.k <= band(k)[1]]:
+        k = max(within, key=lambda n: (n.score, n.k)).k
+        layers.append(k)
+    return layers
 
 
 def _agreement_of_words(words: CsrMatrix, labels: IntArray, seed: int) -> float:
@@ -121,11 +188,6 @@ def _agreement_of_words(words: CsrMatrix, labels: IntArray, seed: int) -> float:
         reader = MultinomialNB(alpha=PRIOR_COUNT).fit(words[fold != held_out], labels[fold != held_out])
         read[fold == held_out] = reader.predict(words[fold == held_out])
     return adjusted_mutual_information(labels, read)
-
-
-def _sample(n: int, seed: int) -> IntArray:
-    rows = np.random.default_rng(seed).permutation(n)[:SAMPLE]
-    return np.sort(rows).astype(np.int32)
 
 
 def _present(counts: CsrMatrix) -> CsrMatrix:
@@ -150,7 +212,11 @@ def _grid(wanted: Range, n: int) -> list[int]:
     return grid
 
 
-def _smooth(score: Any) -> Any:
-    """Return a curve averaged with its neighbours, half of the weight on the point itself: single fits are noisy."""
-    padded = np.concatenate([score[:1], score, score[-1:]])
-    return 0.25 * padded[:-2] + 0.5 * padded[1:-1] + 0.25 * padded[2:]
+def _level(mean: FloatArray) -> FloatArray:
+    """Return the evidence of each number in radians: the arcsine of its root, averaged with that of the number before.
+
+    On the arcsine scale a share is as uncertain near 1 as elsewhere. Single fits are noisy, hence the average. The number after
+    stays out of it: where the evidence falls off sharply, the last good number keeps its score.
+    """
+    angle = np.arcsin(np.sqrt(np.clip(mean, 0.0, 1.0)))
+    return np.asarray((np.concatenate([angle[:1], angle[:-1]]) + angle) / 2)

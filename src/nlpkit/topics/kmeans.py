@@ -6,18 +6,22 @@ via adaptive graph convolution, IJCAI): what a document shares with those around
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from functools import cache
+from typing import Any
+
 import numpy as np
 from scipy import sparse
-from scipy.cluster.hierarchy import linkage
-from threadpoolctl import threadpool_limits
+from scipy.cluster import hierarchy
+from threadpoolctl import ThreadpoolController
 
+from nlpkit.errors import InputError
 from nlpkit.topics.neighbours import Neighbours, unit_rows
 from nlpkit.topics.reduce import principal_axes
 from nlpkit.types import Float32Array, FloatArray, IntArray
 
 DIMENSIONS = 50
 ROUNDS = 2
-TREE_POINTS = 4000
 TIE_BREAK = 1e-3
 BLOCK_ROWS = 4096
 
@@ -45,35 +49,69 @@ def plain_view(embeddings: Float32Array, dimensions: int = DIMENSIONS) -> Float3
     return unit_rows(principal_axes(embeddings, min(dimensions, len(embeddings) - 1, embeddings.shape[1])))
 
 
-class KMeansFits:
-    """k-means of points (U, d) for any number of clusters, started from the cuts of one tree.
+class Fits(ABC):
+    """Clusterings of points (U, d) for any number of clusters, from the cuts of one tree.
 
-    The start is Ward's tree of the points, or of 4,000 of them, cut into k groups (Milligan & Sokol 1980); for more clusters
-    than the tree has points it is k-means++. One tree serves every k, and the start needs no luck: four draws of k-means++
-    take ten times as long and are no better (docs/benchmarks/topic-number.md). In double, so that averages that differ by
-    little more than `TIE_BREAK` are still apart, and each label from 0 to k - 1 is there. A fit has one thread: the bytes are
-    the same on any number.
+    rows: of the points that are leaves of the tree, at most LEAVES; merges: the tree in scipy's form. In double, so that averages
+    that differ by little more than `TIE_BREAK` are still apart. A fit has one thread: the bytes are the same on any number.
     """
 
-    def __init__(self, points: Float32Array, *, seed: int) -> None:
+    LEAVES = 4000
+
+    def __init__(self, points: Float32Array, *, seed: int, linkage: str = "ward") -> None:
         self.points, self.seed = points.astype(np.float64), seed
-        self._rows = np.sort(np.random.default_rng(seed).permutation(len(points))[:TREE_POINTS])
-        self._merges = linkage(self.points[self._rows], "ward") if len(self._rows) > 1 else np.zeros((0, 4))
+        self.rows = np.sort(np.random.default_rng(seed).permutation(len(points))[: self.LEAVES])
+        leaves = self.points[self.rows]
+        self.merges = hierarchy.linkage(leaves, linkage) if len(leaves) > 1 else np.zeros((0, 4))
+
+    @abstractmethod
+    def fit(self, k: int) -> tuple[IntArray, Any]:
+        """Return labels (U,) int32, 0 … k - 1, and a model that `assign` takes."""
+
+    @staticmethod
+    def assign(model: Any, points: Float32Array) -> IntArray:
+        """Return the cluster of other points in a model."""
+        return nearest_centers(points, model)
+
+    def at_most_leaves(self, k: int) -> int:
+        """Return k. Raises InputError when the tree has fewer leaves."""
+        if k > len(self.rows):
+            raise InputError(f"this method makes at most {len(self.rows):,} topics; give `cluster=kmeans` for more")
+        return k
+
+
+class KMeansFits(Fits):
+    """k-means, started from Ward's tree cut into k groups (Milligan & Sokol 1980), or from k-means++ for more than it has leaves.
+
+    One tree serves every k, and the start needs no luck: four draws of k-means++ for each take five times as long and are no
+    better (docs/benchmarks/topic-number.md).
+    """
+
+    LEAVES = 2000
 
     def fit(self, k: int) -> tuple[IntArray, Float32Array]:
-        """Return labels (U,) int32 and centers (k, d) of Lloyd's iterations (scikit-learn)."""
+        """Return labels (U,) int32, each of 0 … k - 1 there, and centers (k, d) of Lloyd's iterations (scikit-learn)."""
         from sklearn.cluster import KMeans
 
-        start = self._centers(k) if k <= len(self._rows) else "k-means++"
-        with threadpool_limits(1, user_api="openmp"):
+        start: Any = "k-means++"
+        if k <= len(self.rows):
+            start = means(self.points[self.rows], cut_into(self.merges, k), k)
+        with _libraries().limit(limits=1, user_api="openmp"):
             model = KMeans(k, init=start, n_init=1, random_state=self.seed, algorithm="lloyd").fit(self.points)
         return model.labels_.astype(np.int32), model.cluster_centers_.astype(np.float32)
 
-    def _centers(self, k: int) -> FloatArray:
-        group = cut_into(self._merges, k)
-        sums = np.zeros((k, self.points.shape[1]))
-        np.add.at(sums, group, self.points[self._rows])
-        return np.asarray(sums / np.bincount(group)[:, None])
+
+@cache
+def _libraries() -> ThreadpoolController:
+    """Return the libraries with threads; looking for them takes as long as a small fit."""
+    return ThreadpoolController()
+
+
+def means(points: FloatArray, labels: IntArray, k: int) -> FloatArray:
+    """Return the mean point of each cluster (k, d), all of which have points."""
+    sums = np.zeros((k, points.shape[1]))
+    np.add.at(sums, labels, points)
+    return np.asarray(sums / np.bincount(labels, minlength=k)[:, None])
 
 
 def cut_into(merges: FloatArray, k: int) -> IntArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from typing import Annotated, ClassVar
 
@@ -9,8 +10,12 @@ from nlpkit.errors import UsageError, unknown_value
 from nlpkit.parameters import Param
 
 NOVELTY_QUANTILE = 0.95
-ENGINES = ("hdbscan", "kmeans")
-ONLY_HDBSCAN = ("min_topic_size", "n_components", "min_dist", "min_samples", "assign_outliers", "join_neighbors")
+ENGINES = ("kmeans", "hdbscan", "agglomerative", "gmm")
+REDUCTIONS = ("auto", "pca", "umap", "none")
+LINKAGES = ("ward", "average", "complete", "single")
+GRAINS = ("coarse", "middle", "fine")
+ONLY_HDBSCAN = ("min_topic_size", "min_samples", "assign_outliers", "join_neighbors")
+ONLY_UMAP = ("n_components", "min_dist")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,16 +80,25 @@ class BertopicOptions:
     cluster: Annotated[
         str,
         Param(
-            "How documents are clustered: hdbscan (dense groups of a UMAP layout; documents between them have no topic) or "
-            "kmeans (of embeddings averaged with their nearest neighbours; every document has a topic)."
+            "Method of clustering: kmeans, agglomerative, gmm (mixture of Gaussians), which give every document a topic, or "
+            "hdbscan (dense groups; documents between them have no topic)."
         ),
-    ] = "hdbscan"
+    ] = "kmeans"
+    reduce: Annotated[
+        str,
+        Param(
+            "What is clustered: pca (50 principal axes of embeddings averaged with their neighbours), umap (a layout), none "
+            "(the embeddings), or auto (umap for hdbscan, else pca)."
+        ),
+    ] = "auto"
+    linkage: Annotated[str, Param("Agglomerative clustering: ward, average, complete or single.")] = "ward"
+    grain: Annotated[str, Param("Layer that `k=auto` takes: middle, or the next coarse or fine one.")] = "middle"
     min_topic_size: Annotated[
         int | None,
         Param("Least documents of a topic; default: 1 in 100, from 3 to 10, or what `k=N` needs.", min=2),
     ] = None
-    n_neighbors: Annotated[int, Param("UMAP: neighbours of a document, itself included.", min=3)] = 15
-    n_components: Annotated[int, Param("UMAP: dimensions that are clustered.", min=2)] = 5
+    n_neighbors: Annotated[int, Param("Neighbours of a document, itself included.", min=3)] = 15
+    n_components: Annotated[int, Param("UMAP: dimensions of the layout.", min=2)] = 5
     min_dist: Annotated[float, Param("UMAP: closest distance of points, at most its spread, 1.", min=0.0, max=1.0)] = (
         0.0
     )
@@ -111,13 +125,26 @@ class BertopicOptions:
         """Check what can be checked without documents."""
         self.number_of_topics()
         check_quantile(self.novelty_quantile)
-        if self.cluster not in ENGINES:
-            raise unknown_value("cluster", self.cluster, ENGINES)
-        if self.cluster == "kmeans":
-            usual = {f.name: f.default for f in fields(self)}
-            for name in ONLY_HDBSCAN:
-                if getattr(self, name) != usual[name]:
-                    raise UsageError(f"`{name}` has no effect with `cluster=kmeans`", parameter=name)
+        for name, values in (("cluster", ENGINES), ("reduce", REDUCTIONS), ("linkage", LINKAGES), ("grain", GRAINS)):
+            if getattr(self, name) not in values:
+                raise unknown_value(name, getattr(self, name), values)
+        self._refuse_unused(self.cluster != "hdbscan", ONLY_HDBSCAN, f"cluster={self.cluster}")
+        self._refuse_unused(self.cluster == "hdbscan", ("grain",), "cluster=hdbscan")
+        self._refuse_unused(self.cluster != "agglomerative", ("linkage",), f"cluster={self.cluster}")
+        self._refuse_unused(self.reduction() != "umap", ONLY_UMAP, f"reduce={self.reduction()}")
+        self._refuse_unused(self.number_of_topics().exactly is not None, ("grain",), f"k={self.k}")
+
+    def _refuse_unused(self, unused: bool, names: Sequence[str], because: str) -> None:
+        usual = {f.name: f.default for f in fields(self)}
+        for name in names if unused else ():
+            if getattr(self, name) != usual[name]:
+                raise UsageError(f"`{name}` has no effect with `{because}`", parameter=name)
+
+    def reduction(self) -> str:
+        """Return the reduction in force."""
+        if self.reduce == "auto":
+            return "umap" if self.cluster == "hdbscan" else "pca"
+        return self.reduce
 
     def number_of_topics(self) -> NumberOfTopics:
         """Return what `k` asks for."""

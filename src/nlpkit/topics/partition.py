@@ -1,4 +1,4 @@
-"""Topics by partition: k-means of embeddings that are averaged with their neighbours; every document has a topic."""
+"""Topics by partition (k-means, agglomerative clustering, Gaussian mixtures): every document has a topic."""
 
 from __future__ import annotations
 
@@ -6,32 +6,44 @@ from threadpoolctl import threadpool_limits
 
 from nlpkit.errors import InputError
 from nlpkit.topics.clustering import Clustering, Points
-from nlpkit.topics.evidence import choose_number
-from nlpkit.topics.kmeans import KMeansFits, plain_view, smoothed
+from nlpkit.topics.engine import Engine
+from nlpkit.topics.evidence import POINTS_PER_TOPIC, Sample, choose_number, coarser, finer
+from nlpkit.topics.layers import halved
 
 
-def kmeans_clusters(points: Points) -> Clustering:
-    """Return k-means clusters: as many as asked for, or as the evidence for the numbers in the range says.
+def partition(points: Points) -> Clustering:
+    """Return clusters: as many as asked for, or as the evidence for the numbers in the range says.
 
     Raises:
         InputError: more topics are asked for than there are different documents, or the range has no number to compare.
     """
-    wanted, execution = points.options.number_of_topics(), points.execution
-    points.progress("topics", 0.0)
+    options = points.options
+    wanted, engine = options.number_of_topics(), Engine(options, points.execution)
+    sample = Sample(points.embeddings, engine)
     candidates = []
     if wanted.exactly is None:
         candidates = choose_number(
-            points.embeddings,
-            points.counts,
-            wanted=wanted.within,
-            n_neighbors=points.options.n_neighbors,
-            execution=execution,
-        )
+            sample, points.counts, wanted.within, grain=options.grain,
+            progress=lambda share: points.progress("evidence", share),
+        )  # fmt: skip
         points.clock.lap("evidence")
     k = wanted.exactly or next(c.k for c in candidates if c.chosen)
     if k > points.n:
         raise InputError(f"cannot make {k} topics from {points.n} different documents; give `k={points.n}` or less")
+    points.progress("topics", 0.0)
     with threadpool_limits(1, user_api="blas"):
-        view = plain_view(smoothed(points.embeddings, points.neighbours))
-        labels, _ = KMeansFits(view, seed=execution.seed).fit(k)
-    return Clustering(labels, tuple(candidates))
+        whole = len(sample.rows) == points.n
+        fits = sample.fits if whole else engine.fits(engine.view(points.embeddings, points.neighbours))
+        labels, _ = fits.fit(k)
+        points.clock.lap("clusters")
+        n_topics = len(set(labels.tolist()))
+        if n_topics < k:
+            raise InputError(
+                f"`cluster={options.cluster}` finds documents for {n_topics} of {k} topics; give `k={n_topics}` or another `cluster`"
+            )
+        numbers = coarser(candidates, k), finer(candidates, k)
+        if not candidates:
+            numbers = halved(k), [2 * k] if 2 * k <= points.n // POINTS_PER_TOPIC else []
+        divisions = tuple(fits.fit(n)[0] for n in numbers[1])
+        points.clock.lap("layers")
+    return Clustering(labels, tuple(candidates), coarser=tuple(numbers[0]), divisions=divisions, repeats=sample.repeats)

@@ -23,11 +23,14 @@ from nlpkit.io.topic_tables import (
     TOPIC_COLUMNS,
     doc_topics_table,
     documents_table,
+    layer_columns,
+    layers_table,
     read_training,
     topic_terms_table,
     topics_table,
     training_of,
     training_tables,
+    tree_table,
     vocab_table,
 )
 from nlpkit.parameters import Execution, with_settings
@@ -37,6 +40,7 @@ from nlpkit.topics.bertopic import TopicModel, fit_topics
 from nlpkit.topics.novelty import least_similarity
 from nlpkit.topics.options import NOVELTY_QUANTILE, BertopicOptions, check_quantile
 from nlpkit.topics.predict import Training
+from nlpkit.topics.stability import LEAST_STABLE
 from nlpkit.weighting.dtm import count_terms, document_frequency
 from nlpkit.workflows.bertopic_predict import Bound, TopicPredictions
 from nlpkit.workflows.corpus import Corpus, as_corpus, has_text, no_documents, no_words
@@ -52,7 +56,12 @@ if TYPE_CHECKING:
     from nlpkit.text.preprocess import PreprocessReport
     from nlpkit.types import FloatArray, TokenTable
 
-STAGES = {"neighbours": (0, 5, "neighbours"), "layout": (5, 95, "layout"), "topics": (95, 100, "choice and words")}
+STAGES = {
+    "neighbours": (0, 5, "neighbours"),
+    "layout": (5, 95, "layout"),
+    "evidence": (5, 90, "their number"),
+    "topics": (95, 100, "choice and words"),
+}
 
 
 class BertopicModel(TopicRun):
@@ -130,11 +139,13 @@ class FittedBertopic(BertopicModel):
             "topics": topics_table(self.table, self.model, self.words.terms),
             "topic_terms": topic_terms_table(self.model, self.words.terms),
             "doc_topics": doc_topics,
+            "layers": layers_table(self.model, self.words.terms),
+            "tree": tree_table(self.model),
             "vocab": vocab_table(self.words.terms, cf, document_frequency(count_terms(self.words))),
         }, left_out
 
     def tables(self) -> Mapping[str, pa.Table]:
-        """Return documents, topics, topic_terms, doc_topics and vocab."""
+        """Return documents, topics, topic_terms, doc_topics, layers, tree and vocab."""
         return self._tables[0]
 
     @property
@@ -155,10 +166,19 @@ class FittedBertopic(BertopicModel):
             "outliers_joined": model.outliers_joined,
             "outliers_assigned": model.outliers_assigned,
             "merges": [[a, b, round(s, 6)] for a, b, s in model.merges],
+            "stability": {
+                "agreement": round(model.agreement, 6) if np.isfinite(model.agreement) else None,
+                "dissolved": self.dissolved_topics(),
+            },
+            "layers": [len(layer.parent) for layer in model.layers],
             "rule_agreement": round(model.rule_agreement, 6),
             "doc_topics_left_out": round(self._tables[1], 6),
             "evidence": [rounded(candidate.as_dict()) for candidate in model.candidates],
         }
+
+    def dissolved_topics(self) -> list[int]:
+        """Return the topics that a second fit does not find again: stability under 0.5."""
+        return [k for k, value in enumerate(self.model.stability) if value < LEAST_STABLE]
 
     def training(self, threads: int) -> Training:
         """Return the distinct training texts with their topics."""
@@ -216,7 +236,7 @@ def fit_bertopic(
     execution: Execution | None = None,
     **settings: Any,
 ) -> FittedBertopic:
-    """Find topics in documents: embed, cluster (HDBSCAN on UMAP, or k-means), weigh words (c-tf-idf; Grootendorst 2022).
+    """Find topics in documents: embed, reduce, cluster, weigh words (c-tf-idf; Grootendorst 2022).
 
     Columns that are there are used (embedding, tokens), missing ones are made.
 
@@ -247,8 +267,8 @@ def fit_bertopic(
         table = stream.read_all()
     if not table.num_rows:
         raise no_documents(stream)
-    for name in TOPIC_COLUMNS:
-        if name in table.column_names:
+    for name in table.column_names:
+        if name in TOPIC_COLUMNS:
             reporting.warn(f"the column '{name}' of the input is not kept: the run has its own")
     with stopwatch(seconds, "tokens"):
         words, report = tokens_of(table, token_options)
@@ -278,6 +298,9 @@ def fit_bertopic(
         "encoder": encoder_info,
         "tokens": token_info(token_options, report, stream.steps),
     }
+    for name in layer_columns(model):
+        if name in table.column_names:
+            reporting.warn(f"the column '{name}' of the input is not kept: the run has its own")
     fitted = FittedBertopic(
         table, words, model, embeddings, usable, options, execution, parameters, encoder_info, stream, seconds
     )

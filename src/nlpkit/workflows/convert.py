@@ -18,6 +18,7 @@ from nlpkit.io.atomic import MANIFEST, check_target
 from nlpkit.io.corpora import InputInfo
 from nlpkit.io.lda_runs import KIND, Additions, LdaCorpus, lda_run
 from nlpkit.io.mallet import MalletState, is_mallet_state, read_mallet_state, write_mallet_state
+from nlpkit.io.newick import write_newick
 from nlpkit.io.pyldavis import write_pyldavis
 from nlpkit.io.runs import Run, open_run, sha256_of, stopwatch
 from nlpkit.io.tables import FORMATS, save_table
@@ -33,7 +34,7 @@ from nlpkit.workflows.lda_model import FittedLda, LdaReport
 from nlpkit.workflows.rolling_model import load_lda
 
 COMMAND = "convert"
-_BY_SUFFIX = {".gz": "mallet", ".json": "octis", ".txt": "lines"}
+_BY_SUFFIX = {".gz": "mallet", ".json": "octis", ".txt": "lines", ".nwk": "newick"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,8 @@ def convert(
         source: a run directory or a fitted LDA model; a state of MALLET (--output-state); a file of topics, as `read_topic_file`
             reads it.
         target: what the name says: .gz a state of MALLET; .json pyLDAvis of an LDA model, else the list of topics as OCTIS has
-            it; .txt a line a topic; the suffix of a table the table of its words; without suffix a run directory.
+            it; .txt a line a topic; .nwk the layers of topics as a tree; the suffix of a table the table of its words; without
+            suffix a run directory.
         options, description, execution: whole records of options; force: replace what is there; settings: single options.
 
     Raises:
@@ -91,6 +93,8 @@ def convert(
                 eta=model.model.eta, force=force,
             )  # fmt: skip
         return Conversion(to, path, model.model.n_topics)
+    if to == "newick":
+        return Conversion(to, path, write_newick(path, _layers(source), force=force))
     topics = _topic_list(source, options, description, execution)
     if to == "octis":
         write_octis(path, topics, force=force)
@@ -111,6 +115,15 @@ def size_of(source: str | Path, options: ConvertOptions) -> dict[str, Any]:
         state = read_mallet_state(path)
         return {"documents": state.tokens.n_docs, "tokens": len(state.tokens.term_ids), "n_topics": len(state.alpha)}
     return {"n_topics": len(_topic_list(path, options, DescriptionOptions(), Execution()).topics)}
+
+
+def _layers(source: FittedLda | str | Path) -> list[dict[str, Any]]:
+    """Return the rows of layers.parquet of a run. Raises InputError where there are none."""
+    path = Path(_name(source))
+    if not (path / "layers.parquet").is_file():
+        raise InputError(f"{path} has no layers of topics; runs of nlpkit bertopic have them")
+    rows: list[dict[str, Any]] = open_run(path).table("layers").to_pylist()
+    return rows
 
 
 def _target_kind(source: FittedLda | str | Path, target: Path, options: ConvertOptions) -> str:

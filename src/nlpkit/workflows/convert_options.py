@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 
 from nlpkit.parameters import Param
 
-TARGETS = ("auto", "run", "mallet", "pyldavis", "octis", "lines", "table")
+TARGETS = ("auto", "run", "mallet", "pyldavis", "octis", "lines", "table", "newick")
 
 
 @dataclass(frozen=True, slots=True)

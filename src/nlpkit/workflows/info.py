@@ -50,9 +50,11 @@ def _run_facts(path: Path) -> dict[str, Any]:
             f"{wording.counted(len(changed), 'file')} of {path} {'was' if len(changed) == 1 else 'were'} changed since the run "
             f"was written: {', '.join(changed)}"
         )
-    topics = None  # a run of another kind, such as LSA, has none
+    topics = layers = None  # a run of another kind, such as LSA, has none
     if (path / "topics.parquet").exists():
         topics = opened.table("topics", ["topic", "size", "share", "label", "npmi"]).to_pylist()
+    if (path / "layers.parquet").exists():
+        layers = opened.table("layers").to_pylist()
     files = [f for f in sorted(path.rglob("*")) if f.is_file()]
     manifest = opened.manifest
     return {
@@ -68,6 +70,7 @@ def _run_facts(path: Path) -> dict[str, Any]:
         "changed": changed,
         "files": {str(f.relative_to(path)): file_size(f) for f in files},
         "topics": topics,
+        "layers": layers,
     }
 
 

@@ -6,10 +6,13 @@ from typing import Annotated
 
 from nlpkit.cli.options import Argument, RunFlags
 from nlpkit.io.read_options import ReadOptions
+from nlpkit.parameters import Param
 
 
 def info_cli(
     path: Annotated[str, Argument("A run directory, a corpus, or any file that nlpkit wrote.", metavar="FILE|RUN")],
+    tree: Annotated[bool, Param("The topics of each layer of a topic model as a tree, and nothing else.")] = False,
+    *,
     read: ReadOptions,
     run: RunFlags,
 ) -> None:
@@ -22,9 +25,13 @@ def info_cli(
     Examples:
       nlpkit info data/samples/news.jsonl
       nlpkit info run/
+      nlpkit info run/ --tree
       nlpkit info run/topics.parquet --json
     """
     from nlpkit.cli.render import info as render
     from nlpkit.workflows.info import info
 
-    render.facts(info(path, read=read))
+    if tree:
+        render.topic_tree(path, info(path, read=read))
+    else:
+        render.facts(info(path, read=read))

@@ -6,6 +6,7 @@ from typing import Any
 
 from nlpkit import wording
 from nlpkit.cli import console
+from nlpkit.errors import InputError
 
 
 def facts(known: dict[str, Any]) -> None:
@@ -14,7 +15,7 @@ def facts(known: dict[str, Any]) -> None:
         console.emit_json(known)
         return
     facts = dict(known)
-    topics = facts.pop("topics", None)
+    topics, _ = facts.pop("topics", None), facts.pop("layers", None)
     rows = []
     for key, value in facts.items():
         name = {"peak_memory_mb": "peak memory (MB)"}.get(key, key.replace("_", " "))
@@ -32,6 +33,34 @@ def facts(known: dict[str, Any]) -> None:
             for t in topics
         ]
         console.table(columns, table, right=columns[:4], noun="topics", rest=f"{facts['path']}/topics.parquet")
+
+
+def topic_tree(path: str, known: dict[str, Any]) -> None:
+    """Print the topics of each layer below the topic of the coarser layer that they are part of, or their JSON object.
+
+    Raises:
+        InputError: there are no layers.
+    """
+    layers = known.get("layers")
+    if not layers:
+        raise InputError(f"{path} has no layers of topics; runs of nlpkit bertopic have them")
+    if console.settings.json:
+        console.emit_json({"path": known["path"], "layers": layers})
+        return
+    below: dict[tuple[int, int | None], list[dict[str, Any]]] = {}
+    for row in layers:
+        below.setdefault((row["layer"], row["parent"]), []).append(row)
+
+    def show(layer: int, parent: int | None) -> None:
+        for row in below.get((layer, parent), []):
+            mark = "→ " if row["chosen"] else ""
+            terms = " ".join(row["top_terms"][:6])
+            stability = "" if row["stability"] is None else f", stability {row['stability']:.2f}"
+            size = wording.counted(row["size"], "document")
+            console.out(f"{'    ' * layer}{mark}{row['topic']} {row['label']} ({size}{stability}): {terms}")
+            show(layer + 1, row["topic"])
+
+    show(0, None)
 
 
 def _score(value: float | None) -> str:

@@ -14,7 +14,8 @@ from nlpkit.io.topic_tables import TOP_TERMS, headlines
 from nlpkit.topics.bertopic import TopicModel
 from nlpkit.topics.choose import Candidate
 from nlpkit.topics.clustering import usual_topic_size
-from nlpkit.topics.evidence import TOLERANCE, NumberEvidence
+from nlpkit.topics.evidence import CLEAR, NumberEvidence
+from nlpkit.topics.stability import LEAST_STABLE
 from nlpkit.workflows.topic_notes import note_leading_term
 
 if TYPE_CHECKING:
@@ -32,7 +33,8 @@ CUT_SCORES: Sequence[str] = (
     "diversity",
     "score",
 )
-LARGEST_NEAR_BEST = f"the largest number whose score is within {TOLERANCE} of the best"
+LARGEST_NEAR_BEST = "the largest number that is about as good as the best"
+CLEAR_CUT = f"the largest number for which all three are {CLEAR} or more"
 NEAREST_TO_TEN = (
     "the number nearest to ten of those whose score two layouts of the same documents cannot tell from the best"
 )
@@ -43,12 +45,12 @@ def show_bertopic(fitted: FittedBertopic, target: Path) -> None:
     if console.settings.json:
         console.emit_json({"run": str(target), **fitted.results(), "topics": fitted.topics.to_pylist()})
         return
-    show_evidence(fitted.model, usual_topic_size(int(fitted.usable.sum())))
+    show_evidence(fitted.model, usual_topic_size(int(fitted.usable.sum())), fitted.options.grain)
     show_topics(fitted)
     show_next(fitted, target)
 
 
-def show_evidence(model: TopicModel, usual_size: int) -> None:
+def show_evidence(model: TopicModel, usual_size: int, grain: str = "middle") -> None:
     """Print the candidates of --k auto, the choice marked and why; or how exactly N topics came about."""
     if model.merges:
         reporting.note(
@@ -62,23 +64,33 @@ def show_evidence(model: TopicModel, usual_size: int) -> None:
             "(--min-topic-size)"
         )
     if model.candidates:
-        show_numbers(model.candidates)
+        show_numbers(model.candidates, grain)
 
 
-def show_numbers(candidates: Sequence[Candidate | NumberEvidence]) -> None:
+def show_numbers(candidates: Sequence[Candidate | NumberEvidence], grain: str = "middle") -> None:
     """Print the numbers of topics that were compared with their scores, and why one of them was chosen."""
-    if isinstance(candidates[0], NumberEvidence):
+    chosen = next(c for c in candidates if c.chosen)
+    names, noun, reason = CUT_SCORES, "cuts", NEAREST_TO_TEN
+    if isinstance(chosen, NumberEvidence):
         names, noun, reason = NUMBER_SCORES, "numbers", LARGEST_NEAR_BEST
-    else:
-        names, noun, reason = CUT_SCORES, "cuts", NEAREST_TO_TEN
+        if min(chosen.halves, chosen.views, chosen.words) >= CLEAR:
+            reason = CLEAR_CUT
+        if grain != "middle":
+            reason = (
+                f"the best number a layer {'above' if grain == 'coarse' else 'below'} the middle one (--grain {grain})"
+            )
     columns = ["", "topics", *(name.replace("min_topic_size", "min size") for name in names)]
     rows: list[Sequence[str]] = [
         ["→" if c.chosen else "", str(c.k), *(_cell(getattr(c, name)) for name in names)] for c in candidates
     ]
     console.table(columns, rows, right=columns[1:], title="How many topics? Higher is better in every column.",
         noun=noun, sizes=[c.score for c in candidates], rest="manifest.json of the run")  # fmt: skip
+    if isinstance(chosen, NumberEvidence):
+        reporting.note(
+            "halves: topics of one half of the documents, found from the other half · views: topics of the plain embeddings · "
+            "words: topics read from the words of held-out documents"
+        )
     best = max(candidates, key=lambda c: (c.score, -c.k))
-    chosen = next(c for c in candidates if c.chosen)
     reporting.note(
         f"{wording.counted(chosen.k, 'topic')}: {reason} ({best.score:.3f} with {wording.counted(best.k, 'topic')})"
     )
@@ -96,12 +108,25 @@ def show_topics(fitted: FittedBertopic) -> None:
         share = model.size[k] / len(model.topics)
         first = [d for d in model.representatives[k] if d >= 0][:1]
         rows.append(
-            [str(k), wording.count(model.size[k]), f"{share:.1%}", model.labels[k], top, *headlines(table, first, 60)]
+            [
+                str(k),
+                wording.count(model.size[k]),
+                f"{share:.1%}",
+                _stability(model.stability[k]),
+                model.labels[k],
+                top,
+                *headlines(table, first, 60),
+            ]
         )
     lost = int((model.topics < 0).sum())
-    none = ["-1", wording.count(lost), f"{model.unassigned:.1%}", "(no topic)", "", ""]
-    columns = ["topic", "size", "share", "name", "top words", "a representative document"]
-    console.table(columns, rows, right=columns[:3], noun="topics", rest="topics.parquet of the run", after=[none])
+    none = ["-1", wording.count(lost), f"{model.unassigned:.1%}", "", "(no topic)", "", ""]
+    columns = ["topic", "size", "share", "stability", "name", "top words", "a representative document"]
+    after = [none] if lost else []
+    console.table(columns, rows, right=columns[:4], noun="topics", rest="topics.parquet of the run", after=after)
+
+
+def _stability(value: float) -> str:
+    return f"{value:.2f}{' !' if value < LEAST_STABLE else '  '}" if np.isfinite(value) else ""
 
 
 def show_next(fitted: FittedBertopic, target: Path) -> None:
@@ -115,6 +140,17 @@ def show_next(fitted: FittedBertopic, target: Path) -> None:
         f"{wording.counted(model.n_topics, 'topic')} in {sum(seconds.values()):.0f} s; NPMI {coherence}, diversity "
         f"{model.diversity:.3f} (the top {TOP_TERMS} words of each topic, this corpus, whole documents{apart})"
     )
+    if np.isfinite(model.agreement):
+        dissolved = fitted.dissolved_topics()
+        again = "all topics come back"
+        if dissolved:
+            numbers = wording.listed(dissolved, 10)
+            again = f"marked !, and not to be relied on: {numbers} (stability under {LEAST_STABLE})"
+        what = "a second layout" if fitted.options.cluster == "hdbscan" else "a fit to the other half of the documents"
+        reporting.note(f"stability: {what} agrees with these topics at AMI {model.agreement:.2f}; {again}")
+    if len(model.layers) > 1:
+        sizes = " · ".join(f"[{len(x.parent)}]" if x.chosen else str(len(x.parent)) for x in model.layers)
+        reporting.note(f"layers, coarse to fine: {sizes} topics (nlpkit info {target} --tree)")
     if model.outliers_joined:
         reporting.note(
             f"{wording.counted(model.outliers_joined, 'document')} between the clusters joined the topic of most of their neighbours "
