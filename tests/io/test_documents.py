@@ -27,12 +27,13 @@ def strings(table: Any) -> list[list[str]]:
     return [[table.terms[t] for t in table.term_ids[at[d] : at[d + 1]]] for d in range(table.n_docs)]
 
 
-@given(st.lists(tokens, min_size=1, max_size=3), st.sampled_from(["list", "large", "codes"]))
+@given(st.lists(tokens, min_size=1, max_size=3), st.sampled_from(["list", "large", "codes", "views"]))
 def test_tokens_to_ids_and_back(chunks: list[list[list[str]]], kind: str) -> None:
     type_ = {
         "list": pa.list_(pa.string()),
         "large": pa.large_list(pa.large_string()),
         "codes": pa.list_(pa.dictionary(pa.int32(), pa.string())),
+        "views": pa.large_list(pa.string_view()),  # as Polars has them
     }[kind]
     column = pa.chunked_array([pa.array(chunk, type_) for chunk in chunks], type_)
     found = token_table(column)

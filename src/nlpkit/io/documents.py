@@ -93,7 +93,7 @@ def token_ids(column: pa.Array, known: dict[str, int]) -> tuple[LongArray, IntAr
     lengths = np.asarray(column.value_lengths().fill_null(0).to_numpy(zero_copy_only=False), np.int64)
     offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
     flat = column.flatten()
-    if pa.types.is_null(flat.type):  # no document has a token
+    if pa.types.is_null(flat.type) or pa.types.is_string_view(flat.type):  # no document has a token; Polars' strings
         flat = flat.cast(pa.string())
     if not pa.types.is_dictionary(flat.type):
         if not pa.types.is_string(flat.type) and not pa.types.is_large_string(flat.type):
