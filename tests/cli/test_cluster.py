@@ -105,14 +105,14 @@ def test_a_dendrogram_and_its_merges(numbers: Path) -> None:
         2,
         "--tree",
         "t.nwk",
-        "--linkage",
+        "--merges",
         "l.parquet",
     )
     assert Path("t.nwk").read_text() == "('d':7.66666667,('b':1,('a':0,'c':0):1):6.66666667);\n"
     merges = read("l.parquet")
     assert merges["distance"].to_pylist() == pytest.approx([0, 1, 23 / 3])
     assert (merges["left"].to_pylist(), merges["size"].to_pylist()) == ([0, 1, 3], [2, 3, 4])
-    assert footer("l.parquet")["kind"] == "linkage"
+    assert footer("l.parquet")["kind"] == "merges"
     assert "t.nwk exists" in run_cli("cluster", numbers, "--feature-cols", "x", "--method", "average", "-o", "x.csv",
                                          "--tree", "t.nwk", code=2).err  # fmt: skip
 

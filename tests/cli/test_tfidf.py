@@ -339,6 +339,20 @@ def test_lsa_of_too_little(corpus: Path) -> None:
     assert "the weights have rank 1: 1 components instead of 2" in done.err
 
 
+@pytest.mark.parametrize("method", ["--lsa", "--pca"])
+def test_a_run_is_a_directory_and_no_file(method: str, corpus: Path) -> None:
+    for name in ("w.npz", "w.parquet", "-"):
+        assert "a run is a directory" in run_cli("tfidf", corpus, method, "2", "-o", name, code=2).error()
+    assert "say where to write" in run_cli("tfidf", corpus, method, "2", code=2).error()
+    assert "give one" in run_cli("tfidf", corpus, "--lsa", "2", "--pca", "2", "-o", "x/", code=2).error()
+
+
+def test_classes_that_nothing_uses_are_refused(corpus: Path) -> None:
+    for words in (("-o", "w.parquet"), ("--lsa", "2", "-o", "lsa/"), ("-o", "-")):
+        says = run_cli("tfidf", corpus, "--by", "label", *words, code=2).error()
+        assert "--by label names the classes of --select and of the rows of a matrix" in says
+
+
 # ---------------------------------------------------------------- odd corpora
 
 

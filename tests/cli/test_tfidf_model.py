@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.decomposition import TruncatedSVD
+from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 
@@ -100,6 +100,25 @@ def test_documents_in_the_space_of_an_lsa(split: Any) -> None:
     run_cli("tfidf", "train.jsonl", "--model", "lsa/", "-q", "-o", "old.parquet")
     mine, before = (np.array(read(p)["lsa"].to_pylist()) for p in ("old.parquet", "lsa/documents.parquet"))
     np.testing.assert_allclose(mine, before, atol=1e-6)
+
+
+def test_documents_in_the_space_of_a_pca(split: Any) -> None:
+    train, test = split
+    theirs = TfidfVectorizer(min_df=2)
+    dense = PCA(5, svd_solver="full").fit(theirs.fit_transform([r["text"] for r in train]).toarray())
+    done = run_cli("tfidf", "train.jsonl", *LIKE_SKLEARN, "--pca", "5", "--json", "-o", "pca/").json()
+    np.testing.assert_allclose(done["explained_variance_ratio"], dense.explained_variance_ratio_, rtol=1e-6)
+    run_cli("tfidf", "test.jsonl", "--model", "pca/", "-q", "-o", "new.parquet")
+    expected = dense.transform(theirs.transform([r["text"] for r in test]).toarray())
+    new = np.array(read("new.parquet")["pca"].to_pylist())
+    np.testing.assert_allclose(np.abs(new), np.abs(expected), atol=1e-5)
+    run_cli("tfidf", "train.jsonl", "--model", "pca/", "-q", "-o", "old.parquet")
+    again, before = (np.array(read(p)["pca"].to_pylist()) for p in ("old.parquet", "pca/documents.parquet"))
+    np.testing.assert_allclose(again, before, atol=1e-6)
+    assert "neither topics nor classes" in run_cli("predict", "pca/", "test.jsonl", "-o", "x.parquet", code=3).error()
+    write_jsonl(Path("none.jsonl"), [{"text": "Wiese Baum"}])
+    placed = run_cli("tfidf", "none.jsonl", "--model", "pca/", "-o", "none.parquet")
+    assert "1 document without a term of the columns: the vector is that of a row of zeros" in placed.err
 
 
 def test_what_is_refused(tmp_path: Path) -> None:

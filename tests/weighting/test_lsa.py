@@ -10,7 +10,7 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from nlpkit.errors import InputError
-from nlpkit.weighting.lsa import lsa
+from nlpkit.weighting.lsa import lsa, pca
 from tests.refusals import refuses
 
 
@@ -100,3 +100,39 @@ def test_what_cannot_be_decomposed() -> None:
         lsa(sparse.csr_array((4, 4)), 2, seed=0)
     with refuses("lsa"):
         lsa(sparse.csr_array([[1.0, 2.0]]), 1, seed=0)
+
+
+# ---------------------------------------------------------------- PCA
+
+
+@pytest.mark.parametrize("shape", [(90, 70), (40, 60)])
+def test_pca_equals_scikit_learn_on_the_dense_matrix(shape: tuple[int, int]) -> None:
+    from sklearn.decomposition import PCA
+
+    X = matrix(*shape)
+    result = pca(X, 8, seed=3)
+    theirs = PCA(8, svd_solver="full").fit(X.toarray())
+    signs = np.sign((result.terms * theirs.components_.T).sum(axis=0))
+    np.testing.assert_allclose(result.singular_values, theirs.singular_values_, rtol=1e-10)
+    np.testing.assert_allclose(result.explained_variance_ratio, theirs.explained_variance_ratio_, rtol=1e-9)
+    np.testing.assert_allclose(result.terms, theirs.components_.T * signs, atol=1e-8)
+    np.testing.assert_allclose(result.documents, theirs.transform(X.toarray()) * signs, atol=1e-8)
+    np.testing.assert_allclose(result.center, theirs.mean_ @ result.terms, atol=1e-10)
+    np.testing.assert_allclose(result.documents.mean(axis=0), 0, atol=1e-10)  # the lecture's condition
+
+
+def test_pca_has_the_same_bits_on_any_number_of_threads() -> None:
+    X = matrix(400, 300)
+    first = pca(X, 20, seed=42)
+    with threadpool_limits(limits=3):
+        again = pca(X, 20, seed=42)
+    assert again.documents.tobytes() == first.documents.tobytes()
+
+
+def test_pca_of_equal_rows_and_of_too_many_components() -> None:
+    with pytest.raises(InputError, match="all documents have the same weights"):
+        pca(sparse.csr_array(np.ones((6, 4))), 1, seed=0)
+    with refuses("pca"):
+        pca(matrix(5, 9), 5, seed=0)
+    X = sparse.csr_array(np.array([[1.0, 0, 3, 1], [2, 0, 3, 1], [4, 0, 3, 1], [9, 0, 3, 1]]))
+    assert len(pca(X, 2, seed=0).singular_values) == 1  # the rows lie on a line

@@ -30,7 +30,7 @@ PANELS: dict[str, dict[str, Entry]] = {
     "Text": {
         "preprocess": Entry("preprocess", "Cut texts into tokens and write them as column 'tokens'.", tables=False),
         "sbert-embed": Entry("sbert_embed", "Encode texts as sentence embeddings, column 'embedding'.", tables=False),
-        "tfidf": Entry("tfidf", "Weigh the terms of documents: tf-idf, BM25, LSA."),
+        "tfidf": Entry("tfidf", "Weigh the terms of documents: tf-idf, BM25, LSA, PCA."),
         "ctfidf": Entry("ctfidf", "Weigh terms by class: which words tell the classes apart."),
         "stats": Entry("stats", "Count words and documents; fit the laws of Zipf and Heaps."),
         "kwic": Entry("kwic", "Show every match of a pattern in its context."),

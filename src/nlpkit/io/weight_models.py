@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,8 @@ class WeightModel:
     """A fitted tf-idf.
 
     terms: (V, 4) term, cf, df, idf of all terms that count for weights; kept: (V',) the rows of those that are columns, in their
-    order; vocab: their table; parameters: of the footer; components: (V', L) of an LSA, else None.
+    order; vocab: their table; parameters: of the footer; components: (V', L) of an LSA or PCA, else None; center: (L,) of a PCA;
+    space: the kind of such a run, lsa or pca.
     """
 
     path: Path
@@ -37,6 +38,8 @@ class WeightModel:
     n_docs: int
     parameters: Mapping[str, Any]
     components: FloatArray | None = None
+    center: FloatArray | None = None
+    space: str = ""
 
     @property
     def token_settings(self) -> dict[str, Any] | None:
@@ -60,11 +63,13 @@ def read_weight_model(path: Path, *, verify: bool = True) -> WeightModel:
     Raises:
         InputError: nothing is there, or not what tfidf wrote; SchemaError: it is of another command.
     """
-    components = None
+    components = center = None
+    space = ""
     if path.is_dir():
         if not (path / MANIFEST).is_file():
-            raise InputError(f"{path} is no run of tfidf `lsa`; name the table of weights in it ({MAKE})")
-        run = open_run(path, ["lsa"], verify=verify)
+            raise InputError(f"{path} is no run of tfidf `lsa` or `pca`; name the table of weights in it ({MAKE})")
+        run = open_run(path, ["lsa", "pca"], verify=verify)
+        space = str(run.manifest["kind"])
         vocab, whole = run.file("vocab.parquet"), run.path / "model" / "terms.parquet"
         if whole.is_file():
             run.file("model/terms.parquet")
@@ -73,6 +78,10 @@ def read_weight_model(path: Path, *, verify: bool = True) -> WeightModel:
             components = np.stack(vectors.column("vector").to_numpy()).astype(np.float64)
             if components.ndim != 2 or not np.isfinite(components).all():
                 raise ValueError("a term vector that is no vector of numbers")
+            if space == "pca":
+                center = run.table("components", ["center"]).column("center").to_numpy().astype(np.float64)
+                if center.shape != components.shape[1:] or not np.isfinite(center).all():
+                    raise ValueError("a center that is none of the components")
     else:
         if not path.exists():
             raise InputError(f"{path} does not exist; make one with: {MAKE}")
@@ -88,7 +97,8 @@ def read_weight_model(path: Path, *, verify: bool = True) -> WeightModel:
     columns = read_table(vocab, ["vocab"], ["term", "cf", "df", "idf"])
     if components is not None and len(components) != columns.num_rows:
         raise InputError(f"{path}: {len(components)} term vectors for {columns.num_rows} terms; make the run again")
-    return _model(path, block["parameters"], columns, whole, components)
+    model = _model(path, block["parameters"], columns, whole, components)
+    return replace(model, center=center, space=space)
 
 
 def _model(

@@ -65,7 +65,7 @@ class ClusterOptions:
     tree: Annotated[
         Path | None, Param("File for the dendrogram of a linkage, in Newick form.", metavar="FILE"), WRITTEN
     ] = None
-    linkage: Annotated[
+    merges: Annotated[
         Path | None,
         Param("Table of the merges of a linkage: left, right, distance, size.", metavar="FILE"),
         TABLE_WRITTEN,
@@ -90,9 +90,11 @@ class ClusterOptions:
                 f"`metric=manhattan`: {self.method} is of means and squared Euclidean distances; take kmedoids or average",
                 parameter="metric",
             )
-        for name in ("tree", "linkage"):
+        for name in ("tree", "merges"):
             if getattr(self, name) is not None and self.method not in LINKAGES:
-                raise UsageError(f"`{name}` goes with a linkage: `method=` {', '.join(LINKAGES)}", parameter=name)
+                raise UsageError(
+                    f"`{name}` goes with a linkage: `method` ward, average, complete or single", parameter=name
+                )
         if self.columns() and self.by != "embedding":
             raise UsageError("`feature_cols` and `by` both name the vectors; keep one", parameter="feature_cols")
         if self.vectors() == "tfidf" and self.scale != "none":

@@ -1,8 +1,12 @@
-"""Latent semantic analysis: the truncated singular value decomposition of a weighted document-term matrix (lecture L2268)."""
+"""Latent semantic analysis and principal components of a weighted document-term matrix (lecture L2255-2300).
+
+Both are a truncated singular value decomposition, of the matrix as it is and around the mean of its rows.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -13,17 +17,18 @@ from nlpkit.types import CsrMatrix, FloatArray
 
 @dataclass(frozen=True, slots=True)
 class Lsa:
-    """X ≈ U_L Σ_L W_Lᵀ.
+    """X - 1 mᵀ ≈ U_L Σ_L W_Lᵀ, where m is 0 in a latent semantic analysis and the mean of the rows in a PCA.
 
-    documents (D, L) = U Σ, the rows of X in the space of W; terms (V, L) = W, columns of length 1; singular_values (L,),
+    documents (D, L) = U Σ, the rows of X - 1 mᵀ in the space of W; terms (V, L) = W, columns of length 1; singular_values (L,),
     descending; explained_variance_ratio (L,): variance of a column of `documents` over the summed variance of the columns
-    of X. The entry of largest size in each column of W is positive.
+    of X; center (L,) = Wᵀ m. The entry of largest size in each column of W is positive.
     """
 
     documents: FloatArray
     terms: FloatArray
     singular_values: FloatArray
     explained_variance_ratio: FloatArray
+    center: FloatArray
 
 
 def lsa(weights: CsrMatrix, n_components: int, *, seed: int) -> Lsa:
@@ -40,6 +45,26 @@ def lsa(weights: CsrMatrix, n_components: int, *, seed: int) -> Lsa:
     Raises:
         UsageError: L is not less than D and V; InputError: all weights are 0.
     """
+    return _decomposition(weights, n_components, "lsa", seed)
+
+
+def pca(weights: CsrMatrix, n_components: int, *, seed: int) -> Lsa:
+    """Return the first principal components of a sparse matrix, which is centred inside the products and never made dense.
+
+    Agrees with scikit-learn's `PCA(svd_solver="full")` of the dense matrix but for the signs, which are those of `lsa`; see there for
+    the rest.
+
+    Args:
+        weights: (D, V) CSR float64.
+        n_components: L, at least 1 and less than D and V.
+
+    Raises:
+        UsageError: L is not less than D and V; InputError: all weights are 0, or all rows are equal.
+    """
+    return _decomposition(weights, n_components, "pca", seed)
+
+
+def _decomposition(weights: CsrMatrix, n_components: int, method: str, seed: int) -> Lsa:
     from scipy.sparse.linalg import svds
     from threadpoolctl import threadpool_limits
 
@@ -47,24 +72,46 @@ def lsa(weights: CsrMatrix, n_components: int, *, seed: int) -> Lsa:
     D, V = X.shape
     if not X.data.any():
         raise InputError("no singular vectors: all weights are 0; take a weighting without idf (`idf=none`)")
+    total = _total_variance(X)
+    if method == "pca" and not total:
+        raise InputError("no principal components: all documents have the same weights")
     if not 1 <= n_components < min(D, V):
         raise UsageError(
-            f"`lsa={n_components}`: there must be fewer dimensions than documents ({D:,}) and than terms ({V:,}); "
-            f"give {min(D, V) - 1} at most"
+            f"`{method}={n_components}`: there must be fewer dimensions than documents ({D:,}) and than terms ({V:,}); "
+            f"give {min(D, V) - 1} at most",
+            parameter=method,
         )
+    mean = np.bincount(X.indices, weights=X.data, minlength=V) / D if method == "pca" else np.zeros(V)
     rng = np.random.default_rng(seed)
     with threadpool_limits(limits=1):
         start = rng.uniform(-1.0, 1.0, min(D, V))
-        _, sigma, terms = svds(X, k=n_components, v0=start, solver="arpack", rng=rng)
+        _, sigma, terms = svds(
+            _around(X, mean) if method == "pca" else X, k=n_components, v0=start, solver="arpack", rng=rng
+        )
         order = np.argsort(-sigma, kind="stable")
         sigma, terms = sigma[order], terms[order]
         kept = sigma > sigma[0] * max(D, V) * np.finfo(float).eps
         sigma, terms = sigma[kept], np.ascontiguousarray(terms[kept].T)
         terms *= np.sign(terms[np.argmax(np.abs(terms), axis=0), np.arange(len(sigma))])
-        documents: FloatArray = X @ terms
-        total = _total_variance(X)
+        center: FloatArray = mean @ terms
+        documents: FloatArray = X @ terms - center
         share = documents.var(axis=0) / total if total else np.zeros(len(sigma))
-    return Lsa(documents, terms, sigma, share)
+    return Lsa(documents, terms, sigma, share, center)
+
+
+def _around(X: CsrMatrix, mean: FloatArray) -> Any:
+    """Return the products of X - 1 mᵀ, without the matrix."""
+    from scipy.sparse.linalg import LinearOperator
+
+    ones = np.ones(X.shape[0])
+    return LinearOperator(
+        X.shape,
+        dtype=np.float64,
+        matvec=lambda v: X @ v.ravel() - ones * (mean @ v.ravel()),
+        rmatvec=lambda u: X.T @ u.ravel() - mean * u.sum(),
+        matmat=lambda v: X @ v - np.outer(ones, mean @ v),
+        rmatmat=lambda u: X.T @ u - np.outer(mean, u.sum(axis=0)),
+    )
 
 
 def _total_variance(X: CsrMatrix) -> float:

@@ -62,8 +62,8 @@ class ClusteredDocuments:
 
     def parameters(self) -> dict[str, Any]:
         """Return what the footer records."""
-        options = asdict(replace(self.options, tree=None, linkage=None))
-        del options["tree"], options["linkage"]
+        options = asdict(replace(self.options, tree=None, merges=None))
+        del options["tree"], options["merges"]
         shown = {
             **options,
             "k": str(self.options.k),
@@ -109,10 +109,10 @@ class ClusteredDocuments:
         if self.options.tree is not None:
             write_newick(self.options.tree, newick(merges, ids), force=force)
             reporting.note(f"wrote {self.options.tree}: the dendrogram of {wording.counted(len(ids), 'document')}")
-        if self.options.linkage is not None:
-            block = source_block("linkage", self.vectors.source, command="cluster", parameters=self.parameters())
-            save_table(self.options.linkage, merges_table(merges), block, force=force)
-            reporting.note(f"wrote {self.options.linkage}: {wording.counted(len(merges), 'merge')}")
+        if self.options.merges is not None:
+            block = source_block("merges", self.vectors.source, command="cluster", parameters=self.parameters())
+            save_table(self.options.merges, merges_table(merges), block, force=force)
+            reporting.note(f"wrote {self.options.merges}: {wording.counted(len(merges), 'merge')}")
 
 
 def cluster(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from nlpkit.weighting.options import WeightOptions
 from nlpkit.workflows.corpus import Corpus, has_text, no_documents
 from nlpkit.workflows.embeddings import RunEmbeddings, embedded_by, embeddings_of
 from nlpkit.workflows.tfidf import DocumentTermWeights, tfidf
-from nlpkit.workflows.tfidf_model import weigh
+from nlpkit.workflows.tfidf_model import weights_of
 from nlpkit.workflows.token_options import preprocess_options
 from nlpkit.workflows.tokens import changed_token_options
 
@@ -99,12 +100,13 @@ def read_vectors(
         return DocumentVectors(
             table, points, np.arange(len(points)), stream, {"by": by, "columns": list(columns)}, _no_texts
         )
+    of_texts: Callable[[list[str]], Any]
     if by == "tfidf":
         weighted = _weighted(table, stream, tokens, weights, execution)
         points, parameters, of_texts = (
             weighted.matrix,
             dict(weighted.block["parameters"]),
-            _weigher(weighted, execution),
+            partial(weights_of, weighted, execution=execution),
         )
         usable = np.asarray((points != 0).sum(axis=1)).ravel() > 0
     else:
@@ -203,10 +205,3 @@ def _weighted(
     block = source_block("documents", stream, command="similar", parameters={})
     memory = table.replace_schema_metadata(with_footer(table.schema, block).metadata)
     return tfidf(Corpus(memory=memory), tokens=tokens, weights=weights, execution=execution)
-
-
-def _weigher(weighted: DocumentTermWeights, execution: Execution) -> Callable[[list[str]], Any]:
-    def of_texts(texts: list[str]) -> Any:
-        return weigh(weighted, Corpus.from_texts(texts), execution=execution).matrix
-
-    return of_texts

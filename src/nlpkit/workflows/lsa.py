@@ -1,10 +1,10 @@
-"""Latent semantic analysis of weighted documents: vectors of documents and terms, saved as a run directory."""
+"""LSA and PCA of weighted documents: vectors of documents and terms, saved as a run directory."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -15,20 +15,24 @@ from nlpkit.io.exports import stacked
 from nlpkit.io.runs import RunTables, new_run, stopwatch
 from nlpkit.parameters import Execution
 from nlpkit.types import FloatArray
-from nlpkit.weighting.lsa import Lsa, lsa
+from nlpkit.weighting.lsa import Lsa, lsa, pca
 from nlpkit.workflows.saving import save_run
 from nlpkit.workflows.tfidf import DocumentTermWeights
 
 TOP_TERMS = 10
-VECTORS = "lsa"
+Method = Literal["lsa", "pca"]  # the kind of the run, and the column of the vectors
 
 
 @dataclass(frozen=True, slots=True)
 class LatentSpace:
-    """Documents and terms in the dimensions that explain most of the weights."""
+    """Documents and terms in the dimensions that explain most of the weights.
+
+    method: lsa, or pca, around the mean of the documents.
+    """
 
     weights: DocumentTermWeights
     decomposition: Lsa
+    method: Method
     asked: int
     rows: list[pa.RecordBatch]
     n_weights: int
@@ -37,7 +41,7 @@ class LatentSpace:
     execution: Execution
 
     def components(self) -> pa.Table:
-        """Return a row for each component: singular value, explained variance, the terms at its two ends."""
+        """Return a row for each component: singular value, explained variance, center (of a PCA), the terms at its two ends."""
         terms, strongest = self.weights.terms, np.argsort(-self.decomposition.terms, axis=0, kind="stable").T
         tops, bottoms = [], []
         for k, order in enumerate(strongest):
@@ -45,11 +49,13 @@ class LatentSpace:
             high, low = order[:TOP_TERMS], order[::-1][:TOP_TERMS]
             tops.append([terms[i] for i in high if column[i] > 0])
             bottoms.append([terms[i] for i in low if column[i] < 0])
+        center = {"center": pa.array(self.decomposition.center)} if self.method == "pca" else {}
         return pa.table(
             {
                 "component": pa.array(range(len(tops)), pa.int32()),
                 "singular_value": pa.array(self.decomposition.singular_values),
                 "explained_variance_ratio": pa.array(self.decomposition.explained_variance_ratio),
+                **center,
                 "top_terms": pa.array(tops, pa.list_(pa.string())),
                 "bottom_terms": pa.array(bottoms, pa.list_(pa.string())),
             }
@@ -58,10 +64,10 @@ class LatentSpace:
     def documents(self) -> pa.Table:
         """Return the documents with their vectors."""
         table = pa.Table.from_batches(self.rows)
-        if VECTORS in table.column_names:
-            reporting.warn(f"the column '{VECTORS}' of the input is not kept: the run has its own")
-            table = table.drop_columns(VECTORS)
-        return table.append_column(VECTORS, _vectors(self.decomposition.documents))
+        if self.method in table.column_names:
+            reporting.warn(f"the column '{self.method}' of the input is not kept: the run has its own")
+            table = table.drop_columns(self.method)
+        return table.append_column(self.method, _vectors(self.decomposition.documents))
 
     def tables(self) -> dict[str, pa.Table]:
         """Return documents, components, term_vectors and vocab."""
@@ -96,35 +102,39 @@ class LatentSpace:
         weights, results, left_out = self.weights, self.results(), self.weights.left_out()
         weigher = weights.weighting
         config = {
-            "kind": "lsa", "scheme": asdict(weigher.scheme), "n_docs": weights.corpus.n_docs,
+            "kind": self.method, "scheme": asdict(weigher.scheme), "n_docs": weights.corpus.n_docs,
             "mean_length": weigher.mean_length, "pivot": weigher.pivot,
         }  # fmt: skip
         files = RunTables(self.tables(), {} if left_out is None else {"terms": left_out}, config)
         run = new_run(
-            "lsa", files, weights.stream, command="tfidf", parameters=weights.block["parameters"],
-            further={"lsa": self.asked}, results=results, execution=self.execution, seconds=self.seconds,
+            self.method, files, weights.stream, command="tfidf", parameters=weights.block["parameters"],
+            further={self.method: self.asked}, results=results, execution=self.execution, seconds=self.seconds,
         )  # fmt: skip
         save_run(run, path, force=force)
         if self.n_empty:
             keep = "is a row of zeros" if self.n_empty == 1 else "are rows of zeros"
+            if self.method == "pca":
+                keep = "stand where a row of zeros does" if self.n_empty > 1 else "stands where a row of zeros does"
             reporting.note(f"{wording.counted(self.n_empty, 'document')} without a term {keep}")
         return {"run": str(Path(path)), "weights": self.n_weights, "empty": self.n_empty, **results}
 
 
-def decompose(weights: DocumentTermWeights, dimensions: int, *, execution: Execution | None = None) -> LatentSpace:
-    """Return the latent semantic analysis of weights in at most so many dimensions (Deerwester et al. 1990)."""
+def decompose(
+    weights: DocumentTermWeights, dimensions: int, *, method: Method = "lsa", execution: Execution | None = None
+) -> LatentSpace:
+    """Return the latent semantic analysis of weights (Deerwester et al. 1990), or their PCA, in at most so many dimensions."""
     execution = execution or Execution()
     seconds: dict[str, float] = {}
     rows: list[pa.RecordBatch] = []
     with stopwatch(seconds, "weights"):
         X = stacked([group.weights for group in weights.groups(rows)])
     with stopwatch(seconds, "svd"):
-        decomposition = lsa(X, dimensions, seed=execution.seed)
+        decomposition = (pca if method == "pca" else lsa)(X, dimensions, seed=execution.seed)
     rank = len(decomposition.singular_values)
     if dimensions > rank:
         reporting.note(f"the weights have rank {rank}: {rank} components instead of {dimensions}")
     n_empty = int((np.diff(X.indptr) == 0).sum())
-    return LatentSpace(weights, decomposition, dimensions, rows, X.nnz, n_empty, seconds, execution)
+    return LatentSpace(weights, decomposition, method, dimensions, rows, X.nnz, n_empty, seconds, execution)
 
 
 def _vectors(matrix: FloatArray) -> pa.FixedSizeListArray:

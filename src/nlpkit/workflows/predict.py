@@ -26,6 +26,7 @@ KINDS = {
 # kind → what such a run is, and the command that uses it
 WITHOUT_PREDICTIONS = {
     "lsa": "a run of tfidf `lsa`, which gives documents neither topics nor classes; give new documents to tfidf",
+    "pca": "a run of tfidf `pca`, which gives documents neither topics nor classes; give new documents to tfidf",
     "finetune-encoder": "a sentence encoder, which gives documents neither topics nor classes; give new documents to sbert-embed",
 }
 FOREIGN = "nlpkit.workflows.finetuned:load_finetuned"  # the function that loads a folder of another program

@@ -1,4 +1,4 @@
-"""New documents in the columns and with the idf of documents before, or in the space of their latent semantic analysis."""
+"""New documents in the columns and with the idf of documents before, or in the space of their LSA or PCA."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from nlpkit.io.tables import table_sink, write_dropped
 from nlpkit.io.weight_models import WeightModel, read_weight_model
 from nlpkit.parameters import Execution
 from nlpkit.text.options import PreprocessOptions
+from nlpkit.types import CsrMatrix
 from nlpkit.weighting.features import DocumentClasses
 from nlpkit.weighting.tfidf import kept_columns
 from nlpkit.workflows.corpus import as_corpus, warn_dropped
 from nlpkit.workflows.counts import CountedCorpus, count_corpus
 from nlpkit.workflows.groups import Groups
-from nlpkit.workflows.lsa import VECTORS
 from nlpkit.workflows.tfidf import Carry, DocumentTermWeights, read_classes
 from nlpkit.workflows.tokens import cut_as_model, note_tokens
 
@@ -63,9 +63,15 @@ def weigh(
     )
 
 
+def weights_of(weighted: DocumentTermWeights, texts: list[str], *, execution: Execution) -> CsrMatrix:
+    """Return the weights (n, V') of texts in the columns and with the idf of documents; says nothing."""
+    corpus, stream, _ = _counted(weighted.model, texts, execution, None, False)
+    return DocumentTermWeights(corpus, weighted.weighting, stream, {}, fitted=weighted.model).matrix
+
+
 @dataclass(frozen=True, slots=True)
 class PlacedDocuments:
-    """New documents with a column of their vectors in the space of a latent semantic analysis, X W."""
+    """New documents with a column of their vectors in the space of a latent semantic analysis, X W, or of a PCA, (X - 1 mᵀ) W."""
 
     model: WeightModel
     corpus: CountedCorpus
@@ -76,8 +82,8 @@ class PlacedDocuments:
     def schema(self) -> pa.Schema:
         """The columns of the documents, the vectors last."""
         assert self.model.components is not None
-        columns = [self.stream.schema.field(name) for name in self.stream.schema.names if name != VECTORS]
-        return pa.schema([*columns, pa.field(VECTORS, pa.list_(pa.float32(), self.model.components.shape[1]))])
+        columns = [self.stream.schema.field(name) for name in self.stream.schema.names if name != self.model.space]
+        return pa.schema([*columns, pa.field(self.model.space, pa.list_(pa.float32(), self.model.components.shape[1]))])
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield the documents."""
@@ -89,8 +95,9 @@ class PlacedDocuments:
         with reporting.progress("documents", self.corpus.n_docs) as update:
             for batch, counts in self.corpus.batches():
                 weights = kept_columns(model.weighting.weigh(counts), places, len(model.kept))
-                vectors = np.asarray(weights @ model.components, np.float32)
-                yield add_column(batch, VECTORS, embedding_column(vectors))
+                placed = weights @ model.components
+                vectors = np.asarray(placed if model.center is None else placed - model.center, np.float32)
+                yield add_column(batch, model.space, embedding_column(vectors))
                 empty += int((np.diff(weights.indptr) == 0).sum())
                 update(n_docs := n_docs + batch.num_rows)
 
@@ -105,15 +112,19 @@ class PlacedDocuments:
             UsageError: the name is that of no table; OutputExistsError: it is there.
         """
         assert self.model.components is not None
-        empty = 0
+        empty, center = 0, self.model.center
+        without = np.float32(0.0) if center is None else -center.astype(np.float32)  # where a row of zeros is
         with table_sink(target, self.schema, self.block, force=force) as sink:
             for batch in self.batches():
                 sink.write(batch)
-                vectors = np.stack(batch.column(VECTORS).to_numpy(zero_copy_only=False))
-                empty += int((~vectors.any(axis=1)).sum())
+                vectors = np.stack(batch.column(self.model.space).to_numpy(zero_copy_only=False))
+                empty += int((vectors == without).all(axis=1).sum())
         warn_dropped(self.stream, write_dropped(str(target), self.stream.dropped, self.block))
         if empty:
-            reporting.note(f"{wording.counted(empty, 'document')} without a term of the columns: the vector is 0")
+            vector = "0" if center is None else "that of a row of zeros"
+            reporting.note(
+                f"{wording.counted(empty, 'document')} without a term of the columns: the vector is {vector}"
+            )
         if str(target) != "-":
             reporting.note(
                 f"wrote {target}: {wording.counted(self.corpus.n_docs, 'document')} in {self.model.components.shape[1]} components"
@@ -123,17 +134,19 @@ class PlacedDocuments:
 
 
 def place(model: WeightModel, data: Any, *, execution: Execution | None = None) -> PlacedDocuments:
-    """Return new documents (a Corpus, texts or a data frame) in the space of a latent semantic analysis.
+    """Return new documents (a Corpus, texts or a data frame) in the space of an LSA or a PCA.
 
     Raises:
         UsageError: the model has no such space; InputError: the documents cannot be cut as the model's were.
     """
     if model.components is None:
-        raise UsageError(f"{model.path} has weights and no latent space; make one with nlpkit tfidf `lsa=20`")
+        raise UsageError(
+            f"{model.path} has weights and no latent space; make one with nlpkit tfidf `lsa=20` or `pca=20`"
+        )
     corpus, stream, _ = _counted(model, data, execution, None, True)
     _report(model, corpus)
-    if VECTORS in stream.schema.names:
-        reporting.warn(f"the column '{VECTORS}' of the input is replaced")
+    if model.space in stream.schema.names:
+        reporting.warn(f"the column '{model.space}' of the input is replaced")
     about = {"model": str(model.path), "new_documents": corpus.n_docs}
     return PlacedDocuments(model, corpus, stream, {**_block(model, about, stream), "kind": "documents"})
 
@@ -148,7 +161,7 @@ def _counted(
         options = replace(cut or PreprocessOptions(), vocab=model.words)
         names = [by] if by is not None and by in stream.schema.names else []
         if columns:
-            names = [name for name in stream.schema.names if name not in ("id", VECTORS)]
+            names = [name for name in stream.schema.names if name not in ("id", model.space)]
         corpus = count_corpus(stream, options, columns=names, threads=execution.n_threads(), own_tokens=cut is None)
     return corpus, stream, execution
 

@@ -17,6 +17,7 @@ from nlpkit.weighting.options import SelectionOptions, WeightOptions
 if TYPE_CHECKING:
     from nlpkit.io.weight_files import WeightsTarget
     from nlpkit.io.weight_models import WeightModel
+    from nlpkit.workflows.lsa import Method
     from nlpkit.workflows.tfidf import Carry
 
 
@@ -39,7 +40,7 @@ def tfidf_cli(
     model: Annotated[
         Path | None,
         Param(
-            "Weigh new documents with the terms, idf and columns of an earlier output of tfidf, or place them in its LSA.",
+            "Weigh new documents with the terms, idf and columns of an earlier output of tfidf, or place them in its LSA or PCA.",
             metavar="WEIGHTS|RUN",
             panel="Weights",
         ),
@@ -48,13 +49,22 @@ def tfidf_cli(
         int | None,
         Param("Latent semantic analysis in L dimensions; -o is a directory.", metavar="L", min=1, panel="Weights"),
     ] = None,
+    pca: Annotated[
+        int | None,
+        Param(
+            "First L principal components of the weights, around the mean of the documents; -o is a directory.",
+            metavar="L",
+            min=1,
+            panel="Weights",
+        ),
+    ] = None,
 ) -> None:
-    """Weigh the terms of documents: tf-idf, BM25, LSA.
+    """Weigh the terms of documents: tf-idf, BM25, LSA, PCA.
 
     The weight of a term in a document is tf · ln(M / df) as it stands; --scheme, or --tf, --idf and --norm, choose
     another. Writes one row for each term of a document (id, term, tf, weight), terms in alphabetical order, and beside it
     <stem>.vocab.parquet (term, cf, df, idf). --select keeps the features that tell classes apart and prints the best of
-    each; weights stay those of the whole vocabulary. --lsa writes document and term vectors. --model weighs new documents
+    each; weights stay those of the whole vocabulary. --lsa and --pca write document and term vectors. --model weighs new documents
     as scikit-learn's `transform` does: same columns in the same order, idf of the training documents, other terms left out.
 
     \b
@@ -71,67 +81,88 @@ def tfidf_cli(
     from nlpkit.workflows.tfidf import tfidf, weighting_and_selection
     from nlpkit.workflows.tfidf_model import load_weights, place, weigh
 
+    if lsa and pca:
+        raise UsageError("`lsa` and `pca` each write a directory; give one", parameter="pca")
     weighting_and_selection(weights, selection)
+    method: Method | None = "lsa" if lsa else "pca" if pca else None
     fitted = None
     if model is not None:
-        _refuse_beside_model(model, tokens, weights, selection, lsa)
+        _refuse_beside_model(model, tokens, weights, selection, method)
         fitted = None if run.dry_run else load_weights(model, verify=run.verify)
     if fitted is not None and fitted.components is not None:
         if to is not None:
-            raise UsageError(f"`to={to}`: documents in the space of an LSA are a table of documents; leave it out")
+            raise UsageError(
+                f"`to={to}`: documents in the space of an LSA or PCA are a table of documents; leave it out"
+            )
         target = out.target("new.parquet")
         corpus = read_corpus(*inputs, options=read, beside=target)
         render.placed(place(fitted, corpus, execution=run).save(target, force=out.force))
         return
-    goal = None if run.dry_run and model is not None else _target(out, to, lsa, selection, fitted)
+    goal = None if run.dry_run and model is not None else _target(out, to, method, selection, fitted, inputs)
     if run.dry_run:
         dry_run(inputs, read)
         return
-    corpus = read_corpus(*inputs, options=read, beside=None if lsa else out.output)
+    corpus = read_corpus(*inputs, options=read, beside=None if method else out.output)
     labels: Carry = "labels" if goal is not None and goal.is_matrix else "nothing"
     if fitted is not None:
         weighted = weigh(fitted, corpus, execution=run, carry=labels)
     else:
-        carry: Carry = "columns" if lsa else labels
+        carry: Carry = "columns" if method else labels
         weighted = tfidf(corpus, tokens=tokens, weights=weights, selection=selection, execution=run, carry=carry)
     if selection.features is not None:
         weighted.save_features(selection.features, force=out.force)
-    if lsa:
-        space = decompose(weighted, lsa, execution=run)
+    if method:
+        space = decompose(weighted, lsa or pca or 0, method=method, execution=run)
         render.latent_space(space, space.save(str(out.output), force=out.force))
     else:
         render.weights(weighted, None if goal is None else weighted.save(goal, force=out.force))
 
 
 def _target(
-    out: OutputFlags, to: str | None, lsa: int | None, selection: SelectionOptions, fitted: WeightModel | None
+    out: OutputFlags,
+    to: str | None,
+    method: Method | None,
+    selection: SelectionOptions,
+    fitted: WeightModel | None,
+    inputs: list[str],
 ) -> WeightsTarget | None:
     """Return the file to write, None for a run directory, or where features are only shown; checked before any work is done."""
-    from nlpkit.io.atomic import check_target
     from nlpkit.io.weight_files import EXAMPLES, weights_target
 
-    if lsa and to:
-        raise UsageError("`lsa` writes a directory of Parquet tables; leave `to` out")
+    if method and to:
+        raise UsageError(f"`{method}` writes a directory of Parquet tables; leave `to` out")
     if out.output is None:
-        if lsa:
-            raise UsageError("say where to write: `lsa` writes a directory, such as -o lsa/")
+        if method:
+            raise UsageError(f"say where to write: `{method}` writes a directory, such as -o {method}/")
         if fitted is None and selection.select and not to:
             return None
         example = "new.npz or new.parquet" if fitted is not None else EXAMPLES.get(to or "parquet", "weights.parquet")
         raise UsageError(f"say where to write: -o {example}, or -o - for JSON lines on stdout")
-    if lsa:
-        check_target(Path(out.output), force=out.force, directory=True)
+    if method:
+        _check_by(selection, "a run")
+        out.run_target(inputs, method)
         return None
     goal = weights_target(out.output, to)
     if not goal.is_matrix:
+        _check_by(selection, "a table of weights")
         out.table_target("new.parquet" if fitted is not None else "weights.parquet")
     selects = ":" in (selection.select or "") if fitted is None else len(fitted.kept) < fitted.terms.num_rows
     goal.check(force=out.force, terms=selects, features=selection.features)
     return goal
 
 
+def _check_by(selection: SelectionOptions, output: str) -> None:
+    """Raise UsageError for classes that nothing uses: features are selected by them, and the rows of a matrix have them."""
+    if selection.by is not None and selection.select is None:
+        raise UsageError(
+            f"`by={selection.by}` names the classes of `select` and of the rows of a matrix (.npz, .mtx, .svm); {output} has none of "
+            "them: name a score with `select`, or leave it out",
+            parameter="by",
+        )
+
+
 def _refuse_beside_model(
-    model: Path, tokens: TokenOptions, weights: WeightOptions, selection: SelectionOptions, lsa: int | None
+    model: Path, tokens: TokenOptions, weights: WeightOptions, selection: SelectionOptions, method: str | None
 ) -> None:
     """Raise UsageError for options that say what the model has decided."""
     from nlpkit.workflows.token_options import preprocess_options
@@ -141,6 +172,6 @@ def _refuse_beside_model(
     records: tuple[tuple[Any, Any], ...] = ((weights, WeightOptions()), (selection, SelectionOptions()))
     for record, usual in records:
         names += [f"`{f.name}`" for f in fields(record) if getattr(record, f.name) != getattr(usual, f.name)]
-    names += ["`lsa`"] if lsa is not None else []
+    names += [f"`{method}`"] if method is not None else []
     if names:
         raise UsageError(f"{', '.join(names)}: new documents are weighed as those of {model} were; leave it out")

@@ -24,7 +24,7 @@ def weights(weighted: DocumentTermWeights, saved: Mapping[str, Any] | None) -> N
 
 
 def latent_space(space: LatentSpace, saved: Mapping[str, Any]) -> None:
-    """Print the first components of an LSA, or the best features of each class where features were selected."""
+    """Print the first components of an LSA or PCA, or the best features of each class where features were selected."""
     path = saved["run"]
     reporting.note(
         f"wrote {path}/: {saved['components']} components explain {saved['explained_variance']:.1%} of the variance of "
