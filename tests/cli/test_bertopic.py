@@ -17,6 +17,7 @@ import pytest
 
 from nlpkit.io.documents import embedding_column
 from nlpkit.topics.bertopic import MIN_DOCS
+from nlpkit.topics.options import ENGINES
 from tests.cli.conftest import (
     DIMENSIONS,
     NACHRICHTEN,
@@ -66,7 +67,8 @@ def test_k(k: str, planted: Path, tmp_path: Path) -> None:
     assert [c["k"] for c in evidence if c["chosen"]] == ([] if k == "3" else [4])
     assert ("→" in done.out) == (k != "3")
     if k == "3":
-        assert "3 topics: the cut" in done.err
+        dense = run_cli("bertopic", planted, "--cluster", "hdbscan", "--k", k, "-o", "dense")
+        assert "3 topics: the cut" in dense.err
 
 
 @pytest.mark.parametrize("k", ["auto", "3", "120"])
@@ -88,8 +90,9 @@ def test_kmeans_gives_every_document_a_topic_and_predicts(k: str, planted: Path,
     [("n_neighbors", 1000), ("n_components", 50), ("min_samples", 20), ("min_dist", 0.9), ("k", 1), ("threads", 64)],
 )
 def test_extreme_options_are_used_as_they_are(name: str, value: float, planted: Path, tmp_path: Path) -> None:
+    engine = ["--cluster", "hdbscan"] if name in ("n_components", "min_samples", "min_dist") else []
     done = run_cli(
-        "bertopic", planted, "--k", 2, f"--{name.replace('_', '-')}", value, "--json", "-q", "-o", "run"
+        "bertopic", planted, "--k", 2, *engine, f"--{name.replace('_', '-')}", value, "--json", "-q", "-o", "run"
     ).json()
     assert done["n_topics"] == (1 if name == "k" else 2)
     facts = manifest(tmp_path / "run")
@@ -123,12 +126,85 @@ def test_plain_ctfidf_can_be_recomputed_from_the_run(tmp_path: Path) -> None:
 
 
 def test_what_the_table_of_auto_says_and_the_line_below_agree(planted: Path) -> None:
-    done = run_cli("bertopic", planted, "-o", "run")
+    dense = run_cli("bertopic", planted, "--cluster", "hdbscan", "-o", "dense").err
     assert (
         "4 topics: the number nearest to ten of those whose score two layouts of the same documents cannot tell from"
-        in done.err
+        in dense
     )
-    assert "whole documents; the table above scores each cut by plain c-tf-idf words of its clusters)" in done.err
+    assert "whole documents; the table above scores each cut by plain c-tf-idf words of its clusters)" in dense
+    says = run_cli("bertopic", planted, "-o", "run").err
+    assert "4 topics: the largest number for which all three are 0.95 or more (" in says
+    assert "the table above" not in says
+
+
+@pytest.mark.parametrize("cluster", ENGINES)
+def test_layers_are_a_tree_of_all_documents(cluster: str, planted: Path, tmp_path: Path) -> None:
+    run_cli("bertopic", planted, "--cluster", cluster, "--k", "4", "-q", "-o", "run")
+    layers, documents = read("run/layers.parquet").to_pylist(), pl.read_parquet(tmp_path / "run" / "documents.parquet")
+    n_layers = 1 + max(row["layer"] for row in layers)
+    assert [row["layer"] for row in layers if row["chosen"]] == [1] * 4  # two, four, and finer ones
+    assert documents["layer_1"].to_list() == documents["topic"].to_list()
+    for number in range(n_layers):
+        rows = [row for row in layers if row["layer"] == number]
+        sizes = dict(documents.filter(pl.col(f"layer_{number}") >= 0)[f"layer_{number}"].value_counts().iter_rows())
+        assert {row["topic"]: row["size"] for row in rows} == sizes
+        assert all((row["parent"] is None) == (number == 0) for row in rows)
+        parents = {row["topic"]: row["parent"] for row in rows}
+        for inner, outer in zip(documents[f"layer_{number}"], documents[f"layer_{max(number - 1, 0)}"], strict=True):
+            assert number == 0 or inner < 0 or parents[inner] == outer
+    chosen = [row for row in layers if row["chosen"]]
+    topics = read("run/topics.parquet").to_pylist()
+    assert [(r["label"], r["size"], r["stability"]) for r in chosen] == [
+        (t["label"], t["size"], t["stability"]) for t in topics
+    ]
+    assert all(t["stability"] > 0.9 for t in topics)
+    tree = run_cli("info", "run", "--tree").out.splitlines()
+    assert len(tree) == len(layers)
+    assert sum("→" in line for line in tree) == 4
+    assert run_cli("info", "run", "--tree", "--json").json()["layers"] == layers
+    assert len(read("run/tree.parquet")) == 3
+
+
+def test_layers_as_newick(planted_run: Path, tmp_path: Path) -> None:
+    done = run_cli("convert", planted_run, "-o", "t.nwk", "--json").json()
+    text = (tmp_path / "t.nwk").read_text(encoding="utf-8")
+    assert done["to"] == "newick"
+    layers = read(planted_run / "layers.parquet").to_pylist()
+    assert text.endswith(");\n")
+    assert text.count("(") == text.count(")") == 1 + len({(r["layer"], r["parent"]) for r in layers if r["layer"]})
+    assert text.count(":1") == len(layers)
+
+
+def test_a_run_without_layers_has_no_tree(tmp_path: Path) -> None:
+    run_cli("lda-gibbs", NEWS, "--k", "3", "--sweeps", "5", "-q", "-o", "lda")
+    for words in (["info", "lda", "--tree"], ["convert", "lda", "-o", "t.nwk"]):
+        assert "has no layers of topics" in run_cli(*words, code=3).error()
+
+
+def test_grain_takes_another_layer(tmp_path: Path) -> None:
+    path = write_embedded(tmp_path / "x.parquet", planted_rows())
+    numbers = {}
+    for grain in ("coarse", "middle", "fine"):
+        done = run_cli("bertopic", path, "--grain", grain, "-o", grain)
+        numbers[grain] = manifest(tmp_path / grain)["results"]["n_topics"]
+        assert ("(--grain" in done.err) == (grain != "middle")
+    assert numbers["coarse"] == 2
+    assert numbers["middle"] == 4
+    assert 8 <= numbers["fine"] <= 16
+    assert (
+        run_cli("bertopic", path, "--grain", "fine", "--k", "4", "-o", "run", code=2)
+        .error()
+        .startswith("error: --grain")
+    )
+
+
+def test_topics_that_do_not_come_back_are_marked(tmp_path: Path) -> None:
+    done = run_cli("bertopic", write_embedded(tmp_path / "x.parquet", planted_rows()), "--k", "40", "-o", "run")
+    stability = read("run/topics.parquet")["stability"].to_pylist()
+    dissolved = [k for k, value in enumerate(stability) if value is not None and value < 0.5]
+    assert dissolved == manifest(tmp_path / "run")["results"]["stability"]["dissolved"]
+    assert dissolved
+    assert "marked !, and not to be relied on" in done.err
 
 
 def test_a_word_that_leads_many_topics_is_told(tmp_path: Path) -> None:
@@ -163,16 +239,18 @@ def test_too_few_documents(n: int, tmp_path: Path) -> None:
 
 
 def test_twenty_documents(tmp_path: Path) -> None:
-    path = corpus(tmp_path / "x.parquet", planted_rows()[:20])  # five of each topic
-    says = run_cli("bertopic", path, "--k", "2", "--min-topic-size", "3", "-o", "run", code=3).error()
+    path, dense = corpus(tmp_path / "x.parquet", planted_rows()[:20]), ["--cluster", "hdbscan"]  # five of each topic
+    says = run_cli("bertopic", path, *dense, "--k", "2", "--min-topic-size", "3", "-o", "run", code=3).error()
     assert "found no groups of at least 3 similar documents among 20 different ones; more documents are needed" in says
-    done = run_cli("bertopic", path, "--k", "2", "-o", "pairs")  # --k N gives N topics where groups of two allow it
+    done = run_cli(
+        "bertopic", path, *dense, "--k", "2", "-o", "pairs"
+    )  # --k N gives N topics where groups of two allow it
     assert "2 topics in " in done.err
     assert (
         "so many topics needed a cut with 2 documents a topic and more, where 3 is usual here (--min-topic-size)"
         in done.err
     )
-    run_cli("bertopic", path, "--k", "2", "--min-samples", "2", "-q", "-o", "run")
+    run_cli("bertopic", path, *dense, "--k", "2", "--min-samples", "2", "-q", "-o", "run")
     assert set(topics_of(tmp_path / "run").values()) <= {-1, 0, 1}
 
 
@@ -462,14 +540,14 @@ def test_options_of_the_fit_are_none_of_prediction(planted: Path, planted_run: P
 
 
 @needs_minilm
-def test_documents_between_the_clusters_join_or_are_assigned_or_stay_out(
-    news_embedded: Path, news_run: Path, tmp_path: Path
-) -> None:
-    run_cli("bertopic", news_embedded, "--no-join-neighbors", "-q", "-o", "run")
+def test_documents_between_the_clusters_join_or_are_assigned_or_stay_out(news_embedded: Path, tmp_path: Path) -> None:
+    dense = ["--cluster", "hdbscan"]
+    run_cli("bertopic", news_embedded, *dense, "-q", "-o", "joined")
+    run_cli("bertopic", news_embedded, *dense, "--no-join-neighbors", "-q", "-o", "run")
     lost = [i for i, t in topics_of(tmp_path / "run").items() if t < 0]
-    assert len(lost) > sum(t < 0 for t in topics_of(news_run).values())
+    assert len(lost) > sum(t < 0 for t in topics_of(tmp_path / "joined").values())
     assert manifest(tmp_path / "run")["parameters"]["join_neighbors"] is False
-    done = run_cli("bertopic", news_embedded, "--no-join-neighbors", "--assign-outliers", "-o", "run2")
+    done = run_cli("bertopic", news_embedded, *dense, "--no-join-neighbors", "--assign-outliers", "-o", "run2")
     assert f"{len(lost)} documents without a topic were moved to their nearest one" in done.err
     assert min(topics_of(tmp_path / "run2").values()) == 0
     report = run_cli("predict", "run", news_embedded, "--assign-outliers", "--json", "-q", "-o", "p.parquet").json()
@@ -483,7 +561,7 @@ def test_assign_outliers_gives_no_topic_to_an_empty_document(tmp_path: Path) -> 
     rows = planted_rows()
     rows[1]["text"] = ""
     path = write_embedded(tmp_path / "x.parquet", rows)
-    run_cli("bertopic", path, "--k", "4", "--assign-outliers", "-q", "-o", "run")
+    run_cli("bertopic", path, "--cluster", "hdbscan", "--k", "4", "--assign-outliers", "-q", "-o", "run")
     assert [i for i, t in topics_of(tmp_path / "run").items() if t < 0] == [rows[1]["id"]]
 
 

@@ -128,17 +128,20 @@ class BertopicOptions:
         for name, values in (("cluster", ENGINES), ("reduce", REDUCTIONS), ("linkage", LINKAGES), ("grain", GRAINS)):
             if getattr(self, name) not in values:
                 raise unknown_value(name, getattr(self, name), values)
-        self._refuse_unused(self.cluster != "hdbscan", ONLY_HDBSCAN, f"cluster={self.cluster}")
+        self._refuse_unused(self.cluster != "hdbscan", ONLY_HDBSCAN, f"cluster={self.cluster}", "cluster=hdbscan")
         self._refuse_unused(self.cluster == "hdbscan", ("grain",), "cluster=hdbscan")
-        self._refuse_unused(self.cluster != "agglomerative", ("linkage",), f"cluster={self.cluster}")
-        self._refuse_unused(self.reduction() != "umap", ONLY_UMAP, f"reduce={self.reduction()}")
+        self._refuse_unused(
+            self.cluster != "agglomerative", ("linkage",), f"cluster={self.cluster}", "cluster=agglomerative"
+        )
+        self._refuse_unused(self.reduction() != "umap", ONLY_UMAP, f"reduce={self.reduction()}", "reduce=umap")
         self._refuse_unused(self.number_of_topics().exactly is not None, ("grain",), f"k={self.k}")
 
-    def _refuse_unused(self, unused: bool, names: Sequence[str], because: str) -> None:
+    def _refuse_unused(self, unused: bool, names: Sequence[str], because: str, instead: str = "") -> None:
         usual = {f.name: f.default for f in fields(self)}
         for name in names if unused else ():
             if getattr(self, name) != usual[name]:
-                raise UsageError(f"`{name}` has no effect with `{because}`", parameter=name)
+                hint = f"; it is an option of `{instead}`" if instead else ""
+                raise UsageError(f"`{name}` has no effect with `{because}`{hint}", parameter=name)
 
     def reduction(self) -> str:
         """Return the reduction in force."""

@@ -22,19 +22,19 @@ def bertopic_cli(
 ) -> None:
     """Find topics in documents.
 
-    Steps: embed, reduce (UMAP), cluster (HDBSCAN), weigh words (c-tf-idf), name. Columns that are there are used
-    (embedding, tokens), missing ones are made. Leaves a run directory with topics.parquet, documents.parquet and more;
-    without -o it is <input>.bertopic/ in the current directory. `nlpkit predict RUN NEW` gives new documents its topics.
+    Steps: embed, reduce, cluster, weigh words (c-tf-idf), name. Columns that are there are used (embedding, tokens),
+    missing ones are made. Leaves a run directory with topics.parquet, documents.parquet and more; without -o it is
+    <input>.bertopic/ in the current directory. `nlpkit predict RUN NEW` gives new documents its topics.
 
-    --k auto tries minimum topic sizes on the cluster trees of two layouts, scores each cut by six numbers, prints the
-    table and marks the choice. --k N gives exactly N topics, or an error where the documents have no N groups.
-    --cluster kmeans gives every document a topic and takes any N; its --k auto compares up to 190 topics.
+    --k auto compares 2 to 190 topics by three kinds of agreement, prints the table and marks the choice; coarser and finer
+    layers are kept beside it (`nlpkit info RUN --tree`), and --grain takes one of them. --k N gives exactly N topics.
+    Each topic has a stability: whether half of the documents gives it again.
 
     \b
     Examples:
       nlpkit bertopic data/samples/news.jsonl --k auto -o run/
       nlpkit bertopic data/samples/news.jsonl --k 8 --json -q -o run8/
-      nlpkit bertopic data/samples/news.jsonl --min-topic-size 5 --assign-outliers -o all/
+      nlpkit bertopic data/samples/news.jsonl --cluster hdbscan --min-topic-size 5 -o dense/
     """
     target = out.run_target(inputs, "bertopic")
     if run.dry_run:
