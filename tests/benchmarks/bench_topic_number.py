@@ -22,6 +22,8 @@ import bench_bertopic
 import numpy as np
 from bench_bertopic import CACHE, DATA, load, prepare, score
 
+from nlpkit.topics.evidence import CLEAR
+
 SHORT = "short_texts_sttm/{}_tokenised.jsonl"
 bench_bertopic.CORPORA |= {
     "banking77": "banking77/banking77.jsonl",
@@ -35,7 +37,7 @@ bench_bertopic.CORPORA |= {
     "news": str(bench_bertopic.ROOT / "data" / "samples" / "news.jsonl"),
 }
 GRID = (3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 17, 20, 24, 29, 34, 40, 48, 57, 68, 81, 96, 114, 136, 161, 192)
-TOLERANCES = (0.0, 0.005, 0.01, 0.02, 0.03, 0.05)
+TOLERANCES = (0.0, 0.005, 0.01, 0.015, 0.02, 0.03, 0.05)
 
 
 def fit(folder: Path, engine: str, k: str | int, seed: int) -> tuple[dict[str, Any], Any]:
@@ -76,11 +78,9 @@ def ami_by_number(folder: Path, seed: int) -> dict[int, float]:
 def choice(evidence: list[dict[str, Any]], tolerance: float) -> int:
     """Return the number that the rule takes with another tolerance."""
     pool = [c for c in evidence if c["k"] >= 3] or evidence
-    scores = {c["k"]: (c["score"], (c["halves"] + c["views"] + c["words"]) / 3) for c in pool}
-    for which in (0, 1):
-        best = max(scores[c["k"]][which] for c in pool)
-        pool = [c for c in pool if scores[c["k"]][which] >= best - tolerance]
-    return max(c["k"] for c in pool)
+    clear = [c["k"] for c in pool if min(c["halves"], c["views"], c["words"]) >= CLEAR]
+    level = {c["k"]: np.arcsin(np.sqrt(c["score"])) for c in pool}
+    return int(max(clear or [k for k, value in level.items() if value >= max(level.values()) - tolerance]))
 
 
 def main() -> None:

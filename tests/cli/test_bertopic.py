@@ -242,10 +242,10 @@ def test_twenty_documents(tmp_path: Path) -> None:
     path, dense = corpus(tmp_path / "x.parquet", planted_rows()[:20]), ["--cluster", "hdbscan"]  # five of each topic
     says = run_cli("bertopic", path, *dense, "--k", "2", "--min-topic-size", "3", "-o", "run", code=3).error()
     assert "found no groups of at least 3 similar documents among 20 different ones; more documents are needed" in says
-    done = run_cli(
-        "bertopic", path, *dense, "--k", "2", "-o", "pairs"
-    )  # --k N gives N topics where groups of two allow it
-    assert "2 topics in " in done.err
+    # --k N gives N topics where groups of two allow it
+    pair = corpus(tmp_path / "pair.parquet", [row for i, row in enumerate(planted_rows()[:20]) if i not in (3, 7, 11)])
+    done = run_cli("bertopic", pair, *dense, "--k", "4", "--min-samples", "1", "-o", "pairs")
+    assert "4 topics in " in done.err
     assert (
         "so many topics needed a cut with 2 documents a topic and more, where 3 is usual here (--min-topic-size)"
         in done.err
