@@ -257,6 +257,9 @@ STRINGS: dict[str, Sequence[str]] = {
     "plot": ["zipf.png", "heaps.svg"], "measure": ["jaccard", "cosine", "levenshtein", "levenshtein-normalized"],
     "pattern": ["river", "a", r"\w+", "b.*t"], "words": ["river", "bridge", "a", "日本"], "within": ["CORPUS",
     "WORDS.txt"],
+    "metric": ["cosine", "euclidean", "manhattan", "minkowski"], "scale": ["none", "standard", "minmax", "robust"],
+    "feature_cols": ["rating", "rating,author", "label"], "ids": ["d0", "d1", "nobody"], "texts": ["WORDS.txt"],
+    "queries": ["river", "a boat", "日本"],
     "date_format": ["%d/%m/%Y", "%Y-%m-%d"], "show": ["1", "5"],
 }  # fmt: skip
 # The ways to use a command: the options that make it so, and the groups of options that then say nothing.
@@ -291,6 +294,10 @@ WAYS: dict[str, list[tuple[list[str], str]]] = {
     "--weighting", "keyness"], "")],
     "kwic": [([], "text_col id_col format xml_record xml_field"), (["--by", "author"],
     "text_col id_col format xml_record xml_field")],
+    "cluster": [(["--by", "tfidf"], RARE),
+    (["--by", "tfidf", "--method", "average"], RARE), (["--feature-cols", "rating"], "*"), ([], "*")],
+    "similar": [(["--by", "tfidf", "--pairs", "0.5"], f"{RARE} ids texts"), (["--by", "tfidf", "--id", "d0"], f"{RARE} pairs"), (["--pairs",
+    "0.9"], "*")],
     "similar-words": [(["--in", "CORPUS"], "text_col id_col format xml_record xml_field")],
     "preprocess": [([], RARE)],
     "stats": [([], RARE)],
@@ -320,7 +327,7 @@ FIXED = (
     "base",
     "offline",
 )
-OUTPUTS = ("save_vocab", "save_phrases", "save_removed", "features", "junit", "export")
+OUTPUTS = ("save_vocab", "save_phrases", "save_removed", "features", "junit", "export", "tree", "merges")
 FILES = {
     "WORDS.txt": "river\nboat\nmoon\n", "SEEDS.toml": "[topics]\nwater = ['river', 'boat*']\n",
     "REPLACE.tsv": "river\tstream\nboat\n",
@@ -334,6 +341,8 @@ CHEAP = {
     "sbert-embed": [("--offline",), ("--model", "TINY")],
     "classify": [("--offline",)],
     "zero-shot": [("--offline",)],
+    "cluster": [("--offline",)],
+    "similar": [("--offline",)],
     "finetune": [("--offline",), ("--base", "TINY"), ("--max-steps", "2"), ("--batch-size", "4")],
     "train-encoder": [("--offline",), ("--base", "TINY"), ("--max-steps", "2"), ("--batch-size", "4")],
 }
@@ -358,7 +367,7 @@ def value_of(name: str, kind: Any, rng: np.random.Generator, drawn: Drawn, targe
     """Return a value for an option."""
     if name in ("model", "source", "update", "fixed_topics", "targets", "path", "answers", "judgements", "vectors"):
         return str(rng.choice([*targets.values(), str(drawn.path)]))
-    if name in ("test", "dev", "predict"):
+    if name in ("test", "dev", "predict", "docs"):
         return str(drawn.path)
     if name in OUTPUTS:
         return f"{name}.out"
@@ -386,6 +395,8 @@ def line(command: str, rng: np.random.Generator, drawn: Drawn, targets: Mapping[
     words = [command]
     for name, parameter in parameters.items():
         if parameter.param_type_name != "argument" or (way and name == "targets"):
+            continue
+        if name == "queries" and "--pairs" in way:
             continue
         if name == "inputs":
             words.append(
@@ -578,6 +589,7 @@ def check_ids(done: Done, folder: Path, drawn: Drawn, words: Sequence[str]) -> N
         "lda-gibbs",
         "sentiment",
         "zero-shot",
+        "cluster",
         "rolling-lda",
         "finetune",
     ):

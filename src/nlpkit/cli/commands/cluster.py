@@ -44,7 +44,7 @@ def cluster_cli(
 
     corpus = read_corpus(*inputs, options=read, beside=target)
     clustered = cluster(corpus, options=options, encoder=encoder, tokens=tokens, weights=weights, execution=run)
-    clustered.save_dendrogram(force=out.force)
     if target is not None:
         clustered.save(target, force=out.force)
+    clustered.save_dendrogram(force=out.force)
     render.clusters(clustered, target)
