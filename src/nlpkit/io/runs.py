@@ -6,9 +6,7 @@ import hashlib
 import json
 import logging
 import os
-import resource
 import shutil
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
@@ -21,6 +19,7 @@ from nlpkit.errors import InputError, SchemaError, first_line
 from nlpkit.io.artifacts import dropped_table, read_table, write_table
 from nlpkit.io.atomic import LITTER, MANIFEST, atomic_directory, atomic_file
 from nlpkit.io.corpora import DroppedRow, InputInfo
+from nlpkit.io.cost import peak_memory_mb
 from nlpkit.io.footers import SCHEMA_VERSION
 from nlpkit.io.provenance import HasProvenance, source_block
 from nlpkit.parameters import Execution
@@ -365,27 +364,6 @@ def copy_run(run: Run, path: Path, *, force: bool) -> None:
     """Copy a run to another place; raises the errors of `write_run` for an existing target."""
     with atomic_directory(path, force=force) as part:
         shutil.copytree(run.path, part, dirs_exist_ok=True)
-
-
-def peak_memory_mb() -> int:
-    """Return the peak resident memory of this process in MB."""
-    status = Path("/proc/self/status")
-    if status.exists():  # ru_maxrss starts with what the process that started this one had
-        return round(int(status.read_text(encoding="ascii").split("VmHWM:")[1].split()[0]) / 1024)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return round(peak / (1024 * 1024 if sys.platform == "darwin" else 1024))
-
-
-@contextmanager
-def stopwatch(seconds: dict[str, float], stage: str) -> Iterator[None]:
-    """Add the wall seconds of a block to seconds[stage]."""
-    import time
-
-    start = time.perf_counter()
-    try:
-        yield
-    finally:
-        seconds[stage] = seconds.get(stage, 0.0) + time.perf_counter() - start
 
 
 def _write_json(path: Path, value: Any) -> None:

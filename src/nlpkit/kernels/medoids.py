@@ -10,19 +10,19 @@ import numpy as np
 def build(distances, k):  # type: ignore[no-untyped-def]
     """Return the first medoids (k,) int64: the point of least total distance, then each time the one that lowers it most.
 
-    distances (n, n) float64, symmetric; of equally good points the first.
+    distances (n, n) float64, symmetric; 1 ≤ k ≤ n; of equally good points the first.
     """
     n = len(distances)
     medoids, near = np.empty(k, np.int64), np.full(n, np.inf)
     for m in range(k):
         best, least = -1, np.inf
         for j in range(n):
-            if near[j] == 0.0 and m > 0:  # equal to a medoid: it would lower nothing
+            if (medoids[:m] == j).any():
                 continue
             total = 0.0
             for o in range(n):
                 total += min(near[o], distances[j, o])
-            if total < least:
+            if best < 0 or total < least:
                 best, least = j, total
         medoids[m] = best
         for o in range(n):
@@ -43,7 +43,7 @@ def swap(distances, medoids, floor):  # type: ignore[no-untyped-def]
     while True:
         without[:] = 0.0
         for o in range(n):
-            near[o] = second[o] = np.inf
+            nearest[o], near[o], second[o] = 0, np.inf, np.inf  # of distances that are no numbers, too, an index below k
             for m in range(k):
                 d = distances[medoids[m], o]
                 if d < near[o]:

@@ -17,8 +17,9 @@ import pyarrow as pa
 
 from nlpkit import reporting, wording
 from nlpkit.errors import missing_extra
+from nlpkit.io.cost import stopwatch
 from nlpkit.io.run_reading import check_encoder
-from nlpkit.io.runs import NewRun, Run, RunTables, new_run, open_run, stopwatch
+from nlpkit.io.runs import NewRun, Run, RunTables, new_run, open_run
 from nlpkit.io.topic_tables import (
     TOPIC_COLUMNS,
     doc_topics_table,

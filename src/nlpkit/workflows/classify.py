@@ -24,9 +24,9 @@ from nlpkit.evaluation.options import GateOptions
 from nlpkit.evaluation.results import Evaluation
 from nlpkit.io.classifier_files import classifier_tables
 from nlpkit.io.classifier_tables import ADDED
+from nlpkit.io.cost import stopwatch
 from nlpkit.io.footers import step_parameters
 from nlpkit.io.run_reading import check_encoder
-from nlpkit.io.runs import stopwatch
 from nlpkit.io.score_files import read_gates
 from nlpkit.io.sources import missing_path
 from nlpkit.metrics.score import Uncertainty

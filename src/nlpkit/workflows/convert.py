@@ -16,11 +16,12 @@ from nlpkit.errors import InputError, UsageError, unknown_value
 from nlpkit.io.artifacts import footer_block
 from nlpkit.io.atomic import MANIFEST, check_target
 from nlpkit.io.corpora import InputInfo
+from nlpkit.io.cost import stopwatch
 from nlpkit.io.lda_runs import KIND, Additions, LdaCorpus, lda_run
 from nlpkit.io.mallet import MalletState, is_mallet_state, read_mallet_state, write_mallet_state
 from nlpkit.io.newick import write_newick
 from nlpkit.io.pyldavis import write_pyldavis
-from nlpkit.io.runs import Run, open_run, sha256_of, stopwatch
+from nlpkit.io.runs import Run, open_run, sha256_of
 from nlpkit.io.tables import FORMATS, save_table
 from nlpkit.io.topic_files import read_topic_file
 from nlpkit.io.topic_lists import TopicList, topic_list_of_run, topic_list_table, write_lines, write_octis

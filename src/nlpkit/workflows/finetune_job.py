@@ -21,9 +21,10 @@ from nlpkit.finetune.options import BATCH_SIZE, DatasetOptions, FinetuneOptions,
 from nlpkit.finetune.scores import check_bounds
 from nlpkit.finetune.trials import TrialRunner
 from nlpkit.io.atomic import check_target
+from nlpkit.io.cost import stopwatch
 from nlpkit.io.finetuned import ModelFolder, base_name
 from nlpkit.io.provenance import Provenance
-from nlpkit.io.runs import RunTables, new_run, stopwatch
+from nlpkit.io.runs import RunTables, new_run
 from nlpkit.metrics.score import Uncertainty
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.workflows.base_models import find_base, warn_unknown_tokens

@@ -18,10 +18,11 @@ from nlpkit.finetune.leaks import find_overlap, overlap_notes
 from nlpkit.finetune.scores import score_task, spread_over_seeds, with_means
 from nlpkit.finetune.train import LogPoint
 from nlpkit.finetune.trials import TrialResult, collect_predictions
+from nlpkit.io.cost import stopwatch
 from nlpkit.io.finetune_tables import comparison_curves, run_tables, trial_curves
 from nlpkit.io.finetuned import export_setfit
 from nlpkit.io.model_cards import write_cards
-from nlpkit.io.runs import RunTables, stopwatch
+from nlpkit.io.runs import RunTables
 from nlpkit.metrics.score import Uncertainty
 from nlpkit.version import __version__
 from nlpkit.workflows.checkpoints import TrainingStore

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from nlpkit import reporting, wording
+from nlpkit.io.cost import stopwatch
 from nlpkit.io.lda_runs import Additions, LdaCorpus, lda_run, prototype_additions
-from nlpkit.io.runs import stopwatch
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.text.options import PreprocessOptions, TopicTokenOptions
 from nlpkit.topics.lda.chains import check_prototype, compare_chains, not_with_prototype

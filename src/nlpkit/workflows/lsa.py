@@ -10,9 +10,10 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit import reporting, wording
+from nlpkit.io.cost import stopwatch
 from nlpkit.io.documents import embedding_column
 from nlpkit.io.exports import stacked
-from nlpkit.io.runs import RunTables, new_run, stopwatch
+from nlpkit.io.runs import RunTables, new_run
 from nlpkit.parameters import Execution
 from nlpkit.types import FloatArray
 from nlpkit.weighting.lsa import Lsa, lsa, pca

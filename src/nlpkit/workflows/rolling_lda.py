@@ -13,8 +13,8 @@ import numpy as np
 from nlpkit import reporting, wording
 from nlpkit.errors import InputError, UsageError
 from nlpkit.io.corpora import DocumentStream
+from nlpkit.io.cost import stopwatch
 from nlpkit.io.footers import step_parameters
-from nlpkit.io.runs import stopwatch
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.text.options import PreprocessOptions, TokenOptions
 from nlpkit.topics.lda.chains import ComparedChains, check_prototype, compare_chains

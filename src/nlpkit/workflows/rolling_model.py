@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from nlpkit.io.cost import stopwatch
 from nlpkit.io.lda_runs import KIND, Additions, LdaCorpus, lda_run, prototype_additions
 from nlpkit.io.lda_tables import read_model
 from nlpkit.io.rolling_tables import (
@@ -19,7 +20,7 @@ from nlpkit.io.rolling_tables import (
     state_tables,
     text_candidates,
 )
-from nlpkit.io.runs import open_run, stopwatch
+from nlpkit.io.runs import open_run
 from nlpkit.parameters import Execution
 from nlpkit.topics.lda.chains import ComparedChains
 from nlpkit.topics.lda.changes import detect_changes

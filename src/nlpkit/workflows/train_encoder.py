@@ -21,10 +21,11 @@ from nlpkit.finetune.options import HardwareOptions, HeldOutOptions, ScheduleOpt
 from nlpkit.finetune.pair_dataset import check_classes
 from nlpkit.finetune.train import LogPoint
 from nlpkit.io.atomic import MANIFEST
+from nlpkit.io.cost import stopwatch
 from nlpkit.io.finetune_checkpoints import Checkpoint
 from nlpkit.io.finetune_tables import curve_lines
 from nlpkit.io.model_cards import write_encoder_cards
-from nlpkit.io.runs import RunTables, new_run, stopwatch
+from nlpkit.io.runs import RunTables, new_run
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.version import __version__
 from nlpkit.workflows.base_models import SAMPLE, find_base, warn_unknown_tokens
