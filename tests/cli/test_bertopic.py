@@ -57,6 +57,17 @@ def test_planted_topics_come_back(planted: Path, planted_run: Path) -> None:
     assert (documents["topic"] == documents["nearest_topic"]).all()
 
 
+def test_plain_ctfidf_can_be_worked_out_from_the_tables(planted_run: Path) -> None:
+    terms, topics = (
+        pl.read_parquet(planted_run / "topic_terms.parquet"),
+        pl.read_parquet(planted_run / "topics.parquet"),
+    )
+    words = topics["words"].to_numpy()[terms["topic"].to_numpy()]
+    count, share = terms["count"].to_numpy(), terms["share"].to_numpy()
+    again = count / words * np.log1p(topics["words"].mean() * share / count)  # Grootendorst 2022
+    np.testing.assert_allclose(terms["ctfidf"].to_numpy(), again, rtol=1e-5)
+
+
 @pytest.mark.parametrize("k", ["auto", "3", "2:6", "3:5:1"])
 def test_k(k: str, planted: Path, tmp_path: Path) -> None:
     done = run_cli("bertopic", planted, "--k", k, "-o", "run")

@@ -157,7 +157,7 @@ def test_every_table_says_what_it_is_and_where_it_comes_from(planted: Path, plan
     run_cli("ctfidf", "y.parquet", "-o", "terms.parquet")
     sha = hashlib.sha256(Path("y.parquet").read_bytes()).hexdigest()
     tables = sorted((tmp_path / "run").rglob("*.parquet"))
-    assert len(tables) == 7
+    assert len(tables) == 9
     for path in [*tables, tmp_path / "terms.parquet"]:
         block = footer(path)
         assert block.keys() == BLOCK
@@ -182,12 +182,18 @@ COLUMNS: dict[str, dict[str, pa.DataType]] = {
         "topic": pa.int32(), "size": pa.int32(), "share": pa.float32(), "label": pa.string(),
         "top_terms": pa.list_(pa.field("element", pa.string())), "npmi": pa.float32(), "exclusivity": pa.float32(),
         "representative_ids": pa.list_(pa.field("element", pa.string())),
-        "representative_texts": pa.list_(pa.field("element", pa.string())),
+        "representative_texts": pa.list_(pa.field("element", pa.string())), "stability": pa.float32(), "words": pa.int64(),
     },
     "topic_terms": {
         "topic": pa.int32(), "rank": pa.int32(), "term": pa.string(), "weight": pa.float32(), "ctfidf": pa.float32(),
+        "count": pa.int64(), "share": pa.float32(),
     },
     "doc_topics": {"id": pa.string(), "topic": pa.int32(), "prob": pa.float32()},
+    "layers": {
+        "layer": pa.int32(), "topic": pa.int32(), "parent": pa.int32(), "size": pa.int32(), "stability": pa.float32(),
+        "label": pa.string(), "top_terms": pa.list_(pa.field("element", pa.string())), "chosen": pa.bool_(),
+    },
+    "tree": {"left": pa.int32(), "right": pa.int32(), "distance": pa.float64(), "size": pa.int32()},
     "vocab": {"term": pa.string(), "cf": pa.int64(), "df": pa.int64()},
 }  # fmt: skip
 MANIFEST = {
@@ -206,8 +212,8 @@ def a_run(request: pytest.FixtureRequest) -> Path:
 
 def test_files_and_columns_of_a_run(a_run: Path) -> None:
     assert sorted(files(a_run)) == [
-        "doc_topics.parquet", "documents.parquet", "manifest.json", "model/centroids.parquet", "model/config.json",
-        "model/training.parquet", "topic_terms.parquet", "topics.parquet", "vocab.parquet",
+        "doc_topics.parquet", "documents.parquet", "layers.parquet", "manifest.json", "model/centroids.parquet",
+        "model/config.json", "model/training.parquet", "topic_terms.parquet", "topics.parquet", "tree.parquet", "vocab.parquet",
     ]  # fmt: skip
     for name, columns in COLUMNS.items():
         schema = read(a_run / f"{name}.parquet").schema
@@ -228,7 +234,7 @@ def test_manifest_of_a_run(a_run: Path) -> None:
     assert manifest["seed"] == 42
     assert manifest["threads"] >= 1
     assert manifest["peak_memory_mb"] > 10
-    assert {"read", "topics", "topics.layout"} <= manifest["seconds"].keys()
+    assert {"read", "topics", "topics.clusters"} <= manifest["seconds"].keys()
     (given,) = manifest["inputs"]
     assert given["sha256"] == hashlib.sha256(Path(given["path"]).read_bytes()).hexdigest()
     assert given["rows"] == manifest["results"]["documents"]
@@ -243,7 +249,7 @@ def test_manifest_of_a_run(a_run: Path) -> None:
 
 def test_tables_of_a_run_agree_with_each_other(a_run: Path) -> None:
     manifest = json.loads((a_run / "manifest.json").read_text(encoding="utf-8"))
-    documents, topics, terms, doc_topics, vocab = (pl.read_parquet(a_run / f"{name}.parquet") for name in COLUMNS)
+    documents, topics, terms, doc_topics, _, _, vocab = (pl.read_parquet(a_run / f"{name}.parquet") for name in COLUMNS)
     K, D = manifest["results"]["n_topics"], manifest["results"]["documents"]
     assert topics["topic"].to_list() == list(range(K))
     assert topics["size"].to_list() == sorted(topics["size"].to_list(), reverse=True)
@@ -328,8 +334,9 @@ def test_same_bytes_on_news_and_in_another_process(news_run: Path, news_embedded
         assert_same_run(news_run, tmp_path / f"run{threads}")
     run_shell(f"nlpkit bertopic {news_embedded} --threads 2 -q -o run2", cwd=tmp_path)
     assert_same_run(news_run, tmp_path / "run2")
-    run_cli("bertopic", news_embedded, "--seed", "1", "-q", "-o", "other")
-    assert topics_of(tmp_path / "other") != topics_of(news_run)
+    for seed in (1, 2):  # where the seed is of consequence
+        run_cli("bertopic", news_embedded, "--cluster", "hdbscan", "--seed", seed, "-q", "-o", f"other{seed}")
+    assert topics_of(tmp_path / "other1") != topics_of(tmp_path / "other2")
 
 
 def test_same_bytes_of_preprocess_and_ctfidf(planted: Path, news_docs: Path, tmp_path: Path) -> None:

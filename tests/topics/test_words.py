@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from nlpkit.topics.neighbours import Neighbours
-from nlpkit.topics.words import core_term_weights, leading_term, share_in_topic, topic_names, typicality
-from nlpkit.weighting.ctfidf import class_tfidf
+from nlpkit.topics.neighbours import Neighbours, nearest_neighbours, unit_rows
+from nlpkit.topics.words import core_term_weights, leading_term, nearness, share_in_topic, topic_terms, typicality
+from nlpkit.weighting.ctfidf import class_tfidf, top_terms
 from nlpkit.weighting.dtm import group_rows
 
 
@@ -45,11 +45,11 @@ def test_core_weights_by_hand() -> None:
 
 
 def test_rare_terms_of_large_topics_are_left_out() -> None:
-    dense = np.zeros((100, 3), np.int32)
+    dense = np.zeros((101, 3), np.int32)
     dense[:, 0] = 1
-    dense[:4, 1] = 50  # 4 of 100 documents
-    dense[:5, 2] = 1  # 5 of 100
-    weights = core_term_weights(sparse.csr_array(dense), np.zeros(100, np.int32), np.ones(100), 1).toarray()[0]
+    dense[:2, 1] = 50  # 2 of 101 documents
+    dense[:3, 2] = 1  # 3 of 101
+    weights = core_term_weights(sparse.csr_array(dense), np.zeros(101, np.int32), np.ones(101), 1).toarray()[0]
     assert weights[1] == 0
     assert (weights[[0, 2]] > 0).all()
 
@@ -62,13 +62,32 @@ def test_all_documents_alike_and_all_terms_common_is_plain_ctfidf() -> None:
     np.testing.assert_allclose(core_term_weights(dtm, topics, np.ones(20), 3).toarray(), plain, rtol=1e-12)
 
 
-def test_a_word_of_all_topics_names_none() -> None:
-    # the first term is the most frequent of every topic, and in all of them
-    counts = np.array(
-        [[9, 5, 4, 3, 0, 0], [9, 0, 0, 0, 6, 0], [9, 0, 0, 0, 0, 7], [9, 0, 0, 0, 0, 0], [0] * 6], np.int32
-    )
-    names = topic_names(sparse.csr_array(counts), ("said", "vote", "votes", "law", "goal", "film"))
-    assert names == ("vote, law, said", "goal, said", "film, said", "said", "topic 4")
+def test_nearness_by_hand() -> None:
+    # term 0 in both documents of topic 0, term 1 in all, term 2 in one of topic 1; the mean of all documents is (0.5, 0.5)
+    embeddings = np.array([[1, 0], [1, 0], [0, 1], [0, 1]], np.float32)
+    counts = sparse.csr_array(np.array([[1, 7, 0], [3, 1, 0], [0, 1, 0], [0, 2, 1]], np.int32))
+    centroids = np.array([[1, 0], [0, 1], [0.5, 0.5]], np.float32)
+    cosine = nearness(embeddings, counts, np.array([[0, 1, 2], [0, 2, -1], [0, 1, 2]], np.int32), centroids)
+    np.testing.assert_allclose(cosine[0], [1.0, 0.0, -1.0], atol=1e-6)
+    np.testing.assert_allclose(cosine[1, :2], [-1.0, 1.0], atol=1e-6)
+    assert cosine[2].tolist() == [1.0] * 3  # a topic that is the mean has no direction
+    assert nearness(embeddings, counts, np.full((3, 2), -1, np.int32), centroids).tolist() == [[1.0] * 2] * 3
+
+
+def test_a_word_of_every_topic_comes_after_the_words_of_a_topic() -> None:
+    rng = np.random.default_rng(0)
+    topics = np.repeat([0, 1], 20).astype(np.int32)
+    embeddings = unit_rows(np.eye(2)[topics] + 0.1 * rng.random((40, 2)))
+    counts = np.zeros((40, 4), np.int32)
+    counts[:, 0] = 9  # of all documents, and the word of highest c-tf-idf of both topics
+    counts[:20, 1], counts[20:, 2] = 1, 1
+    counts[[0, 20], 3] = 9  # of one document of each topic
+    dtm = sparse.csr_array(counts)
+    neighbours = nearest_neighbours(embeddings, k=3, threads=1)
+    assert top_terms(class_tfidf(group_rows(dtm, topics, 2)), 1).term_ids.tolist() == [[0], [0]]
+    best = topic_terms(embeddings, neighbours, dtm, topics, 2, 3)
+    assert best.term_ids.tolist() == [[1, 0, -1], [2, 0, -1]]
+    assert (best.weights[:, 2] == 0).all()
 
 
 def test_shares_by_hand() -> None:

@@ -106,6 +106,9 @@ def with_topic_columns(schema: pa.Schema) -> pa.Schema:
     return schema
 
 
+BERTOPIC_TOPICS_SCHEMA = TOPICS_SCHEMA.append(pa.field("stability", pa.float32())).append(pa.field("words", pa.int64()))
+
+
 def topics_table(table: pa.Table, model: TopicModel, vocabulary: Sequence[str]) -> pa.Table:
     """Return one row a topic: size, share, label, terms, scores, representative documents and stability."""
     ids, texts = table.column("id"), table.column("text")
@@ -116,6 +119,7 @@ def topics_table(table: pa.Table, model: TopicModel, vocabulary: Sequence[str]) 
             {
                 "topic": k,
                 "stability": finite_or_none(model.stability[k]),
+                "words": int(model.words[k]),
                 "size": int(model.size[k]),
                 "share": float(model.size[k] / len(model.topics)),
                 "label": model.labels[k],
@@ -126,11 +130,15 @@ def topics_table(table: pa.Table, model: TopicModel, vocabulary: Sequence[str]) 
                 "representative_texts": [(texts[d].as_py() or "")[:REPRESENTATIVE_CHARS] for d in documents],
             }
         )
-    return pa.Table.from_pylist(rows, schema=TOPICS_SCHEMA.append(pa.field("stability", pa.float32())))
+    return pa.Table.from_pylist(rows, schema=BERTOPIC_TOPICS_SCHEMA)
 
 
 def topic_terms_table(model: TopicModel, vocabulary: Sequence[str]) -> pa.Table:
-    """Return the stored terms of each topic with rank (1 = strongest), the weight that ranks them, and plain c-tf-idf."""
+    """Return the stored terms of each topic with rank (1 = strongest), the weight that ranks them, and plain c-tf-idf.
+
+    count is how often the topic has the term, share that of the count in all topics: with `words` of topics.parquet,
+    ctfidf = count / words · ln(1 + mean(words) · share / count).
+    """
     is_term = model.terms.term_ids >= 0
     topic, rank = np.nonzero(is_term)
     terms = [vocabulary[t] for t in model.terms.term_ids[is_term]]
@@ -141,7 +149,9 @@ def topic_terms_table(model: TopicModel, vocabulary: Sequence[str]) -> pa.Table:
         pa.array(model.terms.weights[is_term]),
     ]
     table = pa.Table.from_arrays(columns, schema=TOPIC_TERMS_SCHEMA)
-    return table.append_column("ctfidf", pa.array(model.plain_weights[is_term], pa.float32()))
+    table = table.append_column("ctfidf", pa.array(model.plain_weights[is_term], pa.float32()))
+    table = table.append_column("count", pa.array(model.counts[is_term].astype(np.int64)))
+    return table.append_column("share", pa.array(model.count_shares[is_term], pa.float32()))
 
 
 def doc_topics_table(table: pa.Table, model: TopicModel) -> tuple[pa.Table, float]:

@@ -43,7 +43,11 @@ def swap(distances, medoids, floor):  # type: ignore[no-untyped-def]
     while True:
         without[:] = 0.0
         for o in range(n):
-            nearest[o], near[o], second[o] = 0, np.inf, np.inf  # of distances that are no numbers, too, an index below k
+            nearest[o], near[o], second[o] = (
+                0,
+                np.inf,
+                np.inf,
+            )  # of distances that are no numbers, too, an index below k
             for m in range(k):
                 d = distances[medoids[m], o]
                 if d < near[o]:

@@ -20,7 +20,6 @@ from nlpkit.topics.assign import (
     TopicVotes,
     nearest_topics,
     rule,
-    similarity_to_topic,
     topic_centroids,
     vote,
 )
@@ -29,13 +28,14 @@ from nlpkit.topics.clustering import Clock, Clustering, Points
 from nlpkit.topics.density import density_clusters
 from nlpkit.topics.evidence import NumberEvidence
 from nlpkit.topics.layers import layers_around, topic_tree
+from nlpkit.topics.naming import topic_names
 from nlpkit.topics.neighbours import distinct_rows, nearest_neighbours
 from nlpkit.topics.novelty import least_similarity, mean_similarity
 from nlpkit.topics.options import BertopicOptions
 from nlpkit.topics.partition import partition
 from nlpkit.topics.stability import agreement, topic_stability
-from nlpkit.topics.words import core_term_weights, share_in_topic, topic_names, typicality
-from nlpkit.types import NO_TOPIC, BoolArray, Float32Array, FloatArray, IntArray, TokenTable
+from nlpkit.topics.words import share_in_topic, topic_terms
+from nlpkit.types import NO_TOPIC, BoolArray, Float32Array, FloatArray, IntArray, LongArray, TokenTable
 from nlpkit.weighting.ctfidf import TopTerms, class_tfidf, top_terms, values_of
 from nlpkit.weighting.dtm import count_terms, group_rows
 
@@ -67,7 +67,8 @@ class TopicModel:
 
     Documents (D,): topic (-1 none), topic_prob (its share of the neighbours' votes, 0 for none), nearest_topic and
     margin (closest centroid, and its lead over the next in cosine). votes: the distributions behind topic_prob.
-    Topics (K,): size, label, npmi, exclusivity; terms (K, 30) and their plain_weights, c-tf-idf of all documents of the topics;
+    Topics (K,): size, label, npmi, exclusivity, words (their number of tokens); terms (K, 30), their plain_weights (c-tf-idf) and
+    counts in all documents of the topics, and count_shares, the share of each topic in the counts of all;
     representatives (K, 3) document numbers, -1 for none.
     outliers_joined, outliers_assigned: how many documents were given a topic after clustering, by which of the two rules.
     rule_agreement: share of documents for which the rule for new text, without the document itself, gives the fit's topic.
@@ -86,6 +87,9 @@ class TopicModel:
     labels: tuple[str, ...]
     terms: TopTerms
     plain_weights: FloatArray
+    counts: FloatArray
+    count_shares: FloatArray
+    words: LongArray
     npmi: FloatArray
     exclusivity: FloatArray
     diversity: float
@@ -163,7 +167,7 @@ def fit_topics(
 
 def _describe(vocabulary: tuple[str, ...], distinct: _Distinct, points: Points, clustering: Clustering) -> TopicModel:
     """Number the topics by size and work out all that is said about them."""
-    options, neighbours, dtm, X = points.options, points.neighbours, points.documents, points.embeddings
+    options, neighbours, X = points.options, points.neighbours, points.embeddings
     threads, labels = points.execution.n_threads(), clustering.labels
     joined = labels
     if options.join_neighbors:
@@ -175,20 +179,15 @@ def _describe(vocabulary: tuple[str, ...], distinct: _Distinct, points: Points, 
     rank = _by_size(assigned, distinct)
     K = len(rank)
     cluster_topics, joined, labels = (_renumber(x, rank) for x in (labels, joined, assigned))
-    topics = distinct.spread(cluster_topics)
     centroids = topic_centroids(X, cluster_topics, K)
     nearest, cosine, margin = nearest_topics(X, centroids, threads=threads)
 
-    # core words are those of the documents a topic was found in, whoever joins afterwards
-    counts = group_rows(dtm, topics, K)
-    if options.core_terms:
-        typical_cosine = similarity_to_topic(X, centroids, cluster_topics)
-        weights = core_term_weights(
-            dtm, topics, distinct.spread(typicality(cluster_topics, typical_cosine, neighbours), np.float64(0.0)), K
-        )
-    plain = class_tfidf(group_rows(dtm, distinct.spread(labels), K))  # of all documents that have the topic in the end
-    plain.sort_indices()
-    terms = top_terms(weights if options.core_terms else plain, STORED_TERMS)
+    every = group_rows(points.counts, labels, K)  # of all documents that have the topic in the end
+    every.sort_indices()
+    terms = _terms(
+        points, cluster_topics if options.core_terms else labels, K
+    )  # the core is there before anybody joins
+    counts = group_rows(points.counts, cluster_topics, K)
     coherence_terms = terms.term_ids[:, :COHERENCE_TERMS]
     similarity = mean_similarity(neighbours)
     bound = least_similarity(similarity, labels, options.novelty_quantile)
@@ -203,8 +202,8 @@ def _describe(vocabulary: tuple[str, ...], distinct: _Distinct, points: Points, 
     votes = distinct.spread_votes(point_votes)
     points.clock.lap("description")
     repeats, tree = clustering.repeats(K), topic_tree(centroids)
-    names = topic_names(counts, vocabulary)
-    layers = _layers(vocabulary, names, distinct, points, clustering, topics, tree)
+    names = topic_names(terms.term_ids, vocabulary)
+    layers = _layers(vocabulary, terms, distinct, points, clustering, topics, tree)
     points.clock.lap("layers")
     return TopicModel(
         topics=topics,
@@ -215,7 +214,10 @@ def _describe(vocabulary: tuple[str, ...], distinct: _Distinct, points: Points, 
         size=np.bincount(topics[topics >= 0], minlength=K).astype(np.int32),
         labels=names,
         terms=terms,
-        plain_weights=values_of(plain, terms.term_ids),
+        plain_weights=values_of(class_tfidf(every), terms.term_ids),
+        counts=values_of(every, terms.term_ids),
+        count_shares=share_in_topic(terms.term_ids, every),
+        words=np.asarray(every.sum(axis=1)).ravel(),
         npmi=npmi_by_document(coherence_terms, points.reference),
         exclusivity=exclusivity(coherence_terms, share_in_topic(coherence_terms, counts)),
         diversity=unique_share(coherence_terms),
@@ -237,31 +239,38 @@ def _describe(vocabulary: tuple[str, ...], distinct: _Distinct, points: Points, 
     )  # fmt: skip
 
 
+def _terms(points: Points, topics: IntArray, K: int) -> TopTerms:
+    """Return the stored terms of topics (U,)."""
+    if not points.options.core_terms:
+        return top_terms(class_tfidf(group_rows(points.counts, topics, K)), STORED_TERMS)
+    return topic_terms(points.embeddings, points.neighbours, points.counts, topics, K, STORED_TERMS)
+
+
 def _layers(
     vocabulary: tuple[str, ...],
-    names: tuple[str, ...],
+    terms: TopTerms,
     distinct: _Distinct,
     points: Points,
     clustering: Clustering,
     topics: IntArray,
     tree: FloatArray,
 ) -> tuple[DescribedLayer, ...]:
-    """Return the layers around the topics (D,) with their names and words, and their stability where second fits tell it."""
+    """Return the layers around the topics (D,), which have the terms, with names, words and the stability that second fits tell."""
     layers, at = layers_around(
         topics, tree, coarser=clustering.coarser, divisions=[distinct.spread(z) for z in clustering.divisions]
     )
     described = []
     for number, layer in enumerate(layers):
-        K, counts = layer.n_topics, group_rows(points.documents, layer.topics, layer.n_topics)
-        of_points = layer.topics[distinct.first]
+        K, of_points = layer.n_topics, layer.topics[distinct.first]
+        term_ids = (terms if number == at else _terms(points, of_points, K)).term_ids
         described.append(
             DescribedLayer(
                 layer.topics,
                 layer.parent,
                 np.bincount(layer.topics[layer.topics >= 0], minlength=K).astype(np.int32),
                 topic_stability(of_points, K, clustering.repeats(K)),
-                names if number == at else topic_names(counts, vocabulary),
-                top_terms(class_tfidf(counts), COHERENCE_TERMS).term_ids,
+                topic_names(term_ids, vocabulary),
+                term_ids[:, :COHERENCE_TERMS],
                 number == at,
             )
         )

@@ -2,9 +2,43 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
+import numpy as np
+
+from nlpkit.topics.words import share_in_topic
+from nlpkit.types import CsrMatrix, IntArray
+from nlpkit.weighting.ctfidf import class_tfidf, top_terms
+
 LABEL_TERMS = 3
+EXCLUSIVE_TERMS = 20
+
+
+def topic_names(term_ids: IntArray, vocabulary: Sequence[str]) -> tuple[str, ...]:
+    """Return a name of each topic, its first terms (see `topic_label`): three, or as many as tell it from the other topics.
+
+    Args:
+        term_ids: (K, n) terms of the topics, best first, -1 for none.
+    """
+    rows = [[vocabulary[t] for t in row if t >= 0] for row in term_ids]
+    names = [topic_label(row) for row in rows]
+    for n in range(LABEL_TERMS + 1, term_ids.shape[1] + 1):
+        times = Counter(names)
+        names = [topic_label(row, n) if times[name] > 1 else name for row, name in zip(rows, names, strict=True)]
+    times = Counter(names)
+    return tuple(f"{name or 'topic'} {k}" if not name or times[name] > 1 else name for k, name in enumerate(names))
+
+
+def exclusive_terms(counts: CsrMatrix) -> IntArray:
+    """Return the terms of highest c-tf-idf times share in the topic (K, 20): a word of all topics names none.
+
+    Args:
+        counts: (K, V) term counts of the topics.
+    """
+    best = top_terms(class_tfidf(counts), EXCLUSIVE_TERMS)
+    order = np.argsort(-best.weights * share_in_topic(best.term_ids, counts), axis=1, kind="stable")
+    return np.take_along_axis(best.term_ids, order, axis=1)
 
 
 def topic_label(terms: Sequence[str], n: int = LABEL_TERMS) -> str:

@@ -115,8 +115,8 @@ class BertopicOptions:
     core_terms: Annotated[
         bool,
         Param(
-            "Rank the words of a topic by its typical documents, or by plain c-tf-idf of all its documents (the column "
-            "ctfidf of topic_terms.parquet in any case).",
+            "Rank the words of a topic by c-tf-idf of its typical documents and by how near to the topic the documents lie that "
+            "hold a word, or by plain c-tf-idf of all its documents (the column ctfidf of topic_terms.parquet in any case).",
             off="plain_terms",
         ),
     ] = True

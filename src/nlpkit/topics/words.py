@@ -1,33 +1,79 @@
-"""The words of topics: whose documents they come from, and the names made of them."""
+"""The words of topics: over-represented in typical documents, and near the topic in the space of the embeddings."""
 
 from __future__ import annotations
 
 import numpy as np
 from scipy import sparse
 
-from nlpkit.topics.assign import vote
-from nlpkit.topics.naming import topic_label
-from nlpkit.topics.neighbours import Neighbours
+from nlpkit.topics.assign import similarity_to_topic, topic_centroids, vote
+from nlpkit.topics.neighbours import Neighbours, unit_rows
 from nlpkit.types import CsrMatrix, Float32Array, FloatArray, IntArray
-from nlpkit.weighting.ctfidf import class_tfidf, top_terms
+from nlpkit.weighting.ctfidf import TopTerms, class_tfidf, top_terms
 from nlpkit.weighting.dtm import group_rows, scale_rows
 
 TYPICALITY_POWER = 4
-TERM_SHARE = 0.05
-CANDIDATE_TERMS = 20
+NEARNESS_POWER = 2
+LEAST_NEARNESS = 0.01  # of a term that points away from its topic, so that no topic is without words
+TERM_SHARE = 0.02
+CANDIDATE_TERMS = 100
 
 
-def core_term_weights(dtm: CsrMatrix, topics: IntArray, typical: FloatArray, K: int) -> CsrMatrix:
+def topic_terms(
+    embeddings: Float32Array, neighbours: Neighbours, counts: CsrMatrix, topics: IntArray, K: int, n: int
+) -> TopTerms:
+    """Return the n terms of each topic (K, n) of highest c-tf-idf in its typical documents times nearness², see `nearness`.
+
+    Against c-tf-idf alone, words that occur in documents of every kind give way to words of the topic: coherence and diversity
+    both rise (docs/benchmarks/topic-words.md).
+
+    Args:
+        embeddings: (U, E) rows L2-normalised; counts: (U, V) counts; topics: (U,) topic of each document or -1, each of K there.
+    """
+    centroids = topic_centroids(embeddings, topics, K)
+    typical = typicality(topics, similarity_to_topic(embeddings, centroids, topics), neighbours)
+    best = top_terms(core_term_weights(counts, topics, typical, K), max(CANDIDATE_TERMS, n))
+    near = np.maximum(nearness(embeddings, counts, best.term_ids, centroids), LEAST_NEARNESS)
+    weights = np.where(best.term_ids >= 0, best.weights * near**NEARNESS_POWER, -1.0)
+    order = np.argsort(-weights, axis=1, kind="stable")[:, :n]
+    term_ids = np.take_along_axis(best.term_ids, order, axis=1)
+    ranked = np.take_along_axis(weights, order, axis=1)
+    return TopTerms(term_ids, np.where(term_ids >= 0, ranked, 0.0).astype(np.float32))
+
+
+def nearness(embeddings: Float32Array, counts: CsrMatrix, term_ids: IntArray, centroids: Float32Array) -> FloatArray:
+    """Return the cosine of terms to their topics (K, n), both seen from the mean of all documents; 1 for a topic that is that mean.
+
+    The vector of a term is the mean embedding of the documents that hold it: what it means in this corpus, in whatever
+    language, without asking the encoder, whose vectors of single words are known for their general meaning only.
+
+    Args:
+        embeddings: (U, E); counts: (U, V); term_ids: (K, n), -1 for none; centroids: (K, E).
+    """
+    used = np.unique(term_ids[term_ids >= 0])
+    if not len(used):
+        return np.ones(term_ids.shape)
+    held = sparse.csc_array(counts)[:, used].T.tocsr()
+    held.data = np.ones(len(held.data), np.float32)
+    mean = embeddings.mean(axis=0, dtype=np.float64)
+    vectors = unit_rows(np.asarray(held @ embeddings) / np.diff(held.indptr)[:, None] - mean)
+    directions = centroids - mean
+    lengths = np.linalg.norm(directions, axis=1)
+    place = np.searchsorted(used, np.maximum(term_ids, 0))
+    cosine = np.einsum("kne,ke->kn", vectors[place], unit_rows(directions))
+    return np.where(lengths[:, None] > 1e-6, cosine, 1.0)
+
+
+def core_term_weights(counts: CsrMatrix, topics: IntArray, typical: FloatArray, K: int) -> CsrMatrix:
     """Return the c-tf-idf weights (K, V) of topics whose documents count by how typical they are.
 
-    Left out are terms that fewer than one in twenty documents of a topic hold (at least two): a word that one long
+    Left out are terms that fewer than one in fifty documents of a topic hold (at least two): a word that one long
     document repeats does not describe a topic.
 
     Args:
-        dtm: (D, V) counts; topics: (D,) topic of each document or -1; typical: (D,) `typicality` of each document.
+        counts: (U, V); topics: (U,) topic of each document or -1; typical: (U,) `typicality` of each document.
     """
-    weights = class_tfidf(group_rows(scale_rows(dtm, typical), topics, K))
-    present = sparse.csr_array((np.ones_like(dtm.data), dtm.indices, dtm.indptr), shape=dtm.shape)
+    weights = class_tfidf(group_rows(scale_rows(counts, typical), topics, K))
+    present = sparse.csr_array((np.ones_like(counts.data), counts.indices, counts.indptr), shape=counts.shape)
     holders = group_rows(present, topics, K)
     least = np.maximum(2, np.ceil(TERM_SHARE * np.bincount(topics[topics >= 0], minlength=K)))
     holders.data = (holders.data >= np.repeat(least, np.diff(holders.indptr))).astype(np.float64)
@@ -50,23 +96,6 @@ def typicality(labels: IntArray, cosine: Float32Array, neighbours: Neighbours) -
     scale = np.divide(1.0, mean, out=np.ones(K), where=mean > 0)
     even = mean == 0  # no document agrees with the centroid: all count alike
     return np.where(assigned, np.where(even[labels], 1.0, weight * scale[labels]), 0.0)
-
-
-def topic_names(counts: CsrMatrix, vocabulary: tuple[str, ...]) -> tuple[str, ...]:
-    """Name topics by the terms of highest c-tf-idf times share in the topic: a word of all topics names none.
-
-    Names come from all documents of a topic, so that they hold for each of them.
-
-    Args:
-        counts: (K, V) term counts of the topics.
-    """
-    best = top_terms(class_tfidf(counts), CANDIDATE_TERMS)
-    share = share_in_topic(best.term_ids, counts)
-    names = []
-    for k, row in enumerate(best.term_ids):
-        order = np.argsort(-best.weights[k] * share[k], kind="stable")
-        names.append(topic_label([vocabulary[row[i]] for i in order if row[i] >= 0]) or f"topic {k}")
-    return tuple(names)
 
 
 def leading_term(top_terms: IntArray) -> tuple[int, int] | None:

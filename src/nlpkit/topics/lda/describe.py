@@ -12,7 +12,8 @@ from nlpkit.metrics.diversity import exclusivity, unique_share
 from nlpkit.topics.lda.diagnostics import TopicDiagnostics, topic_diagnostics
 from nlpkit.topics.lda.model import LdaModel, MainTopics, main_topics
 from nlpkit.topics.lda.weights import WeightedTerms, weighted_terms
-from nlpkit.topics.words import share_in_topic, topic_names
+from nlpkit.topics.naming import exclusive_terms, topic_names
+from nlpkit.topics.words import share_in_topic
 from nlpkit.types import CsrMatrix, FloatArray, IntArray, LongArray, TokenTable
 from nlpkit.weighting.dtm import count_terms
 
@@ -75,7 +76,7 @@ def describe_topics(
     representatives = typical_documents(doc_topic, model.alpha, REPRESENTATIVES)
     representatives[size == 0] = -1
     top = np.ascontiguousarray(terms.term_ids[:, :SCORED_TERMS])
-    generated = topic_names(model.topic_term, model.terms)
+    generated = topic_names(exclusive_terms(model.topic_term), model.terms)
     requested = (*names, *[""] * (K - len(names)))
     return TopicDescription(
         main=main,
