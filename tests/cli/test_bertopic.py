@@ -608,3 +608,35 @@ def test_files_of_a_run_are_all_listed_with_their_hashes(planted_run: Path) -> N
     found = {name: hashlib.sha256(data).hexdigest() for name, data in files(planted_run).items()}
     del found["manifest.json"]
     assert listed == found
+
+
+# ---------------------------------------------------------------- prior knowledge
+
+
+def test_some_labels_pull_topics(tmp_path: Path) -> None:
+    rows = [{**row, "kind": str(i % 2) if i < 60 else None} for i, row in enumerate(planted_rows())]
+    write_embedded(tmp_path / "x.parquet", rows)
+    done = run_cli("bertopic", "x.parquet", "--semi-supervised", "--label-col", "kind", "--k", "4", "-o", "run")
+    assert "semi-supervised: the labels of 60 of 120 documents pull topics towards 2 classes" in done.err
+    assert manifest(tmp_path / "run")["parameters"]["semi_supervised"] is True
+    run_cli(
+        "bertopic", "x.parquet", "--semi-supervised", "--label-col", "kind", "--k", "4", "--threads", "1", "-o", "one"
+    )
+    assert topics_of(tmp_path / "run") == topics_of(tmp_path / "one")
+    run_cli("predict", "run", "x.parquet", "-o", "p.parquet")
+    assert read("p.parquet")["topic"].to_pylist() == read("run/documents.parquet")["topic"].to_pylist()
+
+
+@pytest.mark.parametrize(
+    ("labels", "options", "code", "says"),
+    [
+        (lambda i: "a", ["--label-col", "lable"], 3, "did you mean 'label'?"),
+        (lambda i: None, [], 3, "column 'label' is empty in documents with text; two different values were needed"),
+        (lambda i: "a", [], 3, "column 'label' has only 'a'"),
+        (lambda i: ["a", "b"], [], 3, "column 'label' holds lists"),
+        (lambda i: "ab"[i % 2], ["--cluster", "hdbscan"], 2, "--semi-supervised does not go with --cluster hdbscan"),
+    ],
+)  # fmt: skip
+def test_labels_that_cannot_guide(labels: Any, options: list[str], code: int, says: str, tmp_path: Path) -> None:
+    write_embedded(tmp_path / "x.parquet", [{**row, "label": labels(i)} for i, row in enumerate(planted_rows())])
+    assert says in run_cli("bertopic", "x.parquet", "--semi-supervised", *options, "-o", "run", code=code).error()

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -126,6 +126,7 @@ def fit_topics(
     usable: BoolArray,
     options: BertopicOptions,
     *,
+    rows: Float32Array | None = None,
     execution: Execution | None = None,
     progress: Callable[[str, float], None] | None = None,
 ) -> TopicModel:
@@ -139,6 +140,7 @@ def fit_topics(
         tokens: (D,) documents as term ids.
         usable: (D,) whether a document has text.
         options: see `BertopicOptions`.
+        rows: (D, F) of unit length that are clustered in place of the embeddings, such as those of `nlpkit.topics.guided`.
         execution: seed and threads.
         progress: called with a stage and its share done.
 
@@ -160,7 +162,11 @@ def fit_topics(
     dtm = count_terms(tokens)
     counts = group_rows(dtm, distinct.of_document, distinct.n)
     points = Points(X, neighbours, counts, dtm, options, execution, progress, clock)
-    clustering = METHODS[options.cluster](points)
+    clustered = points
+    if rows is not None:
+        near = nearest_neighbours(rows[distinct.first], k=options.n_neighbors - 1, threads=execution.n_threads())
+        clustered = replace(points, embeddings=rows[distinct.first], neighbours=near)
+    clustering = METHODS[options.cluster](clustered)
     clock.lap("choice")
     return _describe(tokens.terms, distinct, points, clustering)
 

@@ -38,6 +38,7 @@ from nlpkit.parameters import Execution, with_settings
 from nlpkit.plain import rounded
 from nlpkit.text.options import TopicTokenOptions
 from nlpkit.topics.bertopic import TopicModel, fit_topics
+from nlpkit.topics.guided_options import GuidedOptions
 from nlpkit.topics.novelty import least_similarity
 from nlpkit.topics.options import NOVELTY_QUANTILE, BertopicOptions, check_quantile
 from nlpkit.topics.predict import Training
@@ -46,6 +47,7 @@ from nlpkit.weighting.dtm import count_terms, document_frequency
 from nlpkit.workflows.bertopic_predict import Bound, TopicPredictions
 from nlpkit.workflows.corpus import Corpus, as_corpus, has_text, no_documents, no_words
 from nlpkit.workflows.embeddings import embedded_by, embeddings_of
+from nlpkit.workflows.guidance import knowledge_of
 from nlpkit.workflows.model import TopicRun
 from nlpkit.workflows.predict_options import PredictOptions
 from nlpkit.workflows.token_options import preprocess_options
@@ -232,6 +234,7 @@ def fit_bertopic(
     data: Any,
     *,
     options: BertopicOptions | None = None,
+    guide: GuidedOptions | None = None,
     tokens: TopicTokenOptions | None = None,
     encoder: EncoderOptions | str | None = None,
     execution: Execution | None = None,
@@ -244,6 +247,7 @@ def fit_bertopic(
     Args:
         data: a Corpus, texts, or a data frame.
         options: how topics are found.
+        guide: what is known before.
         tokens: how texts are cut into the words that describe topics.
         encoder: which model makes embeddings.
         execution: seed and threads.
@@ -255,8 +259,10 @@ def fit_bertopic(
     """
     from nlpkit.embed.options import EncoderOptions
 
-    records = (options or BertopicOptions(), tokens or TopicTokenOptions(), EncoderOptions.from_value(encoder))
-    options, tokens, embedding, execution = with_settings((*records, execution or Execution()), settings)
+    records = (options, guide, tokens, EncoderOptions.from_value(encoder), execution)
+    kinds = (BertopicOptions, GuidedOptions, TopicTokenOptions, EncoderOptions, Execution)
+    options, guide, tokens, embedding, execution = with_settings(records, settings, kinds)
+    guide.check_engine(options.cluster)
     token_options = preprocess_options(tokens)
     seconds: dict[str, float] = {}
     if options.cluster == "hdbscan" and find_spec("hdbscan") is None:  # said now, not after an hour of encoding
@@ -271,6 +277,8 @@ def fit_bertopic(
     for name in table.column_names:
         if name in TOPIC_COLUMNS:
             reporting.warn(f"the column '{name}' of the input is not kept: the run has its own")
+    usable = has_text(table.column("text"))
+    knowledge = knowledge_of(table, guide, usable, where=stream.where, label_col=corpus.options.label_col)
     with stopwatch(seconds, "tokens"):
         words, report = tokens_of(table, token_options)
     if report is not None:
@@ -279,21 +287,23 @@ def fit_bertopic(
     if not words.n_terms:
         raise no_words(table.num_rows, ", so topics would have no names")
     with stopwatch(seconds, "embeddings"):
-        usable = has_text(table.column("text"))
         embeddings, encoder_info = embeddings_of(table, made_by, embedding, execution.n_threads(), usable)
     if not usable.all():
         n_empty = int((~usable).sum())
         reporting.note(f"{wording.counted(n_empty, 'document')} without text: no embedding, no topic")
+    with stopwatch(seconds, "guidance"):
+        rows = knowledge.rows(embeddings, threads=execution.n_threads())
     with stopwatch(seconds, "topics"), reporting.progress("topics", 100, percent=True) as update:
 
         def step(stage: str, share: float) -> None:
             start, end, name = STAGES.get(stage, (0, 100, stage))
             update(int(start + (end - start) * share), f"topics: {name}")
 
-        model = fit_topics(embeddings, words, usable, options, execution=execution, progress=step)
+        model = fit_topics(embeddings, words, usable, options, rows=rows, execution=execution, progress=step)
         update(100)
     parameters = {
         **asdict(options),
+        **asdict(guide),
         "k": str(options.k),
         "min_topic_size_in_force": model.min_topic_size,
         "encoder": encoder_info,

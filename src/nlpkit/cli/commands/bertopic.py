@@ -7,6 +7,7 @@ from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.embed.options import EncoderOptions
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.text.options import TopicTokenOptions
+from nlpkit.topics.guided_options import GuidedOptions
 from nlpkit.topics.options import BertopicOptions
 
 
@@ -15,6 +16,7 @@ def bertopic_cli(
     inputs: Inputs,
     out: OutputFlags,
     topics: BertopicOptions,
+    guide: GuidedOptions,
     encoder: EncoderOptions,
     tokens: TopicTokenOptions,
     read: ReadOptions,
@@ -45,6 +47,6 @@ def bertopic_cli(
     from nlpkit.workflows.corpus import read_corpus
 
     corpus = read_corpus(*inputs, options=read, beside=target)
-    model = fit_bertopic(corpus, options=topics, tokens=tokens, encoder=encoder, execution=run)
+    model = fit_bertopic(corpus, options=topics, guide=guide, tokens=tokens, encoder=encoder, execution=run)
     model.save(target, force=out.force)
     show_bertopic(model, target)
