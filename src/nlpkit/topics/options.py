@@ -93,6 +93,12 @@ class BertopicOptions:
     ] = "auto"
     linkage: Annotated[str, Param("Agglomerative clustering: ward, average, complete or single.")] = "ward"
     grain: Annotated[str, Param("Layer that `k=auto` takes: middle, or the next coarse or fine one.")] = "middle"
+    ensemble: Annotated[
+        int,
+        Param(
+            "Fits, each to four fifths of the documents, whose consensus gives the topics; 1: one fit to all.", min=1
+        ),
+    ] = 1
     min_topic_size: Annotated[
         int | None,
         Param("Least documents of a topic; default: 1 in 100, from 3 to 10, or what `k=N` needs.", min=2),
@@ -129,7 +135,7 @@ class BertopicOptions:
             if getattr(self, name) not in values:
                 raise unknown_value(name, getattr(self, name), values)
         self._refuse_unused(self.cluster != "hdbscan", ONLY_HDBSCAN, f"cluster={self.cluster}", "cluster=hdbscan")
-        self._refuse_unused(self.cluster == "hdbscan", ("grain",), "cluster=hdbscan")
+        self._refuse_unused(self.cluster == "hdbscan", ("grain", "ensemble"), "cluster=hdbscan")
         self._refuse_unused(
             self.cluster != "agglomerative", ("linkage",), f"cluster={self.cluster}", "cluster=agglomerative"
         )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 from threadpoolctl import threadpool_limits
 
 from nlpkit.errors import InputError
 from nlpkit.topics.clustering import Clustering, Points
+from nlpkit.topics.consensus import consensus, fits_to_parts
 from nlpkit.topics.engine import Engine
 from nlpkit.topics.evidence import POINTS_PER_TOPIC, Sample, choose_number, coarser, finer
 from nlpkit.topics.layers import halved
@@ -34,7 +36,11 @@ def partition(points: Points) -> Clustering:
     with threadpool_limits(1, user_api="blas"):
         whole = len(sample.rows) == points.n
         fits = sample.fits if whole else engine.fits(engine.view(points.embeddings, points.neighbours))
-        labels, _ = fits.fit(k)
+        if options.ensemble > 1 and k > 1:
+            members = fits_to_parts(engine, fits.points.astype(np.float32), k, options.ensemble)
+            labels = consensus(members, k, seed=points.execution.seed)
+        else:
+            labels, _ = fits.fit(k)
         points.clock.lap("clusters")
         n_topics = len(set(labels.tolist()))
         if n_topics < k:
