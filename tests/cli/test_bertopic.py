@@ -640,3 +640,59 @@ def test_some_labels_pull_topics(tmp_path: Path) -> None:
 def test_labels_that_cannot_guide(labels: Any, options: list[str], code: int, says: str, tmp_path: Path) -> None:
     write_embedded(tmp_path / "x.parquet", [{**row, "label": labels(i)} for i, row in enumerate(planted_rows())])
     assert says in run_cli("bertopic", "x.parquet", "--semi-supervised", *options, "-o", "run", code=code).error()
+
+
+def test_topics_by_seed_words(planted: Path, tmp_path: Path) -> None:
+    words = {label: text.split()[:3] for label, text in list(WORDS.items())[2:0:-1]}
+    topics = "".join(f"{label} = {[*seeds, 'zzz']}\n" for label, seeds in words.items())
+    (tmp_path / "seeds.toml").write_text(f"[topics]\n{topics}nothing = ['qqq*']\n", encoding="utf-8")
+    done = run_cli("bertopic", planted, "--seed-words", "seeds.toml", "-o", "run")
+    assert "warning: seed words that are no terms of the corpus: zzz, zzz, qqq*" in done.err
+    assert "60 documents in the 3 topics given (cosine 0.4 or more), 60 in " in done.err
+    assert "warning: 1 topic given without a document, kept with size 0: nothing" in done.err
+    table = pl.read_parquet(tmp_path / "run" / "topics.parquet")
+    assert table["label"].to_list()[:3] == [*words, "nothing"]
+    assert table["size"].to_list()[:3] == [30, 30, 0]
+    documents = pl.read_parquet(tmp_path / "run" / "documents.parquet")
+    for number, label in enumerate(words):
+        assert set(documents.filter(pl.col("topic") == number)["label"]) == {label}
+    run_cli("predict", "run", planted, "-o", "p.parquet")
+    assert read("p.parquet")["topic"].to_pylist() == documents["topic"].to_list()
+    run_cli("evaluate", "run", "-q")
+    run_cli("info", "run", "--tree", "-q")
+
+
+@needs_minilm
+def test_topics_by_name(tmp_path: Path) -> None:
+    (tmp_path / "names.txt").write_text("# two\nlaw: courts, judges and juries\n\noutside\n", encoding="utf-8")
+    run_cli("bertopic", NEWS, "--limit", "60", "--topics-from", "names.txt", "-q", "-o", "run")
+    topics = pl.read_parquet(tmp_path / "run" / "topics.parquet")
+    assert topics["label"].to_list()[:2] == ["law", "outside"]
+    documents = pl.read_parquet(tmp_path / "run" / "documents.parquet")
+    labels = documents.filter(pl.col("topic") == 0)["label"].to_list()
+    assert labels.count("courts") > len(labels) / 2
+    assert manifest(tmp_path / "run")["parameters"]["topics_from"] == "names.txt"
+
+
+@pytest.mark.parametrize(
+    ("option", "content", "options", "code", "says"),
+    [
+        ("topics-from", "", [], 3, "names of topics topics: there is none; write one a line"),
+        ("topics-from", "a\nb\n\na: again\n", [], 3, "topics:4: the topic 'a' is there twice"),
+        ("topics-from", None, [], 3, "names of topics topics: cannot be opened"),
+        ("topics-from", "a\nb\n", ["--cluster", "hdbscan"], 2, "--topics-from does not go with --cluster hdbscan"),
+        ("topics-from", "a\nb\n", ["--semi-supervised"], 2, "--semi-supervised and --topics-from do not go together"),
+        ("topics-from", "a\nb\n", [], 3, "does not say which model made it, so names of topics cannot be embedded alike"),
+        ("seed-words", "[topics]\na = ['zzz']", [], 3, "none of the seed words is a term of the corpus (zzz)"),
+        ("seed-words", "[topics]\na = {words = ['river'], weight = 2}", [], 3, "a weight has a meaning in nlpkit lda-gibbs alone"),
+        ("seed-words", "topics", [], 3, "is not TOML"),
+        ("seed-words", "[topics]\na = ['river']\nb = ['judge']", ["--k", "1"], 2, "--k 1: 2 topics are given; give --k 2 or more"),
+    ],
+)  # fmt: skip
+def test_topics_that_cannot_be_given(
+    option: str, content: str | None, options: list[str], code: int, says: str, tmp_path: Path
+) -> None:
+    write_jsonl(tmp_path / "x.jsonl", [{key: row[key] for key in ("text", "embedding")} for row in planted_rows()])
+    if content is not None:
+        (tmp_path / "topics").write_text(content, encoding="utf-8")
+    assert says in run_cli("bertopic", "x.jsonl", f"--{option}", "topics", *options, "-o", "run", code=code).error()

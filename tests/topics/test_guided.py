@@ -1,16 +1,29 @@
-"""Topics guided by labels: planted classes that the embeddings hardly show come out once some documents say what they are."""
+"""Topics guided by labels, by names and by seed words: planted topics come out as they were said to be."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.metrics import adjusted_mutual_info_score
 
+from nlpkit.errors import InputError
 from nlpkit.parameters import Execution
-from nlpkit.topics.bertopic import fit_topics
-from nlpkit.topics.guided import with_classes
+from nlpkit.topics.bertopic import TopicModel, fit_topics
+from nlpkit.topics.guided import (
+    WORD_SIMILARITY,
+    PredefinedTopics,
+    directions_of_names,
+    directions_of_words,
+    with_classes,
+)
+from nlpkit.topics.guided_options import GuidedOptions
 from nlpkit.topics.options import ENGINES, BertopicOptions
 from nlpkit.types import IntArray
+from nlpkit.weighting.dtm import count_terms
+from tests.refusals import refuses
 from tests.strategies import Planted, planted
 
 
@@ -68,3 +81,87 @@ def test_rows_are_unit_vectors_the_same_on_any_number_of_threads(corpus: Planted
         for n in (1, 4)
     ]  # fmt: skip
     assert fits[0].topics.tobytes() == fits[1].topics.tobytes()
+
+
+# ---------------------------------------------------------------- topics that are given
+
+
+def seeded(corpus: Planted, topics: list[int], words: int = 3) -> PredefinedTopics:
+    """Topics of the corpus given by some of their own words, and one that has no word."""
+    seeds = [[corpus.tokens.terms.index(f"{chr(97 + w)}{chr(97 + k)}own") for w in range(words)] for k in topics]
+    directions = directions_of_words(corpus.embeddings, count_terms(corpus.tokens), [*seeds, []])
+    return PredefinedTopics((*(f"planted {k}" for k in topics), "nothing"), directions, WORD_SIMILARITY)
+
+
+def fit(corpus: Planted, predefined: PredefinedTopics, **options: int | str) -> TopicModel:
+    return fit_topics(
+        corpus.embeddings, corpus.tokens, corpus.usable, BertopicOptions(**options), predefined=predefined
+    )  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def uneven() -> Planted:
+    return planted([30, 60, 45, 70, 50], seed=8, spread=0.6)
+
+
+@pytest.mark.parametrize("cluster", [engine for engine in ENGINES if engine != "hdbscan"])
+def test_given_topics_come_first_and_the_others_are_found(uneven: Planted, cluster: str) -> None:
+    model = fit(uneven, seeded(uneven, [2, 0]), cluster=cluster)
+    assert model.labels[:3] == ("planted 2", "planted 0", "nothing")
+    assert model.layers[0].labels == model.labels
+    assert model.size.tolist() == [45, 30, 0, 70, 60, 50]
+    assert (uneven.labels[model.topics == 0] == 2).all()
+    assert (uneven.labels[model.topics == 1] == 0).all()
+    assert adjusted_mutual_info_score(uneven.labels, model.topics) > 0.98
+    assert np.isnan(model.stability[:3]).all()
+    assert (model.stability[3:] > 0.9).all()
+
+
+@pytest.mark.parametrize(("k", "n_topics"), [("auto", 6), (6, 6), (3, 3), (8, 8), ("4:6", 6), ("3:3", 3)])
+def test_k_counts_all_topics(uneven: Planted, k: int | str, n_topics: int) -> None:
+    model = fit(uneven, seeded(uneven, [2, 0]), k=k)
+    assert model.n_topics == n_topics
+    assert model.unassigned == 0
+
+
+def test_numbers_of_topics_that_cannot_be(uneven: Planted) -> None:
+    predefined = seeded(uneven, [2, 0])
+    with refuses("k"):
+        fit(uneven, predefined, k=2)
+    with pytest.raises(
+        InputError, match="0 different documents are near to none of the 6 topics given, too few for 94 more"
+    ):
+        fit(uneven, seeded(uneven, [0, 1, 2, 3, 4]), k=100)
+    with pytest.raises(InputError, match="no document is near to any of the 3 topics given"):
+        fit(uneven, PredefinedTopics(predefined.names, predefined.directions, 1.0))
+
+
+def test_topics_are_given_that_all_documents_belong_to(uneven: Planted) -> None:
+    model = fit(uneven, seeded(uneven, [0, 1, 2, 3, 4]))
+    assert model.size.tolist() == [30, 60, 45, 70, 50, 0]
+
+
+def test_two_seed_words_count_more_than_twice_one() -> None:
+    X = np.eye(3, dtype=np.float32)
+    dtm = np.array([[1, 1, 0], [1, 0, 1], [0, 0, 1]])
+    direction = directions_of_words(X, sparse.csr_array(dtm), [[0, 1]])[0]
+    one, two = np.log(3 / 2), np.log(3 / 2) + np.log(3)
+    expected = np.array([two**2, one**2, 0]) / (two**2 + one**2) - 1 / 3
+    assert np.allclose(direction, expected / np.linalg.norm(expected), atol=1e-6)
+
+
+def test_names_are_told_apart_from_one_another_and_one_from_nothing() -> None:
+    vectors = np.array([[1.0, 0.1, 0.0], [1.0, 0.0, 0.1]])
+    reference = np.array([[1.0, 0.0, 0.0]], np.float32)
+    two, one = directions_of_names(vectors, reference), directions_of_names(vectors[:1], reference)
+    assert (two @ two.T)[0, 1] < 0
+    assert np.allclose(one, [[0, 1, 0]])
+
+
+def test_options_that_do_not_go_together() -> None:
+    with refuses("seed_words"):
+        GuidedOptions(topics_from=Path("a"), seed_words=Path("b"))
+    with refuses("topics_from"):
+        GuidedOptions(topics_from=Path("a"), semi_supervised=True)
+    with refuses("least_similarity"):
+        GuidedOptions(least_similarity=0.3)

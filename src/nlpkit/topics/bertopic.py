@@ -27,6 +27,7 @@ from nlpkit.topics.choose import COHERENCE_TERMS, Candidate
 from nlpkit.topics.clustering import Clock, Clustering, Points
 from nlpkit.topics.density import density_clusters
 from nlpkit.topics.evidence import NumberEvidence
+from nlpkit.topics.guided import PredefinedTopics, with_predefined_topics
 from nlpkit.topics.layers import layers_around, topic_tree
 from nlpkit.topics.naming import topic_names
 from nlpkit.topics.neighbours import distinct_rows, nearest_neighbours
@@ -127,6 +128,7 @@ def fit_topics(
     options: BertopicOptions,
     *,
     rows: Float32Array | None = None,
+    predefined: PredefinedTopics | None = None,
     execution: Execution | None = None,
     progress: Callable[[str, float], None] | None = None,
 ) -> TopicModel:
@@ -141,6 +143,7 @@ def fit_topics(
         usable: (D,) whether a document has text.
         options: see `BertopicOptions`.
         rows: (D, F) of unit length that are clustered in place of the embeddings, such as those of `nlpkit.topics.guided`.
+        predefined: topics that come first, with these names.
         execution: seed and threads.
         progress: called with a stage and its share done.
 
@@ -166,7 +169,8 @@ def fit_topics(
     if rows is not None:
         near = nearest_neighbours(rows[distinct.first], k=options.n_neighbors - 1, threads=execution.n_threads())
         clustered = replace(points, embeddings=rows[distinct.first], neighbours=near)
-    clustering = METHODS[options.cluster](clustered)
+    cluster = METHODS[options.cluster]
+    clustering = cluster(clustered) if predefined is None else with_predefined_topics(clustered, predefined, cluster)
     clock.lap("choice")
     return _describe(tokens.terms, distinct, points, clustering)
 
@@ -182,7 +186,7 @@ def _describe(vocabulary: tuple[str, ...], distinct: _Distinct, points: Points, 
     if options.assign_outliers:
         closest, _, _ = nearest_topics(X, topic_centroids(X, labels, int(labels.max()) + 1), threads=threads)
         assigned = np.where(joined == NO_TOPIC, closest, joined).astype(np.int32)
-    rank = _by_size(assigned, distinct)
+    rank = _by_size(assigned, distinct, len(clustering.names))
     K = len(rank)
     cluster_topics, joined, labels = (_renumber(x, rank) for x in (labels, joined, assigned))
     centroids = topic_centroids(X, cluster_topics, K)
@@ -208,8 +212,11 @@ def _describe(vocabulary: tuple[str, ...], distinct: _Distinct, points: Points, 
     votes = distinct.spread_votes(point_votes)
     points.clock.lap("description")
     repeats, tree = clustering.repeats(K), topic_tree(centroids)
-    names = topic_names(terms.term_ids, vocabulary)
-    layers = _layers(vocabulary, terms, distinct, points, clustering, topics, tree)
+    names = (*clustering.names, *topic_names(terms.term_ids, vocabulary)[len(clustering.names) :])
+    layers = tuple(
+        replace(layer, labels=names) if layer.chosen else layer
+        for layer in _layers(vocabulary, terms, distinct, points, clustering, topics, tree)
+    )
     points.clock.lap("layers")
     return TopicModel(
         topics=topics,
@@ -316,13 +323,13 @@ def _distinct(embeddings: Float32Array, usable: BoolArray) -> _Distinct:
     return _Distinct(documents[first].astype(np.int32), of_document)
 
 
-def _by_size(labels: IntArray, distinct: _Distinct) -> IntArray:
-    """Return the new number of each topic (K,): by its number of documents, ties by the earlier first document."""
-    K = int(labels.max(initial=-1)) + 1
+def _by_size(labels: IntArray, distinct: _Distinct, predefined: int) -> IntArray:
+    """Return the new number of each topic (K,): those predefined keep theirs, the others follow by size, ties by the first document."""
+    K = max(int(labels.max(initial=-1)) + 1, predefined)
     sizes = np.bincount(distinct.spread(labels)[distinct.spread(labels) >= 0], minlength=K)
-    first = np.array([np.flatnonzero(labels == k)[0] for k in range(K)])
-    rank = np.empty(K, np.int32)
-    rank[np.lexsort((first, -sizes))] = np.arange(K, dtype=np.int32)
+    first = [np.flatnonzero(labels == k)[0] for k in range(predefined, K)]
+    rank = np.arange(K, dtype=np.int32)
+    rank[predefined + np.lexsort((first, -sizes[predefined:]))] = np.arange(predefined, K, dtype=np.int32)
     return rank
 
 

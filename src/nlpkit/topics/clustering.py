@@ -70,6 +70,7 @@ class Clustering:
     candidates: the numbers of topics that were compared. merges: pairs of topics merged for an exact number, with their
     similarity. min_topic_size: the least size in force, None where the engine has none. coarser: numbers of topics of coarser
     layers, falling; divisions: labels (U,) of finer ones, rising in number. repeats: second fits with a number of topics.
+    names: of the first topics, which were given and keep their numbers, without a document, too.
     """
 
     labels: IntArray
@@ -79,6 +80,7 @@ class Clustering:
     coarser: tuple[int, ...] = ()
     divisions: tuple[IntArray, ...] = ()
     repeats: Callable[[int], Sequence[Repeat]] = lambda k: ()
+    names: tuple[str, ...] = ()
 
 
 def usual_topic_size(n: int) -> int:

@@ -90,9 +90,8 @@ def typicality(labels: IntArray, cosine: Float32Array, neighbours: Neighbours) -
     weight = np.where(labels >= 0, (share * np.maximum(cosine, 0.0)) ** TYPICALITY_POWER, 0.0)
     K = int(labels.max()) + 1
     assigned = labels >= 0
-    mean = np.bincount(labels[assigned], weights=weight[assigned], minlength=K) / np.bincount(
-        labels[assigned], minlength=K
-    )
+    sums = np.bincount(labels[assigned], weights=weight[assigned], minlength=K)
+    mean = sums / np.maximum(np.bincount(labels[assigned], minlength=K), 1)
     scale = np.divide(1.0, mean, out=np.ones(K), where=mean > 0)
     even = mean == 0  # no document agrees with the centroid: all count alike
     return np.where(assigned, np.where(even[labels], 1.0, weight * scale[labels]), 0.0)

@@ -46,8 +46,8 @@ from nlpkit.topics.stability import LEAST_STABLE
 from nlpkit.weighting.dtm import count_terms, document_frequency
 from nlpkit.workflows.bertopic_predict import Bound, TopicPredictions
 from nlpkit.workflows.corpus import Corpus, as_corpus, has_text, no_documents, no_words
-from nlpkit.workflows.embeddings import embedded_by, embeddings_of
-from nlpkit.workflows.guidance import knowledge_of
+from nlpkit.workflows.embeddings import RunEmbeddings, embedded_by, embeddings_of
+from nlpkit.workflows.guidance import knowledge_of, note_predefined
 from nlpkit.workflows.model import TopicRun
 from nlpkit.workflows.predict_options import PredictOptions
 from nlpkit.workflows.token_options import preprocess_options
@@ -278,7 +278,11 @@ def fit_bertopic(
         if name in TOPIC_COLUMNS:
             reporting.warn(f"the column '{name}' of the input is not kept: the run has its own")
     usable = has_text(table.column("text"))
-    knowledge = knowledge_of(table, guide, usable, where=stream.where, label_col=corpus.options.label_col)
+    knowledge = knowledge_of(
+        table, guide, usable,
+        where=stream.where, label_col=corpus.options.label_col,
+        encoder_known=made_by is not None or embedding.encoder is not None or "embedding" not in table.column_names,
+    )  # fmt: skip
     with stopwatch(seconds, "tokens"):
         words, report = tokens_of(table, token_options)
     if report is not None:
@@ -293,17 +297,28 @@ def fit_bertopic(
         reporting.note(f"{wording.counted(n_empty, 'document')} without text: no embedding, no topic")
     with stopwatch(seconds, "guidance"):
         rows = knowledge.rows(embeddings, threads=execution.n_threads())
+        source = RunEmbeddings(
+            {"encoder": encoder_info, "dim": embeddings.shape[1]}, embedding, execution.n_threads(), stream
+        )
+        predefined = knowledge.predefined(embeddings, words, usable, source.encode)
     with stopwatch(seconds, "topics"), reporting.progress("topics", 100, percent=True) as update:
 
         def step(stage: str, share: float) -> None:
             start, end, name = STAGES.get(stage, (0, 100, stage))
             update(int(start + (end - start) * share), f"topics: {name}")
 
-        model = fit_topics(embeddings, words, usable, options, rows=rows, execution=execution, progress=step)
+        model = fit_topics(
+            embeddings, words, usable, options, rows=rows, predefined=predefined, execution=execution, progress=step
+        )
         update(100)
+    if predefined is not None:
+        note_predefined(predefined, model.size)
     parameters = {
         **asdict(options),
-        **asdict(guide),
+        **{
+            name: value if value is None or isinstance(value, bool | float) else str(value)
+            for name, value in asdict(guide).items()
+        },
         "k": str(options.k),
         "min_topic_size_in_force": model.min_topic_size,
         "encoder": encoder_info,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,34 +11,111 @@ import pyarrow as pa
 
 from nlpkit import reporting, wording
 from nlpkit.cells import as_label
+from nlpkit.classify.zero_shot import TEMPLATE, prompts_of, prototypes
 from nlpkit.errors import ColumnError, InputError, missing_column
-from nlpkit.topics.guided import with_classes
+from nlpkit.io.seed_words import read_seed_words
+from nlpkit.io.topic_names import read_topic_names
+from nlpkit.topics.guided import (
+    NAME_SIMILARITY,
+    WORD_SIMILARITY,
+    PredefinedTopics,
+    directions_of_names,
+    directions_of_words,
+    with_classes,
+)
 from nlpkit.topics.guided_options import GuidedOptions
+from nlpkit.topics.lda.guide import Seeds, matching_terms
+from nlpkit.weighting.dtm import count_terms
 
 if TYPE_CHECKING:
-    from nlpkit.types import BoolArray, Float32Array, IntArray
+    from nlpkit.types import BoolArray, Float32Array, IntArray, TokenTable
+
+REFERENCE = TEMPLATE.format("something")
 
 
 @dataclass(frozen=True, slots=True)
 class Knowledge:
-    """What is known of D documents before a fit: labels (D,), -1 for none, or None where they are not to count."""
+    """What is known before a fit of D documents.
+
+    labels (D,): classes that pull topics, -1 for none. names: topics that are given, with their descriptions; seeds: those given by
+    words. least: how similar to a given topic a document must be. Each is None where it is not known.
+    """
 
     labels: IntArray | None = None
+    names: dict[str, list[str]] | None = None
+    seeds: tuple[Seeds, ...] | None = None
+    least: float | None = None
 
     def rows(self, embeddings: Float32Array, *, threads: int) -> Float32Array | None:
         """Return the rows (D, F) that are clustered in place of the embeddings (D, E), None for these."""
         return None if self.labels is None else with_classes(embeddings, self.labels, threads=threads)
 
+    def predefined(
+        self,
+        embeddings: Float32Array,
+        words: TokenTable,
+        usable: BoolArray,
+        encode: Callable[[list[str]], Float32Array],
+    ) -> PredefinedTopics | None:
+        """Return the topics that are given, None where there are none.
 
-def knowledge_of(table: pa.Table, guide: GuidedOptions, usable: BoolArray, *, where: str, label_col: str) -> Knowledge:
-    """Return what is known of documents, and say how many labels there are.
+        Args:
+            usable: (D,) whether a document has text. encode: gives the embeddings of texts by the model of the documents.
+
+        Raises:
+            InputError: no seed word is a term of the corpus.
+        """
+        if self.names is not None:
+            texts, topic_of = prompts_of(self.names)
+            vectors = encode([*texts, REFERENCE])
+            directions = directions_of_names(prototypes(vectors[:-1], topic_of, len(self.names)), vectors[-1:])
+            return PredefinedTopics(
+                tuple(self.names), directions, NAME_SIMILARITY if self.least is None else self.least
+            )
+        if self.seeds is not None:
+            directions = directions_of_words(
+                embeddings[usable], count_terms(words)[usable], _seed_terms(self.seeds, words.terms)
+            )
+            names = tuple(seed.name for seed in self.seeds)
+            return PredefinedTopics(names, directions, WORD_SIMILARITY if self.least is None else self.least)
+        return None
+
+
+def knowledge_of(
+    table: pa.Table,
+    guide: GuidedOptions,
+    usable: BoolArray,
+    *,
+    where: str,
+    label_col: str,
+    encoder_known: bool,
+) -> Knowledge:
+    """Return what is known of documents and topics, and say how many labels there are.
 
     Args:
         usable: (D,) whether a document has text. where: name of the inputs; label_col: name of the labels there.
+        encoder_known: whether it is known, or chosen now, what makes the embeddings.
 
     Raises:
-        ColumnError, InputError: a column is not there or says nothing.
+        ColumnError, InputError: a column or a file is not there or says nothing, or names cannot be embedded.
     """
+    if guide.topics_from is not None:
+        names = read_topic_names(guide.topics_from)
+        if not encoder_known:
+            raise InputError(
+                "the column 'embedding' does not say which model made it, so names of topics cannot be embedded alike; name the "
+                "model (`encoder`), which makes the embeddings anew, make them with nlpkit sbert-embed, or give `seed_words`",
+                parameter="topics_from",
+            )
+        return Knowledge(names=names, least=guide.least_similarity)
+    if guide.seed_words is not None:
+        seeds = read_seed_words(guide.seed_words)
+        if any(seed.weight != 1 for seed in seeds):
+            raise InputError(
+                f"seed words {guide.seed_words}: a weight has a meaning in nlpkit lda-gibbs alone; leave it out here",
+                parameter="seed_words",
+            )
+        return Knowledge(seeds=seeds, least=guide.least_similarity)
     if not guide.semi_supervised:
         return Knowledge()
     labels = codes_of(table, "label", usable, shown=label_col, parameter="label_col", where=where)
@@ -46,6 +124,44 @@ def knowledge_of(table: pa.Table, guide: GuidedOptions, usable: BoolArray, *, wh
         f"towards {labels.max() + 1} classes; scores against '{label_col}' are fair for the other documents alone"
     )
     return Knowledge(labels)
+
+
+def _seed_terms(seeds: Sequence[Seeds], terms: Sequence[str]) -> list[list[int]]:
+    """Return the terms that the seed words of each topic are, and say which words are none. Raises InputError where none is one."""
+    number = {term: i for i, term in enumerate(terms)}
+    missing: list[str] = []
+    matched: list[list[int]] = []
+    for seed in seeds:
+        hits = {word: matching_terms(word, terms, number) for word in seed.words}
+        missing += [word for word, ids in hits.items() if not ids]
+        matched.append(sorted({i for ids in hits.values() for i in ids}))
+    if not any(matched):
+        raise InputError(
+            f"none of the seed words is a term of the corpus ({wording.listed(missing, 5)}); terms are as nlpkit preprocess writes "
+            "them: see nlpkit stats, or use a pattern such as econom*",
+            parameter="seed_words",
+        )
+    if missing:
+        reporting.warn(f"seed words that are no terms of the corpus: {wording.listed(missing, 10)}")
+    return matched
+
+
+def note_predefined(predefined: PredefinedTopics, size: IntArray) -> None:
+    """Say how many documents the topics that were given have, and which have none.
+
+    Args:
+        size: (K,) documents of each topic.
+    """
+    J = len(predefined.names)
+    reporting.note(
+        f"{wording.counted(int(size[:J].sum()), 'document')} in the {wording.counted(J, 'topic')} given (cosine {predefined.least:g} or "
+        f"more), {size[J:].sum():,} in {wording.counted(len(size) - J, 'further topic')} (`least_similarity` moves the line)"
+    )
+    empty = [name for name, n in zip(predefined.names, size, strict=False) if not n]
+    if empty:
+        reporting.warn(
+            f"{wording.counted(len(empty), 'topic')} given without a document, kept with size 0: {wording.listed(empty, 10)}"
+        )
 
 
 def codes_of(table: pa.Table, column: str, usable: BoolArray, *, shown: str, parameter: str, where: str) -> IntArray:

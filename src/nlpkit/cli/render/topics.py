@@ -115,7 +115,7 @@ def show_topics(fitted: FittedBertopic) -> None:
                 _stability(model.stability[k]),
                 model.labels[k],
                 top,
-                *headlines(table, first, 60),
+                *(headlines(table, first, 60) or [""]),
             ]
         )
     lost = int((model.topics < 0).sum())

@@ -58,7 +58,7 @@ def seed_counts(seeds: Sequence[Seeds], terms: Sequence[str], cf: LongArray, *, 
             raise UsageError(f"the weight of the seed words of '{topic.name}' must be above 0, got {topic.weight:g}")
         matched: dict[int, None] = {}
         for word in topic.words:
-            hits = _matching(word, terms, number)
+            hits = matching_terms(word, terms, number)
             if not hits:
                 missing.append(word)
             matched.update(dict.fromkeys(hits))
@@ -81,7 +81,8 @@ def seed_counts(seeds: Sequence[Seeds], terms: Sequence[str], cf: LongArray, *, 
     )
 
 
-def _matching(word: str, terms: Sequence[str], number: Mapping[str, int]) -> list[int]:
+def matching_terms(word: str, terms: Sequence[str], number: Mapping[str, int]) -> list[int]:
+    """Return the ids of the terms that a seed word is, or matches where it holds * ? [abc]; number: id of each term."""
     if any(c in word for c in "*?["):
         return [i for i, term in enumerate(terms) if fnmatchcase(term, word)]
     return [number[word]] if word in number else []
