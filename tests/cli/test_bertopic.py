@@ -696,3 +696,38 @@ def test_topics_that_cannot_be_given(
     if content is not None:
         (tmp_path / "topics").write_text(content, encoding="utf-8")
     assert says in run_cli("bertopic", "x.jsonl", f"--{option}", "topics", *options, "-o", "run", code=code).error()
+
+
+def test_topics_do_not_mirror_a_column(tmp_path: Path) -> None:
+    rows = planted_rows()
+    shift = np.eye(DIMENSIONS, dtype=np.float32)[-1] * 2
+    for i, row in enumerate(rows):
+        second = i // 4 % 2
+        row["source"] = "ab"[second]
+        row["embedding"] = np.asarray(row["embedding"], np.float32) + (shift if second else -shift)
+        row["text"] += " herald herald herald" * second
+    write_embedded(tmp_path / "x.parquet", rows)
+    done = run_cli("bertopic", "x.parquet", "--debias", "source", "--k", "4", "-o", "run")
+    figures = manifest(tmp_path / "run")["results"]["debias"]
+    assert "tokens left out; a word tells" in done.err
+    assert figures["topics_ami"] < 0.1 < figures["topics_ami_before"]
+    assert figures["words_bits"] < figures["words_bits_before"]
+    assert manifest(tmp_path / "run")["parameters"]["debias"] == "source"
+
+
+@pytest.mark.parametrize("command", ["bertopic", "lda-gibbs"])
+@pytest.mark.parametrize(
+    ("source", "column", "says"),
+    [
+        (lambda i: "ab"[i % 2], "sauce", "has no column 'sauce'"),
+        (lambda i: None, "source", "column 'source' is empty in documents with text"),
+        (lambda i: "a", "source", "column 'source' has only 'a'"),
+        (lambda i: ["a"], "source", "column 'source' holds lists"),
+        (lambda i: f"a{i}", "source", "column 'source' has another value in each document"),
+    ],
+)
+def test_columns_that_topics_cannot_be_freed_of(
+    command: str, source: Any, column: str, says: str, tmp_path: Path
+) -> None:
+    write_embedded(tmp_path / "x.parquet", [{**row, "source": source(i)} for i, row in enumerate(planted_rows())])
+    assert says in run_cli(command, "x.parquet", "--debias", column, "--k", "4", "-o", "run", code=3).error()

@@ -713,3 +713,22 @@ def test_one_text_is_warned_of(n: int, tmp_path: Path) -> None:
     assert f"warning: there is only one different text among {n} document" in done.err
     write_jsonl(tmp_path / "y.jsonl", [{"text": "the river and the boats"}, {"text": "the judge"}])
     assert "one different text" not in run_cli("lda-gibbs", "y.jsonl", "--k", "2", "--sweeps", "3", "-o", "two").err
+
+
+def test_topics_do_not_mirror_a_column(tmp_path: Path) -> None:
+    rows = [{**row, "source": "ab"[i // 4 % 2]} for i, row in enumerate(rows_of())]
+    for row in rows:
+        row["text"] += " herald tribune" * 5 if row["source"] == "b" else ""
+    write_jsonl(tmp_path / "x.jsonl", rows)
+    for run, options in {
+        "plain": [],
+        "run": ["--debias", "source"],
+        "one": ["--debias", "source", "--threads", "1"],
+    }.items():
+        run_cli("lda-gibbs", "x.jsonl", *CHAIN, *options, "-q", "-o", run)
+    assert contents("run") == contents("one")
+    figures = results("run")["debias"]
+    assert figures["tokens_left_out"] > 400
+    assert figures["words_bits"] < 0.2 * figures["words_bits_before"]
+    assert figures["topics_ami"] < 0.1
+    assert results("plain")["tokens"] - results("run")["tokens"] == figures["tokens_left_out"]

@@ -42,6 +42,14 @@ class GuidedOptions:
             max=1.0,
         ),
     ] = None
+    debias: Annotated[
+        str | None,
+        Param(
+            "Column, such as source or author, that topics are not to mirror: what tells its groups apart goes from embeddings and "
+            "words.",
+            metavar="COLUMN",
+        ),
+    ] = None
 
     def __post_init__(self) -> None:
         """Refuse options that do not go together."""
@@ -55,7 +63,7 @@ class GuidedOptions:
 
     def check_engine(self, cluster: str) -> None:
         """Raise UsageError where an engine cannot be guided."""
-        used = [field.name for field in fields(self) if getattr(self, field.name)]
+        used = [field.name for field in fields(self) if getattr(self, field.name) and field.name != "debias"]
         if used and cluster == "hdbscan":
             raise UsageError(
                 f"`{used[0]}` does not go with `cluster=hdbscan`, whose clusters are merged by their words; leave one of them out",

@@ -6,8 +6,8 @@ import math
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
-from functools import cached_property
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property, partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,6 +38,7 @@ from nlpkit.parameters import Execution, with_settings
 from nlpkit.plain import rounded
 from nlpkit.text.options import TopicTokenOptions
 from nlpkit.topics.bertopic import TopicModel, fit_topics
+from nlpkit.topics.debias import debiased_tokens
 from nlpkit.topics.guided_options import GuidedOptions
 from nlpkit.topics.novelty import least_similarity
 from nlpkit.topics.options import NOVELTY_QUANTILE, BertopicOptions, check_quantile
@@ -47,7 +48,7 @@ from nlpkit.weighting.dtm import count_terms, document_frequency
 from nlpkit.workflows.bertopic_predict import Bound, TopicPredictions
 from nlpkit.workflows.corpus import Corpus, as_corpus, has_text, no_documents, no_words
 from nlpkit.workflows.embeddings import RunEmbeddings, embedded_by, embeddings_of
-from nlpkit.workflows.guidance import knowledge_of, note_predefined
+from nlpkit.workflows.guidance import knowledge_of, note_debiased, note_predefined
 from nlpkit.workflows.model import TopicRun
 from nlpkit.workflows.predict_options import PredictOptions
 from nlpkit.workflows.token_options import preprocess_options
@@ -97,7 +98,8 @@ class BertopicModel(TopicRun):
 class FittedBertopic(BertopicModel):
     """What `fit_bertopic` found, with all that a run directory holds.
 
-    table: the documents; words: their tokens; model: the arrays of the fit; embeddings (D, E); usable (D,) whether there is text.
+    table: the documents; words: their tokens; model: the arrays of the fit; embeddings (D, E); usable (D,) whether there is text; guidance:
+    figures of what was known before.
     """
 
     table: pa.Table
@@ -111,6 +113,7 @@ class FittedBertopic(BertopicModel):
     encoder: dict[str, Any] | None
     source: HasProvenance
     seconds: dict[str, float]
+    guidance: dict[str, Any] = field(default_factory=dict)
     name: str = "the model"
 
     @cached_property
@@ -176,6 +179,7 @@ class FittedBertopic(BertopicModel):
             "layers": [len(layer.parent) for layer in model.layers],
             "rule_agreement": round(model.rule_agreement, 6),
             "doc_topics_left_out": round(self._tables[1], 6),
+            **self.guidance,
             "evidence": [rounded(candidate.as_dict()) for candidate in model.candidates],
         }
 
@@ -307,10 +311,16 @@ def fit_bertopic(
             start, end, name = STAGES.get(stage, (0, 100, stage))
             update(int(start + (end - start) * share), f"topics: {name}")
 
-        model = fit_topics(
-            embeddings, words, usable, options, rows=rows, predefined=predefined, execution=execution, progress=step
-        )
+        fit = partial(fit_topics, embeddings, usable=usable, predefined=predefined, execution=execution)
+        debiased = None if knowledge.groups is None else debiased_tokens(words, knowledge.groups, seed=execution.seed)
+        model = fit(words if debiased is None else debiased.tokens, options=options, rows=rows, progress=step)
         update(100)
+    guidance = {}
+    if knowledge.groups is not None and debiased is not None:
+        with stopwatch(seconds, "debias"):
+            as_many = options if options.cluster == "hdbscan" else replace(options, k=model.n_topics, grain="middle")
+            before = fit(words, options=as_many).topics
+        guidance["debias"] = note_debiased(debiased, knowledge.groups, str(guide.debias), model.topics, before)
     if predefined is not None:
         note_predefined(predefined, model.size)
     parameters = {
@@ -328,7 +338,7 @@ def fit_bertopic(
         if name in table.column_names:
             reporting.warn(f"the column '{name}' of the input is not kept: the run has its own")
     fitted = FittedBertopic(
-        table, words, model, embeddings, usable, options, execution, parameters, encoder_info, stream, seconds
+        table, words, model, embeddings, usable, options, execution, parameters, encoder_info, stream, seconds, guidance
     )
     fitted.corpus = corpus
     return fitted

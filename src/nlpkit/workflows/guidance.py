@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +15,8 @@ from nlpkit.classify.zero_shot import TEMPLATE, prompts_of, prototypes
 from nlpkit.errors import ColumnError, InputError, missing_column
 from nlpkit.io.seed_words import read_seed_words
 from nlpkit.io.topic_names import read_topic_names
+from nlpkit.metrics.clustering import adjusted_mutual_information
+from nlpkit.topics.debias import DebiasedTokens, without_groups
 from nlpkit.topics.guided import (
     NAME_SIMILARITY,
     WORD_SIMILARITY,
@@ -38,17 +40,22 @@ class Knowledge:
     """What is known before a fit of D documents.
 
     labels (D,): classes that pull topics, -1 for none. names: topics that are given, with their descriptions; seeds: those given by
-    words. least: how similar to a given topic a document must be. Each is None where it is not known.
+    words. least: how similar to a given topic a document must be. groups (D,): what topics are not to mirror,
+    -1 for none. Each is None where it is not known.
     """
 
     labels: IntArray | None = None
     names: dict[str, list[str]] | None = None
     seeds: tuple[Seeds, ...] | None = None
     least: float | None = None
+    groups: IntArray | None = None
 
     def rows(self, embeddings: Float32Array, *, threads: int) -> Float32Array | None:
         """Return the rows (D, F) that are clustered in place of the embeddings (D, E), None for these."""
-        return None if self.labels is None else with_classes(embeddings, self.labels, threads=threads)
+        if self.groups is None and self.labels is None:
+            return None
+        rows = embeddings if self.groups is None else without_groups(embeddings, self.groups)
+        return rows if self.labels is None else with_classes(rows, self.labels, threads=threads)
 
     def predefined(
         self,
@@ -99,6 +106,9 @@ def knowledge_of(
     Raises:
         ColumnError, InputError: a column or a file is not there or says nothing, or names cannot be embedded.
     """
+    groups = None
+    if guide.debias is not None:
+        groups = groups_of(table, guide.debias, usable, where=where)
     if guide.topics_from is not None:
         names = read_topic_names(guide.topics_from)
         if not encoder_known:
@@ -107,7 +117,7 @@ def knowledge_of(
                 "model (`encoder`), which makes the embeddings anew, make them with nlpkit sbert-embed, or give `seed_words`",
                 parameter="topics_from",
             )
-        return Knowledge(names=names, least=guide.least_similarity)
+        return Knowledge(names=names, least=guide.least_similarity, groups=groups)
     if guide.seed_words is not None:
         seeds = read_seed_words(guide.seed_words)
         if any(seed.weight != 1 for seed in seeds):
@@ -115,15 +125,15 @@ def knowledge_of(
                 f"seed words {guide.seed_words}: a weight has a meaning in nlpkit lda-gibbs alone; leave it out here",
                 parameter="seed_words",
             )
-        return Knowledge(seeds=seeds, least=guide.least_similarity)
+        return Knowledge(seeds=seeds, least=guide.least_similarity, groups=groups)
     if not guide.semi_supervised:
-        return Knowledge()
+        return Knowledge(groups=groups)
     labels = codes_of(table, "label", usable, shown=label_col, parameter="label_col", where=where)
     reporting.note(
         f"semi-supervised: the labels of {(labels >= 0).sum():,} of {wording.counted(len(labels), 'document')} pull topics "
         f"towards {labels.max() + 1} classes; scores against '{label_col}' are fair for the other documents alone"
     )
-    return Knowledge(labels)
+    return Knowledge(labels, groups=groups)
 
 
 def _seed_terms(seeds: Sequence[Seeds], terms: Sequence[str]) -> list[list[int]]:
@@ -146,6 +156,38 @@ def _seed_terms(seeds: Sequence[Seeds], terms: Sequence[str]) -> list[list[int]]
     return matched
 
 
+def note_debiased(
+    tokens: DebiasedTokens, groups: IntArray, column: str, topics: IntArray, before: IntArray | None
+) -> dict[str, Any]:
+    """Say how much less words and topics tell of a column, and return the figures.
+
+    Args:
+        groups, topics: (D,) of the documents, -1 for none. before: (D,) topics of a fit without it, None where there is none.
+    """
+
+    def agreement(z: IntArray) -> float:
+        both = (groups >= 0) & (z >= 0)
+        return round(adjusted_mutual_information(groups[both], z[both]), 6)
+
+    figures = {
+        "column": column,
+        "groups": int(groups.max()) + 1,
+        "tokens": len(tokens.kept),
+        "tokens_left_out": int((~tokens.kept).sum()),
+        "words_bits": round(tokens.information_left, 6),
+        "words_bits_before": round(tokens.information, 6),
+        "topics_ami": agreement(topics),
+        "topics_ami_before": None if before is None else agreement(before),
+    }
+    without = "" if before is None else f" (without it {figures['topics_ami_before']:.3f})"
+    reporting.note(
+        f"debias: {figures['tokens_left_out']:,} of {wording.counted(len(tokens.kept), 'token')} left out; a word tells "
+        f"{tokens.information_left:.4f} bits of '{column}' instead of {tokens.information:.4f}; topics agree with it at AMI "
+        f"{figures['topics_ami']:.3f}{without}"
+    )
+    return figures
+
+
 def note_predefined(predefined: PredefinedTopics, size: IntArray) -> None:
     """Say how many documents the topics that were given have, and which have none.
 
@@ -162,6 +204,16 @@ def note_predefined(predefined: PredefinedTopics, size: IntArray) -> None:
         reporting.warn(
             f"{wording.counted(len(empty), 'topic')} given without a document, kept with size 0: {wording.listed(empty, 10)}"
         )
+
+
+def groups_of(table: pa.Table, column: str, usable: BoolArray, *, where: str) -> IntArray:
+    """Return the groups (D,) of `debias`, -1 for none. Raises ColumnError, InputError: see `codes_of`, or each has one document."""
+    groups = codes_of(table, column, usable, shown=column, parameter="debias", where=where)
+    if groups.max() + 1 == (groups >= 0).sum():
+        raise InputError(
+            f"column '{column}' has another value in each document; groups of documents were needed", parameter="debias"
+        )
+    return groups
 
 
 def codes_of(table: pa.Table, column: str, usable: BoolArray, *, shown: str, parameter: str, where: str) -> IntArray:

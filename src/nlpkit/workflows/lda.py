@@ -7,13 +7,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from nlpkit import reporting, wording
 from nlpkit.io.cost import stopwatch
 from nlpkit.io.lda_runs import Additions, LdaCorpus, lda_run, prototype_additions
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.text.options import PreprocessOptions, TopicTokenOptions
+from nlpkit.topics.debias import debiased_tokens
 from nlpkit.topics.lda.chains import check_prototype, compare_chains, not_with_prototype
 from nlpkit.topics.lda.fit import check_options
+from nlpkit.topics.lda.model import main_topics
 from nlpkit.topics.lda.options import (
     SWEEPS,
     SWEEPS_OF_MANY,
@@ -25,6 +29,7 @@ from nlpkit.topics.lda.options import (
 )
 from nlpkit.topics.options import NumberOfTopics
 from nlpkit.workflows.corpus import as_corpus
+from nlpkit.workflows.guidance import groups_of, note_debiased
 from nlpkit.workflows.lda_chain import UnfinishedWork, check_guide, guided, run_chain
 from nlpkit.workflows.lda_choice import choice_additions, choose_number
 from nlpkit.workflows.lda_corpus import read_lda_corpus, warn_of_one_text
@@ -76,6 +81,12 @@ def fit_lda(
         with stopwatch(seconds, "read"):
             corpus = stack.enter_context(read_lda_corpus(documents, plan.tokens, execution.n_threads()))
         warn_of_one_text(corpus.tokens)
+        debiased = groups = None
+        if guide.debias is not None:
+            filled = np.diff(corpus.tokens.offsets) > 0
+            groups = groups_of(corpus.rows, guide.debias, filled, where="the corpus")
+            debiased = debiased_tokens(corpus.tokens, groups, seed=execution.seed)
+            corpus = replace(corpus, tokens=debiased.tokens)
         with stopwatch(seconds, "guidance"):
             material = guided(corpus, guide, verify=execution.verify)
         additions, choice, compared, seed = Additions(), None, None, execution.seed
@@ -96,6 +107,11 @@ def fit_lda(
             fit = run_chain(material, chain, replace(execution, seed=seed), unfinished, keep=compared is None)
         if compared is not None:
             additions |= prototype_additions(compared, fit.order)
+        if groups is not None and debiased is not None:
+            main = main_topics(fit.doc_topic, fit.model.alpha).topic
+            additions |= Additions(
+                results={"debias": note_debiased(debiased, groups, str(guide.debias), main, None)}
+            )  # fmt: skip
         run = lda_run(
             corpus,
             fit,
@@ -177,6 +193,7 @@ def _parameters(options: LdaOptions, chain: LdaOptions, guide: GuideOptions) -> 
         "seed_words": None if guide.seed_words is None else str(guide.seed_words),
         "fixed_topics": None if guide.fixed_topics is None else str(guide.fixed_topics),
         "term_weights": guide.term_weights,
+        "debias": guide.debias,
     }
 
 

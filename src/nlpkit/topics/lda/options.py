@@ -149,6 +149,14 @@ class GuideOptions:
         Param("LDA run whose topics are kept as they are and come before the new ones.", metavar="RUN"),
     ] = None
     term_weights: Annotated[str, Param("Weight of a token: one, idf or pmi.")] = "one"
+    debias: Annotated[
+        str | None,
+        Param(
+            "Column, such as source or author, that topics are not to mirror: tokens of words that a group uses improbably often "
+            "are left out at random (Thompson and Mimno 2018).",
+            metavar="COLUMN",
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)
