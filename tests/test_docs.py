@@ -49,8 +49,10 @@ def shown(page: Path) -> dict[str, list[str]]:
 
 
 def compared(line: str) -> str:
-    """A line of output as it is compared: numbers and marks of significance are left out, for another processor may print others."""
-    return re.sub(r"[─*<\s]+", " ", re.sub(r"-?\d+(?:[.,]\d+)*", "0", line)).strip()
+    """A line of output as it is compared: numbers, precisions and marks are left out, for another processor may print others."""
+    return re.sub(
+        r"[─*<\s]+", " ", re.sub(r"-?\d+(?:[.,]\d+)*", "0", re.sub(r"\b(bf16|fp16|fp32)\b", "0", line))
+    ).strip()
 
 
 def outdated(lines: list[str], printed: str, *, encoder: bool) -> list[str]:

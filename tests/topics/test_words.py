@@ -52,6 +52,8 @@ def test_rare_terms_of_large_topics_are_left_out() -> None:
     weights = core_term_weights(sparse.csr_array(dense), np.zeros(101, np.int32), np.ones(101), 1).toarray()[0]
     assert weights[1] == 0
     assert (weights[[0, 2]] > 0).all()
+    alone = core_term_weights(sparse.csr_array(dense[:1]), np.zeros(1, np.int32), np.ones(1), 1).toarray()[0]
+    assert (alone > 0).all()  # a topic of one document has its words
 
 
 def test_all_documents_alike_and_all_terms_common_is_plain_ctfidf() -> None:
@@ -67,10 +69,14 @@ def test_nearness_by_hand() -> None:
     embeddings = np.array([[1, 0], [1, 0], [0, 1], [0, 1]], np.float32)
     counts = sparse.csr_array(np.array([[1, 7, 0], [3, 1, 0], [0, 1, 0], [0, 2, 1]], np.int32))
     centroids = np.array([[1, 0], [0, 1], [0.5, 0.5]], np.float32)
-    cosine = nearness(embeddings, counts, np.array([[0, 1, 2], [0, 2, -1], [0, 1, 2]], np.int32), centroids)
-    np.testing.assert_allclose(cosine[0], [1.0, 0.0, -1.0], atol=1e-6)
-    np.testing.assert_allclose(cosine[1, :2], [-1.0, 1.0], atol=1e-6)
-    assert cosine[2].tolist() == [1.0] * 3  # a topic that is the mean has no direction
+    near = nearness(embeddings, counts, np.array([[0, 1, 2], [0, 2, -1], [0, 1, 2]], np.int32), centroids)
+    two, one = (
+        1 / np.sqrt(1 + (1 / 2 - 1 / 4)),
+        1 / np.sqrt(1 + (1 - 1 / 4)),
+    )  # |t - m|² = 1 - |m|² = 0.5, which cancels
+    np.testing.assert_allclose(near[0], [two, 0.0, -one], atol=1e-6)
+    np.testing.assert_allclose(near[1, :2], [-two, one], atol=1e-6)
+    assert near[2].tolist() == [1.0] * 3  # a topic that is the mean has no direction
     assert nearness(embeddings, counts, np.full((3, 2), -1, np.int32), centroids).tolist() == [[1.0] * 2] * 3
 
 

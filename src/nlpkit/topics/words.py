@@ -12,7 +12,6 @@ from nlpkit.weighting.ctfidf import TopTerms, class_tfidf, top_terms
 from nlpkit.weighting.dtm import group_rows, scale_rows
 
 TYPICALITY_POWER = 4
-NEARNESS_POWER = 2
 LEAST_NEARNESS = 0.01  # of a term that points away from its topic, so that no topic is without words
 TERM_SHARE = 0.02
 CANDIDATE_TERMS = 100
@@ -21,7 +20,7 @@ CANDIDATE_TERMS = 100
 def topic_terms(
     embeddings: Float32Array, neighbours: Neighbours, counts: CsrMatrix, topics: IntArray, K: int, n: int
 ) -> TopTerms:
-    """Return the n terms of each topic (K, n) of highest c-tf-idf in its typical documents times nearness², see `nearness`.
+    """Return the n terms of each topic (K, n) of highest c-tf-idf in its typical documents times `nearness`.
 
     Against c-tf-idf alone, words that occur in documents of every kind give way to words of the topic: coherence and diversity
     both rise (docs/benchmarks/topic-words.md).
@@ -33,7 +32,7 @@ def topic_terms(
     typical = typicality(topics, similarity_to_topic(embeddings, centroids, topics), neighbours)
     best = top_terms(core_term_weights(counts, topics, typical, K), max(CANDIDATE_TERMS, n))
     near = np.maximum(nearness(embeddings, counts, best.term_ids, centroids), LEAST_NEARNESS)
-    weights = np.where(best.term_ids >= 0, best.weights * near**NEARNESS_POWER, -1.0)
+    weights = np.where(best.term_ids >= 0, best.weights * near, -1.0)
     order = np.argsort(-weights, axis=1, kind="stable")[:, :n]
     term_ids = np.take_along_axis(best.term_ids, order, axis=1)
     ranked = np.take_along_axis(weights, order, axis=1)
@@ -41,13 +40,18 @@ def topic_terms(
 
 
 def nearness(embeddings: Float32Array, counts: CsrMatrix, term_ids: IntArray, centroids: Float32Array) -> FloatArray:
-    """Return the cosine of terms to their topics (K, n), both seen from the mean of all documents; 1 for a topic that is that mean.
+    """Return the nearness of terms to their topics (K, n), in [-1, 1]; 1 for a topic that is the mean of all documents.
 
-    The vector of a term is the mean embedding of the documents that hold it: what it means in this corpus, in whatever
-    language, without asking the encoder, whose vectors of single words are known for their general meaning only.
+    The vector t of a term is the mean embedding of the n documents that hold it, c that of a topic, m that of all N:
+
+        (t - m) · (c - m) / (|c - m| √(|t - m|² + r²)),   r² = (1/n - 1/N) (1 - |m|²)
+
+    This is a cosine, lower for a term whose vector is no longer than that of n documents drawn at random, which is r in
+    expectation. It tells what a word means in this corpus, in whatever language, without asking the encoder, whose vectors
+    of single words are of their general meaning only.
 
     Args:
-        embeddings: (U, E); counts: (U, V); term_ids: (K, n), -1 for none; centroids: (K, E).
+        embeddings: (U, E) rows L2-normalised; counts: (U, V); term_ids: (K, n), -1 for none; centroids: (K, E).
     """
     used = np.unique(term_ids[term_ids >= 0])
     if not len(used):
@@ -55,19 +59,22 @@ def nearness(embeddings: Float32Array, counts: CsrMatrix, term_ids: IntArray, ce
     held = sparse.csc_array(counts)[:, used].T.tocsr()
     held.data = np.ones(len(held.data), np.float32)
     mean = embeddings.mean(axis=0, dtype=np.float64)
-    vectors = unit_rows(np.asarray(held @ embeddings) / np.diff(held.indptr)[:, None] - mean)
+    n = np.diff(held.indptr)[:, None]
+    vectors = np.asarray(held @ embeddings) / n - mean
+    chance = (1 / n - 1 / len(embeddings)) * max(1 - mean @ mean, 0.0)
+    length = np.sqrt((vectors**2).sum(axis=1, keepdims=True) + chance)
+    vectors = np.divide(vectors, length, out=np.zeros_like(vectors), where=length > 1e-6)
     directions = centroids - mean
-    lengths = np.linalg.norm(directions, axis=1)
     place = np.searchsorted(used, np.maximum(term_ids, 0))
-    cosine = np.einsum("kne,ke->kn", vectors[place], unit_rows(directions))
-    return np.where(lengths[:, None] > 1e-6, cosine, 1.0)
+    near = np.einsum("kne,ke->kn", vectors[place], unit_rows(directions))
+    return np.where(np.linalg.norm(directions, axis=1)[:, None] > 1e-6, near, 1.0)
 
 
 def core_term_weights(counts: CsrMatrix, topics: IntArray, typical: FloatArray, K: int) -> CsrMatrix:
     """Return the c-tf-idf weights (K, V) of topics whose documents count by how typical they are.
 
-    Left out are terms that fewer than one in fifty documents of a topic hold (at least two): a word that one long
-    document repeats does not describe a topic.
+    Left out are terms that fewer than one in fifty documents of a topic hold (at least two, if there are two): a word that one
+    long document repeats does not describe a topic.
 
     Args:
         counts: (U, V); topics: (U,) topic of each document or -1; typical: (U,) `typicality` of each document.
@@ -75,7 +82,8 @@ def core_term_weights(counts: CsrMatrix, topics: IntArray, typical: FloatArray, 
     weights = class_tfidf(group_rows(scale_rows(counts, typical), topics, K))
     present = sparse.csr_array((np.ones_like(counts.data), counts.indices, counts.indptr), shape=counts.shape)
     holders = group_rows(present, topics, K)
-    least = np.maximum(2, np.ceil(TERM_SHARE * np.bincount(topics[topics >= 0], minlength=K)))
+    size = np.bincount(topics[topics >= 0], minlength=K)
+    least = np.minimum(np.maximum(2, np.ceil(TERM_SHARE * size)), size)
     holders.data = (holders.data >= np.repeat(least, np.diff(holders.indptr))).astype(np.float64)
     return sparse.csr_array(weights.multiply(holders))
 
