@@ -1,9 +1,10 @@
-"""What prior knowledge adds to nlpkit bertopic on labelled corpora: --semi-supervised.
+"""What prior knowledge adds to nlpkit bertopic on labelled corpora: --semi-supervised and --topics-from.
 
     python tests/benchmarks/bench_guided.py                                    # all corpora, one seed
     python tests/benchmarks/bench_guided.py --corpora trec --seeds 3
 
-AMI with the labels, of the documents whose label the fit did not see, for K = number of classes and for `auto`. Needs ../shared/data.
+Labels: AMI with them, of the documents whose label the fit did not see, for K = number of classes and for `auto`. Names: those of all
+classes, every document under the nearest; then those of half of the classes, the others to be found. Needs ../shared/data.
 """
 
 from __future__ import annotations
@@ -18,10 +19,12 @@ from bench_bertopic import load, prepare
 from bench_topic_number import CACHE, DATA
 from sklearn.metrics import adjusted_mutual_info_score
 
+from nlpkit.classify.zero_shot import prompts_of
 from nlpkit.parameters import Execution
 from nlpkit.topics.bertopic import fit_topics
-from nlpkit.topics.guided import with_classes
+from nlpkit.topics.guided import NAME_SIMILARITY, PredefinedTopics, directions_of_names, with_classes
 from nlpkit.topics.options import BertopicOptions
+from nlpkit.workflows.guidance import REFERENCE
 
 CORPORA = ("news", "trec", "bills", "ag_news_test", "clinc150", "banking77")
 
@@ -54,16 +57,45 @@ def semi_supervised(name: str, seed: int) -> None:
         print(line, flush=True)
 
 
+def by_names(name: str, seed: int) -> None:
+    """Print how well topics given by the names of the classes, of all and of half of them, agree with the classes."""
+    from nlpkit.embed.encoder import load_encoder
+
+    folder = prepare(name)
+    embeddings, tokens, usable = load(folder)
+    labels, classes = json.loads((folder / "labels.json").read_text()), codes(folder)
+    names = sorted({str(x) for x in labels if x is not None})
+    encoder = load_encoder()
+    half = np.sort(np.random.default_rng(seed).permutation(len(names))[: len(names) // 2])
+    line = f"{name:14} names"
+    for chosen, k in ((np.arange(len(names)), len(names)), (half, "auto")):
+        texts, _ = prompts_of({names[j]: [] for j in chosen})
+        vectors, _ = encoder.encode([*texts, REFERENCE])
+        directions = directions_of_names(vectors[:-1], vectors[-1:])
+        predefined = PredefinedTopics(tuple(names[j] for j in chosen), directions, NAME_SIMILARITY)
+        model = fit_topics(embeddings, tokens, usable, BertopicOptions(k=k), predefined=predefined)
+        inside, meant = (model.topics >= 0) & (model.topics < len(chosen)), np.isin(classes, chosen)
+        right = inside & (chosen[np.clip(model.topics, 0, len(chosen) - 1)] == classes)
+        known = classes >= 0
+        line += (
+            f"   {len(chosen)} of {len(names)}: K {model.n_topics}, precision {right.sum() / inside.sum():.3f}, "
+            f"recall {right.sum() / meant.sum():.3f}, AMI {adjusted_mutual_info_score(classes[known], model.topics[known]):.3f}"
+        )
+    print(line, flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--corpora", nargs="*", default=list(CORPORA))
+    parser.add_argument("--questions", nargs="*", default=["labels", "names"])
     parser.add_argument("--seeds", type=int, default=1)
     arguments = parser.parse_args()
     if not DATA.exists():
         raise SystemExit(f"this benchmark needs the corpora in {DATA} (embeddings are kept in {CACHE})")
     for name in arguments.corpora:
         for seed in range(42, 42 + arguments.seeds):
-            semi_supervised(name, seed)
+            for question in arguments.questions:
+                {"labels": semi_supervised, "names": by_names}[question](name, seed)
 
 
 if __name__ == "__main__":
