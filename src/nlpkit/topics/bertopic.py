@@ -64,7 +64,7 @@ class DescribedLayer:
 
 @dataclass(frozen=True, slots=True)
 class TopicModel:
-    """Result of `fit_topics`. Topics are numbered by size, 0 the largest.
+    """Result of `fit_topics`. Topics are numbered by size, 0 the largest, after those given beforehand, which may have no document.
 
     Documents (D,): topic (-1 none), topic_prob (its share of the neighbours' votes, 0 for none), nearest_topic and
     margin (closest centroid, and its lead over the next in cosine). votes: the distributions behind topic_prob.

@@ -12,6 +12,7 @@ import numpy as np
 from nlpkit import reporting, wording
 from nlpkit.io.cost import stopwatch
 from nlpkit.io.lda_runs import Additions, LdaCorpus, lda_run, prototype_additions
+from nlpkit.io.topic_tables import TEXT_HASH
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.text.options import PreprocessOptions, TopicTokenOptions
 from nlpkit.topics.debias import debiased_tokens
@@ -84,7 +85,7 @@ def fit_lda(
         debiased = groups = None
         if guide.debias is not None:
             filled = np.diff(corpus.tokens.offsets) > 0
-            groups = groups_of(corpus.rows, guide.debias, filled, where="the corpus")
+            groups = groups_of(corpus.rows.drop_columns([TEXT_HASH]), guide.debias, filled, where="the corpus")
             debiased = debiased_tokens(corpus.tokens, groups, seed=execution.seed)
             corpus = replace(corpus, tokens=debiased.tokens)
         with stopwatch(seconds, "guidance"):
