@@ -37,6 +37,7 @@ from nlpkit.io.topic_tables import (
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.plain import rounded
 from nlpkit.text.options import TopicTokenOptions
+from nlpkit.text.token_settings import NO_LANGUAGE
 from nlpkit.topics.bertopic import TopicModel, fit_topics
 from nlpkit.topics.debias import debiased_tokens
 from nlpkit.topics.guided_options import GuidedOptions
@@ -347,7 +348,7 @@ def fit_bertopic(
 def _warn_of_language(report: PreprocessReport, encoder: EncoderOptions, table: pa.Table) -> None:
     """Warn when an English encoder is about to encode a corpus that is mostly in another language."""
     english = "all-minilm" in encoder.name.lower()
-    if english and "embedding" not in table.column_names and report.languages and report.languages[0].code != "en":
+    if english and "embedding" not in table.column_names and report.languages and report.languages[0].code not in ("en", NO_LANGUAGE):
         reporting.warn(
             f"the corpus is mostly '{report.languages[0].code}' and {encoder.name} knows English best: topics may follow "
             "style more than matter; a multilingual model serves better, such as "
