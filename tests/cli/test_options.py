@@ -36,8 +36,8 @@ def fitted(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """What `nlpkit bertopic` would fit with, without fitting."""
     seen: dict[str, Any] = {}
 
-    def fit(corpus: Any, *, options: Any, tokens: Any, encoder: Any, execution: Any) -> None:
-        seen.update(topics=options, tokens=tokens, encoder=encoder, read=corpus.options, run=execution)
+    def fit(corpus: Any, *, options: Any, guide: Any, tokens: Any, encoder: Any, execution: Any) -> None:
+        seen.update(topics=options, guide=guide, tokens=tokens, encoder=encoder, read=corpus.options, run=execution)
         raise typer.Exit
 
     monkeypatch.setattr(bertopic, "fit_bertopic", fit)
@@ -67,7 +67,7 @@ def test_precedence(fitted: dict[str, Any], tmp_path: Path) -> None:
 def test_values_of_a_config_file_reach_the_command(fitted: dict[str, Any], tmp_path: Path) -> None:
     config = tmp_path / "c.toml"
     config.write_text(
-        'k = "5:20:5"\nmin-topic-size = 4\nmin_dist = 0.1\nassign_outliers = true\nlower = false\nquiet = true\n'
+        'k = "5:20:5"\ncluster = "hdbscan"\nmin-topic-size = 4\nmin_dist = 0.1\nassign_outliers = true\nlower = false\nquiet = true\n'
         'types = ["a=int", "b=string"]\nxml_field = "text=body"\nmin_df = 0.01\nmax_df = 50\noffline = true\nlimit = 7\n'
     )
     run_cli("bertopic", NEWS, "--config", config)
@@ -152,13 +152,13 @@ def test_the_config_of_the_repository_runs_as_its_first_line_says(name: str, tmp
         (["--num-topics", "7"], "topics", "k", "7"),
         (["--k", "auto"], "topics", "k", "auto"),
         (["--random-state", "7"], "run", "seed", 7),
-        (["--min-topic-size", "7"], "topics", "min_topic_size", 7),
+        (["--cluster", "hdbscan", "--min-topic-size", "7"], "topics", "min_topic_size", 7),
         (["--min-df", "7"], "tokens", "min_df", "7"),
         (["--max-df", "0.7"], "tokens", "max_df", "0.7"),
         (["--lang", "de"], "tokens", "language", "de"),
         (["--n-neighbors", "7"], "topics", "n_neighbors", 7),
-        (["--n-components", "7"], "topics", "n_components", 7),
-        (["--min-samples", "7"], "topics", "min_samples", 7),
+        (["--cluster", "hdbscan", "--n-components", "7"], "topics", "n_components", 7),
+        (["--cluster", "hdbscan", "--min-samples", "7"], "topics", "min_samples", 7),
     ],
 )
 def test_spellings_of_the_field(fitted: dict[str, Any], words: list[str], record: str, field: str, value: Any) -> None:
@@ -330,10 +330,10 @@ def test_tables_fit_the_width_and_lose_no_number(width: int, planted: Path) -> N
     evidence = lines[1 : lines.index("")]
     head = "".join(c for line in evidence if not re.search(r"[0-9─]", line) for c in line.split())
     if width >= 80:
-        assert head == "topicsminsizeassignedvalidityseparationagreementnpmidiversityscore"
+        assert head == "topicshalvesviewswordsscore"
     numbers = [re.findall(r"-?\d\.\d{3}", line) for line in evidence if re.search(r"\d", line)]
     assert numbers
-    assert all(len(row) == 7 for row in numbers), done
+    assert all(len(row) == 4 for row in numbers), done
 
 
 def test_progress_only_when_asked_or_on_a_terminal(planted: Path) -> None:
@@ -347,7 +347,7 @@ def test_progress_only_when_asked_or_on_a_terminal(planted: Path) -> None:
 def test_the_bar_of_bertopic_names_its_stages(planted: Path) -> None:
     err = run_cli("bertopic", planted, "--k", "4", "--progress", "-q", "-o", "run").err
     lines = re.findall(r"^topics: (.*): (\d+)% after", err, re.MULTILINE)
-    assert list(dict.fromkeys(stage for stage, _ in lines)) == ["neighbours", "layout", "choice and words"]
+    assert list(dict.fromkeys(stage for stage, _ in lines)) == ["neighbours", "choice and words"]
     assert [int(p) for _, p in lines] == sorted(int(p) for _, p in lines)
     assert lines[-1][1] == "100"
 

@@ -166,7 +166,7 @@ TABLES: dict[str, tuple[Any, ...]] = {
     "kwic": ("kwic", "the", "IN"),
     "stats": ("stats", "IN"),
     "cluster": ("cluster", "IN", "--by", "tfidf", "--k", "2"),
-    "similar": ("similar", "IN", "--pairs", "0.1", "--by", "tfidf"),
+    "similar": ("similar", "IN", "--pairs", "0.05", "--by", "tfidf"),
     "similar-words": ("similar-words", "house", "--in", "IN"),
     "sentiment": ("sentiment", "IN", "--lexicon", "LEXICON"),
     "evaluate": ("evaluate", "IN", "--prediction-col", "label"),
@@ -276,7 +276,7 @@ def test_every_option_says_whether_its_files_are_read_or_written() -> None:
             if name.startswith("save_") and "Path" in str(parameter.annotation):
                 assert marks, f"{command} --{name}: say that it is written"
     assert writers == {
-        "output", "junit", "save_vocab", "save_phrases", "save_removed", "features", "plot", "export",
+        "output", "junit", "save_vocab", "save_phrases", "save_removed", "features", "plot", "export", "merges", "tree",
     }  # fmt: skip
     assert {
         "inputs",

@@ -121,7 +121,7 @@ def test_without_the_extra_neural(package: str, without: Any, tmp_path: Path) ->
 
 def test_without_hdbscan_nothing_is_encoded_first(without: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     without("hdbscan")
-    done = run_cli("bertopic", NEWS, "-o", "run", code=4)
+    done = run_cli("bertopic", NEWS, "--cluster", "hdbscan", "-o", "run", code=4)
     assert NEURAL in done.error()
     assert len(done.err.splitlines()) == 1, done
 

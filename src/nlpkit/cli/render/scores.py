@@ -65,9 +65,7 @@ def show(evaluation: Evaluation, gates: Sequence[Gate], *, markdown: bool) -> No
     """Print the evaluation on stdout; notes go to stderr, or into the Markdown."""
     blocks = list(_blocks(evaluation))
     if not markdown:
-        for i, block in enumerate(blocks):
-            if i:
-                console.out("")
+        for block in blocks:
             console.table(
                 block.columns, block.rows, right=block.right, title=block.title, noun=block.noun, rest="-o FILE"
             )
