@@ -348,7 +348,12 @@ def fit_bertopic(
 def _warn_of_language(report: PreprocessReport, encoder: EncoderOptions, table: pa.Table) -> None:
     """Warn when an English encoder is about to encode a corpus that is mostly in another language."""
     english = "all-minilm" in encoder.name.lower()
-    if english and "embedding" not in table.column_names and report.languages and report.languages[0].code not in ("en", NO_LANGUAGE):
+    if (
+        english
+        and "embedding" not in table.column_names
+        and report.languages
+        and report.languages[0].code not in ("en", NO_LANGUAGE)
+    ):
         reporting.warn(
             f"the corpus is mostly '{report.languages[0].code}' and {encoder.name} knows English best: topics may follow "
             "style more than matter; a multilingual model serves better, such as "

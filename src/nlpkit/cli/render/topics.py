@@ -151,7 +151,9 @@ def show_next(fitted: FittedBertopic, target: Path) -> None:
         reporting.note(f"stability: {what} agrees with these topics at AMI {model.agreement:.2f}; {again}")
     if len(model.layers) > 1:
         sizes = " · ".join(f"[{len(x.parent)}]" if x.chosen else str(len(x.parent)) for x in model.layers)
-        reporting.note(f"layers, coarse to fine: {sizes} topics ({shell_line('nlpkit', 'info', str(target), '--tree')})")
+        reporting.note(
+            f"layers, coarse to fine: {sizes} topics ({shell_line('nlpkit', 'info', str(target), '--tree')})"
+        )
     if model.outliers_joined:
         reporting.note(
             f"{wording.counted(model.outliers_joined, 'document')} between the clusters joined the topic of most of their neighbours "
