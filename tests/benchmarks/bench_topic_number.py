@@ -22,7 +22,7 @@ import bench_bertopic
 import numpy as np
 from bench_bertopic import CACHE, DATA, load, prepare, score
 
-from nlpkit.topics.evidence import CLEAR
+from nlpkit.topics.evidence import NumberEvidence, middle_number
 
 SHORT = "short_texts_sttm/{}_tokenised.jsonl"
 bench_bertopic.CORPORA |= {
@@ -77,10 +77,7 @@ def ami_by_number(folder: Path, seed: int) -> dict[int, float]:
 
 def choice(evidence: list[dict[str, Any]], tolerance: float) -> int:
     """Return the number that the rule takes with another tolerance."""
-    pool = [c for c in evidence if c["k"] >= 3] or evidence
-    clear = [c["k"] for c in pool if min(c["halves"], c["views"], c["words"]) >= CLEAR]
-    level = {c["k"]: np.arcsin(np.sqrt(c["score"])) for c in pool}
-    return int(max(clear or [k for k, value in level.items() if value >= max(level.values()) - tolerance]))
+    return middle_number([NumberEvidence(**row) for row in evidence], tolerance)
 
 
 def main() -> None:

@@ -14,7 +14,7 @@ from nlpkit.parameters import Execution, with_settings
 from nlpkit.topics import bertopic, options
 from nlpkit.topics.bertopic import TopicModel, fit_topics
 from nlpkit.topics.engine import Engine
-from nlpkit.topics.evidence import CLEAR, FEWEST, TOLERANCE, Sample, _grid, choose_number
+from nlpkit.topics.evidence import CLEAR, FEWEST, NumberEvidence, Sample, _grid, choose_number, middle_number
 from nlpkit.topics.kmeans import KMeansFits, cut_into, nearest_centers, plain_view, smoothed
 from nlpkit.topics.neighbours import nearest_neighbours
 from nlpkit.topics.options import BertopicOptions, Range
@@ -104,15 +104,28 @@ def test_the_numbers_that_are_compared() -> None:
 
 
 @pytest.mark.parametrize("spread", [0.6, 2.5])
-def test_the_largest_number_that_is_clear_or_near_the_best_is_chosen(spread: float) -> None:
+def test_the_largest_number_that_is_clear_is_chosen(spread: float) -> None:
     corpus = planted(SIZES, seed=11, spread=spread)
     sample = Sample(corpus.embeddings, Engine(BertopicOptions(), Execution()))
     numbers = choose_number(sample, count_terms(corpus.tokens), Range())
     clear = [n.k for n in numbers if n.k >= FEWEST and min(n.halves, n.views, n.words) >= CLEAR]
-    level = {n.k: np.arcsin(np.sqrt(n.score)) for n in numbers if n.k >= FEWEST}
-    near_best = [k for k, value in level.items() if value >= max(level.values()) - TOLERANCE]
-    assert next(n.k for n in numbers if n.chosen) == max(clear or near_best)
+    assert [n.k for n in numbers if n.chosen] == ([max(clear)] if clear else [middle_number(numbers)])
     assert bool(clear) == (spread < 1)
+
+
+@pytest.mark.parametrize(
+    ("scores", "k"),
+    [
+        ({2: 0.9, 3: 0.73, 4: 0.72, 5: 0.70, 6: 0.66, 8: 0.64}, 4),  # near the best, which two topics cannot be
+        ({3: 0.73, 4: 0.71, 6: 0.64, 8: 0.66, 12: 0.69, 17: 0.68, 20: 0.68, 28: 0.66}, 20),  # a later peak
+        ({3: 0.73, 4: 0.71, 6: 0.68, 8: 0.67, 12: 0.69, 17: 0.68, 28: 0.66}, 3),  # it hardly rises
+        ({3: 0.80, 4: 0.71, 6: 0.60, 8: 0.66, 12: 0.69, 17: 0.68, 28: 0.66}, 3),  # it stays far below
+        ({3: 0.73, 6: 0.64, 8: 0.69, 10: 0.64, 12: 0.691, 20: 0.6}, 12),  # the last of two
+        ({2: 0.5}, 2),
+    ],
+)
+def test_the_number_that_scores_lead_to(scores: dict[int, float], k: int) -> None:
+    assert middle_number([NumberEvidence(n, score, score, score, score) for n, score in scores.items()]) == k
 
 
 def test_smoothing_is_the_mean_of_a_row_and_its_neighbours(corpus: Planted) -> None:

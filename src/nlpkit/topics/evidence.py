@@ -25,7 +25,7 @@ FEWEST = 3
 MOST = 190
 POINTS_PER_TOPIC = 6
 GRID_RATIO = 2**0.25
-TOLERANCE = 0.015  # radians
+TOLERANCE, NEARLY, RISE = 0.015, 0.06, 0.03  # radians
 CLEAR = 0.95
 PRIOR_COUNT = 0.1
 
@@ -121,9 +121,10 @@ def choose_number(
     """Return the evidence for each number of topics in the range, fewest first, the chosen one marked.
 
     Chosen is the largest number whose score is within 0.015 of the best (on the arcsine scale): merging two topics that are
-    alike is easy for a reader, and dividing one is not. Where all three kinds of evidence are nearly perfect, 0.95 or more, the
-    largest such number is. Two topics are chosen only when no other number is compared. A coarse or fine grain takes the next
-    layer instead.
+    alike is easy for a reader, and dividing one is not. Where the score rises again after the best, by 0.03 or more and up to
+    0.06 below it, there are several layers, and the last such peak counts in place of the best. Where all three kinds of
+    evidence are nearly perfect, 0.95 or more, the largest such number is chosen. Two topics are chosen only when no
+    other number is compared. A coarse or fine grain takes the next layer instead.
 
     Args:
         counts: (U, V) of the words of each point. progress: called with the share done.
@@ -145,19 +146,36 @@ def choose_number(
             progress((number + 2) / (SPLITS + 2))
             halves.append(list(pool.map(sample.split(number).agreement, grid)))
     table = np.array([np.mean(halves, axis=0), views, read])
-    level = _level(table.mean(axis=0))
     numbers = [
         NumberEvidence(k, halves=float(h), views=float(v), words=float(w), score=float(total))
-        for k, h, v, w, total in zip(grid, *table, np.sin(level) ** 2, strict=True)
+        for k, h, v, w, total in zip(grid, *table, _smoothed(table.mean(axis=0)), strict=True)
     ]
-    allowed = [i for i, k in enumerate(grid) if k >= FEWEST] or list(range(len(grid)))
-    best = max(level[i] for i in allowed)
-    clear = [i for i in allowed if table[:, i].min() >= CLEAR]
-    middle = grid[max(clear or [i for i in allowed if level[i] >= best - TOLERANCE])]
+    middle = middle_number(numbers)
     choice = {"coarse": coarser(numbers, middle)[:1], "middle": [middle], "fine": finer(numbers, middle)[:1]}[grain]
     chosen = grid.index((choice or [middle])[0])
     numbers[chosen] = replace(numbers[chosen], chosen=True)
     return numbers
+
+
+def middle_number(numbers: Sequence[NumberEvidence], tolerance: float = TOLERANCE) -> int:
+    """Return the number to choose, see `choose_number`."""
+    allowed = [n for n in numbers if n.k >= FEWEST] or list(numbers)
+    clear = [n.k for n in allowed if min(n.halves, n.views, n.words) >= CLEAR]
+    if clear:
+        return clear[-1]
+    level = np.array([angle(n.score) for n in allowed])
+    peak = _finest_peak(level)
+    return allowed[int(np.flatnonzero(level >= level[peak] - tolerance)[-1])].k
+
+
+def _finest_peak(level: FloatArray) -> int:
+    """Return the place of the best level, or of the last that is nearly as good and rises from a dip, with no better one after it."""
+    peak = best = int(level.argmax())
+    for i in range(best + 1, len(level)):
+        before = int(np.flatnonzero(level[:i] >= level[i])[-1])
+        if level[i] == level[i:].max() >= level[best] - NEARLY and level[i] - level[before:i].min() >= RISE:
+            peak = i
+    return peak
 
 
 def coarser(numbers: Sequence[NumberEvidence], k: int) -> list[int]:
@@ -212,11 +230,16 @@ def _grid(wanted: Range, n: int) -> list[int]:
     return grid
 
 
-def _level(mean: FloatArray) -> FloatArray:
-    """Return the evidence of each number in radians: the arcsine of its root, averaged with that of the number before.
+def angle(share: Any) -> Any:
+    """Return the arcsine of the root of a share, in radians: on this scale it is as uncertain near 1 as elsewhere."""
+    return np.arcsin(np.sqrt(np.clip(share, 0.0, 1.0)))
 
-    On the arcsine scale a share is as uncertain near 1 as elsewhere. Single fits are noisy, hence the average. The number after
-    stays out of it: where the evidence falls off sharply, the last good number keeps its score.
+
+def _smoothed(mean: FloatArray) -> FloatArray:
+    """Return the evidence of each number averaged with that of the number before, as angles.
+
+    Single fits are noisy, hence the average. The number after stays out of it: where the evidence falls off sharply, the last
+    good number keeps its score.
     """
-    angle = np.arcsin(np.sqrt(np.clip(mean, 0.0, 1.0)))
-    return np.asarray((np.concatenate([angle[:1], angle[:-1]]) + angle) / 2)
+    level = angle(mean)
+    return np.asarray(np.sin((np.concatenate([level[:1], level[:-1]]) + level) / 2) ** 2)

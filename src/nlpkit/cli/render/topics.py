@@ -15,7 +15,7 @@ from nlpkit.plain import shell_line
 from nlpkit.topics.bertopic import TopicModel
 from nlpkit.topics.choose import Candidate
 from nlpkit.topics.clustering import usual_topic_size
-from nlpkit.topics.evidence import CLEAR, NumberEvidence
+from nlpkit.topics.evidence import CLEAR, FEWEST, TOLERANCE, NumberEvidence, angle
 from nlpkit.topics.stability import LEAST_STABLE
 from nlpkit.workflows.topic_notes import note_leading_term
 
@@ -35,6 +35,7 @@ CUT_SCORES: Sequence[str] = (
     "score",
 )
 LARGEST_NEAR_BEST = "the largest number that is about as good as the best"
+LATER_PEAK = "the largest number of a later peak: the score falls after the best and rises again"
 CLEAR_CUT = f"the largest number for which all three are {CLEAR} or more"
 NEAREST_TO_TEN = (
     "the number nearest to ten of those whose score two layouts of the same documents cannot tell from the best"
@@ -74,6 +75,9 @@ def show_numbers(candidates: Sequence[Candidate | NumberEvidence], grain: str = 
     names, noun, reason = CUT_SCORES, "cuts", NEAREST_TO_TEN
     if isinstance(chosen, NumberEvidence):
         names, noun, reason = NUMBER_SCORES, "numbers", LARGEST_NEAR_BEST
+        highest = max(c.score for c in candidates if c.k >= min(FEWEST, chosen.k))
+        if angle(highest) - angle(chosen.score) > TOLERANCE:
+            reason = LATER_PEAK
         if min(chosen.halves, chosen.views, chosen.words) >= CLEAR:
             reason = CLEAR_CUT
         if grain != "middle":
