@@ -194,9 +194,8 @@ def _describe(vocabulary: tuple[str, ...], distinct: _Distinct, points: Points, 
 
     every = group_rows(points.counts, labels, K)  # of all documents that have the topic in the end
     every.sort_indices()
-    terms = _terms(
-        points, cluster_topics if options.core_terms else labels, K
-    )  # the core is there before anybody joins
+    worded = cluster_topics if options.core_terms else labels  # the core is there before anybody joins
+    terms = _terms(points, worded, K)
     counts = group_rows(points.counts, cluster_topics, K)
     coherence_terms = terms.term_ids[:, :COHERENCE_TERMS]
     similarity = mean_similarity(neighbours)

@@ -66,7 +66,9 @@ def nearness(embeddings: Float32Array, counts: CsrMatrix, term_ids: IntArray, ce
     vectors = np.divide(vectors, length, out=np.zeros_like(vectors), where=length > 1e-6)
     directions = centroids - mean
     place = np.searchsorted(used, np.maximum(term_ids, 0))
-    near = np.einsum("kne,ke->kn", vectors[place], unit_rows(directions))
+    near = np.empty(term_ids.shape)
+    for k, direction in enumerate(unit_rows(directions)):
+        near[k] = np.einsum("ne,e->n", vectors[place[k]], direction)
     return np.where(np.linalg.norm(directions, axis=1)[:, None] > 1e-6, near, 1.0)
 
 
