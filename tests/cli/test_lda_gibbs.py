@@ -104,6 +104,7 @@ def test_files_and_columns(lda: Path) -> None:
         "model/config.json",
         "model/topic_term.parquet",
         "model/alpha.parquet",
+        "model/doc_topic.parquet",
         "model/training.parquet",
     }
     assert set(files(lda)) == found | {f"{name}.parquet" for name in (*TABLES, "assignments")}

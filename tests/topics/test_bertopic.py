@@ -11,7 +11,8 @@ from sklearn.metrics import adjusted_rand_score
 
 from nlpkit.errors import InputError
 from nlpkit.parameters import Execution, with_settings
-from nlpkit.topics.bertopic import TopicModel, fit_topics
+from nlpkit.topics.bertopic import fit_topics
+from nlpkit.topics.description import TopicModel
 from nlpkit.topics.options import BertopicOptions, NumberOfTopics, Range
 from nlpkit.weighting.ctfidf import class_tfidf, top_terms
 from nlpkit.weighting.dtm import count_terms, group_rows

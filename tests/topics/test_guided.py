@@ -11,7 +11,8 @@ from sklearn.metrics import adjusted_mutual_info_score
 
 from nlpkit.errors import InputError
 from nlpkit.parameters import Execution
-from nlpkit.topics.bertopic import TopicModel, fit_topics
+from nlpkit.topics.bertopic import fit_topics
+from nlpkit.topics.description import TopicModel
 from nlpkit.topics.guided import (
     WORD_SIMILARITY,
     PredefinedTopics,

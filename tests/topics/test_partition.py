@@ -12,7 +12,8 @@ from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
 from nlpkit.errors import InputError
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.topics import bertopic, options
-from nlpkit.topics.bertopic import TopicModel, fit_topics
+from nlpkit.topics.bertopic import fit_topics
+from nlpkit.topics.description import TopicModel
 from nlpkit.topics.engine import Engine
 from nlpkit.topics.evidence import CLEAR, FEWEST, NumberEvidence, Sample, _grid, choose_number, middle_number
 from nlpkit.topics.kmeans import KMeansFits, cut_into, nearest_centers, plain_view, smoothed

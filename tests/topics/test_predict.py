@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nlpkit.topics.bertopic import TopicModel, fit_topics
+from nlpkit.topics.bertopic import fit_topics
+from nlpkit.topics.description import TopicModel
 from nlpkit.topics.options import BertopicOptions
 from nlpkit.topics.predict import Prediction, Training, predict_topics
 from tests.strategies import Planted, planted

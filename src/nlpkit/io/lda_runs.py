@@ -13,6 +13,7 @@ from nlpkit.io.corpora import DroppedRow, InputInfo
 from nlpkit.io.cost import stopwatch
 from nlpkit.io.lda_tables import (
     assignments_table,
+    doc_topic_table,
     doc_topics_table,
     documents_table,
     model_tables,
@@ -134,7 +135,9 @@ def lda_run(
         "tokens": corpus.token_info, **additions.config,
     }  # fmt: skip
     training = training_table(corpus.rows, described.main)
-    models = {**model_tables(model), **({} if training is None else {"training": training})}
+    models = {**model_tables(model), "doc_topic": doc_topic_table(fit.doc_topic)}
+    if training is not None:
+        models["training"] = training
     if corpus.left_out is not None:
         models["left_out"] = pa.table({"term": pa.array(sorted(corpus.left_out()), pa.string())})
     run = new_run(

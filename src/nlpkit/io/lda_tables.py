@@ -137,6 +137,36 @@ def model_tables(model: LdaModel) -> dict[str, pa.Table]:
     }
 
 
+def doc_topic_table(doc_topic: CsrMatrix) -> pa.Table:
+    """Return n_dk (document, topic, count), which doc_topics.parquet does not give back: it leaves small probabilities out."""
+    counts = doc_topic.tocoo()
+    return pa.table(
+        {
+            "document": pa.array(counts.row, pa.int32()),
+            "topic": pa.array(counts.col, pa.int32()),
+            "count": pa.array(counts.data),
+        }
+    )
+
+
+def read_doc_topic(run: Run, n_docs: int, K: int) -> CsrMatrix | None:
+    """Return n_dk (D, K) of a run, None where it does not hold them, as runs of before 2026-11-23.
+
+    Raises:
+        InputError: the run directory is damaged.
+    """
+    if "model/doc_topic.parquet" not in run.manifest["outputs"]:
+        return None
+    table = run.table("model/doc_topic")
+    with run.intact():
+        rows = numbers(table, "document", least=0, most=n_docs - 1)
+        columns = numbers(table, "topic", least=0, most=K - 1)
+        values = numbers(table, "count", least=0)
+        counts = sparse.coo_array((values, (rows, columns)), shape=(n_docs, K)).tocsr()
+    counts.sort_indices()
+    return counts
+
+
 def training_table(rows: pa.Table, main: MainTopics) -> pa.Table | None:
     """Return the topics of the documents that were fitted, by id and hash of the text; None where no text is known."""
     if TEXT_HASH not in rows.column_names:

@@ -21,7 +21,7 @@ from nlpkit.io.runs import (
     Run,
 )
 from nlpkit.plain import finite_or_none
-from nlpkit.topics.bertopic import DescribedLayer, TopicModel
+from nlpkit.topics.description import WAYS, DescribedLayer, TopicModel
 from nlpkit.topics.novelty import similarity_without_itself
 from nlpkit.topics.predict import Training
 from nlpkit.types import Float32Array, LongArray
@@ -190,6 +190,7 @@ def training_tables(table: pa.Table, embeddings: Float32Array, model: TopicModel
         {
             "text_hash": pa.array(list(first), pa.string()),
             **topic_columns(model.topics[rows], model.topic_prob[rows], model.nearest_topic[rows], model.margin[rows]),
+            "way": pa.array([WAYS[w] if w >= 0 else None for w in model.way[rows].tolist()], pa.string()),
             "similarity": pa.array(model.similarity[rows]),
             "embedding": embedding_column(embeddings[rows]),
         }

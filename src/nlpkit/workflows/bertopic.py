@@ -38,8 +38,9 @@ from nlpkit.parameters import Execution, with_settings
 from nlpkit.plain import rounded
 from nlpkit.text.options import TopicTokenOptions
 from nlpkit.text.token_settings import NO_LANGUAGE
-from nlpkit.topics.bertopic import TopicModel, fit_topics
+from nlpkit.topics.bertopic import fit_topics
 from nlpkit.topics.debias import debiased_tokens
+from nlpkit.topics.description import TopicModel
 from nlpkit.topics.guided_options import GuidedOptions
 from nlpkit.topics.novelty import least_similarity
 from nlpkit.topics.options import NOVELTY_QUANTILE, BertopicOptions, check_quantile

@@ -12,9 +12,9 @@ from nlpkit import reporting, wording
 from nlpkit.cli import console
 from nlpkit.io.topic_tables import TOP_TERMS, headlines
 from nlpkit.plain import shell_line
-from nlpkit.topics.bertopic import TopicModel
 from nlpkit.topics.choose import Candidate
 from nlpkit.topics.clustering import usual_topic_size
+from nlpkit.topics.description import TopicModel
 from nlpkit.topics.evidence import CLEAR, FEWEST, TOLERANCE, NumberEvidence, angle
 from nlpkit.topics.stability import LEAST_STABLE
 from nlpkit.workflows.topic_notes import note_leading_term
