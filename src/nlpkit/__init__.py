@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from nlpkit.workflows.similar_words import similar_words as similar_words
     from nlpkit.workflows.stats import stats as stats
     from nlpkit.workflows.tfidf import tfidf as tfidf
+    from nlpkit.workflows.topics import topics as topics
     from nlpkit.workflows.train_encoder import train_encoder as train_encoder
     from nlpkit.workflows.zero_shot import zero_shot as zero_shot
 
@@ -80,6 +81,7 @@ _HOMES = {
     "similar_words": "workflows.similar_words:similar_words",
     "stats": "workflows.stats:stats",
     "tfidf": "workflows.tfidf:tfidf",
+    "topics": "workflows.topics:topics",
     "sentiment": "workflows.sentiment:sentiment",
     "train_classifier": "workflows.classify:train_classifier",
     "train_encoder": "workflows.train_encoder:train_encoder",

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from nlpkit.errors import ColumnError
-from nlpkit.io.dates import PARTS, DateReader, check_format, days_of
+from nlpkit.io.dates import PARTS, DateReader, calendar, check_format, days_of
 from tests.refusals import refuses
 
 
@@ -180,3 +180,22 @@ def test_parts(text: str, parts: dict[str, str | None]) -> None:
     (moment,) = DateReader().read([text])
     assert moment is not None
     assert {name: moment.part(name) for name in PARTS} == parts
+
+
+@pytest.mark.parametrize(
+    ("part", "first", "last", "names"),
+    [
+        ("month", "2023-11", "2024-02", ["2023-11", "2023-12", "2024-01", "2024-02"]),
+        ("quarter", "2023-Q3", "2024-Q2", ["2023-Q3", "2023-Q4", "2024-Q1", "2024-Q2"]),
+        ("week", "2020-W52", "2021-W01", ["2020-W52", "2020-W53", "2021-W01"]),
+        ("day", "2024-02-28", "2024-03-01", ["2024-02-28", "2024-02-29", "2024-03-01"]),
+        ("year", "1999", "2001", ["1999", "2000", "2001"]),
+        ("decade", "1980s", "2000s", ["1980s", "1990s", "2000s"]),
+        ("month", "2024-02", "2024-02", ["2024-02"]),
+    ],
+)
+def test_the_parts_between_two(part: str, first: str, last: str, names: list[str]) -> None:
+    assert calendar(part, first, last, most=10) == names
+    assert calendar(part, first, last, most=len(names)) == names
+    if len(names) > 1:
+        assert calendar(part, first, last, most=len(names) - 1) is None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -223,3 +223,34 @@ def _parsed(column: pa.ChunkedArray, reader: DateReader) -> tuple[Days, dict[int
     days = known[at]
     lost = np.flatnonzero(np.isnat(days))
     return days, {int(row): reader.reason(texts[at[row]] if at[row] < len(texts) else "") for row in lost}
+
+
+def calendar(part: str, first: str, last: str, *, most: int) -> list[str] | None:
+    """Return all parts of dates from one to another, both in it, as `Moment.part` names them; None where they are more than `most`."""
+    _, write = PARTS[part]
+    day, names = _first_day(part, first), [first]
+    while names[-1] < last:
+        if len(names) == most:
+            return None
+        day = _next_day(part, day)
+        names.append(write(day))
+    return names
+
+
+def _first_day(part: str, name: str) -> date:
+    """Return the day on which a part of a date begins, by its name."""
+    year = int(name[:4])
+    if part == "week":
+        return date.fromisocalendar(year, int(name[6:]), 1)
+    if part == "day":
+        return date.fromisoformat(name)
+    month = {"quarter": lambda: 3 * int(name[6:]) - 2, "month": lambda: int(name[5:])}.get(part, lambda: 1)()
+    return date(year, month, 1)
+
+
+def _next_day(part: str, day: date) -> date:
+    """Return the first day of the part of a date after the one that begins on a day."""
+    if part in ("day", "week"):
+        return day + timedelta(days=7 if part == "week" else 1)
+    months = 12 * day.year + day.month - 1 + {"decade": 120, "year": 12, "quarter": 3, "month": 1}[part]
+    return date(months // 12, months % 12 + 1, 1)

@@ -32,6 +32,18 @@ def wilson(successes: float, n: float, *, level: float) -> Interval | None:
     return Interval(float(max(low, 0.0)) if p > 0 else 0.0, float(min(high, 1.0)) if p < 1 else 1.0, level, METHOD)
 
 
+def wilson_bounds(shares: FloatArray, n: FloatArray, *, level: float) -> tuple[FloatArray, FloatArray]:
+    """Return the lower and the upper ends of the intervals of `wilson` for many shares of n, NaN for n = 0."""
+    z = normal_quantile(level)
+    n = np.where(n > 0, n, np.nan)
+    middle = shares + z**2 / (2 * n)
+    reach = z * np.sqrt(np.maximum(shares * (1 - shares), 0.0) / n + z**2 / (4 * n**2))
+    low, high = (middle - reach) / (1 + z**2 / n), (middle + reach) / (1 + z**2 / n)
+    return np.where(shares > 0, np.maximum(low, 0.0), low * 0), np.where(
+        shares < 1, np.minimum(high, 1.0), high * 0 + 1
+    )
+
+
 def edge_interval(value: float, n: float, *, low: float, high: float, level: float) -> Interval | None:
     """Return the interval of a mean of n values in [low, high] that all lie at one end, None where the mean lies at neither.
 

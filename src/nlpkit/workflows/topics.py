@@ -1,0 +1,352 @@
+"""The topics of a run over time and by group: shares with intervals, trends, differences between groups."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from nlpkit import reporting, wording
+from nlpkit.errors import InputError, UsageError, missing_column
+from nlpkit.io.dates import FORMAT_KEY, PARTS, calendar, check_format
+from nlpkit.io.memberships import TOPIC_RUNS, read_membership
+from nlpkit.io.runs import Run, open_run
+from nlpkit.parameters import Execution, with_settings
+from nlpkit.topics.prevalence import CellSums, share_bounds, sum_cells
+from nlpkit.topics.prevalence_options import PrevalenceOptions
+from nlpkit.topics.trends import LEAST_PERIODS, Differences, Trends, differences, trends
+from nlpkit.types import FloatArray, IntArray, LongArray
+from nlpkit.workflows.groups import Groups
+
+MOST_PERIODS = 20_000
+MOST_ROWS = 5_000_000
+OUTSIDE = "(no topic)"
+_TAKEN = ("period", "topic", "topic_label", "documents", "count", "share", "low", "high")
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """One way in which documents are divided: its column in the tables, the names of its parts in order, the part of each document.
+
+    part_of: (D,) int32, -1 for none; missing: documents of none.
+    """
+
+    column: str
+    names: list[str]
+    part_of: IntArray
+
+    @property
+    def missing(self) -> int:
+        """Documents that belong to no part."""
+        return int((self.part_of < 0).sum())
+
+
+@dataclass(frozen=True)
+class TopicShares:
+    """Topics of a run in cells: periods, groups, or both crossed; every table is an Arrow table.
+
+    cells (C,): those of all periods and groups, the last axis fastest, those without documents too. options, mixed: how
+    documents counted; labels (K,) of the topics; n_docs of the run.
+    """
+
+    run: Run
+    options: PrevalenceOptions
+    mixed: bool
+    labels: list[str]
+    n_docs: int
+    axes: list[Axis]
+    cells: CellSums
+
+    @property
+    def periods(self) -> Axis | None:
+        """The axis of time, None where there is none."""
+        return self.axes[0] if self.options.over is not None else None
+
+    @property
+    def groups(self) -> list[Axis]:
+        """The axes of groups."""
+        return self.axes[self.options.over is not None :]
+
+    @property
+    def left_out(self) -> int:
+        """Documents that are in no cell, for want of a date or a value."""
+        return self.n_docs - int(self.cells.n.sum())
+
+    @cached_property
+    def overall(self) -> pa.Table:
+        """topic (-1: none), topic_label, count, share, low, high of all documents that are in a cell."""
+        whole = self.cells.merged(np.zeros(len(self.cells.n), np.int64), 1)
+        return pa.table(self._of_topics(whole))
+
+    @cached_property
+    def counts(self) -> pa.Table:
+        """A row for each cell: period and groups, documents."""
+        return pa.table({**self._names(np.arange(len(self.cells.n))), "documents": pa.array(self.cells.n)})
+
+    @cached_property
+    def shares(self) -> pa.Table:
+        """A row for each topic of each cell: period and groups, topic (-1: none), topic_label, documents, count, share, low, high.
+
+        count: documents of the topic (of mixtures the sum of their probabilities); share: of the documents of the cell, null where it
+        has none; low and high: ends of its interval.
+        """
+        width = len(self.labels) + 1
+        names = self._names(np.repeat(np.arange(len(self.cells.n)), width))
+        documents = pa.array(np.repeat(self.cells.n, width))
+        columns = self._of_topics(self.cells)
+        head = {name: columns.pop(name) for name in ("topic", "topic_label")}
+        return pa.table({**names, **head, "documents": documents, **columns})
+
+    @cached_property
+    def trends(self) -> pa.Table | None:
+        """A row for each topic: its trend over the periods (see `Trends`); None without periods, or with documents in too few.
+
+        share_first and share_last are those of the fitted line; change: "rises" or "falls" where q is at most 1 - ci, else "".
+        """
+        of_periods = self.over_time
+        if of_periods is None or int((of_periods.n > 0).sum()) < LEAST_PERIODS:
+            return None
+        tested: Trends = trends(of_periods, level=self.options.ci)
+        K = len(self.labels)
+        sure = tested.q[:K] <= 1 - self.options.ci + 1e-12
+        change = np.where(sure, np.where(tested.last[:K] > tested.first[:K], "rises", "falls"), "")
+        values = {
+            "share_first": tested.first, "share_last": tested.last, "odds_ratio": tested.odds_ratio, "low": tested.low,
+            "high": tested.high, "dispersion": tested.dispersion, "p": tested.p, "q": tested.q,
+        }  # fmt: skip
+        columns = {name: _nullable(column[:K]) for name, column in values.items()}
+        return pa.table({**self._topics(), **columns, "change": pa.array(change.tolist(), pa.string())})
+
+    @cached_property
+    def differences(self) -> pa.Table | None:
+        """A row for each topic and column of groups: do they differ (see `Differences`)? None without groups."""
+        if not self.groups:
+            return None
+        parts = []
+        for axis in self.groups:
+            cells = self.by_group(axis)
+            tested: Differences = differences(cells)
+            K = len(self.labels)
+            shares, names = cells.shares, np.array(axis.names, object)
+            at = np.arange(K)
+            low, high = tested.lowest[:K], tested.highest[:K]
+            parts.append(
+                pa.table(
+                    {
+                        "by": pa.array([axis.column] * K, pa.string()),
+                        **self._topics(),
+                        "statistic": _nullable(tested.statistic[:K]),
+                        "p": _nullable(tested.p[:K]),
+                        "q": _nullable(tested.q[:K]),
+                        "effect": _nullable(tested.effect[:K]),
+                        "least_expected": _nullable(tested.least_expected[:K]),
+                        "lowest": pa.array(names[low].tolist(), pa.string()),
+                        "lowest_share": _nullable(shares[low, at]),
+                        "highest": pa.array(names[high].tolist(), pa.string()),
+                        "highest_share": _nullable(shares[high, at]),
+                    }
+                )
+            )
+        return pa.concat_tables(parts)
+
+    @property
+    def over_time(self) -> CellSums | None:
+        """The sums of each period over all groups, None without periods."""
+        return None if self.periods is None else self.by_group(self.periods)
+
+    def by_group(self, axis: Axis) -> CellSums:
+        """Return the sums of each part of an axis over all others."""
+        return self.cells.merged(self._places()[self.axes.index(axis)], len(axis.names))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything in plain values."""
+        tables = {"topics": self.overall, "trends": self.trends, "differences": self.differences}
+        if self.axes:
+            tables["shares"] = self.shares
+        return {**self.facts(), **{name: table.to_pylist() for name, table in tables.items() if table is not None}}
+
+    def facts(self) -> dict[str, Any]:
+        """Return what was in force: the run, periods and groups, how documents counted, and how many did."""
+        return {
+            "run": str(self.run.path),
+            "over": self.options.over,
+            "by": list(self.options.by),
+            "count": "mixed" if self.mixed else "main",
+            "ci": self.options.ci,
+            "documents": self.n_docs,
+            "left_out": self.left_out,
+        }
+
+    def _places(self) -> list[LongArray]:
+        """Return the part of each axis that every cell (C,) belongs to."""
+        shape = tuple(len(axis.names) for axis in self.axes)
+        return [np.asarray(place, np.int64) for place in np.unravel_index(np.arange(len(self.cells.n)), shape)]
+
+    def _names(self, rows: LongArray) -> dict[str, pa.Array]:
+        if not self.axes:
+            return {}
+        places = zip(self.axes, self._places(), strict=True)
+        return {axis.column: pa.array(axis.names, pa.string()).take(pa.array(place[rows])) for axis, place in places}
+
+    def _topics(self) -> dict[str, pa.Array]:
+        K = len(self.labels)
+        return {"topic": pa.array(np.arange(K), pa.int32()), "topic_label": pa.array(self.labels, pa.string())}
+
+    def _of_topics(self, cells: CellSums) -> dict[str, pa.Array]:
+        K, C = len(self.labels), len(cells.n)
+        low, high = share_bounds(cells, level=self.options.ci)
+        topics = np.tile(np.append(np.arange(K), -1), C)
+        labels = pa.array([*self.labels, OUTSIDE], pa.string()).take(pa.array(np.where(topics < 0, K, topics)))
+        numbers = {"share": cells.shares, "low": low, "high": high}
+        return {
+            "topic": pa.array(topics, pa.int32()),
+            "topic_label": labels,
+            "count": pa.array(cells.sums.ravel()),
+            **{name: _nullable(values.ravel()) for name, values in numbers.items()},
+        }
+
+
+def topics(
+    run: Any,
+    *,
+    options: PrevalenceOptions | None = None,
+    execution: Execution | None = None,
+    **settings: Any,
+) -> TopicShares:
+    """Return the shares of the topics of a run in periods, groups, or both, with tests of trends and differences.
+
+    Works for every run of a topic model. No text is read and nothing is embedded: the run has topics and columns of its
+    documents. A document without a date or a value is in no cell, and is counted.
+
+    Args:
+        run: a run directory, or a run that is open.
+        options: periods, groups, and how documents count.
+        execution: whether changed files are refused.
+        settings: single fields of these records, such as over="date:month", by=("source",).
+
+    Raises:
+        InputError: no run of a topic model, or too many cells; ColumnError: a column is not there, or has no dates;
+        UsageError: `over` names neither a part of a date nor whole numbers.
+    """
+    options, execution = with_settings((options or PrevalenceOptions(), execution or Execution()), settings)
+    opened = run if isinstance(run, Run) else open_run(Path(run), TOPIC_RUNS, verify=execution.verify)
+    documents, rows = opened.table("documents"), opened.table("topics", ["topic", "label"])
+    labels = [label or "" for label in rows.column("label").to_pylist()]
+    mixed = options.count == "mixed" or (options.count == "auto" and opened.manifest["kind"] == "lda-gibbs")
+    axes = _axes(documents, options, opened)
+    size = int(np.prod([len(axis.names) for axis in axes], dtype=np.float64))
+    if size * (len(labels) + 1) > MOST_ROWS:
+        sizes = " × ".join(
+            wording.counted(len(axis.names), f"part of {axis.column}", f"parts of {axis.column}") for axis in axes
+        )
+        raise InputError(
+            f"{sizes} × {wording.counted(len(labels), 'topic')} are more than {MOST_ROWS:,} shares; name a longer part of the date "
+            "with `over`, or a column of fewer values with `by`",
+            parameter="by" if options.by else "over",
+        )
+    membership = read_membership(opened, mixed=mixed)
+    result = TopicShares(
+        opened, options, mixed, labels, documents.num_rows, axes,
+        sum_cells(membership, _cells(axes, documents.num_rows), max(size, 1)),
+    )  # fmt: skip
+    for axis in axes:
+        if axis.missing:
+            what = (
+                f"a {_part_name(options)} in '{_column(options)}'"
+                if axis is result.periods
+                else f"a value in '{axis.column}'"
+            )
+            reporting.note(f"left out: {wording.counted(axis.missing, 'document')} without {what}")
+    return result
+
+
+def _cells(axes: Sequence[Axis], D: int) -> IntArray:
+    """Return the cell of each document (D,), the last axis fastest, -1 for none."""
+    cells = np.zeros(D, np.int64)
+    for axis in axes:
+        cells = np.where((cells < 0) | (axis.part_of < 0), -1, cells * len(axis.names) + axis.part_of)
+    return cells.astype(np.int32)
+
+
+def _column(options: PrevalenceOptions) -> str:
+    return (options.over or "").partition(":")[0]
+
+
+def _part_name(options: PrevalenceOptions) -> str:
+    return (options.over or "").partition(":")[2] or "value"
+
+
+def _axes(documents: pa.Table, options: PrevalenceOptions, run: Run) -> list[Axis]:
+    where = f"{run.path}/documents.parquet"
+    if options.date_format is not None:
+        check_format(options.date_format)
+        if options.over is None or ":" not in options.over:
+            raise UsageError(
+                "`date_format` is of the dates that `over` names, such as date:month", parameter="date_format"
+            )
+        documents = _with_format(documents, _column(options), options.date_format)
+    axes = [] if options.over is None else [_time_axis(documents, options.over, where)]
+    taken = {"period"} if axes else set()
+    for name in options.by:
+        names, part_of = _grouped(documents, name, where, "by")
+        column = name.replace(":", "_")
+        column = f"{column}_group" if column in _TAKEN or column in taken else column
+        taken.add(column)
+        axes.append(Axis(column, names, part_of))
+    return axes
+
+
+def _with_format(documents: pa.Table, column: str, format: str) -> pa.Table:
+    at = documents.schema.get_field_index(column)
+    if at < 0:
+        return documents
+    field = documents.schema.field(at).with_metadata({FORMAT_KEY: format.encode()})
+    return documents.set_column(at, field, documents.column(at))
+
+
+def _grouped(documents: pa.Table, by: str, where: str, parameter: str) -> tuple[list[str], IntArray]:
+    """Return the names of the groups of a column in order, and the group of each document (D,)."""
+    groups = Groups(by, documents.schema, where, parameter=parameter)
+    batches = documents.select([groups.column]).combine_chunks().to_batches()
+    numbered = [groups.assign(batch) for batch in batches] or [np.zeros(0, np.int32)]
+    names, places = groups.finish()
+    return names, np.asarray(places[np.concatenate(numbered)], np.int32)
+
+
+def _time_axis(documents: pa.Table, over: str, where: str) -> Axis:
+    """Return the periods from the first to the last of a column, those without documents too."""
+    column, _, part = (over, "", "") if over in documents.column_names else over.partition(":")
+    if column not in documents.column_names:
+        raise missing_column(where, column, documents.column_names, "over")
+    if not part:
+        kind = documents.schema.field(column).type
+        if not pa.types.is_integer(kind):
+            raise UsageError(
+                f"`over={over}`: say which part of the dates is a period, such as {column}:month ({', '.join(PARTS)})",
+                parameter="over",
+            )
+    names, part_of = _grouped(documents, over, where, "over")
+    if part:
+        every = calendar(part, names[0], names[-1], most=MOST_PERIODS)
+    else:
+        first, last = int(names[0]), int(names[-1])
+        every = None if last - first >= MOST_PERIODS else [str(n) for n in range(first, last + 1)]
+    if every is None:
+        raise InputError(
+            f"from {names[0]} to {names[-1]} in '{column}' there are more than {MOST_PERIODS:,} periods; is one of them a mistake? "
+            "Else name a longer part of the date with `over`",
+            parameter="over",
+        )
+    place = {name: number for number, name in enumerate(every)}
+    numbers = np.append(np.array([place[name] for name in names], np.int32), np.int32(-1))
+    return Axis("period", every, numbers[part_of])
+
+
+def _nullable(values: FloatArray) -> pa.Array:
+    """Return numbers as a column, null where there is none."""
+    return pa.array(values, pa.float64(), mask=np.isnan(values))
