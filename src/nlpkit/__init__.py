@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from nlpkit.workflows.lda import fit_lda as fit_lda
     from nlpkit.workflows.predict import load as load
     from nlpkit.workflows.preprocess import preprocess as preprocess
+    from nlpkit.workflows.report import report as report
     from nlpkit.workflows.rolling_lda import fit_rolling_lda as fit_rolling_lda
     from nlpkit.workflows.rolling_lda import update_rolling_lda as update_rolling_lda
     from nlpkit.workflows.sentiment import sentiment as sentiment
@@ -76,6 +77,7 @@ _HOMES = {
     "make_task": "workflows.annotate:make_task",
     "preprocess": "workflows.preprocess:preprocess",
     "read_corpus": "workflows.corpus:read_corpus",
+    "report": "workflows.report:report",
     "score_answers": "workflows.annotate:score_answers",
     "similar": "workflows.similar:similar",
     "similar_words": "workflows.similar_words:similar_words",

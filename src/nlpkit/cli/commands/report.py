@@ -1,0 +1,45 @@
+"""nlpkit report: a run as one HTML file."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from nlpkit.cli.options import Argument, OutputFlags, RunFlags
+from nlpkit.io.read_options import ReadOptions
+from nlpkit.parameters import READ
+from nlpkit.report.options import ReportOptions
+
+
+def report_cli(
+    run_path: Annotated[str, Argument("Run directory to look at.", metavar="RUN"), READ],
+    options: ReportOptions,
+    out: OutputFlags,
+    read: ReadOptions,
+    run: RunFlags,
+) -> None:
+    """Make one HTML page of a run that opens anywhere: no network, no server.
+
+    Of a topic model: a map of the documents with topics in layers, topics with their words (by relevance λ) and typical and borderline
+    documents, shares over time and by column with intervals, the tree, distances, what was left out, and a paragraph for the methods
+    of a paper. Of a classifier or a fine-tuned model: scores with intervals, confusions, calibration, errors, learning curves.
+    Titles and texts are read from the corpus of the run. The page makes no request; whatever it shows can be saved as CSV.
+
+    \b
+    Examples:
+      nlpkit report run/ -o report.html
+      nlpkit report run/ --titles-only --over date:quarter --by source -o small.html
+      nlpkit report run/ --no-texts --max-points 5000 -o public.html
+    """
+    from nlpkit.cli import console
+    from nlpkit.cli.render import report as render
+    from nlpkit.io.atomic import check_target
+    from nlpkit.workflows.report import check_page_name, plan, report
+
+    target = check_page_name(out.output or "report.html")
+    check_target(target, force=out.force)
+    if run.dry_run:
+        console.plan(plan(run_path, options, run))
+        return
+    page = report(run_path, options=options, read=read, execution=run)
+    page.save(target, force=out.force)
+    render.report(page, target)

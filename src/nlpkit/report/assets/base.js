@@ -1,0 +1,113 @@
+// ---- elements, numbers, files
+const $ = (selector, root = document) => root.querySelector(selector);
+const SVG = "http://www.w3.org/2000/svg";
+function fill(node, attributes, kids) {
+  for (const [name, value] of Object.entries(attributes || {})) {
+    if (value == null || value === false) continue;
+    if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    else if (name === "text") node.textContent = value;
+    else if (name === "value") node.value = value;
+    else node.setAttribute(name, value === true ? "" : value);
+  }
+  node.append(...kids.flat(Infinity).filter((k) => k != null && k !== false));
+  return node;
+}
+const el = (tag, attributes, ...kids) => fill(document.createElement(tag), attributes, kids);
+const svg = (tag, attributes, ...kids) => fill(document.createElementNS(SVG, tag), attributes, kids);
+const count = (n) => Math.round(n).toLocaleString("en");
+const percent = (x) => (100 * x).toFixed(x < 0.0995 ? 1 : 0) + " %";
+const clamp = (x, low, high) => Math.min(Math.max(x, low), high);
+const day = (days) => new Date(days * 864e5).toISOString().slice(0, 10);
+const button = (text, onclick, attributes) => el("button", { type: "button", onclick, text, ...attributes });
+
+// ---- data: a container in base64, compressed (see report/page.py)
+async function unpack(id) {
+  const node = document.getElementById(id), text = node.textContent;
+  node.remove();
+  let raw;
+  if (Uint8Array.fromBase64) raw = Uint8Array.fromBase64(text);
+  else {
+    const binary = atob(text);
+    raw = new Uint8Array(binary.length);
+    for (let i = 0; i < binary.length; i++) raw[i] = binary.charCodeAt(i);
+  }
+  const stream = new Blob([raw]).stream().pipeThrough(new DecompressionStream("deflate"));
+  const buffer = await new Response(stream).arrayBuffer();
+  const length = new DataView(buffer).getUint32(0, true);
+  const head = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, length)));
+  const kinds = { u1: Uint8Array, u2: Uint16Array, i2: Int16Array, i4: Int32Array, f4: Float32Array };
+  for (const [name, [kind, at, n]] of Object.entries(head.arrays)) head.arrays[name] = new kinds[kind](buffer, 4 + length + at, n);
+  return head;
+}
+
+// ---- files: a table as CSV, a picture as SVG. A cell that a spreadsheet would run as a formula gets an apostrophe.
+function save(name, text, type) {
+  const link = el("a", { href: URL.createObjectURL(new Blob([text], { type })), download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+function csvText(rows) {
+  const cell = (value) => {
+    let text = value == null ? "" : String(value);
+    if (typeof value === "string" && /^[=+\-@\t\r]/.test(text)) text = "'" + text;
+    return /[",\n\r]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text;
+  };
+  return rows.map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n";
+}
+const csvButton = (name, rows, label = "CSV") => button(label, () => save(name + ".csv", "\ufeff" + csvText(rows()), "text/csv"), { class: "small", title: "Save this as CSV" });
+function svgButton(name, picture) {
+  return button("SVG", () => {
+    const copy = picture().cloneNode(true);
+    copy.setAttribute("xmlns", SVG);
+    const all = [picture(), ...picture().querySelectorAll("*")];
+    [copy, ...copy.querySelectorAll("*")].forEach((node, i) => {
+      const style = getComputedStyle(all[i]);
+      for (const name of ["fill", "stroke", "stroke-width", "font-size", "font-family", "text-anchor", "opacity"]) node.setAttribute(name, style.getPropertyValue(name));
+    });
+    save(name + ".svg", new XMLSerializer().serializeToString(copy), "image/svg+xml");
+  }, { class: "small", title: "Save this picture as SVG" });
+}
+const section = (id) => document.getElementById(id);
+
+// ---- colours: eight that colour-blind eyes tell apart; no colour says what a name beside it does not say, too
+const PALETTE = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b58900", "#56b4e9", "#8a6bd1", "#7d7d7d"];
+const NONE = "#9a9a9a";
+const SCALE = ["#00224e", "#2a3f6d", "#575d6d", "#7d7c78", "#a59c74", "#d2c060", "#fee838"]; // cividis
+function onScale(x) {
+  const at = clamp(x, 0, 1) * (SCALE.length - 1), i = Math.min(Math.floor(at), SCALE.length - 2), part = at - i;
+  const rgb = (text) => [1, 3, 5].map((p) => parseInt(text.slice(p, p + 2), 16));
+  const a = rgb(SCALE[i]), b = rgb(SCALE[i + 1]);
+  return `rgb(${a.map((v, c) => Math.round(v + part * (b[c] - v))).join(",")})`;
+}
+// Topics that lie near each other get different colours: each, by size, the colour whose nearest topic so far is farthest off.
+function topicColours(places, sizes) {
+  const colours = new Array(places.length).fill(PALETTE[0]);
+  const order = places.map((_, i) => i).sort((a, b) => sizes[b] - sizes[a] || a - b);
+  const done = [];
+  for (const i of order) {
+    let best = 0, farthest = -1;
+    for (let c = 0; c < PALETTE.length - 1; c++) {
+      let nearest = Infinity;
+      for (const j of done) if (colours[j] === PALETTE[c]) nearest = Math.min(nearest, Math.hypot(places[i][0] - places[j][0], places[i][1] - places[j][1]));
+      if (nearest === Infinity) { best = c; break; }
+      if (nearest > farthest) { farthest = nearest; best = c; }
+    }
+    colours[i] = PALETTE[best];
+    done.push(i);
+  }
+  return colours;
+}
+// Words of a topic inside a text, as <mark>; everything stays text.
+function marked(text, words) {
+  if (!words.length || !text) return [text || ""];
+  const escaped = words.map((w) => w.replace(/[.*+?^${}()|[\]\\]/g, "\\$&").replaceAll("_", "[_ ]"));
+  const pattern = new RegExp(`(?<![\\p{L}\\p{N}])(${escaped.join("|")})(?![\\p{L}\\p{N}])`, "giu");
+  const parts = [];
+  let last = 0;
+  for (const match of text.matchAll(pattern)) {
+    parts.push(text.slice(last, match.index), el("mark", { text: match[0] }));
+    last = match.index + match[0].length;
+  }
+  parts.push(text.slice(last));
+  return parts;
+}

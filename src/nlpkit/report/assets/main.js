@@ -1,0 +1,20 @@
+// ---- the page
+(async () => {
+  const data = await unpack("data"), texts = { ready: false, ids: [], titles: [], texts: [] };
+  if (data.topics) {
+    const map = data.arrays.x && section("map") ? makeMap(data, texts) : null;
+    const colours = map ? map.colours : topicColours(data.relations.places, data.topics.map((t) => t.size));
+    const topics = makeTopics(data, texts, colours, map);
+    makeEvidence(data);
+    makeTime(data, colours, topics);
+    makeColumns(data, colours);
+    makeTree(data, colours, map);
+    makeDistances(data, colours, topics);
+  } else makeScores(data);
+  document.documentElement.dataset.ready = "page";
+  await new Promise((done) => setTimeout(done));
+  Object.assign(texts, await unpack("texts"), { ready: true });
+  document.documentElement.dataset.ready = "all";
+})().catch((error) => {
+  document.querySelector("main").prepend(el("p", { class: "note", role: "alert", text: "This page could not be built: " + error.message + ". A browser of 2023 or later is needed." }));
+});

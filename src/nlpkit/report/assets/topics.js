@@ -1,0 +1,50 @@
+// ---- topics: the table sorts, and each row opens to words, documents and where the topic is on the map
+function makeTopics(data, texts, colours, map) {
+  const table = $("#topic-table"), body = table.tBodies[0], rows = [...body.rows];
+  const fitted = data.topics.some((t) => t.terms.some((w) => w.w != null));
+  let lambda = 0.6, byRelevance = !fitted;
+  const open = new Map();
+  const ordered = (k) => (byRelevance ? data.topics[k].terms.slice().sort((a, b) => relevance(b, lambda) - relevance(a, lambda)) : data.topics[k].terms);
+  const listeners = [];
+  const redraw = () => { for (const [k, box] of open) box.replaceChildren(wordBars(data.topics[k], ordered(k), colours[k])); listeners.forEach((f) => f()); };
+  const slider = el("input", { type: "range", min: 0, max: 1, step: 0.05, value: lambda, id: "lambda", "aria-label": "lambda", oninput: (e) => { lambda = +e.target.value; byRelevance = true; show(); } });
+  const shown = el("output", { for: "lambda" });
+  const mode = el("select", { "aria-label": "Order of the words", onchange: (e) => { byRelevance = e.target.value === "relevance"; show(); } }, fitted ? el("option", { value: "fitted", text: "as fitted (class-based tf-idf × meaning)" }) : null, el("option", { value: "relevance", text: "relevance" }));
+  function show() { mode.value = byRelevance ? "relevance" : "fitted"; shown.textContent = "λ = " + lambda.toFixed(2); redraw(); }
+  table.parentNode.before(el("div", { class: "bar" }, el("label", {}, "Words by", mode), el("label", {}, slider, shown), el("span", { class: "soft", text: "λ 1: most probable; λ 0: most exclusive (Sievert & Shirley 2014)" }),
+    csvButton("topics", () => [["topic", "name", "documents", "share", "npmi", "stability", "words"], ...data.topics.map((t) => [t.topic, t.label, t.size, t.share, t.npmi, t.stability, t.top.join(" ")])], "Topics as CSV"),
+    csvButton("words", () => [["topic", "name", "word", "p in topic", "times as often"], ...data.topics.flatMap((t, k) => ordered(k).map((w) => [t.topic, t.label, w.t, w.p, w.l]))], "Words as CSV")));
+  const docItem = (doc, topic) => el("details", {}, el("summary", { dir: "auto" }, doc.title || doc.id, doc.near != null && doc.near >= 0 && doc.near !== topic.topic ? el("span", { class: "soft", text: ` · near ${data.topics[doc.near]?.label ?? ""}` }) : null), el("p", { class: "soft", text: doc.id }), doc.text ? el("p", { class: "doc", dir: "auto" }, marked(doc.text, topic.top)) : null);
+  function detail(k) {
+    const topic = data.topics[k], bars = el("div", {});
+    open.set(k, bars);
+    bars.append(wordBars(topic, ordered(k), colours[k]));
+    return el("tr", { class: "detail" }, el("td", { colspan: rows[0].cells.length }, el("div", { class: "two" },
+      el("div", {}, el("h3", { text: "Words" }), bars, el("p", { class: "soft", text: "Wide bar: share among the words of the topic; narrow bar: among all words." }), topic.only.length ? el("p", { class: "soft", text: "Among the first words of no other topic: " + topic.only.join(", ") }) : null,
+        map ? el("p", {}, button("Show on the map", () => map.showTopics(topic.label, [k]))) : null),
+      el("div", {}, el("h3", { text: "Typical documents" }), topic.typical.map((d) => docItem(d, topic)), topic.border.length ? [el("h3", { text: "Borderline documents" }), topic.border.map((d) => docItem(d, topic))] : null))));
+  }
+  rows.forEach((row, k) => {
+    const head = row.cells[0], name = head.textContent, key = el("span", { class: "key" });
+    const toggle = button(name, () => {
+      if (open.has(k)) { open.delete(k); row.nextElementSibling.remove(); } else row.after(detail(k));
+      toggle.setAttribute("aria-expanded", open.has(k));
+    }, { class: "link", "aria-expanded": "false", dir: "auto" });
+    head.replaceChildren(toggle);
+  });
+  const heads = [...table.tHead.rows[0].cells];
+  heads.forEach((head, c) => {
+    const numeric = head.classList.contains("n");
+    head.replaceChildren(button(head.textContent, () => {
+      const down = head.getAttribute("aria-sort") === "descending" || (!numeric && head.getAttribute("aria-sort") !== "ascending");
+      heads.forEach((h) => h.removeAttribute("aria-sort"));
+      head.setAttribute("aria-sort", down ? "ascending" : "descending");
+      const value = (row) => { const t = row.cells[c].textContent; return numeric ? parseFloat(t.replaceAll(",", "")) : t; };
+      const sign = down ? 1 : -1;
+      const sorted = rows.slice().sort((a, b) => { const u = value(a), v = value(b); return numeric ? (Number.isNaN(u) - Number.isNaN(v)) || sign * (u - v) : sign * u.localeCompare(v); });
+      for (const row of sorted) { const below = row.nextElementSibling?.classList.contains("detail") && open.has(rows.indexOf(row)) ? row.nextElementSibling : null; body.append(row); if (below) body.append(below); }
+    }));
+  });
+  show();
+  return { ordered, onOrder: (f) => listeners.push(f), toggle: (k) => { if (!open.has(k)) rows[k].cells[0].firstChild.click(); rows[k].scrollIntoView({ block: "start" }); }, rows };
+}

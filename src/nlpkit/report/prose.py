@@ -1,0 +1,120 @@
+"""Sentences of a report: what a run is, how its number of topics came about, and the paragraph for the methods of a paper."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from nlpkit import wording
+
+REFERENCES = {
+    "blei": "Blei, D. M., Ng, A. Y., & Jordan, M. I. (2003). Latent Dirichlet allocation. Journal of Machine Learning Research, 3, 993–1022.",
+    "griffiths": "Griffiths, T. L., & Steyvers, M. (2004). Finding scientific topics. Proceedings of the National Academy of Sciences, 101, 5228–5235.",
+    "rolling": "Rieger, J., Jentsch, C., & Rahnenführer, J. (2021). RollingLDA: An update algorithm of latent Dirichlet allocation to construct consistent time series from textual data. Findings of EMNLP 2021, 2337–2347.",
+    "prototype": "Rieger, J., Jentsch, C., & Rahnenführer, J. (2024). LDAPrototype: A model selection algorithm to improve reliability of latent Dirichlet allocation. PeerJ Computer Science, 10, e2279.",
+    "bertopic": "Grootendorst, M. (2022). BERTopic: Neural topic modeling with a class-based TF-IDF procedure. arXiv:2203.05794.",
+    "sbert": "Reimers, N., & Gurevych, I. (2019). Sentence-BERT: Sentence embeddings using Siamese BERT-networks. EMNLP-IJCNLP 2019, 3982–3992.",
+    "hdbscan": "Campello, R. J. G. B., Moulavi, D., & Sander, J. (2013). Density-based clustering based on hierarchical density estimates. PAKDD 2013, 160–172.",
+    "umap": "McInnes, L., Healy, J., & Melville, J. (2018). UMAP: Uniform manifold approximation and projection for dimension reduction. arXiv:1802.03426.",
+    "npmi": "Bouma, G. (2009). Normalized (pointwise) mutual information in collocation extraction. Proceedings of GSCL, 31–40.",
+    "ldavis": "Sievert, C., & Shirley, K. (2014). LDAvis: A method for visualizing and interpreting topics. ILLVI 2014, 63–70.",
+}  # fmt: skip
+ENGINES = {
+    "kmeans": "k-means on embeddings averaged over nearest neighbours",
+    "agglomerative": "agglomerative clustering of the embeddings",
+    "gmm": "a mixture of Gaussians in a few UMAP dimensions",
+    "hdbscan": "HDBSCAN in a few UMAP dimensions (Campello et al., 2013)",
+}
+
+
+def run_name(manifest: Mapping[str, Any]) -> str:
+    """Return what a model is called: Topics of embeddings, LDA, Rolling LDA …"""
+    parameters = manifest["parameters"]
+    if manifest["kind"] == "lda-gibbs":
+        prototype = "prototype " if parameters.get("prototype") else ""
+        return f"Rolling {prototype}LDA" if "chunks" in parameters else f"{prototype.capitalize()}LDA"
+    return {"bertopic": "Embedding topics", "classify": "Classifier", "finetune": "Fine-tuned classifier"}.get(
+        manifest["kind"], manifest["kind"]
+    )
+
+
+def corpus_name(manifest: Mapping[str, Any]) -> str:
+    """Return the names of the files that a run was made from, without their folders."""
+    names = [str(entry["path"]).replace("\\", "/").rsplit("/", 1)[-1] for entry in manifest["inputs"]]
+    return wording.listed(names, 3) or "documents"
+
+
+def score_sentence(name: str, value: float, interval: Sequence[float] | None) -> str:
+    """Return a score with its interval: NPMI 0.12 (95 % interval 0.08 to 0.16)."""
+    low_high = f" (95 % interval {interval[0]:.3f} to {interval[1]:.3f})" if interval else ""
+    return f"{name} {value:.3f}{low_high}"
+
+
+def number_sentence(manifest: Mapping[str, Any], K: int) -> str:
+    """Return how the number of topics came about."""
+    parameters, results = manifest["parameters"], manifest["results"]
+    k, evidence = str(parameters.get("k", parameters.get("n_topics"))), results.get("evidence")
+    if not evidence:
+        return f"The number of topics, {K}, was given."
+    candidates = f"{len(evidence)} numbers from {evidence[0]['k']} to {evidence[-1]['k']}"
+    if manifest["kind"] == "bertopic":
+        return (
+            f"The number of topics, {K}, was chosen among {candidates} by how well fits to halves of the documents, to halves of the "
+            f"dimensions, and the words of the topics agree (`--k {k}`)."
+        )
+    return f"The number of topics, {K}, was chosen among {candidates} (`--k {k}`)."
+
+
+def methods(manifest: Mapping[str, Any], K: int) -> tuple[str, list[str]]:
+    """Return a paragraph for the methods of a paper, and the references that it cites."""
+    parameters, version = manifest["parameters"], manifest["nlpkit_version"]
+    n = wording.count(manifest["results"].get("documents", sum(entry["rows"] for entry in manifest["inputs"])))
+    seed = f"(nlpkit {version}, random seed {manifest['seed']})"
+    if manifest["kind"] == "lda-gibbs":
+        return _lda_methods(parameters, n, K, seed)
+    return _embedding_methods(manifest, n, K, seed)
+
+
+def _lda_methods(parameters: Mapping[str, Any], n: str, K: int, seed: str) -> tuple[str, list[str]]:
+    alpha, eta = parameters.get("alpha_in_force"), parameters.get("eta_in_force")
+    text = (
+        f"We fitted latent Dirichlet allocation (Blei et al., 2003) with {K} topics to {n} documents by collapsed Gibbs sampling "
+        f"(Griffiths & Steyvers, 2004) with {parameters.get('sweeps')} sweeps and symmetric priors alpha = {alpha} and eta = {eta} {seed}."
+        if isinstance(alpha, int | float)
+        else f"We fitted latent Dirichlet allocation (Blei et al., 2003) with {K} topics to {n} documents by collapsed Gibbs sampling "
+        f"(Griffiths & Steyvers, 2004) with {parameters.get('sweeps')} sweeps {seed}."
+    )
+    cited = ["blei", "griffiths"]
+    if "chunks" in parameters:
+        text += (
+            f" Documents were modelled in chunks of a {parameters['chunks']} with a memory of {parameters['memory']} (RollingLDA; "
+            "Rieger et al., 2021)."
+        )
+        cited.append("rolling")
+    if parameters.get("prototype"):
+        text += (
+            f" Of {parameters['prototype']} fits from different seeds the one most similar to all others was taken (LDAPrototype; "
+            "Rieger et al., 2024)."
+        )
+        cited.append("prototype")
+    text += " Coherence is normalised pointwise mutual information (Bouma, 2009) of the top words within documents of the corpus."
+    return text, [REFERENCES[key] for key in (*cited, "npmi", "ldavis")]
+
+
+def _embedding_methods(manifest: Mapping[str, Any], n: str, K: int, seed: str) -> tuple[str, list[str]]:
+    parameters = manifest["parameters"]
+    encoder = (parameters.get("encoder") or {}).get("encoder") or "embeddings that came with the corpus"
+    cluster = ENGINES.get(str(parameters.get("cluster")), str(parameters.get("cluster")))
+    text = (
+        f"We embedded {n} documents with {encoder} (Reimers & Gurevych, 2019) and grouped them into {K} topics by {cluster} {seed}. "
+        "The words of a topic are those of highest class-based tf-idf (Grootendorst, 2022) in its typical documents, weighted by how "
+        "near the documents that hold the word are to the topic."
+    )
+    cited = ["sbert", "bertopic"]
+    if parameters.get("cluster") in ("hdbscan", "gmm"):
+        cited.append("hdbscan" if parameters["cluster"] == "hdbscan" else "umap")
+    stability = manifest["results"].get("stability") or {}
+    if stability.get("agreement") is not None:
+        text += f" Refitted to resampled documents, the topics agree with these at {stability['agreement']:.2f} (adjusted mutual information)."
+    text += " Coherence is normalised pointwise mutual information (Bouma, 2009) of the top words within documents of the corpus."
+    return text, [REFERENCES[key] for key in dict.fromkeys((*cited, "npmi", "umap"))]

@@ -1,0 +1,151 @@
+"""What the report of a topic run shows over time and by column: shares with intervals, from `nlpkit.topics`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from nlpkit import wording
+from nlpkit.errors import ColumnError
+from nlpkit.io.dates import days_of
+from nlpkit.io.runs import Run
+from nlpkit.parameters import Execution
+from nlpkit.plain import finite_or_none
+from nlpkit.report.options import ReportOptions
+from nlpkit.topics.prevalence import CellSums, share_bounds
+from nlpkit.workflows.topics import TopicShares
+from nlpkit.workflows.topics import topics as topic_shares
+
+MOST_PERIODS = 60
+FEWEST_DOCUMENTS = 30
+MOST_VALUES = 30
+MOST_COLUMNS = 4
+PARTS = (("day", 1), ("week", 7), ("month", 30.4), ("quarter", 91.3), ("year", 365.25), ("decade", 3652.5))
+
+
+def usual_periods(documents: pa.Table) -> str | None:
+    """Return the part of the dates for periods, as date:month; None without dates or with one period.
+
+    It is the shortest that makes at most 60 periods of 30 documents on average; of few documents the longest that makes two.
+    """
+    if "date" not in documents.column_names:
+        return None
+    try:
+        days, _ = days_of(documents.column("date"))
+    except ColumnError:
+        return None
+    known = days[~np.isnat(days)]
+    if not len(known):
+        return None
+    span = int((known.max() - known.min()).astype(np.int64))
+    yearly = bool((known == known.astype("datetime64[Y]").astype("datetime64[D]")).all())  # years alone, perhaps
+    most = min(MOST_PERIODS, max(len(known) // FEWEST_DOCUMENTS, 4))
+    parts = [(name, length) for name, length in PARTS if not (yearly and length < 365)]
+    part = next((name for name, length in parts if span / length <= most), None)
+    return f"date:{part}" if part and span else None
+
+
+def over_time(run: Run, documents: pa.Table, options: ReportOptions, execution: Execution) -> dict[str, Any] | None:
+    """Return shares of the topics in periods with their intervals, and changes where the run tested for them."""
+    over = options.over or usual_periods(documents)
+    if over is None:
+        return None
+    shares = topic_shares(run, over=over, execution=execution)
+    periods, sums = shares.periods, shares.over_time
+    if periods is None or sums is None or len(periods.names) < 2:
+        return None
+    series = _series(shares, sums)
+    trends = shares.trends
+    for k, row in enumerate(trends.to_pylist() if trends is not None else []):
+        if row["change"]:
+            series[k]["note"] = (
+                f"{row['change']} from {wording.percent(row['share_first'])} to {wording.percent(row['share_last'])} (q = {row['q']:.2g})"
+            )
+    _mark_changes(run, over, periods.names, series)
+    return {"over": over, "cells": periods.names, "n": sums.n, "series": series, "left_out": shares.left_out}
+
+
+def _mark_changes(run: Run, over: str, names: Sequence[str], series: list[dict[str, Any]]) -> None:
+    """Mark the periods in which a rolling model found that the words of a topic changed."""
+    if not (run.path / "changes.parquet").is_file() or ":" not in over:
+        return
+    changes = run.table("changes").filter(pc.field("changed"))
+    place = {name: i for i, name in enumerate(names)}
+    part = over.partition(":")[2]
+    for row in changes.to_pylist():
+        period = place.get(_period_of(row["start_date"], part))
+        if period is None:
+            continue
+        one = series[row["topic"]]
+        one.setdefault("changed", [False] * len(names))[period] = True
+        words = ", ".join(row["words"][:5])
+        one["note"] = "; ".join(filter(None, [one.get("note"), f"words change at {names[period]}: {words}"]))
+
+
+def _period_of(day: Any, part: str) -> str:
+    week = day.isocalendar()
+    return {
+        "day": day.isoformat(),
+        "week": f"{week.year}-W{week.week:02d}",
+        "month": f"{day:%Y-%m}",
+        "quarter": f"{day.year}-Q{(day.month + 2) // 3}",
+        "year": str(day.year),
+        "decade": f"{day.year // 10 * 10}s",
+    }[part]
+
+
+def by_column(run: Run, documents: pa.Table, columns: Sequence[str], options: ReportOptions, execution: Execution) -> list[dict[str, Any]]:  # fmt: skip
+    """Return shares of the topics in the values of columns, with their intervals, and how many topics differ between them.
+
+    Without `by`: of the first four columns of 2 to 30 values that are neither numbers nor dates.
+    """
+    tables = []
+    for name in options.by or [c for c in columns if _has_few_values(documents, c)][:MOST_COLUMNS]:
+        shares = topic_shares(run, by=(name,), execution=execution)
+        axis = shares.groups[0]
+        sums = shares.by_group(axis)
+        order = np.lexsort((np.arange(len(axis.names)), -np.asarray(sums.n)))[:MOST_VALUES]
+        tested = shares.differences
+        differ = int(np.sum(np.array(tested.column("q").to_pylist(), float) <= 0.05)) if tested is not None else 0
+        note = f"{differ} of {len(shares.labels)} topics differ between the values (false discovery rate 5 %)."
+        if len(axis.names) > len(order):
+            note += f" The {len(order)} most frequent of {len(axis.names)} values."
+        if shares.left_out:
+            note += f" {wording.counted(shares.left_out, 'document')} without a value."
+        series = [{key: [values[i] for i in order] for key, values in row.items()} for row in _series(shares, sums)]
+        tables.append(
+            {
+                "name": name,
+                "values": [axis.names[i] for i in order],
+                "n": np.asarray(sums.n)[order],
+                "series": series,
+                "note": note,
+            }
+        )
+    return tables
+
+
+def _has_few_values(documents: pa.Table, name: str) -> bool:
+    kind = documents.schema.field(name).type
+    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_boolean(kind)):
+        return False
+    n = pc.count_distinct(documents.column(name)).as_py()
+    return 1 < n <= MOST_VALUES and not (name == "date")
+
+
+def _series(shares: TopicShares, sums: CellSums) -> list[dict[str, Any]]:
+    """Return share, low and high of each topic in each cell, None where a cell has no document."""
+    low, high = share_bounds(sums, level=shares.options.ci)
+    tables = {"share": sums.shares, "low": low, "high": high}
+    return [
+        {name: [_short(v) for v in values[:, k]] for name, values in tables.items()} for k in range(len(shares.labels))
+    ]
+
+
+def _short(value: float) -> float | None:
+    known = finite_or_none(value)
+    return None if known is None else round(known, 5)

@@ -1,0 +1,153 @@
+"""What the report of a classifier or a fine-tuned model shows: scores with intervals, confusions, calibration, errors, learning curves."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from nlpkit import wording
+from nlpkit.io.runs import Run
+from nlpkit.plain import finite_or_none
+from nlpkit.report.options import ReportOptions
+from nlpkit.report.page import Section, paragraphs, table
+
+MOST_ERRORS = 200
+
+
+def score_sections(run: Run, options: ReportOptions) -> tuple[str, list[Section], dict[str, Any]]:
+    """Return the lead, the sections and the data of the report of a model with predictions."""
+    metrics = json.loads(run.file("metrics.json").read_text(encoding="utf-8"))
+    target = metrics["targets"][0]
+    scores = [
+        {"name": name, **{key: one.get(key) for key in ("value", "low", "high", "n", "interval")}}
+        for name, one in target["metrics"].items()
+        if one.get("value") is not None
+    ]
+    data: dict[str, Any] = {"scores": scores}
+    sections = [Section("overview", "Overview", paragraphs(_sentences(run, target)))]
+    sections.append(
+        Section(
+            "scores",
+            "Scores",
+            table(
+                ["Score", "Value", "95 % interval", "Interval by", "Documents"],
+                [_score_row(s) for s in scores],
+                numeric=(1, 2, 4),
+            ),
+        )  # fmt: skip
+    )
+    if (run.path / "classes.parquet").is_file():
+        sections.append(Section("classes", "Classes", _classes(run)))
+    confusion = target.get("confusion")
+    if confusion and len(confusion["columns"]) <= 80:
+        data["confusion"] = {"names": confusion["columns"], "counts": confusion["counts"]}
+        sections.append(Section("confusion", "Confusions"))
+    bins = (target.get("calibration") or {}).get("bins")
+    if bins:
+        data["calibration"] = bins
+        note = "Points under the diagonal: predictions that are surer than they are right."
+        sections.append(Section("calibration", "Calibration", paragraphs([note])))
+    curves = _curves(run)
+    if curves:
+        data["learning"] = curves
+        sections.append(Section("learning", "Learning curves"))
+    if (run.path / "class_terms.parquet").is_file():
+        sections.append(Section("words", "Words of the classes", _class_terms(run)))
+    if (run.path / "errors.parquet").is_file():
+        sections.append(Section("errors", "Errors", _errors(run, options)))
+    lead = ", ".join(f"{s['name'].replace('_', ' ')} {s['value']:.3f}" for s in scores[:1] + scores[4:5])
+    return lead, sections, data
+
+
+def _sentences(run: Run, target: Mapping[str, Any]) -> list[str]:
+    parameters = run.manifest["parameters"]
+    model = parameters.get("model") or wording.listed(list(parameters.get("methods") or []), 3) or run.manifest["kind"]
+    base = f" on {parameters['base']}" if parameters.get("base") else ""
+    how = (
+        f"{parameters['folds']}-fold cross-validation" if parameters.get("folds") else
+        f"documents of {parameters['test']}" if parameters.get("test") else "documents held out"
+    )  # fmt: skip
+    classes = parameters.get("classes")
+    sentences = [
+        f"{model}{base}, trained on {wording.listed([i['path'] for i in run.manifest['inputs']], 3)}; scored by {how}"
+        + (f"; {wording.counted(len(classes), 'class', 'classes')}." if isinstance(classes, list) else ".")
+    ]
+    return sentences + [str(note) for note in target.get("notes") or []]
+
+
+def _score_row(score: Mapping[str, Any]) -> list[object]:
+    span = f"{score['low']:.3f} to {score['high']:.3f}" if finite_or_none(score["low"] if score["low"] is not None else float("nan")) is not None else ""  # fmt: skip
+    return [
+        score["name"].replace("_", " "),
+        wording.score_text(score["value"]),
+        span,
+        score.get("interval") or "",
+        score.get("n"),
+    ]
+
+
+def _classes(run: Run) -> str:
+    names = ("precision", "recall", "f1")
+    rows = [
+        [
+            row["class"],
+            *(f"{row[n]:.3f}" if row[n] is not None else "" for n in names),
+            row["training_documents"],
+            row["labels"],
+            row["predicted"],
+        ]  # fmt: skip
+        for row in run.table("classes").to_pylist()
+    ]
+    return table(
+        ["Class", "Precision", "Recall", "F1", "Trained on", "Labelled", "Predicted"], rows, numeric=range(1, 7)
+    )
+
+
+def _class_terms(run: Run) -> str:
+    words: dict[str, list[str]] = {}
+    for row in run.table("class_terms").to_pylist():
+        words.setdefault(row["class"], []).append(row["term"])
+    return table(
+        ["Class", "Words that speak most for it"], [[name, ", ".join(terms[:15])] for name, terms in words.items()]
+    )
+
+
+def _errors(run: Run, options: ReportOptions) -> str:
+    errors = run.table("errors")
+    shown = errors.slice(0, MOST_ERRORS).to_pylist()
+    columns = ["Document", "Label", "Prediction", "Probability"] + (["Text"] if options.texts else [])
+    rows = [
+        [row["id"], _plain(row["label"]), _plain(row["prediction"]), _number(row.get("prediction_prob"))]
+        + ([wording.truncated(row["text"] or "", options.snippet)] if options.texts else [])
+        for row in shown
+    ]
+    note = f"{wording.counted(errors.num_rows, 'document')} predicted otherwise than labelled"
+    note += f"; the first {MOST_ERRORS} of errors.parquet." if errors.num_rows > MOST_ERRORS else "."
+    return paragraphs([note]) + table(columns, rows, numeric=(3,))
+
+
+def _plain(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else "" if value is None else str(value)
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None or value != value else f"{value:.2f}"
+
+
+def _curves(run: Run) -> list[dict[str, Any]]:
+    """Return the learning curves of a fine-tuned model: every number of curve.jsonl by step."""
+    if not (run.path / "curve.jsonl").is_file():
+        return []
+    points = [json.loads(line) for line in run.file("curve.jsonl").read_text(encoding="utf-8").splitlines() if line]
+    names = [
+        n
+        for n in dict.fromkeys(key for point in points for key in point)
+        if n not in ("step", "epoch", "steps", "seconds")
+    ]
+    lines = []
+    for name in names:
+        known = [p for p in points if isinstance(p.get(name), int | float) and not isinstance(p.get(name), bool)]
+        if len(known) > 1 and len({p[name] for p in known}) > 1:
+            lines.append({"name": name, "x": [p["step"] for p in known], "y": [p[name] for p in known]})
+    return [{"title": line["name"].replace("_", " "), "x": "step", "lines": [line]} for line in lines]

@@ -1,0 +1,390 @@
+"""What the report of a topic run shows: topics with their words and documents, the map, the tree, distances, what was left out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from scipy import sparse
+from scipy.cluster.hierarchy import linkage
+from scipy.spatial.distance import squareform
+
+from nlpkit import reporting, wording
+from nlpkit.errors import InputError
+from nlpkit.io.documents import embedding_matrix
+from nlpkit.io.lda_tables import read_model
+from nlpkit.io.read_options import ReadOptions
+from nlpkit.io.run_documents import open_run_documents
+from nlpkit.io.runs import Run
+from nlpkit.metrics.score import METRICS, Uncertainty, mean_score
+from nlpkit.parameters import Execution
+from nlpkit.report.options import ReportOptions
+from nlpkit.report.prose import number_sentence, score_sentence
+from nlpkit.topics.lda.similarity import jensen_shannon
+from nlpkit.topics.map import document_map, share_vectors, stratified_sample, topic_map
+from nlpkit.topics.neighbours import unit_rows
+from nlpkit.types import Float32Array, FloatArray, IntArray
+
+TERMS = 30
+LAMBDAS = (0.0, 0.25, 0.5, 0.75, 1.0)
+BORDERLINE = 5
+TYPICAL_CHARS = 1000
+RESERVED = ("id", "topic", "topic_prob", "nearest_topic", "margin", "chunk")
+
+
+@dataclass(frozen=True, slots=True)
+class TopicRunContent:
+    """What is read of a topic run.
+
+    rows: (n,) documents that are in the file, as rows of `documents`. titles, texts: of every document that needs one, by row.
+    """
+
+    run: Run
+    topics: pa.Table
+    documents: pa.Table
+    rows: IntArray
+    titles: Mapping[int, str]
+    texts: Mapping[int, str]
+
+    @property
+    def K(self) -> int:
+        """Number of topics."""
+        return self.topics.num_rows
+
+    def numbers(self, name: str) -> FloatArray:
+        """Return a numeric column of documents.parquet (D,) float64."""
+        values: FloatArray = self.documents.column(name).to_numpy().astype(np.float64)
+        return values
+
+
+def read_content(run: Run, options: ReportOptions, read: ReadOptions, execution: Execution) -> TopicRunContent:
+    """Return what a report needs of a run: its tables, and titles and texts of the documents that it shows.
+
+    A corpus that is gone or has changed is warned of; titles and typical documents are then those that the run holds.
+    """
+    topics, documents = run.table("topics"), run.table("documents")
+    assigned = documents.column("topic").to_numpy()
+    rows = stratified_sample(assigned, options.max_points, seed=execution.seed)
+    if options.no_texts:
+        return TopicRunContent(run, topics, documents, rows, {}, {})
+    shown = np.unique(np.concatenate([rows, *borderline_documents(documents, topics.num_rows)])).astype(np.int64)
+    titles = _stored_titles(documents, shown, options.title_col)
+    try:
+        titles, texts = _read_texts(run, documents, shown, titles, options, read)
+    except InputError as error:
+        reporting.warn(f"{error}; the report has no texts but those of typical documents", always=True)
+        texts = {}
+    return TopicRunContent(run, topics, documents, rows, titles, texts)
+
+
+def borderline_documents(documents: pa.Table, K: int) -> list[IntArray]:
+    """Return the rows of the documents of each topic that are nearest to another: the smallest margins."""
+    topic, margin = documents.column("topic").to_numpy(), documents.column("margin").to_numpy().astype(np.float64)
+    order = np.lexsort((np.arange(len(topic)), np.nan_to_num(margin, nan=np.inf), topic))
+    starts = np.searchsorted(topic[order], np.arange(K + 1))
+    return [order[starts[k] : min(starts[k] + BORDERLINE, starts[k + 1])].astype(np.int32) for k in range(K)]
+
+
+def _stored_titles(documents: pa.Table, rows: IntArray, column: str) -> dict[int, str]:
+    if column not in documents.column_names:
+        return {}
+    values = documents.column(column).take(pa.array(rows)).cast(pa.string()).to_pylist()
+    return {int(row): value for row, value in zip(rows, values, strict=True) if value}
+
+
+def _read_texts(
+    run: Run,
+    documents: pa.Table,
+    rows: IntArray,
+    titles: dict[int, str],
+    options: ReportOptions,
+    read: ReadOptions,
+) -> tuple[dict[int, str], dict[int, str]]:
+    """Return titles and texts by row, from the corpus."""
+    wanted = documents.column("id").take(pa.array(rows)).combine_chunks()
+    titles, texts = dict(titles), {}
+    with open_run_documents(run, read) as stream:
+        for batch in stream:
+            places = pc.index_in(batch.column("id"), value_set=wanted)
+            there = places.is_valid()
+            chosen = batch.column("text").filter(there).to_pylist()
+            for row, text in zip(rows[places.filter(there).to_numpy()].tolist(), chosen, strict=True):
+                if row not in titles:
+                    titles[row] = wording.truncated(" ".join((text or "")[:400].split()), 80)
+                if options.texts:
+                    texts[row] = (text or "")[:TYPICAL_CHARS]
+    return titles, texts
+
+
+# ---------------------------------------------------------------- topics and their words
+
+
+def topic_rows(content: TopicRunContent, options: ReportOptions) -> list[dict[str, Any]]:
+    """Return each topic: numbers, words for every λ, words that no other topic leads with, typical and borderline documents."""
+    terms = relevant_terms(content.run)
+    leading = Counter(term for row in content.topics.column("top_terms").to_pylist() for term in row)
+    border = borderline_documents(content.documents, content.K)
+    by_id = {} if options.no_texts else _rows_by_id(content)
+    shown = []
+    for k, topic in enumerate(content.topics.to_pylist()):
+        top = topic["top_terms"]
+        shown.append(
+            {
+                **{
+                    name: topic.get(name)
+                    for name in ("topic", "size", "share", "label", "npmi", "exclusivity", "stability")
+                },
+                "top": top,
+                "terms": terms[k],
+                "only": [t["t"] for t in terms[k] if leading[t["t"]] == (t["t"] in top)][:10],
+                "typical": _typical(content, topic, by_id, options),
+                "border": [_border(content, int(row), options) for row in border[k]],
+            }
+        )
+    return shown
+
+
+def _rows_by_id(content: TopicRunContent) -> dict[str, int]:
+    ids = [i for row in content.topics.column("representative_ids").to_pylist() for i in row]
+    places = pc.index_in(pa.array(ids, pa.string()), value_set=content.documents.column("id")).to_pylist()
+    return {i: place for i, place in zip(ids, places, strict=True) if place is not None}
+
+
+def _typical(content: TopicRunContent, topic: Mapping[str, Any], rows: Mapping[str, int], options: ReportOptions) -> list[dict[str, Any]]:  # fmt: skip
+    documents = []
+    for identity, text in zip(topic["representative_ids"], topic["representative_texts"], strict=True):
+        row = rows.get(identity, -1)
+        one: dict[str, Any] = {"id": identity}
+        if not options.no_texts:
+            one["title"] = content.titles.get(row) or wording.truncated(" ".join(text.split()), 80)
+        if options.texts:
+            one["text"] = content.texts.get(row, text)
+        documents.append(one)
+    return documents
+
+
+def _border(content: TopicRunContent, row: int, options: ReportOptions) -> dict[str, Any]:
+    documents = content.documents
+    one: dict[str, Any] = {
+        "id": documents.column("id")[row].as_py(),
+        "near": documents.column("nearest_topic")[row].as_py(),
+        "margin": round(float(documents.column("margin")[row].as_py() or 0.0), 3),
+    }
+    if not options.no_texts:
+        one["title"] = content.titles.get(row, "")
+    if options.texts:
+        one["text"] = content.texts.get(row, "")
+    return one
+
+
+def relevant_terms(run: Run) -> list[list[dict[str, Any]]]:
+    """Return the words of each topic: t term, p probability in the topic, l probability in the topic over that in the corpus.
+
+    Of LDA these are the 30 words of highest relevance λ log φ + (1 - λ) log(φ / p) (Sievert & Shirley 2014) for each of five λ;
+    of topics from embeddings the words that the run stores, w their weight there, in which order they stand.
+    """
+    if run.manifest["kind"] == "lda-gibbs":
+        return list(_lda_terms(run))
+    table, vocab = run.table("topic_terms"), run.table("vocab")
+    cf = vocab.column("cf").to_numpy().astype(np.float64)
+    place = pc.index_in(table.column("term"), value_set=vocab.column("term")).to_numpy()
+    p_term = cf[place] / max(cf.sum(), 1.0)
+    topic, words = table.column("topic").to_numpy(), run.table("topics", ["words"]).column("words").to_numpy()
+    phi = table.column("count").to_numpy() / np.maximum(words[topic], 1)
+    lift = np.divide(phi, p_term, out=np.zeros_like(phi), where=p_term > 0)
+    rows: list[list[dict[str, Any]]] = [[] for _ in words]
+    for k, term, weight, p, ratio in zip(
+        topic, table.column("term").to_pylist(), table.column("weight").to_pylist(), phi, lift, strict=True
+    ):
+        rows[k].append({"t": term, "w": round(weight, 4), "p": _short(p), "l": _short(ratio)})
+    return rows
+
+
+def _lda_terms(run: Run) -> Iterator[list[dict[str, Any]]]:
+    model = read_model(run)
+    counts = sparse.csr_array(model.topic_term)
+    cf = np.asarray(counts.sum(axis=0), np.float64).ravel()
+    p_term = cf / max(cf.sum(), 1.0)
+    V = len(model.terms)
+    for k in range(counts.shape[0]):
+        ids, n_kv = (
+            counts.indices[counts.indptr[k] : counts.indptr[k + 1]],
+            counts.data[counts.indptr[k] : counts.indptr[k + 1]],
+        )
+        phi = (n_kv + model.eta) / (n_kv.sum() + V * model.eta)
+        lift = phi / np.maximum(p_term[ids], 1e-300)
+        kept: set[int] = set()
+        for weight in LAMBDAS:
+            relevance = weight * np.log(phi) + (1 - weight) * np.log(lift)
+            kept.update(np.lexsort((ids, -relevance))[:TERMS].tolist())
+        order = sorted(kept, key=lambda i: (-phi[i], ids[i]))
+        yield [{"t": model.terms[ids[i]], "p": _short(phi[i]), "l": _short(lift[i])} for i in order]
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.4g}")
+
+
+# ---------------------------------------------------------------- the map
+
+
+def map_vectors(content: TopicRunContent) -> Float32Array | None:
+    """Return the vectors (n, E) of the documents in the file, by which the map is made; None where the run holds none."""
+    run, K = content.run, content.K
+    if run.manifest["kind"] == "lda-gibbs":
+        table = run.table("doc_topics")
+        ids = content.documents.column("id").take(pa.array(content.rows))
+        rows = pc.index_in(table.column("id"), value_set=ids)
+        there = rows.is_valid().to_numpy()
+        return share_vectors(
+            rows.drop_null().to_numpy().astype(np.int32),
+            table.column("topic").to_numpy()[there],
+            table.column("prob").to_numpy()[there].astype(np.float64),
+            (len(content.rows), K),
+        )
+    return _embedding_rows(content)
+
+
+def _embedding_rows(content: TopicRunContent) -> Float32Array | None:
+    """Return the embeddings of the documents in the file (n, E), zeros for those that were not used.
+
+    The model holds one for each different text, with what the text was given; documents are joined to it by these numbers, in the
+    order of both.
+    """
+    training = content.run.table("model/training")
+    columns = ("topic", "topic_prob", "nearest_topic", "margin")
+    queues: dict[tuple[Any, ...], list[int]] = {}
+    for row, key in enumerate(zip(*(training.column(name).to_pylist() for name in columns), strict=True)):
+        queues.setdefault(key, []).append(row)
+    keys = list(zip(*(content.documents.column(name).to_pylist() for name in columns), strict=True))
+    places = np.full(len(keys), -1, np.int64)
+    for document, key in enumerate(keys):
+        queue = queues.get(key)
+        if queue:
+            places[document] = queue.pop(0) if len(queue) > 1 else queue[0]
+    places = places[content.rows]
+    if (places < 0).mean() > 0.5:
+        return None
+    vectors = embedding_matrix(training.column("embedding"))
+    chosen: Float32Array = np.where(places[:, None] >= 0, vectors[places], np.float32(0))
+    return chosen
+
+
+def map_arrays(content: TopicRunContent, execution: Execution) -> dict[str, np.ndarray]:
+    """Return x, y of the documents in the file (n,) uint16, or nothing where the run holds no vectors."""
+    vectors = map_vectors(content)
+    if vectors is None:
+        reporting.warn("the run does not hold the vectors of its documents, so the report has no map", always=True)
+        return {}
+    with reporting.progress("map", 100, percent=True) as update:
+        places = document_map(
+            vectors, seed=execution.seed, threads=execution.n_threads(), progress=lambda share: update(int(100 * share))
+        )
+    steps = np.round(np.clip(places, 0, 1) * 65535).astype(np.uint16)
+    return {"x": steps[:, 0], "y": steps[:, 1]}
+
+
+# ---------------------------------------------------------------- topics among each other
+
+
+def topic_relations(content: TopicRunContent) -> dict[str, Any]:
+    """Return places of the topics in the plane, and their tree as merges [left, right, distance], leaves first."""
+    run, K = content.run, content.K
+    if run.manifest["kind"] == "lda-gibbs":
+        model = read_model(run)
+        distances = np.sqrt(np.maximum(1.0 - jensen_shannon(model.topic_term, epsilon=model.eta), 0.0))
+        what = "square root of the Jensen–Shannon divergence of the word distributions"
+    else:
+        centroids = unit_rows(embedding_matrix(run.table("model/centroids").column("embedding"), unit=False))
+        distances = np.maximum(1.0 - (centroids @ centroids.T).astype(np.float64), 0.0)
+        what = "cosine distance of the centroids"
+    np.fill_diagonal(distances, 0.0)
+    distances = (distances + distances.T) / 2
+    relations: dict[str, Any] = {"places": topic_map(distances), "distance": what}
+    if (run.path / "tree.parquet").is_file():
+        tree = run.table("tree")
+        merges = [tree.column(name).to_pylist() for name in ("left", "right", "distance")]
+        relations["tree"] = [[a, b, _short(d)] for a, b, d in zip(*merges, strict=True)]
+    elif K > 1:
+        merged = linkage(squareform(distances, checks=False), "average")
+        relations["tree"] = [[int(a), int(b), _short(d)] for a, b, d, _ in merged]
+    return relations
+
+
+def layer_rows(run: Run) -> list[list[dict[str, Any]]]:
+    """Return the topics of each layer, coarsest first; nothing for runs without layers."""
+    if not (run.path / "layers.parquet").is_file():
+        return []
+    table = run.table("layers").to_pylist()
+    layers: list[list[dict[str, Any]]] = [[] for _ in range(1 + max(row["layer"] for row in table))]
+    for row in table:
+        layers[row["layer"]].append({name: row[name] for name in ("label", "parent", "size", "chosen")})
+    return layers
+
+
+# ---------------------------------------------------------------- numbers of the whole
+
+
+def overview(content: TopicRunContent, execution: Execution) -> list[str]:
+    """Return the paragraph at the top: documents, topics, how their number came about, scores with intervals."""
+    manifest, D, K = content.run.manifest, content.documents.num_rows, content.K
+    none = int((content.documents.column("topic").to_numpy() < 0).sum())
+    sentences = [
+        f"{wording.counted(D, 'document')} and {wording.counted(K, 'topic')}"
+        + (f"; {wording.counted(none, 'document')} ({wording.percent(none / D)}) in none." if none else "."),
+        number_sentence(manifest, K),
+    ]
+    uncertainty = Uncertainty(0.95, execution.seed)
+    scores = []
+    for name, title in (("npmi", "NPMI of the top words"), ("exclusivity", "exclusivity")):
+        values = np.array([np.nan if v is None else v for v in content.topics.column(name).to_pylist()], np.float64)
+        score = mean_score(METRICS[name], values, uncertainty)
+        if score.value is not None:
+            span = [score.interval.low, score.interval.high] if score.interval else None
+            scores.append(score_sentence(title, score.value, span))
+    diversity = manifest["results"].get("diversity")
+    if diversity is not None:
+        scores.append(score_sentence("diversity", diversity, None))
+    stability = (manifest["results"].get("stability") or {}).get("agreement")
+    if stability is not None:
+        scores.append(score_sentence("stability under resampling", stability, None))
+    if scores:
+        sentences.append(f"Scores: {'; '.join(scores)}.")
+    return sentences
+
+
+def left_out(content: TopicRunContent) -> list[tuple[str, int, str]]:
+    """Return what is not in the topics or not in the file: what, how many documents, why."""
+    run, documents = content.run, content.documents
+    rows: list[tuple[str, int, str]] = []
+    none = int((documents.column("topic").to_numpy() < 0).sum())
+    rows.append(("documents without a topic", none, "no word of the vocabulary, or unlike every topic"))
+    if (run.path / "dropped.parquet").is_file():
+        reasons = Counter(run.table("dropped").column("reason").to_pylist())
+        rows += [("rows of the input that were dropped", n, reason) for reason, n in reasons.most_common()]
+    if (run.path / "model" / "training.parquet").is_file():
+        hashes = run.table("model/training", ["text_hash"]).column("text_hash").drop_null()
+        rows.append(
+            (
+                "documents whose text another has, too",
+                len(hashes) - pc.count_distinct(hashes).as_py(),
+                "beyond the first of each text; they are in the topics",
+            )  # fmt: skip
+        )
+    missing = documents.num_rows - len(content.rows)
+    if missing:
+        rows.append(("documents that are not in this file", missing, "a sample stratified by topic is; counts, shares and words are of all documents"))  # fmt: skip
+    return rows
+
+
+def user_columns(content: TopicRunContent, options: ReportOptions) -> Sequence[str]:
+    """Return the names of the user's columns that colour the map: not ids, texts, nor the layers."""
+    if options.no_texts:
+        return []
+    names = content.documents.column_names
+    return [n for n in names if n not in (*RESERVED, options.title_col) and not n.startswith("layer_")]
