@@ -51,6 +51,11 @@ if TYPE_CHECKING:
     from nlpkit.workflows.similar_words import similar_words as similar_words
     from nlpkit.workflows.stats import stats as stats
     from nlpkit.workflows.tfidf import tfidf as tfidf
+    from nlpkit.workflows.topic_queries import find_topics as find_topics
+    from nlpkit.workflows.topic_queries import similar_topics as similar_topics
+    from nlpkit.workflows.topic_queries import topic_correlations as topic_correlations
+    from nlpkit.workflows.topic_queries import topic_documents as topic_documents
+    from nlpkit.workflows.topic_words import topic_words as topic_words
     from nlpkit.workflows.topics import topics as topics
     from nlpkit.workflows.train_encoder import train_encoder as train_encoder
     from nlpkit.workflows.zero_shot import zero_shot as zero_shot
@@ -83,6 +88,11 @@ _HOMES = {
     "similar_words": "workflows.similar_words:similar_words",
     "stats": "workflows.stats:stats",
     "tfidf": "workflows.tfidf:tfidf",
+    "find_topics": "workflows.topic_queries:find_topics",
+    "similar_topics": "workflows.topic_queries:similar_topics",
+    "topic_correlations": "workflows.topic_queries:topic_correlations",
+    "topic_documents": "workflows.topic_queries:topic_documents",
+    "topic_words": "workflows.topic_words:topic_words",
     "topics": "workflows.topics:topics",
     "sentiment": "workflows.sentiment:sentiment",
     "train_classifier": "workflows.classify:train_classifier",

@@ -38,6 +38,7 @@ COMMANDS = (
     "bertopic",
     "lda-gibbs",
     "rolling-lda",
+    "topics",
     "convert",
     "preprocess",
     "sbert-embed",

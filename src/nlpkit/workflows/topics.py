@@ -14,14 +14,15 @@ import pyarrow as pa
 from nlpkit import reporting, wording
 from nlpkit.errors import InputError, UsageError, missing_column
 from nlpkit.io.dates import FORMAT_KEY, PARTS, calendar, check_format
-from nlpkit.io.memberships import TOPIC_RUNS, read_membership
-from nlpkit.io.runs import Run, open_run
+from nlpkit.io.memberships import read_membership
+from nlpkit.io.runs import Run
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.topics.prevalence import CellSums, share_bounds, sum_cells
 from nlpkit.topics.prevalence_options import PrevalenceOptions
 from nlpkit.topics.trends import LEAST_PERIODS, Differences, Trends, differences, trends
 from nlpkit.types import FloatArray, IntArray, LongArray
 from nlpkit.workflows.groups import Groups
+from nlpkit.workflows.topic_tables import labels_of, save_run_table, topic_run
 
 MOST_PERIODS = 20_000
 MOST_ROWS = 5_000_000
@@ -51,7 +52,7 @@ class TopicShares:
     """Topics of a run in cells: periods, groups, or both crossed; every table is an Arrow table.
 
     cells (C,): those of all periods and groups, the last axis fastest, those without documents too. options, mixed: how
-    documents counted; labels (K,) of the topics; n_docs of the run.
+    documents counted; labels (K,) of the topics; n_docs of the run; cell_of (D,): the cell of each document, -1 for none.
     """
 
     run: Run
@@ -60,6 +61,7 @@ class TopicShares:
     labels: list[str]
     n_docs: int
     axes: list[Axis]
+    cell_of: LongArray
     cells: CellSums
 
     @property
@@ -86,7 +88,7 @@ class TopicShares:
     @cached_property
     def counts(self) -> pa.Table:
         """A row for each cell: period and groups, documents."""
-        return pa.table({**self._names(np.arange(len(self.cells.n))), "documents": pa.array(self.cells.n)})
+        return pa.table({**self.cell_names(np.arange(len(self.cells.n))), "documents": pa.array(self.cells.n)})
 
     @cached_property
     def shares(self) -> pa.Table:
@@ -96,7 +98,7 @@ class TopicShares:
         has none; low and high: ends of its interval.
         """
         width = len(self.labels) + 1
-        names = self._names(np.repeat(np.arange(len(self.cells.n)), width))
+        names = self.cell_names(np.repeat(np.arange(len(self.cells.n)), width))
         documents = pa.array(np.repeat(self.cells.n, width))
         columns = self._of_topics(self.cells)
         head = {name: columns.pop(name) for name in ("topic", "topic_label")}
@@ -182,12 +184,32 @@ class TopicShares:
             "left_out": self.left_out,
         }
 
+    def save(self, target: str | Path, *, table: str = "shares", force: bool = False) -> None:
+        """Write one of the tables: shares, counts, overall, trends or differences.
+
+        Raises:
+            InputError: there are no trends or differences; UsageError: the name is that of no table; OutputExistsError: it is there.
+        """
+        save_run_table(target, self.rows(table), f"topic_{table}", [self.run], parameters=self.facts(), force=force)
+
+    def rows(self, table: str) -> pa.Table:
+        """Return one of the tables by its name. Raises InputError when there are no trends or differences."""
+        rows: pa.Table | None = getattr(self, table)
+        if rows is None:
+            why = {
+                "trends": f"trends need `over` and at least {LEAST_PERIODS} periods with documents",
+                "differences": "differences are between the groups of `by`",
+            }
+            raise InputError(f"there are no {table}: {why[table]}", parameter=table)
+        return rows
+
     def _places(self) -> list[LongArray]:
         """Return the part of each axis that every cell (C,) belongs to."""
         shape = tuple(len(axis.names) for axis in self.axes)
         return [np.asarray(place, np.int64) for place in np.unravel_index(np.arange(len(self.cells.n)), shape)]
 
-    def _names(self, rows: LongArray) -> dict[str, pa.Array]:
+    def cell_names(self, rows: LongArray) -> dict[str, pa.Array]:
+        """Return the period and the groups of some cells, as columns."""
         if not self.axes:
             return {}
         places = zip(self.axes, self._places(), strict=True)
@@ -234,9 +256,8 @@ def topics(
         UsageError: `over` names neither a part of a date nor whole numbers.
     """
     options, execution = with_settings((options or PrevalenceOptions(), execution or Execution()), settings)
-    opened = run if isinstance(run, Run) else open_run(Path(run), TOPIC_RUNS, verify=execution.verify)
-    documents, rows = opened.table("documents"), opened.table("topics", ["topic", "label"])
-    labels = [label or "" for label in rows.column("label").to_pylist()]
+    opened = topic_run(run, execution)
+    documents, labels = opened.table("documents"), labels_of(opened)
     mixed = options.count == "mixed" or (options.count == "auto" and opened.manifest["kind"] == "lda-gibbs")
     axes = _axes(documents, options, opened)
     size = int(np.prod([len(axis.names) for axis in axes], dtype=np.float64))
@@ -249,10 +270,10 @@ def topics(
             "with `over`, or a column of fewer values with `by`",
             parameter="by" if options.by else "over",
         )
-    membership = read_membership(opened, mixed=mixed)
+    membership, cell_of = read_membership(opened, mixed=mixed), _cells(axes, documents.num_rows)
     result = TopicShares(
         opened, options, mixed, labels, documents.num_rows, axes,
-        sum_cells(membership, _cells(axes, documents.num_rows), max(size, 1)),
+        cell_of, sum_cells(membership, cell_of.astype(np.int32), max(size, 1)),
     )  # fmt: skip
     for axis in axes:
         if axis.missing:
@@ -265,12 +286,12 @@ def topics(
     return result
 
 
-def _cells(axes: Sequence[Axis], D: int) -> IntArray:
+def _cells(axes: Sequence[Axis], D: int) -> LongArray:
     """Return the cell of each document (D,), the last axis fastest, -1 for none."""
     cells = np.zeros(D, np.int64)
     for axis in axes:
         cells = np.where((cells < 0) | (axis.part_of < 0), -1, cells * len(axis.names) + axis.part_of)
-    return cells.astype(np.int32)
+    return cells
 
 
 def _column(options: PrevalenceOptions) -> str:

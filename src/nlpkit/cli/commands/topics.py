@@ -1,0 +1,106 @@
+"""nlpkit topics: the topics of a run over time and by group, their documents and words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, ClassVar
+
+from nlpkit.cli import console
+from nlpkit.cli.options import Argument, OutputFlags, RunFlags
+from nlpkit.errors import UsageError
+from nlpkit.parameters import READ, TABLE_WRITTEN, Param
+from nlpkit.topics.prevalence_options import PrevalenceOptions
+from nlpkit.topics.query_options import TopicQueryOptions, TopicWordOptions
+
+
+@dataclass(frozen=True, slots=True)
+class SideTables:
+    """Further tables of topics in cells."""
+
+    PANEL: ClassVar[str] = "Output"
+
+    save_trends: Annotated[Path | None, Param("Table of the trends.", metavar="FILE"), TABLE_WRITTEN] = None
+    save_differences: Annotated[
+        Path | None, Param("Table of the differences between groups.", metavar="FILE"), TABLE_WRITTEN
+    ] = None
+    save_words: Annotated[
+        Path | None, Param("Table of the words of topics in cells; see `words`.", metavar="FILE"), TABLE_WRITTEN
+    ] = None
+
+
+def topics_cli(
+    source: Annotated[Path, Argument("Run directory of a topic model.", metavar="RUN"), READ],
+    cells: PrevalenceOptions,
+    words: TopicWordOptions,
+    query: TopicQueryOptions,
+    out: OutputFlags,
+    side: SideTables,
+    run: RunFlags,
+) -> None:
+    """Show the topics of a run over time, by group, and by their documents.
+
+    Shares of the documents with 95 % intervals, in every period and group, also those without documents; a trend for each
+    topic, and a test of each whether groups differ, with the false discovery rate (q) over all topics. Works on every run of
+    a topic model; no text is read unless words or documents are asked for, and nothing is embedded.
+
+    \b
+    Examples:
+      nlpkit topics run/ --over date:month
+      nlpkit topics run/ --over date:quarter --by source --words 5 -o shares.csv
+      nlpkit topics run/ --by label --terms distinctive --words 8
+      nlpkit topics run/ --documents 3 --top 5
+      nlpkit topics run/ --search "court*"
+    """
+    asked = query.asked()
+    for name in ("over", "by"):
+        if asked and getattr(cells, name):
+            raise UsageError(f"`{name}` is of shares; ask `{asked[0]}` alone", parameter=name)
+    if asked and (words.words or any((side.save_trends, side.save_differences, side.save_words))):
+        raise UsageError(f"`words` and further tables are of shares; ask `{asked[0]}` alone", parameter=asked[0])
+    if side.save_words is not None and not words.words:
+        raise UsageError("`save_words` needs `words`, their number in each cell", parameter="save_words")
+    target = out.given_table_target("topics.csv")
+    if run.dry_run:
+        from nlpkit.workflows.topic_tables import size_of
+
+        console.plan(size_of(source, run))
+        return
+    from nlpkit.cli.render import topic_cells as render
+
+    if asked:
+        from nlpkit.workflows import topic_queries
+
+        question = {
+            "documents": lambda: topic_queries.topic_documents(source, query.documents, top=query.top, execution=run),
+            "search": lambda: topic_queries.find_topics(source, query.search, top=query.top, execution=run),
+            "similar": lambda: topic_queries.similar_topics(source, str(query.similar), top=query.top, execution=run),
+            "correlations": lambda: topic_queries.topic_correlations(source, top=query.top, execution=run),
+        }
+        answer = question[asked[0]]()
+        if target is not None:
+            answer.save(target, force=out.force)
+        if target != "-":
+            render.answer(answer)
+        return
+    from nlpkit.workflows.topics import topics
+
+    shares = topics(source, options=cells, execution=run)
+    of_cells = None
+    if words.words:
+        from nlpkit.workflows.topic_words import words_of_shares
+
+        of_cells = words_of_shares(shares, words, run)
+    tables = [
+        (table, path) for table, path in (("trends", side.save_trends), ("differences", side.save_differences)) if path
+    ]
+    for table, _ in tables:
+        shares.rows(table)  # a table that there is none of is refused before any is written
+    for table, path in tables:
+        shares.save(path, table=table, force=out.force)
+    if of_cells is not None and side.save_words is not None:
+        of_cells.save(side.save_words, force=out.force)
+    if target is not None:
+        shares.save(target, force=out.force)
+    if target != "-":
+        render.shares(shares, of_cells)

@@ -1,0 +1,63 @@
+"""The words of the topics of a run, with weights, of every kind of run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from nlpkit.io.lda_tables import read_model
+from nlpkit.io.run_reading import numbers, strings
+from nlpkit.io.runs import Run
+from nlpkit.types import CsrMatrix
+
+
+@dataclass(frozen=True, slots=True)
+class TopicWords:
+    """Words of topics: weights (K, V) CSR over the vocabulary; shares (K, V) of each term's occurrences that a topic has, same entries.
+
+    terms (V,); weighting: what the weights are; complete: whether every word of a topic is there, not only its strongest.
+    """
+
+    terms: list[str]
+    weights: CsrMatrix
+    shares: CsrMatrix
+    weighting: str
+    complete: bool
+
+
+def read_topic_words(run: Run) -> TopicWords:
+    """Return the words of the topics of a run: of LDA all with n_kv / n_k, of bertopic those stored with their plain c-tf-idf.
+
+    Raises:
+        InputError: the run is damaged.
+    """
+    if run.manifest["kind"] == "lda-gibbs":
+        model = read_model(run)
+        counts = sparse.csr_array(model.topic_term, dtype=np.float64)
+        return TopicWords(list(model.terms), _divided(counts, 1), _divided(counts, 0), "probability", complete=True)
+    table, vocab = run.table("topic_terms"), run.table("vocab", ["term"])
+    K = run.table("topics", ["topic"]).num_rows
+    with run.intact():
+        terms = strings(vocab, "term")
+        place = {term: v for v, term in enumerate(terms)}
+        names = table.column("term").to_pylist()
+        extra = [term for term in dict.fromkeys(names) if term not in place]  # none, unless the vocabulary was cut
+        place |= {term: len(terms) + i for i, term in enumerate(extra)}
+        topic, term = numbers(table, "topic", least=0, most=K - 1), np.array([place[name] for name in names], np.int64)
+        name = "ctfidf" if "ctfidf" in table.column_names else "weight"
+        shape = (K, len(place))
+        weights = sparse.coo_array((numbers(table, name).astype(np.float64), (topic, term)), shape=shape).tocsr()
+        shares = weights * np.nan
+        if "share" in table.column_names:
+            shares = sparse.coo_array((numbers(table, "share").astype(np.float64), (topic, term)), shape=shape).tocsr()
+    return TopicWords([*terms, *extra], weights, shares, name, complete=False)
+
+
+def _divided(counts: CsrMatrix, axis: int) -> CsrMatrix:
+    """Return counts divided by the sums of their rows (axis 1) or columns (axis 0)."""
+    total = np.asarray(counts.sum(axis=axis), np.float64).ravel()
+    of_entry = np.repeat(total, np.diff(counts.indptr)) if axis else total[counts.indices]
+    data = np.divide(counts.data, of_entry, out=np.zeros(len(counts.data)), where=of_entry > 0)
+    return sparse.csr_array((data, counts.indices, counts.indptr), shape=counts.shape)

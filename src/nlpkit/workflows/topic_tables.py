@@ -1,0 +1,95 @@
+"""A table about the topics of a run: what was asked, the rows, and how it is written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from nlpkit import reporting, wording
+from nlpkit.errors import InputError
+from nlpkit.io.artifacts import footer_block
+from nlpkit.io.atomic import MANIFEST
+from nlpkit.io.corpora import InputInfo
+from nlpkit.io.memberships import TOPIC_RUNS
+from nlpkit.io.runs import Run, open_run, sha256_of
+from nlpkit.io.tables import save_table
+from nlpkit.parameters import Execution
+
+
+@dataclass(frozen=True)
+class TopicTable:
+    """A table about the topics of runs; kind: what its rows are; facts: what was asked and what was in force."""
+
+    runs: Sequence[Run]
+    kind: str
+    table: pa.Table
+    facts: dict[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the facts and the rows in plain values."""
+        return {**self.facts, self.kind: self.table.to_pylist()}
+
+    def save(self, target: str | Path, *, force: bool = False) -> None:
+        """Write the table. Raises OutputExistsError when it is there."""
+        save_run_table(target, self.table, f"topic_{self.kind}", self.runs, parameters=self.facts, force=force)
+
+
+def save_run_table(
+    target: str | Path,
+    table: pa.Table,
+    kind: str,
+    runs: Sequence[Run],
+    *,
+    command: str = "topics",
+    parameters: dict[str, Any],
+    force: bool,
+) -> None:
+    """Write a table that was made from runs, which its footer names.
+
+    Raises:
+        UsageError: the name is that of no table; OutputExistsError: it is there.
+    """
+    inputs = [
+        InputInfo(str(run.path), run.manifest["results"].get("documents", 0), sha256_of(run.path / MANIFEST), None)
+        for run in runs
+    ]
+    block = footer_block(kind, command=command, parameters=parameters, seed=None, inputs=inputs, steps=[])
+    save_table(target, table, block, force=force)
+    if str(target) != "-":
+        reporting.note(f"wrote {target}: {wording.counted(table.num_rows, 'row')}")
+
+
+def topic_run(run: Any, execution: Execution) -> Run:
+    """Return the run of a topic model: a directory, or a run that is open. Raises InputError when it is none."""
+    return run if isinstance(run, Run) else open_run(Path(run), TOPIC_RUNS, verify=execution.verify)
+
+
+def labels_of(run: Run) -> list[str]:
+    """Return the names of the topics of a run (K,)."""
+    return [label or "" for label in run.table("topics", ["label"]).column("label").to_pylist()]
+
+
+def topic_number(text: str | int, run: Run, parameter: str) -> int:
+    """Return the number of a topic that is given by its number or its name. Raises InputError when there is none."""
+    labels, wanted = labels_of(run), str(text).strip()
+    if wanted.isdecimal() and int(wanted) < len(labels):
+        return int(wanted)
+    same = [k for k, label in enumerate(labels) if label.casefold() == wanted.casefold()]
+    if len(same) != 1:
+        known = wording.listed([f"{k} {label}" for k, label in enumerate(labels)], 5, between="; ")
+        raise InputError(
+            f"`{parameter}={wanted}`: {run.path} has {'no topic' if not same else f'{len(same)} topics'} of this number or name "
+            f"(there are: {known})",
+            parameter=parameter,
+        )
+    return same[0]
+
+
+def size_of(run: Any, execution: Execution) -> dict[str, int]:
+    """Return how many documents and topics a run has. Raises InputError when it is none of a topic model."""
+    opened = topic_run(run, execution)
+    return {"documents": opened.table("documents", ["id"]).num_rows, "topics": len(labels_of(opened))}

@@ -1,0 +1,157 @@
+"""The words of the topics of a run in periods and groups: the corpus is read again, nothing is embedded."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from scipy import sparse
+
+from nlpkit.io.read_options import ReadOptions
+from nlpkit.io.run_documents import open_run_documents
+from nlpkit.io.run_reading import numbers
+from nlpkit.io.runs import Run
+from nlpkit.parameters import Execution, with_settings
+from nlpkit.text.options import PreprocessOptions
+from nlpkit.topics.prevalence_options import PrevalenceOptions
+from nlpkit.topics.query_options import TopicWordOptions
+from nlpkit.types import CsrMatrix, IntArray
+from nlpkit.weighting.classes import ClassTermCounts
+from nlpkit.weighting.ctfidf import class_shares, inverse_class_frequency, top_terms
+from nlpkit.weighting.dtm import group_rows
+from nlpkit.weighting.keyness import keyness
+from nlpkit.workflows.counts import count_corpus
+from nlpkit.workflows.tokens import cut_as_model
+from nlpkit.workflows.topic_tables import TopicTable
+from nlpkit.workflows.topics import TopicShares, topics
+
+WORDS = 10
+
+
+def topic_words(
+    run: Any,
+    *,
+    options: PrevalenceOptions | None = None,
+    word_options: TopicWordOptions | None = None,
+    execution: Execution | None = None,
+    **settings: Any,
+) -> TopicTable:
+    """Return the words of each topic in each period or group that has documents of it.
+
+    Words are those of the documents whose main topic it is, cut as they were for the run. Weights, with shares of the words of the topic in
+    the cell and the inverse class frequency over topics:
+
+        cell          w_ckv = tf_ckv / Σ_u tf_cku · ln(1 + A / tf_v), divided by its sum over v
+        global        (w_ckv + w_kv) / 2, w_kv of all cells together
+        evolving      the mean of global and that of the last period before in which the topic has documents
+        distinctive   z-score of the log-odds against the other cells of the topic (`keyness`)
+
+    BERTopic's topics_over_time has the first three as global_tuning and evolution_tuning.
+
+    Args:
+        run: a run directory, or a run that is open.
+        options: periods and groups; word_options: how many (10 where it says 0), and which; execution: threads.
+        settings: single fields of these records, such as over="date:year", by=("label",), words=5.
+
+    Raises:
+        InputError: the corpus of the run is gone or has changed; and what `topics` raises.
+    """
+    options, word_options, execution = with_settings(
+        (options or PrevalenceOptions(), word_options or TopicWordOptions(), execution or Execution()), settings
+    )
+    return words_of_shares(topics(run, options=options, execution=execution), word_options, execution)
+
+
+def words_of_shares(shares: TopicShares, words: TopicWordOptions, execution: Execution) -> TopicTable:
+    """Return the words of topics in the cells of shares that are known, as `topic_words` does, which says what is raised."""
+    n, K = words.words or WORDS, len(shares.labels)
+    main = shares.run.table("documents", ["id", "topic"])
+    with shares.run.intact():
+        topic = numbers(main, "topic", least=-1, most=K - 1).astype(np.int64)
+    classes = np.where((shares.cell_of < 0) | (topic < 0), -1, shares.cell_of * K + topic)
+    used, numbered = np.unique(classes, return_inverse=True)
+    first = int(len(used) > 0 and used[0] < 0)
+    used, numbers_of = used[first:], np.asarray(numbered - first, np.int32)
+    terms, counts, sizes = _counted(shares.run, main.column("id"), numbers_of, len(used), execution)
+    cell, of_topic = used // K, (used % K).astype(np.int32)
+    if words.terms == "distinctive":
+        weights = _distinctive(counts, of_topic, K)
+    else:
+        groups = len(shares.cells.n) // (len(shares.periods.names) if shares.periods is not None else 1)
+        weights = _tuned(counts, of_topic, K, cell % groups, words.terms)
+    best = top_terms(weights, n)
+    at, rank = np.nonzero(best.term_ids >= 0)
+    table = pa.table(
+        {
+            **shares.cell_names(cell[at]),
+            "topic": pa.array(of_topic[at], pa.int32()),
+            "topic_label": pa.array(shares.labels, pa.string()).take(pa.array(of_topic[at])),
+            "documents": pa.array(sizes[at]),
+            "rank": pa.array(rank + 1, pa.int32()),
+            "term": pa.array(terms, pa.string()).take(pa.array(best.term_ids[at, rank])),
+            "weight": pa.array(best.weights[at, rank].astype(np.float64)),
+        }
+    )
+    return TopicTable([shares.run], "words", table, {**shares.facts(), "terms": words.terms, "top_n": n})
+
+
+def _counted(
+    run: Run, ids: pa.ChunkedArray, classes: IntArray, C: int, execution: Execution
+) -> tuple[tuple[str, ...], CsrMatrix, Any]:
+    """Return the terms of the run, their counts (C, V) in classes of documents, and the documents of each class (C,)."""
+    with open_run_documents(run, ReadOptions()) as stream:
+        cut = cut_as_model(stream, run.manifest["parameters"].get("tokens"), f"the run {run.path}", bounds=False)
+        vocab = tuple(run.table("vocab", ["term"]).column("term").to_pylist())
+        options, known = replace(cut or PreprocessOptions(), vocab=vocab), ids.combine_chunks()
+        with count_corpus(
+            stream, options, columns=[], threads=execution.n_threads(), own_tokens=cut is None
+        ) as counted:
+            sums = ClassTermCounts(len(counted.terms))
+            sums.add(np.arange(C, dtype=np.int32), sparse.csr_array((C, len(counted.terms)), dtype=np.int32))
+            for batch, dtm in counted.batches():
+                rows = pc.index_in(batch.column("id"), value_set=known).to_numpy(zero_copy_only=False)
+                sums.add(classes[rows.astype(np.int64)], dtm)
+    counts, documents = sums.finish(np.arange(C, dtype=np.int32))
+    return counted.terms, counts, documents - 1  # each class was begun with an empty document
+
+
+def _tuned(counts: CsrMatrix, of_topic: IntArray, K: int, group: Any, tuning: str) -> CsrMatrix:
+    """Return the weights of the words of each class, as `topic_words` has them; classes of a topic and group stand in order of time."""
+    whole = group_rows(counts, of_topic, K)
+    icf = inverse_class_frequency(whole)
+    weights = _weighted(counts, icf)
+    if tuning == "cell":
+        return weights
+    weights = (weights + _weighted(whole, icf)[of_topic]) / 2
+    if tuning == "global":
+        return sparse.csr_array(weights)
+    rows: list[CsrMatrix] = []
+    before: dict[tuple[int, int], CsrMatrix] = {}
+    for c, key in enumerate(zip(of_topic.tolist(), group.tolist(), strict=True)):
+        row = weights[[c]]
+        before[key] = (row + before[key]) / 2 if key in before else row
+        rows.append(before[key])
+    return sparse.csr_array(sparse.vstack(rows)) if rows else sparse.csr_array(weights)
+
+
+def _weighted(counts: CsrMatrix, icf: Any) -> CsrMatrix:
+    weights = class_shares(counts)
+    weights.data *= icf[weights.indices]
+    return class_shares(weights)
+
+
+def _distinctive(counts: CsrMatrix, of_topic: IntArray, K: int) -> CsrMatrix:
+    """Return the z-scores of the words of each class against the other classes of its topic, with a row for each class."""
+    parts, rows = [], []
+    for k in range(K):
+        of_this = np.flatnonzero(of_topic == k)
+        if len(of_this):
+            rows.append(of_this)
+            parts.append(keyness(counts[of_this]).z if len(of_this) > 1 else counts[of_this] * 0.0)
+    if not parts:
+        return counts
+    order = np.argsort(np.concatenate(rows), kind="stable")
+    return sparse.csr_array(sparse.csr_array(sparse.vstack(parts))[order])
