@@ -31,18 +31,22 @@ class ReportOptions:
     title_col: Annotated[str, Param("Column of the title.", metavar="COLUMN")] = "title"
     over: Annotated[
         str | None,
-        Param("Periods of the panel over time, such as date:month; default: the shortest that makes at most 60.", metavar="COLUMN:PART"),
+        Param("Periods of the panel over time, such as date:month; default: at most 60 of 30 documents.", metavar="COLUMN:PART"),
     ] = None  # fmt: skip
     by: Annotated[
         tuple[str, ...],
         Param("Columns of the panel by column; default: the first four of 2 to 30 values. May be repeated.", metavar="COLUMN"),
     ] = ()  # fmt: skip
-    heading: Annotated[str | None, Param("Heading of the page; default: the kind of the run and its corpus.", metavar="TEXT")] = None  # fmt: skip
+    heading: Annotated[
+        str | None, Param("Heading of the page; default: the kind of the run and its corpus.", metavar="TEXT")
+    ] = None
 
     def __post_init__(self) -> None:
         """Check that the options agree."""
         if self.no_texts and self.titles_only:
-            raise UsageError("`no_texts` leaves out titles, too; give one of `no_texts`, `titles_only`", parameter="no_texts")  # fmt: skip
+            raise UsageError(
+                "`no_texts` leaves out titles, too; give one of `no_texts`, `titles_only`", parameter="no_texts"
+            )
 
     @property
     def texts(self) -> bool:

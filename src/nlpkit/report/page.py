@@ -79,7 +79,7 @@ def render(page: Page) -> str:
 {links}
 </nav>
 <main>
-<noscript><p class="note">Without JavaScript this page shows its text and tables; the pictures need it. Nothing is sent anywhere.</p></noscript>
+<noscript><p class="note">Without JavaScript this page shows its text and tables, but no pictures.</p></noscript>
 {sections}
 </main>
 <script type="text/plain" id="data">{_packed(page.data, page.arrays)}</script>

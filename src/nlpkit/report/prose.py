@@ -8,17 +8,39 @@ from typing import Any
 from nlpkit import wording
 
 REFERENCES = {
-    "blei": "Blei, D. M., Ng, A. Y., & Jordan, M. I. (2003). Latent Dirichlet allocation. Journal of Machine Learning Research, 3, 993–1022.",
-    "griffiths": "Griffiths, T. L., & Steyvers, M. (2004). Finding scientific topics. Proceedings of the National Academy of Sciences, 101, 5228–5235.",
-    "rolling": "Rieger, J., Jentsch, C., & Rahnenführer, J. (2021). RollingLDA: An update algorithm of latent Dirichlet allocation to construct consistent time series from textual data. Findings of EMNLP 2021, 2337–2347.",
-    "prototype": "Rieger, J., Jentsch, C., & Rahnenführer, J. (2024). LDAPrototype: A model selection algorithm to improve reliability of latent Dirichlet allocation. PeerJ Computer Science, 10, e2279.",
+    "blei": (
+        "Blei, D. M., Ng, A. Y., & Jordan, M. I. (2003). Latent Dirichlet allocation. Journal of Machine Learning "
+        "Research, 3, 993–1022."
+    ),
+    "griffiths": (
+        "Griffiths, T. L., & Steyvers, M. (2004). Finding scientific topics. Proceedings of the National Academy of "
+        "Sciences, 101, 5228–5235."
+    ),
+    "rolling": (
+        "Rieger, J., Jentsch, C., & Rahnenführer, J. (2021). RollingLDA: An update algorithm of latent Dirichlet "
+        "allocation to construct consistent time series from textual data. Findings of EMNLP 2021, 2337–2347."
+    ),
+    "prototype": (
+        "Rieger, J., Jentsch, C., & Rahnenführer, J. (2024). LDAPrototype: A model selection algorithm to improve "
+        "reliability of latent Dirichlet allocation. PeerJ Computer Science, 10, e2279."
+    ),
     "bertopic": "Grootendorst, M. (2022). BERTopic: Neural topic modeling with a class-based TF-IDF procedure. arXiv:2203.05794.",
-    "sbert": "Reimers, N., & Gurevych, I. (2019). Sentence-BERT: Sentence embeddings using Siamese BERT-networks. EMNLP-IJCNLP 2019, 3982–3992.",
-    "hdbscan": "Campello, R. J. G. B., Moulavi, D., & Sander, J. (2013). Density-based clustering based on hierarchical density estimates. PAKDD 2013, 160–172.",
-    "umap": "McInnes, L., Healy, J., & Melville, J. (2018). UMAP: Uniform manifold approximation and projection for dimension reduction. arXiv:1802.03426.",
+    "sbert": (
+        "Reimers, N., & Gurevych, I. (2019). Sentence-BERT: Sentence embeddings using Siamese BERT-networks. EMNLP-IJCNLP "
+        "2019, 3982–3992."
+    ),
+    "hdbscan": (
+        "Campello, R. J. G. B., Moulavi, D., & Sander, J. (2013). Density-based clustering based on hierarchical density "
+        "estimates. PAKDD 2013, 160–172."
+    ),
+    "umap": (
+        "McInnes, L., Healy, J., & Melville, J. (2018). UMAP: Uniform manifold approximation and projection for dimension "
+        "reduction. arXiv:1802.03426."
+    ),
     "npmi": "Bouma, G. (2009). Normalized (pointwise) mutual information in collocation extraction. Proceedings of GSCL, 31–40.",
     "ldavis": "Sievert, C., & Shirley, K. (2014). LDAvis: A method for visualizing and interpreting topics. ILLVI 2014, 63–70.",
-}  # fmt: skip
+}
+NAMES = {"bertopic": "Embedding topics", "classify": "Classifier", "finetune": "Fine-tuned classifier"}
 ENGINES = {
     "kmeans": "k-means on embeddings averaged over nearest neighbours",
     "agglomerative": "agglomerative clustering of the embeddings",
@@ -33,9 +55,7 @@ def run_name(manifest: Mapping[str, Any]) -> str:
     if manifest["kind"] == "lda-gibbs":
         prototype = "prototype " if parameters.get("prototype") else ""
         return f"Rolling {prototype}LDA" if "chunks" in parameters else f"{prototype.capitalize()}LDA"
-    return {"bertopic": "Embedding topics", "classify": "Classifier", "finetune": "Fine-tuned classifier"}.get(
-        manifest["kind"], manifest["kind"]
-    )
+    return str(NAMES.get(manifest["kind"], manifest["kind"]))
 
 
 def corpus_name(manifest: Mapping[str, Any]) -> str:
@@ -115,6 +135,9 @@ def _embedding_methods(manifest: Mapping[str, Any], n: str, K: int, seed: str) -
         cited.append("hdbscan" if parameters["cluster"] == "hdbscan" else "umap")
     stability = manifest["results"].get("stability") or {}
     if stability.get("agreement") is not None:
-        text += f" Refitted to resampled documents, the topics agree with these at {stability['agreement']:.2f} (adjusted mutual information)."
+        text += (
+            f" Refitted to resampled documents, the topics agree with these at {stability['agreement']:.2f} (adjusted mutual "
+            "information)."
+        )
     text += " Coherence is normalised pointwise mutual information (Bouma, 2009) of the top words within documents of the corpus."
     return text, [REFERENCES[key] for key in dict.fromkeys((*cited, "npmi", "umap"))]

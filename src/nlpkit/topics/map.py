@@ -29,7 +29,7 @@ def document_map(
             coefficient.
         seed: of the layout. threads: workers. progress: called with the share of passes done.
     """
-    D, E = vectors.shape
+    E = vectors.shape[1]
     first, inverse = distinct_rows(np.ascontiguousarray(vectors, np.float32))
     rows = unit_rows(vectors[first])
     U = len(first)
@@ -60,7 +60,7 @@ def unit_square(places: FloatArray | Float32Array) -> Float32Array:
 def share_vectors(rows: IntArray, topics: IntArray, shares: FloatArray, shape: tuple[int, int]) -> Float32Array:
     """Return the square roots of topic shares (D, K) float32 from their long form: document, topic, share, each (N,)."""
     theta: CsrMatrix = sparse.coo_array((shares, (rows, topics)), shape=shape).tocsr()
-    return np.sqrt(theta.toarray()).astype(np.float32)
+    return np.asarray(np.sqrt(theta.toarray()), np.float32)
 
 
 def topic_map(distances: FloatArray) -> FloatArray:

@@ -26,6 +26,7 @@ from nlpkit.report.prose import corpus_name, methods, run_name
 from nlpkit.workflows import report_cells as cells
 from nlpkit.workflows import report_topics as topics
 from nlpkit.workflows.model import RunModel
+from nlpkit.workflows.report_map import map_arrays
 from nlpkit.workflows.report_scores import score_sections
 
 TOPIC_KINDS = ("bertopic", "lda-gibbs")
@@ -134,7 +135,7 @@ def _opened(run: str | Path | RunModel, execution: Execution) -> Run:
 def _topic_report(run: Run, options: ReportOptions, read: ReadOptions, execution: Execution) -> Report:
     content = topics.read_content(run, options, read, execution)
     manifest, n, D = run.manifest, len(content.rows), content.documents.num_rows
-    arrays = topics.map_arrays(content, execution)
+    arrays = map_arrays(content, execution)
     arrays |= _document_arrays(content)
     columns, column_arrays = _columns(content, options)
     rows = topics.topic_rows(content, options)
@@ -142,7 +143,7 @@ def _topic_report(run: Run, options: ReportOptions, read: ReadOptions, execution
     for number in range(len(layers)):
         layer = content.documents.column(f"layer_{number}").take(pa.array(content.rows)).to_numpy()
         column_arrays[f"layer_{number}"] = layer.astype(np.int16)
-    title = options.heading or f"{run_name(manifest)}: {content.K} topics of {corpus_name(manifest)}"
+    title = options.heading or f"{run_name(manifest)}: {content.n_topics} topics of {corpus_name(manifest)}"
     data = {
         "kind": manifest["kind"],
         "n": n,
@@ -164,7 +165,8 @@ def _topic_report(run: Run, options: ReportOptions, read: ReadOptions, execution
         if content.texts
         else [],
     }
-    page = Page(title, topics.overview(content, execution)[0], _topic_sections(content, data, arrays, execution), data, {**arrays, **column_arrays}, texts)  # fmt: skip
+    sections = _topic_sections(content, data, arrays, execution)
+    page = Page(title, topics.overview(content, execution)[0], sections, data, {**arrays, **column_arrays}, texts)
     return Report(render(page), title, n, D)
 
 
@@ -189,7 +191,7 @@ def _topic_sections(
             _cell(row["npmi"]),
             _cell(row["stability"]),
             ", ".join(row["top"]),
-        )  # fmt: skip
+        )
         for row in rows
     ]
     filled = [i for i in range(len(names)) if any(row[i] for row in listed)]
@@ -199,7 +201,7 @@ def _topic_sections(
         numeric=range(1, len(filled) - 1),
         id="topic-table",
     )
-    text, references = methods(manifest, content.K)
+    text, references = methods(manifest, content.n_topics)
     sections = [Section("overview", "Overview", paragraphs(topics.overview(content, execution)))]
     if "x" in arrays:
         sections.append(Section("map", "Map"))
@@ -217,11 +219,11 @@ def _topic_sections(
                 [[a, wording.count(b), c] for a, b, c in topics.left_out(content)],
                 numeric=(1,),
             ),
-        ),  # fmt: skip
+        ),
         Section("methods", "Methods", paragraphs([text]) + paragraphs(references, "reference")),
         Section("about", "How it was made", _about(manifest)),
     ]
-    empty = {"tree": content.K < 3, "time": not data["over_time"], "columns": not data["by_column"]}
+    empty = {"tree": content.n_topics < 3, "time": not data["over_time"], "columns": not data["by_column"]}
     return [s for s in sections if not empty.get(s.id)]
 
 
@@ -297,7 +299,7 @@ def _days(column: pa.ChunkedArray, name: str) -> np.ndarray | None:
         return None
     if np.isnat(days).all():
         return None
-    numbers = days.astype("datetime64[D]").astype(np.int64).astype(np.float32)
+    numbers: np.ndarray = days.astype("datetime64[D]").astype(np.int64).astype(np.float32)
     numbers[np.isnat(days)] = np.nan
     return numbers
 

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from nlpkit import wording
 from nlpkit.errors import ColumnError
-from nlpkit.io.dates import days_of
+from nlpkit.io.dates import PARTS, days_of
 from nlpkit.io.runs import Run
 from nlpkit.parameters import Execution
 from nlpkit.plain import finite_or_none
@@ -24,7 +24,7 @@ MOST_PERIODS = 60
 FEWEST_DOCUMENTS = 30
 MOST_VALUES = 30
 MOST_COLUMNS = 4
-PARTS = (("day", 1), ("week", 7), ("month", 30.4), ("quarter", 91.3), ("year", 365.25), ("decade", 3652.5))
+LENGTHS = (("day", 1), ("week", 7), ("month", 30.4), ("quarter", 91.3), ("year", 365.25), ("decade", 3652.5))
 
 
 def usual_periods(documents: pa.Table) -> str | None:
@@ -44,7 +44,7 @@ def usual_periods(documents: pa.Table) -> str | None:
     span = int((known.max() - known.min()).astype(np.int64))
     yearly = bool((known == known.astype("datetime64[Y]").astype("datetime64[D]")).all())  # years alone, perhaps
     most = min(MOST_PERIODS, max(len(known) // FEWEST_DOCUMENTS, 4))
-    parts = [(name, length) for name, length in PARTS if not (yearly and length < 365)]
+    parts = [(name, length) for name, length in LENGTHS if not (yearly and length < 365)]
     part = next((name for name, length in parts if span / length <= most), None)
     return f"date:{part}" if part and span else None
 
@@ -77,7 +77,7 @@ def _mark_changes(run: Run, over: str, names: Sequence[str], series: list[dict[s
     place = {name: i for i, name in enumerate(names)}
     part = over.partition(":")[2]
     for row in changes.to_pylist():
-        period = place.get(_period_of(row["start_date"], part))
+        period = place.get(PARTS[part][1](row["start_date"]))
         if period is None:
             continue
         one = series[row["topic"]]
@@ -86,19 +86,9 @@ def _mark_changes(run: Run, over: str, names: Sequence[str], series: list[dict[s
         one["note"] = "; ".join(filter(None, [one.get("note"), f"words change at {names[period]}: {words}"]))
 
 
-def _period_of(day: Any, part: str) -> str:
-    week = day.isocalendar()
-    return {
-        "day": day.isoformat(),
-        "week": f"{week.year}-W{week.week:02d}",
-        "month": f"{day:%Y-%m}",
-        "quarter": f"{day.year}-Q{(day.month + 2) // 3}",
-        "year": str(day.year),
-        "decade": f"{day.year // 10 * 10}s",
-    }[part]
-
-
-def by_column(run: Run, documents: pa.Table, columns: Sequence[str], options: ReportOptions, execution: Execution) -> list[dict[str, Any]]:  # fmt: skip
+def by_column(
+    run: Run, documents: pa.Table, columns: Sequence[str], options: ReportOptions, execution: Execution
+) -> list[dict[str, Any]]:
     """Return shares of the topics in the values of columns, with their intervals, and how many topics differ between them.
 
     Without `by`: of the first four columns of 2 to 30 values that are neither numbers nor dates.
@@ -134,7 +124,7 @@ def _has_few_values(documents: pa.Table, name: str) -> bool:
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_boolean(kind)):
         return False
     n = pc.count_distinct(documents.column(name)).as_py()
-    return 1 < n <= MOST_VALUES and not (name == "date")
+    return 1 < n <= MOST_VALUES and name != "date"
 
 
 def _series(shares: TopicShares, sums: CellSums) -> list[dict[str, Any]]:

@@ -8,11 +8,10 @@ from typing import Any
 
 from nlpkit import wording
 from nlpkit.io.runs import Run
-from nlpkit.plain import finite_or_none
 from nlpkit.report.options import ReportOptions
 from nlpkit.report.page import Section, paragraphs, table
 
-MOST_ERRORS = 200
+MOST_ERRORS = 100
 
 
 def score_sections(run: Run, options: ReportOptions) -> tuple[str, list[Section], dict[str, Any]]:
@@ -35,7 +34,7 @@ def score_sections(run: Run, options: ReportOptions) -> tuple[str, list[Section]
                 [_score_row(s) for s in scores],
                 numeric=(1, 2, 4),
             ),
-        )  # fmt: skip
+        )
     )
     if (run.path / "classes.parquet").is_file():
         sections.append(Section("classes", "Classes", _classes(run)))
@@ -65,9 +64,12 @@ def _sentences(run: Run, target: Mapping[str, Any]) -> list[str]:
     model = parameters.get("model") or wording.listed(list(parameters.get("methods") or []), 3) or run.manifest["kind"]
     base = f" on {parameters['base']}" if parameters.get("base") else ""
     how = (
-        f"{parameters['folds']}-fold cross-validation" if parameters.get("folds") else
-        f"documents of {parameters['test']}" if parameters.get("test") else "documents held out"
-    )  # fmt: skip
+        f"{parameters['folds']}-fold cross-validation"
+        if parameters.get("folds")
+        else f"documents of {parameters['test']}"
+        if parameters.get("test")
+        else "documents held out"
+    )
     classes = parameters.get("classes")
     sentences = [
         f"{model}{base}, trained on {wording.listed([i['path'] for i in run.manifest['inputs']], 3)}; scored by {how}"
@@ -77,7 +79,8 @@ def _sentences(run: Run, target: Mapping[str, Any]) -> list[str]:
 
 
 def _score_row(score: Mapping[str, Any]) -> list[object]:
-    span = f"{score['low']:.3f} to {score['high']:.3f}" if finite_or_none(score["low"] if score["low"] is not None else float("nan")) is not None else ""  # fmt: skip
+    low, high = score["low"], score["high"]
+    span = "" if low is None or high is None else f"{low:.3f} to {high:.3f}"
     return [
         score["name"].replace("_", " "),
         wording.score_text(score["value"]),
@@ -96,7 +99,7 @@ def _classes(run: Run) -> str:
             row["training_documents"],
             row["labels"],
             row["predicted"],
-        ]  # fmt: skip
+        ]
         for row in run.table("classes").to_pylist()
     ]
     return table(

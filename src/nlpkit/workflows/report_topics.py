@@ -26,9 +26,9 @@ from nlpkit.parameters import Execution
 from nlpkit.report.options import ReportOptions
 from nlpkit.report.prose import number_sentence, score_sentence
 from nlpkit.topics.lda.similarity import jensen_shannon
-from nlpkit.topics.map import document_map, share_vectors, stratified_sample, topic_map
+from nlpkit.topics.map import stratified_sample, topic_map
 from nlpkit.topics.neighbours import unit_rows
-from nlpkit.types import Float32Array, FloatArray, IntArray
+from nlpkit.types import FloatArray, IntArray
 
 TERMS = 30
 LAMBDAS = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -52,9 +52,9 @@ class TopicRunContent:
     texts: Mapping[int, str]
 
     @property
-    def K(self) -> int:
+    def n_topics(self) -> int:
         """Number of topics."""
-        return self.topics.num_rows
+        return int(self.topics.num_rows)
 
     def numbers(self, name: str) -> FloatArray:
         """Return a numeric column of documents.parquet (D,) float64."""
@@ -72,7 +72,7 @@ def read_content(run: Run, options: ReportOptions, read: ReadOptions, execution:
     rows = stratified_sample(assigned, options.max_points, seed=execution.seed)
     if options.no_texts:
         return TopicRunContent(run, topics, documents, rows, {}, {})
-    shown = np.unique(np.concatenate([rows, *borderline_documents(documents, topics.num_rows)])).astype(np.int64)
+    shown = np.unique(np.concatenate([rows, *borderline_documents(documents, topics.num_rows)])).astype(np.int32)
     titles = _stored_titles(documents, shown, options.title_col)
     try:
         titles, texts = _read_texts(run, documents, shown, titles, options, read)
@@ -128,7 +128,7 @@ def topic_rows(content: TopicRunContent, options: ReportOptions) -> list[dict[st
     """Return each topic: numbers, words for every λ, words that no other topic leads with, typical and borderline documents."""
     terms = relevant_terms(content.run)
     leading = Counter(term for row in content.topics.column("top_terms").to_pylist() for term in row)
-    border = borderline_documents(content.documents, content.K)
+    border = borderline_documents(content.documents, content.n_topics)
     by_id = {} if options.no_texts else _rows_by_id(content)
     shown = []
     for k, topic in enumerate(content.topics.to_pylist()):
@@ -155,7 +155,9 @@ def _rows_by_id(content: TopicRunContent) -> dict[str, int]:
     return {i: place for i, place in zip(ids, places, strict=True) if place is not None}
 
 
-def _typical(content: TopicRunContent, topic: Mapping[str, Any], rows: Mapping[str, int], options: ReportOptions) -> list[dict[str, Any]]:  # fmt: skip
+def _typical(
+    content: TopicRunContent, topic: Mapping[str, Any], rows: Mapping[str, int], options: ReportOptions
+) -> list[dict[str, Any]]:
     documents = []
     for identity, text in zip(topic["representative_ids"], topic["representative_texts"], strict=True):
         row = rows.get(identity, -1)
@@ -230,71 +232,12 @@ def _short(value: float) -> float:
     return float(f"{value:.4g}")
 
 
-# ---------------------------------------------------------------- the map
-
-
-def map_vectors(content: TopicRunContent) -> Float32Array | None:
-    """Return the vectors (n, E) of the documents in the file, by which the map is made; None where the run holds none."""
-    run, K = content.run, content.K
-    if run.manifest["kind"] == "lda-gibbs":
-        table = run.table("doc_topics")
-        ids = content.documents.column("id").take(pa.array(content.rows))
-        rows = pc.index_in(table.column("id"), value_set=ids)
-        there = rows.is_valid().to_numpy()
-        return share_vectors(
-            rows.drop_null().to_numpy().astype(np.int32),
-            table.column("topic").to_numpy()[there],
-            table.column("prob").to_numpy()[there].astype(np.float64),
-            (len(content.rows), K),
-        )
-    return _embedding_rows(content)
-
-
-def _embedding_rows(content: TopicRunContent) -> Float32Array | None:
-    """Return the embeddings of the documents in the file (n, E), zeros for those that were not used.
-
-    The model holds one for each different text, with what the text was given; documents are joined to it by these numbers, in the
-    order of both.
-    """
-    training = content.run.table("model/training")
-    columns = ("topic", "topic_prob", "nearest_topic", "margin")
-    queues: dict[tuple[Any, ...], list[int]] = {}
-    for row, key in enumerate(zip(*(training.column(name).to_pylist() for name in columns), strict=True)):
-        queues.setdefault(key, []).append(row)
-    keys = list(zip(*(content.documents.column(name).to_pylist() for name in columns), strict=True))
-    places = np.full(len(keys), -1, np.int64)
-    for document, key in enumerate(keys):
-        queue = queues.get(key)
-        if queue:
-            places[document] = queue.pop(0) if len(queue) > 1 else queue[0]
-    places = places[content.rows]
-    if (places < 0).mean() > 0.5:
-        return None
-    vectors = embedding_matrix(training.column("embedding"))
-    chosen: Float32Array = np.where(places[:, None] >= 0, vectors[places], np.float32(0))
-    return chosen
-
-
-def map_arrays(content: TopicRunContent, execution: Execution) -> dict[str, np.ndarray]:
-    """Return x, y of the documents in the file (n,) uint16, or nothing where the run holds no vectors."""
-    vectors = map_vectors(content)
-    if vectors is None:
-        reporting.warn("the run does not hold the vectors of its documents, so the report has no map", always=True)
-        return {}
-    with reporting.progress("map", 100, percent=True) as update:
-        places = document_map(
-            vectors, seed=execution.seed, threads=execution.n_threads(), progress=lambda share: update(int(100 * share))
-        )
-    steps = np.round(np.clip(places, 0, 1) * 65535).astype(np.uint16)
-    return {"x": steps[:, 0], "y": steps[:, 1]}
-
-
 # ---------------------------------------------------------------- topics among each other
 
 
 def topic_relations(content: TopicRunContent) -> dict[str, Any]:
     """Return places of the topics in the plane, and their tree as merges [left, right, distance], leaves first."""
-    run, K = content.run, content.K
+    run, K = content.run, content.n_topics
     if run.manifest["kind"] == "lda-gibbs":
         model = read_model(run)
         distances = np.sqrt(np.maximum(1.0 - jensen_shannon(model.topic_term, epsilon=model.eta), 0.0))
@@ -332,7 +275,7 @@ def layer_rows(run: Run) -> list[list[dict[str, Any]]]:
 
 def overview(content: TopicRunContent, execution: Execution) -> list[str]:
     """Return the paragraph at the top: documents, topics, how their number came about, scores with intervals."""
-    manifest, D, K = content.run.manifest, content.documents.num_rows, content.K
+    manifest, D, K = content.run.manifest, content.documents.num_rows, content.n_topics
     none = int((content.documents.column("topic").to_numpy() < 0).sum())
     sentences = [
         f"{wording.counted(D, 'document')} and {wording.counted(K, 'topic')}"
@@ -369,16 +312,17 @@ def left_out(content: TopicRunContent) -> list[tuple[str, int, str]]:
         rows += [("rows of the input that were dropped", n, reason) for reason, n in reasons.most_common()]
     if (run.path / "model" / "training.parquet").is_file():
         hashes = run.table("model/training", ["text_hash"]).column("text_hash").drop_null()
-        rows.append(
-            (
-                "documents whose text another has, too",
-                len(hashes) - pc.count_distinct(hashes).as_py(),
-                "beyond the first of each text; they are in the topics",
-            )  # fmt: skip
-        )
+        if run.manifest["kind"] == "bertopic":  # one row for each different text
+            used = int(pc.sum(pc.greater_equal(documents.column("nearest_topic"), 0)).as_py() or 0)
+            repeated = max(used - len(hashes), 0)
+        else:
+            repeated = len(hashes) - pc.count_distinct(hashes).as_py()
+        why = "beyond the first of each text; they are in the topics"
+        rows.append(("documents whose text another has, too", repeated, why))
     missing = documents.num_rows - len(content.rows)
     if missing:
-        rows.append(("documents that are not in this file", missing, "a sample stratified by topic is; counts, shares and words are of all documents"))  # fmt: skip
+        why = "a sample stratified by topic is; counts, shares and words are of all documents"
+        rows.append(("documents that are not in this file", missing, why))
     return rows
 
 

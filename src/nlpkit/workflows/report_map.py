@@ -1,0 +1,72 @@
+"""The map in the report of a topic run: vectors of the documents that the run holds, and their places."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from nlpkit import reporting
+from nlpkit.io.documents import embedding_matrix
+from nlpkit.parameters import Execution
+from nlpkit.topics.map import document_map, share_vectors
+from nlpkit.types import Float32Array
+from nlpkit.workflows.report_topics import TopicRunContent
+
+
+def map_vectors(content: TopicRunContent) -> Float32Array | None:
+    """Return the vectors (n, E) of the documents in the file, by which the map is made; None where the run holds none."""
+    run, K = content.run, content.n_topics
+    if run.manifest["kind"] == "lda-gibbs":
+        table = run.table("doc_topics")
+        ids = content.documents.column("id").take(pa.array(content.rows))
+        rows = pc.index_in(table.column("id"), value_set=ids)
+        there = rows.is_valid().to_numpy()
+        return share_vectors(
+            rows.drop_null().to_numpy().astype(np.int32),
+            table.column("topic").to_numpy()[there],
+            table.column("prob").to_numpy()[there].astype(np.float64),
+            (len(content.rows), K),
+        )
+    return _embedding_rows(content)
+
+
+def _embedding_rows(content: TopicRunContent) -> Float32Array | None:
+    """Return the embeddings of the documents in the file (n, E), zeros for those that were not used.
+
+    The model holds one for each different text, with what the text was given; documents are joined to it by these numbers, in the
+    order of both.
+    """
+    training = content.run.table("model/training")
+    columns = ("topic", "topic_prob", "nearest_topic", "margin")
+    queues: dict[tuple[Any, ...], list[int]] = {}
+    for row, key in enumerate(zip(*(training.column(name).to_pylist() for name in columns), strict=True)):
+        queues.setdefault(key, []).append(row)
+    keys = list(zip(*(content.documents.column(name).to_pylist() for name in columns), strict=True))
+    places = np.full(len(keys), -1, np.int64)
+    for document, key in enumerate(keys):
+        queue = queues.get(key)
+        if queue:
+            places[document] = queue.pop(0) if len(queue) > 1 else queue[0]
+    places = places[content.rows]
+    if (places < 0).mean() > 0.5:
+        return None
+    vectors = embedding_matrix(training.column("embedding"))
+    chosen: Float32Array = np.where(places[:, None] >= 0, vectors[places], np.float32(0))
+    return chosen
+
+
+def map_arrays(content: TopicRunContent, execution: Execution) -> dict[str, np.ndarray]:
+    """Return x, y of the documents in the file (n,) uint16, or nothing where the run holds no vectors."""
+    vectors = map_vectors(content)
+    if vectors is None:
+        reporting.warn("the run does not hold the vectors of its documents, so the report has no map", always=True)
+        return {}
+    with reporting.progress("map", 100, percent=True) as update:
+        places = document_map(
+            vectors, seed=execution.seed, threads=execution.n_threads(), progress=lambda share: update(int(100 * share))
+        )
+    steps = np.round(np.clip(places, 0, 1) * 65535).astype(np.uint16)
+    return {"x": steps[:, 0], "y": steps[:, 1]}
