@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from nlpkit.workflows.convert import convert as convert
     from nlpkit.workflows.corpus import Corpus as Corpus
     from nlpkit.workflows.corpus import read_corpus as read_corpus
+    from nlpkit.workflows.edit import edit as edit
+    from nlpkit.workflows.edit import edits_template as edits_template
     from nlpkit.workflows.embed import embed as embed
     from nlpkit.workflows.evaluate import evaluate as evaluate
     from nlpkit.workflows.finetune import compare_methods as compare_methods
@@ -69,6 +71,8 @@ _HOMES = {
     "convert": "workflows.convert:convert",
     "agreement": "workflows.annotate:agreement",
     "ctfidf": "workflows.class_terms:ctfidf",
+    "edit": "workflows.edit:edit",
+    "edits_template": "workflows.edit:edits_template",
     "embed": "workflows.embed:embed",
     "evaluate": "workflows.evaluate:evaluate",
     "finetune": "workflows.finetune:finetune",

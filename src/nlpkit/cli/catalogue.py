@@ -44,6 +44,7 @@ PANELS: dict[str, dict[str, Entry]] = {
         "lda-gibbs": Entry("lda_gibbs", "Fit LDA by collapsed Gibbs sampling."),
         "rolling-lda": Entry("rolling_lda", "Fit a time series of LDA models over dates, with changes."),
         "topics": Entry("topics", "Show the topics of a run over time, by group, and by their documents."),
+        "edit": Entry("edit", "Edit the topics of a run by a file: merge, split, rename, drop."),
         "cluster": Entry("cluster", "Cluster documents, or the rows of any table with numbers."),
         "convert": Entry("convert", "Write topic models for other programs, and read theirs."),
     },

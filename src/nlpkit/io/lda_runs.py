@@ -103,6 +103,7 @@ def lda_run(
     additions: Additions,
     seconds: dict[str, float],
     weighted: bool = False,
+    hidden_terms: Sequence[int] = (),
 ) -> LdaRun:
     """Return the run of a fit.
 
@@ -111,7 +112,7 @@ def lda_run(
         execution: seed and threads of the fit; command: name of the command in footers.
         parameters: the options of the fit that are in force; additions: what this way of fitting adds.
         seconds: time of each stage, to which that of the description is added.
-        weighted: whether tokens count differently.
+        weighted: whether tokens count differently. hidden_terms: terms that describe no topic.
     """
     model = fit.model
     with stopwatch(seconds, "description"):
@@ -123,12 +124,14 @@ def lda_run(
             names=fit.names,
             n_terms=options.top_terms,
             relevance_lambda=options.relevance_lambda,
+            hidden_terms=hidden_terms,
         )
         tables, left_out = _tables(corpus, fit, described, additions, with_assignments=options.save_assignments)
         perplexity = in_sample_perplexity(model, fit.doc_topic, corpus.tokens)
     summary = {**_summary(corpus, fit, described), "perplexity_in_sample": round(perplexity, 6),
                "doc_topics_left_out": round(left_out, 6), **additions.results}  # fmt: skip
-    settings = {**parameters, **additions.parameters, "alpha_in_force": round(float(model.alpha.sum()) / model.n_topics, 8),
+    settings = {**parameters, **additions.parameters, "relevance_lambda": options.relevance_lambda,
+                "alpha_in_force": round(float(model.alpha.sum()) / model.n_topics, 8),
                 "eta_in_force": round(model.eta, 8), "tokens": corpus.token_info}  # fmt: skip
     config = {
         "kind": KIND, "n_topics": model.n_topics, "eta": model.eta, "labels": list(described.labels),

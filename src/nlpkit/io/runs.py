@@ -104,6 +104,7 @@ def new_run(
     results: Mapping[str, Any],
     execution: Execution,
     seconds: Mapping[str, float],
+    lineage: Mapping[str, Any] | None = None,
 ) -> NewRun:
     """Return a run that can be written.
 
@@ -111,13 +112,15 @@ def new_run(
         kind: of the run, also the command in its footers unless that has another name. files: without dropped rows, which are
             those of `source`, the documents that the run was made from.
         parameters: in force, for footers and manifest. further, results: parameters and numbers for the manifest alone.
-        seconds: of each stage.
+        seconds: of each stage. lineage: the run that this one was made from, and which of its topics became which.
     """
     block = source_block("run", source, command=command or kind, parameters=parameters, seed=execution.seed)
     manifest = manifest_of(
         kind, parameters={**parameters, **(further or {})}, seed=execution.seed,
         threads=execution.n_threads(), inputs=source.inputs, seconds=seconds, results=results,
     )  # fmt: skip
+    if lineage is not None:
+        manifest["lineage"] = dict(lineage)
     return NewRun(replace(files, dropped=source.dropped), block, manifest)
 
 

@@ -220,21 +220,35 @@ def cut_exactly(
 
 def merge_topics(labels: IntArray, dtm: CsrMatrix, k: int) -> tuple[IntArray, list[tuple[int, int, float]]]:
     """Merge the most similar topics (cosine of c-tf-idf) until k are left; the result is numbered 0 … k-1."""
-    labels = labels.copy()
+    into, merges = merge_classes(group_rows(dtm, labels, int(labels.max(initial=-1)) + 1), k)
+    return np.where(labels >= 0, into[labels], -1).astype(np.int32), merges
+
+
+def merge_classes(
+    counts: CsrMatrix, k: int, frozen: Sequence[int] = ()
+) -> tuple[IntArray, list[tuple[int, int, float]]]:
+    """Return which of k classes each class becomes (K,) when the most similar pairs (cosine of c-tf-idf) are merged, and the merges.
+
+    A merge is (kept, gone, similarity). Classes keep their order.
+
+    Args:
+        counts: (K, V) term counts of the classes; frozen: those that are not merged, at most k.
+    """
+    K = counts.shape[0]
+    into, alive = np.arange(K, dtype=np.int32), np.ones(K, bool)
     merges: list[tuple[int, int, float]] = []
-    K = int(labels.max(initial=-1)) + 1
-    alive = np.ones(K, bool)
-    counts = group_rows(dtm, labels, K).astype(np.float64)
+    merged = counts.astype(np.float64)
     while alive.sum() > k:
-        weights = class_tfidf(group_rows(counts, np.where(alive, np.arange(K), -1).astype(np.int32), K))
+        weights = class_tfidf(group_rows(merged, np.where(alive, np.arange(K), -1).astype(np.int32), K))
         norms = np.sqrt(np.asarray((weights * weights).sum(axis=1)).ravel())
         similarity = (weights @ weights.T).toarray() / np.maximum(np.outer(norms, norms), 1e-300)
-        similarity[~alive] = similarity[:, ~alive] = -np.inf
+        still = ~alive
+        still[list(frozen)] = True
+        similarity[still] = similarity[:, still] = -np.inf
         np.fill_diagonal(similarity, -np.inf)
         a, b = sorted(int(x) for x in np.unravel_index(int(similarity.argmax()), similarity.shape))
         merges.append((a, b, float(similarity[a, b])))
-        labels[labels == b] = a
+        into[into == b] = a
         alive[b] = False
-        counts = group_rows(dtm, labels, K).astype(np.float64)
-    renumber = np.cumsum(alive) - 1
-    return np.where(labels >= 0, renumber[labels], -1).astype(np.int32), merges
+        merged = group_rows(counts, into, K).astype(np.float64)
+    return (np.cumsum(alive) - 1)[into].astype(np.int32), merges

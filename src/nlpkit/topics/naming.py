@@ -10,6 +10,7 @@ import numpy as np
 from nlpkit.topics.words import share_in_topic
 from nlpkit.types import CsrMatrix, IntArray
 from nlpkit.weighting.ctfidf import class_tfidf, top_terms
+from nlpkit.weighting.dtm import without_terms
 
 LABEL_TERMS = 3
 EXCLUSIVE_TERMS = 20
@@ -30,12 +31,13 @@ def topic_names(term_ids: IntArray, vocabulary: Sequence[str]) -> tuple[str, ...
     return tuple(f"{name or 'topic'} {k}" if not name or times[name] > 1 else name for k, name in enumerate(names))
 
 
-def exclusive_terms(counts: CsrMatrix) -> IntArray:
+def exclusive_terms(counts: CsrMatrix, hidden: Sequence[int] = ()) -> IntArray:
     """Return the terms of highest c-tf-idf times share in the topic (K, 20): a word of all topics names none.
 
     Args:
-        counts: (K, V) term counts of the topics.
+        counts: (K, V) term counts of the topics. hidden: terms that name no topic.
     """
+    counts = without_terms(counts, hidden) if len(hidden) else counts
     best = top_terms(class_tfidf(counts), EXCLUSIVE_TERMS)
     order = np.argsort(-best.weights * share_in_topic(best.term_ids, counts), axis=1, kind="stable")
     return np.take_along_axis(best.term_ids, order, axis=1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
@@ -46,6 +48,16 @@ def scale_rows(matrix: CsrMatrix, weights: FloatArray) -> CsrMatrix:
     rows = sparse.csr_array(matrix)
     data = rows.data * np.repeat(weights, np.diff(rows.indptr))
     return sparse.csr_array((data, rows.indices, rows.indptr), shape=rows.shape)
+
+
+def without_terms(counts: CsrMatrix, terms: Sequence[int]) -> CsrMatrix:
+    """Return counts (U, V) in which some terms do not occur."""
+    kept = np.ones(counts.shape[1], counts.dtype)
+    kept[list(terms)] = 0
+    left = sparse.csr_array(counts.multiply(kept[None, :]))
+    left.eliminate_zeros()
+    left.sort_indices()
+    return left
 
 
 def document_frequency(dtm: CsrMatrix) -> npt.NDArray[np.int64]:

@@ -101,7 +101,7 @@ class FittedBertopic(BertopicModel):
     """What `fit_bertopic` found, with all that a run directory holds.
 
     table: the documents; words: their tokens; model: the arrays of the fit; embeddings (D, E); usable (D,) whether there is text; guidance:
-    figures of what was known before.
+    figures of what was known before. lineage: of topics that were edited, for the manifest.
     """
 
     table: pa.Table
@@ -117,6 +117,7 @@ class FittedBertopic(BertopicModel):
     seconds: dict[str, float]
     guidance: dict[str, Any] = field(default_factory=dict)
     name: str = "the model"
+    lineage: dict[str, Any] | None = None
 
     @cached_property
     def config(self) -> dict[str, Any]:  # type: ignore[override]
@@ -206,8 +207,8 @@ class FittedBertopic(BertopicModel):
         training = training_tables(self.table, self.embeddings, self.model, self.usable)
         return new_run(
             "bertopic", RunTables(self.tables(), training, self.config), self.source, parameters=self.parameters,
-            results=self.results(), execution=self.execution,
-            seconds={**self.seconds, **{f"topics.{k}": v for k, v in self.model.seconds.items()}},
+            command="bertopic" if self.lineage is None else "edit", results=self.results(), execution=self.execution,
+            seconds={**self.seconds, **{f"topics.{k}": v for k, v in self.model.seconds.items()}}, lineage=self.lineage,
         )  # fmt: skip
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from scipy import sparse
@@ -54,12 +56,13 @@ def describe_topics(
     names: tuple[str, ...] = (),
     n_terms: int = TERMS,
     relevance_lambda: float = 0.6,
+    hidden_terms: Sequence[int] = (),
 ) -> TopicDescription:
     """Describe the topics of a model on the corpus it was fitted to.
 
     Args:
         doc_topic: (D, K) counts n_dk; tokens: the corpus; assignments: (N,) topics of its tokens, for MALLET's diagnostics.
-        names: given names of topics, "" where the terms shall name it.
+        names: given names of topics, "" where the terms shall name it. hidden_terms: terms that describe no topic.
     """
     K = model.n_topics
     main = main_topics(doc_topic, model.alpha)
@@ -68,15 +71,15 @@ def describe_topics(
     held = np.asarray(model.topic_term.sum(axis=0)).ravel() > 0
     # a term that only fixed topics hold has no frequency here: it is taken for one that occurs once
     cf = np.maximum(np.bincount(tokens.term_ids, minlength=tokens.n_terms), held).astype(np.float64)
-    terms = weighted_terms(model.topic_term, model.eta, n=n_terms, cf=cf, relevance_lambda=relevance_lambda)
-    shown = weighted_terms(
-        model.topic_term, model.eta, n=SCORED_TERMS, by="relevance", cf=cf, relevance_lambda=relevance_lambda
+    weigh = partial(
+        weighted_terms, model.topic_term, model.eta, cf=cf, relevance_lambda=relevance_lambda, hidden=hidden_terms
     )
+    terms, shown = weigh(n=n_terms), weigh(n=SCORED_TERMS, by="relevance")
     size = np.bincount(main.topic[main.topic >= 0], minlength=K)
     representatives = typical_documents(doc_topic, model.alpha, REPRESENTATIVES)
     representatives[size == 0] = -1
     top = np.ascontiguousarray(terms.term_ids[:, :SCORED_TERMS])
-    generated = topic_names(exclusive_terms(model.topic_term), model.terms)
+    generated = topic_names(exclusive_terms(model.topic_term, hidden_terms), model.terms)
     requested = (*names, *[""] * (K - len(names)))
     return TopicDescription(
         main=main,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
@@ -39,6 +40,7 @@ def weighted_terms(
     cf: FloatArray | None = None,
     relevance_lambda: float = RELEVANCE_LAMBDA,
     epsilon: float = EPSILON,
+    hidden: Sequence[int] = (),
 ) -> WeightedTerms:
     """Return the n terms of each topic that weigh most, and all weightings of these terms.
 
@@ -62,6 +64,7 @@ def weighted_terms(
         cf: (V,) frequency of each term in the corpus; default the sums of `topic_term` over the topics.
         relevance_lambda: λ in [0, 1].
         epsilon: ε > 0.
+        hidden: terms that are none of the n, though the weights are those of all terms.
 
     Raises:
         UsageError: η, ε, λ, n or `by` out of range, counts below 0, or a cf of 0 for a term that occurs.
@@ -79,7 +82,8 @@ def weighted_terms(
         score = (
             topic.counts if by == "probability" else _weigh(by, topic, everything, corpus, relevance_lambda, epsilon)
         )
-        chosen = strongest(score, topic.terms, n)
+        chosen = strongest(score, topic.terms, n + len(hidden))
+        chosen = chosen[~np.isin(topic.terms[chosen], hidden)][:n] if len(hidden) else chosen
         weighted.term_ids[k, : len(chosen)] = topic.terms[chosen]
         for name in WEIGHTINGS:
             weights = _weigh(name, topic, chosen, corpus, relevance_lambda, epsilon)

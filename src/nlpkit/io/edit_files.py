@@ -1,0 +1,217 @@
+"""Edits of topics as a TOML file: read, and written with the topics of a run to fill in."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Literal
+
+from nlpkit.errors import InputError
+from nlpkit.topics.edit_matching import TopicWords
+from nlpkit.topics.edits import Edits, Reference
+
+KEYS = ("merge", "split", "drop", "reduce", "max_outliers", "stop_words", "rename", "pin", "reorder", "topics")
+_EXAMPLES = {
+    "merge": "merge = [[0, 3], [2, 5]]",
+    "split": "split = { 4 = 2 }",
+    "drop": "drop = [7]",
+    "reduce": "reduce = 20",
+    "max_outliers": 'max_outliers = "5 %"',
+    "stop_words": 'stop_words = ["said"]',
+    "rename": '[rename] and below it 0 = "Prices"',
+    "pin": "pin = [1]",
+    "reorder": 'reorder = [3, 0] or reorder = "size"',
+    "topics": 'the lines that `init` wrote, such as 0 = { name = "cent, rate", words = ["cent", "rate"] }',
+}
+_SHARE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*%\s*")
+
+
+def read_edits(path: Path) -> Edits:
+    """Return the edits of a file.
+
+    Raises:
+        InputError: the file cannot be read, or does not hold edits.
+    """
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise InputError(f"edits {path}: cannot be opened ({error.strerror})", parameter="edits") from None
+    except UnicodeDecodeError:
+        raise InputError(f"edits {path} is not UTF-8 text", parameter="edits") from None
+    return edits_from(text, str(path))
+
+
+def edits_from(text: str, where: str) -> Edits:
+    """Return the edits of a text in TOML. Raises InputError where it holds none."""
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"edits {where} is not TOML: {error}", parameter="edits") from None
+    for key in content:
+        if key not in KEYS:
+            near = get_close_matches(key, KEYS, n=1)
+            meant = f"; did you mean '{near[0]}'?" if near else f" (known: {', '.join(KEYS)})"
+            raise InputError(f"edits {where}: there is no edit '{key}'{meant}", parameter="edits")
+
+    def part(key: str, read: Callable[[Any], Any], default: Any) -> Any:
+        if key not in content:
+            return default
+        try:
+            return read(content[key])
+        except ValueError:
+            raise InputError(f"edits {where}: '{key}' is written as: {_EXAMPLES[key]}", parameter="edits") from None
+
+    edits = Edits(
+        merge=part("merge", lambda value: tuple(_references(group) for group in _list(value)), ()),
+        split=part("split", lambda value: _pairs(value, _parts), ()),
+        drop=part("drop", _references, ()),
+        reduce=part("reduce", lambda value: _whole(value, 1), None),
+        max_outliers=part("max_outliers", _share, None),
+        stop_words=part("stop_words", _strings, ()),
+        rename=part("rename", lambda value: _pairs(value, _string), ()),
+        pin=part("pin", _references, ()),
+        reorder=part("reorder", _order, ()),
+        topics=part("topics", _topics, {}),
+    )
+    if edits == Edits(topics=edits.topics):
+        raise InputError(
+            f"edits {where}: there is no edit in it; take the # from a line, such as {_EXAMPLES['merge']}",
+            parameter="edits",
+        )
+    return edits
+
+
+def _list(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise ValueError
+    return value
+
+
+def _whole(value: Any, least: int) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise ValueError
+    return value
+
+
+def _string(value: Any) -> str:
+    if not isinstance(value, str) or not value.strip() or not value.isprintable():
+        raise ValueError
+    return value.strip()
+
+
+def _strings(value: Any) -> tuple[str, ...]:
+    return tuple(_string(item) for item in _list(value))
+
+
+def _parts(value: Any) -> int:
+    return _whole(value, 2)
+
+
+def _reference(value: Any) -> Reference:
+    return _string(value) if isinstance(value, str) else _whole(value, 0)
+
+
+def _references(value: Any) -> tuple[Reference, ...]:
+    return tuple(_reference(item) for item in _list(value))
+
+
+def _order(value: Any) -> tuple[Reference, ...] | Literal["size"]:
+    return "size" if value == "size" else _references(value)
+
+
+def _pairs(value: Any, read: Callable[[Any], Any]) -> tuple[tuple[Reference, Any], ...]:
+    if not isinstance(value, dict):
+        raise ValueError
+    return tuple((int(key) if key.isdecimal() else _string(key), read(item)) for key, item in value.items())
+
+
+def _share(value: Any) -> float:
+    """Return a share: "5 %" or a number from 0 to 1."""
+    if isinstance(value, str):
+        match = _SHARE.fullmatch(value)
+        share = float(match[1]) / 100 if match else math.nan
+    else:
+        share = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
+    if not 0 <= share <= 1:
+        raise ValueError
+    return share
+
+
+def _topics(value: Any) -> dict[int, TopicWords]:
+    if not isinstance(value, dict):
+        raise ValueError
+    topics = {}
+    for key, item in value.items():
+        if not isinstance(item, dict) or set(item) != {"name", "words"}:
+            raise ValueError
+        topics[int(key)] = TopicWords(str(item["name"]), _strings(item["words"]))
+    return topics
+
+
+def edits_text(
+    topics: Sequence[TopicWords], sizes: Sequence[int], *, run: str, can_split: bool, example: Mapping[str, str]
+) -> str:
+    """Return a file of edits in which nothing is edited yet, with the topics of a run and every edit as a comment.
+
+    Args:
+        sizes: documents of each topic. run: its name. can_split: whether there are vectors by which topics are split and documents
+            without a topic get one. example: the commands to type, by what they do.
+    """
+    K = len(topics)
+    last, other = K - 1, min(1, K - 1)
+    gone = (
+        "its documents have no topic then"
+        if can_split
+        else "its tokens have no topic then, documents go to their other topics"
+    )
+    choices = [
+        (f"merge = [[0, {other}]]", "each group becomes one topic, with the number and name of its first", True),
+        (
+            "split = { 0 = 2 }",
+            "topic 0 in two parts (k-means on the embeddings); the larger part keeps the number",
+            can_split,
+        ),
+        (f"drop = [{last}]", gone, True),
+        (
+            f"reduce = {max(K // 2, 1)}",
+            "the most similar pairs (c-tf-idf) are merged until so many topics are left",
+            True,
+        ),
+        (
+            'max_outliers = "5 %"',
+            "documents without a topic go to the nearest, clearest first, until so few are left",
+            can_split,
+        ),
+        ('stop_words = ["said", "mr"]', "words that describe no topic; documents stay where they are", True),
+        (f"pin = [{other}]", "reduce leaves it alone, and it keeps its name", True),
+        (f"reorder = [{other}, 0]", 'these come first; or reorder = "size"', True),
+    ]
+    lines = [
+        f"# Edits of the {K} topics of {run}.",
+        "# Take the # from the lines that you need and change them; then:",
+        f"#   {example['edit']}",
+        f"# The run stays as it is, and the file can be used again on a later fit: topics are known by their words ({example['table']}).",
+        "# A topic is its number or its name in quotes. The edits are done in this order:",
+        "",
+        *(f"# {edit:<28} # {meaning}" for edit, meaning, applies in choices if applies),
+        "",
+        "# [rename]",
+        *(f"# {k} = {_quoted(topic.name)}" for k, topic in enumerate(topics)),
+        "",
+        "# The topics that the numbers mean; leave these lines as they are.",
+        "[topics]",
+    ]
+    for k, (topic, size) in enumerate(zip(topics, sizes, strict=True)):
+        words = ", ".join(map(_quoted, topic.words))
+        lines.append(f"{k} = {{ name = {_quoted(topic.name)}, words = [{words}] }}  # size {size}")
+    return "\n".join(lines) + "\n"
+
+
+def _quoted(text: str) -> str:
+    """Return a string as TOML writes it."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,0 +1,23 @@
+"""Options of editing the topics of a run, as plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, ClassVar
+
+from nlpkit.parameters import READ, Param
+
+
+@dataclass(frozen=True, slots=True)
+class EditOptions:
+    """Options of an edit: what happens to edits that do not apply, and where the documents of the fit are."""
+
+    PANEL: ClassVar[str] = "Edit"
+
+    strict: Annotated[bool, Param("Refuse edits that do not apply to the run, instead of leaving them out.")] = False
+    documents: Annotated[
+        Path | None,
+        Param("Documents of the fit, where the run does not find them itself: they are elsewhere now, or came by stdin.", metavar="FILE"),
+        READ,
+    ] = None  # fmt: skip

@@ -1,0 +1,249 @@
+"""Topics edited after the fit: a new run from a run and a file of edits, which knows what each of its topics was."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from nlpkit import reporting, wording
+from nlpkit.errors import InputError
+from nlpkit.io.atomic import MANIFEST, atomic_file, check_target
+from nlpkit.io.edit_files import edits_text, read_edits
+from nlpkit.io.lda_runs import KIND as LDA
+from nlpkit.io.lda_runs import LdaRun
+from nlpkit.io.read_options import ReadOptions
+from nlpkit.io.run_reading import numbers
+from nlpkit.io.runs import EDITABLE, Run, open_run, sha256_of
+from nlpkit.parameters import Execution, with_settings
+from nlpkit.plain import shell_line
+from nlpkit.topics.edit_matching import TopicWords
+from nlpkit.topics.edit_options import EditOptions
+from nlpkit.topics.edits import EditPlan, Edits, plan_edits
+from nlpkit.workflows.bertopic import FittedBertopic
+from nlpkit.workflows.edit_bertopic import edit_bertopic, read_fit
+from nlpkit.workflows.edit_lda import edit_lda, read_lda_fit
+from nlpkit.workflows.lda_model import FittedLda
+
+BERTOPIC = "bertopic"
+NOT_OF_LDA = {
+    "split": "LDA has no vectors by which a topic could be divided; fit it with more topics",
+    "max_outliers": "every document with a word that LDA knows has a topic",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class EditedRun:
+    """The run after an edit, which can be written: its model, and what became of the topics of the run before.
+
+    lineage: as the manifest has it: parent (path, sha256 of its manifest, kind), edits (the file, what was applied in numbers of the
+    parent, what was skipped), topics (topic, from: topics of the parent), dropped.
+    """
+
+    model: FittedBertopic | FittedLda
+    lineage: dict[str, Any]
+
+    @property
+    def topics(self) -> pa.Table:
+        """The topics (K rows), as topics.parquet has them."""
+        return self.model.topics
+
+    @property
+    def sources(self) -> list[list[int]]:
+        """Topics of the run before that each topic is made of (K lists), the one whose name and number count first."""
+        return [row["from"] for row in self.lineage["topics"]]
+
+    def save(self, path: str | Path, *, force: bool = False) -> Path:
+        """Write the run directory. Raises OutputExistsError when it is there and `force` was not given."""
+        return self.model.save(path, force=force)
+
+
+def edit(
+    run: str | Path,
+    edits: str | Path | Edits,
+    *,
+    options: EditOptions | None = None,
+    read: ReadOptions | None = None,
+    execution: Execution | None = None,
+    **settings: Any,
+) -> EditedRun:
+    """Return a run with its topics merged, split, dropped, renamed and so on; the run itself stays as it is.
+
+    The documents of the fit are read again, and words, sizes and scores of the topics are worked out as the fit does it, with its
+    vocabulary. A topic that is not edited keeps its number as far as the numbers are 0 … K - 1 again, its documents and its words.
+
+    Args:
+        run: directory of a run of bertopic or lda-gibbs.
+        edits: a TOML file, see `edits_template`, or `nlpkit.topics.edits.Edits`.
+        options: whether edits that do not apply are refused, and where the documents are.
+        read: how the documents are read, as they were for the fit.
+        execution: threads; the seed is that of the fit.
+        settings: single fields of these records, such as strict=True, text_col="body".
+
+    Raises:
+        InputError: edits that contradict each other or name no topic, documents that are gone or have changed, a damaged run;
+        SchemaError: a run of another kind.
+    """
+    options, read, execution = with_settings(
+        (options, read, execution), settings, (EditOptions, ReadOptions, Execution)
+    )
+    wanted = read_edits(Path(edits)) if isinstance(edits, str | Path) else edits
+    file = str(edits) if isinstance(edits, str | Path) else "the edits"
+    opened = open_topic_run(run, verify=execution.verify)
+    present, _ = topics_of_run(opened)
+    plan = _plan(wanted, present, opened, file, strict=options.strict)
+    execution = replace(execution, seed=int(opened.manifest["seed"]))
+    earlier = (opened.manifest.get("lineage") or {}).get("stop_words", [])
+    stop_words = list(dict.fromkeys([*earlier, *plan.stop_words]))
+    labels = [topic.name for topic in present]
+    seconds: dict[str, float] = {}
+    model: FittedBertopic | FittedLda
+    moved = 0
+    with ExitStack() as stack:
+        if opened.manifest["kind"] == LDA:
+            stored = read_lda_fit(opened, options.documents, read, execution, stack)
+            model, changed = edit_lda(
+                stored, plan, labels=labels, stop_words=stop_words, execution=execution, seconds=seconds
+            )
+            topics, merges = changed.topics, changed.merges
+        else:
+            fit = read_fit(opened, options.documents, read, execution)
+            model, result = edit_bertopic(
+                fit, plan, labels=labels, stop_words=stop_words, execution=execution, seconds=seconds
+            )
+            topics, merges, moved = result.topics, result.merges, result.outliers_moved
+        _check_names(model.topics.column("label").to_pylist(), plan, file)
+        lineage = {
+            "parent": _parent(opened),
+            "ancestors": _ancestors(opened),
+            "edits": {**_file_of(edits), **_applied(plan)},
+            "topics": [
+                {"topic": k, "from": list(topic.sources), "split": topic.is_split} for k, topic in enumerate(topics)
+            ],
+            "dropped": sorted(plan.drop),
+            "reduced": [[list(a), list(b), round(similarity, 6)] for a, b, similarity in merges],
+            "outliers_moved": moved,
+            "stop_words": stop_words,
+        }
+        if isinstance(model, FittedBertopic):
+            model.lineage = lineage
+        else:
+            assert isinstance(model.run, LdaRun)
+            model.run = replace(model.run, manifest={**model.run.manifest, "lineage": lineage})
+    return EditedRun(model, lineage)
+
+
+def edits_template(run: str | Path, *, execution: Execution | None = None) -> str:
+    """Return a file of edits for a run, in TOML, in which every edit is a comment: its topics with their names and words.
+
+    Raises:
+        InputError, SchemaError: there is no such run, or it is of another kind.
+    """
+    opened = open_topic_run(run, verify=(execution or Execution()).verify)
+    topics, sizes = topics_of_run(opened)
+    example = {
+        "edit": shell_line("nlpkit", "edit", str(run), "edits.toml", "-o", f"{Path(run).name}-edited/"),
+        "table": "the table at the end",
+    }
+    return edits_text(topics, sizes, run=str(run), can_split=opened.manifest["kind"] == BERTOPIC, example=example)
+
+
+def write_template(text: str, path: Path, *, force: bool = False) -> None:
+    """Write a file of edits. Raises OutputExistsError when it is there and `force` was not given."""
+    check_target(path, force=force)
+    with atomic_file(path, force=force) as part:
+        part.write_text(text, encoding="utf-8")
+
+
+def open_topic_run(path: str | Path, *, verify: bool) -> Run:
+    """Return a run whose topics can be edited, none of whose files was changed by hand but the names of topics.
+
+    Raises:
+        InputError: there is none, or a file was changed; SchemaError: it is of another kind.
+    """
+    run = open_run(Path(path), [BERTOPIC, LDA], verify=verify)
+    for name in run.manifest["outputs"]:
+        if name not in EDITABLE:
+            run.file(name)
+    return run
+
+
+def topics_of_run(run: Run) -> tuple[list[TopicWords], list[int]]:
+    """Return the topics of a run by number, with their sizes. Raises InputError where the run is damaged."""
+    table = run.table("topics", ["topic", "size", "label", "top_terms"])
+    with run.intact():
+        if numbers(table, "topic").tolist() != list(range(int(run.manifest["results"]["n_topics"]))):
+            raise ValueError("topics.parquet has not one row for each topic, in order")
+        labels, words = table.column("label").to_pylist(), table.column("top_terms").to_pylist()
+        topics = [TopicWords(str(label), tuple(terms)) for label, terms in zip(labels, words, strict=True)]
+    return topics, table.column("size").to_pylist()
+
+
+def _plan(edits: Edits, present: list[TopicWords], run: Run, file: str, *, strict: bool) -> EditPlan:
+    """Return the edits that apply to a run; say which do not, and which topics have other numbers.
+
+    Raises:
+        InputError: edits contradict each other, name no topic, or none applies; with `strict` one does not.
+    """
+    skipped = []
+    if run.manifest["kind"] == LDA:
+        for name, why in NOT_OF_LDA.items():
+            if getattr(edits, name) not in ((), None):
+                skipped.append(f"{name}: {why}")
+        edits = replace(edits, split=(), max_outliers=None)
+    vocabulary = set(run.table("vocab", ["term"]).column("term").to_pylist()) if edits.stop_words else set()
+    absent = [word for word in edits.stop_words if word not in vocabulary]
+    if absent:
+        skipped.append(f"stop_words: no term of {run.path} is {wording.listed(absent, 10)}")
+        edits = replace(edits, stop_words=tuple(word for word in edits.stop_words if word in vocabulary))
+    plan = plan_edits(edits, present, file=file, run=str(run.path))
+    left = len(present) - len(plan.drop) - sum(len(g) - 1 for g in plan.merge) + sum(n - 1 for n in plan.split.values())
+    if plan.reduce is not None and plan.reduce >= left:
+        skipped.append(f"reduce = {plan.reduce}: there are {left} topics without it")
+        plan = replace(plan, reduce=None)
+    plan = replace(plan, skipped=(*plan.skipped, *skipped))
+    if plan.skipped and (strict or plan == EditPlan(moved=plan.moved, skipped=plan.skipped)):
+        what = "these edits do not apply" if strict else "no edit applies"
+        raise InputError(f"{file}: {what} to {run.path}: {'; '.join(plan.skipped)}", parameter="edits")
+    for number, match in plan.moved.items():
+        reporting.note(
+            f"topic {number} of {file} is topic {match.topic} of {run.path}, '{present[match.topic].name}' "
+            f"({match.shared} of {match.words} words are the same)"
+        )
+    for sentence in plan.skipped:
+        reporting.warn(f"left out: {sentence}")
+    return plan
+
+
+def _check_names(labels: list[str], plan: EditPlan, file: str) -> None:
+    for name in plan.rename.values():
+        if labels.count(name) > 1:
+            at = [k for k, label in enumerate(labels) if label == name]
+            raise InputError(f"{file}: topics {at[0]} and {at[1]} would both be called '{name}'", parameter="edits")
+
+
+def _parent(run: Run) -> dict[str, Any]:
+    return {"path": str(run.path), "sha256": sha256_of(run.path / MANIFEST), "kind": run.manifest["kind"]}
+
+
+def _ancestors(run: Run) -> list[dict[str, Any]]:
+    lineage = run.manifest.get("lineage") or {}
+    return [lineage["parent"], *lineage.get("ancestors", [])] if "parent" in lineage else []
+
+
+def _file_of(edits: str | Path | Edits) -> dict[str, Any]:
+    return {} if isinstance(edits, Edits) else {"path": str(edits), "sha256": sha256_of(Path(edits))}
+
+
+def _applied(plan: EditPlan) -> dict[str, Any]:
+    """Return what was applied, in numbers of the run before, as JSON holds it."""
+    plain = {f.name: getattr(plan, f.name) for f in fields(plan)}
+    plain |= {"drop": sorted(plan.drop), "pin": sorted(plan.pin)}
+    plain["moved"] = {str(number): asdict(match)["topic"] for number, match in plan.moved.items()}
+    for name in ("split", "rename"):
+        plain[name] = {str(topic): value for topic, value in plain[name].items()}
+    return {"applied": {k: v for k, v in plain.items() if k not in ("moved", "skipped")}, "moved": plain["moved"],
+            "skipped": list(plan.skipped)}  # fmt: skip

@@ -1,0 +1,113 @@
+"""The documents of a run once more, with the words that the fit counted in them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from nlpkit import reporting, wording
+from nlpkit.errors import InputError
+from nlpkit.io.read_options import ReadOptions
+from nlpkit.io.run_reading import corpus_of
+from nlpkit.io.runs import Run
+from nlpkit.io.topic_tables import TEXT_HASH, TOPIC_COLUMNS
+from nlpkit.text.options import PreprocessOptions
+from nlpkit.text.token_settings import options_from
+from nlpkit.types import TokenTable
+from nlpkit.workflows.corpus import Corpus, read_corpus
+
+
+def documents_of(run: Run, documents: str | Path | None, read: ReadOptions) -> Corpus:
+    """Return the corpus of a run, as many documents as it has.
+
+    Args:
+        documents: where they are; None: where the run says.
+
+    Raises:
+        InputError: they are gone or have changed.
+    """
+    if run.manifest["parameters"].get("from_mallet") is not None:
+        raise InputError(
+            f"{run.path} was made from a state of MALLET, which holds no texts; its topics cannot be edited"
+        )
+    limit = int(run.manifest["results"].get("documents") or 0) or None
+    if documents is not None:
+        return read_corpus(documents, options=replace(read, limit=limit))
+    try:
+        files = corpus_of(run)
+    except InputError as error:
+        raise InputError(
+            f"{error}; words, sizes and scores of edited topics are counted there: put it back, or name the documents with `documents`",
+            parameter="documents",
+        ) from None
+    if not files:
+        raise InputError(
+            f"{run.path} was fitted to documents in memory, which it does not hold; write them to a file and name it with `documents`",
+            parameter="documents",
+        )
+    return read_corpus(*files, options=replace(read, limit=limit))
+
+
+def check_ids(run: Run, ids: pa.ChunkedArray) -> pa.Table:
+    """Return documents.parquet of a run, whose documents have these ids. Raises InputError where they have others."""
+    documents = run.table("documents")
+    if documents.column("id").to_pylist() != ids.to_pylist():
+        raise InputError(
+            f"the documents read are not those of {run.path}, which has {wording.counted(documents.num_rows, 'document')} with other "
+            "ids; read them as then, with the same `id_col` and `text_col`"
+        )
+    return documents
+
+
+def check_texts(run: Run, ids: pa.ChunkedArray, known: np.ndarray) -> None:
+    """Raise InputError where a text is not that of the fit; known (D,): whether it is, or there is none."""
+    other = np.flatnonzero(~known)
+    if len(other):
+        raise InputError(
+            f"the text of {wording.counted(len(other), 'document')}, such as {ids[int(other[0])].as_py()}, is not the one that "
+            f"{run.path} was fitted to; read the documents as then, with the same `text_col`"
+        )
+
+
+def columns_of_user(documents: pa.Table, further: tuple[str, ...] = ()) -> pa.Table:
+    """Return documents.parquet of a run without the columns that the model made."""
+    made_by_model = (*TOPIC_COLUMNS, TEXT_HASH, *further)
+    return documents.select([name for name in documents.column_names if name not in made_by_model])
+
+
+def options_of_tokens(run: Run, terms: tuple[str, ...], *, has_tokens: bool) -> PreprocessOptions:
+    """Return the options that cut the texts of a run into its terms again; terms alone where the documents have tokens.
+
+    Raises:
+        InputError: it is not known how its tokens were made.
+    """
+    if has_tokens:
+        return PreprocessOptions(vocab=terms, lists_must_match=False)
+    options = options_from(run.manifest["parameters"].get("tokens"), str(run.path))
+    return replace(options, vocab=terms, lists_must_match=False)
+
+
+def same_terms(tokens: TokenTable, terms: tuple[str, ...]) -> TokenTable:
+    """Return tokens as ids of terms; other words go."""
+    if tokens.terms == terms:
+        return tokens
+    place = {term: i for i, term in enumerate(terms)}
+    new = np.array([place.get(term, -1) for term in tokens.terms], np.int32)
+    ids = new[tokens.term_ids] if len(new) else tokens.term_ids
+    kept = np.concatenate([[0], np.cumsum(ids >= 0)])
+    return TokenTable(kept[tokens.offsets].astype(np.int64), ids[ids >= 0], terms)
+
+
+def note_other_counts(run: Run, tokens: TokenTable, cf: Any) -> None:
+    """Warn where words are not counted as often as in the fit (V,): they were cut in a way that the run does not say."""
+    counted = np.bincount(tokens.term_ids, minlength=tokens.n_terms)
+    differ = np.flatnonzero(counted != np.asarray(cf))
+    if len(differ):
+        reporting.warn(
+            f"{wording.counted(len(differ), 'term')} of {wording.count(tokens.n_terms)}, such as '{tokens.terms[int(differ[0])]}', are "
+            f"counted in the documents otherwise than in {run.path}: the words of its topics may differ a little from then"
+        )

@@ -1,0 +1,196 @@
+"""Edited topics of LDA: counts of topics added up or left out, and all that is said of them worked out again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from nlpkit import reporting
+from nlpkit.errors import InputError
+from nlpkit.io.cost import stopwatch
+from nlpkit.io.lda_runs import Additions, LdaCorpus, lda_run
+from nlpkit.io.lda_tables import read_doc_topic, read_left_out, read_model
+from nlpkit.io.read_options import ReadOptions
+from nlpkit.io.run_reading import numbers
+from nlpkit.io.runs import Run
+from nlpkit.io.topic_tables import TEXT_HASH
+from nlpkit.parameters import Execution
+from nlpkit.topics.debias import debiased_tokens
+from nlpkit.topics.edits import EditPlan, names_after
+from nlpkit.topics.lda.edited import EditedModel, edited_assignments, edited_model
+from nlpkit.topics.lda.fit import LdaFit
+from nlpkit.topics.lda.likelihood import dirichlet_multinomial
+from nlpkit.topics.lda.model import LdaModel
+from nlpkit.topics.lda.options import DescriptionOptions
+from nlpkit.topics.naming import exclusive_terms, topic_names
+from nlpkit.types import CsrMatrix, IntArray, TokenTable
+from nlpkit.workflows.corpus import Corpus
+from nlpkit.workflows.edit_documents import (
+    check_ids,
+    check_texts,
+    columns_of_user,
+    documents_of,
+    note_other_counts,
+    options_of_tokens,
+    same_terms,
+)
+from nlpkit.workflows.guidance import groups_of
+from nlpkit.workflows.lda_corpus import read_lda_corpus
+from nlpkit.workflows.lda_model import FittedLda, LdaReport
+
+OF_CHAINS = ("prototype", "matched_topics", "topic_similarity")
+
+
+@dataclass(frozen=True, slots=True)
+class StoredLda:
+    """A fit of LDA as its run holds it: counts n_kv and n_dk (D, K), the topics (N,) of the tokens if it has them.
+
+    corpus: the documents as the fit counted them.
+    """
+
+    run: Run
+    model: LdaModel
+    doc_topic: CsrMatrix
+    assignments: IntArray | None
+    corpus: LdaCorpus
+
+
+def read_lda_fit(
+    run: Run, documents: str | Path | None, read: ReadOptions, execution: Execution, stack: ExitStack
+) -> StoredLda:
+    """Return a fit of lda-gibbs with its documents, which are closed with the stack.
+
+    Raises:
+        InputError: the documents are gone, have changed, or are not cut into words again; the run is damaged, or of another kind.
+    """
+    if run.model_config("tokens").get("rolling"):
+        raise InputError(
+            f"{run.path} is a rolling model, whose topics go on with every update; edit a run of nlpkit lda-gibbs"
+        )
+    model, n_docs = read_model(run), int(run.manifest["results"]["documents"])
+    doc_topic = read_doc_topic(run, n_docs, model.n_topics)
+    if doc_topic is None:
+        raise InputError(
+            f"{run.path} does not hold how many tokens of each document a topic has (model/doc_topic.parquet): it is of an older nlpkit; "
+            "fit it again"
+        )
+    corpus = documents_of(run, documents, read)
+    with corpus.open() as stream:
+        has_tokens = "tokens" in stream.schema.names
+    options = options_of_tokens(run, model.terms, has_tokens=has_tokens)
+    words = stack.enter_context(read_lda_corpus(_without_topics(corpus), options, execution.n_threads()))
+    stored = check_ids(run, words.ids)
+    hashes = words.rows.column(TEXT_HASH)
+    if "model/training.parquet" in run.manifest["outputs"]:
+        known = set(run.table("model/training", ["text_hash"]).column("text_hash").to_pylist())
+        check_texts(run, words.ids, np.array([key is None or key in known for key in hashes.to_pylist()], bool))
+    tokens = same_terms(words.tokens, model.terms)
+    vocabulary = run.table("vocab")
+    note_other_counts(run, tokens, vocabulary.column("cf").to_numpy())
+    rows = columns_of_user(stored).append_column(TEXT_HASH, hashes)
+    debias = run.manifest["parameters"].get("debias")
+    if debias is not None:
+        groups = groups_of(columns_of_user(stored), debias, np.diff(tokens.offsets) > 0, where=str(run.path))
+        tokens = debiased_tokens(tokens, groups, seed=execution.seed).tokens
+    left_out = read_left_out(run)
+    again = replace(
+        words, tokens=tokens, rows=rows, cf=vocabulary.column("cf").to_numpy(), df=vocabulary.column("df").to_numpy(),
+        token_info=run.manifest["parameters"].get("tokens"), left_out=None if left_out is None else lambda: sorted(left_out),
+    )  # fmt: skip
+    return StoredLda(run, model, doc_topic, _assignments(run, tokens), again)
+
+
+def _without_topics(corpus: Corpus) -> Corpus:
+    """Return the corpus with its texts and tokens alone: the other columns are those of the run."""
+    return corpus.with_options(columns=("tokens",))
+
+
+def _assignments(run: Run, tokens: TokenTable) -> IntArray | None:
+    """Return the topics of the tokens (N,), None where the run does not hold them, or holds those of other tokens."""
+    if "assignments.parquet" not in run.manifest["outputs"]:
+        return None
+    table = run.table("assignments", ["term", "topic"])
+    with run.intact():
+        topics: IntArray = numbers(table, "topic", least=0).astype(np.int32)
+        terms = table.column("term").to_pylist()
+    if terms != [tokens.terms[i] for i in tokens.term_ids.tolist()]:
+        reporting.warn(
+            f"{run.path}/assignments.parquet has other tokens than the documents; the new run has no such table"
+        )
+        return None
+    return topics
+
+
+def edit_lda(
+    fit: StoredLda,
+    plan: EditPlan,
+    *,
+    labels: Sequence[str],
+    stop_words: Sequence[str],
+    execution: Execution,
+    seconds: dict[str, float],
+) -> tuple[FittedLda, EditedModel]:
+    """Return the topics of a fit after an edit, as a model that can be written, and what became of which topic.
+
+    Args:
+        labels: names of the topics of the run; stop_words: all terms that describe no topic.
+    """
+    run = fit.run
+    with stopwatch(seconds, "topics"):
+        edited = edited_model(fit.model, fit.doc_topic, plan)
+    number = {term: i for i, term in enumerate(fit.model.terms)}
+    earlier = [number[term] for term in (run.manifest.get("lineage") or {}).get("stop_words", ())]
+    generated = topic_names(exclusive_terms(fit.model.topic_term, earlier), fit.model.terms)
+    names = tuple(names_after(edited.topics, plan, labels, generated))
+    results = run.manifest["results"]
+    dropped = bool((edited.into < 0).any())
+    assignments = None if fit.assignments is None or dropped else edited_assignments(fit.assignments, edited.into)
+    if fit.assignments is not None and dropped:
+        reporting.note("assignments.parquet is left out: the tokens of the dropped topics have none")
+    if assignments is None:
+        reporting.note(
+            "topics.parquet: coherence and token_doc_diff count whole documents, since the topics of single tokens are not known "
+            "(`save_assignments` of the fit)"
+        )
+    extra = [name for name in OF_CHAINS if f"{name}.parquet" in run.manifest["outputs"]]
+    if extra:
+        reporting.note(
+            f"the tables of the chains ({', '.join(extra)}) are of the topics before the edit and stay in {run.path}"
+        )
+    unchanged = np.array_equal(np.sort(edited.into), np.arange(fit.model.n_topics))
+    new = LdaFit(
+        model=edited.model,
+        doc_topic=edited.doc_topic,
+        assignments=np.zeros(0, np.int32) if assignments is None else assignments,
+        trace=(),
+        sweeps=int(results.get("sweeps", 0)),
+        samples=int(results.get("samples", 1)),
+        log_likelihood=float(results["log_likelihood_per_token"]) if unchanged else _log_likelihood(edited),
+        names=names,
+        order=np.arange(len(names)),
+        stopped=None,
+    )
+    terms = run.table("topic_terms", ["rank"]).column("rank").to_numpy()
+    parameters = run.manifest["parameters"]
+    description = DescriptionOptions(
+        top_terms=int(terms.max(initial=1)),
+        relevance_lambda=float(parameters.get("relevance_lambda", DescriptionOptions().relevance_lambda)),
+        save_assignments=assignments is not None,
+    )
+    written = lda_run(
+        fit.corpus, new, description, execution, command="edit", parameters=parameters, additions=Additions(), seconds=seconds,
+        weighted=assignments is None, hidden_terms=[number[term] for term in stop_words],
+    )  # fmt: skip
+    report = LdaReport(new, fit.corpus.tokens, fit.corpus.documents_with, seconds)
+    return FittedLda(written, edited.model, report), edited
+
+
+def _log_likelihood(edited: EditedModel) -> float:
+    """Return log p(w, z) per token of the tokens that have a topic."""
+    words = dirichlet_multinomial(edited.model.topic_term, edited.model.eta)
+    documents = dirichlet_multinomial(edited.doc_topic, edited.model.alpha)
+    return (words + documents) / max(float(edited.doc_topic.sum()), 1.0)
