@@ -726,3 +726,29 @@ def test_one_chunk_before_is_singular(capsys: pytest.CaptureFixture[str]) -> Non
     assert "against the chunk before)" in capsys.readouterr().out
     show_changes([], [], ChangeOptions(change_span=4))
     assert "against the 4 chunks before at most)" in capsys.readouterr().out
+
+
+def test_as_many_topics_over_time_as_are_asked_for(tmp_path: Path) -> None:
+    corpus = tmp_path / "dated.jsonl"
+    themes = ("river water boat fish", "court judge jury law", "song band stage tour", "planet orbit moon star")
+    rows = [{"text": themes[n % 4], "date": f"2024-{n % 3 + 1:02}-01"} for n in range(60)]
+    corpus.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    line = (
+        "rolling-lda",
+        corpus,
+        "--k",
+        "4",
+        "--sweeps",
+        "5",
+        "--init",
+        "2024-01-31",
+        "--vocab-abs",
+        "0",
+        "-o",
+        "r",
+        "-f",
+    )
+    assert (
+        "largest 2 of 4 topics; all of them: --show all, or topic_shares.parquet" in run_cli(*line, "--show", "2").out
+    )
+    assert "topic_shares.parquet" not in run_cli(*line).out

@@ -277,6 +277,7 @@ def test_every_option_says_whether_its_files_are_read_or_written() -> None:
                 assert marks, f"{command} --{name}: say that it is written"
     assert writers == {
         "output", "junit", "save_vocab", "save_phrases", "save_removed", "features", "plot", "export", "merges", "tree",
+        "save_trends", "save_differences", "save_words",
     }  # fmt: skip
     assert {
         "inputs",
@@ -345,7 +346,7 @@ def test_thirty_topics_are_printed_and_the_documents_without_one(many: Path) -> 
     run = many.with_name("run")
     line = ("lda-gibbs", many, "--k", 33, "--sweeps", 3, "--no-progress", "-o", run, "--force")
     out = run_cli(*line).out
-    assert "the first 30 of 33 topics; all of them: --show all, or topics.parquet of the run" in out
+    assert "the largest 30 of 33 topics; all of them: --show all, or topics.parquet of the run" in out
     assert re.search(r"^ +32 ", out, flags=re.MULTILINE) is None
     assert re.search(r"^ +32 ", run_cli(*line, "--show", "all").out, flags=re.MULTILINE)
     told = run_cli("info", run).out

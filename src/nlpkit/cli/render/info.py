@@ -32,7 +32,9 @@ def facts(known: dict[str, Any]) -> None:
             [str(t["topic"]), wording.count(t["size"]), f"{t['share']:.1%}", _score(t["npmi"]), t["label"]]
             for t in topics
         ]
-        console.table(columns, table, right=columns[:4], noun="topics", rest=f"{facts['path']}/topics.parquet")
+        sizes = [float(t["size"]) for t in topics]
+        rest = f"{facts['path']}/topics.parquet"
+        console.table(columns, table, right=columns[:4], noun="topics", sizes=sizes, rest=rest)
 
 
 def topic_tree(path: str, known: dict[str, Any]) -> None:

@@ -99,7 +99,9 @@ def show_topics(topics: pa.Table, n_documents: int) -> None:
     lost = n_documents - sum(topics.column("size").to_pylist())
     none = [["-1", wording.count(lost), "", "(no tokens)", "", ""]] if lost else []
     columns = ["topic", "docs", "tokens", "name", "most relevant words", "a representative document"]
-    console.table(columns, rows, right=columns[:3], noun="topics", rest="topics.parquet of the run", after=none)
+    sizes = [float(size) for size in topics.column("size").to_pylist()]
+    rest = "topics.parquet of the run"
+    console.table(columns, rows, right=columns[:3], noun="topics", sizes=sizes, rest=rest, after=none)
 
 
 def show_next(model: FittedLda, target: Path) -> None:

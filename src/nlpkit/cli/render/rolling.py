@@ -120,13 +120,17 @@ def show_shares(chunks: Sequence[dict[str, Any]], shares: pa.Table, changes: pa.
     console.out(_title(wide, columns.per_column))
     axis = date_axis([chunks[row]["start_date"] for row in columns.first], wide)
     console.out(f"{'topic':<5} {'name':<{NAME_WIDTH}} {'least–most':>12}  {axis}".rstrip())
-    for k in range(K):
+    tokens = np.array([c["n_tokens"] for c in chunks], np.float64)
+    shown = console.shown_rows(K, (np.nan_to_num(share) * tokens[:, None]).sum(axis=0).tolist())
+    for k in shown:
         values = share[:, k][~np.isnan(share[:, k])]
         span = f"{100 * values.min():.1f}–{100 * values.max():.1f} %" if len(values) else ""
         console.out(f"{k:>5} {_fitted(names[k])} {span:>12}  {sparkline(columns.share[:, k], wide)}")
         if columns.changed[:, k].any():
             marks = "".join((MARK if c else "").ljust(wide) for c in columns.changed[:, k])
             console.out(f"{'':>5} {'':<{NAME_WIDTH}} {'':>12}  {marks}".rstrip())
+    if len(shown) < K:
+        console.out(console.rest_line(len(shown), K, "topics", "topic_shares.parquet of the run", largest=True))
 
 
 def _title(wide: int, per_column: int) -> str:

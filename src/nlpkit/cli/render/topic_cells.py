@@ -40,7 +40,7 @@ def shares(result: TopicShares, words: TopicTable | None) -> None:
 def _overall(result: TopicShares) -> None:
     trends = None if result.trends is None else result.trends.to_pylist()
     lines = _lines(result)
-    rows, sizes = [], []
+    rows, sizes, none = [], [], []
     for k, row in enumerate(result.overall.to_pylist()):
         is_topic = row["topic"] >= 0
         if not is_topic and not row["count"]:
@@ -56,15 +56,18 @@ def _overall(result: TopicShares) -> None:
             cells.append(lines[k])
         if trends:
             cells += _trend(trends[k]) if is_topic else [""] * 3
-        rows.append(cells)
-        sizes.append(row["count"] if is_topic else np.inf)
+        if is_topic:
+            rows.append(cells)
+            sizes.append(row["count"])
+        else:
+            none.append(cells)
     columns = ["topic", "name", "documents", "share", f"{result.options.ci:.0%}"]
     if lines:
         assert result.periods is not None
         columns.append(f"{result.periods.names[0]} to {result.periods.names[-1]}")
     columns += ["trend", "q", ""] if trends else []
     right = ["topic", "documents", "share", f"{result.options.ci:.0%}", "q"]
-    console.table(columns, rows, right=right, noun="topics", sizes=sizes, rest=REST)
+    console.table(columns, rows, right=right, noun="topics", sizes=sizes, rest=REST, after=none)
 
 
 def _lines(result: TopicShares) -> list[str]:

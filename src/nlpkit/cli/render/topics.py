@@ -127,7 +127,9 @@ def show_topics(fitted: FittedBertopic) -> None:
     none = ["-1", wording.count(lost), f"{model.unassigned:.1%}", "", "(no topic)", "", ""]
     columns = ["topic", "size", "share", "stability", "name", "top words", "a representative document"]
     after = [none] if lost else []
-    console.table(columns, rows, right=columns[:4], noun="topics", rest="topics.parquet of the run", after=after)
+    sizes = [float(n) for n in model.size]
+    rest = "topics.parquet of the run"
+    console.table(columns, rows, right=columns[:4], noun="topics", sizes=sizes, rest=rest, after=after)
 
 
 def _stability(value: float) -> str:
