@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from nlpkit.workflows.convert import convert as convert
     from nlpkit.workflows.corpus import Corpus as Corpus
     from nlpkit.workflows.corpus import read_corpus as read_corpus
+    from nlpkit.workflows.diff import diff as diff
     from nlpkit.workflows.edit import edit as edit
     from nlpkit.workflows.edit import edits_template as edits_template
     from nlpkit.workflows.embed import embed as embed
@@ -73,6 +74,7 @@ _HOMES = {
     "ctfidf": "workflows.class_terms:ctfidf",
     "edit": "workflows.edit:edit",
     "edits_template": "workflows.edit:edits_template",
+    "diff": "workflows.diff:diff",
     "embed": "workflows.embed:embed",
     "evaluate": "workflows.evaluate:evaluate",
     "finetune": "workflows.finetune:finetune",

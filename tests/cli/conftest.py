@@ -39,6 +39,7 @@ COMMANDS = (
     "lda-gibbs",
     "rolling-lda",
     "topics",
+    "diff",
     "edit",
     "convert",
     "preprocess",

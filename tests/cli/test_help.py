@@ -121,9 +121,10 @@ def test_examples_run_as_printed(command: str, folder: Path) -> None:
 
 @needs_minilm
 @needs_hdbscan
-@pytest.mark.parametrize("command", ["info", "topics"])
+@pytest.mark.parametrize("command", ["info", "topics", "diff"])
 def test_examples_of_commands_on_runs_run_as_printed(command: str, folder: Path, news_run: Path) -> None:
-    (folder / "run").symlink_to(news_run)
+    for name in ("run", "other"):
+        (folder / name).symlink_to(news_run)
     for line in examples(command):
         run_line(line, folder)
 

@@ -43,6 +43,7 @@ PANELS: dict[str, dict[str, Entry]] = {
         "bertopic": Entry("bertopic", "Find topics in documents."),
         "lda-gibbs": Entry("lda_gibbs", "Fit LDA by collapsed Gibbs sampling."),
         "rolling-lda": Entry("rolling_lda", "Fit a time series of LDA models over dates, with changes."),
+        "diff": Entry("diff", "Compare the topics of two runs: matched, split, merged, vanished, new."),
         "topics": Entry("topics", "Show the topics of a run over time, by group, and by their documents."),
         "edit": Entry("edit", "Edit the topics of a run by a file: merge, split, rename, drop."),
         "cluster": Entry("cluster", "Cluster documents, or the rows of any table with numbers."),

@@ -1,0 +1,62 @@
+"""nlpkit diff: what became of the topics of one run in another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, ClassVar
+
+from nlpkit.cli import console
+from nlpkit.cli.options import Argument, OutputFlags, RunFlags
+from nlpkit.parameters import READ, TABLE_WRITTEN, Param
+from nlpkit.topics.diff_options import DiffOptions
+
+
+@dataclass(frozen=True, slots=True)
+class OverlapTable:
+    """The table of all pairs."""
+
+    PANEL: ClassVar[str] = "Output"
+
+    save_overlaps: Annotated[
+        Path | None, Param("Table of all pairs of topics that share documents or words.", metavar="FILE"), TABLE_WRITTEN
+    ] = None
+
+
+def diff_cli(
+    first: Annotated[Path, Argument("Run directory of a topic model, the earlier one.", metavar="A"), READ],
+    second: Annotated[Path, Argument("Run directory of a topic model, the later one.", metavar="B"), READ],
+    options: DiffOptions,
+    out: OutputFlags,
+    side: OverlapTable,
+    run: RunFlags,
+) -> None:
+    """Compare the topics of two runs: matched, split, merged, vanished, new.
+
+    The runs may be of any topic models: two seeds, two numbers of topics, last year's and this year's corpus, bertopic and
+    LDA. Where they share documents, by id, topics are compared by them; else by their words. A topic is split where two or more
+    topics of B come from it, merged where two or more of A go into one.
+
+    \b
+    Examples:
+      nlpkit diff run/ other/
+      nlpkit diff run/ other/ --by words --threshold 0.25
+      nlpkit diff run/ other/ -o relations.csv --save-overlaps overlaps.csv
+    """
+    target = out.given_table_target("relations.csv")
+    if run.dry_run:
+        from nlpkit.workflows.topic_tables import size_of
+
+        sizes = {name: size_of(path, run) for name, path in (("a", first), ("b", second))}
+        console.plan({f"{what}_of_{name}": n for name, size in sizes.items() for what, n in size.items()})
+        return
+    from nlpkit.cli.render import diff as render
+    from nlpkit.workflows.diff import diff
+
+    result = diff(first, second, options=options, execution=run)
+    if side.save_overlaps is not None:
+        result.save(side.save_overlaps, table="overlaps", force=out.force)
+    if target is not None:
+        result.save(target, force=out.force)
+    if target != "-":
+        render.show(result)
