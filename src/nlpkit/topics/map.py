@@ -88,13 +88,12 @@ def stratified_sample(topics: IntArray, most: int, *, seed: int) -> IntArray:
     if most >= D:
         return np.arange(D, dtype=np.int32)
     kinds, counts = np.unique(topics, return_counts=True)
-    quota = counts * (most / D)
-    take = np.maximum(np.floor(quota).astype(np.int64), np.minimum(1, most // max(len(kinds), 1)))
-    left = most - int(take.sum())
-    if left > 0:  # largest remainders
-        order = np.lexsort((np.arange(len(kinds)), -(quota - take)))
-        take[order[:left]] += 1
-    take = np.minimum(take, counts)
+    take = np.zeros(len(kinds), np.int64)
+    take[np.lexsort((np.arange(len(kinds)), -counts))[:most]] = 1  # each topic one, the largest first
+    quota = (counts - take) * ((most - take.sum()) / max(D - take.sum(), 1))
+    take += np.floor(quota).astype(np.int64)
+    left = most - int(take.sum())  # to the largest remainders
+    take[np.lexsort((np.arange(len(kinds)), np.floor(quota) - quota))[:left]] += 1
     rng = np.random.default_rng(seed)
     rows = [
         rng.choice(np.flatnonzero(topics == kind), int(n), replace=False) for kind, n in zip(kinds, take, strict=True)

@@ -99,18 +99,34 @@ function makeMap(data, texts) {
     scale = Math.min(width, height) * 0.94;
     all();
   }
-  function all() { zoom = 1; left = (width - scale) / 2; above = (height - scale) / 2; draw(); }
+  // All but the farthest hundredth of the documents on each side; a lone group far off would make the rest small.
+  const spread = [px, py].map((p) => { const sorted = Float32Array.from(p).sort(); return [sorted[Math.floor(n / 100)], sorted[Math.ceil((n - 1) * 0.99)]]; });
+  let fit = 1;
+  function all() {
+    const room = [width, height].map((size, a) => (size - 60) / (scale * Math.max(spread[a][1] - spread[a][0], 0.02)));
+    zoom = fit = clamp(Math.min(...room), 0.5, 8);
+    [left, above] = [width, height].map((size, a) => size / 2 - (scale * zoom * (spread[a][0] + spread[a][1])) / 2);
+    draw();
+  }
   function zoomTo(factor, cx = width / 2, cy = height / 2) {
-    const next = clamp(zoom * factor, 0.5, 200);
+    const next = clamp(zoom * factor, fit / 4, fit * 200);
     left = cx - ((cx - left) * next) / zoom;
     above = cy - ((cy - above) * next) / zoom;
     zoom = next;
-    draw();
+    drawMoving();
   }
   const draw = () => { if (!queued) { queued = true; requestAnimationFrame(paint); } };
+  let stride = 1, rest = 0;
+  // While many points move, a part of them is drawn; all of them as soon as they rest.
+  function drawMoving() {
+    stride = Math.ceil(n / 25000);
+    clearTimeout(rest);
+    if (stride > 1) rest = setTimeout(() => { stride = 1; draw(); }, 140);
+    draw();
+  }
   function radius() {
     const plain = n > 30000 ? 0.9 : n > 8000 ? 1.2 : n > 1500 ? 1.8 : 2.8;
-    return Math.min(plain * Math.pow(zoom, 0.45), 6);
+    return Math.min(plain * Math.pow(Math.max(zoom / fit, 0.2), 0.45), 6);
   }
   function paint() {
     queued = false;
@@ -121,7 +137,8 @@ function makeMap(data, texts) {
       ctx.globalAlpha = pass ? 0.78 : 0.8;
       const round = r >= 1.7;
       if (round) ctx.beginPath();
-      for (const i of g.rows) {
+      for (let at = 0; at < g.rows.length; at += stride) {
+        const i = g.rows[at];
         if (match && match[i] !== pass) continue;
         const sx = SX(i), sy = SY(i);
         if (sx < -9 || sy < -9 || sx > width + 9 || sy > height + 9) continue;
@@ -136,7 +153,7 @@ function makeMap(data, texts) {
   }
   // Names of the layer that fits the zoom, largest topics first, none over another.
   function names(style) {
-    const l = layerChoice === "auto" ? clamp(base + Math.floor(Math.log2(zoom) / 1.2), 0, layers.length - 1) : +layerChoice;
+    const l = layerChoice === "auto" ? clamp(base + Math.floor(Math.log2(zoom / fit) / 1.2 + 0.01), 0, layers.length - 1) : +layerChoice;
     if (layerChoice === "none") return;
     const layer = layers[l], placed = [], biggest = Math.max(...layer.sizes);
     ctx.lineJoin = "round";
@@ -241,7 +258,7 @@ function makeMap(data, texts) {
     }
     left += here[0] - before[0]; above += here[1] - before[1];
     tip.hidden = true;
-    draw();
+    drawMoving();
   });
   function up(e) {
     if (!pointers.delete(e.pointerId)) return;
@@ -263,7 +280,7 @@ function makeMap(data, texts) {
   }, { passive: false });
   canvas.addEventListener("keydown", (e) => {
     const step = 60, act = { ArrowLeft: () => (left += step), ArrowRight: () => (left -= step), ArrowUp: () => (above += step), ArrowDown: () => (above -= step), "+": () => zoomTo(1.4), "=": () => zoomTo(1.4), "-": () => zoomTo(1 / 1.4), 0: all, Escape: clear, Enter: () => { const i = nearest(width / 2, height / 2, 1e4); if (i >= 0) open(i); } }[e.key];
-    if (act) { e.preventDefault(); act(); draw(); }
+    if (act) { e.preventDefault(); act(); drawMoving(); }
   });
   function inside(a, b, shape) {
     let odd = false;

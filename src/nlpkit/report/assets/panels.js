@@ -55,17 +55,17 @@ function makeDistances(data, colours, topics) {
   const M = Math.min(K, 40), seen = new Set(), terms = [];
   for (let k = 0; k < M; k++) for (const t of data.topics[k].top.slice(0, 3)) if (!seen.has(t)) { seen.add(t); terms.push(t); }
   const p = data.topics.map((t) => new Map(t.terms.map((w) => [w.t, w.p])));
-  const highest = Math.max(...terms.flatMap((t) => p.slice(0, M).map((m) => m.get(t) || 0)), 1e-12);
+  const highest = p.map((m) => Math.max(...terms.map((t) => m.get(t) || 0), 1e-12));
   const row = 17, column = M > 20 ? 18 : 24, left = 150, head = 34;
   const matrix = svg("svg", { viewBox: `0 0 ${left + M * column + 20} ${head + terms.length * row + 8}`, class: "chart matrix", role: "img", "aria-label": "Words of the topics: circles, their area the share among the words of a topic" });
   for (let k = 0; k < M; k++) matrix.append(svg("text", { x: left + k * column + column / 2, y: 20, "text-anchor": "middle", text: String(data.topics[k].topic) }, svg("title", { text: data.topics[k].label })), svg("line", { x1: left + k * column + column / 2, x2: left + k * column + column / 2, y1: head - 6, y2: head + terms.length * row, class: "grid" }));
   terms.forEach((t, i) => {
     const y = head + i * row + row / 2;
     matrix.append(svg("text", { x: left - 10, y: y + 4, "text-anchor": "end", text: t.length > 20 ? t.slice(0, 19) + "…" : t }));
-    for (let k = 0; k < M; k++) { const v = p[k].get(t); if (v) matrix.append(svg("circle", { cx: left + k * column + column / 2, cy: y, r: Math.max(1, 9 * Math.sqrt(v / highest)), fill: colours[k], "fill-opacity": 0.75 }, svg("title", { text: `${t} in ${data.topics[k].label}: ${percent(v)}` }))); }
+    for (let k = 0; k < M; k++) { const v = p[k].get(t); if (v) matrix.append(svg("circle", { cx: left + k * column + column / 2, cy: y, r: Math.max(1, 8 * Math.sqrt(v / highest[k])), fill: colours[k], "fill-opacity": 0.75 }, svg("title", { text: `${t} in ${data.topics[k].label}: ${percent(v)}` }))); }
   });
   matrix.style.maxWidth = left + M * column + 20 + "px";
-  host.append(el("h3", { text: "Words by topic" }), el("div", { class: "bar" }, el("span", { class: "soft", text: `Three words of each topic${K > M ? ` (the ${M} largest)` : ""}; area: share among the words of the topic, where it is among those stored.` }), svgButton("words-by-topic", () => matrix), csvButton("words-by-topic", () => [["word", ...data.topics.slice(0, M).map((t) => t.label)], ...terms.map((t) => [t, ...p.slice(0, M).map((m) => m.get(t) ?? "")])])), el("div", { class: "wide" }, matrix));
+  host.append(el("h3", { text: "Words by topic" }), el("div", { class: "bar" }, el("span", { class: "soft", text: `Three words of each topic${K > M ? ` (the ${M} largest)` : ""}; area: share among the words of the topic, the largest in each column alike.` }), svgButton("words-by-topic", () => matrix), csvButton("words-by-topic", () => [["word", ...data.topics.slice(0, M).map((t) => t.label)], ...terms.map((t) => [t, ...p.slice(0, M).map((m) => m.get(t) ?? "")])])), el("div", { class: "wide" }, matrix));
 }
 
 // ---- how the number of topics was chosen
