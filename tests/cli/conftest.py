@@ -40,6 +40,7 @@ COMMANDS = (
     "rolling-lda",
     "topics",
     "diff",
+    "report",
     "edit",
     "convert",
     "preprocess",

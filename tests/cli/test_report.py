@@ -16,7 +16,8 @@ import pytest
 
 import nlpkit as nk
 from nlpkit.errors import InputError, OutputExistsError, UsageError
-from nlpkit.report.page import Page, Section, render, size_of_code
+from nlpkit.io.page_code import read_page_code
+from nlpkit.report.page import Page, Section, render
 from nlpkit.topics.map import document_map, stratified_sample, topic_map
 from tests.cli.conftest import NEWS, needs_hdbscan, run_cli
 
@@ -25,14 +26,25 @@ EVIL = '</script><script>document.title="taken"</script><img src=x onerror=alert
 
 def write_corpus(folder: Path) -> Path:
     """Write 60 documents of three themes, with dates, a column and one text that tries to be code."""
-    themes = {"river": "water bank boat fish stream", "court": "judge jury law trial guilty", "music": "song band concert tour album"}
+    themes = {
+        "river": "water bank boat fish stream",
+        "court": "judge jury law trial guilty",
+        "music": "song band concert tour album",
+    }
     rows = []
     for n in range(60):
         name = list(themes)[n % 3]
         words = themes[name].split()
         text = " ".join(words[(n + i) % 5] for i in range(10))
         rows.append(
-            {"id": f"d{n}", "title": f"Title {n}", "text": text, "date": f"2024-{n % 6 + 1:02}-03", "paper": "AB"[n % 2], "length": n / 7}
+            {
+                "id": f"d{n}",
+                "title": f"Title {n}",
+                "text": text,
+                "date": f"2024-{n % 6 + 1:02}-03",
+                "paper": "AB"[n % 2],
+                "length": n / 7,
+            }
         )
     rows[7]["text"] += " " + EVIL
     rows[8]["title"] = EVIL
@@ -71,7 +83,18 @@ def test_everything_about_the_documents_is_in_the_file(run: Path) -> None:
     assert sum(data["over_time"]["n"]) == 60
     sizes = [t["size"] for t in data["topics"]]
     assert sizes == nk.load(run).topics["size"].to_pylist()
-    for section in ("overview", "map", "topics", "time", "columns", "tree", "distances", "left-out", "methods", "about"):
+    for section in (
+        "overview",
+        "map",
+        "topics",
+        "time",
+        "columns",
+        "tree",
+        "distances",
+        "left-out",
+        "methods",
+        "about",
+    ):
         assert f'<section id="{section}"' in page.html
 
 
@@ -217,12 +240,13 @@ def test_a_classifier(tmp_path: Path) -> None:
 
 
 def test_the_code_of_the_page_stays_small() -> None:
-    assert size_of_code() <= 80_000
+    code = read_page_code()
+    assert len((code.script + code.style).encode()) <= 80_000
 
 
 def test_a_container_holds_what_json_has_no_word_for() -> None:
     page = Page("t", "l", [Section("a", "A")], {"x": float("nan")}, {"v": np.array([1, 2, 3], np.int16)}, {})
-    head, rest = container(render(page), "data")
+    head, rest = container(render(page, read_page_code()), "data")
     assert head["x"] is None
     assert head["arrays"] == {"v": ["i2", 0, 3]}
     assert np.frombuffer(rest, "<i2", 3).tolist() == [1, 2, 3]

@@ -35,13 +35,26 @@ def browser() -> Iterator[Any]:
 def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with reports of LDA, with and without texts, and of a classifier."""
     folder = tmp_path_factory.mktemp("pages")
-    themes = {"river": "water bank boat fish stream", "court": "judge jury law trial guilty", "music": "song band concert tour album"}
+    themes = {
+        "river": "water bank boat fish stream",
+        "court": "judge jury law trial guilty",
+        "music": "song band concert tour album",
+    }
     rows = []
     for n in range(120):
         name = list(themes)[n % 3]
         words = themes[name].split()
         text = " ".join(words[(n + i) % 5] for i in range(10)) + " today today" + (" =1+1" if n == 4 else "")
-        rows.append({"id": f"d{n}", "title": f"Title {n}", "text": text, "date": f"2024-{n % 6 + 1:02}-03", "label": name, "size": n})
+        rows.append(
+            {
+                "id": f"d{n}",
+                "title": f"Title {n}",
+                "text": text,
+                "date": f"2024-{n % 6 + 1:02}-03",
+                "label": name,
+                "size": n,
+            }
+        )
     rows[7]["text"] = f"{rows[7]['text']} {EVIL}"
     rows[8]["title"], rows[9]["title"] = EVIL, "=cmd()"
     (folder / "docs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")

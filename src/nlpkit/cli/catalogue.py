@@ -68,7 +68,7 @@ PANELS: dict[str, dict[str, Entry]] = {
     },
     "Saved models and files": {
         "predict": Entry("predict", "Give new documents the topics or classes of a saved model.", tables=False),
-        "report": Entry("report", "Make one HTML page of a run that opens anywhere, without a network.", tables=False),
+        "report": Entry("report", "Make one HTML page of a run that opens anywhere.", tables=False),
         "info": Entry("info", "Say what a file or run directory holds and how it was made."),
     },
 }

@@ -15,16 +15,21 @@ import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from importlib.resources import files
 from typing import Any
 
 import numpy as np
 
 from nlpkit.plain import to_json
 
-CODE = ("base.js", "charts.js", "map.js", "topics.js", "panels.js", "main.js")
-STYLE = "style.css"
 TYPES = {"uint8": "u1", "uint16": "u2", "int16": "i2", "int32": "i4", "float32": "f4"}
+
+
+@dataclass(frozen=True, slots=True)
+class PageCode:
+    """The page's own code and style."""
+
+    script: str
+    style: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +53,11 @@ class Page:
     texts: Mapping[str, Any]
 
 
-def render(page: Page) -> str:
+def render(page: Page, code: PageCode) -> str:
     """Return the page; the same bytes for the same content."""
-    code, style = _code(), _asset(STYLE)
+    script, style = code.script, code.style
     policy = (
-        f"default-src 'none'; script-src '{_hash(code)}'; style-src '{_hash(style)}'; "
+        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
         "base-uri 'none'; form-action 'none'"
     )
     links = "\n".join(f'<a href="#{s.id}">{escape(s.heading)}</a>' for s in page.sections)
@@ -84,7 +89,7 @@ def render(page: Page) -> str:
 </main>
 <script type="text/plain" id="data">{_packed(page.data, page.arrays)}</script>
 <script type="text/plain" id="texts">{_packed(page.texts, {})}</script>
-<script>{code}</script>
+<script>{script}</script>
 </body>
 </html>
 """
@@ -116,11 +121,6 @@ def paragraphs(texts: Sequence[str], kind: str = "") -> str:
     return "\n".join(f"<p{name}>{escape(text)}</p>" for text in texts)
 
 
-def size_of_code() -> int:
-    """Return the bytes of the page's own code and style."""
-    return len(_code().encode()) + len(_asset(STYLE).encode())
-
-
 def _packed(head: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> str:
     """Return a container of data and arrays, compressed, in base64."""
     places: dict[str, Any] = {}
@@ -137,15 +137,6 @@ def _packed(head: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> str:
     raw_head = json.dumps({**text, "arrays": places}, ensure_ascii=False, separators=(",", ":")).encode()
     raw_head += b" " * (-(len(raw_head) + 4) % 8)
     return base64.b64encode(zlib.compress(b"".join([struct.pack("<I", len(raw_head)), raw_head, *blobs]), 9)).decode()
-
-
-def _code() -> str:
-    parts = "\n".join(_asset(name) for name in CODE)
-    return f'"use strict";(()=>{{\n{parts}\n}})();'
-
-
-def _asset(name: str) -> str:
-    return (files("nlpkit.report") / "assets" / name).read_text(encoding="utf-8")
 
 
 def _hash(text: str) -> str:

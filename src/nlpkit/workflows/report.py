@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from nlpkit import reporting, wording
 from nlpkit.errors import ColumnError, InputError, UsageError
 from nlpkit.io.dates import days_of
+from nlpkit.io.page_code import read_page_code
 from nlpkit.io.pictures import write_picture
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.runs import Run, open_run
@@ -167,7 +168,7 @@ def _topic_report(run: Run, options: ReportOptions, read: ReadOptions, execution
     }
     sections = _topic_sections(content, data, arrays, execution)
     page = Page(title, topics.overview(content, execution)[0], sections, data, {**arrays, **column_arrays}, texts)
-    return Report(render(page), title, n, D)
+    return Report(render(page, read_page_code()), title, n, D)
 
 
 def _score_report(run: Run, options: ReportOptions) -> Report:
@@ -175,7 +176,7 @@ def _score_report(run: Run, options: ReportOptions) -> Report:
     title = options.heading or f"{run_name(run.manifest)} of {corpus_name(run.manifest)}"
     sections = [*sections, Section("about", "How it was made", _about(run.manifest))]
     documents = run.table("documents", ["id"]).num_rows if (run.path / "documents.parquet").is_file() else 0
-    return Report(render(Page(title, lead, sections, data, {}, {})), title, documents, documents)
+    return Report(render(Page(title, lead, sections, data, {}, {}), read_page_code()), title, documents, documents)
 
 
 def _topic_sections(

@@ -63,7 +63,7 @@ def _sentences(run: Run, target: Mapping[str, Any]) -> list[str]:
     parameters = run.manifest["parameters"]
     model = parameters.get("model") or wording.listed(list(parameters.get("methods") or []), 3) or run.manifest["kind"]
     base = f" on {parameters['base']}" if parameters.get("base") else ""
-    how = (
+    scored_by = (
         f"{parameters['folds']}-fold cross-validation"
         if parameters.get("folds")
         else f"documents of {parameters['test']}"
@@ -72,7 +72,7 @@ def _sentences(run: Run, target: Mapping[str, Any]) -> list[str]:
     )
     classes = parameters.get("classes")
     sentences = [
-        f"{model}{base}, trained on {wording.listed([i['path'] for i in run.manifest['inputs']], 3)}; scored by {how}"
+        f"{model}{base}, trained on {wording.listed([i['path'] for i in run.manifest['inputs']], 3)}; scored by {scored_by}"
         + (f"; {wording.counted(len(classes), 'class', 'classes')}." if isinstance(classes, list) else ".")
     ]
     return sentences + [str(note) for note in target.get("notes") or []]

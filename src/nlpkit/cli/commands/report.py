@@ -17,12 +17,12 @@ def report_cli(
     read: ReadOptions,
     run: RunFlags,
 ) -> None:
-    """Make one HTML page of a run that opens anywhere: no network, no server.
+    """Make one HTML page of a run that opens anywhere.
 
     Of a topic model: a map of the documents with topics in layers, topics with their words (by relevance λ) and typical and borderline
     documents, shares over time and by column with intervals, the tree, distances, what was left out, and a paragraph for the methods
     of a paper. Of a classifier or a fine-tuned model: scores with intervals, confusions, calibration, errors, learning curves.
-    Titles and texts are read from the corpus of the run. The page makes no request; whatever it shows can be saved as CSV.
+    Titles and texts are read from the corpus of the run. The page needs no network and no server; whatever it shows can be saved as CSV.
 
     \b
     Examples:
