@@ -58,7 +58,7 @@ def compared(line: str) -> str:
 def outdated(lines: list[str], printed: str, *, encoder: bool) -> list[str]:
     """The lines shown that a command no longer prints. Rows of tables by an encoder, and bars, may differ: only heads count."""
     now = {compared(line) for line in printed.splitlines()}
-    is_row = [encoder and "  " in line.strip() and not (after[:1] or [""])[0].startswith("───")
+    is_row = [encoder and ("  " in line.strip() or line.startswith(" " * 20)) and not (after[:1] or [""])[0].startswith("───")
               for line, *after in (lines[i : i + 2] for i in range(len(lines)))]  # fmt: skip
     return [
         line
