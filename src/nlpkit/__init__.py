@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from nlpkit.workflows.edit import edits_template as edits_template
     from nlpkit.workflows.embed import embed as embed
     from nlpkit.workflows.evaluate import evaluate as evaluate
+    from nlpkit.workflows.export import export as export
     from nlpkit.workflows.finetune import compare_methods as compare_methods
     from nlpkit.workflows.finetune import finetune as finetune
     from nlpkit.workflows.info import info as info
@@ -77,6 +78,7 @@ _HOMES = {
     "diff": "workflows.diff:diff",
     "embed": "workflows.embed:embed",
     "evaluate": "workflows.evaluate:evaluate",
+    "export": "workflows.export:export",
     "finetune": "workflows.finetune:finetune",
     "fit_bertopic": "workflows.bertopic:fit_bertopic",
     "fit_lda": "workflows.lda:fit_lda",

@@ -41,6 +41,7 @@ COMMANDS = (
     "topics",
     "diff",
     "report",
+    "export",
     "edit",
     "convert",
     "preprocess",

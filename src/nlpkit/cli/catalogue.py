@@ -47,6 +47,9 @@ PANELS: dict[str, dict[str, Entry]] = {
         "topics": Entry("topics", "Show the topics of a run over time, by group, and by their documents."),
         "edit": Entry("edit", "Edit the topics of a run by a file: merge, split, rename, drop."),
         "cluster": Entry("cluster", "Cluster documents, or the rows of any table with numbers."),
+        "export": Entry(
+            "export", "Write the topics of a run for spreadsheets, Gephi, BERTopic, pyLDAvis or R.", tables=False
+        ),
         "convert": Entry("convert", "Write topic models for other programs, and read theirs."),
     },
     "Classifiers and encoders": {

@@ -198,7 +198,14 @@ class _Delimited:
 
 @contextmanager
 def _xlsx(name: Path, path: Path, schema: pa.Schema) -> Iterator[TableSink]:
-    """Open a workbook of one sheet that is written row by row; its temporary files lie beside it."""
+    """Open a workbook of one sheet that is written row by row."""
+    with workbook(path) as book:
+        yield Sheet(name, book, schema.names)
+
+
+@contextmanager
+def workbook(path: Path) -> Iterator[Any]:
+    """Open a workbook whose sheets are written row by row, one after the other; its temporary files lie beside it."""
     import xlsxwriter.exceptions
 
     with scratch_beside(path) as scratch:
@@ -212,7 +219,7 @@ def _xlsx(name: Path, path: Path, schema: pa.Schema) -> Iterator[TableSink]:
         book = xlsxwriter.Workbook(str(path), options)
         book.set_properties({"created": datetime(1980, 1, 1)})  # the same bytes whenever it is written
         try:
-            yield _Sheet(name, book, schema.names)
+            yield book
             book.use_zip64()
             book.close()
         except xlsxwriter.exceptions.FileCreateError as error:  # an OSError, such as that of a full disk
@@ -223,18 +230,20 @@ def _xlsx(name: Path, path: Path, schema: pa.Schema) -> Iterator[TableSink]:
                 sheet.row_data_fh.close()
 
 
-class _Sheet:
-    """One sheet: a row a row of the table."""
+class Sheet:
+    """One sheet of a workbook: a row a row of the table, below the names of the columns."""
 
-    def __init__(self, name: Path, book: Any, columns: Sequence[str]) -> None:
+    def __init__(self, name: Path, book: Any, columns: Sequence[str], title: str | None = None) -> None:
+        """Add a sheet to a workbook; name: of the file, for messages; title: of the sheet."""
         self._name, self._columns = name, columns
-        self._sheet = book.add_worksheet()
+        self._sheet = book.add_worksheet(title)
         self._sheet.freeze_panes(1, 0)
         self._row = 0
         for i, column in enumerate(columns):
             self._cell(i, column)
 
     def write(self, batch: pa.RecordBatch) -> None:
+        """Append rows. Raises UsageError when a sheet has no room for them, or a cell for a text."""
         if self._row + batch.num_rows >= XLSX_ROWS:
             raise UsageError(
                 f"output {self._name}: a sheet of Excel has {XLSX_ROWS:,} rows, and there are more; write .csv or .parquet"

@@ -75,7 +75,7 @@ def words_of_shares(shares: TopicShares, words: TopicWordOptions, execution: Exe
     used, numbered = np.unique(classes, return_inverse=True)
     first = int(len(used) > 0 and used[0] < 0)
     used, numbers_of = used[first:], np.asarray(numbered - first, np.int32)
-    terms, counts, sizes = _counted(shares.run, main.column("id"), numbers_of, len(used), execution)
+    terms, counts, sizes = class_counts(shares.run, main.column("id"), numbers_of, len(used), execution)
     cell, of_topic = used // K, (used % K).astype(np.int32)
     if words.terms == "distinctive":
         weights = _distinctive(counts, of_topic, K)
@@ -98,10 +98,17 @@ def words_of_shares(shares: TopicShares, words: TopicWordOptions, execution: Exe
     return TopicTable([shares.run], "words", table, {**shares.facts(), "terms": words.terms, "top_n": n})
 
 
-def _counted(
+def class_counts(
     run: Run, ids: pa.ChunkedArray, classes: IntArray, C: int, execution: Execution
 ) -> tuple[tuple[str, ...], CsrMatrix, Any]:
-    """Return the terms of the run, their counts (C, V) in classes of documents, and the documents of each class (C,)."""
+    """Return the terms of a run, their counts (C, V) in classes of its documents, and the documents of each class (C,).
+
+    Args:
+        ids: (D,) of the documents; classes: (D,) class of each, -1 for none.
+
+    Raises:
+        InputError: the corpus of the run is gone or has changed.
+    """
     with open_run_documents(run, ReadOptions()) as stream:
         cut = cut_as_model(stream, run.manifest["parameters"].get("tokens"), f"the run {run.path}", bounds=False)
         vocab = tuple(run.table("vocab", ["term"]).column("term").to_pylist())

@@ -1,0 +1,274 @@
+"""A run for other programs: a workbook, CSV, JSON, a network, BERTopic, pyLDAvis, R."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from nlpkit import reporting, wording
+from nlpkit.errors import InputError, UsageError
+from nlpkit.io.atomic import atomic_directory, check_target
+from nlpkit.io.bertopic_files import BertopicModel, write_bertopic
+from nlpkit.io.documents import embedding_matrix
+from nlpkit.io.gexf import Edge, Node, write_gexf
+from nlpkit.io.read_options import ReadOptions
+from nlpkit.io.run_documents import open_run_documents
+from nlpkit.io.run_reading import numbers
+from nlpkit.io.runs import Run
+from nlpkit.io.topic_exports import R_SCRIPT, write_csv_folder, write_export_manifest, write_json_export, write_workbook
+from nlpkit.io.topic_words import read_topic_words
+from nlpkit.parameters import Execution, with_settings
+from nlpkit.topics.export_options import FOLDERS, FORMS, ExportOptions
+from nlpkit.topics.relations import cosines
+from nlpkit.types import FloatArray
+from nlpkit.weighting.ctfidf import class_tfidf, inverse_class_frequency
+from nlpkit.workflows.convert import convert
+from nlpkit.workflows.topic_tables import topic_run
+from nlpkit.workflows.topic_words import class_counts
+
+NO_WORDS = [("", 1e-05)]  # what BERTopic has for a topic without words
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """What was written: its form, one of FORMS, where, and how much."""
+
+    to: str
+    target: Path
+    n_topics: int
+    n_documents: int
+
+
+def export_form(target: str | Path, options: ExportOptions) -> str:
+    """Return the form of an export: the one that was asked for, else that of the suffix of the target.
+
+    Raises:
+        UsageError: no form, or a target whose suffix is that of another one.
+    """
+    suffix = Path(target).suffix.lower().removeprefix(".")
+    if options.to is None and suffix not in ("xlsx", "json", "gexf"):
+        raise UsageError(f"say what {target} is to be with `to`, one of {', '.join(FORMS)}", parameter="to")
+    form = options.to or suffix
+    usual = {"pyldavis": "json"}.get(form, form)
+    if form in FOLDERS and suffix:
+        raise UsageError(
+            f"`to={form}` writes a folder; give its name without .{suffix}, such as {Path(target).stem}/",
+            parameter="to",
+        )
+    if form not in FOLDERS and suffix != usual:
+        raise UsageError(f"`to={form}` writes a file that ends in .{usual}, not {target}", parameter="to")
+    return form
+
+
+def export(
+    run: Any,
+    target: str | Path,
+    *,
+    options: ExportOptions | None = None,
+    execution: Execution | None = None,
+    force: bool = False,
+    **settings: Any,
+) -> Exported:
+    """Write a run for another program.
+
+        xlsx       a workbook with sheets of topics, their words, documents and their topics
+        csv        the same as a folder of CSV files
+        json       one object: topics with their words, documents with their topics
+        gexf       a network of topics and words for Gephi and networkx
+        bertopic   a folder that BERTopic.load reads, of runs of bertopic
+        pyldavis   what pyLDAvis shows, of runs of lda-gibbs with assignments (see `convert`)
+        r          a folder of CSV files with the names of tidytext, and a script that loads them
+
+    Args:
+        run: a run directory, or a run that is open.
+        target: file or folder. options: form and content; execution: whether changed files are refused; force: replace what is there;
+        settings: single options, such as to="r".
+
+    Raises:
+        UsageError: a form that the run cannot have, or a name that does not fit it; OutputExistsError: the target is there;
+        InputError: texts are asked for and the corpus is gone.
+    """
+    options, execution = with_settings((options or ExportOptions(), execution or Execution()), settings)
+    path, form = Path(target), export_form(target, options)
+    check_target(path, force=force, directory=form in FOLDERS)
+    opened = topic_run(run, execution)
+    K, D = opened.table("topics", ["topic"]).num_rows, opened.table("documents", ["id"]).num_rows
+    if form == "pyldavis":
+        convert(opened.path, path, to="pyldavis", execution=execution, force=force)
+    elif form == "gexf":
+        write_gexf(path, *_network(opened, options), force=force)
+    elif form == "bertopic":
+        model = _bertopic(opened, options, execution)
+        with atomic_directory(path, force=force) as part:
+            write_bertopic(part, model)
+            write_export_manifest(part, opened, form)
+    elif form == "r":
+        tables, texts = _r_tables(opened, options)
+        write_csv_folder(path, opened, form, tables, texts, force=force)
+    else:
+        tables = _tables(opened, options)
+        if form == "xlsx":
+            cut = write_workbook(path, tables, force=force)
+            if cut:
+                reporting.warn(
+                    f"{path}: {wording.counted(cut, 'text')} cut to 32,000 characters, for a cell holds no more; write csv"
+                )
+        elif form == "csv":
+            write_csv_folder(path, opened, form, tables, {}, force=force)
+        else:
+            head = {"run": str(opened.path), "kind": opened.manifest["kind"], "results": opened.manifest["results"]}
+            write_json_export(path, head, tables, force=force)
+    return Exported(form, path, K, D)
+
+
+def _tables(run: Run, options: ExportOptions) -> dict[str, pa.Table]:
+    """Return topics, terms, documents and doc_topics as they are exported."""
+    terms = run.table("topic_terms")
+    return {
+        "topics": run.table("topics"),
+        "terms": terms.filter(pc.less_equal(terms.column("rank"), options.terms)),
+        "documents": _documents(run, options),
+        "doc_topics": run.table("doc_topics"),
+    }
+
+
+def _documents(run: Run, options: ExportOptions) -> pa.Table:
+    """Return the documents of a run, with the names of their topics, and with their texts where these are asked for.
+
+    Raises:
+        InputError: the corpus is gone, has changed, or lacks a document.
+    """
+    table = run.table("documents")
+    with run.intact():
+        topic = numbers(table, "topic", least=-1)
+        labels = pa.array([*run.table("topics", ["label"]).column("label").to_pylist(), None], pa.string())
+        names = labels.take(pa.array(np.where(topic < 0, len(labels) - 1, topic)))
+    table = table.add_column(2, "topic_label", names)
+    if not options.texts:
+        return table
+    texts: dict[str, str] = {}
+    with open_run_documents(run, ReadOptions()) as stream:
+        for batch in stream:
+            texts |= dict(zip(batch.column("id").to_pylist(), batch.column("text").to_pylist(), strict=True))
+    ids = table.column("id").to_pylist()
+    missing = next((name for name in ids if name not in texts), None)
+    if missing is not None:
+        raise InputError(
+            f"the corpus of {run.path} has no document '{missing}' any more; leave `texts` out", parameter="texts"
+        )
+    return table.append_column("text", pa.array([texts[name] for name in ids], pa.large_string()))
+
+
+def _r_tables(run: Run, options: ExportOptions) -> tuple[dict[str, pa.Table], dict[str, str]]:
+    """Return tables with the names of tidytext, topics numbered from 1, and the script that loads them."""
+    is_lda = run.manifest["kind"] == "lda-gibbs"
+    stored, topics = read_topic_words(run), run.table("topics")
+    matrix = stored.weights.tocoo()
+    order = np.lexsort((matrix.col, -matrix.data, matrix.row))
+    beta = {
+        "topic": pa.array(matrix.row[order] + 1, pa.int32()),
+        "term": pa.array(stored.terms, pa.string()).take(pa.array(matrix.col[order])),
+        "beta": pa.array(matrix.data[order], pa.float64()),
+    }
+    mixtures, documents = run.table("doc_topics"), _documents(run, options)
+    documents = documents.rename_columns({"id": "document", "topic": "nlpkit_topic"})
+    number = pc.add(documents.column("nlpkit_topic"), 1)
+    number = pc.if_else(pc.greater(number, 0), number, pa.scalar(None, number.type))
+    tables = {
+        "topics": topics.rename_columns({"topic": "nlpkit_topic"}).add_column(
+            0, "topic", pc.add(topics.column("topic"), 1)
+        ),
+        "beta": pa.table(beta),
+        "gamma": pa.table(
+            {
+                "document": mixtures.column("id"),
+                "topic": pc.add(mixtures.column("topic"), 1),
+                "gamma": mixtures.column("prob"),
+            }
+        ),
+        "documents": documents.add_column(1, "topic", number),
+    }
+    what = "probability of the word in the topic" if is_lda else "c-tf-idf of the words that the run stores"
+    rest = (
+        "what is left out is under 1/(10 K), or the prior alone"
+        if is_lda
+        else "share of the nearest documents that vote for it"
+    )
+    return tables, {"load.R": R_SCRIPT.replace("@BETA@", what).replace("@GAMMA@", rest)}
+
+
+def _network(run: Run, options: ExportOptions) -> tuple[list[Node], list[Edge]]:
+    """Return topics and their words as nodes, the words of a topic and topics that share words as edges."""
+    topics, terms = run.table("topics"), run.table("topic_terms")
+    terms = terms.filter(pc.less_equal(terms.column("rank"), options.terms))
+    sizes, labels = topics.column("size").to_pylist(), topics.column("label").to_pylist()
+    largest = max([1, *sizes])
+    nodes = [
+        Node(
+            f"t{k}",
+            labels[k],
+            10 + 40 * float(np.sqrt(size / largest)),
+            {"kind": "topic", "topic": k, "documents": size, "share": share},
+        )
+        for k, (size, share) in enumerate(zip(sizes, topics.column("share").to_pylist(), strict=True))
+    ]
+    words = dict.fromkeys(terms.column("term").to_pylist())
+    place = {term: f"w{number}" for number, term in enumerate(words)}
+    nodes += [Node(place[term], term, 5.0, {"kind": "term"}) for term in words]
+    edges = []
+    highest: dict[int, float] = {}
+    for row in terms.to_pylist():  # the strongest word of each topic has weight 1
+        strongest = highest.setdefault(row["topic"], row["weight"]) or 1.0
+        edges.append(Edge(f"t{row['topic']}", place[row["term"]], max(row["weight"] / strongest, 1e-6), "word"))
+    stored = read_topic_words(run)
+    similar = cosines(stored.weights, stored.weights)
+    for a, b in zip(*np.triu_indices(len(sizes), 1), strict=True):
+        if similar[a, b] >= max(options.similarity, 1e-9):
+            edges.append(Edge(f"t{a}", f"t{b}", float(similar[a, b]), "similar words"))
+    return nodes, edges
+
+
+def _bertopic(run: Run, options: ExportOptions, execution: Execution) -> BertopicModel:
+    """Return what BERTopic holds of a run of bertopic; without the counts of words where its corpus is gone, which is said."""
+    if run.manifest["kind"] != "bertopic":
+        raise UsageError(
+            f"`to=bertopic`: {run.path} is a run of {run.manifest['kind']}, which has no embeddings of topics; runs of bertopic do",
+            parameter="to",
+        )
+    documents, training = run.table("documents", ["id", "topic"]), run.table("model/training", ["topic", "embedding"])
+    table = run.table("topic_terms")
+    with run.intact():
+        labels = run.table("topics", ["label"]).column("label").to_pylist()
+        K = len(labels)
+        topics = numbers(documents, "topic", least=-1, most=K - 1).astype(np.int32)
+        has_none = bool((topics < 0).any())
+        centroids = embedding_matrix(run.table("model/centroids", ["embedding"]).column("embedding"))
+        words: dict[int, list[tuple[str, float]]] = {k: [] for k in range(K)}
+        for row in table.filter(pc.less_equal(table.column("rank"), options.terms)).to_pylist():
+            words[row["topic"]].append((row["term"], float(row["weight"])))
+        if has_none:
+            outside = numbers(training, "topic") < 0
+            vectors = embedding_matrix(training.column("embedding"))
+            middle = vectors[outside].mean(axis=0) if outside.any() else vectors.mean(axis=0)
+            centroids = np.vstack([middle[None, :], centroids])
+    known: dict[str, Any] = {}
+    try:
+        terms, counts, _ = class_counts(run, documents.column("id"), topics + has_none, K + has_none, execution)
+    except InputError as error:
+        reporting.warn(f"no c-tf-idf matrix is written, which BERTopic can do without: {error}")
+    else:
+        icf: FloatArray = inverse_class_frequency(counts, truncate_mean=True)
+        known = {"terms": terms, "ctfidf": class_tfidf(counts, truncate_mean=True), "icf": icf}
+        if has_none:
+            row = known["ctfidf"][[0]].tocoo()
+            best = np.lexsort((row.col, -row.data))[: options.terms]
+            words[-1] = [(terms[row.col[i]], float(row.data[i])) for i in best]
+    words = {k: of_topic or list(NO_WORDS) for k, of_topic in {**({-1: []} if has_none else {}), **words}.items()}
+    encoder = run.model_config().get("encoder") or {}
+    name = encoder.get("encoder")
+    return BertopicModel(topics, words, centroids.astype(np.float32), labels, name, min(options.terms, 10), **known)
