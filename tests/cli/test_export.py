@@ -90,6 +90,7 @@ def test_a_folder_of_tables_that_is_replaced_with_force_alone(kind: str, request
     assert pl.read_csv("tables/documents.csv").height == 120
     assert "exists" in run_cli("export", run, "--to", "csv", "-o", "tables", code=2).error()
     run_cli("export", run, "--to", "csv", "-o", "tables", "-f")
+    assert run_cli("info", "tables", "--json").json()["kind"] == "run (export)"
     Path("tables/mine.txt").write_text("mine", encoding="utf-8")
     assert "mine.txt" in run_cli("export", run, "--to", "csv", "-o", "tables", "-f", code=2).error()
 

@@ -14,8 +14,9 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
 from nlpkit.io.atomic import MANIFEST, atomic_directory, atomic_file
+from nlpkit.io.corpora import InputInfo
 from nlpkit.io.footers import SCHEMA_VERSION
-from nlpkit.io.runs import Run, sha256_of
+from nlpkit.io.runs import Run, manifest_of, sha256_of
 from nlpkit.io.tables import Sheet, workbook
 from nlpkit.plain import to_json
 from nlpkit.version import __version__
@@ -86,11 +87,14 @@ def write_csv_folder(
 def write_export_manifest(part: Path, run: Run, form: str) -> None:
     """Write the manifest of an exported folder: from which run it comes, and its files, so that it can be replaced."""
     outputs = {f.relative_to(part).as_posix(): sha256_of(f) for f in sorted(part.rglob("*")) if f.is_file()}
-    value = {
-        "schema_version": SCHEMA_VERSION, "nlpkit_version": __version__, "kind": "export", "to": form,
-        "run": str(run.path), "run_sha256": sha256_of(run.path / MANIFEST), "outputs": outputs,
-    }  # fmt: skip
-    (part / MANIFEST).write_text(to_json(value, indent=2) + "\n", encoding="utf-8")
+    documents = int(run.manifest["results"].get("documents", 0))
+    source = InputInfo(str(run.path / MANIFEST), documents, sha256_of(run.path / MANIFEST), None)
+    manifest = manifest_of(
+        "export", parameters={"to": form, "run": str(run.path)}, seed=run.manifest["seed"], threads=1, inputs=[source],
+        seconds={}, results={},
+    )  # fmt: skip
+    head = {"schema_version": SCHEMA_VERSION, "nlpkit_version": __version__}
+    (part / MANIFEST).write_text(to_json({**head, **manifest, "outputs": outputs}, indent=2) + "\n", encoding="utf-8")
 
 
 def write_json_export(path: Path, head: Mapping[str, Any], tables: Mapping[str, pa.Table], *, force: bool) -> None:
