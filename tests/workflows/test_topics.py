@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 import logging
+import math
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import nlpkit as nk
@@ -141,3 +145,67 @@ def test_a_date_that_is_a_mistake_is_told(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is one of them a mistake") as caught:
         nk.topics(tmp_path / "run", over="date:month")
     assert caught.value.parameter == "over"
+
+
+def plain_words(run: Path, tuning: str) -> dict[tuple[str, int], dict[str, float]]:
+    """The weights of words by period and topic, in plain Python: BERTopic's global and evolution tuning of c-tf-idf."""
+    topics = nk.load(run).documents.to_pydict()
+    texts = {row["id"]: row["text"].split() for row in documents()}
+    cells: dict[tuple[str, int], Counter[str]] = {}
+    for id_, topic, date in zip(topics["id"], topics["topic"], topics["date"], strict=True):
+        if date and len(date) > 4:
+            cells.setdefault((f"{date[:4]}-Q{(int(date[5:7]) + 2) // 3}", topic), Counter()).update(texts[id_])
+    whole: dict[int, Counter[str]] = {}
+    for (_, topic), counts in cells.items():
+        whole.setdefault(topic, Counter()).update(counts)
+    tf = sum(whole.values(), Counter())
+    icf = {term: math.log1p(sum(tf.values()) / len(whole) / n) for term, n in tf.items()}
+
+    def weighted(counts: Counter[str]) -> dict[str, float]:
+        weights = {term: n * icf[term] for term, n in counts.items()}
+        return {term: weight / sum(weights.values()) for term, weight in weights.items()}
+
+    out: dict[tuple[str, int], dict[str, float]] = {}
+    for period, topic in sorted(cells):
+        weights, all_of = weighted(cells[period, topic]), weighted(whole[topic])
+        if tuning != "cell":
+            weights = {term: (weights.get(term, 0) + all_of[term]) / 2 for term in all_of}
+        before = [p for p, k in out if k == topic]
+        if tuning == "evolving" and before:
+            past = out[max(before), topic]
+            weights = {t: (weights.get(t, 0) + past.get(t, 0)) / 2 for t in {*weights, *past}}
+        out[period, topic] = weights
+    return out
+
+
+@pytest.mark.parametrize("tuning", ["cell", "global", "evolving"])
+def test_words_of_cells_are_those_of_their_formula(run: Path, tuning: str) -> None:
+    table = nk.topic_words(run, over="date:quarter", words=4, terms=tuning).table
+    plain = plain_words(run, tuning)
+    assert {(row["period"], row["topic"]) for row in table.to_pylist()} == set(plain)
+    for row in table.to_pylist():
+        weights = plain[row["period"], row["topic"]]
+        assert row["weight"] == pytest.approx(weights[row["term"]], rel=1e-5)
+        assert row["weight"] == pytest.approx(sorted(weights.values(), reverse=True)[row["rank"] - 1], rel=1e-5)
+
+
+def test_distinctive_words_are_those_of_one_group_alone(tmp_path: Path) -> None:
+    words = {"A": "engine", "B": "saddle"}
+    texts = [
+        f"road travel journey wheel {words['AB'[n % 2]]}" if n % 3 else "court judge jury law trial" for n in range(60)
+    ]
+    frame = pa.table({"id": [f"d{n}" for n in range(60)], "text": texts, "paper": ["AB"[n % 2] for n in range(60)]})
+    pq.write_table(frame, tmp_path / "docs.parquet")
+    nk.fit_lda(nk.read_corpus(tmp_path / "docs.parquet"), k=2, sweeps=60, stop_words="none").save(tmp_path / "run")
+    table = nk.topic_words(tmp_path / "run", by=("paper",), words=1, terms="distinctive").table.to_pylist()
+    first = {(row["paper"], row["term"]) for row in table}
+    assert {("A", "engine"), ("B", "saddle")} <= first
+
+
+def test_words_that_an_edit_took_from_the_topics_are_no_words_of_cells(run: Path, tmp_path: Path) -> None:
+    word = nk.topic_words(run, words=1, terms="cell").table["term"][0].as_py()
+    (tmp_path / "edits.toml").write_text(f'stop_words = ["{word}"]\n', encoding="utf-8")
+    nk.edit(run, tmp_path / "edits.toml").save(tmp_path / "edited")
+    left = nk.topic_words(tmp_path / "edited", words=30, terms="cell").table["term"].to_pylist()
+    assert left
+    assert word not in left

@@ -114,7 +114,6 @@ def find_topics(
     labels, stored = labels_of(opened), read_topic_words(opened)
     by_term = sparse.csc_array(stored.weights)
     by_term_shares = sparse.csc_array(stored.shares)
-    ranks = _ranks(stored)
     rows: list[dict[str, Any]] = []
     for word in [words] if isinstance(words, str) else words:
         for v in _matching(stored, word, opened):
@@ -133,7 +132,7 @@ def find_topics(
                         "term": stored.terms[v],
                         "topic": k,
                         "topic_label": labels[k],
-                        "rank": ranks[k, v],
+                        "rank": _rank(stored, k, v),
                         "weight": float(weights[i]),
                         "share": share,
                     }
@@ -155,16 +154,12 @@ def find_topics(
     return TopicTable([opened], "terms", pa.Table.from_pylist(rows, schema=pa.schema(kinds)), facts)
 
 
-def _ranks(stored: TopicWords) -> dict[tuple[int, int], int]:
-    """Return the place of each word among the words of a topic, 1 for the strongest, ties by term."""
-    weights = stored.weights
-    ranks: dict[tuple[int, int], int] = {}
-    for k in range(weights.shape[0]):
-        begin, end = weights.indptr[k], weights.indptr[k + 1]
-        terms = weights.indices[begin:end]
-        order = np.lexsort((terms, -weights.data[begin:end]))
-        ranks |= {(k, int(v)): rank for rank, v in enumerate(terms[order].tolist(), 1)}
-    return ranks
+def _rank(stored: TopicWords, k: int, v: int) -> int:
+    """Return the place of a word among the words of a topic, 1 for the strongest, ties by term."""
+    begin, end = stored.weights.indptr[k], stored.weights.indptr[k + 1]
+    terms, weights = stored.weights.indices[begin:end], stored.weights.data[begin:end]
+    weight = weights[terms == v][0]
+    return 1 + int(((weights > weight) | ((weights == weight) & (terms < v))).sum())
 
 
 def _matching(stored: TopicWords, word: str, run: Run) -> list[int]:

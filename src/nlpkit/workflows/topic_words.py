@@ -21,7 +21,7 @@ from nlpkit.topics.query_options import TopicWordOptions
 from nlpkit.types import CsrMatrix, IntArray
 from nlpkit.weighting.classes import ClassTermCounts
 from nlpkit.weighting.ctfidf import class_shares, inverse_class_frequency, top_terms
-from nlpkit.weighting.dtm import group_rows
+from nlpkit.weighting.dtm import group_rows, without_terms
 from nlpkit.weighting.keyness import keyness
 from nlpkit.workflows.counts import count_corpus
 from nlpkit.workflows.tokens import cut_as_model
@@ -76,6 +76,8 @@ def words_of_shares(shares: TopicShares, words: TopicWordOptions, execution: Exe
     first = int(len(used) > 0 and used[0] < 0)
     used, numbers_of = used[first:], np.asarray(numbered - first, np.int32)
     terms, counts, sizes = class_counts(shares.run, main.column("id"), numbers_of, len(used), execution)
+    hidden = set((shares.run.manifest.get("lineage") or {}).get("stop_words", ()))  # of `nlpkit edit`
+    counts = without_terms(counts, [v for v, term in enumerate(terms) if term in hidden])
     cell, of_topic = used // K, (used % K).astype(np.int32)
     if words.terms == "distinctive":
         weights = _distinctive(counts, of_topic, K)
