@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from nlpkit.workflows.info import info as info
     from nlpkit.workflows.kwic import kwic as kwic
     from nlpkit.workflows.lda import fit_lda as fit_lda
+    from nlpkit.workflows.plot import plot as plot
     from nlpkit.workflows.predict import load as load
     from nlpkit.workflows.preprocess import preprocess as preprocess
     from nlpkit.workflows.report import report as report
@@ -88,6 +89,7 @@ _HOMES = {
     "load": "workflows.predict:load",
     "majority": "workflows.annotate:majority",
     "make_task": "workflows.annotate:make_task",
+    "plot": "workflows.plot:plot",
     "preprocess": "workflows.preprocess:preprocess",
     "read_corpus": "workflows.corpus:read_corpus",
     "report": "workflows.report:report",

@@ -41,6 +41,7 @@ COMMANDS = (
     "topics",
     "diff",
     "report",
+    "plot",
     "export",
     "edit",
     "convert",

@@ -78,6 +78,29 @@ def topic_map(distances: FloatArray) -> FloatArray:
     return np.asarray(places, np.float64)
 
 
+def spread_colours(places: FloatArray, sizes: FloatArray, n_colours: int) -> list[int]:
+    """Return a colour for each topic (K,), so that topics near each other differ.
+
+    By size, each topic gets a colour that none has so far, else the one whose nearest topic is farthest off.
+
+    Args:
+        places: (K, 2) of the topics. sizes: (K,).
+    """
+    K = len(places)
+    colours = np.full(K, -1)
+    for k in np.lexsort((np.arange(K), -np.asarray(sizes))):
+        away = np.hypot(*(places - places[k]).T)
+        nearest = [away[colours == c].min(initial=np.inf) for c in range(n_colours)]
+        colours[k] = int(np.argmax(nearest))
+    return [int(c) for c in colours]
+
+
+def topic_places(places: FloatArray | Float32Array, topics: IntArray, K: int) -> FloatArray:
+    """Return the median place of the documents of each topic (K, 2), the middle for one without any."""
+    medians = [np.median(places[topics == k], axis=0) if (topics == k).any() else (0.5, 0.5) for k in range(K)]
+    return np.asarray(medians, np.float64).reshape(K, 2)
+
+
 def stratified_sample(topics: IntArray, most: int, *, seed: int) -> IntArray:
     """Return the rows (≤ most) of a sample stratified by topic, ascending: shares as in all, but no topic without a document.
 

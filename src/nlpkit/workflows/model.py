@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from nlpkit import reporting
+from nlpkit.errors import UsageError
 from nlpkit.io.artifacts import with_footer
 from nlpkit.io.corpora import DocumentStream, DroppedRow
 from nlpkit.io.provenance import source_block
-from nlpkit.io.runs import NewRun, Run
+from nlpkit.io.runs import NewRun, Run, open_run
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.workflows.corpus import Corpus, as_corpus
 from nlpkit.workflows.predict_options import PredictOptions
@@ -165,6 +166,19 @@ class RunModel(FittedModel):
     def save(self, path: str | Path, *, force: bool = False) -> Path:
         """Write the run directory. Raises OutputExistsError when it is there and `force` was not given."""
         return save_run(self.run, path, force=force)
+
+
+def opened_run(run: str | Path | Run | RunModel, execution: Execution) -> Run:
+    """Return a run directory, or the one that a model was loaded from, as a run that is open.
+
+    Raises:
+        InputError: it is no run; UsageError: a model that is not saved yet.
+    """
+    if isinstance(run, RunModel):
+        if isinstance(run.run, Run):
+            return run.run
+        raise UsageError("the model is not saved yet: give the folder that its `save` returns", parameter="run")
+    return run if isinstance(run, Run) else open_run(Path(run), verify=execution.verify)
 
 
 class TopicRun(RunModel):

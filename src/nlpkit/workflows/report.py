@@ -18,7 +18,7 @@ from nlpkit.io.dates import days_of
 from nlpkit.io.page_code import read_page_code
 from nlpkit.io.pictures import write_picture
 from nlpkit.io.read_options import ReadOptions
-from nlpkit.io.runs import Run, open_run
+from nlpkit.io.runs import Run
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.plain import shell_line
 from nlpkit.report.options import ReportOptions
@@ -26,8 +26,8 @@ from nlpkit.report.page import Page, Section, paragraphs, render, table
 from nlpkit.report.prose import corpus_name, methods, run_name
 from nlpkit.workflows import report_cells as cells
 from nlpkit.workflows import report_topics as topics
-from nlpkit.workflows.model import RunModel
-from nlpkit.workflows.report_map import map_arrays
+from nlpkit.workflows.model import RunModel, opened_run
+from nlpkit.workflows.report_map import map_arrays, topic_colours
 from nlpkit.workflows.report_scores import score_sections
 
 TOPIC_KINDS = ("bertopic", "lda-gibbs")
@@ -98,7 +98,7 @@ def report(
     options, read, execution = with_settings(
         (options, read, execution), settings, (ReportOptions, ReadOptions, Execution)
     )
-    opened = _opened(run, execution)
+    opened = opened_run(run, execution)
     kind = opened.manifest["kind"]
     if kind in TOPIC_KINDS:
         return _topic_report(opened, options, read, execution)
@@ -111,23 +111,13 @@ def report(
 
 def plan(run: str | Path, options: ReportOptions, execution: Execution) -> dict[str, Any]:
     """Return how big the page of a run will be: documents in it, and bytes, estimated. Raises what `report` raises."""
-    opened = _opened(run, execution)
+    opened = opened_run(run, execution)
     if opened.manifest["kind"] not in TOPIC_KINDS:
         return {"documents": 0, "bytes": 150_000}
     total = opened.table("documents", ["id"]).num_rows
     n = min(total, options.max_points)
     each = 12 if options.no_texts else 50 if options.titles_only else 50 + 0.55 * options.snippet
     return {"documents": n, "total": total, "bytes": int(120_000 + each * n)}
-
-
-def _opened(run: str | Path | RunModel, execution: Execution) -> Run:
-    if isinstance(run, RunModel):
-        if not isinstance(run.run, Run):
-            raise UsageError(
-                "the model is not saved yet: give `report` the folder that its `save` returns", parameter="run"
-            )
-        return run.run
-    return open_run(Path(run), verify=execution.verify)
 
 
 # ---------------------------------------------------------------- topic runs
@@ -145,6 +135,7 @@ def _topic_report(run: Run, options: ReportOptions, read: ReadOptions, execution
         layer = content.documents.column(f"layer_{number}").take(pa.array(content.rows)).to_numpy()
         column_arrays[f"layer_{number}"] = layer.astype(np.int16)
     title = options.heading or f"{run_name(manifest)}: {content.n_topics} topics of {corpus_name(manifest)}"
+    relations = topics.topic_relations(content)
     data = {
         "kind": manifest["kind"],
         "n": n,
@@ -152,8 +143,8 @@ def _topic_report(run: Run, options: ReportOptions, read: ReadOptions, execution
         "topics": rows,
         "layers": layers,
         "columns": columns,
-        "relations": topics.topic_relations(content),
-        "words": manifest["parameters"].get("tokens") is not None,
+        "relations": {name: value for name, value in relations.items() if name != "distances"},
+        "colours": topic_colours(content, arrays, relations),
         "evidence": manifest["results"].get("evidence") or [],
         "over_time": None if options.no_texts else cells.over_time(run, content.documents, options, execution),
         "by_column": cells.by_column(run, content.documents, topics.user_columns(content, options), options, execution),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,8 @@ import pyarrow.compute as pc
 from nlpkit import reporting
 from nlpkit.io.documents import embedding_matrix
 from nlpkit.parameters import Execution
-from nlpkit.topics.map import document_map, share_vectors
+from nlpkit.report.figures import PALETTE
+from nlpkit.topics.map import document_map, share_vectors, spread_colours, topic_places
 from nlpkit.types import Float32Array
 from nlpkit.workflows.report_topics import TopicRunContent
 
@@ -56,6 +58,18 @@ def _embedding_rows(content: TopicRunContent) -> Float32Array | None:
     vectors = embedding_matrix(training.column("embedding"))
     chosen: Float32Array = np.where(places[:, None] >= 0, vectors[places], np.float32(0))
     return chosen
+
+
+def topic_colours(
+    content: TopicRunContent, arrays: Mapping[str, np.ndarray], relations: Mapping[str, Any]
+) -> list[int]:
+    """Return a colour for each topic, as a place in the palette: topics that lie near each other on the map differ."""
+    places = relations["places"]
+    if "x" in arrays:
+        topics = content.documents.column("topic").to_numpy()[content.rows]
+        places = topic_places(np.stack([arrays["x"], arrays["y"]], axis=1) / 65535, topics, content.n_topics)
+    sizes = content.topics.column("size").to_numpy()
+    return spread_colours(np.asarray(places, np.float64), sizes.astype(np.float64), len(PALETTE))
 
 
 def map_arrays(content: TopicRunContent, execution: Execution) -> dict[str, np.ndarray]:

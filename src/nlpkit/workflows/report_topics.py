@@ -248,7 +248,7 @@ def topic_relations(content: TopicRunContent) -> dict[str, Any]:
         what = "cosine distance of the centroids"
     np.fill_diagonal(distances, 0.0)
     distances = (distances + distances.T) / 2
-    relations: dict[str, Any] = {"places": topic_map(distances), "distance": what}
+    relations: dict[str, Any] = {"places": topic_map(distances), "distances": distances, "distance": what}
     if (run.path / "tree.parquet").is_file():
         tree = run.table("tree")
         merges = [tree.column(name).to_pylist() for name in ("left", "right", "distance")]

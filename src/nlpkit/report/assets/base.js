@@ -79,24 +79,6 @@ function onScale(x) {
   const a = rgb(SCALE[i]), b = rgb(SCALE[i + 1]);
   return `rgb(${a.map((v, c) => Math.round(v + part * (b[c] - v))).join(",")})`;
 }
-// Topics that lie near each other get different colours: each, by size, the colour whose nearest topic so far is farthest off.
-function topicColours(places, sizes) {
-  const colours = new Array(places.length).fill(PALETTE[0]);
-  const order = places.map((_, i) => i).sort((a, b) => sizes[b] - sizes[a] || a - b);
-  const done = [];
-  for (const i of order) {
-    let best = 0, farthest = -1;
-    for (let c = 0; c < PALETTE.length - 1; c++) {
-      let nearest = Infinity;
-      for (const j of done) if (colours[j] === PALETTE[c]) nearest = Math.min(nearest, Math.hypot(places[i][0] - places[j][0], places[i][1] - places[j][1]));
-      if (nearest === Infinity) { best = c; break; }
-      if (nearest > farthest) { farthest = nearest; best = c; }
-    }
-    colours[i] = PALETTE[best];
-    done.push(i);
-  }
-  return colours;
-}
 // Words of a topic inside a text, as <mark>; everything stays text.
 function marked(text, words) {
   if (!words.length || !text) return [text || ""];

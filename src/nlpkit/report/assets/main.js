@@ -3,7 +3,7 @@
   const data = await unpack("data"), texts = { ready: false, ids: [], titles: [], texts: [] };
   if (data.topics) {
     const map = data.arrays.x && section("map") ? makeMap(data, texts) : null;
-    const colours = map ? map.colours : topicColours(data.relations.places, data.topics.map((t) => t.size));
+    const colours = data.colours.map((c) => PALETTE[c]);
     const topics = makeTopics(data, texts, colours, map);
     makeEvidence(data);
     makeTime(data, colours, topics);

@@ -1,0 +1,47 @@
+"""nlpkit plot: one picture of a run."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from nlpkit.cli.options import Argument, OutputFlags, RunFlags
+from nlpkit.parameters import READ
+from nlpkit.report.plot_options import PlotOptions
+
+
+def plot_cli(
+    run_path: Annotated[str, Argument("Run directory of a topic model or a classifier.", metavar="RUN"), READ],
+    what: Annotated[str, Argument("What the picture shows, such as map or over-time.", metavar="WHAT")],
+    options: PlotOptions,
+    out: OutputFlags,
+    run: RunFlags,
+) -> None:
+    """Draw one picture of a run for a paper: SVG, PDF or PNG.
+
+    WHAT is, of a topic model: map (documents in the plane with the names of the topics), topics (words as bars), similarity (heat
+    map), tree, over-time (lines with intervals), stream, by-column, number (the scores of each number of topics), wordcloud (PNG); of a
+    classifier: confusion, calibration, learning. Fonts are embedded; the same run gives the same bytes. `nlpkit stats --plot` draws
+    the laws of Zipf and Heaps.
+
+    \b
+    Examples:
+      nlpkit plot run/ map -o map.pdf
+      nlpkit plot run/ over-time --topics 6 --over date:quarter --width 12 -o time.svg
+      nlpkit plot run/ by-column --by source --style serif -o sources.png
+    """
+    from nlpkit.cli import console
+    from nlpkit.errors import UsageError
+    from nlpkit.io.atomic import check_target
+    from nlpkit.workflows.plot import check_picture_name, check_plot, plot
+
+    name = check_plot(what)
+    if out.output is None:
+        raise UsageError(f"say where to write: -o {name}.svg", parameter="output")
+    target = check_picture_name(out.output, name)
+    check_target(target, force=out.force)
+    if run.dry_run:
+        console.plan({"pictures": 1})
+        return
+    plot(run_path, name, options=options, execution=run).save(target, force=out.force)
+    if run.json:
+        console.emit_json({"output": str(target), "what": name})

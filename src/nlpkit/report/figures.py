@@ -1,0 +1,344 @@
+"""Pictures of topic models and classifiers for papers: SVG, PDF or PNG by matplotlib, the same bytes for the same numbers."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from nlpkit.report.chart import COLOURS, GRID, require
+from nlpkit.report.fonts import choose_font
+from nlpkit.types import BoolArray, FloatArray, IntArray
+
+CM = 1 / 2.54
+DPI = 200
+PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b58900", "#56b4e9", "#8a6bd1")
+NONE = "#9a9a9a"
+STYLES: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "serif": {"font.family": ["DejaVu Serif"], "mathtext.fontset": "dejavuserif"},
+    "dark": {
+        "figure.facecolor": "#14171a", "axes.facecolor": "#14171a", "savefig.facecolor": "#14171a", "text.color": "#e8eaed",
+        "axes.labelcolor": "#e8eaed", "axes.edgecolor": "#a2abb5", "xtick.color": "#e8eaed", "ytick.color": "#e8eaed",
+    },
+}  # fmt: skip
+
+Draw = Callable[[Any], None]
+
+
+def draw_figure(
+    draw: Draw, format: str, *, width: float, height: float, style: str, characters: str
+) -> tuple[bytes, frozenset[str]]:
+    """Return a picture, and the characters that no font of this machine has.
+
+    Args:
+        draw: fills a matplotlib figure. format: svg, pdf or png. width, height: cm. style: one of STYLES. characters: that will be drawn.
+
+    Raises:
+        MissingError: matplotlib is not installed.
+    """
+    require("matplotlib")
+    import matplotlib as mpl
+    from matplotlib import font_manager
+    from matplotlib.figure import Figure
+
+    settings: dict[str, Any] = {
+        "svg.hashsalt": "nlpkit", "svg.fonttype": "path", "pdf.fonttype": 42, "axes.unicode_minus": False, "font.size": 8,
+        "font.family": ["DejaVu Sans"], "axes.linewidth": 0.6, "axes.titlesize": 8, "legend.fontsize": 7, **STYLES[style],
+    }  # fmt: skip
+    choice = choose_font(characters)
+    if choice.path.rsplit("/", 1)[-1] != "DejaVuSans.ttf":
+        font_manager.fontManager.addfont(choice.path)
+        settings["font.family"] = [font_manager.FontProperties(fname=choice.path).get_name(), *settings["font.family"]]
+    with mpl.rc_context(settings):
+        figure = Figure(figsize=(width * CM, height * CM), dpi=DPI, layout="constrained")
+        draw(figure)
+        out = io.BytesIO()
+        figure.savefig(out, format=format, metadata={"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(format))
+    return out.getvalue(), choice.lacks
+
+
+# ---------------------------------------------------------------- documents and topics
+
+
+def draw_map(figure: Any, places: FloatArray, topics: IntArray, names: Sequence[str], colours: Sequence[int]) -> None:
+    """Draw documents (n, 2) as points in the colours of their topics (n,), with the names of the topics, none over another."""
+    axes = figure.add_subplot()
+    axes.set_axis_off()
+    size = float(np.clip(40_000 / max(len(places), 1) / 20, 0.15, 9))
+    for k in (-1, *range(len(names))):
+        of_topic: BoolArray = np.asarray(topics == k)
+        colour = NONE if k < 0 else PALETTE[colours[k]]
+        axes.scatter(*places[of_topic].T, s=size, c=colour, lw=0, alpha=0.7, rasterized=len(places) > 5000)
+    low, high = np.percentile(places, [0.5, 99.5], axis=0)
+    margin = 0.06 * (high - low).max()
+    axes.set_xlim(low[0] - margin, high[0] + margin)
+    axes.set_ylim(high[1] + margin, low[1] - margin)  # downwards, as on the page
+    _place_names(axes, figure, places, topics, names)
+
+
+def _place_names(axes: Any, figure: Any, places: FloatArray, topics: IntArray, names: Sequence[str]) -> None:
+    from matplotlib import patheffects
+
+    width, height = (float(v) for v in figure.get_size_inches() * 72)
+    (x0, x1), (y0, y1) = axes.get_xlim(), axes.get_ylim()
+    sizes = np.bincount(topics[topics >= 0], minlength=len(names))
+    placed: list[tuple[float, float, float]] = []
+    for k in np.lexsort((np.arange(len(names)), -sizes)):
+        if not sizes[k]:
+            continue
+        middle = np.median(places[topics == k], axis=0)
+        half = 0.5 * len(names[k]) * 4.1 / width
+        x = min(max((middle[0] - x0) / (x1 - x0), half), 1 - half)
+        y = (middle[1] - y0) / (y1 - y0)
+        tall = 10 / height
+        for step in (0, 1, -1, 2, -2, 3, -3):
+            at = y + step * tall
+            if 0.02 < at < 0.98 and all(abs(x - a) > half + h or abs(at - b) > tall for a, b, h in placed):
+                placed.append((x, at, half))
+                background = axes.get_facecolor()
+                axes.text(
+                    x, at, names[k], transform=axes.transAxes, ha="center", va="center", fontsize=7, fontweight="bold",
+                    path_effects=[patheffects.withStroke(linewidth=2.2, foreground=background)],
+                )  # fmt: skip
+                break
+
+
+def draw_words(figure: Any, rows: Sequence[Mapping[str, Any]], colours: Sequence[int], n_words: int) -> None:
+    """Draw the words of each topic as bars: share among the words of the topic."""
+    grid = _grid(figure, len(rows), 4 if len(rows) > 4 else max(len(rows), 1))
+    for axes, row, colour in zip(grid, rows, colours, strict=False):
+        terms = row["terms"][:n_words]
+        axes.barh(range(len(terms)), [100 * t["p"] for t in terms], color=PALETTE[colour], height=0.7)
+        axes.set_yticks(range(len(terms)), [t["t"] for t in terms], fontsize=6.5)
+        axes.invert_yaxis()
+        axes.tick_params(axis="x", labelsize=6)
+        axes.tick_params(axis="y", length=0)
+        axes.set_title(_wrapped(row["label"], 20), fontsize=7, loc="left", fontweight="bold")
+        _bare(axes)
+    figure.supxlabel("% of the words of the topic", fontsize=7)
+
+
+def draw_similarity(figure: Any, similarity: FloatArray, order: Sequence[int], names: Sequence[str]) -> None:
+    """Draw how alike the topics are (K, K), in the order of their tree."""
+    axes = figure.add_subplot()
+    shown = similarity[np.ix_(order, order)].copy()
+    np.fill_diagonal(shown, np.nan)
+    image = axes.imshow(shown, cmap="cividis", aspect="equal")
+    _name_ticks(axes, [names[k] for k in order], [names[k] for k in order])
+    figure.colorbar(image, ax=axes, shrink=0.7, label="similarity")
+
+
+def draw_tree(figure: Any, merges: Sequence[Sequence[float]], names: Sequence[str], colours: Sequence[int]) -> None:
+    """Draw the tree of topics: merges [left, right, distance] of the two nearest groups, leaves first."""
+    axes = figure.add_subplot()
+    K = len(names)
+    order = leaf_order(merges, K)
+    y = dict(zip(order, range(K), strict=True))
+    places: dict[int, tuple[float, float]] = {k: (0.0, float(y[k])) for k in order}
+    for n, (left, right, distance) in enumerate(merges):
+        (xa, ya), (xb, yb) = places[int(left)], places[int(right)]
+        axes.plot([xa, distance, distance, xb], [ya, ya, yb, yb], color="#7a828b", lw=0.9)
+        places[K + n] = (float(distance), (ya + yb) / 2)
+    for k in order:
+        axes.plot(0, y[k], "o", ms=3.5, color=PALETTE[colours[k]])
+    axes.set_yticks(range(K), [names[k] for k in order], fontsize=6.5)
+    axes.invert_yaxis()
+    axes.invert_xaxis()
+    axes.yaxis.tick_right()
+    axes.tick_params(axis="y", length=0)
+    axes.set_xlabel("distance")
+    _bare(axes, right=True)
+
+
+def leaf_order(merges: Sequence[Sequence[float]], n_leaves: int) -> list[int]:
+    """Return the leaves of a tree in an order in which no branches cross, the larger branch first."""
+    below: dict[int, list[int]] = {k: [k] for k in range(n_leaves)}
+    for n, (left, right, _) in enumerate(merges):
+        a, b = below[int(left)], below[int(right)]
+        below[n_leaves + n] = a + b if len(a) >= len(b) else b + a
+    return below[n_leaves + len(merges) - 1] if merges else list(range(n_leaves))
+
+
+# ---------------------------------------------------------------- over time, by column, by number of topics
+
+
+def draw_over_time(figure: Any, time: Mapping[str, Any], names: Sequence[str], colours: Sequence[int]) -> None:
+    """Draw the share of each topic over periods with its interval, all on one scale."""
+    columns = 3 if len(names) > 2 else max(len(names), 1)
+    grid = _grid(figure, len(names), columns, sharey=True)
+    x = np.arange(len(time["cells"]))
+    ticks = x[:: max(len(x) // 4, 1)]
+    for k, (axes, name) in enumerate(zip(grid, names, strict=False)):
+        series, colour = time["series"][k], PALETTE[colours[k]]
+        share, low, high = (_percents(series[key]) for key in ("share", "low", "high"))
+        axes.fill_between(x, low, high, color=colour, alpha=0.2, lw=0)
+        axes.plot(x, share, color=colour, lw=1.2)
+        for at, changed in enumerate(series.get("changed") or []):
+            if changed:
+                axes.plot(at, share[at], "o", ms=4, color=colour)
+        axes.set_xticks(ticks, [time["cells"][i] for i in ticks], fontsize=6)
+        axes.tick_params(axis="y", labelsize=6)
+        axes.set_title(_wrapped(name, 34), fontsize=7, loc="left", fontweight="bold")
+        axes.set_ylim(bottom=0)
+        _bare(axes, grid="y")
+    figure.supylabel("% of the documents", fontsize=7)
+
+
+def draw_stream(figure: Any, time: Mapping[str, Any], names: Sequence[str], colours: Sequence[int]) -> None:
+    """Draw the shares of the topics over periods as layers of one hundred per cent; what is missing belongs to no topic shown."""
+    axes = figure.add_subplot()
+    x = np.arange(len(time["cells"]))
+    shares = np.array([np.nan_to_num(_percents(time["series"][k]["share"])) for k in range(len(names))])
+    hatches = [None, "//", "..", "xx", "\\\\", "--", "oo"]
+    seen: dict[int, int] = {}
+    layers = axes.stackplot(
+        x, shares, colors=[PALETTE[c] for c in colours[: len(names)]], labels=list(names), alpha=0.85
+    )
+    for layer, colour in zip(layers, colours, strict=False):
+        layer.set_edgecolor("white")
+        layer.set_linewidth(0.5)
+        layer.set_hatch(hatches[min(seen.get(colour, 0), len(hatches) - 1)])  # the same colour twice is told apart
+        seen[colour] = seen.get(colour, 0) + 1
+    ticks = x[:: max(len(x) // 8, 1)]
+    axes.set_xticks(ticks, [time["cells"][i] for i in ticks])
+    axes.set_xlim(x[0], x[-1])
+    axes.set_ylim(0, 100)
+    axes.set_ylabel("% of the documents")
+    handles, labels = axes.get_legend_handles_labels()
+    axes.legend(handles[::-1], labels[::-1], loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
+    _bare(axes)
+
+
+def draw_by_column(figure: Any, column: Mapping[str, Any], names: Sequence[str]) -> None:
+    """Draw the share of each topic in each value of a column, with the numbers in the cells."""
+    axes = figure.add_subplot()
+    shares = np.array([_percents(column["series"][k]["share"]) for k in range(len(names))])
+    image = axes.imshow(shares, cmap="cividis", aspect="auto", vmin=0)
+    middle = np.nanmax(shares) / 2
+    for (i, j), value in np.ndenumerate(shares):
+        if np.isfinite(value):
+            axes.text(
+                j, i, f"{value:.0f}", ha="center", va="center", fontsize=6, color="white" if value < middle else "black"
+            )
+    _name_ticks(axes, names, column["values"])
+    figure.colorbar(image, ax=axes, shrink=0.8, label=f"% of the documents of a {column['name']}")
+
+
+def draw_numbers(figure: Any, evidence: Sequence[Mapping[str, Any]]) -> None:
+    """Draw the scores of each number of topics, and which was chosen."""
+    axes = figure.add_subplot()
+    names = [n for n, v in evidence[0].items() if n != "k" and isinstance(v, int | float) and not isinstance(v, bool)]
+    main = "score" if "score" in names else names[0]
+    k = [row["k"] for row in evidence]
+    for colour, name in zip(COLOURS, [main, *(n for n in names if n != main and main == "score")], strict=False):
+        values = [np.nan if row[name] is None else row[name] for row in evidence]
+        axes.plot(k, values, "-" if name == main else "--", color=colour, lw=1.4 if name == main else 0.9, label=name)
+        if name == main:
+            axes.plot(
+                *zip(*[(a, v) for a, v, row in zip(k, values, evidence, strict=True) if row["chosen"]], strict=True),
+                "o",
+                color=colour,
+            )
+    axes.set_xlabel("number of topics")
+    if max(k) > 10 * min(k):
+        axes.set_xscale("log")
+        axes.set_xticks(ticks := [v for v in (2, 3, 5, 10, 20, 50, 100, 200, 500) if min(k) <= v <= max(k)], ticks)
+        axes.minorticks_off()
+    axes.legend(frameon=False)
+    _bare(axes, grid="y")
+
+
+# ---------------------------------------------------------------- classifiers
+
+
+def draw_confusion(figure: Any, names: Sequence[str], counts: Any) -> None:
+    """Draw how often each label (row) was predicted as each class, as counts on shares of the row."""
+    axes = figure.add_subplot()
+    table = np.asarray(counts, float)
+    shares = table / np.maximum(table.sum(axis=1, keepdims=True), 1)
+    image = axes.imshow(100 * shares, cmap="cividis", vmin=0, vmax=100)
+    if len(names) <= 30:
+        for (i, j), value in np.ndenumerate(table):
+            if value:
+                axes.text(
+                    j,
+                    i,
+                    f"{value:.0f}",
+                    ha="center",
+                    va="center",
+                    fontsize=6,
+                    color="white" if shares[i, j] < 0.5 else "black",
+                )
+    _name_ticks(axes, names, names)
+    axes.set_ylabel("label")
+    axes.set_xlabel("prediction")
+    figure.colorbar(image, ax=axes, shrink=0.8, label="% of the label")
+
+
+def draw_calibration(figure: Any, bins: Sequence[Mapping[str, Any]]) -> None:
+    """Draw the accuracy of predictions by their probability, points by the number of documents."""
+    axes = figure.add_subplot()
+    filled = [b for b in bins if b["n"]]
+    axes.plot([0, 1], [0, 1], "--", color="#7a828b", lw=0.9)
+    x, y, n = ([b[key] for b in filled] for key in ("confidence", "accuracy", "n"))
+    axes.plot(x, y, color=PALETTE[0], lw=1.2)
+    axes.scatter(x, y, s=np.clip(np.asarray(n) / max(n) * 90, 8, None), color=PALETTE[0], zorder=3)
+    axes.set(xlim=(0, 1), ylim=(0, 1.02), xlabel="mean probability of the prediction", ylabel="accuracy")
+    axes.set_aspect("equal")
+    _bare(axes, grid="both")
+
+
+def draw_learning(figure: Any, curves: Sequence[Mapping[str, Any]]) -> None:
+    """Draw learning curves, each on a scale of its own."""
+    for axes, curve, colour in zip(_grid(figure, len(curves), min(len(curves), 2)), curves, COLOURS, strict=False):
+        for line in curve["lines"]:
+            axes.plot(line["x"], line["y"], color=colour, lw=1.2)
+        axes.set_title(curve["title"], fontsize=7, loc="left", fontweight="bold")
+        axes.set_xlabel(curve["x"])
+        _bare(axes, grid="y")
+
+
+# ---------------------------------------------------------------- parts
+
+
+def _grid(figure: Any, n: int, columns: int, *, sharey: bool = False) -> list[Any]:
+    grid = figure.subplots(-(-n // columns), columns, squeeze=False, sharey=sharey)
+    axes = list(grid.flat)
+    for unused in axes[n:]:
+        unused.set_axis_off()
+    return axes[:n]
+
+
+def _bare(axes: Any, *, grid: str = "", right: bool = False) -> None:
+    for side in ("top", *(("left", "right") if right else ("right",))):
+        axes.spines[side].set_visible(False)
+    if grid:
+        axes.grid(True, axis=grid, color=GRID, lw=0.5, alpha=0.7)
+        axes.set_axisbelow(True)
+
+
+def _name_ticks(axes: Any, rows: Sequence[str], columns: Sequence[str]) -> None:
+    axes.set_yticks(range(len(rows)), [_short(r) for r in rows], fontsize=6.5)
+    axes.set_xticks(
+        range(len(columns)), [_short(c) for c in columns], fontsize=6.5, rotation=45, ha="right", rotation_mode="anchor"
+    )
+    axes.tick_params(length=0)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= 34 else name[:33] + "…"
+
+
+def _wrapped(name: str, width: int) -> str:
+    from textwrap import fill
+
+    return fill(name, width)
+
+
+def _percents(values: Sequence[float | None]) -> FloatArray:
+    return np.array([np.nan if v is None else 100 * v for v in values], np.float64)

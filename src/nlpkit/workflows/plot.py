@@ -1,0 +1,266 @@
+"""nlpkit plot: one picture of a run, for a paper."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nlpkit import reporting, wording
+from nlpkit.errors import InputError, UsageError, unknown_value
+from nlpkit.io.atomic import check_target
+from nlpkit.io.pictures import write_picture
+from nlpkit.io.read_options import ReadOptions
+from nlpkit.io.runs import Run
+from nlpkit.parameters import Execution, with_settings
+from nlpkit.report import figures
+from nlpkit.report.cloud import MAX_WORDS, draw_cloud
+from nlpkit.report.options import ReportOptions
+from nlpkit.report.plot_options import PlotOptions
+from nlpkit.workflows import report_cells as cells
+from nlpkit.workflows import report_topics as topics
+from nlpkit.workflows.model import RunModel, opened_run
+from nlpkit.workflows.report import TOPIC_KINDS
+from nlpkit.workflows.report_map import map_arrays, topic_colours
+from nlpkit.workflows.report_scores import score_sections
+
+TOPIC_PLOTS = ("map", "topics", "similarity", "tree", "over-time", "stream", "by-column", "number", "wordcloud")
+SCORE_PLOTS = ("confusion", "calibration", "learning")
+PLOTS = (*TOPIC_PLOTS, *SCORE_PLOTS)
+ALIASES = {
+    "hierarchy": "tree",
+    "heatmap": "similarity",
+    "coherence-over-k": "number",
+    "k": "number",
+    "time": "over-time",
+}
+FORMATS = (".svg", ".pdf", ".png")
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A picture of a run. what: one of PLOTS. draws: return it in a format (svg, pdf, png)."""
+
+    what: str
+    draws: Callable[[str], bytes]
+
+    def save(self, path: str | Path, *, force: bool = False) -> Path:
+        """Write the picture; the suffix of the name is its format.
+
+        Raises:
+            UsageError: another suffix; OutputExistsError: the file is there and `force` was not given.
+        """
+        target = check_picture_name(path, self.what)
+        check_target(target, force=force)
+        write_picture(target, self.draws(target.suffix.lower()[1:]), force=force)
+        reporting.note(f"wrote {target}")
+        return target
+
+    def _repr_png_(self) -> bytes:
+        """Return the picture for a notebook."""
+        return self.draws("png")
+
+
+def check_plot(what: str) -> str:
+    """Return the name of a kind of picture. Raises UsageError for one that is not known."""
+    name = ALIASES.get(what, what)
+    if name not in PLOTS:
+        raise unknown_value("what", what, PLOTS)
+    return name
+
+
+def check_picture_name(path: str | Path, what: str) -> Path:
+    """Return the path of a picture. Raises UsageError when its suffix is that of no format that can be drawn."""
+    target, formats = Path(path), (".png",) if what == "wordcloud" else FORMATS
+    if target.suffix.lower() not in formats:
+        raise UsageError(
+            f"{target}: a picture of {what} is written as {wording.listed(formats, 3)}", parameter="output"
+        )
+    return target
+
+
+def plot(
+    run: str | Path | RunModel,
+    what: str,
+    *,
+    options: PlotOptions | None = None,
+    execution: Execution | None = None,
+    **settings: Any,
+) -> Picture:
+    """Return a picture of a run for a paper; the same bytes for the same run.
+
+    Args:
+        run: a run directory, or a model that was loaded from one.
+        what: of topic models map, topics, similarity, tree, over-time, stream, by-column, number, wordcloud; of classifiers confusion,
+            calibration, learning.
+        options: size, style, what is shown. execution: seed of map and cloud. settings: fields of these.
+
+    Raises:
+        UsageError: an unknown picture; InputError: the run has nothing of this kind; MissingError: the extra report is not installed.
+    """
+    options, execution = with_settings((options, execution), settings, (PlotOptions, Execution))
+    what = check_plot(what)
+    opened = opened_run(run, execution)
+    is_topics = opened.manifest["kind"] in TOPIC_KINDS
+    if is_topics != (what in TOPIC_PLOTS):
+        kinds = "topic models" if what in TOPIC_PLOTS else "classifiers and fine-tuned models"
+        raise InputError(f"{opened.path} is a run of kind '{opened.manifest['kind']}'; {what} is a picture of {kinds}")
+    if what == "wordcloud":
+        return Picture(what, _cloud(opened, options, execution))
+    draw, height, texts = (_topic_plot if is_topics else _score_plot)(opened, what, options, execution)
+    return Picture(what, partial(_drawn, draw, options, height, "".join(texts)))
+
+
+def _drawn(draw: figures.Draw, options: PlotOptions, height: float, characters: str, format: str) -> bytes:
+    content, lacks = figures.draw_figure(
+        draw, format, width=options.width, height=options.height or height, style=options.style, characters=characters
+    )
+    if lacks:
+        some = "".join(sorted(lacks)[:10])
+        reporting.warn(
+            f"no font of this machine has all characters of the picture ({some}): they are drawn as boxes", always=True
+        )
+    return content
+
+
+# ---------------------------------------------------------------- topic models
+
+
+def _topic_plot(
+    run: Run, what: str, options: PlotOptions, execution: Execution
+) -> tuple[figures.Draw, float, Sequence[str]]:
+    """Return what draws a picture of topics, its usual height in cm, and the texts in it."""
+    shown = ReportOptions(no_texts=True, max_points=options.max_points, over=options.over)
+    content = topics.read_content(run, shown, ReadOptions(), execution)
+    names = content.topics.column("label").to_pylist()
+    order = np.argsort(-content.topics.column("size").to_numpy(), kind="stable")[: options.topics].tolist()
+    labels = [names[k] for k in order]
+    if what == "map":
+        return _map_plot(content, names, options, execution)
+    relations = topics.topic_relations(content)
+    colours = topic_colours(content, {}, relations)
+    colour = [colours[k] for k in order]
+    if what == "topics":
+        terms = topics.relevant_terms(run)
+        rows = [{"label": names[k], "terms": terms[k]} for k in order]
+        words = [t["t"] for row in rows for t in row["terms"]]
+        columns = 4 if len(rows) > 4 else max(len(rows), 1)
+        height = 1.0 + -(-len(rows) // columns) * (1.3 + 0.33 * options.words)
+        return partial(figures.draw_words, rows=rows, colours=colour, n_words=options.words), height, labels + words
+    if what in ("similarity", "tree"):
+        merges = relations.get("tree") or []
+        if not merges:
+            raise InputError(f"{run.path} has one topic, of which there is no {what}")
+        if what == "tree":
+            draw = partial(figures.draw_tree, merges=merges, names=names, colours=colours)
+            return draw, 2.0 + 0.42 * len(names), names
+        similarity = 1.0 - np.asarray(relations["distances"])
+        leaves = figures.leaf_order(merges, len(names))
+        return (
+            partial(figures.draw_similarity, similarity=similarity, order=leaves, names=names),
+            0.85 * options.width,
+            names,
+        )
+    if what in ("over-time", "stream"):
+        time = cells.over_time(run, content.documents, shown, execution)
+        if time is None:
+            raise InputError(
+                f"the documents of {run.path} have no column 'date' with two periods; name another with `over`"
+            )
+        time = {**time, "series": [time["series"][k] for k in order]}
+        draw = partial(
+            figures.draw_stream if what == "stream" else figures.draw_over_time, time=time, names=labels, colours=colour
+        )
+        return draw, 9.0 if what == "stream" else 1.0 + 3.3 * -(-len(order) // 3), labels
+    if what == "by-column":
+        return _column_plot(run, content, options, execution, order, labels)
+    evidence = run.manifest["results"].get("evidence") or []
+    if len(evidence) < 2:
+        raise InputError(
+            f"the number of topics of {run.path} was given; fit with `k=auto` or a range for a picture of it"
+        )
+    return partial(figures.draw_numbers, evidence=evidence), 8.0, []
+
+
+def _map_plot(
+    content: topics.TopicRunContent, names: Sequence[str], options: PlotOptions, execution: Execution
+) -> tuple[figures.Draw, float, Sequence[str]]:
+    arrays = map_arrays(content, execution)
+    if "x" not in arrays:
+        raise InputError(f"{content.run.path} does not hold the vectors of its documents, so there is no map")
+    places = np.stack([arrays["x"], arrays["y"]], axis=1) / 65535
+    assigned = content.documents.column("topic").to_numpy()[content.rows]
+    colours = topic_colours(content, arrays, {"places": None})
+    return (
+        partial(figures.draw_map, places=places, topics=assigned, names=names, colours=colours),
+        0.8 * options.width,
+        names,
+    )
+
+
+def _column_plot(
+    run: Run,
+    content: topics.TopicRunContent,
+    options: PlotOptions,
+    execution: Execution,
+    order: list[int],
+    labels: list[str],
+) -> tuple[figures.Draw, float, Sequence[str]]:
+    chosen = ReportOptions(by=() if options.by is None else (options.by,))
+    columns = cells.by_column(run, content.documents, topics.user_columns(content, chosen), chosen, execution)
+    if not columns:
+        raise InputError(f"the documents of {run.path} have no column of 2 to 30 values; name one with `by`")
+    column = {**columns[0], "series": [columns[0]["series"][k] for k in order]}
+    return (
+        partial(figures.draw_by_column, column=column, names=labels),
+        3.0 + 0.5 * len(order),
+        [*labels, *column["values"]],
+    )
+
+
+def _cloud(run: Run, options: PlotOptions, execution: Execution) -> Callable[[str], bytes]:
+    if options.topic is None:
+        vocab = run.table("vocab").sort_by([("cf", "descending"), ("term", "ascending")]).slice(0, MAX_WORDS)
+        weights = dict(zip(vocab.column("term").to_pylist(), vocab.column("cf").to_pylist(), strict=True))
+    else:
+        terms = topics.relevant_terms(run)
+        if options.topic >= len(terms):
+            raise UsageError(f"`topic={options.topic}`: the run has topics 0 to {len(terms) - 1}", parameter="topic")
+        weights = {t["t"]: t.get("w", t["p"]) for t in terms[options.topic]}
+    known = {term: float(weight) for term, weight in weights.items() if weight > 0}
+
+    def draw(_: str) -> bytes:
+        cloud = draw_cloud(known, seed=execution.seed)
+        if cloud.left_out:
+            reporting.warn(
+                f"left out of the cloud for want of a font: {wording.listed(cloud.left_out, 5)}", always=True
+            )
+        return cloud.png
+
+    return draw
+
+
+# ---------------------------------------------------------------- classifiers
+
+
+def _score_plot(
+    run: Run, what: str, options: PlotOptions, execution: Execution
+) -> tuple[figures.Draw, float, Sequence[str]]:
+    """Return what draws a picture of scores, its usual height in cm, and the texts in it."""
+    data: Mapping[str, Any] = score_sections(run, ReportOptions(no_texts=True))[2]
+    if what not in data:
+        raise InputError(f"{run.path} has no {what} to draw")
+    if what == "confusion":
+        names = data["confusion"]["names"]
+        return (
+            partial(figures.draw_confusion, names=names, counts=data["confusion"]["counts"]),
+            0.8 * options.width,
+            names,
+        )
+    if what == "calibration":
+        return partial(figures.draw_calibration, bins=data["calibration"]), 0.75 * options.width, []
+    return partial(figures.draw_learning, curves=data["learning"]), 1.0 + 5.0 * -(-len(data["learning"]) // 2), []

@@ -1,0 +1,103 @@
+"""nlpkit plot: every picture in every format, the same bytes again, and what cannot be drawn."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import nlpkit as nk
+from nlpkit.errors import InputError, UsageError
+from nlpkit.report.figures import leaf_order
+from nlpkit.topics.map import spread_colours
+from nlpkit.workflows.plot import PLOTS, SCORE_PLOTS, TOPIC_PLOTS
+from tests.cli.conftest import NEWS, run_cli
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a run of LDA, one with a chosen number of topics, and a classifier."""
+    folder = tmp_path_factory.mktemp("plots")
+    corpus = nk.read_corpus(NEWS)
+    nk.fit_lda(corpus, k="3:5", sweeps=30).save(folder / "lda")
+    run_cli("classify", NEWS, "--cv", "3", "-o", folder / "classes")
+    return folder
+
+
+@pytest.mark.parametrize("what", PLOTS)
+def test_every_picture_is_drawn_and_drawn_alike_again(what: str, runs: Path) -> None:
+    run = runs / ("lda" if what in TOPIC_PLOTS else "classes")
+    if what == "learning":
+        with pytest.raises(InputError, match="no learning to draw"):
+            nk.plot(run, what)
+        return
+    first, again = nk.plot(run, what), nk.plot(run, what, threads=1)
+    formats = {"png": b"\x89PNG"} if what == "wordcloud" else {"svg": b"<?xml", "pdf": b"%PDF", "png": b"\x89PNG"}
+    for name, head in formats.items():
+        drawn = first.draws(name)
+        assert drawn.startswith(head)
+        assert drawn == again.draws(name)
+        assert len(drawn) > 3000
+
+
+def test_size_and_number_of_topics(runs: Path) -> None:
+    wide = nk.plot(runs / "lda", "over-time", width=20, height=5, topics=2).draws("svg").decode()
+    size = re.search(r'width="([\d.]+)pt" height="([\d.]+)pt"', wide)
+    assert size
+    assert [round(float(v) / 72 * 2.54, 1) for v in size.groups()] == [20.0, 5.0]
+    assert nk.plot(runs / "lda", "topics", topics=1).draws("svg") != nk.plot(runs / "lda", "topics").draws("svg")
+
+
+def test_fonts_are_inside(runs: Path) -> None:
+    assert b"/FontFile2" in nk.plot(runs / "lda", "tree").draws("pdf")
+    assert b"<text" not in nk.plot(runs / "lda", "tree").draws("svg")  # letters are paths
+
+
+def test_what_cannot_be_drawn(runs: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="did you mean 'tree'"):
+        nk.plot(runs / "lda", "tre")
+    for what in SCORE_PLOTS:
+        with pytest.raises(InputError, match="picture of classifiers"):
+            nk.plot(runs / "lda", what)
+    with pytest.raises(InputError, match="picture of topic models"):
+        nk.plot(runs / "classes", "map")
+    with pytest.raises(UsageError, match="0 to"):
+        nk.plot(runs / "lda", "wordcloud", topic=99)
+    with pytest.raises(UsageError, match=r"\.svg, \.pdf, \.png"):
+        nk.plot(runs / "lda", "tree").save(tmp_path / "tree.gif")
+    with pytest.raises(UsageError, match=r"\.png"):
+        nk.plot(runs / "lda", "wordcloud").save(tmp_path / "cloud.svg")
+    texts = ["water boat fish", "judge court law"] * 10
+    nk.fit_lda(texts, k=2, sweeps=20).save(tmp_path / "plain")
+    for what, needed in (
+        ("over-time", "column 'date'"),
+        ("by-column", "no column of 2 to 30"),
+        ("number", "was given"),
+    ):
+        with pytest.raises(InputError, match=needed):
+            nk.plot(tmp_path / "plain", what)
+
+
+def test_the_command(runs: Path) -> None:
+    done = run_cli("plot", runs / "lda", "hierarchy", "-o", "t.svg", "--json")
+    assert done.json() == {"output": "t.svg", "what": "tree"}
+    assert Path("t.svg").stat().st_size > 3000
+    assert "t.svg" in run_cli("plot", runs / "lda", "tree", "-o", "t.svg", code=2).error()
+    assert "-o tree.svg" in run_cli("plot", runs / "lda", "tree", code=2).error()
+
+
+def test_colours_of_neighbours_differ() -> None:
+    rng = np.random.default_rng(0)
+    places = rng.random((40, 2))
+    colours = np.array(spread_colours(places, np.ones(40), 7))
+    assert set(colours) == set(range(7))
+    away = np.hypot(*(places[:, None] - places[None]).transpose(2, 0, 1)) + 9 * np.eye(40)
+    assert (colours != colours[away.argmin(axis=1)]).mean() > 0.9
+    assert spread_colours(np.zeros((0, 2)), np.zeros(0), 7) == []
+
+
+def test_leaves_of_a_tree_stand_so_that_no_branches_cross() -> None:
+    assert leaf_order([[0, 2, 0.1], [1, 3, 0.2], [4, 5, 0.5]], 4) == [0, 2, 1, 3]
+    assert leaf_order([], 1) == [0]
