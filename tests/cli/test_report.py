@@ -223,6 +223,15 @@ def test_layers_and_tree_of_topics_from_embeddings(planted_run: Path) -> None:
     assert at % 8 == 0
 
 
+def test_a_number_of_topics_that_was_chosen(tmp_path: Path) -> None:
+    nk.fit_lda(nk.read_corpus(write_corpus(tmp_path)), k="2:4", sweeps=30, stop_words="none").save(tmp_path / "lda")
+    page = nk.report(tmp_path / "lda")
+    data, _ = container(page.html, "data")
+    assert [row["k"] for row in data["evidence"]] == [2, 3, 4]
+    assert sum(row["chosen"] for row in data["evidence"]) == 1
+    assert "was chosen among 3 numbers from 2 to 4" in page.html
+
+
 def test_a_classifier(tmp_path: Path) -> None:
     run_cli("classify", NEWS, "--cv", "3", "-o", tmp_path / "classes")
     page = nk.report(tmp_path / "classes")

@@ -70,10 +70,24 @@ def score_sentence(name: str, value: float, interval: Sequence[float] | None) ->
     return f"{name} {value:.3f}{low_high}"
 
 
+def number_evidence(manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the scores of each number of topics k that was tried, and which was `chosen`; nothing where the number was given."""
+    rows = manifest["results"].get("evidence") or []
+    scores = ("score", "halves", "views", "words", "npmi", "exclusivity", "stability", "diversity")
+    return [
+        {
+            "k": row.get("k", row.get("n_topics")),
+            **{name: row[name] for name in scores if name in row},
+            "chosen": row["chosen"],
+        }
+        for row in rows
+    ]
+
+
 def number_sentence(manifest: Mapping[str, Any], K: int) -> str:
     """Return how the number of topics came about."""
-    parameters, results = manifest["parameters"], manifest["results"]
-    k, evidence = str(parameters.get("k", parameters.get("n_topics"))), results.get("evidence")
+    parameters = manifest["parameters"]
+    k, evidence = str(parameters.get("k", parameters.get("n_topics"))), number_evidence(manifest)
     if not evidence:
         return f"The number of topics, {K}, was given."
     candidates = f"{len(evidence)} numbers from {evidence[0]['k']} to {evidence[-1]['k']}"

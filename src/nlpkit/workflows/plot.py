@@ -21,6 +21,7 @@ from nlpkit.report import figures
 from nlpkit.report.cloud import MAX_WORDS, draw_cloud
 from nlpkit.report.options import ReportOptions
 from nlpkit.report.plot_options import PlotOptions
+from nlpkit.report.prose import number_evidence
 from nlpkit.workflows import report_cells as cells
 from nlpkit.workflows import report_topics as topics
 from nlpkit.workflows.model import RunModel, opened_run
@@ -178,7 +179,7 @@ def _topic_plot(
         return draw, 9.0 if what == "stream" else 1.0 + 3.3 * -(-len(order) // 3), labels
     if what == "by-column":
         return _column_plot(run, content, options, execution, order, labels)
-    evidence = run.manifest["results"].get("evidence") or []
+    evidence = number_evidence(run.manifest)
     if len(evidence) < 2:
         raise InputError(
             f"the number of topics of {run.path} was given; fit with `k=auto` or a range for a picture of it"

@@ -23,7 +23,7 @@ from nlpkit.parameters import Execution, with_settings
 from nlpkit.plain import shell_line
 from nlpkit.report.options import ReportOptions
 from nlpkit.report.page import Page, Section, paragraphs, render, table
-from nlpkit.report.prose import corpus_name, methods, run_name
+from nlpkit.report.prose import corpus_name, methods, number_evidence, run_name
 from nlpkit.workflows import report_cells as cells
 from nlpkit.workflows import report_topics as topics
 from nlpkit.workflows.model import RunModel, opened_run
@@ -145,7 +145,7 @@ def _topic_report(run: Run, options: ReportOptions, read: ReadOptions, execution
         "columns": columns,
         "relations": {name: value for name, value in relations.items() if name != "distances"},
         "colours": topic_colours(content, arrays, relations),
-        "evidence": manifest["results"].get("evidence") or [],
+        "evidence": number_evidence(manifest),
         "over_time": None if options.no_texts else cells.over_time(run, content.documents, options, execution),
         "by_column": cells.by_column(run, content.documents, topics.user_columns(content, options), options, execution),
     }
