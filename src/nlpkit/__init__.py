@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from nlpkit.workflows.annotate import make_task as make_task
     from nlpkit.workflows.annotate import score_answers as score_answers
     from nlpkit.workflows.bertopic import fit_bertopic as fit_bertopic
+    from nlpkit.workflows.bertopic_update import update_bertopic as update_bertopic
     from nlpkit.workflows.class_terms import ctfidf as ctfidf
     from nlpkit.workflows.classify import cross_validate as cross_validate
     from nlpkit.workflows.classify import train_classifier as train_classifier
@@ -108,6 +109,7 @@ _HOMES = {
     "train_classifier": "workflows.classify:train_classifier",
     "train_encoder": "workflows.train_encoder:train_encoder",
     "zero_shot": "workflows.zero_shot:zero_shot",
+    "update_bertopic": "workflows.bertopic_update:update_bertopic",
     "update_rolling_lda": "workflows.rolling_lda:update_rolling_lda",
 }
 __all__ = ["__version__", *_HOMES]  # names that are imported when they are first used

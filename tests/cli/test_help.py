@@ -121,7 +121,7 @@ def test_examples_run_as_printed(command: str, folder: Path) -> None:
 
 @needs_minilm
 @needs_hdbscan
-@pytest.mark.parametrize("command", ["info", "topics", "diff", "report", "export", "plot"])
+@pytest.mark.parametrize("command", ["edit", "info", "topics", "diff", "report", "export", "plot"])
 def test_examples_of_commands_on_runs_run_as_printed(command: str, folder: Path, news_run: Path) -> None:
     for name in ("run", "other"):
         (folder / name).symlink_to(news_run)

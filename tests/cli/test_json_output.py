@@ -10,7 +10,7 @@ import json_output
 import pytest
 
 from nlpkit.cli.catalogue import COMMANDS
-from tests.cli.conftest import NEWS, ROOT, run_cli
+from tests.cli.conftest import NEWS, ROOT, planted_rows, run_cli, write_embedded
 
 LINES = {
     "preprocess": "preprocess NEWS -o docs.parquet",
@@ -27,8 +27,10 @@ LINES = {
     "similar-words": "similar-words work worker",
     "similar-words --in": "similar-words parliment --in NEWS",
     "bertopic": "bertopic PLANTED --k 4 -o run/",
+    "bertopic --update": "bertopic NEWER --update RUN -o longer/",
     "lda-gibbs": "lda-gibbs NEWS --k 3:4 --sweeps 10 -o lda/",
     "rolling-lda": "rolling-lda NEWS --k 3 --chunks quarter --sweeps 10 -o rolling/",
+    "edit --init": "edit RUN --init",
     "convert": "convert data/samples/topics.txt -o topics.json",
     "classify": "classify NEWS --model auto --budget 5 --fail-under accuracy=0.1 -o nb/",
     "sentiment": "sentiment NEWS --lexicon data/samples/lexicon.tsv -o sentiment.parquet",
@@ -47,7 +49,9 @@ def test_the_output_of_a_command_is_what_its_schema_says(
     form: str, tmp_path: Path, planted: Path, planted_run: Path
 ) -> None:
     (tmp_path / "data").symlink_to(ROOT / "data")
-    places = {"NEWS": NEWS, "PLANTED": planted, "RUN": planted_run}
+    newer = [{**row, "id": f"new {row['id']}"} for row in planted_rows(2, seed=8)]
+    write_embedded(tmp_path / "newer.parquet", newer)
+    places = {"NEWS": NEWS, "PLANTED": planted, "RUN": planted_run, "NEWER": "newer.parquet"}
     words = [places.get(word, word) for word in LINES[form].split()]
     assert run_cli(*words, "--json", "-q").json()  # run_cli compares it
 

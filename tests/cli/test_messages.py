@@ -40,6 +40,7 @@ def prepare(folder: Path) -> None:
     docs = [{key: value for key, value in row.items() if key != "embedding"} for row in rows]
     write_jsonl(folder / "docs.jsonl", docs)
     write_jsonl(folder / "one.jsonl", docs[:1])
+    write_embedded(folder / "newer.parquet", [{**row, "id": f"n{i}"} for i, row in enumerate(planted_rows(3, seed=5))])
     write_jsonl(folder / "stop-words-only.jsonl", [{"text": "the and"}, {"text": " 12 "}])
     write_jsonl(folder / "no-labels.jsonl", [{**row, "label": None} for row in docs])
     write_jsonl(folder / "one-label.jsonl", [{**row, "label": "x"} for row in docs])
@@ -72,6 +73,16 @@ def prepare(folder: Path) -> None:
         "wrong.toml": '[preprocess]\nlimit = "many"\n',
         "baseline.json": "{}\n",
         "seeds.toml": "topics = 3\n",
+        "two-merges.toml": "merge = [[0, 1], [1, 2]]\n",
+        "no-topic.toml": "drop = [9]\n",
+        "no-name.toml": 'merge = [["here", "there"]]\n',
+        "merged-and-dropped.toml": "merge = [[0, 1]]\ndrop = [1]\n",
+        "no-key.toml": "merg = [[0, 1]]\n",
+        "no-groups.toml": "merge = [0, 1]\n",
+        "no-edit.toml": "# drop = [1]\n",
+        "split.toml": "split = { 1 = 2 }\ndrop = [0]\n",
+        "same-name.toml": '[rename]\n0 = "A"\n1 = "A"\n',
+        "of-another-fit.toml": 'drop = [0, 2]\n[topics]\n2 = { name = "x", words = ["castle", "ghost"] }\n',
     }.items():
         (folder / name).write_text(text, encoding="utf-8")
     (folder / "latin.csv").write_bytes("id,text\na,café über Straße\n".encode("latin-1"))

@@ -295,6 +295,17 @@ def _layers(
     return tuple(described)
 
 
+def with_cores(members: Membership, K: int) -> Membership:
+    """Return the topics where one that has no core has all of its documents for it."""
+    lacking = np.bincount(members.core[members.core >= 0], minlength=K) == 0
+    whole = (members.labels >= 0) & lacking[members.labels]
+    return replace(
+        members,
+        core=np.where(whole, members.labels, members.core).astype(np.int32),
+        joined=np.where(whole, members.labels, members.joined).astype(np.int32),
+    )
+
+
 def renumber(labels: IntArray, rank: IntArray) -> IntArray:
     """Return labels with rank[k] in place of k; -1 stays."""
     return np.where(labels >= 0, rank[labels], NO_TOPIC).astype(np.int32)

@@ -12,7 +12,7 @@ from nlpkit.errors import InputError
 from nlpkit.topics.assign import nearest_topics, topic_centroids
 from nlpkit.topics.choose import merge_classes
 from nlpkit.topics.clustering import Points
-from nlpkit.topics.description import DistinctTexts, Membership
+from nlpkit.topics.description import DistinctTexts, Membership, with_cores
 from nlpkit.topics.edits import EditPlan, NewTopic, joined_topics, new_numbers, new_topics
 from nlpkit.topics.kmeans import KMeansFits, plain_view, smoothed
 from nlpkit.topics.neighbours import nearest_neighbours
@@ -57,7 +57,7 @@ def edited_topics(points: Points, distinct: DistinctTexts, members: Membership, 
         pairs, steps = merge_classes(group_rows(points.counts, members.labels, len(topics)), plan.reduce, frozen)
         merges = tuple((topics[a].sources, topics[b].sources, similarity) for a, b, similarity in steps)
         members, topics = members.renumbered(pairs), joined_topics(topics, pairs)
-    members = _with_core(members, len(topics))
+    members = with_cores(members, len(topics))
     moved = 0
     if plan.max_outliers is not None:
         members, moved = _with_fewer_outliers(points, distinct, members, len(topics), plan.max_outliers)
@@ -92,15 +92,6 @@ def split_topic(embeddings: Float32Array, parts: int, number: int, points: Point
     rank = np.empty(parts, np.int32)
     rank[np.lexsort((np.arange(parts), -sizes))] = np.arange(parts, dtype=np.int32)
     return rank[labels]
-
-
-def _with_core(members: Membership, K: int) -> Membership:
-    """Return the topics where each has a core: of one that has none, as a part of a split topic may, all documents are it."""
-    lacking = np.bincount(members.core[members.core >= 0], minlength=K) == 0
-    whole = (members.labels >= 0) & lacking[members.labels]
-    return Membership(
-        np.where(whole, members.labels, members.core), np.where(whole, members.labels, members.joined), members.labels
-    )
 
 
 def _with_fewer_outliers(

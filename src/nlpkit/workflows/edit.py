@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
@@ -24,7 +25,9 @@ from nlpkit.topics.edit_matching import TopicWords
 from nlpkit.topics.edit_options import EditOptions
 from nlpkit.topics.edits import EditPlan, Edits, plan_edits
 from nlpkit.workflows.bertopic import FittedBertopic
+from nlpkit.workflows.corpus import Corpus
 from nlpkit.workflows.edit_bertopic import edit_bertopic, read_fit
+from nlpkit.workflows.edit_documents import documents_of
 from nlpkit.workflows.edit_lda import edit_lda, read_lda_fit
 from nlpkit.workflows.lda_model import FittedLda
 
@@ -90,11 +93,8 @@ def edit(
     options, read, execution = with_settings(
         (options, read, execution), settings, (EditOptions, ReadOptions, Execution)
     )
-    wanted = read_edits(Path(edits)) if isinstance(edits, str | Path) else edits
-    file = str(edits) if isinstance(edits, str | Path) else "the edits"
-    opened = open_topic_run(run, verify=execution.verify)
-    present, _ = topics_of_run(opened)
-    plan = _plan(wanted, present, opened, file, strict=options.strict)
+    opened, present, plan = _planned(run, edits, options, execution)
+    file = _name_of(edits)
     execution = replace(execution, seed=int(opened.manifest["seed"]))
     earlier = (opened.manifest.get("lineage") or {}).get("stop_words", [])
     stop_words = list(dict.fromkeys([*earlier, *plan.stop_words]))
@@ -117,8 +117,8 @@ def edit(
             topics, merges, moved = result.topics, result.merges, result.outliers_moved
         _check_names(model.topics.column("label").to_pylist(), plan, file)
         lineage = {
-            "parent": _parent(opened),
-            "ancestors": _ancestors(opened),
+            "parent": parent_of(opened),
+            "ancestors": ancestors_of(opened),
             "edits": {**_file_of(edits), **_applied(plan)},
             "topics": [
                 {"topic": k, "from": list(topic.sources), "split": topic.is_split} for k, topic in enumerate(topics)
@@ -134,6 +134,28 @@ def edit(
             assert isinstance(model.run, LdaRun)
             model.run = replace(model.run, manifest={**model.run.manifest, "lineage": lineage})
     return EditedRun(model, lineage)
+
+
+def check_edit(
+    run: str | Path, edits: str | Path | Edits, *, options: EditOptions, read: ReadOptions, execution: Execution
+) -> Corpus:
+    """Return the documents that an edit would read again, after checking the edits. Raises what `edit` does of these."""
+    opened, _, _ = _planned(run, edits, options, execution)
+    return documents_of(opened, options.documents, read)
+
+
+def _planned(
+    run: str | Path, edits: str | Path | Edits, options: EditOptions, execution: Execution
+) -> tuple[Run, list[TopicWords], EditPlan]:
+    """Return a run, its topics, and the edits that apply to it."""
+    wanted = edits if isinstance(edits, Edits) else read_edits(Path(edits))
+    opened = open_topic_run(run, verify=execution.verify)
+    present, _ = topics_of_run(opened)
+    return opened, present, _plan(wanted, present, opened, _name_of(edits), strict=options.strict)
+
+
+def _name_of(edits: str | Path | Edits) -> str:
+    return "the edits" if isinstance(edits, Edits) else str(edits)
 
 
 def edits_template(run: str | Path, *, execution: Execution | None = None) -> str:
@@ -158,13 +180,13 @@ def write_template(text: str, path: Path, *, force: bool = False) -> None:
         part.write_text(text, encoding="utf-8")
 
 
-def open_topic_run(path: str | Path, *, verify: bool) -> Run:
+def open_topic_run(path: str | Path, *, verify: bool, kinds: Sequence[str] = (BERTOPIC, LDA)) -> Run:
     """Return a run whose topics can be edited, none of whose files was changed by hand but the names of topics.
 
     Raises:
         InputError: there is none, or a file was changed; SchemaError: it is of another kind.
     """
-    run = open_run(Path(path), [BERTOPIC, LDA], verify=verify)
+    run = open_run(Path(path), kinds, verify=verify)
     for name in run.manifest["outputs"]:
         if name not in EDITABLE:
             run.file(name)
@@ -225,11 +247,13 @@ def _check_names(labels: list[str], plan: EditPlan, file: str) -> None:
             raise InputError(f"{file}: topics {at[0]} and {at[1]} would both be called '{name}'", parameter="edits")
 
 
-def _parent(run: Run) -> dict[str, Any]:
+def parent_of(run: Run) -> dict[str, Any]:
+    """Return what the lineage says of the run that another was made from."""
     return {"path": str(run.path), "sha256": sha256_of(run.path / MANIFEST), "kind": run.manifest["kind"]}
 
 
-def _ancestors(run: Run) -> list[dict[str, Any]]:
+def ancestors_of(run: Run) -> list[dict[str, Any]]:
+    """Return the runs that a run was made from, the last first."""
     lineage = run.manifest.get("lineage") or {}
     return [lineage["parent"], *lineage.get("ancestors", [])] if "parent" in lineage else []
 

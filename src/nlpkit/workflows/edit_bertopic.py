@@ -59,7 +59,8 @@ class StoredFit:
 
     table: id, text and the user's columns (D rows); words: all tokens; counted: those that describe topics; embeddings (D, E);
     usable (D,); topics, ways (D,): topic of each document and number in WAYS, -1 for none. layers: topics (D,) and stability of
-    each resolution, the coarsest first, and whether it is that of the topics.
+    each resolution, the coarsest first, and whether it is that of the topics. stability (K,): of the topics. has_tokens: whether the
+    documents brought their tokens.
     """
 
     run: Run
@@ -71,17 +72,26 @@ class StoredFit:
     topics: IntArray
     ways: IntArray
     layers: tuple[tuple[IntArray, FloatArray, bool], ...]
+    stability: FloatArray
     options: BertopicOptions
     source: HasProvenance
+    has_tokens: bool
 
 
-def read_fit(run: Run, documents: str | Path | None, read: ReadOptions, execution: Execution) -> StoredFit:
-    """Return a fit of bertopic with its documents.
+def read_fit(
+    run: Run,
+    documents: str | Path | None,
+    read: ReadOptions,
+    execution: Execution,
+    *,
+    parameter: str | None = "documents",
+) -> StoredFit:
+    """Return a fit of bertopic with its documents. parameter: by which they are named where the run does not find them.
 
     Raises:
         InputError: the documents are gone, have changed, or are not cut into words again; the run is damaged.
     """
-    with documents_of(run, documents, read).open() as stream:
+    with documents_of(run, documents, read, parameter=parameter).open() as stream:
         table = stream.read_all()
     stored = check_ids(run, table.column("id"))
     usable = has_text(table.column("text"))
@@ -110,7 +120,19 @@ def read_fit(run: Run, documents: str | Path | None, read: ReadOptions, executio
             words, groups_of(table, debias, usable, where=str(run.path)), seed=execution.seed
         ).tokens
     return StoredFit(
-        run, table, words, counted, embeddings, usable, topics, _ways(training, place, topics), layers, options, stream
+        run,
+        table,
+        words,
+        counted,
+        embeddings,
+        usable,
+        topics,
+        _ways(training, place, topics),
+        layers,
+        _stability(run),
+        options,
+        stream,
+        has_tokens,
     )
 
 
@@ -127,6 +149,14 @@ def _ways(training: pa.Table, place: Any, topics: IntArray) -> IntArray:
     number = {way: i for i, way in enumerate(WAYS)}
     of_text = np.array([number.get(way, NO_TOPIC) for way in training.column("way").to_pylist()], np.int32)
     return np.where(topics >= 0, np.maximum(of_text[place], 0), NO_TOPIC).astype(np.int32)
+
+
+def _stability(run: Run) -> FloatArray:
+    """Return the stability of the topics of a run (K,), NaN where it is not known."""
+    table = run.table("topics")
+    if "stability" not in table.column_names:
+        return np.full(table.num_rows, np.nan)
+    return np.array([np.nan if v is None else v for v in table.column("stability").to_pylist()], np.float64)
 
 
 def _layers(run: Run, documents: pa.Table) -> list[tuple[IntArray, FloatArray, bool]]:
@@ -172,7 +202,7 @@ def edit_bertopic(
     K = len(labels)
     with stopwatch(seconds, "topics"):
         edited = edited_topics(points, distinct, members, K, plan)
-        names = tuple(names_after(edited.topics, plan, labels, _generated(run, number, fit.words.terms)))
+        names = tuple(names_after(edited.topics, plan, labels, generated_names(run, fit.words.terms)))
         model = describe_topics(
             fit.counted.terms, distinct, points, edited.members, _around(fit, distinct, edited, names)
         )
@@ -189,8 +219,9 @@ def _members(fit: StoredFit, distinct: DistinctTexts) -> Membership:
     return Membership(core, joined, topics)
 
 
-def _generated(run: Run, number: dict[str, int], vocabulary: tuple[str, ...]) -> tuple[str, ...]:
+def generated_names(run: Run, vocabulary: tuple[str, ...]) -> tuple[str, ...]:
     """Return the names that the words of the topics of a run give them."""
+    number = {term: i for i, term in enumerate(vocabulary)}
     table = run.table("topic_terms", ["topic", "rank", "term"])
     K = int(run.manifest["results"]["n_topics"])
     term_ids = np.full((K, max(STORED_TERMS, 1)), -1, np.int32)
@@ -203,18 +234,12 @@ def _generated(run: Run, number: dict[str, int], vocabulary: tuple[str, ...]) ->
 def _around(fit: StoredFit, distinct: DistinctTexts, edited: EditedTopics, names: tuple[str, ...]) -> Surroundings:
     """Return names, layers and stability of edited topics: those of the run for topics whose documents are the same."""
     run, K, first = fit.run, len(edited.topics), distinct.first
-    topics = run.table("topics")
-    own_stability = np.array(
-        [np.nan if v is None else v for v in topics.column("stability").to_pylist()]
-        if "stability" in topics.column_names
-        else [np.nan] * topics.num_rows
-    )
-    stored = [(fit.topics[first], own_stability), *((z[first], values) for z, values, _ in fit.layers)]
+    stored = [(fit.topics[first], fit.stability), *((z[first], values) for z, values, _ in fit.layers)]
     at = next((i for i, (_, _, chosen) in enumerate(fit.layers) if chosen), len(fit.layers))
     coarser = sorted({len(values) for _, values, _ in fit.layers[:at] if len(values) < K}, reverse=True)
     finer = [finer_division(z[first]) for z, values, _ in fit.layers[at + 1 :] if len(values) > K]
     before, after = fit.topics[first], edited.members.labels
-    unchanged = topics.num_rows == K and len({*zip(before.tolist(), after.tolist(), strict=True)}) == len(
+    unchanged = len(fit.stability) == K and len({*zip(before.tolist(), after.tolist(), strict=True)}) == len(
         {*before.tolist()}
     )
     agreement = (run.manifest["results"].get("stability") or {}).get("agreement")

@@ -21,11 +21,13 @@ from nlpkit.types import TokenTable
 from nlpkit.workflows.corpus import Corpus, read_corpus
 
 
-def documents_of(run: Run, documents: str | Path | None, read: ReadOptions) -> Corpus:
+def documents_of(
+    run: Run, documents: str | Path | None, read: ReadOptions, *, parameter: str | None = "documents"
+) -> Corpus:
     """Return the corpus of a run, as many documents as it has.
 
     Args:
-        documents: where they are; None: where the run says.
+        documents: where they are; None: where the run says. parameter: by which they can be named, None for none.
 
     Raises:
         InputError: they are gone or have changed.
@@ -37,17 +39,18 @@ def documents_of(run: Run, documents: str | Path | None, read: ReadOptions) -> C
     limit = int(run.manifest["results"].get("documents") or 0) or None
     if documents is not None:
         return read_corpus(documents, options=replace(read, limit=limit))
+    name_them = "" if parameter is None else f", or name the documents with `{parameter}`"
     try:
         files = corpus_of(run)
     except InputError as error:
         raise InputError(
-            f"{error}; words, sizes and scores of edited topics are counted there: put it back, or name the documents with `documents`",
-            parameter="documents",
+            f"{error}; words, sizes and scores of its topics are counted there: put it back{name_them}",
+            parameter=parameter,
         ) from None
     if not files:
         raise InputError(
-            f"{run.path} was fitted to documents in memory, which it does not hold; write them to a file and name it with `documents`",
-            parameter="documents",
+            f"{run.path} was fitted to documents in memory, which it does not hold; write them to a file and fit to it{name_them}",
+            parameter=parameter,
         )
     return read_corpus(*files, options=replace(read, limit=limit))
 

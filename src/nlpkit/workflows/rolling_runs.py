@@ -135,7 +135,7 @@ def with_newer(base: RollingRun, new: DatedCorpus) -> LdaCorpus:
 
     return replace(
         new.corpus,
-        rows=_appended(base.rows, new.corpus.rows),
+        rows=appended_rows(base.rows, new.corpus.rows),
         token_info=base.token_info if not steps else step_parameters(steps, "preprocess"),
         inputs=[*base.inputs, *new.corpus.inputs],
         dropped=sorted(dropped, key=lambda row: row.stage == STAGE),  # as of one reading: its own drops come first
@@ -144,7 +144,8 @@ def with_newer(base: RollingRun, new: DatedCorpus) -> LdaCorpus:
     )
 
 
-def _appended(old: pa.Table, new: pa.Table) -> pa.Table:
+def appended_rows(old: pa.Table, new: pa.Table) -> pa.Table:
+    """Return documents of a run and new ones in one table. Raises ColumnError where a column has types that are not one."""
     for name in old.column_names:
         if name in new.column_names:
             kinds = [old.schema.field(name).type, new.schema.field(name).type]

@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Annotated
+
 from nlpkit.cli.dry_run import dry_run
 from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.embed.options import EncoderOptions
 from nlpkit.io.read_options import ReadOptions
+from nlpkit.parameters import Param
 from nlpkit.text.options import TopicTokenOptions
 from nlpkit.topics.guided_options import GuidedOptions
 from nlpkit.topics.options import BertopicOptions
+from nlpkit.topics.update_options import refuse_new_options
 
 
 def bertopic_cli(
     *,
     inputs: Inputs,
     out: OutputFlags,
+    update: Annotated[
+        Path | None,
+        Param(
+            "Add the documents to this run; the output gets the run of all. Its topics keep their numbers, and new matter becomes new "
+            "topics.",
+            metavar="RUN",
+            panel="Model",
+        ),
+    ] = None,
     topics: BertopicOptions,
     guide: GuidedOptions,
     encoder: EncoderOptions,
@@ -32,6 +46,9 @@ def bertopic_cli(
     layers are kept beside it (`nlpkit info RUN --tree`), and --grain takes one of them. --k N gives exactly N topics.
     Each topic has a stability: whether half of the documents gives it again.
 
+    --update RUN adds newer documents to a run: they join its topics, groups of new matter become topics after these, and words,
+    sizes and scores are those of all. All other options of the model stay those of the run.
+
     \b
     Examples:
       nlpkit bertopic data/samples/news.jsonl --k auto -o run/
@@ -39,6 +56,8 @@ def bertopic_cli(
       nlpkit bertopic data/samples/news.jsonl --cluster hdbscan --min-topic-size 5 -o dense/
     """
     target = out.run_target(inputs, "bertopic")
+    if update is not None:
+        refuse_new_options(topics, guide, tokens)
     if run.dry_run:
         dry_run(inputs, read, embeds=True)
         return
@@ -47,6 +66,14 @@ def bertopic_cli(
     from nlpkit.workflows.corpus import read_corpus
 
     corpus = read_corpus(*inputs, options=read, beside=target)
+    if update is not None:
+        from nlpkit.cli.render.update import show_update
+        from nlpkit.workflows.bertopic_update import update_bertopic
+
+        longer = update_bertopic(update, corpus, encoder=encoder, read=read, parameter=None, execution=run)
+        longer.save(target, force=out.force)
+        show_update(longer, target, update)
+        return
     model = fit_bertopic(corpus, options=topics, guide=guide, tokens=tokens, encoder=encoder, execution=run)
     model.save(target, force=out.force)
     show_bertopic(model, target)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
+from nlpkit.cli import console
 from nlpkit.cli.options import Argument, OutputFlags, RunFlags
 from nlpkit.errors import UsageError
 from nlpkit.io.read_options import ReadOptions
@@ -58,11 +59,15 @@ def edit_cli(
             write_template(text, target, force=out.force)
         render.template(text, target, model)
         return
-    from nlpkit.workflows.edit import edit
+    from nlpkit.workflows.edit import check_edit, edit
 
     assert edits is not None
     folder = out.run_target([str(model)], "edited")
+    if run.dry_run:
+        from nlpkit.workflows.estimate import estimate
+
+        console.plan(estimate(check_edit(model, edits, options=options, read=read, execution=run)))
+        return
     result = edit(model, edits, options=options, read=read, execution=run)
-    if not run.dry_run:
-        result.save(folder, force=out.force)
-    render.edited(result, None if run.dry_run else folder)
+    result.save(folder, force=out.force)
+    render.edited(result, folder)

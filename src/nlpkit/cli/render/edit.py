@@ -27,8 +27,8 @@ def template(text: str, path: Path | None, run: Path) -> None:
     reporting.note(f"wrote {path}; take the # from the lines that you need, then: {command}")
 
 
-def edited(result: EditedRun, target: Path | None) -> None:
-    """Print the topics with those they were, or one JSON object. target: where the run is, None where it was not written."""
+def edited(result: EditedRun, target: Path) -> None:
+    """Print the topics of a run that was written with those they were, or one JSON object."""
     topics, lineage = result.topics.to_pylist(), result.lineage
     if console.settings.json:
         figures = {k: v for k, v in result.model.run.manifest["results"].items() if k not in ("evidence", "trace")}
@@ -36,8 +36,7 @@ def edited(result: EditedRun, target: Path | None) -> None:
             {**topic, "from": row["from"], "split": row["split"]}
             for topic, row in zip(topics, lineage["topics"], strict=True)
         ]
-        run = None if target is None else str(target)
-        console.emit_json({"run": run, **lineage, "results": figures, "topics": rows})
+        console.emit_json({"run": str(target), **lineage, "results": figures, "topics": rows})
         return
     columns = ["topic", "was", "size", "share", "npmi", "name", "top words"]
     cells = [
@@ -56,10 +55,7 @@ def edited(result: EditedRun, target: Path | None) -> None:
         columns, cells, right=["topic", "size", "share", "npmi"], noun="topics", rest="topics.parquet of the run"
     )
     _notes(lineage, len(topics), result)
-    if target is not None:
-        console.note_topic_run(target)
-    else:
-        reporting.note("nothing was written")
+    console.note_topic_run(target)
 
 
 def _was(row: dict[str, Any]) -> str:
