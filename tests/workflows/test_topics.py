@@ -180,7 +180,7 @@ def plain_words(run: Path, tuning: str) -> dict[tuple[str, int], dict[str, float
 
 @pytest.mark.parametrize("tuning", ["cell", "global", "evolving"])
 def test_words_of_cells_are_those_of_their_formula(run: Path, tuning: str) -> None:
-    table = nk.topic_words(run, over="date:quarter", words=4, terms=tuning).table
+    table = nk.topic_words(run, over="date:quarter", words=4, terms=tuning, count="main").table
     plain = plain_words(run, tuning)
     assert {(row["period"], row["topic"]) for row in table.to_pylist()} == set(plain)
     for row in table.to_pylist():
@@ -209,3 +209,14 @@ def test_words_that_an_edit_took_from_the_topics_are_no_words_of_cells(run: Path
     left = nk.topic_words(tmp_path / "edited", words=30, terms="cell").table["term"].to_pylist()
     assert left
     assert word not in left
+
+
+def test_more_cells_than_anyone_reads_are_refused(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nlpkit.workflows.topics.MOST_ROWS", 100)
+    with pytest.raises(
+        InputError, match="90 parts of id × 3 topics are more than 100 shares; name a column of fewer values"
+    ) as caught:
+        nk.topics(run, by=("id",))
+    assert caught.value.parameter == "by"
+    with pytest.raises(InputError, match="name a longer part of the date with `over`$"):
+        nk.topics(run, over="date:day")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -10,25 +12,29 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from scipy import sparse
 
+from nlpkit.io.lda_tables import read_model
+from nlpkit.io.memberships import read_membership
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.run_documents import open_run_documents
 from nlpkit.io.run_reading import numbers
 from nlpkit.io.runs import Run
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.text.options import PreprocessOptions
+from nlpkit.topics.lda.expected_counts import ExpectedCounts
 from nlpkit.topics.prevalence_options import PrevalenceOptions
 from nlpkit.topics.query_options import TopicWordOptions
-from nlpkit.types import CsrMatrix, IntArray
+from nlpkit.types import CsrMatrix, IntArray, LongArray
 from nlpkit.weighting.classes import ClassTermCounts
 from nlpkit.weighting.ctfidf import class_shares, inverse_class_frequency, top_terms
 from nlpkit.weighting.dtm import group_rows, without_terms
 from nlpkit.weighting.keyness import keyness
-from nlpkit.workflows.counts import count_corpus
+from nlpkit.workflows.counts import CountedCorpus, count_corpus
 from nlpkit.workflows.tokens import cut_as_model
 from nlpkit.workflows.topic_tables import TopicTable
 from nlpkit.workflows.topics import TopicShares, topics
 
 WORDS = 10
+LEAST_DOCUMENTS = 1.0  # of a topic in a cell, for its words there
 
 
 def topic_words(
@@ -41,8 +47,9 @@ def topic_words(
 ) -> TopicTable:
     """Return the words of each topic in each period or group that has documents of it.
 
-    Words are those of the documents whose main topic it is, cut as they were for the run. Weights, with shares of the words of the topic in
-    the cell and the inverse class frequency over topics:
+    Texts are cut as they were for the run. Where documents count for their main topic, tf counts the words of these; of LDA it is the
+    expected number of a topic's words in all documents of the cell, by the mixture of each and the words of the topics, where
+    these add up to one document at least. Weights, with the inverse class frequency over topics:
 
         cell          w_ckv = tf_ckv / Σ_u tf_cku · ln(1 + A / tf_v), divided by its sum over v
         global        (w_ckv + w_kv) / 2, w_kv of all cells together
@@ -68,14 +75,7 @@ def topic_words(
 def words_of_shares(shares: TopicShares, words: TopicWordOptions, execution: Execution) -> TopicTable:
     """Return the words of topics in the cells of shares that are known, as `topic_words` does, which says what is raised."""
     n, K = words.words or WORDS, len(shares.labels)
-    main = shares.run.table("documents", ["id", "topic"])
-    with shares.run.intact():
-        topic = numbers(main, "topic", least=-1, most=K - 1).astype(np.int64)
-    classes = np.where((shares.cell_of < 0) | (topic < 0), -1, shares.cell_of * K + topic)
-    used, numbered = np.unique(classes, return_inverse=True)
-    first = int(len(used) > 0 and used[0] < 0)
-    used, numbers_of = used[first:], np.asarray(numbered - first, np.int32)
-    terms, counts, sizes = class_counts(shares.run, main.column("id"), numbers_of, len(used), execution)
+    terms, counts, used = (_expected if _is_expected(shares) else _of_main_topics)(shares, execution)
     hidden = set((shares.run.manifest.get("lineage") or {}).get("stop_words", ()))  # of `nlpkit edit`
     counts = without_terms(counts, [v for v, term in enumerate(terms) if term in hidden])
     cell, of_topic = used // K, (used % K).astype(np.int32)
@@ -91,13 +91,57 @@ def words_of_shares(shares: TopicShares, words: TopicWordOptions, execution: Exe
             **shares.cell_names(cell[at]),
             "topic": pa.array(of_topic[at], pa.int32()),
             "topic_label": pa.array(shares.labels, pa.string()).take(pa.array(of_topic[at])),
-            "documents": pa.array(sizes[at]),
+            "documents": pa.array(shares.cells.sums[cell[at], of_topic[at]]),
             "rank": pa.array(rank + 1, pa.int32()),
             "term": pa.array(terms, pa.string()).take(pa.array(best.term_ids[at, rank])),
             "weight": pa.array(best.weights[at, rank].astype(np.float64)),
         }
     )
     return TopicTable([shares.run], "words", table, {**shares.facts(), "terms": words.terms, "top_n": n})
+
+
+def _is_expected(shares: TopicShares) -> bool:
+    """Return whether the words of a topic are counted in all documents, by probability."""
+    return shares.mixed and shares.run.manifest["kind"] == "lda-gibbs"
+
+
+def _of_main_topics(shares: TopicShares, execution: Execution) -> tuple[tuple[str, ...], CsrMatrix, LongArray]:
+    """Return the terms, their counts (C, V) in the documents of a cell whose main topic it is, and cell · K + topic of each row."""
+    K, main = len(shares.labels), shares.run.table("documents", ["id", "topic"])
+    with shares.run.intact():
+        topic = numbers(main, "topic", least=-1, most=K - 1).astype(np.int64)
+    classes = np.where((shares.cell_of < 0) | (topic < 0), -1, shares.cell_of * K + topic)
+    used, numbered = np.unique(classes, return_inverse=True)
+    first = int(len(used) > 0 and used[0] < 0)
+    used, classes_of = used[first:], np.asarray(numbered - first, np.int32)
+    terms, counts, _ = class_counts(shares.run, main.column("id"), classes_of, len(used), execution)
+    return terms, counts, used
+
+
+def _expected(shares: TopicShares, execution: Execution) -> tuple[tuple[str, ...], CsrMatrix, LongArray]:
+    """Return the same of expected counts, see `ExpectedCounts`, where a cell has at least one document of a topic in sum."""
+    run, theta = shares.run, read_membership(shares.run, mixed=True).weights
+    known = run.table("documents", ["id"]).column("id").combine_chunks()
+    with _counts_of(run, execution) as counted:
+        sums = ExpectedCounts(read_model(run))
+        for batch, dtm in counted.batches():
+            rows = pc.index_in(batch.column("id"), value_set=known).to_numpy(zero_copy_only=False).astype(np.int64)
+            sums.add(shares.cell_of[rows], theta[rows], dtm)
+    used = np.flatnonzero(shares.cells.sums[:, :-1].ravel() >= LEAST_DOCUMENTS)
+    return counted.terms, sums.finish(used), used
+
+
+@contextmanager
+def _counts_of(run: Run, execution: Execution) -> Iterator[CountedCorpus]:
+    """Read the corpus of a run again as counts of its terms, cut as they were for it."""
+    with open_run_documents(run, ReadOptions()) as stream:
+        cut = cut_as_model(stream, run.manifest["parameters"].get("tokens"), f"the run {run.path}", bounds=False)
+        vocab = tuple(run.table("vocab", ["term"]).column("term").to_pylist())
+        options = replace(cut or PreprocessOptions(), vocab=vocab)
+        with count_corpus(
+            stream, options, columns=[], threads=execution.n_threads(), own_tokens=cut is None
+        ) as counted:
+            yield counted
 
 
 def class_counts(
@@ -111,18 +155,13 @@ def class_counts(
     Raises:
         InputError: the corpus of the run is gone or has changed.
     """
-    with open_run_documents(run, ReadOptions()) as stream:
-        cut = cut_as_model(stream, run.manifest["parameters"].get("tokens"), f"the run {run.path}", bounds=False)
-        vocab = tuple(run.table("vocab", ["term"]).column("term").to_pylist())
-        options, known = replace(cut or PreprocessOptions(), vocab=vocab), ids.combine_chunks()
-        with count_corpus(
-            stream, options, columns=[], threads=execution.n_threads(), own_tokens=cut is None
-        ) as counted:
-            sums = ClassTermCounts(len(counted.terms))
-            sums.add(np.arange(C, dtype=np.int32), sparse.csr_array((C, len(counted.terms)), dtype=np.int32))
-            for batch, dtm in counted.batches():
-                rows = pc.index_in(batch.column("id"), value_set=known).to_numpy(zero_copy_only=False)
-                sums.add(classes[rows.astype(np.int64)], dtm)
+    known = ids.combine_chunks()
+    with _counts_of(run, execution) as counted:
+        sums = ClassTermCounts(len(counted.terms))
+        sums.add(np.arange(C, dtype=np.int32), sparse.csr_array((C, len(counted.terms)), dtype=np.int32))
+        for batch, dtm in counted.batches():
+            rows = pc.index_in(batch.column("id"), value_set=known).to_numpy(zero_copy_only=False)
+            sums.add(classes[rows.astype(np.int64)], dtm)
     counts, documents = sums.finish(np.arange(C, dtype=np.int32))
     return counted.terms, counts, documents - 1  # each class was begun with an empty document
 

@@ -265,9 +265,11 @@ def topics(
         sizes = " × ".join(
             wording.counted(len(axis.names), f"part of {axis.column}", f"parts of {axis.column}") for axis in axes
         )
+        fewer = ["a longer part of the date with `over`"] * (options.over is not None) + [
+            "a column of fewer values with `by`"
+        ] * bool(options.by)
         raise InputError(
-            f"{sizes} × {wording.counted(len(labels), 'topic')} are more than {MOST_ROWS:,} shares; name a longer part of the date "
-            "with `over`, or a column of fewer values with `by`",
+            f"{sizes} × {wording.counted(len(labels), 'topic')} are more than {MOST_ROWS:,} shares; name {', or '.join(fewer)}",
             parameter="by" if options.by else "over",
         )
     membership, cell_of = read_membership(opened, mixed=mixed), _cells(axes, documents.num_rows)
