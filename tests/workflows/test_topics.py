@@ -218,5 +218,5 @@ def test_more_cells_than_anyone_reads_are_refused(run: Path, monkeypatch: pytest
     ) as caught:
         nk.topics(run, by=("id",))
     assert caught.value.parameter == "by"
-    with pytest.raises(InputError, match="name a longer part of the date with `over`$"):
+    with pytest.raises(InputError, match=r"name a longer part of the date with `over`$"):
         nk.topics(run, over="date:day")
