@@ -113,6 +113,8 @@ def test_topics_are_merged_split_dropped_and_renamed(planted_run: Path) -> None:
     }
     lineage = manifest("new")["lineage"]
     assert lineage["topics"] == [{k: t[k] for k in ("topic", "from", "split")} for t in value["topics"]]
+    made_from = {"run": str(planted_run), "topic 0": [3], "topic 1": [3], "topic 2": [2, 0], "dropped": [1]}
+    assert run_cli("info", "new", "--json").json()["made_from"] == made_from
     assert lineage["edits"]["sha256"] == hashlib.sha256(Path("edits.toml").read_bytes()).hexdigest()
 
 

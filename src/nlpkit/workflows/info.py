@@ -62,6 +62,7 @@ def _run_facts(path: Path) -> dict[str, Any]:
         "kind": f"run ({manifest['kind']})",
         **{k: manifest[k] for k in ("schema_version", "nlpkit_version", "seed", "threads", "peak_memory_mb")},
         "command_line": " ".join(manifest["command_line"]),
+        "made_from": _made_from(manifest),
         "inputs": manifest["inputs"],
         "parameters": manifest["parameters"],
         "results": {k: v for k, v in manifest["results"].items() if k != "evidence"},
@@ -72,6 +73,19 @@ def _run_facts(path: Path) -> dict[str, Any]:
         "topics": topics,
         "layers": layers,
     }
+
+
+def _made_from(manifest: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the run that a run was edited or updated from, and what became of its topics; None for a fit."""
+    lineage = manifest.get("lineage")
+    if lineage is None:
+        return None
+    topics = {
+        f"topic {row['topic']}": row["from"]
+        for row in lineage["topics"]
+        if row["from"] != [row["topic"]] or row["split"]
+    }
+    return {"run": lineage["parent"]["path"], **topics, "dropped": lineage["dropped"]}
 
 
 def _parquet_facts(path: Path) -> dict[str, Any]:
