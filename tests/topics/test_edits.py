@@ -138,8 +138,10 @@ def test_numbers_are_a_permutation_and_topics_that_can_keep_theirs(drawn: tuple[
 def test_names_that_someone_gave_stay() -> None:
     topics = [NewTopic((0,)), NewTopic((1, 2)), NewTopic((3,), is_pinned=True), NewTopic((4,), 0, True), NewTopic((5,))]
     labels, generated = ["given", "auto 1", "auto 2", "auto 3", "given too", "auto 5"], [f"auto {k}" for k in range(6)]
-    names = list(names_after(topics, EditPlan(rename={2: "Merged"}), labels, generated))
-    assert names == ["given", "Merged", "auto 3", "", ""]
+    plan = EditPlan(rename={2: "Merged"})
+    assert list(names_after(topics, plan, labels, generated)) == ["given", "Merged", "auto 3", "", "auto 5"]
+    plan = EditPlan(stop_words=("x",))
+    assert list(names_after(topics, plan, labels, generated)) == ["given", "", "auto 3", "", ""]
 
 
 def test_reduce_merges_the_most_similar_pairs_but_not_pinned_topics() -> None:

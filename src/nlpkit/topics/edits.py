@@ -289,18 +289,21 @@ def new_numbers(topics: Sequence[NewTopic], size: LongArray | FloatArray, reorde
 def names_after(
     topics: Sequence[NewTopic], plan: EditPlan, labels: Sequence[str], generated: Sequence[str]
 ) -> Iterator[str]:
-    """Yield the name of each topic that someone gave it, "" where its words name it.
+    """Yield the name that each topic keeps or is given, "" where its words name it anew.
+
+    A topic of one topic of the run keeps its name, unless words of it may be stop words now; of a merge or a run with new stop words
+    a name stays that someone gave.
 
     Args:
-        labels: names of the topics of the run; generated: those that their words would give them: another was given by someone,
-            and stays with a topic and with a merge of which it is the first.
+        labels: names of the topics of the run; generated: those that their words would give them: another was given by someone.
     """
     for topic in topics:
         renamed = [plan.rename[source] for source in topic.sources if source in plan.rename]
         source = topic.sources[0]
+        is_same = len(topic.sources) == 1 and not plan.stop_words
         if renamed:
             yield renamed[0]
-        elif topic.is_pinned or (not topic.is_split and labels[source] != generated[source]):
+        elif topic.is_pinned or (not topic.is_split and (is_same or labels[source] != generated[source])):
             yield labels[source]
         else:
             yield ""
