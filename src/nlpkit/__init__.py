@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from nlpkit.workflows.info import info as info
     from nlpkit.workflows.kwic import kwic as kwic
     from nlpkit.workflows.lda import fit_lda as fit_lda
+    from nlpkit.workflows.name_topics import name_topics as name_topics
     from nlpkit.workflows.plot import plot as plot
     from nlpkit.workflows.predict import load as load
     from nlpkit.workflows.preprocess import preprocess as preprocess
@@ -90,6 +91,7 @@ _HOMES = {
     "load": "workflows.predict:load",
     "majority": "workflows.annotate:majority",
     "make_task": "workflows.annotate:make_task",
+    "name_topics": "workflows.name_topics:name_topics",
     "plot": "workflows.plot:plot",
     "preprocess": "workflows.preprocess:preprocess",
     "read_corpus": "workflows.corpus:read_corpus",

@@ -42,6 +42,7 @@ COMMANDS = (
     "diff",
     "report",
     "plot",
+    "name",
     "export",
     "edit",
     "convert",

@@ -203,13 +203,34 @@ def edits_text(
         "# [rename]",
         *(f"# {k} = {_quoted(topic.name)}" for k, topic in enumerate(topics)),
         "",
-        "# The topics that the numbers mean; leave these lines as they are.",
-        "[topics]",
+        *_topic_lines(topics, sizes),
     ]
+    return "\n".join(lines) + "\n"
+
+
+def rename_text(
+    topics: Sequence[TopicWords], sizes: Sequence[int], names: Mapping[int, tuple[str, str]], *, run: str
+) -> str:
+    """Return a file of edits that gives topics names, with what speaks for each behind it.
+
+    Args:
+        sizes: documents of each topic. names: name and evidence ("" for none) by topic. run: its name.
+    """
+    renamed = [
+        f"{k} = {_quoted(name)}" + (f"  # {' '.join(evidence.split())}" if evidence else "")
+        for k, (name, evidence) in sorted(names.items())
+    ]
+    head = [f"# Names for topics of {run}.", "", "[rename]", *renamed, ""]
+    return "\n".join([*head, *_topic_lines(topics, sizes)]) + "\n"
+
+
+def _topic_lines(topics: Sequence[TopicWords], sizes: Sequence[int]) -> list[str]:
+    """Return the lines by which topics are known again on a later fit."""
+    lines = ["# The topics that the numbers mean; leave these lines as they are.", "[topics]"]
     for k, (topic, size) in enumerate(zip(topics, sizes, strict=True)):
         words = ", ".join(map(_quoted, topic.words))
         lines.append(f"{k} = {{ name = {_quoted(topic.name)}, words = [{words}] }}  # size {size}")
-    return "\n".join(lines) + "\n"
+    return lines
 
 
 def _quoted(text: str) -> str:

@@ -1,0 +1,48 @@
+"""nlpkit name: names of topics by a language model or by people."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from nlpkit.cli import console
+from nlpkit.cli.options import Argument, OutputFlags, RunFlags
+from nlpkit.parameters import READ
+from nlpkit.topics.name_options import NameOptions
+
+
+def name_cli(
+    model: Annotated[Path, Argument("Run directory of bertopic or lda-gibbs.", metavar="RUN"), READ],
+    options: NameOptions,
+    out: OutputFlags,
+    run: RunFlags,
+) -> None:
+    """Name the topics of a run by a language model, or by people.
+
+    The model is any that speaks OpenAI's protocol: ollama, llama.cpp, vLLM or a hosted one, with its key in the environment as
+    NLPKIT_LLM_KEY. It is shown the words and the beginnings of typical documents of a topic, and must give a passage of these documents
+    that speaks for the name: the passage is looked up, and names are unique. Answers are kept by question, so a second run asks nothing
+    and a broken one goes on where it was. -o names.toml writes a file of edits for `nlpkit edit`, -o NEW/ a run with the names.
+
+    \b
+    Examples:
+      nlpkit name run/ --names data/samples/news_names.csv -o named/
+      nlpkit name run/ --llm http://localhost:11434/v1 --model llama3.2 --dry-run
+      nlpkit name run/ --llm http://localhost:11434/v1 --model llama3.2 -n --json
+    """
+    from nlpkit.cli.render import name as render
+    from nlpkit.io.atomic import check_target
+    from nlpkit.workflows.name_topics import name_topics, plan_names
+
+    if run.dry_run:
+        console.plan(plan_names(model, options, run))
+        return
+    target = None
+    if out.output is not None:
+        is_file = Path(out.output).suffix == ".toml"
+        target = Path(out.output) if is_file else out.run_target([str(model)], "named")
+        check_target(target, force=out.force, directory=not is_file)
+    names = name_topics(model, options=options, execution=run)
+    if target is not None:
+        names.save(target, force=out.force, execution=run)
+    render.names(names, target)

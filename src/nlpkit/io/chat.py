@@ -1,0 +1,148 @@
+"""Answers of a language model at an address that speaks OpenAI's protocol (ollama, llama.cpp, vLLM …), kept on disk by question."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from nlpkit.errors import InputError, MissingError, UsageError, first_line
+from nlpkit.io.atomic import atomic_file
+from nlpkit.plain import to_json
+
+TRIES = 4
+LONGEST_WAIT = 60.0
+KEYS = ("NLPKIT_LLM_KEY", "OPENAI_API_KEY")
+ANSWER_TOKENS = 200
+
+Messages = Sequence[dict[str, str]]
+
+
+def chat_address(url: str) -> str:
+    """Return the address of the chat completions of a server. Raises UsageError when it is no web address."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.netloc:
+        raise UsageError(f"`llm={url}` is no address; give one such as http://localhost:11434/v1", parameter="llm")
+    path = url.rstrip("/")
+    if path.endswith("/chat/completions"):
+        return path
+    return f"{path}/chat/completions" if parts.path.strip("/") else f"{path}/v1/chat/completions"
+
+
+def usual_cache() -> Path:
+    """Return the folder where answers are kept: nlpkit/llm in the user's cache."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "nlpkit" / "llm"
+
+
+@dataclass
+class ChatModel:
+    """A language model at an address. Answers are kept in `cache` by the question, so that a question is paid for once.
+
+    calls, cached: answers that were asked for, and that were there.
+    """
+
+    url: str
+    model: str
+    cache: Path
+    timeout: float = 60.0
+    seed: int = 42
+    calls: int = field(default=0, init=False)
+    cached: int = field(default=0, init=False)
+
+    def answer(self, messages: Messages) -> str:
+        """Return the answer to messages.
+
+        Raises:
+            MissingError: the server cannot be reached, does not answer in time, or refuses; InputError: its answer is none.
+        """
+        body = self._body(messages)
+        place = self._place(body)
+        if place.is_file():
+            self.cached += 1
+            return str(json.loads(place.read_text(encoding="utf-8"))["answer"])
+        text = self._text(self._post(body))
+        self.calls += 1
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_file(place, force=True) as part:
+            part.write_text(
+                to_json({"model": self.model, "messages": list(messages), "answer": text}) + "\n", encoding="utf-8"
+            )
+        return text
+
+    def has(self, messages: Messages) -> bool:
+        """Tell whether the answer to messages is there."""
+        return self._place(self._body(messages)).is_file()
+
+    def _body(self, messages: Messages) -> dict[str, Any]:
+        return {
+            "model": self.model, "messages": list(messages), "temperature": 0, "seed": self.seed, "max_tokens": ANSWER_TOKENS,
+        }  # fmt: skip
+
+    def _place(self, body: dict[str, Any]) -> Path:
+        return self.cache / f"{hashlib.sha256(to_json([chat_address(self.url), body]).encode()).hexdigest()}.json"
+
+    def _post(self, body: dict[str, Any]) -> bytes:
+        """Return what the server sends; a full or failing one is asked again, after as long as it says."""
+        headers = {"Content-Type": "application/json"}
+        key = next(filter(None, map(os.environ.get, KEYS)), None)
+        if key:
+            headers["Authorization"] = f"Bearer {key}"
+        request = urllib.request.Request(chat_address(self.url), to_json(body).encode(), headers)
+        for attempt in range(1, TRIES + 1):
+            try:
+                with urllib.request.urlopen(request, timeout=self.timeout) as response:
+                    content: bytes = response.read()
+                    return content
+            except urllib.error.HTTPError as error:
+                if attempt == TRIES or not (error.code == 429 or error.code >= 500):
+                    raise MissingError(self._refusal(error), parameter="llm") from None
+                time.sleep(_wait(error.headers.get("Retry-After"), attempt))
+            except TimeoutError:
+                if attempt == TRIES:
+                    raise MissingError(
+                        f"{self.url} did not answer within {self.timeout:g} seconds, {TRIES} times; raise `timeout`",
+                        parameter="llm",
+                    ) from None
+            except (urllib.error.URLError, OSError) as error:
+                reason = getattr(error, "reason", error)
+                if isinstance(reason, TimeoutError) and attempt < TRIES:
+                    continue
+                raise MissingError(
+                    f"{self.url} cannot be reached ({reason}); is the server running?", parameter="llm"
+                ) from None
+        raise AssertionError("the last try returns or raises")
+
+    def _refusal(self, error: urllib.error.HTTPError) -> str:
+        message = first_line(ValueError(error.read(500).decode("utf-8", "replace").strip() or error.reason))
+        hints = {
+            401: f"; put its key into the environment as {KEYS[0]}",
+            403: f"; put its key into the environment as {KEYS[0]}",
+            404: f"; is '{self.model}' one of its models, and {chat_address(self.url)} its address?",
+            429: "; its limit of requests is reached: run the command again later, what was answered is kept",
+        }
+        return f"{self.url} refused: {error.code} {message}{hints.get(error.code, '')}"
+
+    def _text(self, content: bytes) -> str:
+        try:
+            text = json.loads(content)["choices"][0]["message"]["content"]
+        except (ValueError, LookupError, TypeError):
+            text = None
+        if not isinstance(text, str):
+            shown = content[:80].decode("utf-8", "replace")
+            raise InputError(f"{self.url} sent no chat completion: {shown}", parameter="llm")
+        return text
+
+
+def _wait(retry_after: str | None, attempt: int) -> float:
+    try:
+        return min(float(retry_after or ""), LONGEST_WAIT)
+    except ValueError:
+        return min(2.0**attempt, LONGEST_WAIT)

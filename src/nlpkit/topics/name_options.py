@@ -1,0 +1,50 @@
+"""Options of naming topics, as plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, ClassVar
+
+from nlpkit.errors import UsageError
+from nlpkit.parameters import READ, Param
+
+
+@dataclass(frozen=True, slots=True)
+class NameOptions:
+    """Options of naming topics: by whom, and what is shown of a topic.
+
+    Raises:
+        UsageError: neither a language model nor a file of names, or both.
+    """
+
+    PANEL: ClassVar[str] = "Names"
+
+    llm: Annotated[
+        str | None,
+        Param("Address of a language model that speaks OpenAI's protocol, such as http://localhost:11434/v1.", metavar="URL"),
+    ] = None  # fmt: skip
+    llm_model: Annotated[
+        str | None, Param("Name of the language model at this address.", ("model",), metavar="NAME")
+    ] = None
+    names: Annotated[
+        Path | None, Param("Table of names by people: columns topic and name, or a name on each line.", metavar="FILE"), READ
+    ] = None  # fmt: skip
+    n_words: Annotated[int, Param("Number of words of a topic that the model is shown.", metavar="N", min=1)] = 10
+    budget: Annotated[
+        int, Param("Number of tokens of typical documents that it is shown of a topic.", metavar="N", min=0)
+    ] = 1000
+    attempts: Annotated[
+        int, Param("Number of times it is asked again when an answer cannot be used.", metavar="N", min=0)
+    ] = 2
+    timeout: Annotated[float, Param("Seconds to wait for an answer.", metavar="SECONDS", min=0.1)] = 60.0
+    cache: Annotated[
+        Path | None, Param("Folder where answers are kept; default: nlpkit/llm in the user's cache.", metavar="DIR")
+    ] = None
+
+    def __post_init__(self) -> None:
+        """Check that there is one who names."""
+        if (self.llm is None) == (self.names is None):
+            raise UsageError("say who names the topics: `llm=URL` with its `model`, or `names=FILE`", parameter="llm")
+        if self.llm is not None and not self.llm_model:
+            raise UsageError("say which model `llm` shall use, such as `model=llama3.2`", parameter="llm_model")

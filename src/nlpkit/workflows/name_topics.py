@@ -1,0 +1,197 @@
+"""nlpkit name: names of topics by a language model or by people, as a file of edits or as a new run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from nlpkit import reporting, wording
+from nlpkit.errors import InputError
+from nlpkit.io.atomic import atomic_file
+from nlpkit.io.chat import ANSWER_TOKENS, ChatModel, usual_cache
+from nlpkit.io.edit_files import rename_text
+from nlpkit.io.plain_tables import TABLE_FORMATS, arrow_table, table_format
+from nlpkit.io.runs import Run
+from nlpkit.parameters import Execution, with_settings
+from nlpkit.topics.edits import Edits
+from nlpkit.topics.llm_names import TopicSource, estimated_tokens, messages_for, read_answer
+from nlpkit.topics.name_options import NameOptions
+from nlpkit.workflows.edit import edit, open_topic_run, topics_of_run
+
+
+@dataclass(frozen=True, slots=True)
+class TopicName:
+    """The name of a topic, what it was called before, and the passage that speaks for it; problem: why it has no new name."""
+
+    topic: int
+    before: str
+    name: str
+    evidence: str = ""
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TopicNames:
+    """Names of the topics of a run. calls, cached: answers of the language model that were asked for, and that were there."""
+
+    run: Run
+    names: Sequence[TopicName]
+    calls: int = 0
+    cached: int = 0
+
+    @property
+    def failed(self) -> list[TopicName]:
+        """Topics without a new name."""
+        return [one for one in self.names if one.problem]
+
+    @property
+    def edits(self) -> Edits:
+        """The names as edits of the run."""
+        topics, _ = topics_of_run(self.run)
+        renamed = tuple((one.topic, one.name) for one in self.names if not one.problem)
+        return Edits(rename=renamed, topics=dict(enumerate(topics)))
+
+    def table(self) -> pa.Table:
+        """Return topic, before, name, evidence, problem."""
+        keys = ("topic", "before", "name", "evidence", "problem")
+        return pa.table({key: [getattr(one, key) for one in self.names] for key in keys})
+
+    def save(self, path: str | Path, *, force: bool = False, execution: Execution | None = None) -> Path:
+        """Write a file of edits (.toml), else a new run whose topics have these names.
+
+        Raises:
+            OutputExistsError: it is there and `force` was not given; and what `nlpkit.edit` raises.
+        """
+        target = Path(path)
+        if target.suffix == ".toml":
+            topics, sizes = topics_of_run(self.run)
+            lines = {one.topic: (one.name, one.evidence) for one in self.names if not one.problem}
+            with atomic_file(target, force=force) as part:
+                part.write_text(rename_text(topics, sizes, lines, run=self.run.path.name), encoding="utf-8")
+            return target
+        if not self.edits.rename:
+            raise InputError(f"no topic of {self.run.path} got a name, so there is nothing to write")
+        return edit(self.run.path, self.edits, execution=execution).save(target, force=force)
+
+
+def name_topics(
+    run: str | Path,
+    *,
+    options: NameOptions | None = None,
+    execution: Execution | None = None,
+    **settings: Any,
+) -> TopicNames:
+    """Return names of the topics of a run, by a language model that is shown their words and typical documents, or by people.
+
+    A language model answers with a name and a passage of the documents that speaks for it. An answer is used if the name is new and
+    the passage does stand there; else it is asked again, and a topic without a usable answer keeps its name. Answers are kept by
+    question: the same question is never asked twice.
+
+    Args:
+        run: a run directory of bertopic or lda-gibbs. options: who names the topics. execution: the seed that is sent along.
+            settings: fields of these, such as llm="http://localhost:11434/v1", llm_model="llama3.2".
+
+    Raises:
+        MissingError: the language model cannot be reached, or refuses; InputError: it sends something else, or the file of names cannot be
+        used; UsageError: nobody is asked.
+    """
+    if options is None:
+        known = {key: settings.pop(key) for key in list(settings) if key in NameOptions.__dataclass_fields__}
+        options = NameOptions(**known)
+    options, execution = with_settings((options, execution or Execution()), settings)
+    opened = open_topic_run(run, verify=execution.verify)
+    if options.names is not None:
+        return TopicNames(opened, _names_of_people(opened, options.names))
+    model = _model(options, execution)
+    sources = sources_of(opened, options)
+    topics, _ = topics_of_run(opened)
+    names: list[TopicName] = []
+    with reporting.progress("names", len(sources)) as update:
+        for source in sources:
+            taken = [one.name for one in names if not one.problem]
+            names.append(_ask(model, source, topics[source.topic].name, taken, options))
+            update(1)
+    result = TopicNames(opened, names, model.calls, model.cached)
+    for one in result.failed:
+        reporting.warn(f"topic {one.topic} keeps its name, '{one.before}': {one.problem}")
+    return result
+
+
+def plan_names(run: str | Path, options: NameOptions, execution: Execution) -> dict[str, Any]:
+    """Return how many questions naming would ask at least, and their tokens; nothing is asked."""
+    opened = open_topic_run(run, verify=execution.verify)
+    if options.names is not None:
+        return {"topics": len(topics_of_run(opened)[0]), "calls": 0}
+    sources = sources_of(opened, options)
+    asked = [messages_for(source, [], budget=options.budget) for source in sources]
+    tokens = [sum(estimated_tokens(message["content"]) for message in messages) for messages in asked]
+    taken = 12 * len(sources) * (len(sources) - 1) // 2  # names that are taken stand in later questions
+    return {
+        "topics": len(sources),
+        "calls": len(sources),
+        "tokens_to_read": sum(tokens) + taken,
+        "tokens_to_write": ANSWER_TOKENS // 4 * len(sources),
+    }
+
+
+def sources_of(run: Run, options: NameOptions) -> list[TopicSource]:
+    """Return what is shown of each topic: its words, and the beginnings of typical documents that the run holds."""
+    table = run.table("topics", ["topic", "top_terms", "representative_texts"])
+    return [
+        TopicSource(
+            row["topic"], row["top_terms"][: options.n_words], [t for t in row["representative_texts"] if t.strip()]
+        )
+        for row in table.to_pylist()
+    ]
+
+
+def _model(options: NameOptions, execution: Execution) -> ChatModel:
+    return ChatModel(
+        str(options.llm), str(options.llm_model), options.cache or usual_cache(), options.timeout, execution.seed
+    )
+
+
+def _ask(model: ChatModel, source: TopicSource, before: str, taken: list[str], options: NameOptions) -> TopicName:
+    complaint = ""
+    for _ in range(options.attempts + 1):
+        answer = read_answer(
+            model.answer(messages_for(source, taken, budget=options.budget, complaint=complaint)), source, taken
+        )
+        if not answer.problem:
+            return TopicName(source.topic, before, answer.name, answer.evidence)
+        complaint = answer.problem
+    return TopicName(source.topic, before, before, problem=complaint)
+
+
+def _names_of_people(run: Run, path: Path) -> list[TopicName]:
+    """Return names from a table with topic and name, or from lines, one for each topic in order."""
+    topics, _ = topics_of_run(run)
+    if not path.is_file():
+        raise InputError(f"names {path} does not exist", parameter="names")
+    if table_format(path) in TABLE_FORMATS:
+        table = arrow_table(path)
+        missing = [name for name in ("topic", "name") if name not in table.column_names]
+        if missing:
+            raise InputError(
+                f"names {path}: no column '{missing[0]}' (there are {', '.join(table.column_names)})", parameter="names"
+            )
+        rows = list(zip(table.column("topic").to_pylist(), table.column("name").to_pylist(), strict=True))
+    else:
+        rows = list(enumerate(line for line in path.read_text(encoding="utf-8-sig").splitlines() if line.strip()))
+    named: dict[int, str] = {}
+    for topic, name in rows:
+        if isinstance(topic, bool) or not str(topic).lstrip("-").isdigit() or not 0 <= int(topic) < len(topics):
+            raise InputError(f"names {path}: the run has topics 0 to {len(topics) - 1}, not {topic}", parameter="names")
+        if int(topic) in named:
+            raise InputError(f"names {path}: topic {topic} is there twice", parameter="names")
+        if name is not None and str(name).strip():
+            named[int(topic)] = " ".join(str(name).split())
+    if not named:
+        raise InputError(f"names {path}: there are no names in it", parameter="names")
+    if len(named) < len(topics):
+        reporting.note(f"{wording.counted(len(topics) - len(named), 'topic keeps its', 'topics keep their')} name")
+    return [TopicName(k, topics[k].name, name) for k, name in sorted(named.items())]
