@@ -165,3 +165,12 @@ def test_q_values_are_those_of_scipy_and_gaps_stay() -> None:
     q = benjamini_hochberg(p)
     assert np.isnan(q[1])
     np.testing.assert_allclose(np.delete(q, 1), false_discovery_control(np.delete(p, 1)))
+
+
+def test_a_group_of_one_document_is_not_the_one_with_the_largest_share() -> None:
+    topics = np.array([0] * 6 + [1] * 4 + [0] * 3 + [1] * 7 + [0], np.int32)
+    groups = np.repeat([0, 1, 2], [10, 10, 1]).astype(np.int32)
+    result = differences(sum_cells(one_topic_each(topics, 2), groups, 3))
+    assert (result.highest[0], result.lowest[0]) == (0, 1)
+    few = differences(sum_cells(one_topic_each(topics[8:14], 2), np.array([0, 0, 1, 1, 2, 2], np.int32), 3))
+    assert (few.highest[0], few.lowest[0]) == (1, 0)

@@ -11,6 +11,7 @@ from nlpkit.topics.prevalence import CellSums
 from nlpkit.types import FloatArray
 
 LEAST_PERIODS = 3  # with documents: a line through two points leaves nothing to measure the noise by
+LEAST_GROUP = 5  # documents of a group that is shown as the one with the largest or the smallest share
 _STEPS = 100
 _LARGEST = 30.0  # a logit beyond which a share is 0 or 1
 
@@ -40,7 +41,8 @@ class Differences:
 
     statistic: χ² of documents with one topic each, F of mixtures; effect: Cramér's V, or η, both the root of the share of the
     variance that lies between groups; least_expected: documents of the topic (or without it) expected in the smallest group: below 5,
-    p is rough; NaN for mixtures. lowest, highest: the groups with the smallest and the largest share.
+    p is rough; NaN for mixtures. lowest, highest: the groups with the smallest and the largest share, of those with LEAST_GROUP documents
+    where there are two.
     """
 
     statistic: FloatArray
@@ -157,5 +159,10 @@ def differences(cells: CellSums) -> Differences:
         expected = np.where(varies, n.min() * np.minimum(p, 1 - p), np.nan)
     values = np.where(np.isnan(statistic), np.nan, values)
     values[-1] = np.nan
-    lowest, highest = (used[shares.argmin(axis=0)], used[shares.argmax(axis=0)]) if G else (np.zeros(width, int),) * 2
+    large = used[cells.n[used] >= LEAST_GROUP]
+    compared = large if len(large) > 1 else used
+    lowest = highest = np.zeros(width, np.int64)
+    if len(compared):
+        of_groups = cells.shares[compared]
+        lowest, highest = compared[of_groups.argmin(axis=0)], compared[of_groups.argmax(axis=0)]
     return Differences(statistic, values, benjamini_hochberg(values), effect, expected, lowest, highest)
