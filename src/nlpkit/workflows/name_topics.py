@@ -105,7 +105,7 @@ def name_topics(
     options, execution = with_settings((options, execution or Execution()), settings)
     opened = open_topic_run(run, verify=execution.verify)
     if options.names is not None:
-        return TopicNames(opened, _names_of_people(opened, options.names))
+        return TopicNames(opened, _names_of_people(opened, Path(options.names)))
     model = _model(options, execution)
     sources = sources_of(opened, options)
     topics, _ = topics_of_run(opened)
