@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import nlpkit as nk
+from nlpkit.errors import InputError
 from nlpkit.io.topic_tables import text_hash
 from tests.cli.conftest import (
     NEWS,
@@ -27,6 +28,7 @@ from tests.cli.conftest import (
     write_embedded,
     write_jsonl,
 )
+from tests.refusals import refuses
 
 pytestmark = needs_hdbscan
 EDITS = SAMPLES / "news_edits.toml"
@@ -382,6 +384,16 @@ def test_from_python(planted_run: Path) -> None:
     result.save("new")
     assert topics_of(Path("new")).keys() == topics_of(planted_run).keys()
     assert "merge" in nk.edits_template(planted_run)
+
+
+def test_documents_in_memory_are_given_again() -> None:
+    texts = [row["text"] for row in planted_rows(10)]
+    nk.fit_lda(texts, k=3, sweeps=10).save("run")
+    with refuses("documents", InputError):
+        nk.edit("run", edits("drop = [0]"))
+    with refuses(None, InputError):
+        nk.edit("run", edits("drop = [0]"), documents=[*texts[:-1], "other words"])
+    assert nk.edit("run", edits("drop = [0]"), documents=texts).sources == [[2], [1]]
 
 
 @needs_minilm

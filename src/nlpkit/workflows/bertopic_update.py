@@ -76,7 +76,7 @@ def update_bertopic(
     run: str | Path,
     newer: Any,
     *,
-    documents: str | Path | None = None,
+    documents: Any = None,
     parameter: str | None = "documents",
     encoder: EncoderOptions | str | None = None,
     read: ReadOptions | None = None,
@@ -161,9 +161,7 @@ def update_bertopic(
     return UpdatedRun(fitted, lineage, changes, table.num_rows, int(updated.novel.sum()))
 
 
-def _fit_of(
-    run: Run, documents: str | Path | None, read: ReadOptions, execution: Execution, parameter: str | None
-) -> StoredFit:
+def _fit_of(run: Run, documents: Any, read: ReadOptions, execution: Execution, parameter: str | None) -> StoredFit:
     """Return the fit of a run. Its documents may have other columns than the newer ones: the texts tell whether they are read right."""
     try:
         return read_fit(run, documents, ReadOptions(), execution, parameter=parameter)

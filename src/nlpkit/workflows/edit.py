@@ -84,7 +84,8 @@ def edit(
         options: whether edits that do not apply are refused, and where the documents are.
         read: how the documents are read, as they were for the fit.
         execution: threads; the seed is that of the fit.
-        settings: single fields of these records, such as strict=True, text_col="body".
+        settings: single fields of these records, such as strict=True, text_col="body"; `documents` may be a Corpus, texts or a data
+            frame, too.
 
     Raises:
         InputError: edits that contradict each other or name no topic, documents that are gone or have changed, a damaged run;

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -80,7 +79,7 @@ class StoredFit:
 
 def read_fit(
     run: Run,
-    documents: str | Path | None,
+    documents: Any,
     read: ReadOptions,
     execution: Execution,
     *,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,15 +18,17 @@ from nlpkit.text.options import PreprocessOptions
 from nlpkit.text.token_settings import options_from
 from nlpkit.types import TokenTable
 from nlpkit.workflows.corpus import Corpus, read_corpus
+from nlpkit.workflows.reference import as_reference
+
+IN_MEMORY = "the table"  # path of documents that no file holds
 
 
-def documents_of(
-    run: Run, documents: str | Path | None, read: ReadOptions, *, parameter: str | None = "documents"
-) -> Corpus:
+def documents_of(run: Run, documents: Any, read: ReadOptions, *, parameter: str | None = "documents") -> Corpus:
     """Return the corpus of a run, as many documents as it has.
 
     Args:
-        documents: where they are; None: where the run says. parameter: by which they can be named, None for none.
+        documents: where they are, or a Corpus, texts or a data frame; None: where the run says. parameter: by which they
+            can be named, None for none.
 
     Raises:
         InputError: they are gone or have changed.
@@ -37,11 +38,13 @@ def documents_of(
             f"{run.path} was made from a state of MALLET, which holds no texts; its topics cannot be edited"
         )
     limit = int(run.manifest["results"].get("documents") or 0) or None
-    if documents is not None:
-        return read_corpus(documents, options=replace(read, limit=limit))
+    corpus = as_reference(documents, read)
+    if corpus is not None:
+        return corpus.with_options(limit=limit)
     name_them = "" if parameter is None else f", or name the documents with `{parameter}`"
+    in_memory = all(entry["path"] == IN_MEMORY for entry in run.manifest["inputs"])
     try:
-        files = corpus_of(run)
+        files = [] if in_memory else corpus_of(run)
     except InputError as error:
         raise InputError(
             f"{error}; words, sizes and scores of its topics are counted there: put it back{name_them}",
@@ -49,7 +52,7 @@ def documents_of(
         ) from None
     if not files:
         raise InputError(
-            f"{run.path} was fitted to documents in memory, which it does not hold; write them to a file and fit to it{name_them}",
+            f"{run.path} was fitted to documents in memory, which it does not hold; write them to a file and fit to that{name_them}",
             parameter=parameter,
         )
     return read_corpus(*files, options=replace(read, limit=limit))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -59,9 +59,7 @@ class StoredLda:
     corpus: LdaCorpus
 
 
-def read_lda_fit(
-    run: Run, documents: str | Path | None, read: ReadOptions, execution: Execution, stack: ExitStack
-) -> StoredLda:
+def read_lda_fit(run: Run, documents: Any, read: ReadOptions, execution: Execution, stack: ExitStack) -> StoredLda:
     """Return a fit of lda-gibbs with its documents, which are closed with the stack.
 
     Raises:
