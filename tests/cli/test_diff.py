@@ -41,7 +41,7 @@ def test_fewer_topics_are_split_and_written(planted: Path, planted_lda: Path, tm
 def test_other_documents_are_compared_by_words(planted_lda: Path, tmp_path: Path) -> None:
     terms = pl.read_parquet(planted_lda / "topic_terms.parquet").filter(pl.col("rank") <= 8)
     themes = [" ".join(group["term"]) for _, group in terms.group_by("topic", maintain_order=True)][:2]
-    themes.append("guitar drum bass piano violin trumpet flute cello")
+    themes.append("carburettor gearbox piston axle clutch exhaust radiator chassis")
     rows = [{"id": f"new{n}", "text": themes[n % 3]} for n in range(60)]
     Path("new.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     run_cli("lda-gibbs", "new.jsonl", "--k", "3", "--sweeps", "60", "--stop-words", "none", "-q", "-o", "new")
