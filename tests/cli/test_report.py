@@ -187,6 +187,19 @@ def test_columns_and_periods_can_be_named(run: Path) -> None:
     assert [(c["name"], c["values"]) for c in data["by_column"]] == [("date:quarter", ["2024-Q1", "2024-Q2"])]
 
 
+def test_another_run_beside_it(run: Path) -> None:
+    other = nk.fit_lda(nk.read_corpus(run.parent / "docs.jsonl"), k=4, sweeps=60, stop_words="none").save(
+        run.parent / "other"
+    )
+    page = nk.report(run, compare=other)
+    data, _ = container(page.html, "data")
+    assert sum(n for _, _, n in data["compared"]["flows"]) == 60
+    assert len(data["compared"]["before"]) == 4
+    assert "4 topics of other beside 3 of this run, compared by documents" in page.html
+    with pytest.raises(InputError, match="does not exist"):
+        nk.report(run, compare=run.parent / "none")
+
+
 def test_names_and_places_of_the_file(run: Path, tmp_path: Path) -> None:
     page = nk.report(run, heading="Rivers & courts")
     assert "<title>Rivers &amp; courts</title>" in page.html

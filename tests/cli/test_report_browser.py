@@ -61,7 +61,8 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     corpus = nk.read_corpus(folder / "docs.jsonl")
     nk.fit_lda(corpus, k=4, sweeps=60, stop_words="none").save(folder / "lda")
     run_cli("classify", folder / "docs.jsonl", "--cv", "3", "-o", folder / "classes")
-    nk.report(folder / "lda").save(folder / "lda.html")
+    nk.fit_lda(corpus, k=3, sweeps=60, stop_words="none").save(folder / "other")
+    nk.report(folder / "lda", compare=folder / "other").save(folder / "lda.html")
     nk.report(folder / "lda", no_texts=True).save(folder / "bare.html")
     nk.report(folder / "classes").save(folder / "classes.html")
     return folder
@@ -206,6 +207,8 @@ def test_time_columns_tree_and_distances(pages: Path, visit: Any) -> None:
     assert page.locator("#distances svg.bars").count() == 1
     page.locator("#distances select").select_option("3")
     assert page.locator("#distances .matrix circle").count() > 4
+    assert page.locator("#compared .flow").count() >= 4
+    assert len(downloaded(page, page.locator("#compared").get_by_role("button", name="CSV")).splitlines()) >= 5
     assert downloaded(page, page.locator("#tree").get_by_role("button", name="SVG")).startswith("<svg")
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, ClassVar
 
 from nlpkit.errors import UsageError
-from nlpkit.parameters import Param
+from nlpkit.parameters import READ, Param
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,11 @@ class ReportOptions:
         tuple[str, ...],
         Param("Columns of the panel by column; default: the first four of 2 to 30 values. May be repeated.", metavar="COLUMN"),
     ] = ()  # fmt: skip
+    compare: Annotated[
+        Path | None,
+        Param("Another run, an earlier one, say: what became of its topics in this one.", metavar="RUN"),
+        READ,
+    ] = None
     heading: Annotated[
         str | None, Param("Heading of the page; default: the kind of the run and its corpus.", metavar="TEXT")
     ] = None

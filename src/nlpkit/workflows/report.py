@@ -27,6 +27,7 @@ from nlpkit.report.prose import corpus_name, methods, number_evidence, run_name
 from nlpkit.workflows import report_cells as cells
 from nlpkit.workflows import report_topics as topics
 from nlpkit.workflows.model import RunModel, opened_run
+from nlpkit.workflows.report_compare import comparison
 from nlpkit.workflows.report_map import map_arrays, topic_colours
 from nlpkit.workflows.report_scores import score_sections
 
@@ -149,6 +150,9 @@ def _topic_report(run: Run, options: ReportOptions, read: ReadOptions, execution
         "over_time": None if options.no_texts else cells.over_time(run, content.documents, options, execution),
         "by_column": cells.by_column(run, content.documents, topics.user_columns(content, options), options, execution),
     }
+    compared = None
+    if options.compare is not None:
+        compared, data["compared"] = comparison(Path(options.compare), run, execution)
     ids = content.documents.column("id").take(pa.array(content.rows)).to_pylist()
     texts = {
         "ids": ids,
@@ -158,6 +162,8 @@ def _topic_report(run: Run, options: ReportOptions, read: ReadOptions, execution
         else [],
     }
     sections = _topic_sections(content, data, arrays, execution)
+    if compared is not None:
+        sections.insert([s.id for s in sections].index("left-out"), compared)
     page = Page(title, topics.overview(content, execution)[0], sections, data, {**arrays, **column_arrays}, texts)
     return Report(render(page, read_page_code()), title, n, D)
 

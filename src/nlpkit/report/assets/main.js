@@ -10,6 +10,7 @@
     makeColumns(data, colours);
     makeTree(data, colours, map);
     makeDistances(data, colours, topics);
+    makeComparison(data, colours);
   } else makeScores(data);
   document.documentElement.dataset.ready = "page";
   await new Promise((done) => setTimeout(done));

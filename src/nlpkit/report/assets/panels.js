@@ -68,6 +68,36 @@ function makeDistances(data, colours, topics) {
   host.append(el("h3", { text: "Words by topic" }), el("div", { class: "bar" }, el("span", { class: "soft", text: `Three words of each topic${K > M ? ` (the ${M} largest)` : ""}; area: share among the words of the topic, the largest in each column alike.` }), svgButton("words-by-topic", () => matrix), csvButton("words-by-topic", () => [["word", ...data.topics.slice(0, M).map((t) => t.label)], ...terms.map((t) => [t, ...p.slice(0, M).map((m) => m.get(t) ?? "")])])), el("div", { class: "wide" }, matrix));
 }
 
+// ---- another run beside this one: documents (or common words) that flow from its topics to those here
+function makeComparison(data, colours) {
+  const host = section("compared"), other = data.compared;
+  if (!host || !other) return;
+  const sides = [other.before, data.topics], sums = sides.map((s, i) => s.map((_, k) => other.flows.reduce((sum, f) => sum + (f[i] === k ? f[2] : 0), 0)));
+  const width = 980, inner = [300, 680], gap = 7, total = Math.max(...sums.map((s) => s.reduce((a, b) => a + b, 0)), 1e-9);
+  const height = Math.max(260, 22 * Math.max(sides[0].length, sides[1].length)), scale = (height - 40 - gap * Math.max(sides[0].length, sides[1].length)) / total;
+  // topics on the left stand as they are; those on the right by the mean place of what flows into them
+  const orders = [sides[0].map((_, k) => k), null], rank = orders[0];
+  const mean = sides[1].map((_, k) => { let w = 0, s = 0; for (const [a, b, n] of other.flows) if (b === k) { w += n; s += n * rank.indexOf(a); } return w ? s / w : Infinity; });
+  orders[1] = sides[1].map((_, k) => k).sort((a, b) => mean[a] - mean[b] || a - b);
+  const tops = orders.map((order, i) => { const at = []; let y = 20; for (const k of order) { at[k] = y; y += Math.max(sums[i][k] * scale, 3) + gap; } return at; });
+  const bottom = Math.max(...orders.map((order, i) => Math.max(...order.map((k) => tops[i][k] + Math.max(sums[i][k] * scale, 3))))) + 14;
+  const picture = svg("svg", { viewBox: `0 0 ${width} ${bottom}`, class: "chart", role: "img", "aria-label": `Topics of ${other.of} and what became of them` });
+  const used = [tops[0].slice(), tops[1].slice()];
+  const flows = other.flows.slice().sort((f, g) => tops[0][f[0]] - tops[0][g[0]] || tops[1][f[1]] - tops[1][g[1]]);
+  for (const [a, b, n] of flows) {
+    const h = Math.max(n * scale, 0.6), y0 = used[0][a], y1 = used[1][b], [x0, x1] = inner, m = (x0 + x1) / 2;
+    used[0][a] += n * scale;
+    used[1][b] += n * scale;
+    picture.append(svg("path", { d: `M${x0},${y0}C${m},${y0} ${m},${y1} ${x1},${y1}V${y1 + h}C${m},${y1 + h} ${m},${y0 + h} ${x0},${y0 + h}Z`, fill: colours[b], class: "flow" }, svg("title", { text: `${sides[0][a].label} → ${sides[1][b].label}: ${other.by === "documents" ? count(n) + " documents" : "cosine " + n}` })));
+  }
+  orders.forEach((order, i) => order.forEach((k) => {
+    const h = Math.max(sums[i][k] * scale, 3), label = sides[i][k].label;
+    picture.append(svg("rect", { x: i ? inner[1] : inner[0] - 8, y: tops[i][k], width: 8, height: h, fill: i ? colours[k] : NONE }),
+      svg("text", { x: i ? inner[1] + 14 : inner[0] - 14, y: tops[i][k] + h / 2 + 4, "text-anchor": i ? "start" : "end", text: `${label.length > 36 ? label.slice(0, 35) + "…" : label} (${count(sides[i][k].size)})` }));
+  }));
+  host.append(el("div", { class: "bar" }, svgButton("compared", () => picture), csvButton("compared", () => [["before", "now", other.by], ...other.flows.map(([a, b, n]) => [sides[0][a].label, sides[1][b].label, n])])), picture);
+}
+
 // ---- how the number of topics was chosen
 function makeEvidence(data) {
   const rows = data.evidence;
