@@ -187,6 +187,42 @@ def test_a_server_that_is_full_late_refuses_or_is_not_there(
     assert not (tmp_path / "e").exists()
 
 
+def test_a_model_on_this_machine(fitted: Path, tmp_path: Path) -> None:
+    pytest.importorskip("transformers")
+    from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+    from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
+
+    words = Tokenizer(models.BPE(unk_token="[UNK]"))
+    words.pre_tokenizer = pre_tokenizers.ByteLevel()
+    words.train_from_iterator(
+        ["river water bank boat fish stream judge court jury law"], trainers.BpeTrainer(special_tokens=["[UNK]"])
+    )
+    PreTrainedTokenizerFast(tokenizer_object=words, unk_token="[UNK]").save_pretrained(tmp_path / "model")
+    config = GPT2Config(
+        vocab_size=words.get_vocab_size(),
+        n_positions=64,
+        n_embd=16,
+        n_layer=1,
+        n_head=2,
+        bos_token_id=0,
+        eos_token_id=0,
+    )
+    GPT2LMHeadModel(config).save_pretrained(tmp_path / "model")
+    asked = {"llm": "local", "llm_model": str(tmp_path / "model"), "cache": tmp_path / "cache", "attempts": 0}
+    names = nk.name_topics(fitted, **asked)
+    assert (names.calls, len(names.failed)) == (
+        3,
+        3,
+    )  # it was never trained, so it answers nonsense, and nothing is renamed
+    assert (nk.name_topics(fitted, **asked).calls, len(list((tmp_path / "cache").iterdir()))) == (0, 3)
+    with pytest.raises(MissingError, match=r"no config\.json"):
+        nk.name_topics(fitted, llm="local", llm_model=str(tmp_path / "none"))
+    (tmp_path / "bad").mkdir()
+    (tmp_path / "bad" / "config.json").write_text("{}")
+    with pytest.raises(MissingError, match="no causal language model"):
+        nk.name_topics(fitted, llm="local", llm_model=str(tmp_path / "bad"))
+
+
 def test_options_that_are_none(fitted: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="who names"):
         nk.name_topics(fitted)

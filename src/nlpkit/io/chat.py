@@ -11,7 +11,7 @@ import urllib.request
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from nlpkit.errors import InputError, MissingError, UsageError, first_line
@@ -42,52 +42,74 @@ def usual_cache() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "nlpkit" / "llm"
 
 
+class AnswersQuestions(Protocol):
+    """A language model: its name, and what its answers depend on beside the messages."""
+
+    @property
+    def name(self) -> str:
+        """What the model is called."""
+
+    def identity(self) -> str:
+        """Return what its answers depend on beside the messages."""
+
+    def complete(self, messages: Messages) -> str:
+        """Return the answer to messages."""
+
+
 @dataclass
-class ChatModel:
-    """A language model at an address. Answers are kept in `cache` by the question, so that a question is paid for once.
+class KeptAnswers:
+    """A language model whose answers are kept in a folder by the question, so that a question is paid for once.
 
     calls, cached: answers that were asked for, and that were there.
     """
 
-    url: str
-    model: str
-    cache: Path
-    timeout: float = 60.0
-    seed: int = 42
+    model: AnswersQuestions
+    folder: Path
     calls: int = field(default=0, init=False)
     cached: int = field(default=0, init=False)
 
     def answer(self, messages: Messages) -> str:
+        """Return the answer to messages. Raises what the model raises."""
+        question = to_json([self.model.identity(), list(messages)])
+        place = self.folder / f"{hashlib.sha256(question.encode()).hexdigest()}.json"
+        if place.is_file():
+            self.cached += 1
+            return str(json.loads(place.read_text(encoding="utf-8"))["answer"])
+        text = self.model.complete(messages)
+        self.calls += 1
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_file(place, force=True) as part:
+            part.write_text(
+                to_json({"model": self.model.name, "messages": list(messages), "answer": text}) + "\n", encoding="utf-8"
+            )
+        return text
+
+
+@dataclass(frozen=True)
+class ChatModel:
+    """A language model at an address."""
+
+    url: str
+    name: str
+    timeout: float = 60.0
+    seed: int = 42
+
+    def identity(self) -> str:
+        """Return the address and what is sent beside the messages."""
+        return to_json([chat_address(self.url), self._body([])])
+
+    def complete(self, messages: Messages) -> str:
         """Return the answer to messages.
 
         Raises:
             MissingError: the server cannot be reached, does not answer in time, or refuses; InputError: its answer is none.
         """
-        body = self._body(messages)
-        place = self._place(body)
-        if place.is_file():
-            self.cached += 1
-            return str(json.loads(place.read_text(encoding="utf-8"))["answer"])
-        text = self._text(self._post(body))
-        self.calls += 1
-        place.parent.mkdir(parents=True, exist_ok=True)
-        with atomic_file(place, force=True) as part:
-            part.write_text(
-                to_json({"model": self.model, "messages": list(messages), "answer": text}) + "\n", encoding="utf-8"
-            )
-        return text
-
-    def has(self, messages: Messages) -> bool:
-        """Tell whether the answer to messages is there."""
-        return self._place(self._body(messages)).is_file()
+        return self._text(self._post(self._body(messages)))
 
     def _body(self, messages: Messages) -> dict[str, Any]:
         return {
-            "model": self.model, "messages": list(messages), "temperature": 0, "seed": self.seed, "max_tokens": ANSWER_TOKENS,
+            "model": self.name, "messages": list(messages), "temperature": 0, "seed": self.seed, "max_tokens": ANSWER_TOKENS,
         }  # fmt: skip
-
-    def _place(self, body: dict[str, Any]) -> Path:
-        return self.cache / f"{hashlib.sha256(to_json([chat_address(self.url), body]).encode()).hexdigest()}.json"
 
     def _post(self, body: dict[str, Any]) -> bytes:
         """Return what the server sends; a full or failing one is asked again, after as long as it says."""
@@ -125,7 +147,7 @@ class ChatModel:
         hints = {
             401: f"; put its key into the environment as {KEYS[0]}",
             403: f"; put its key into the environment as {KEYS[0]}",
-            404: f"; is '{self.model}' one of its models, and {chat_address(self.url)} its address?",
+            404: f"; is '{self.name}' one of its models, and {chat_address(self.url)} its address?",
             429: "; its limit of requests is reached: run the command again later, what was answered is kept",
         }
         return f"{self.url} refused: {error.code} {message}{hints.get(error.code, '')}"

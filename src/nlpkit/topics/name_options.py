@@ -9,6 +9,8 @@ from typing import Annotated, ClassVar
 from nlpkit.errors import UsageError
 from nlpkit.parameters import READ, Param
 
+LOCAL = "local"
+
 
 @dataclass(frozen=True, slots=True)
 class NameOptions:
@@ -22,10 +24,15 @@ class NameOptions:
 
     llm: Annotated[
         str | None,
-        Param("Address of a language model that speaks OpenAI's protocol, such as http://localhost:11434/v1.", metavar="URL"),
-    ] = None  # fmt: skip
+        Param(
+            "Address of a language model that speaks OpenAI's protocol, such as http://localhost:11434/v1; or local: a folder of "
+            "transformers.",
+            metavar="URL",
+        ),
+    ] = None
     llm_model: Annotated[
-        str | None, Param("Name of the language model at this address.", ("model",), metavar="NAME")
+        str | None,
+        Param("Name of the language model at this address; of local its folder.", ("model",), metavar="NAME"),
     ] = None
     names: Annotated[
         Path | None, Param("Table of names by people: columns topic and name, or a name on each line.", metavar="FILE"), READ

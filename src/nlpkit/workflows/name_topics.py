@@ -10,16 +10,17 @@ from typing import Any
 import pyarrow as pa
 
 from nlpkit import reporting, wording
+from nlpkit.embed.causal import LocalModel
 from nlpkit.errors import InputError
 from nlpkit.io.atomic import atomic_file
-from nlpkit.io.chat import ANSWER_TOKENS, ChatModel, usual_cache
+from nlpkit.io.chat import ANSWER_TOKENS, AnswersQuestions, ChatModel, KeptAnswers, usual_cache
 from nlpkit.io.edit_files import rename_text
 from nlpkit.io.plain_tables import TABLE_FORMATS, arrow_table, table_format
 from nlpkit.io.runs import Run
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.topics.edits import Edits
 from nlpkit.topics.llm_names import TopicSource, estimated_tokens, messages_for, read_answer
-from nlpkit.topics.name_options import NameOptions
+from nlpkit.topics.name_options import LOCAL, NameOptions
 from nlpkit.workflows.edit import edit, open_topic_run, topics_of_run
 
 
@@ -149,13 +150,16 @@ def sources_of(run: Run, options: NameOptions) -> list[TopicSource]:
     ]
 
 
-def _model(options: NameOptions, execution: Execution) -> ChatModel:
-    return ChatModel(
-        str(options.llm), str(options.llm_model), options.cache or usual_cache(), options.timeout, execution.seed
-    )
+def _model(options: NameOptions, execution: Execution) -> KeptAnswers:
+    model: AnswersQuestions
+    if options.llm == LOCAL:
+        model = LocalModel(str(options.llm_model), answer_tokens=ANSWER_TOKENS)
+    else:
+        model = ChatModel(str(options.llm), str(options.llm_model), options.timeout, execution.seed)
+    return KeptAnswers(model, Path(options.cache or usual_cache()))
 
 
-def _ask(model: ChatModel, source: TopicSource, before: str, taken: list[str], options: NameOptions) -> TopicName:
+def _ask(model: KeptAnswers, source: TopicSource, before: str, taken: list[str], options: NameOptions) -> TopicName:
     complaint = ""
     for _ in range(options.attempts + 1):
         answer = read_answer(

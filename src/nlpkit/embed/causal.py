@@ -1,0 +1,74 @@
+"""Answers of a causal language model in a folder, by transformers, on this machine: greedy, so the same again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from nlpkit.errors import MissingError, first_line, missing_extra
+
+
+class LocalModel:
+    """A causal language model in a folder of transformers. Weights that are only a pickle, and code in the folder, are not loaded."""
+
+    def __init__(self, folder: str | Path, *, answer_tokens: int) -> None:
+        """Take a folder; it is loaded with the first question.
+
+        Raises:
+            MissingError: it is not there.
+        """
+        self.name = str(folder)
+        self._folder, self._answer_tokens = Path(folder), answer_tokens
+        if not (self._folder / "config.json").is_file():
+            raise MissingError(f"model folder {folder} has no config.json", parameter="llm_model")
+        self._tokenizer, self._model = None, None
+
+    def identity(self) -> str:
+        """Return the folder with the size and time of its weights: other weights answer otherwise."""
+        weights = [(f.name, f.stat().st_size, f.stat().st_mtime_ns) for f in sorted(self._folder.glob("*.safetensors"))]
+        return f"{self._folder.resolve()} {weights} {self._answer_tokens}"
+
+    def complete(self, messages: Sequence[dict[str, str]]) -> str:
+        """Return the answer to messages, greedy; what is too long for the model loses its beginning.
+
+        Raises:
+            MissingError: transformers is not installed, or the folder holds no causal model.
+        """
+        self._load()
+        import torch
+
+        tokenizer, model = self._tokenizer, self._model
+        assert tokenizer is not None
+        assert model is not None
+        if tokenizer.chat_template:
+            prompt = tokenizer.apply_chat_template(list(messages), tokenize=False, add_generation_prompt=True)
+        else:
+            prompt = "\n\n".join(message["content"] for message in messages) + "\n\n"
+        ids = tokenizer(prompt, return_tensors="pt").input_ids
+        room = getattr(model.config, "max_position_embeddings", None) or ids.shape[1] + self._answer_tokens
+        answer_tokens = min(self._answer_tokens, max(room // 2, 1))
+        ids = ids[:, -max(room - answer_tokens, 1) :]
+        with torch.inference_mode():
+            written = model.generate(
+                ids, attention_mask=torch.ones_like(ids), max_new_tokens=answer_tokens, do_sample=False,
+                pad_token_id=tokenizer.pad_token_id or tokenizer.eos_token_id or 0,
+            )  # fmt: skip
+        return str(tokenizer.decode(written[0, ids.shape[1] :], skip_special_tokens=True))
+
+    def _load(self) -> None:
+        if self._model is not None:
+            return
+        try:
+            from transformers import AutoModelForCausalLM, AutoTokenizer
+        except ImportError:
+            raise missing_extra("a language model on this machine", "neural") from None
+        try:
+            self._tokenizer = AutoTokenizer.from_pretrained(self._folder, local_files_only=True)
+            self._model = AutoModelForCausalLM.from_pretrained(
+                self._folder, local_files_only=True, use_safetensors=True
+            ).eval()
+        except (OSError, ValueError, KeyError) as error:
+            raise MissingError(
+                f"{self._folder} is no causal language model that transformers loads ({first_line(error)})",
+                parameter="llm_model",
+            ) from None
