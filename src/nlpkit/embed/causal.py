@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from nlpkit.errors import MissingError, first_line, missing_extra
 
@@ -21,7 +22,8 @@ class LocalModel:
         self._folder, self._answer_tokens = Path(folder), answer_tokens
         if not (self._folder / "config.json").is_file():
             raise MissingError(f"model folder {folder} has no config.json", parameter="llm_model")
-        self._tokenizer, self._model = None, None
+        self._tokenizer: Any = None
+        self._model: Any = None
 
     def identity(self) -> str:
         """Return the folder with the size and time of its weights: other weights answer otherwise."""
@@ -38,8 +40,6 @@ class LocalModel:
         import torch
 
         tokenizer, model = self._tokenizer, self._model
-        assert tokenizer is not None
-        assert model is not None
         if tokenizer.chat_template:
             prompt = tokenizer.apply_chat_template(list(messages), tokenize=False, add_generation_prompt=True)
         else:
