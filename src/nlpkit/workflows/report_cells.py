@@ -82,8 +82,11 @@ def _mark_changes(run: Run, over: str, names: Sequence[str], series: list[dict[s
             continue
         one = series[row["topic"]]
         one.setdefault("changed", [False] * len(names))[period] = True
-        words = ", ".join(row["words"][:5])
-        one["note"] = "; ".join(filter(None, [one.get("note"), f"words change at {names[period]}: {words}"]))
+        one.setdefault("changes", {}).setdefault(names[period], []).extend(row["words"][:3])
+    for one in series:
+        changes = [f"{name} ({', '.join(dict.fromkeys(words))})" for name, words in one.pop("changes", {}).items()]
+        if changes:
+            one["note"] = "; ".join(filter(None, [one.get("note"), f"words change: {wording.listed(changes, 3)}"]))
 
 
 def by_column(
