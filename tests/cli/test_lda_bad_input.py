@@ -146,7 +146,7 @@ def test_more_topics_than_tokens(tmp_path: Path) -> None:
         assert sum(topics["size"].to_pylist()) == 2
         assert topics["share"].to_numpy().sum() == pytest.approx(1)
         assert topics["label"][249].as_py() == "topic 249"
-        assert "the first 30 of 250 topics" in done.out
+        assert "the largest 30 of 250 topics" in done.out
     assert "warning" not in run_cli("lda-gibbs", "x.jsonl", "--k", "5", "--sweeps", "2", "-o", "run").err
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -117,7 +118,7 @@ def test_samples_are_those_of_the_mixture() -> None:
 def test_blocks_of_samples_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     n, r = np.array([5, 0, 3, 1]), np.array([4, 4, 0, 2])
     whole = resampled_similarities(n, r, 9, 0.1, 0.85, 50, np.random.default_rng(0))
-    monkeypatch.setattr("nlpkit.topics.lda.changes.BLOCK", 20)
+    monkeypatch.setattr(import_module("nlpkit.topics.lda.changes"), "BLOCK", 20)
     np.testing.assert_array_equal(resampled_similarities(n, r, 9, 0.1, 0.85, 50, np.random.default_rng(0)), whole)
 
 

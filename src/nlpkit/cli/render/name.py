@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from nlpkit import reporting, wording
 from nlpkit.cli import console
+from nlpkit.plain import shell_line
 
 if TYPE_CHECKING:
     from nlpkit.workflows.name_topics import TopicNames
@@ -32,7 +33,7 @@ def names(result: TopicNames, target: Path | None) -> None:
             f"{wording.counted(result.calls, 'question')} asked, {wording.count(result.cached)} answered before"
         )
     if target is not None:
-        follow = (
-            f"nlpkit edit {result.run.path} {target} -o named/" if target.suffix == ".toml" else f"nlpkit info {target}"
-        )
+        is_edits = target.suffix == ".toml"
+        words = ("edit", result.run.path, target, "-o", "named/") if is_edits else ("info", target)
+        follow = shell_line("nlpkit", *words)
         reporting.note(f"wrote {target}; next: {follow}")
