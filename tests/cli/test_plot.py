@@ -11,6 +11,7 @@ import pytest
 import nlpkit as nk
 from nlpkit.errors import InputError, UsageError
 from nlpkit.report.figures import leaf_order
+from nlpkit.report.fonts import choose_font
 from nlpkit.topics.map import spread_colours
 from nlpkit.workflows.plot import PLOTS, SCORE_PLOTS, TOPIC_PLOTS
 from tests.cli.conftest import NEWS, run_cli
@@ -48,6 +49,25 @@ def test_size_and_number_of_topics(runs: Path) -> None:
     assert size
     assert [round(float(v) / 72 * 2.54, 1) for v in size.groups()] == [20.0, 5.0]
     assert nk.plot(runs / "lda", "topics", topics=1).draws("svg") != nk.plot(runs / "lda", "topics").draws("svg")
+
+
+def test_a_map_of_documents_in_one_place(tmp_path: Path) -> None:
+    path = tmp_path / "docs.jsonl"
+    path.write_text('{"id": "%s", "text": "bank loan money bank loan"}\n' * 4 % (*"abcd",), encoding="utf-8")
+    nk.fit_lda(nk.read_corpus(path), k=1, sweeps=20).save(tmp_path / "run")
+    assert nk.plot(tmp_path / "run", "map").draws("svg").startswith(b"<?xml")  # warnings are errors here
+
+
+def test_letters_without_a_font_are_named_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    if not choose_font("\U00010000\U00010001").lacks:
+        pytest.skip("this machine has a font of Linear B")
+    path = tmp_path / "docs.jsonl"
+    path.write_text(
+        '{"text": "\U00010000\U00010001 loan \U00010000\U00010001 loan"}\n' * 4, encoding="utf-8"
+    )  # Linear B
+    nk.fit_lda(nk.read_corpus(path), k=1, sweeps=20).save(tmp_path / "run")
+    assert nk.plot(tmp_path / "run", "topics").draws("svg").startswith(b"<?xml")  # warnings are errors here
+    assert "no font of this machine has all characters of the picture (\U00010000\U00010001)" in caplog.text
 
 
 def test_fonts_are_inside(runs: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -56,7 +57,13 @@ def draw_figure(
         figure = Figure(figsize=(width * CM, height * CM), dpi=DPI, layout="constrained")
         draw(figure)
         out = io.BytesIO()
-        figure.savefig(out, format=format, metadata={"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(format))
+        with warnings.catch_warnings():
+            warnings.filterwarnings(
+                "ignore", r"Glyph \d+ .* missing", UserWarning
+            )  # one a letter; `lacks` names them together
+            figure.savefig(
+                out, format=format, metadata={"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(format)
+            )
     return out.getvalue(), choice.lacks
 
 
@@ -73,7 +80,7 @@ def draw_map(figure: Any, places: FloatArray, topics: IntArray, names: Sequence[
         colour = NONE if k < 0 else PALETTE[colours[k]]
         axes.scatter(*places[of_topic].T, s=size, c=colour, lw=0, alpha=0.7, rasterized=len(places) > 5000)
     low, high = np.percentile(places, [0.5, 99.5], axis=0)
-    margin = 0.06 * (high - low).max()
+    margin = 0.06 * (high - low).max() or 1.0  # all documents may be in one place
     axes.set_xlim(low[0] - margin, high[0] + margin)
     axes.set_ylim(high[1] + margin, low[1] - margin)  # downwards, as on the page
     _place_names(axes, figure, places, topics, names)
