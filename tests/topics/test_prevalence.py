@@ -160,6 +160,15 @@ def test_differences_of_mixtures_are_an_analysis_of_variance() -> None:
         assert result.p[k] == pytest.approx(peer.pvalue)
 
 
+def test_groups_whose_documents_are_alike_differ_beyond_doubt() -> None:
+    theta = np.repeat([[0.9, 0.1, 0.0], [0.1, 0.9, 0.0]], 20, axis=0)
+    groups = np.repeat([0, 1], 20).astype(np.int32)
+    result = differences(sum_cells(Membership(sparse.csr_array(theta), np.zeros(40, bool), np.ones(3)), groups, 2))
+    assert result.p[0] < 1e-12
+    assert result.q[1] < 1e-12
+    assert np.isnan(result.p[2])  # in no document
+
+
 def test_q_values_are_those_of_scipy_and_gaps_stay() -> None:
     p = np.array([0.01, np.nan, 0.04, 0.03, 0.5, 0.03])
     q = benjamini_hochberg(p)

@@ -132,6 +132,8 @@ def differences(cells: CellSums) -> Differences:
         χ² = Σ_g n_g (p_g - p)² / (p (1 - p))                                       one topic each: Pearson's test, G - 1 degrees
         F  = Σ_g n_g (p_g - p)² / (G - 1)  /  (Σ_g Σ_d (θ_dk - p_g)² / (N - G))     mixtures: analysis of variance, G - 1 and N - G
 
+    F is infinite, and p 0, where the documents of each group have the same share and the groups do not.
+
     Args:
         cells: groups (G,); those without documents do not count.
     """
@@ -149,8 +151,9 @@ def differences(cells: CellSums) -> Differences:
     effect = np.sqrt(np.divide(between, total, out=none.copy(), where=varies))
     if cells.is_mixed:
         inner = np.maximum(total - between, 0.0)
-        testable = varies & (inner > 1e-12) & (N > G)
-        statistic = np.divide(between * (N - G), inner * max(G - 1, 1), out=none.copy(), where=testable)
+        testable = varies & (N > G)
+        statistic = np.where(testable, np.inf, np.nan)
+        np.divide(between * (N - G), inner * max(G - 1, 1), out=statistic, where=testable & (inner > 1e-12))
         values = fdtrc(max(G - 1, 1), max(N - G, 1), np.nan_to_num(statistic))
         expected = none
     else:
