@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pyarrow.compute as pc
 
 from nlpkit import wording
 from nlpkit.errors import ColumnError
-from nlpkit.io.dates import PARTS, days_of
+from nlpkit.io.dates import PARTS, calendar, days_of
 from nlpkit.io.runs import Run
 from nlpkit.parameters import Execution
 from nlpkit.plain import finite_or_none
@@ -45,8 +46,18 @@ def usual_periods(documents: pa.Table) -> str | None:
     yearly = bool((known == known.astype("datetime64[Y]").astype("datetime64[D]")).all())  # years alone, perhaps
     most = min(MOST_PERIODS, max(len(known) // FEWEST_DOCUMENTS, 4))
     parts = [(name, length) for name, length in LENGTHS if not (yearly and length < 365)]
-    part = next((name for name, length in parts if span / length <= most), None)
-    return f"date:{part}" if part and span else None
+    n_periods = {name: _n_periods(name, known.min().item(), known.max().item()) for name, _ in parts}
+    several = [(name, length) for name, length in parts if 2 <= n_periods[name] <= MOST_PERIODS]
+    longest = several[-1][0] if several else None
+    part = next((name for name, length in several if span / length <= most), longest)
+    return f"date:{part}" if part else None
+
+
+def _n_periods(part: str, first: date, last: date) -> int:
+    """Return the number of periods from one day to another, both in it; one more than the most where they are too many."""
+    write = PARTS[part][1]
+    names = calendar(part, write(first), write(last), most=MOST_PERIODS)
+    return MOST_PERIODS + 1 if names is None else len(names)
 
 
 def over_time(run: Run, documents: pa.Table, options: ReportOptions, execution: Execution) -> dict[str, Any] | None:
