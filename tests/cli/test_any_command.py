@@ -203,6 +203,7 @@ def damage(path: Path, rng: np.random.Generator) -> None:
 COLUMN = ["text", "id", "label", "date", "split", "rating", "author"]
 WRONG = ["x", "", "0", "-1", "1000000", "nan", "NO_FILE.txt", "no such column", "("]
 STRINGS: dict[str, Sequence[str]] = {
+    "what": ["map", "topics", "tree", "over-time", "stream", "by-column", "number", "confusion", "calibration", "similarity"],
     "k": ["2", "3", "4", "2:4", "2:6:2", "auto"],
     "language": ["auto", "en", "de", "none", "zh", "german"],
     "tokenizer": ["words", "sklearn", "whitespace", "chars:2-3"],
@@ -306,7 +307,8 @@ WAYS: dict[str, list[tuple[list[str], str]]] = {
 COMMON = "encoding encoding_errors txt_docs types limit seed threads device precision max_tokens date_format show"
 SUFFIXES = {
     "bertopic": ["", ".run"], "lda-gibbs": ["", ".run"], "rolling-lda": ["", ".run"], "classify": ["", ".run"], "finetune": ["", ".run"],
-    "train-encoder": ["", ".run"],
+    "train-encoder": ["", ".run"], "edit": ["", ".run"], "name": ["", ".toml"], "report": [".html"], "plot": [".svg", ".pdf", ".png"],
+    "export": ["", ".xlsx", ".json", ".gexf"],
     "evaluate": [".json", ".parquet"], "tfidf": [".parquet", ".npz"],
 }  # fmt: skip
 COLUMNS = ("text_col", "id_col", "label_col", "date_col", "pair_col", "negative_col", "words_col", "context_by", "prediction_col",
@@ -365,7 +367,8 @@ def bare(annotation: Any) -> tuple[Any, bool]:
 
 def value_of(name: str, kind: Any, rng: np.random.Generator, drawn: Drawn, targets: Mapping[str, str]) -> str:
     """Return a value for an option."""
-    if name in ("model", "source", "update", "fixed_topics", "targets", "path", "answers", "judgements", "vectors"):
+    if name in ("model", "source", "update", "fixed_topics", "targets", "path", "answers", "judgements", "vectors",
+                "first", "second", "compare"):  # fmt: skip
         return str(rng.choice([*targets.values(), str(drawn.path)]))
     if name in ("test", "dev", "predict", "docs"):
         return str(drawn.path)

@@ -10,7 +10,7 @@ from nlpkit.report.plot_options import PlotOptions
 
 
 def plot_cli(
-    run_path: Annotated[str, Argument("Run directory of a topic model or a classifier.", metavar="RUN"), READ],
+    source: Annotated[str, Argument("Run directory of a topic model or a classifier.", metavar="RUN"), READ],
     what: Annotated[str, Argument("What the picture shows, such as map or over-time.", metavar="WHAT")],
     options: PlotOptions,
     out: OutputFlags,
@@ -42,6 +42,6 @@ def plot_cli(
     if run.dry_run:
         console.plan({"pictures": 1})
         return
-    plot(run_path, name, options=options, execution=run).save(target, force=out.force)
+    plot(source, name, options=options, execution=run).save(target, force=out.force)
     if run.json:
         console.emit_json({"output": str(target), "what": name})

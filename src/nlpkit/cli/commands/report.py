@@ -11,7 +11,7 @@ from nlpkit.report.options import ReportOptions
 
 
 def report_cli(
-    run_path: Annotated[str, Argument("Run directory to look at.", metavar="RUN"), READ],
+    source: Annotated[str, Argument("Run directory to look at.", metavar="RUN"), READ],
     options: ReportOptions,
     out: OutputFlags,
     read: ReadOptions,
@@ -38,8 +38,8 @@ def report_cli(
     target = check_page_name(out.output or "report.html")
     check_target(target, force=out.force)
     if run.dry_run:
-        console.plan(plan(run_path, options, run))
+        console.plan(plan(source, options, run))
         return
-    page = report(run_path, options=options, read=read, execution=run)
+    page = report(source, options=options, read=read, execution=run)
     page.save(target, force=out.force)
     render.report(page, target)
