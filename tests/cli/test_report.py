@@ -254,6 +254,8 @@ def test_a_classifier(tmp_path: Path) -> None:
     assert scores["accuracy"] == stored["metrics"]["accuracy"]["value"]
     assert data["confusion"]["counts"] == stored["confusion"]["counts"]
     assert sum(map(sum, data["confusion"]["counts"])) == 416
+    with pytest.raises(UsageError, match="of reports of topic models"):
+        nk.report(tmp_path / "classes", over="date:month")
     assert 'id="errors"' in page.html
     assert 'id="calibration"' in page.html
 

@@ -169,6 +169,9 @@ def _topic_report(run: Run, options: ReportOptions, read: ReadOptions, execution
 
 
 def _score_report(run: Run, options: ReportOptions) -> Report:
+    unused = next((name for name in ("over", "by", "compare") if getattr(options, name)), None)
+    if unused is not None:
+        raise UsageError(f"`{unused}` is of reports of topic models; {run.path} is a classifier", parameter=unused)
     lead, sections, data = score_sections(run, options)
     title = options.heading or f"{run_name(run.manifest)} of {corpus_name(run.manifest)}"
     sections = [*sections, Section("about", "How it was made", _about(run.manifest))]
