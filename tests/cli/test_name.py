@@ -246,13 +246,18 @@ def test_names_by_people(fitted: Path, tmp_path: Path) -> None:
     assert [one.name for one in nk.name_topics(fitted, names=tmp_path / "n.txt").names] == ["A", "B", "C"]
     for text, problem in (
         ("topic,name\n7,x\n", "topics 0 to 2"), ("topic,name\n0,x\n0,y\n", "twice"), ("a,b\n1,2\n", "no column 'topic'"),
-        ("topic,name\n", "no names"),
+        ("topic,name\n", "no names"), ("", "there are none"), ("topic,name\n0,x\n2,x\n", "topics 0 and 2 would both be 'x'"),
     ):  # fmt: skip
         (tmp_path / "n.csv").write_text(text)
         with pytest.raises(InputError, match=problem):
             nk.name_topics(fitted, names=tmp_path / "n.csv")
     with pytest.raises(InputError, match="does not exist"):
         nk.name_topics(fitted, names=tmp_path / "none.csv")
+    (tmp_path / "n.txt").write_bytes("Müll\n".encode("latin-1"))
+    with pytest.raises(InputError, match="is not UTF-8 text"):
+        nk.name_topics(fitted, names=tmp_path / "n.txt")
+    says = run_cli("name", fitted, "-o", tmp_path / "x.toml", code=2).error()
+    assert "--llm URL with its --model, or --names FILE" in says
 
 
 def test_the_command(fitted: Path, server: Server, tmp_path: Path) -> None:

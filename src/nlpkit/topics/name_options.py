@@ -52,6 +52,8 @@ class NameOptions:
     def __post_init__(self) -> None:
         """Check that there is one who names."""
         if (self.llm is None) == (self.names is None):
-            raise UsageError("say who names the topics: `llm=URL` with its `model`, or `names=FILE`", parameter="llm")
+            raise UsageError(
+                "say who names the topics: `llm=URL` with its `llm_model`, or `names=FILE`", parameter="llm"
+            )
         if self.llm is not None and not self.llm_model:
-            raise UsageError("say which model `llm` shall use, such as `model=llama3.2`", parameter="llm_model")
+            raise UsageError("say which model `llm` shall use, such as `llm_model=llama3.2`", parameter="llm_model")

@@ -181,11 +181,16 @@ def _names_of_people(run: Run, path: Path) -> list[TopicName]:
         missing = [name for name in ("topic", "name") if name not in table.column_names]
         if missing:
             raise InputError(
-                f"names {path}: no column '{missing[0]}' (there are {', '.join(table.column_names)})", parameter="names"
+                f"names {path}: no column '{missing[0]}' (there are {wording.listed(table.column_names, 10) or 'none'})",
+                parameter="names",
             )
         rows = list(zip(table.column("topic").to_pylist(), table.column("name").to_pylist(), strict=True))
     else:
-        rows = list(enumerate(line for line in path.read_text(encoding="utf-8-sig").splitlines() if line.strip()))
+        try:
+            lines = path.read_text(encoding="utf-8-sig").splitlines()
+        except UnicodeDecodeError:
+            raise InputError(f"names {path} is not UTF-8 text", parameter="names") from None
+        rows = list(enumerate(line for line in lines if line.strip()))
     named: dict[int, str] = {}
     for topic, name in rows:
         if isinstance(topic, bool) or not str(topic).lstrip("-").isdigit() or not 0 <= int(topic) < len(topics):
@@ -196,6 +201,10 @@ def _names_of_people(run: Run, path: Path) -> list[TopicName]:
             named[int(topic)] = " ".join(str(name).split())
     if not named:
         raise InputError(f"names {path}: there are no names in it", parameter="names")
+    topic_of = {topic.name: k for k, topic in enumerate(topics) if k not in named}
+    for k, name in sorted(named.items()):
+        if topic_of.setdefault(name, k) != k:
+            raise InputError(f"names {path}: topics {topic_of[name]} and {k} would both be '{name}'", parameter="names")
     if len(named) < len(topics):
         reporting.note(f"{wording.counted(len(topics) - len(named), 'topic keeps its', 'topics keep their')} name")
     return [TopicName(k, topics[k].name, name) for k, name in sorted(named.items())]
