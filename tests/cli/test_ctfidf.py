@@ -343,4 +343,4 @@ def test_a_run_is_the_documents_it_was_made_from(tmp_path: Path, monkeypatch: py
     (tmp_path / "x.jsonl").write_text("{}")
     says = run_cli("ctfidf", "../lda", "--by", "topic", code=3).error()
     assert "x.jsonl has changed" in says
-    assert "its words are counted there" in says
+    assert "its texts are read there: put it back" in says

@@ -39,9 +39,7 @@ def open_run_documents(run: Run, options: ReadOptions) -> DocumentStream:
     try:
         files = corpus_of(run)
     except InputError as error:
-        raise InputError(
-            f"{error}; its words are counted there: put it back, or give the documents with their topics, as `model` writes them"
-        ) from None
+        raise InputError(f"{error}; its texts are read there: put it back") from None
     stream = open_documents(files, options)
     try:
         stream.join(run.table("documents"), str(run.path))
