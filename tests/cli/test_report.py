@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import nlpkit as nk
-from nlpkit.errors import InputError, OutputExistsError, UsageError
+from nlpkit.errors import ColumnError, InputError, OutputExistsError, UsageError
 from nlpkit.io.page_code import read_page_code
 from nlpkit.report.page import Page, Section, render
 from nlpkit.topics.map import document_map, stratified_sample, topic_map
@@ -185,6 +185,11 @@ def test_columns_and_periods_can_be_named(run: Path) -> None:
     data, _ = container(nk.report(run, over="date:month", by=("date:quarter",)).html, "data")
     assert data["over_time"]["cells"][1] == "2024-02"
     assert [(c["name"], c["values"]) for c in data["by_column"]] == [("date:quarter", ["2024-Q1", "2024-Q2"])]
+
+
+def test_a_column_of_titles_that_is_not_there(run: Path) -> None:
+    with pytest.raises(ColumnError, match=r"no column 'titel'.* did you mean 'title'"):
+        nk.report(run, title_col="titel")
 
 
 def test_another_run_beside_it(run: Path) -> None:

@@ -226,6 +226,18 @@ def test_narrow_dark_and_printed(pages: Path, browser: Any, scheme: str) -> None
     context.close()
 
 
+def test_a_narrow_page_with_long_names_in_its_menus(pages: Path, browser: Any) -> None:
+    page = browser.new_context(viewport={"width": 390, "height": 800}).new_page()
+    page.goto((pages / "lda.html").as_uri())
+    page.wait_for_selector("html[data-ready=all]", state="attached")
+    for menu in page.locator(".bar select").all():
+        menu.evaluate(
+            "menu => menu.add(new Option('a name that is much longer than the page of a phone is wide', 'x'))"
+        )
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.context.close()
+
+
 def test_without_texts(pages: Path, visit: Any) -> None:
     page = visit(pages / "bare.html")
     page.locator("#map canvas").focus()

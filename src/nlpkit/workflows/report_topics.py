@@ -15,7 +15,7 @@ from scipy.cluster.hierarchy import linkage
 from scipy.spatial.distance import squareform
 
 from nlpkit import reporting, wording
-from nlpkit.errors import InputError
+from nlpkit.errors import InputError, missing_column
 from nlpkit.io.documents import embedding_matrix
 from nlpkit.io.lda_tables import read_model
 from nlpkit.io.read_options import ReadOptions
@@ -66,6 +66,9 @@ def read_content(run: Run, options: ReportOptions, read: ReadOptions, execution:
     """Return what a report needs of a run: its tables, and titles and texts of the documents that it shows.
 
     A corpus that is gone or has changed is warned of; titles and typical documents are then those that the run holds.
+
+    Raises:
+        ColumnError: the documents have no column of titles by the name that was given; of the usual name they may have none.
     """
     topics, documents = run.table("topics"), run.table("documents")
     assigned = documents.column("topic").to_numpy()
@@ -73,6 +76,8 @@ def read_content(run: Run, options: ReportOptions, read: ReadOptions, execution:
     if options.no_texts:
         return TopicRunContent(run, topics, documents, rows, {}, {})
     shown = np.unique(np.concatenate([rows, *borderline_documents(documents, topics.num_rows)])).astype(np.int32)
+    if options.title_col not in documents.column_names and options.title_col != ReportOptions().title_col:
+        raise missing_column(str(run.path), options.title_col, documents.column_names, "title_col")
     titles = _stored_titles(documents, shown, options.title_col)
     try:
         titles, texts = _read_texts(run, documents, shown, titles, options, read)
