@@ -185,12 +185,16 @@ def open_topic_run(path: str | Path, *, verify: bool, kinds: Sequence[str] = (BE
     """Return a run whose topics can be edited, none of whose files was changed by hand but the names of topics.
 
     Raises:
-        InputError: there is none, or a file was changed; SchemaError: it is of another kind.
+        InputError: there is none, a file was changed, or it is a rolling model; SchemaError: it is of another kind.
     """
     run = open_run(Path(path), kinds, verify=verify)
     for name in run.manifest["outputs"]:
         if name not in EDITABLE:
             run.file(name)
+    if run.manifest["kind"] == LDA and run.model_config("tokens").get("rolling"):
+        raise InputError(
+            f"{run.path} is a rolling model, whose topics go on with every update; edit a run of nlpkit lda-gibbs"
+        )
     return run
 
 

@@ -65,10 +65,6 @@ def read_lda_fit(run: Run, documents: Any, read: ReadOptions, execution: Executi
     Raises:
         InputError: the documents are gone, have changed, or are not cut into words again; the run is damaged, or of another kind.
     """
-    if run.model_config("tokens").get("rolling"):
-        raise InputError(
-            f"{run.path} is a rolling model, whose topics go on with every update; edit a run of nlpkit lda-gibbs"
-        )
     model, n_docs = read_model(run), int(run.manifest["results"]["documents"])
     doc_topic = read_doc_topic(run, n_docs, model.n_topics)
     if doc_topic is None:
