@@ -12,13 +12,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.compute as pc
 import pytest
 
 import nlpkit as nk
 from nlpkit.errors import ColumnError, InputError, OutputExistsError, UsageError
+from nlpkit.io.lda_tables import read_model
 from nlpkit.io.page_code import read_page_code
+from nlpkit.io.runs import open_run
 from nlpkit.report.page import Page, Section, render
 from nlpkit.topics.map import document_map, stratified_sample, topic_map
+from nlpkit.workflows.report_topics import relevant_terms
 from tests.cli.conftest import NEWS, needs_hdbscan, run_cli
 
 EVIL = '</script><script>document.title="taken"</script><img src=x onerror=alert(1)>'
@@ -106,9 +110,31 @@ def test_words_are_those_of_the_model(run: Path) -> None:
     assert set(first) <= set(shown)
     for term, weight in first.items():
         assert shown[term]["p"] == pytest.approx(weight, rel=2e-3)
-    lift = {row["term"]: row["lift"] for row in stored if row["topic"] == 0 and row["rank"] <= 5}
-    for term, value in lift.items():
-        assert shown[term]["l"] == pytest.approx(value, rel=2e-2)
+
+
+def test_lambda_ranks_as_ldavis_does(tmp_path: Path) -> None:
+    nk.fit_lda(nk.read_corpus(NEWS), k=6, sweeps=60).save(tmp_path / "lda")
+    run = open_run(tmp_path / "lda")
+    model = read_model(run)
+    ids = run.table("documents", ["id"]).column("id").combine_chunks()
+    long = run.table("doc_topics")
+    rows = pc.index_in(long.column("id"), value_set=ids).to_numpy()
+    theta = np.zeros((len(ids), 6))
+    theta[rows, long.column("topic").to_numpy()] = long.column("prob").to_numpy()
+    phi = model.topic_term.toarray() + model.eta
+    cf = run.table("vocab").column("cf").to_numpy()
+    pyldavis = pytest.importorskip("pyLDAvis")
+    prepared = pyldavis.prepare(
+        phi / phi.sum(1, keepdims=True), theta / theta.sum(1, keepdims=True), np.full(len(ids), cf.sum() / len(ids)),
+        list(model.terms), cf, sort_topics=False, start_index=0, n_jobs=1,
+    ).topic_info  # fmt: skip
+    terms = relevant_terms(run)
+    for weight in (1.0, 0.6, 0.3, 0.0):
+        for k in range(6):
+            theirs = prepared[prepared.Category == f"Topic{k}"].set_index("Term")
+            relevance = weight * theirs.logprob + (1 - weight) * theirs.loglift
+            ours = sorted(terms[k], key=lambda t: -(weight * np.log(t["p"]) + (1 - weight) * np.log(t["l"])))[:20]
+            assert len({t["t"] for t in ours} & set(relevance.nlargest(20).index)) >= 15, (weight, k)
 
 
 def test_the_same_run_gives_the_same_bytes_on_any_number_of_threads(run: Path) -> None:

@@ -192,7 +192,8 @@ def _border(content: TopicRunContent, row: int, options: ReportOptions) -> dict[
 def relevant_terms(run: Run) -> list[list[dict[str, Any]]]:
     """Return the words of each topic: t term, p probability in the topic, l probability in the topic over that in the corpus.
 
-    Of LDA these are the 30 words of highest relevance λ log φ + (1 - λ) log(φ / p) (Sievert & Shirley 2014) for each of five λ;
+    Of LDA these are the 30 words of highest relevance λ log φ + (1 - λ) log(φ / p) (Sievert & Shirley 2014) for each of five λ, with
+    the p of LDAvis, Σ_k n_k φ_k over all tokens;
     of topics from embeddings the words that the run stores, w their weight there, in which order they stand.
     """
     if run.manifest["kind"] == "lda-gibbs":
@@ -215,9 +216,13 @@ def relevant_terms(run: Run) -> list[list[dict[str, Any]]]:
 def _lda_terms(run: Run) -> Iterator[list[dict[str, Any]]]:
     model = read_model(run)
     counts = sparse.csr_array(model.topic_term)
-    cf = np.asarray(counts.sum(axis=0), np.float64).ravel()
-    p_term = cf / max(cf.sum(), 1.0)
     V = len(model.terms)
+    n_k = np.asarray(counts.sum(axis=1), np.float64).ravel()
+    weight_k = n_k / (n_k + V * model.eta)
+    expected = (
+        weight_k @ counts + model.eta * weight_k.sum()
+    )  # Σ_k n_k φ_kv, as LDAvis has it: rare words do not lead for λ = 0
+    p_term = expected / max(expected.sum(), 1e-300)
     for k in range(counts.shape[0]):
         ids, n_kv = (
             counts.indices[counts.indptr[k] : counts.indptr[k + 1]],
