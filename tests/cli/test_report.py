@@ -21,6 +21,7 @@ from nlpkit.io.lda_tables import read_model
 from nlpkit.io.page_code import read_page_code
 from nlpkit.io.runs import open_run
 from nlpkit.report.page import Page, Section, render
+from nlpkit.report.prose import methods
 from nlpkit.topics.map import document_map, stratified_sample, topic_map
 from nlpkit.workflows.report_topics import relevant_terms
 from tests.cli.conftest import NEWS, needs_hdbscan, run_cli
@@ -274,6 +275,28 @@ def test_a_number_of_topics_that_was_chosen(tmp_path: Path) -> None:
     assert [row["k"] for row in data["evidence"]] == [2, 3, 4]
     assert sum(row["chosen"] for row in data["evidence"]) == 1
     assert "was chosen among 3 numbers from 2 to 4" in page.html
+
+
+def test_an_edited_run_says_so(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "e.toml").write_text("merge = [[0, 1]]\n")
+    nk.edit(run, tmp_path / "e.toml").save(tmp_path / "edited")
+    page = nk.report(tmp_path / "edited").html
+    assert f"The 2 topics are those of {run} after they were edited by hand." in page
+    assert "was given" not in page
+
+
+def test_methods_cite_what_they_list() -> None:
+    manifest = {
+        "kind": "bertopic", "nlpkit_version": "1", "seed": 1, "inputs": [], "results": {"documents": 9},
+        "parameters": {"encoder": None, "cluster": "hdbscan"},
+    }  # fmt: skip
+    for changes in ({}, {"cluster": "kmeans", "encoder": {"encoder": "minilm"}}):
+        text, references = methods({**manifest, "parameters": {**manifest["parameters"], **changes}}, 3)
+        for reference in references:
+            year = reference.split("(")[1][:4]
+            assert reference.split(",")[0] in text, reference
+            assert year in text
+        assert len(references) == text.count(", 20")
 
 
 def test_a_classifier(tmp_path: Path) -> None:

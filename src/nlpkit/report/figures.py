@@ -70,14 +70,14 @@ def draw_figure(
 # ---------------------------------------------------------------- documents and topics
 
 
-def draw_map(figure: Any, places: FloatArray, topics: IntArray, names: Sequence[str], colours: Sequence[int]) -> None:
+def draw_map(figure: Any, places: FloatArray, topics: IntArray, names: Sequence[str], colours: Sequence[str]) -> None:
     """Draw documents (n, 2) as points in the colours of their topics (n,), with the names of the topics, none over another."""
     axes = figure.add_subplot()
     axes.set_axis_off()
     size = float(np.clip(40_000 / max(len(places), 1) / 20, 0.15, 9))
     for k in (-1, *range(len(names))):
         of_topic: BoolArray = np.asarray(topics == k)
-        colour = NONE if k < 0 else PALETTE[colours[k]]
+        colour = NONE if k < 0 else colours[k]
         axes.scatter(*places[of_topic].T, s=size, c=colour, lw=0, alpha=0.7, rasterized=len(places) > 5000)
     low, high = np.percentile(places, [0.5, 99.5], axis=0)
     margin = 0.06 * (high - low).max() or 1.0  # all documents may be in one place
@@ -113,12 +113,12 @@ def _place_names(axes: Any, figure: Any, places: FloatArray, topics: IntArray, n
                 break
 
 
-def draw_words(figure: Any, rows: Sequence[Mapping[str, Any]], colours: Sequence[int], n_words: int) -> None:
+def draw_words(figure: Any, rows: Sequence[Mapping[str, Any]], colours: Sequence[str], n_words: int) -> None:
     """Draw the words of each topic as bars: share among the words of the topic."""
     grid = _grid(figure, len(rows), 4 if len(rows) > 4 else max(len(rows), 1))
     for axes, row, colour in zip(grid, rows, colours, strict=False):
         terms = row["terms"][:n_words]
-        axes.barh(range(len(terms)), [100 * t["p"] for t in terms], color=PALETTE[colour], height=0.7)
+        axes.barh(range(len(terms)), [100 * t["p"] for t in terms], color=colour, height=0.7)
         axes.set_yticks(range(len(terms)), [t["t"] for t in terms], fontsize=6.5)
         axes.invert_yaxis()
         axes.tick_params(axis="x", labelsize=6)
@@ -138,7 +138,7 @@ def draw_similarity(figure: Any, similarity: FloatArray, order: Sequence[int], n
     figure.colorbar(image, ax=axes, shrink=0.7, label="similarity")
 
 
-def draw_tree(figure: Any, merges: Sequence[Sequence[float]], names: Sequence[str], colours: Sequence[int]) -> None:
+def draw_tree(figure: Any, merges: Sequence[Sequence[float]], names: Sequence[str], colours: Sequence[str]) -> None:
     """Draw the tree of topics: merges [left, right, distance] of the two nearest groups, leaves first."""
     axes = figure.add_subplot()
     K = len(names)
@@ -150,7 +150,7 @@ def draw_tree(figure: Any, merges: Sequence[Sequence[float]], names: Sequence[st
         axes.plot([xa, distance, distance, xb], [ya, ya, yb, yb], color="#7a828b", lw=0.9)
         places[K + n] = (float(distance), (ya + yb) / 2)
     for k in order:
-        axes.plot(0, y[k], "o", ms=3.5, color=PALETTE[colours[k]])
+        axes.plot(0, y[k], "o", ms=3.5, color=colours[k])
     axes.set_yticks(range(K), [names[k] for k in order], fontsize=6.5)
     axes.invert_yaxis()
     axes.invert_xaxis()
@@ -172,14 +172,14 @@ def leaf_order(merges: Sequence[Sequence[float]], n_leaves: int) -> list[int]:
 # ---------------------------------------------------------------- over time, by column, by number of topics
 
 
-def draw_over_time(figure: Any, time: Mapping[str, Any], names: Sequence[str], colours: Sequence[int]) -> None:
+def draw_over_time(figure: Any, time: Mapping[str, Any], names: Sequence[str], colours: Sequence[str]) -> None:
     """Draw the share of each topic over periods with its interval, all on one scale."""
     columns = 3 if len(names) > 2 else max(len(names), 1)
     grid = _grid(figure, len(names), columns, sharey=True)
     x = np.arange(len(time["cells"]))
     ticks = x[:: max(len(x) // 4, 1)]
     for k, (axes, name) in enumerate(zip(grid, names, strict=False)):
-        series, colour = time["series"][k], PALETTE[colours[k]]
+        series, colour = time["series"][k], colours[k]
         share, low, high = (_percents(series[key]) for key in ("share", "low", "high"))
         axes.fill_between(x, low, high, color=colour, alpha=0.2, lw=0)
         axes.plot(x, share, color=colour, lw=1.2)
@@ -194,16 +194,14 @@ def draw_over_time(figure: Any, time: Mapping[str, Any], names: Sequence[str], c
     figure.supylabel("% of the documents", fontsize=7)
 
 
-def draw_stream(figure: Any, time: Mapping[str, Any], names: Sequence[str], colours: Sequence[int]) -> None:
+def draw_stream(figure: Any, time: Mapping[str, Any], names: Sequence[str], colours: Sequence[str]) -> None:
     """Draw the shares of the topics over periods as layers of one hundred per cent; what is missing belongs to no topic shown."""
     axes = figure.add_subplot()
     x = np.arange(len(time["cells"]))
     shares = np.array([np.nan_to_num(_percents(time["series"][k]["share"])) for k in range(len(names))])
     hatches = [None, "//", "..", "xx", "\\\\", "--", "oo"]
-    seen: dict[int, int] = {}
-    layers = axes.stackplot(
-        x, shares, colors=[PALETTE[c] for c in colours[: len(names)]], labels=list(names), alpha=0.85
-    )
+    seen: dict[str, int] = {}
+    layers = axes.stackplot(x, shares, colors=list(colours[: len(names)]), labels=list(names), alpha=0.85)
     for layer, colour in zip(layers, colours, strict=False):
         layer.set_edgecolor("white")
         layer.set_linewidth(0.5)

@@ -38,15 +38,15 @@ REFERENCES = {
         "reduction. arXiv:1802.03426."
     ),
     "npmi": "Bouma, G. (2009). Normalized (pointwise) mutual information in collocation extraction. Proceedings of GSCL, 31–40.",
-    "ldavis": "Sievert, C., & Shirley, K. (2014). LDAvis: A method for visualizing and interpreting topics. ILLVI 2014, 63–70.",
 }
 NAMES = {"bertopic": "Embedding topics", "classify": "Classifier", "finetune": "Fine-tuned classifier"}
 ENGINES = {
     "kmeans": "k-means on embeddings averaged over nearest neighbours",
     "agglomerative": "agglomerative clustering of the embeddings",
-    "gmm": "a mixture of Gaussians in a few UMAP dimensions",
-    "hdbscan": "HDBSCAN in a few UMAP dimensions (Campello et al., 2013)",
+    "gmm": "a mixture of Gaussians",
+    "hdbscan": "HDBSCAN (Campello et al., 2013) in dimensions of UMAP (McInnes et al., 2018)",
 }
+CITED = {"hdbscan": ("hdbscan", "umap")}
 
 
 def run_name(manifest: Mapping[str, Any]) -> str:
@@ -88,15 +88,22 @@ def number_sentence(manifest: Mapping[str, Any], K: int) -> str:
     """Return how the number of topics came about."""
     parameters = manifest["parameters"]
     k, evidence = str(parameters.get("k", parameters.get("n_topics"))), number_evidence(manifest)
+    lineage = manifest.get("lineage")
+    if lineage is not None:
+        return f"The {K} topics are those of {lineage['parent']['path']} after {_later_step(lineage)}."
     if not evidence:
         return f"The number of topics, {K}, was given."
     candidates = f"{len(evidence)} numbers from {evidence[0]['k']} to {evidence[-1]['k']}"
     if manifest["kind"] == "bertopic":
         return (
-            f"The number of topics, {K}, was chosen among {candidates} by how well fits to halves of the documents, to halves of the "
-            f"dimensions, and the words of the topics agree (`--k {k}`)."
+            f"The number of topics, {K}, was chosen among {candidates} by how well fits to halves of the documents agree, two views of the "
+            f"embeddings, and the topics with what their words tell (`--k {k}`)."
         )
     return f"The number of topics, {K}, was chosen among {candidates} (`--k {k}`)."
+
+
+def _later_step(lineage: Mapping[str, Any]) -> str:
+    return "newer documents joined them" if "update" in lineage else "they were edited by hand"
 
 
 def methods(manifest: Mapping[str, Any], K: int) -> tuple[str, list[str]]:
@@ -104,9 +111,15 @@ def methods(manifest: Mapping[str, Any], K: int) -> tuple[str, list[str]]:
     parameters, version = manifest["parameters"], manifest["nlpkit_version"]
     n = wording.count(manifest["results"].get("documents", sum(entry["rows"] for entry in manifest["inputs"])))
     seed = f"(nlpkit {version}, random seed {manifest['seed']})"
-    if manifest["kind"] == "lda-gibbs":
-        return _lda_methods(parameters, n, K, seed)
-    return _embedding_methods(manifest, n, K, seed)
+    text, cited = (
+        _lda_methods(parameters, n, K, seed)
+        if manifest["kind"] == "lda-gibbs"
+        else _embedding_methods(manifest, n, K, seed)
+    )
+    if manifest.get("lineage") is not None:
+        text += f" Of the topics of the fit these are what was left after {_later_step(manifest['lineage'])}."
+    text += " Coherence is normalised pointwise mutual information (Bouma, 2009) of the top words within documents of the corpus."
+    return text, [REFERENCES[key] for key in (*cited, "npmi")]
 
 
 def _lda_methods(parameters: Mapping[str, Any], n: str, K: int, seed: str) -> tuple[str, list[str]]:
@@ -131,27 +144,27 @@ def _lda_methods(parameters: Mapping[str, Any], n: str, K: int, seed: str) -> tu
             "Rieger et al., 2024)."
         )
         cited.append("prototype")
-    text += " Coherence is normalised pointwise mutual information (Bouma, 2009) of the top words within documents of the corpus."
-    return text, [REFERENCES[key] for key in (*cited, "npmi", "ldavis")]
+    return text, cited
 
 
 def _embedding_methods(manifest: Mapping[str, Any], n: str, K: int, seed: str) -> tuple[str, list[str]]:
     parameters = manifest["parameters"]
-    encoder = (parameters.get("encoder") or {}).get("encoder") or "embeddings that came with the corpus"
+    encoder = (parameters.get("encoder") or {}).get("encoder")
+    embedded = (
+        f"We embedded {n} documents with {encoder} (Reimers & Gurevych, 2019)" if encoder else
+        f"We took {n} documents with the embeddings that came with them"
+    )  # fmt: skip
     cluster = ENGINES.get(str(parameters.get("cluster")), str(parameters.get("cluster")))
     text = (
-        f"We embedded {n} documents with {encoder} (Reimers & Gurevych, 2019) and grouped them into {K} topics by {cluster} {seed}. "
+        f"{embedded} and grouped them into {K} topics by {cluster} {seed}. "
         "The words of a topic are those of highest class-based tf-idf (Grootendorst, 2022) in its typical documents, weighted by how "
         "near the documents that hold the word are to the topic."
     )
-    cited = ["sbert", "bertopic"]
-    if parameters.get("cluster") in ("hdbscan", "gmm"):
-        cited.append("hdbscan" if parameters["cluster"] == "hdbscan" else "umap")
+    cited = [*(["sbert"] if encoder else []), *CITED.get(str(parameters.get("cluster")), ()), "bertopic"]
     stability = manifest["results"].get("stability") or {}
     if stability.get("agreement") is not None:
         text += (
-            f" Refitted to resampled documents, the topics agree with these at {stability['agreement']:.2f} (adjusted mutual "
-            "information)."
+            f" Topics that one half of the documents gives the other agree with these at {stability['agreement']:.2f} (adjusted "
+            "mutual information)."
         )
-    text += " Coherence is normalised pointwise mutual information (Bouma, 2009) of the top words within documents of the corpus."
-    return text, [REFERENCES[key] for key in dict.fromkeys((*cited, "npmi", "umap"))]
+    return text, cited

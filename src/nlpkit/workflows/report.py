@@ -138,7 +138,6 @@ def _topic_report(run: Run, options: ReportOptions, read: ReadOptions, execution
     title = options.heading or f"{run_name(manifest)}: {content.n_topics} topics of {corpus_name(manifest)}"
     relations = topics.topic_relations(content)
     data = {
-        "kind": manifest["kind"],
         "n": n,
         "total": D,
         "topics": rows,

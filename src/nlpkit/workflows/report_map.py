@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
@@ -43,15 +44,15 @@ def _embedding_rows(content: TopicRunContent) -> Float32Array | None:
     """
     training = content.run.table("model/training")
     columns = ("topic", "topic_prob", "nearest_topic", "margin")
-    queues: dict[tuple[Any, ...], list[int]] = {}
+    queues: dict[tuple[Any, ...], deque[int]] = {}
     for row, key in enumerate(zip(*(training.column(name).to_pylist() for name in columns), strict=True)):
-        queues.setdefault(key, []).append(row)
+        queues.setdefault(key, deque()).append(row)
     keys = list(zip(*(content.documents.column(name).to_pylist() for name in columns), strict=True))
     places = np.full(len(keys), -1, np.int64)
     for document, key in enumerate(keys):
         queue = queues.get(key)
         if queue:
-            places[document] = queue.pop(0) if len(queue) > 1 else queue[0]
+            places[document] = queue.popleft() if len(queue) > 1 else queue[0]
     places = places[content.rows]
     if (places < 0).mean() > 0.5:
         return None
@@ -62,14 +63,15 @@ def _embedding_rows(content: TopicRunContent) -> Float32Array | None:
 
 def topic_colours(
     content: TopicRunContent, arrays: Mapping[str, np.ndarray], relations: Mapping[str, Any]
-) -> list[int]:
-    """Return a colour for each topic, as a place in the palette: topics that lie near each other on the map differ."""
+) -> list[str]:
+    """Return a colour for each topic: topics that lie near each other on the map differ."""
     places = relations["places"]
     if "x" in arrays:
         topics = content.documents.column("topic").to_numpy()[content.rows]
         places = topic_places(np.stack([arrays["x"], arrays["y"]], axis=1) / 65535, topics, content.n_topics)
     sizes = content.topics.column("size").to_numpy()
-    return spread_colours(np.asarray(places, np.float64), sizes.astype(np.float64), len(PALETTE))
+    chosen = spread_colours(np.asarray(places, np.float64), sizes.astype(np.float64), len(PALETTE))
+    return [PALETTE[c] for c in chosen]
 
 
 def map_arrays(content: TopicRunContent, execution: Execution) -> dict[str, np.ndarray]:

@@ -55,7 +55,8 @@ def score_sections(run: Run, options: ReportOptions) -> tuple[str, list[Section]
         sections.append(Section("words", "Words of the classes", _class_terms(run)))
     if (run.path / "errors.parquet").is_file():
         sections.append(Section("errors", "Errors", _errors(run, options)))
-    lead = ", ".join(f"{s['name'].replace('_', ' ')} {s['value']:.3f}" for s in scores[:1] + scores[4:5])
+    main = [s for s in scores if s["name"] in ("accuracy", "macro_f1")] or scores[:2]
+    lead = ", ".join(f"{s['name'].replace('_', ' ')} {s['value']:.3f}" for s in main)
     return lead, sections, data
 
 

@@ -305,7 +305,7 @@ def overview(content: TopicRunContent, execution: Execution) -> list[str]:
         scores.append(score_sentence("diversity", diversity, None))
     stability = (manifest["results"].get("stability") or {}).get("agreement")
     if stability is not None:
-        scores.append(score_sentence("stability under resampling", stability, None))
+        scores.append(score_sentence("agreement with topics by one half of the documents", stability, None))
     if scores:
         sentences.append(f"Scores: {'; '.join(scores)}.")
     return sentences

@@ -27,7 +27,6 @@ function lineChart(lines, options) {
     l.x.forEach((x, i) => { if (l.y[i] == null) runs.push([]); else { if (!runs.length) runs.push([]); runs.at(-1).push(i); } });
     for (const run of runs.filter((r) => r.length)) {
       if (l.low) out.append(svg("path", { d: "M" + [...run.map((i) => `${X(l.x[i])},${Y(l.low[i])}`), ...run.slice().reverse().map((i) => `${X(l.x[i])},${Y(l.high[i])}`)].join("L") + "Z", fill: l.colour, class: "band" }));
-      if (l.bars) continue;
       out.append(svg("path", { d: "M" + run.map((i) => `${X(l.x[i])},${Y(l.y[i])}`).join("L"), stroke: l.colour, class: "line" + (l.dashed ? " dashed" : "") }));
     }
     l.x.forEach((x, i) => {

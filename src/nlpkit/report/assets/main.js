@@ -3,14 +3,13 @@
   const data = await unpack("data"), texts = { ready: false, ids: [], titles: [], texts: [] };
   if (data.topics) {
     const map = data.arrays.x && section("map") ? makeMap(data, texts) : null;
-    const colours = data.colours.map((c) => PALETTE[c]);
-    const topics = makeTopics(data, texts, colours, map);
+    const topics = makeTopics(data, data.colours, map);
     makeEvidence(data);
-    makeTime(data, colours, topics);
-    makeColumns(data, colours);
-    makeTree(data, colours, map);
-    makeDistances(data, colours, topics);
-    makeComparison(data, colours);
+    makeTime(data, data.colours, topics);
+    makeColumns(data);
+    makeTree(data, data.colours, map);
+    makeDistances(data, data.colours, topics);
+    makeComparison(data, data.colours);
   } else makeScores(data);
   document.documentElement.dataset.ready = "page";
   await new Promise((done) => setTimeout(done));

@@ -42,7 +42,7 @@ function makeMap(data, texts) {
   const layers = data.layers.length && base >= 0 ? data.layers.map((rows, l) => (l === base ? run : { names: rows.map((r) => r.label), sizes: rows.map((r) => r.size), of: data.arrays["layer_" + l] })) : [run];
   base = Math.max(base, 0);
   for (const layer of layers) layer.places = densest(layer.of, layer.names.length);
-  const colours = data.colours.map((c) => PALETTE[c]);
+  const colours = data.colours;
 
   // ---- colours: groups of points that are drawn together
   let groups = [], colourBy = "topic", isolated = null, legend = el("ul", { class: "legend" });
@@ -318,5 +318,5 @@ function makeMap(data, texts) {
   colour("topic");
   new ResizeObserver(resize).observe(stage);
   matchMedia("(prefers-color-scheme:dark)").addEventListener("change", draw);
-  return { select, showTopics: (heading, ids) => { const wanted = new Set(ids); select(heading, (i) => wanted.has(topic[i])); section("map").scrollIntoView(); }, open, draw };
+  return { showTopics: (heading, ids) => { const wanted = new Set(ids); select(heading, (i) => wanted.has(topic[i])); section("map").scrollIntoView(); } };
 }

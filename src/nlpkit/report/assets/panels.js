@@ -133,7 +133,7 @@ function makeTime(data, colours, topics) {
 }
 
 // ---- by column: shares of the topics in each value, with intervals
-function makeColumns(data, colours) {
+function makeColumns(data) {
   const host = section("columns");
   if (!host || !data.by_column.length) return;
   for (const c of data.by_column) {

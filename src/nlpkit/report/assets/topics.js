@@ -1,5 +1,5 @@
 // ---- topics: the table sorts, and each row opens to words, documents and where the topic is on the map
-function makeTopics(data, texts, colours, map) {
+function makeTopics(data, colours, map) {
   const table = $("#topic-table"), body = table.tBodies[0], rows = [...body.rows];
   const fitted = data.topics.some((t) => t.terms.some((w) => w.w != null));
   let lambda = 0.6, byRelevance = !fitted;
@@ -46,5 +46,5 @@ function makeTopics(data, texts, colours, map) {
     }));
   });
   show();
-  return { ordered, onOrder: (f) => listeners.push(f), toggle: (k) => { if (!open.has(k)) rows[k].cells[0].firstChild.click(); rows[k].scrollIntoView({ block: "start" }); }, rows };
+  return { ordered, onOrder: (f) => listeners.push(f), rows };
 }
