@@ -382,14 +382,22 @@ def test_topics_of_new_documents(monkeypatch: pytest.MonkeyPatch) -> None:
                 assert np.isfinite(found.perplexity)
 
 
-@exercises(topk.top_k_rows, topk.rescore_rows, layout.bandwidths, layout.layout_epochs)
+@exercises(
+    topk.insert,
+    topk.top_k_rows,
+    topk.top_k_pairs,
+    topk.merge_rows,
+    topk.rescore_rows,
+    layout.bandwidths,
+    layout.layout_epochs,
+)
 def test_neighbours_and_layout() -> None:
     rng = np.random.default_rng(0)
     for n in (0, 1, 2, 3, 20):
         rows = unit_rows(rng, n, 4)
         rows[n // 2 :] = rows[:1]  # all alike
         for k in (0, 1, 5, 99):
-            found = nearest_neighbours(rows, k=k)
+            found = nearest_neighbours(rows, k=k, threads=3)
             assert found.index.shape == (n, max(min(k, n - 1), 0))
             nearest_neighbours(rows, rows[:0], k=k)
             nearest_neighbours(rows[:0], rows, k=k)

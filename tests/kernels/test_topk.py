@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlpkit.kernels.topk import rescore_rows, top_k_rows
+from nlpkit.kernels.topk import insert, merge_rows, rescore_rows, top_k_pairs, top_k_rows
 from tests.reference import topk as plain
 from tests.strategies import repeatable
 
@@ -48,6 +48,34 @@ def test_blocks_of_columns_equal_one_sort(data: st.DataObject) -> None:
     for first in range(0, columns, width):
         top_k_rows(np.ascontiguousarray(scores[:, first : first + width]), first, own, index, score)
     expected = plain.top_k(scores, k, own=own)
+    np.testing.assert_array_equal(index, expected[0])
+    np.testing.assert_array_equal(score, expected[1])
+
+
+def test_insertion_keeps_the_order_and_drops_the_last() -> None:
+    index, score = np.array([4, 7, 9], np.int32), np.array([3.0, 2.0, 1.0], np.float32)
+    insert(index, score, 5, 2.0)
+    assert (index.tolist(), score.tolist()) == ([4, 5, 7], [3.0, 2.0, 2.0])
+
+
+@repeatable
+@given(st.data())
+def test_pairs_in_any_order_of_blocks_and_by_any_number_of_workers_equal_one_sort(data: st.DataObject) -> None:
+    n, k = data.draw(st.integers(1, 20)), data.draw(st.integers(1, 8))
+    height, width = data.draw(st.integers(1, n)), data.draw(st.integers(1, n))
+    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
+    scores = rng.integers(0, data.draw(st.sampled_from([3, 1000])), (n, n)).astype(np.float32)  # 3: many ties
+    scores = np.maximum(scores, scores.T)
+    blocks = [(row, column) for row in range(0, n, height) for column in range(row, n, width)]
+    workers = [(*empty(n, k), np.full(n, -np.inf, np.float32)) for _ in range(data.draw(st.integers(1, 3)))]
+    for number, (row, column) in enumerate(data.draw(st.permutations(blocks))):
+        block = np.ascontiguousarray(scores[row : row + height, column : column + width])
+        top_k_pairs(block, row, column, *workers[number % len(workers)])
+    (index, score, worst), *others = workers
+    np.testing.assert_array_equal(worst, score[:, -1])
+    for other in others:
+        merge_rows(index, score, *other[:2])
+    expected = plain.top_k(scores, k, own=0)
     np.testing.assert_array_equal(index, expected[0])
     np.testing.assert_array_equal(score, expected[1])
 

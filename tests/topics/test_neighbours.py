@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlpkit.topics import neighbours
-from nlpkit.topics.neighbours import nearest_neighbours
+from nlpkit.topics.neighbours import group_sums, nearest_neighbours
 from tests.reference import topk as plain
 from tests.strategies import repeatable, unit_rows
 
@@ -87,3 +87,12 @@ def test_arguments_come_back_as_they_went_in() -> None:
     before = X.tobytes()
     nearest_neighbours(X, k=3, threads=2)
     assert X.tobytes() == before
+
+
+def test_sums_of_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(neighbours, "SUMMED_ROWS", 7)
+    rng = np.random.default_rng(6)
+    rows, groups = rng.normal(size=(30, 3)).astype(np.float32), rng.integers(-1, 4, 30).astype(np.int32)
+    expected = [rows[groups == g].sum(axis=0, dtype=np.float64) for g in range(5)]
+    np.testing.assert_allclose(group_sums(rows, groups, 5), expected, rtol=1e-12)
+    assert group_sums(rows[:0], groups[:0], 2).tolist() == [[0.0] * 3] * 2

@@ -7,6 +7,42 @@ import numpy as np
 
 
 @numba.njit(nogil=True, cache=True)
+def insert(index, score, item, s):  # type: ignore[no-untyped-def]
+    """Put an item into a list of the best (k,), best first, ties by index; the last one falls out."""
+    at = len(score) - 1
+    while at > 0 and (score[at - 1] < s or (score[at - 1] == s and index[at - 1] > item)):
+        score[at] = score[at - 1]
+        index[at] = index[at - 1]
+        at -= 1
+    score[at] = s
+    index[at] = item
+
+
+@numba.njit(nogil=True, cache=True)
+def top_k_pairs(scores, first_row, first_column, out_index, out_score, worst):  # type: ignore[no-untyped-def]
+    """Merge a block of scores (R, C) float32 of pairs of items into the running best of both, each pair r < c once.
+
+    Row r of the block is item first_row + r, column c item first_column + c; all are below U. out_index (U, k) int32 and out_score
+    (U, k) float32, k > 0, best first, hold -1 and -inf where fewer were seen; worst (U,) is the last column of out_score. Ties
+    keep the lower index, whatever the order of the blocks.
+    """
+    R, C = scores.shape
+    last = out_score.shape[1] - 1
+    for r in range(R):
+        row = first_row + r
+        least = worst[row]
+        for c in range(max(row + 1 - first_column, 0), C):
+            s, column = scores[r, c], first_column + c
+            if s >= least and (s > least or column < out_index[row, last]):
+                insert(out_index[row], out_score[row], column, s)
+                least = out_score[row, last]
+            if s >= worst[column] and (s > worst[column] or row < out_index[column, last]):
+                insert(out_index[column], out_score[column], row, s)
+                worst[column] = out_score[column, last]
+        worst[row] = least
+
+
+@numba.njit(nogil=True, cache=True)
 def top_k_rows(scores, first_column, first_row, out_index, out_score):  # type: ignore[no-untyped-def]
     """Merge a block of scores (R, C) float32 into the running best of its rows.
 
@@ -23,14 +59,21 @@ def top_k_rows(scores, first_column, first_row, out_index, out_score):  # type: 
         for c in range(C):
             s = scores[r, c]
             if s > worst and first_column + c != itself:
-                at = k - 1
-                while at > 0 and score[at - 1] < s:
-                    score[at] = score[at - 1]
-                    index[at] = index[at - 1]
-                    at -= 1
-                score[at] = s
-                index[at] = first_column + c
+                insert(index, score, first_column + c, s)
                 worst = score[k - 1]
+
+
+@numba.njit(nogil=True, cache=True)
+def merge_rows(index, score, other_index, other_score):  # type: ignore[no-untyped-def]
+    """Merge the best of each row (R, k), k > 0, as `top_k_pairs` leaves them, with those of another list of the same shape."""
+    R, k = index.shape
+    for r in range(R):
+        for x in range(k):
+            s, item = other_score[r, x], other_index[r, x]
+            if s < score[r, k - 1] or (s == score[r, k - 1] and item > index[r, k - 1]):
+                break
+            if item >= 0:
+                insert(index[r], score[r], item, s)
 
 
 @numba.njit(nogil=True, cache=True)

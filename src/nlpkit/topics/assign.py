@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nlpkit.topics.neighbours import Neighbours, nearest_neighbours, unit_rows
+from nlpkit.topics.neighbours import Neighbours, group_sums, nearest_neighbours, unit_rows
 from nlpkit.types import NO_TOPIC, Float32Array, IntArray, LongArray
 
 
@@ -87,9 +87,7 @@ def rule(votes: TopicVotes) -> tuple[IntArray, Float32Array]:
 
 def topic_centroids(embeddings: Float32Array, topics: IntArray, n_topics: int) -> Float32Array:
     """Return the L2-normalised mean embedding of each topic (K, E) float32, summed in double."""
-    centroids = np.zeros((n_topics, embeddings.shape[1]))
-    np.add.at(centroids, topics[topics >= 0], embeddings[topics >= 0])
-    return unit_rows(centroids)
+    return unit_rows(group_sums(embeddings, topics, n_topics))
 
 
 def nearest_topics(

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import gdtrix
 
 from nlpkit.topics.lda.sampler import stream_key
-from nlpkit.topics.neighbours import unit_rows
+from nlpkit.topics.neighbours import group_sums, unit_rows
 from nlpkit.types import BoolArray, Float32Array, FloatArray, IntArray, TokenTable
 
 QUANTILE = 0.95
@@ -94,9 +94,8 @@ def without_groups(embeddings: Float32Array, groups: IntArray) -> Float32Array:
     rows = np.flatnonzero(groups >= 0)
     G = int(groups.max(initial=-1)) + 1
     X, g = embeddings[rows].astype(np.float64), groups[rows]
-    n, sums = np.bincount(g, minlength=G), np.zeros((G, X.shape[1]))
-    np.add.at(sums, g, X)
-    means, N = sums / np.maximum(n, 1)[:, None], len(rows)
+    n, N = np.bincount(g, minlength=G), len(rows)
+    means = group_sums(X, g, G) / np.maximum(n, 1)[:, None]
     away = means - X.mean(axis=0)
     within = ((X - means[g]) ** 2).sum() / max(N - G, 1)
     between = ((n @ (away**2).sum(axis=1)) - (G - 1) * within) / (N - (n**2).sum() / N)

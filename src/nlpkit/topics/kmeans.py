@@ -16,7 +16,7 @@ from scipy.cluster import hierarchy
 from threadpoolctl import ThreadpoolController
 
 from nlpkit.errors import InputError
-from nlpkit.topics.neighbours import Neighbours, unit_rows
+from nlpkit.topics.neighbours import Neighbours, group_sums, unit_rows
 from nlpkit.topics.reduce import principal_axes
 from nlpkit.types import Float32Array, FloatArray, IntArray
 
@@ -109,9 +109,7 @@ def _libraries() -> ThreadpoolController:
 
 def means(points: FloatArray, labels: IntArray, k: int) -> FloatArray:
     """Return the mean point of each cluster (k, d), all of which have points."""
-    sums = np.zeros((k, points.shape[1]))
-    np.add.at(sums, labels, points)
-    return np.asarray(sums / np.bincount(labels, minlength=k)[:, None])
+    return np.asarray(group_sums(points, labels, k) / np.bincount(labels, minlength=k)[:, None])
 
 
 def cut_into(merges: FloatArray, k: int) -> IntArray:

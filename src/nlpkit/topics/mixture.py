@@ -8,6 +8,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from nlpkit.topics.kmeans import Fits, cut_into, means
+from nlpkit.topics.neighbours import group_sums
 from nlpkit.types import Float32Array, IntArray
 
 ITERATIONS = 100
@@ -24,8 +25,7 @@ class MixtureFits(Fits):
         rows = self.points[self.rows]
         group = cut_into(self.merges, self.at_most_leaves(k))
         centers = means(rows, group, k)
-        spread = np.zeros_like(centers)
-        np.add.at(spread, group, (rows - centers[group]) ** 2)
+        spread = group_sums((rows - centers[group]) ** 2, group, k)
         sizes = np.bincount(group)[:, None]
         within = ((rows - centers[group]) ** 2).mean(axis=0) + LEAST_VARIANCE
         # a group of few documents says little of its variance: as if it had one document of average variance more
