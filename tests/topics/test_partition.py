@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from nlpkit.topics import bertopic, options
 from nlpkit.topics.bertopic import fit_topics
 from nlpkit.topics.description import TopicModel
 from nlpkit.topics.engine import Engine
-from nlpkit.topics.evidence import CLEAR, FEWEST, NumberEvidence, Sample, _grid, choose_number, middle_number
+from nlpkit.topics.evidence import CLEAR, FEWEST, NumberEvidence, Sample, _grid, choose_number, middle_number, samples
 from nlpkit.topics.kmeans import KMeansFits, cut_into, nearest_centers, plain_view, smoothed
 from nlpkit.topics.neighbours import nearest_neighbours
 from nlpkit.topics.options import BertopicOptions, Range
@@ -104,11 +105,26 @@ def test_the_numbers_that_are_compared() -> None:
     assert _grid(Range(10, 60, 20), 70) == [10, 30]
 
 
+def test_a_large_corpus_has_several_samples(monkeypatch: pytest.MonkeyPatch) -> None:
+    corpus, engine = planted(SIZES, seed=11), Engine(BertopicOptions(), Execution())
+    n = len(corpus.embeddings)
+    assert [len(s.rows) for s in samples(corpus.embeddings, engine)] == [n]
+    monkeypatch.setattr(import_module("nlpkit.topics.evidence"), "SAMPLE", n // 2)
+    drawn, shares = samples(corpus.embeddings, engine), list[float]()
+    assert [len(s.rows) for s in drawn] == [n // 2] * 3
+    assert len({s.rows.tobytes() for s in drawn}) == 3
+    several = choose_number(drawn, count_terms(corpus.tokens), Range(2, 6, 1), progress=shares.append)
+    assert shares == sorted(set(shares)) and 0 < shares[0] and shares[-1] < 1
+    apart = [choose_number([s], count_terms(corpus.tokens), Range(2, 6, 1)) for s in drawn]
+    for together, single in zip(several, zip(*apart, strict=True), strict=True):
+        assert together.words == pytest.approx(np.mean([x.words for x in single]))
+
+
 @pytest.mark.parametrize("spread", [0.6, 2.5])
 def test_the_largest_number_that_is_clear_is_chosen(spread: float) -> None:
     corpus = planted(SIZES, seed=11, spread=spread)
     sample = Sample(corpus.embeddings, Engine(BertopicOptions(), Execution()))
-    numbers = choose_number(sample, count_terms(corpus.tokens), Range())
+    numbers = choose_number([sample], count_terms(corpus.tokens), Range())
     clear = [n.k for n in numbers if n.k >= FEWEST and min(n.halves, n.views, n.words) >= CLEAR]
     assert [n.k for n in numbers if n.chosen] == ([max(clear)] if clear else [middle_number(numbers)])
     assert bool(clear) == (spread < 1)

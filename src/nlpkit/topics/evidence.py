@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -55,12 +55,13 @@ class NumberEvidence:
 class Sample:
     """At most 4,000 of the points, on which evidence is collected, so that the number of topics does not grow with the corpus.
 
-    rows (S,): which points. splits: divisions into two halves.
+    rows (S,): which points. number: of several samples of a corpus.
     """
 
-    def __init__(self, embeddings: Float32Array, engine: Engine) -> None:
+    def __init__(self, embeddings: Float32Array, engine: Engine, number: int = 0) -> None:
         self.engine = engine
-        self.rows = np.sort(np.random.default_rng(engine.execution.seed).permutation(len(embeddings))[:SAMPLE])
+        seed = [engine.execution.seed, *([number] if number else [])]
+        self.rows = np.sort(np.random.default_rng(seed).permutation(len(embeddings))[:SAMPLE])
         self.embeddings = embeddings[self.rows]
         self._splits: dict[int, _Halves] = {}
 
@@ -110,8 +111,13 @@ class _Halves:
         return float(np.mean([adjusted_mutual_information(fit[0], z) for fit, z in pairs]))
 
 
+def samples(embeddings: Float32Array, engine: Engine) -> list[Sample]:
+    """Return the samples of a corpus: one that is all of it where it has at most 4,000 points, else as many as there are splits."""
+    return [Sample(embeddings, engine, number) for number in range(SPLITS if len(embeddings) > SAMPLE else 1)]
+
+
 def choose_number(
-    sample: Sample,
+    samples: Sequence[Sample],
     counts: CsrMatrix,
     wanted: Range,
     *,
@@ -127,25 +133,24 @@ def choose_number(
     other number is compared. A coarse or fine grain takes the next layer instead.
 
     Args:
+        samples: of the corpus, whose evidence is averaged; there are three divisions into halves in all.
         counts: (U, V) of the words of each point. progress: called with the share done.
 
     Raises:
         InputError: the range has no number that so few documents allow.
     """
-    X, engine, words = sample.embeddings, sample.engine, _present(counts[sample.rows])
-    grid, seed = _grid(wanted, len(X)), engine.execution.seed
+    grid = _grid(wanted, len(samples[0].rows))
     progress = progress or (lambda share: None)
-    with ThreadPoolExecutor(engine.execution.n_threads()) as pool, threadpool_limits(1, user_api="blas"):
-        labels = [z for z, _ in pool.map(sample.fits.fit, grid)]
-        progress(1 / (SPLITS + 2))
-        plain = engine.fits(plain_view(X))
-        views = list(pool.map(lambda k, z: adjusted_mutual_information(plain.fit(k)[0], z), grid, labels))
-        read = list(pool.map(lambda z: _agreement_of_words(words, z, seed), labels))
-        halves = []
-        for number in range(SPLITS):
-            progress((number + 2) / (SPLITS + 2))
-            halves.append(list(pool.map(sample.split(number).agreement, grid)))
-    table = np.array([np.mean(halves, axis=0), views, read])
+    n_splits = SPLITS // len(samples)
+    with (
+        ThreadPoolExecutor(samples[0].engine.execution.n_threads()) as pool,
+        threadpool_limits(1, user_api="blas"),
+    ):
+        evidence = [
+            _evidence(sample, counts, grid, n_splits, pool, partial(_part_done, progress, number, len(samples)))
+            for number, sample in enumerate(samples)
+        ]
+    table = np.mean(evidence, axis=0)
     numbers = [
         NumberEvidence(k, halves=float(h), views=float(v), words=float(w), score=float(total))
         for k, h, v, w, total in zip(grid, *table, _smoothed(table.mean(axis=0)), strict=True)
@@ -155,6 +160,32 @@ def choose_number(
     chosen = grid.index((choice or [middle])[0])
     numbers[chosen] = replace(numbers[chosen], chosen=True)
     return numbers
+
+
+def _part_done(progress: Callable[[float], None], number: int, of: int, share: float) -> None:
+    progress((number + share) / of)
+
+
+def _evidence(
+    sample: Sample,
+    counts: CsrMatrix,
+    grid: Sequence[int],
+    n_splits: int,
+    pool: ThreadPoolExecutor,
+    progress: Callable[[float], None],
+) -> FloatArray:
+    """Return halves, views and words (3, numbers) of a sample, see `NumberEvidence`."""
+    engine, words = sample.engine, _present(counts[sample.rows])
+    labels = [z for z, _ in pool.map(sample.fits.fit, grid)]
+    progress(1 / (n_splits + 2))
+    plain = engine.fits(plain_view(sample.embeddings))
+    views = list(pool.map(lambda k, z: adjusted_mutual_information(plain.fit(k)[0], z), grid, labels))
+    read = list(pool.map(lambda z: _agreement_of_words(words, z, engine.execution.seed), labels))
+    halves = []
+    for number in range(n_splits):
+        progress((number + 2) / (n_splits + 2))
+        halves.append(list(pool.map(sample.split(number).agreement, grid)))
+    return np.array([np.mean(halves, axis=0), views, read])
 
 
 def middle_number(numbers: Sequence[NumberEvidence], tolerance: float = TOLERANCE) -> int:

@@ -9,7 +9,7 @@ from nlpkit.errors import InputError
 from nlpkit.topics.clustering import Clustering, Points
 from nlpkit.topics.consensus import consensus, fits_to_parts
 from nlpkit.topics.engine import Engine
-from nlpkit.topics.evidence import POINTS_PER_TOPIC, Sample, choose_number, coarser, finer
+from nlpkit.topics.evidence import POINTS_PER_TOPIC, choose_number, coarser, finer, samples
 from nlpkit.topics.layers import halved
 
 
@@ -21,11 +21,12 @@ def partition(points: Points) -> Clustering:
     """
     options = points.options
     wanted, engine = options.number_of_topics(), Engine(options, points.execution)
-    sample = Sample(points.embeddings, engine)
+    drawn = samples(points.embeddings, engine)
+    sample = drawn[0]
     candidates = []
     if wanted.exactly is None:
         candidates = choose_number(
-            sample, points.counts, wanted.within, grain=options.grain,
+            drawn, points.counts, wanted.within, grain=options.grain,
             progress=lambda share: points.progress("evidence", share),
         )  # fmt: skip
         points.clock.lap("evidence")
