@@ -14,7 +14,19 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "nlpkit"
-CORE = ("text", "weighting", "topics", "embed", "classify", "finetune", "metrics", "evaluation", "kernels", "report")
+CORE = (
+    "text",
+    "weighting",
+    "topics",
+    "embed",
+    "classify",
+    "finetune",
+    "lm",
+    "metrics",
+    "evaluation",
+    "kernels",
+    "report",
+)
 MODEL_READERS = {"embed", "finetune"}
 MODULES = sorted(PACKAGE.rglob("*.py"))
 CORE_MODULES = [path for path in MODULES if path.relative_to(PACKAGE).parts[0] in CORE]

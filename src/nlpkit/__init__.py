@@ -43,8 +43,10 @@ if TYPE_CHECKING:
     from nlpkit.workflows.export import export as export
     from nlpkit.workflows.finetune import compare_methods as compare_methods
     from nlpkit.workflows.finetune import finetune as finetune
+    from nlpkit.workflows.generate import generate_texts as generate_texts
     from nlpkit.workflows.info import info as info
     from nlpkit.workflows.kwic import kwic as kwic
+    from nlpkit.workflows.language_model import fit_language_model as fit_language_model
     from nlpkit.workflows.lda import fit_lda as fit_lda
     from nlpkit.workflows.name_topics import name_topics as name_topics
     from nlpkit.workflows.plot import plot as plot
@@ -84,8 +86,10 @@ _HOMES = {
     "export": "workflows.export:export",
     "finetune": "workflows.finetune:finetune",
     "fit_bertopic": "workflows.bertopic:fit_bertopic",
+    "fit_language_model": "workflows.language_model:fit_language_model",
     "fit_lda": "workflows.lda:fit_lda",
     "fit_rolling_lda": "workflows.rolling_lda:fit_rolling_lda",
+    "generate_texts": "workflows.generate:generate_texts",
     "info": "workflows.info:info",
     "kwic": "workflows.kwic:kwic",
     "load": "workflows.predict:load",

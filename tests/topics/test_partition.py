@@ -114,7 +114,9 @@ def test_a_large_corpus_has_several_samples(monkeypatch: pytest.MonkeyPatch) -> 
     assert [len(s.rows) for s in drawn] == [n // 2] * 3
     assert len({s.rows.tobytes() for s in drawn}) == 3
     several = choose_number(drawn, count_terms(corpus.tokens), Range(2, 6, 1), progress=shares.append)
-    assert shares == sorted(set(shares)) and 0 < shares[0] and shares[-1] < 1
+    assert shares == sorted(set(shares))
+    assert shares[0] > 0
+    assert shares[-1] < 1
     apart = [choose_number([s], count_terms(corpus.tokens), Range(2, 6, 1)) for s in drawn]
     for together, single in zip(several, zip(*apart, strict=True), strict=True):
         assert together.words == pytest.approx(np.mean([x.words for x in single]))

@@ -39,6 +39,10 @@ PANELS: dict[str, dict[str, Entry]] = {
             "similar_words", "Compare words, or find those of a corpus nearest to them.", tables=False
         ),
     },
+    "Language models": {
+        "ngram-lm": Entry("ngram_lm", "Fit an n-gram language model: Kneser-Ney, Witten-Bell, backoff, add-k."),
+        "generate": Entry("generate", "Write text by a language model: drawn, greedy or by beam search.", tables=False),
+    },
     "Topics": {
         "bertopic": Entry("bertopic", "Find topics in documents."),
         "lda-gibbs": Entry("lda_gibbs", "Fit LDA by collapsed Gibbs sampling."),

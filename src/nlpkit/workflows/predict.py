@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from nlpkit.errors import SchemaError
+from nlpkit.io.arpa import is_arpa
 from nlpkit.io.atomic import MANIFEST
 from nlpkit.io.runs import open_run
 from nlpkit.io.spool import spool_in
@@ -22,6 +23,7 @@ KINDS = {
     "lda-gibbs": "nlpkit.workflows.rolling_model:load_lda",
     "finetune": "nlpkit.workflows.finetuned:load_finetuned",
     "finetune-comparison": "nlpkit.workflows.finetuned:load_finetuned",
+    "ngram-lm": "nlpkit.workflows.language_model:load_language_model",
 }
 # kind → what such a run is, and the command that uses it
 WITHOUT_PREDICTIONS = {
@@ -29,16 +31,19 @@ WITHOUT_PREDICTIONS = {
     "pca": "a run of tfidf `pca`, which gives documents neither topics nor classes; give new documents to tfidf",
     "finetune-encoder": "a sentence encoder, which gives documents neither topics nor classes; give new documents to sbert-embed",
 }
+ARPA = "nlpkit.workflows.language_model:load_arpa_file"
 FOREIGN = "nlpkit.workflows.finetuned:load_finetuned"  # the function that loads a folder of another program
 
 
 def load(path: str | Path, execution: Execution | None = None) -> FittedModel:
-    """Return the model of a run directory.
+    """Return the model of a run directory, or of an ARPA file.
 
     Raises:
         InputError: there is no run, or it is damaged; SchemaError: it is of a kind that cannot predict, or of a newer nlpkit.
     """
     folder, execution = Path(path), execution or Execution()
+    if is_arpa(folder) and not folder.is_dir():
+        return _loaded(ARPA, folder, execution)
     if folder.is_dir() and not (folder / MANIFEST).is_file():
         return _loaded(FOREIGN, folder, execution)
     if (folder / MANIFEST).is_file():

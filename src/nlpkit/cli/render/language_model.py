@@ -1,0 +1,49 @@
+"""What ngram-lm and generate show: the n-grams of a model, its perplexity, and texts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nlpkit import reporting, wording
+from nlpkit.cli import console
+
+if TYPE_CHECKING:
+    from nlpkit.workflows.generate import GeneratedTexts
+    from nlpkit.workflows.language_model import LanguageModel
+
+
+def language_model(model: LanguageModel, target: str, arpa: Path | None) -> None:
+    """Print the n-grams by length with their discounts, and the perplexity on documents that were held out; or one JSON object."""
+    from nlpkit.workflows.language_model import described
+
+    summary = model.summary()
+    if console.settings.json:
+        console.emit_json({"run": target, "arpa": None if arpa is None else str(arpa), **summary})
+        return
+    smoothed = model.model.smoothed
+    rows = []
+    for m, size in enumerate(summary["ngrams"], 1):
+        discounts = smoothed.discounts[m - 1] if smoothed is not None and smoothed.discounts else ()
+        rows.append([str(m), wording.count(size), ", ".join(f"{d:.3f}" for d in dict.fromkeys(discounts)) or "–"])
+    console.table(["words", "n-grams", "discounts"], rows, right=["words", "n-grams"])
+    words = f"{wording.counted(summary['words'], 'word')} with the ends of sentences, {wording.count(summary['vocabulary'])} different ones"
+    reporting.note(f"{model.model.options.smoothing}, order {model.model.trie.order}: {words}")
+    if model.held_out is not None:
+        reporting.note(f"held-out documents: {described(model.held_out)}")
+    if arpa is not None:
+        reporting.note(f"wrote {arpa}")
+    reporting.note(f"wrote {target}{console.next_step('generate', target)}")
+
+
+def texts(generated: GeneratedTexts, target: str | None) -> None:
+    """Print one text a line, or one JSON object."""
+    if target == "-":
+        return
+    if console.settings.json:
+        console.emit_json(generated.to_dict())
+        return
+    if target is not None:
+        reporting.note(f"wrote {target}: {wording.counted(len(generated.texts), 'text')}")
+    for text, _ in generated.texts:
+        console.out(text)

@@ -1,0 +1,174 @@
+"""N-gram models as files: the tables of a run directory, and ARPA."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from nlpkit.errors import InputError, UsageError
+from nlpkit.io.arpa import ZERO, ArpaLevel, read_arpa, write_arpa
+from nlpkit.io.runs import Run, RunTables
+from nlpkit.lm.model import NgramModel
+from nlpkit.lm.options import NgramModelOptions
+from nlpkit.lm.smoothing import Smoothed
+from nlpkit.lm.trie import END, SPECIAL, START, START_ID, UNKNOWN, Trie
+
+KIND = "ngram-lm"
+LN10 = math.log(10)
+
+
+def model_files(model: NgramModel, token_info: dict[str, Any] | None, vocabulary: pa.Table) -> RunTables:
+    """Return the files of a model that was counted.
+
+    vocab: words with cf and df. model/words: word and count, <unk>, <s>, </s> first. model/ngrams, a row for each node of the trie: words
+    (how many), word (id of the last one), context (row of the n-gram without it, null for single words), count, log10_prob and
+    log10_backoff (null where smoothing gives none).
+    """
+    assert model.counts is not None
+    trie, V = model.trie, len(model.words)
+    contexts = trie.contexts()
+    n = np.repeat(np.arange(1, trie.order + 1, dtype=np.int8), np.diff(trie.levels))
+    columns = {
+        "words": pa.array(n),
+        "word": pa.array(trie.words),
+        "context": pa.array(contexts, mask=contexts < 0),
+        "count": pa.array(model.counts),
+    }
+    if model.smoothed is not None:
+        weight = np.zeros(len(trie.words))
+        weight[: len(model.smoothed.log_backoff)] = model.smoothed.log_backoff / LN10
+        columns["log10_prob"] = pa.array(model.smoothed.log_prob / LN10)
+        columns["log10_backoff"] = pa.array(weight, mask=np.arange(len(weight)) >= len(model.smoothed.log_backoff))
+    words = pa.table({"word": pa.array(model.words, pa.string()), "count": pa.array(model.counts[:V])})
+    config = {"kind": KIND, "options": asdict(model.options), "tokens": token_info}
+    return RunTables({"vocab": vocabulary}, {"words": words, "ngrams": pa.table(columns)}, config)
+
+
+def read_model(run: Run) -> NgramModel:
+    """Return the model of a run. Raises InputError when its files do not fit together."""
+    config = run.model_config("options")
+    words, ngrams = run.table("model/words"), run.table("model/ngrams")
+    with run.intact():
+        options = NgramModelOptions(**config["options"])
+        levels = np.concatenate(
+            [[0], np.cumsum(np.bincount(ngrams.column("words").to_numpy(), minlength=options.order + 1)[1:])]
+        )
+        V, T = int(levels[1]), int(levels[-1])
+        C = int(levels[-2])
+        contexts = ngrams.column("context").slice(V).to_numpy()
+        last = ngrams.column("word").to_numpy().astype(np.int32)
+        if (
+            words.num_rows != V
+            or ngrams.num_rows != T
+            or (len(contexts) and not (0 <= contexts.min() <= contexts.max() < C))
+        ):
+            raise InputError("n-grams without a context")
+        if (np.diff(contexts) < 0).any() or (len(last) and not (0 <= last.min() <= last.max() < V)):
+            raise InputError("n-grams out of order")
+        starts = np.concatenate([[0], np.cumsum(np.bincount(contexts, minlength=C))]) + V
+        smoothed = None
+        if "log10_prob" in ngrams.column_names:
+            weight = ngrams.column("log10_backoff").slice(0, C).to_numpy()
+            smoothed = Smoothed(ngrams.column("log10_prob").to_numpy() * LN10, weight * LN10)
+        trie = Trie(last, starts.astype(np.int64), levels.astype(np.int64))
+        counts = ngrams.column("count").to_numpy().astype(np.int64)
+        return NgramModel(options, words.column("word").to_pylist(), trie, counts, smoothed)
+
+
+def save_arpa(model: NgramModel, path: Path, *, force: bool = False) -> None:
+    """Write a model as an ARPA file.
+
+    Raises:
+        UsageError: a model of counts (add-k, mle), whose probabilities are not of that form, or words with blanks.
+    """
+    smoothed, trie = model.smoothed, model.trie
+    if smoothed is None:
+        raise UsageError(
+            f"`smoothing={model.options.smoothing}` has no ARPA form: what it gives to unseen words is no multiple of a shorter "
+            "n-gram's probability; take kneser-ney, witten-bell or backoff"
+        )
+    blank = next((word for word in model.words if len(word.split()) != 1), None)
+    if blank is not None:
+        raise UsageError(
+            f"'{blank}' is a word with a blank, and an ARPA file has words between blanks; cut texts without phrases"
+        )
+    contexts = trie.contexts()
+    sizes = [trie.level(m).stop - trie.level(m).start for m in range(1, trie.order + 1)]
+
+    def level(m: int) -> Iterator[tuple[Sequence[str], float, float | None]]:
+        nodes = np.arange(trie.level(m).start, trie.level(m).stop)
+        log_prob = (smoothed.log_prob[nodes] / LN10).tolist()
+        weights: list[float | None] = [None] * len(nodes)
+        if m < trie.order:
+            weights = (smoothed.log_backoff[nodes] / LN10).tolist()
+        for ids, p, b in zip(trie.spelled(nodes, contexts), log_prob, weights, strict=True):
+            yield [model.words[i] for i in ids], p, b
+
+    write_arpa(path, sizes, (level(m) for m in range(1, trie.order + 1)), force=force)
+
+
+def load_arpa(path: Path) -> NgramModel:
+    """Return the model of an ARPA file; a word <unk> that it lacks has probability 0.
+
+    Raises:
+        InputError: it is no ARPA file, or an n-gram's context is missing.
+    """
+    levels = read_arpa(path)
+    others = [g[0] for g in levels[0].ngrams if g[0] not in SPECIAL]
+    words = [*SPECIAL, *others]
+    ids = {word: i for i, word in enumerate(words)}
+    known = dict(
+        zip((g[0] for g in levels[0].ngrams), zip(levels[0].log_prob, levels[0].log_backoff, strict=True), strict=True)
+    )
+    if START not in known or END not in known:
+        raise InputError(f"{path} has no {START} or no {END} among its words")
+    if len(known) != len(levels[0].ngrams):
+        raise InputError(f"{path} has a word twice")
+    values = np.array([known.get(word, (-np.inf, 0.0)) for word in words])
+    values[START_ID, 0] = -np.inf
+    nodes: dict[tuple[int, ...], int] = {(i,): i for i in range(len(words))}
+    last, prob, weight = [np.arange(len(words), dtype=np.int32)], [values[:, 0]], [values[:, 1]]
+    sizes, contexts = [len(words)], [np.zeros(0, np.int64)]
+    for level in levels[1:]:
+        nodes, arrays = _level(path, level, ids, nodes, sum(sizes))
+        contexts.append(arrays[0])
+        last.append(arrays[1])
+        prob.append(arrays[2])
+        weight.append(arrays[3])
+        sizes.append(len(level.ngrams))
+    C = sum(sizes[:-1])
+    starts = np.concatenate([[0], np.cumsum(np.bincount(np.concatenate(contexts), minlength=C))]) + len(words)
+    trie = Trie(np.concatenate(last), starts.astype(np.int64), np.cumsum([0, *sizes]).astype(np.int64))
+    log_prob = np.concatenate(prob)
+    log_prob[log_prob <= ZERO] = -np.inf
+    options = NgramModelOptions(order=len(sizes), closed=UNKNOWN not in known)
+    return NgramModel(options, words, trie, None, Smoothed(log_prob * LN10, np.concatenate(weight)[:C] * LN10))
+
+
+def _level(
+    path: Path, level: ArpaLevel, ids: dict[str, int], shorter: dict[tuple[int, ...], int], first: int
+) -> tuple[dict[tuple[int, ...], int], tuple[Any, ...]]:
+    """Return the nodes of n-grams of one length, and their contexts, last words, log10 probabilities and weights, in order."""
+    rows = []
+    for ngram, p, b in zip(level.ngrams, level.log_prob, level.log_backoff, strict=True):
+        spelled = tuple(ids.get(word, -1) for word in ngram)
+        context = shorter.get(spelled[:-1], -1)
+        if context < 0 or spelled[-1] < 0:
+            raise InputError(
+                f"{path} has '{' '.join(ngram)}' without '{' '.join(ngram[:-1] if context < 0 else ngram[-1:])}'"
+            )
+        rows.append((context, spelled[-1], p, b, spelled))
+    rows.sort(key=lambda row: row[:2])
+    if any(a[:2] == b[:2] for a, b in itertools.pairwise(rows)):
+        raise InputError(f"{path} has an n-gram of {len(rows[0][4])} words twice")
+    nodes = {row[4]: first + i for i, row in enumerate(rows)}
+    columns = [np.array([row[i] for row in rows]) for i in range(4)]
+    types = (np.int64, np.int32, np.float64, np.float64)
+    return nodes, tuple(column.astype(kind) for column, kind in zip(columns, types, strict=True))

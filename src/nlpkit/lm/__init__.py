@@ -1,0 +1,1 @@
+"""N-gram language models: counts, smoothing, probabilities of sentences, generated text."""

@@ -1,0 +1,142 @@
+"""Text from a language model: the likeliest continuations, or ones that are drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+import numpy as np
+
+from nlpkit.errors import UsageError, unknown_value
+from nlpkit.lm.model import NgramModel
+from nlpkit.lm.trie import END_ID, START_ID, UNKNOWN_ID
+from nlpkit.parameters import Param
+from nlpkit.types import FloatArray
+
+DECODE = ("sample", "greedy", "beam")
+
+
+@dataclass(frozen=True, slots=True)
+class GenerateOptions:
+    """How texts are continued.
+
+    Raises:
+        UsageError: a value that is not known, or one that the way of decoding does not use.
+    """
+
+    PANEL: ClassVar[str] = "Generation"
+
+    prompt: Annotated[str, Param("Words that every text begins with.", metavar="TEXT")] = ""
+    decode: Annotated[
+        str,
+        Param("sample (drawn), greedy (the likeliest word each time) or beam (the likeliest texts of several kept)."),
+    ] = "sample"
+    texts: Annotated[int, Param("Number of texts.", ("texts", "n"), metavar="N", min=1)] = 5
+    max_words: Annotated[int, Param("Most words of a text, those of the prompt apart.", metavar="N", min=1)] = 50
+    temperature: Annotated[
+        float, Param("sample: below 1 likelier words are drawn more often, above 1 less often.", min=0.01)
+    ] = 1.0
+    top_k: Annotated[int | None, Param("sample: draw among the N likeliest words only.", metavar="N", min=1)] = None
+    top_p: Annotated[
+        float | None,
+        Param(
+            "sample: draw among the likeliest words that have this probability together.", metavar="SHARE", min=0, max=1
+        ),
+    ] = None
+    beams: Annotated[int, Param("beam: texts that are kept at each word.", metavar="N", min=1)] = 8
+
+    def __post_init__(self) -> None:
+        """Check the values against each other."""
+        if self.decode not in DECODE:
+            raise unknown_value("decode", self.decode, DECODE)
+        if self.decode != "sample":
+            for name in ("temperature", "top_k", "top_p"):
+                if getattr(self, name) not in (None, 1.0):
+                    raise UsageError(
+                        f"`{name}` is of `decode=sample`, not of {self.decode}; leave it out", parameter=name
+                    )
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratedText:
+    """words: ids, without the prompt; log_prob: natural logarithm of their probability, and of the end; ended: whether there is one."""
+
+    words: tuple[int, ...]
+    log_prob: float
+    ended: bool
+
+
+def generate(model: NgramModel, prompt: Sequence[int], options: GenerateOptions, *, seed: int) -> list[GeneratedText]:
+    """Return texts that begin with a prompt (word ids); <unk> is never written.
+
+    Holtzman et al. (2020) for top-p, Fan et al. (2018) for top-k. A draw depends on the seed and the number of the text alone.
+    """
+    context = [START_ID, *prompt]
+    if options.decode == "beam":
+        return _beam(model, context, options)
+    if options.decode == "greedy":
+        return [_one(model, context, options, None)]
+    return [_one(model, context, options, np.random.default_rng([seed, i])) for i in range(options.texts)]
+
+
+def choices(prob: FloatArray, options: GenerateOptions) -> FloatArray:
+    """Return the probabilities (V,) from which a word is drawn; ties at a bound go to the lower id."""
+    weight = prob.copy()
+    weight[UNKNOWN_ID] = 0.0
+    order = np.argsort(-weight, kind="stable")
+    if options.top_k is not None:
+        weight[order[options.top_k :]] = 0.0
+    if options.top_p is not None:
+        reached = np.cumsum(weight[order]) / max(weight.sum(), 1e-300)
+        weight[order[1 + int(np.searchsorted(reached, options.top_p)) :]] = 0.0
+    top = weight.max()
+    if top > 0:
+        weight = np.where(weight > 0, (weight / top) ** (1 / options.temperature), 0.0)
+    total = weight.sum()
+    return np.asarray(weight / total if total > 0 else weight)
+
+
+def _one(
+    model: NgramModel, context: list[int], options: GenerateOptions, rng: np.random.Generator | None
+) -> GeneratedText:
+    words, log_prob = list(context), 0.0
+    for _ in range(options.max_words):
+        prob = model.next_words(words)
+        weight = choices(prob, options)
+        if weight.sum() == 0:
+            return GeneratedText(tuple(words[len(context) :]), log_prob, False)
+        if rng is None:
+            word = int(weight.argmax())
+        else:
+            word = int(np.searchsorted(np.cumsum(weight), rng.random(), side="right"))
+            word = min(word, int(np.flatnonzero(weight)[-1]))
+        log_prob += float(np.log(prob[word]))
+        if word == END_ID:
+            return GeneratedText(tuple(words[len(context) :]), log_prob, True)
+        words.append(word)
+    return GeneratedText(tuple(words[len(context) :]), log_prob, False)
+
+
+def _beam(model: NgramModel, context: list[int], options: GenerateOptions) -> list[GeneratedText]:
+    """Return the likeliest texts; those that ended compete with those that go on by the probability of all their words."""
+    width = max(options.beams, options.texts)
+    going: list[tuple[float, tuple[int, ...]]] = [(0.0, ())]
+    ended: list[tuple[float, tuple[int, ...]]] = []
+    for _ in range(options.max_words):
+        longer: list[tuple[float, tuple[int, ...]]] = []
+        for log_prob, words in going:
+            prob = model.next_words([*context, *words])
+            prob[UNKNOWN_ID] = 0.0
+            best = np.argsort(-prob, kind="stable")[: width + 1]
+            longer += [(log_prob + float(np.log(prob[w])), (*words, int(w))) for w in best if prob[w] > 0]
+        longer.sort(key=lambda one: (-one[0], one[1]))
+        ended += [(p, words[:-1]) for p, words in longer[: 2 * width] if words[-1] == END_ID]
+        ended.sort(key=lambda one: (-one[0], one[1]))
+        going = [one for one in longer if one[1][-1] != END_ID][:width]
+        enough = len(ended) >= options.texts and (not going or ended[options.texts - 1][0] >= going[0][0])
+        if enough or not going:
+            break
+    results = [GeneratedText(words, p, True) for p, words in ended[: options.texts]]
+    results += [GeneratedText(words, p, False) for p, words in going[: options.texts - len(results)]]
+    return results

@@ -1,0 +1,81 @@
+"""The options of an n-gram language model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from nlpkit.errors import UsageError, unknown_value
+from nlpkit.parameters import Param
+
+SMOOTHING = ("kneser-ney", "witten-bell", "backoff", "add-k", "mle")
+UNITS = ("sentence", "paragraph", "document")
+DEFAULT_K = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class NgramModelOptions:
+    """What a language model counts and how it smooths.
+
+    Raises:
+        UsageError: a value that is not known, or one that the smoothing does not use.
+    """
+
+    PANEL: ClassVar[str] = "Model"
+
+    order: Annotated[
+        int, Param("Words of the longest n-grams: a word is predicted from the order - 1 before it.", min=1)
+    ] = 3
+    smoothing: Annotated[
+        str,
+        Param(
+            "kneser-ney (modified, interpolated), witten-bell, backoff (absolute discounting, only where an n-gram is unseen), add-k "
+            "(of the full order), or mle (no smoothing: unseen n-grams have probability 0)."
+        ),
+    ] = "kneser-ney"
+    k: Annotated[
+        float | None,
+        Param("What add-k adds to each count; default: 1 (Laplace).", ("k", "add"), metavar="NUMBER", min=0),
+    ] = None
+    discount: Annotated[
+        float | None,
+        Param(
+            "kneser-ney, backoff: one discount for all counts; default: estimated from the counts of counts.",
+            metavar="NUMBER",
+            min=0,
+            max=1,
+        ),
+    ] = None
+    min_count: Annotated[int, Param("Words that occur less often are unknown words, <unk>.", metavar="N", min=1)] = 1
+    closed: Annotated[
+        bool,
+        Param("Closed vocabulary: no probability for unknown words, which are left out of the perplexity."),
+    ] = False
+    unit: Annotated[str, Param("What begins with <s> and ends with </s>: sentence, paragraph or document.")] = (
+        "sentence"
+    )
+
+    def __post_init__(self) -> None:
+        """Check the values against each other."""
+        if self.smoothing not in SMOOTHING:
+            raise unknown_value("smoothing", self.smoothing, SMOOTHING)
+        if self.unit not in UNITS:
+            raise unknown_value("unit", self.unit, UNITS)
+        if self.k is not None and self.smoothing != "add-k":
+            raise UsageError(f"`k` is of `smoothing=add-k`, not of {self.smoothing}; leave it out", parameter="k")
+        if self.discount is not None and self.smoothing not in ("kneser-ney", "backoff"):
+            raise UsageError(
+                f"`discount` is of `smoothing=kneser-ney` and `backoff`, not of {self.smoothing}; leave it out",
+                parameter="discount",
+            )
+        if self.closed and self.min_count > 1:
+            raise UsageError(
+                "`closed` gives unknown words no probability, and `min_count` makes words unknown; keep one",
+                parameter="closed",
+            )
+
+    def added(self) -> float:
+        """Return what is added to each count where counts are all there is: k, or 0 for mle."""
+        if self.smoothing == "mle":
+            return 0.0
+        return DEFAULT_K if self.k is None else self.k
