@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from nlpkit.workflows.classify import cross_validate as cross_validate
     from nlpkit.workflows.classify import train_classifier as train_classifier
     from nlpkit.workflows.cluster import cluster as cluster
+    from nlpkit.workflows.collocations import collocations as collocations
     from nlpkit.workflows.convert import convert as convert
     from nlpkit.workflows.corpus import Corpus as Corpus
     from nlpkit.workflows.corpus import read_corpus as read_corpus
@@ -75,6 +76,7 @@ _HOMES = {
     "compare_methods": "workflows.finetune:compare_methods",
     "cross_validate": "workflows.classify:cross_validate",
     "cluster": "workflows.cluster:cluster",
+    "collocations": "workflows.collocations:collocations",
     "convert": "workflows.convert:convert",
     "agreement": "workflows.annotate:agreement",
     "ctfidf": "workflows.class_terms:ctfidf",

@@ -57,6 +57,7 @@ COMMANDS = (
     "evaluate",
     "stats",
     "kwic",
+    "collocations",
     "cluster",
     "similar",
     "similar-words",

@@ -106,6 +106,7 @@ def folder(tmp_path: Path) -> Path:
         pytest.param("annotate"),
         pytest.param("stats"),
         pytest.param("kwic"),
+        pytest.param("collocations"),
         pytest.param("cluster"),
         pytest.param("similar", marks=needs_minilm),
         pytest.param("similar-words"),

@@ -21,6 +21,7 @@ LINES = {
     "ctfidf": "ctfidf NEWS --by label",
     "stats": "stats NEWS --by label",
     "kwic": "kwic judge NEWS --by label",
+    "collocations": "collocations NEWS --node court",
     "cluster": "cluster PLANTED --k 3:5",
     "similar": "similar PLANTED --id p000",
     "similar --pairs": "similar PLANTED --pairs 0.97",

@@ -56,6 +56,7 @@ from nlpkit.metrics.partitions import adjusted_mutual_information
 from nlpkit.metrics.windows import WindowCounter, Windows, plan_pairs
 from nlpkit.text import bytestable as byte_strings
 from nlpkit.text import tokenize
+from nlpkit.text.collocations import CollocationCounter
 from nlpkit.text.duplicates import Duplicates, DuplicateSpec
 from nlpkit.text.near_duplicates import find_near_duplicates
 from nlpkit.text.ngrams import NgramVocabulary
@@ -272,6 +273,18 @@ def test_phrases() -> None:
         given = PhraseTable.from_words([names[:2], names[:1] * 9, names, [*names, "unknown"]])
         joined = given.bind(names).apply(batch)
         assert joined.offsets[-1] == len(joined.term_ids)
+
+
+@exercises(phrases.count_window_pairs)
+def test_pairs_in_windows() -> None:
+    for batch, V in [*documents(), *documents(gaps=True)]:
+        for window in (1, 2, 50):
+            for node in (None, 0):
+                counter = CollocationCounter(np.ones(V, np.bool_), window=window, node=node)
+                counter._table, counter._counts = idtable.new_table(1), np.zeros(2, np.int64)
+                for _ in range(2):
+                    counter.count(batch)
+                counter.pairs(measure="g2", min_count=1, both_orders=node is not None)
 
 
 @exercises(idtable.insert_all, idtable.find, idtable.insert, idtable.with_room)

@@ -33,6 +33,9 @@ PANELS: dict[str, dict[str, Entry]] = {
         "tfidf": Entry("tfidf", "Weigh the terms of documents: tf-idf, BM25, LSA, PCA."),
         "ctfidf": Entry("ctfidf", "Weigh terms by class: which words tell the classes apart."),
         "stats": Entry("stats", "Count words and documents; fit the laws of Zipf and Heaps."),
+        "collocations": Entry(
+            "collocations", "Find collocations: pairs of words that attract each other, or the collocates of one word."
+        ),
         "kwic": Entry("kwic", "Show every match of a pattern in its context."),
         "similar": Entry("similar", "Find documents similar to a text, or to each other.", tables=False),
         "similar-words": Entry(

@@ -24,6 +24,7 @@ _WHAT_TO_RUN = {
     "class_terms": "nlpkit ctfidf",
     "weights": "nlpkit tfidf",
     "term_frequencies": "nlpkit stats",
+    "collocations": "nlpkit collocations",
     "kwic": "nlpkit kwic",
     "phrases": "nlpkit preprocess `save_phrases`",
     "vocab": "nlpkit preprocess `save_vocab`",

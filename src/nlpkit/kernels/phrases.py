@@ -67,6 +67,54 @@ def _count_until_full(  # type: ignore[no-untyped-def]
 
 
 @numba.njit(nogil=True, cache=True)
+def count_window_pairs(table, counts, offsets, term_ids, window, wanted, nodes, before, after):  # type: ignore[no-untyped-def]
+    """Count pairs of terms at most `window` places apart in documents offsets (D+1,), term_ids (N,); return (table, counts), grown.
+
+    before, after (V,) int64 count in how many pairs a term is the first and the second. Pairs of two wanted terms, one of them a
+    node, also get an id in `table`, whose keys are first << 32 | second, and a count in counts (len(table.keys),) int64. wanted,
+    nodes (V,) bool. A term below 0 takes a place and is in no pair.
+    """
+    cursor = np.array([0, 0])
+    while not _count_windows_until_full(table, counts, offsets, term_ids, window, wanted, nodes, before, after, cursor):
+        table = with_room(table, window)
+        larger = np.zeros(len(table.keys), np.int64)
+        larger[: len(counts)] = counts
+        counts = larger
+    return table, counts
+
+
+@numba.njit(nogil=True, cache=True)
+def _count_windows_until_full(  # type: ignore[no-untyped-def]
+    table, counts, offsets, term_ids, window, wanted, nodes, before, after, cursor
+):
+    """Continue from cursor = (document, position); return whether all is done, else the table must grow.
+
+    A position inserts at most one key for each of the `window` places before it: a table with room for as many holds them.
+    """
+    doc, at = cursor
+    while doc < len(offsets) - 1:
+        begin = offsets[doc]
+        at = max(at, begin)
+        while at < offsets[doc + 1]:
+            if table.size[0] + window > len(table.keys):
+                cursor[0], cursor[1] = doc, at
+                return False
+            second = term_ids[at]
+            if second >= 0:
+                for i in range(max(begin, at - window), at):
+                    first = term_ids[i]
+                    if first < 0:
+                        continue
+                    before[first] += 1
+                    after[second] += 1
+                    if wanted[first] and wanted[second] and (nodes[first] or nodes[second]):
+                        counts[insert(table, (np.int64(first) << 32) | second)] += 1
+            at += 1
+        doc += 1
+    return True
+
+
+@numba.njit(nogil=True, cache=True)
 def join_phrases(table, joined, begins, offsets, term_ids, out_offsets, out_ids):  # type: ignore[no-untyped-def]
     """Put one id for each phrase in documents offsets (D+1,), term_ids (N,); from the left, the longest one at each place.
 

@@ -12,6 +12,7 @@ from nlpkit.errors import UsageError
 from nlpkit.kernels.idtable import IdTable, insert_all, new_table
 from nlpkit.kernels.ngrams import spell_ngrams
 from nlpkit.kernels.phrases import count_pairs, join_phrases
+from nlpkit.metrics.association import log_likelihood, npmi, pmi
 from nlpkit.text.vocab import EncodedBatch
 from nlpkit.types import BoolArray, FloatArray, IntArray, LongArray
 
@@ -89,26 +90,11 @@ def score_pairs(measure: PhraseMeasure, counts: PairCounts) -> FloatArray:
     gensim's npmi_scorer does; N stands for the pairs, too, so that P(x, y) ≤ P(x) and NPMI ≤ 1. LLR is G² (Dunning 1993) of
     the 2 × 2 table of all pairs, x first or not by y second or not, negative where the pair is rarer than by chance.
     """
-    n_xy = counts.n_xy.astype(np.float64)
-    if not len(n_xy):
-        return n_xy
+    if not len(counts.n_xy):
+        return np.zeros(0)
     if measure == "llr":
-        return _log_likelihood_ratio(n_xy, counts.before_x - n_xy, counts.after_y - n_xy, float(counts.n_pairs))
-    pmi: FloatArray = np.log(n_xy) + np.log(counts.n_tokens) - np.log(counts.n_x) - np.log(counts.n_y)
-    return pmi if measure == "pmi" else pmi / (np.log(counts.n_tokens) - np.log(n_xy))
-
-
-def _log_likelihood_ratio(both: FloatArray, first: FloatArray, second: FloatArray, n: float) -> FloatArray:
-    """G² of the tables [[both, first only], [second only, neither]], signed."""
-    neither = n - both - first - second
-    rows, columns = both + first, both + second
-    total = np.zeros_like(both)
-    for seen, row, column in (
-        (both, rows, columns), (first, rows, n - columns), (second, n - rows, columns), (neither, n - rows, n - columns)
-    ):  # fmt: skip
-        expected = row * column / n
-        total += seen * np.log(np.divide(seen, expected, out=np.ones_like(both), where=seen > 0))
-    return np.where(both * n >= rows * columns, 2 * total, -2 * total)
+        return log_likelihood(counts.n_xy, counts.before_x, counts.after_y, counts.n_pairs)
+    return (pmi if measure == "pmi" else npmi)(counts.n_xy, counts.n_x, counts.n_y, counts.n_tokens)
 
 
 @dataclass(frozen=True, slots=True)

@@ -203,7 +203,7 @@ def stats(
         reporting.note(f"in no group: {wording.counted(ungrouped, 'document')} without a value in '{by}'")
     return CorpusStatistics(
         whole, parts, terms, terms.take(pa.array(whole.ids)), by, ungrouped, top, zipf_s,
-        _languages(report, stream, options), report, options, stream,
+        languages_of(report, stream, options), report, options, stream,
     )  # fmt: skip
 
 
@@ -285,7 +285,7 @@ def ngram_sizes(sizes: str | Sequence[int]) -> tuple[int, ...]:
     return tuple(sorted({int(n) for n in text.split(",")}))
 
 
-def _languages(report: PreprocessReport | None, stream: DocumentStream, options: PreprocessOptions) -> list[str]:
+def languages_of(report: PreprocessReport | None, stream: DocumentStream, options: PreprocessOptions) -> list[str]:
     """Return the languages of the documents: named, detected, or those that preprocess found."""
     if report is not None:
         return [share.code for share in report.languages]

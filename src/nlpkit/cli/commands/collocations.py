@@ -1,0 +1,48 @@
+"""nlpkit collocations: pairs of words that stand near each other, and the collocates of one word."""
+
+from __future__ import annotations
+
+from nlpkit.cli.dry_run import dry_run
+from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
+from nlpkit.io.read_options import ReadOptions
+from nlpkit.text.collocations import CollocationOptions
+from nlpkit.text.options import CountOptions
+
+
+def collocations_cli(
+    inputs: Inputs, pairs: CollocationOptions, words: CountOptions, out: OutputFlags, read: ReadOptions, run: RunFlags
+) -> None:
+    """Find collocations: pairs of words that attract each other, or the collocates of one word.
+
+    Counts of each pair and PMI, NPMI, G², t, Dice and log-Dice stand side by side. N pairs of places are at most --window
+    words apart; n_xy of them are x y, n_x have x first, n_y have y second: all measures are of this 2 × 2 table. With --node
+    or --any-order both orders count: n_x is the number of words within the windows of x. Pairs do not span documents;
+    punctuation takes no place. All words count unless --stop-words leaves some out of the pairs; they keep their places.
+
+    \b
+    Examples:
+      nlpkit collocations data/samples/news.jsonl --stop-words auto
+      nlpkit collocations data/samples/news.jsonl --node court --window 4 --measure log-dice
+      nlpkit collocations data/samples/nachrichten.jsonl --min-count 3 -o pairs.csv
+    """
+    from nlpkit.workflows.token_options import preprocess_options
+
+    preprocess_options(words.tokens())
+    if run.dry_run:
+        dry_run(inputs, read)
+        return
+    target = out.given_table_target("pairs.parquet")
+
+    from nlpkit.cli.render.collocations import show_collocations
+    from nlpkit.workflows.collocations import collocations
+    from nlpkit.workflows.corpus import read_corpus, warn_dropped
+
+    table = collocations(
+        read_corpus(*inputs, options=read, beside=target), options=pairs, words=words, execution=run
+    )  # fmt: skip
+    if target is not None:
+        table.save(target, force=out.force)
+    else:
+        warn_dropped(table.stream, None)
+    if target != "-":
+        show_collocations(table)

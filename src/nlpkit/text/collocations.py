@@ -1,0 +1,171 @@
+"""Collocations: pairs of words near each other, counted over a finished vocabulary, with the association of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+import numpy as np
+
+from nlpkit.errors import UsageError, unknown_value
+from nlpkit.kernels.idtable import IdTable, new_table
+from nlpkit.kernels.phrases import count_window_pairs
+from nlpkit.metrics.association import dice, expected, log_dice, log_likelihood, npmi, pmi, t_score
+from nlpkit.parameters import Param
+from nlpkit.text.vocab import EncodedBatch
+from nlpkit.types import BoolArray, FloatArray, IntArray, LongArray
+
+MEASURES: dict[str, Callable[[LongArray, LongArray, LongArray, int], FloatArray]] = {
+    "pmi": pmi,
+    "npmi": npmi,
+    "g2": log_likelihood,
+    "t": t_score,
+    "dice": lambda n_xy, n_x, n_y, _: dice(n_xy, n_x, n_y),
+    "log_dice": lambda n_xy, n_x, n_y, _: log_dice(n_xy, n_x, n_y),
+}
+NODE_WINDOW = 5
+SORTED_BY = ("count", *(name.replace("_", "-") for name in MEASURES))
+
+
+@dataclass(frozen=True, slots=True)
+class CollocationOptions:
+    """Options of collocations: which pairs are counted, and how they are sorted.
+
+    Raises:
+        UsageError: a measure that is none, or options that contradict each other.
+    """
+
+    PANEL: ClassVar[str] = "Collocations"
+
+    node: Annotated[
+        str | None,
+        Param("Show the collocates of this word: what stands near it, left and right.", metavar="WORD"),
+    ] = None
+    window: Annotated[
+        int | None,
+        Param(
+            "Greatest distance of two words, in words; 1 = neighbours. Default: 1, with `node` 5.",
+            metavar="N",
+            min=1,
+            max=1000,
+        ),
+    ] = None
+    any_order: Annotated[bool, Param("Count x y and y x as one pair; with `node` always.", off="")] = False
+    measure: Annotated[
+        str, Param("Sort by g2, pmi, npmi, t, dice, log-dice or count.", ("measure", "sort"), metavar="NAME")
+    ] = "g2"
+    min_count: Annotated[int, Param("Least number of occurrences of a pair.", min=1)] = 5
+    min_score: Annotated[float | None, Param("Least value of the measure.", metavar="X")] = None
+    top: Annotated[int, Param("Number of pairs to show; all are written.", ("top", "top_n"), min=1)] = 30
+
+    def __post_init__(self) -> None:
+        """Check what can be checked without documents."""
+        if self.measure not in SORTED_BY:
+            raise unknown_value("measure", self.measure, SORTED_BY)
+        if self.node is not None and not self.node.strip():
+            raise UsageError("`node` is empty; give a word", parameter="node")
+
+    @property
+    def distance(self) -> int:
+        """The window in force."""
+        return self.window or (1 if self.node is None else NODE_WINDOW)
+
+    @property
+    def both_orders(self) -> bool:
+        """Whether x y and y x are one pair."""
+        return self.any_order or self.node is not None
+
+
+@dataclass(frozen=True, slots=True)
+class PairTable:
+    """M pairs (x, y) of term ids (M,), best first, with their counts and measures (M,) by name.
+
+    n_xy: occurrences of the pair; n_x, n_y (M,): pairs with x in the first place and with y in the second; n_pairs: all pairs; expected:
+    n_x n_y / n_pairs; n_left, n_right: occurrences with y before and after x. Where order does not count, each two places are two
+    pairs, one in each order: n_x is then the number of words within the windows of x, and n_pairs twice the number of pairs of places.
+    """
+
+    x: IntArray
+    y: IntArray
+    n_xy: LongArray
+    n_left: LongArray
+    n_right: LongArray
+    n_x: LongArray
+    n_y: LongArray
+    n_pairs: int
+    expected: FloatArray
+    scores: dict[str, FloatArray]
+
+    def __len__(self) -> int:
+        """M."""
+        return len(self.x)
+
+
+class CollocationCounter:
+    """Counts pairs of terms at most `window` places apart, in batches over a finished vocabulary (V,).
+
+    Memory: the different pairs of wanted terms, of which one is a node; pairs do not span documents. Counts are sums, so neither the
+    batches nor their order matter but for the order of pairs that are equal in all.
+
+    Args:
+        wanted: (V,) terms of pairs that are kept; all count for n_x, n_y and n_pairs.
+        node: the id of the node, None for all pairs.
+    """
+
+    def __init__(self, wanted: BoolArray, *, window: int, node: int | None = None) -> None:
+        V = len(wanted)
+        self._window, self._wanted, self._node = window, wanted, node
+        self._nodes = np.ones(V, np.bool_)
+        if node is not None:
+            self._nodes[:] = False
+            self._nodes[node] = True
+        self._table: IdTable = new_table(max(1024, window))
+        self._counts: LongArray = np.zeros(len(self._table.keys), np.int64)
+        self._before, self._after = np.zeros(V, np.int64), np.zeros(V, np.int64)
+
+    def count(self, batch: EncodedBatch) -> None:
+        """Count the pairs of a batch."""
+        self._table, self._counts = count_window_pairs(
+            self._table, self._counts, batch.offsets, batch.term_ids, self._window, self._wanted, self._nodes,
+            self._before, self._after,
+        )  # fmt: skip
+
+    def pairs(self, *, measure: str, min_count: int, both_orders: bool, min_score: float | None = None) -> PairTable:
+        """Return the pairs of at least min_count occurrences, highest value of the measure first, equals by n_xy, then by id."""
+        size = int(self._table.size[0])
+        keys, counts = self._table.keys[:size], self._counts[:size]
+        first, second = keys >> 32, keys & 0xFFFFFFFF
+        n_pairs = int(self._before.sum())
+        if both_orders:
+            x, y, left, right = self._folded(first, second, counts)
+            margins = self._before + self._after
+            n_xy, n_x, n_y, n_pairs = left + right, margins[x], margins[y], 2 * n_pairs
+        else:
+            x, y, n_xy, left, right = first, second, counts, np.zeros_like(counts), counts
+            n_x, n_y = self._before[x], self._after[y]
+        often = np.flatnonzero(n_xy >= min_count)
+        n_xy, n_x, n_y = n_xy[often], n_x[often], n_y[often]
+        scores = {
+            name: score(n_xy, n_x, n_y, n_pairs) if len(often) else np.zeros(0) for name, score in MEASURES.items()
+        }
+        values = n_xy if measure == "count" else scores[measure.replace("-", "_")]
+        order = np.lexsort((y[often], x[often], -n_xy, -values))
+        if min_score is not None:
+            order = order[values[order] >= min_score]
+        kept = often[order]
+        return PairTable(
+            x[kept].astype(np.int32), y[kept].astype(np.int32), n_xy[order], left[kept], right[kept], n_x[order], n_y[order],
+            n_pairs, expected(n_x, n_y, n_pairs)[order], {name: of_all[order] for name, of_all in scores.items()},
+        )  # fmt: skip
+
+    def _folded(
+        self, first: LongArray, second: LongArray, counts: LongArray
+    ) -> tuple[LongArray, LongArray, LongArray, LongArray]:
+        """Return x, y and how often y is left and right of x (M,): x is the node, else the smaller id; x x counts in both."""
+        swapped = second < first if self._node is None else (second == self._node) & (first != self._node)
+        x, y = np.where(swapped, second, first), np.where(swapped, first, second)
+        pairs, places = np.unique((x << 32) | y, return_inverse=True)
+        left = np.bincount(places, np.where(swapped | (x == y), counts, 0), len(pairs)).astype(np.int64)
+        right = np.bincount(places, np.where(swapped, 0, counts), len(pairs)).astype(np.int64)
+        return pairs >> 32, pairs & 0xFFFFFFFF, left, right
