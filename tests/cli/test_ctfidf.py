@@ -157,7 +157,8 @@ def test_importance_by_hand(corpus: Path) -> None:
 
 def test_keyness_by_hand(corpus: Path) -> None:
     found = weights(corpus, "--weighting", "keyness", "--prior-words", "10")
-    assert read("w.parquet").schema.names == ["class", "rank", "term", "weight", "log_odds", "z"]
+    assert read("w.parquet").schema.names == ["class", "rank", "term", "weight", "log_odds", "z", "tf", "tf_rest", "rate", "rate_rest",
+                                              "g2", "log_ratio", "difference"]  # fmt: skip
     # river: 2 of 3 words of a, 0 of 2 of b; the prior gives it 2/5 of 10 words
     delta = math.log((2 + 4) / (3 + 10 - 6)) - math.log(4 / (2 + 10 - 4))
     row = found["a", "river"]
@@ -344,3 +345,55 @@ def test_a_run_is_the_documents_it_was_made_from(tmp_path: Path, monkeypatch: py
     says = run_cli("ctfidf", "../lda", "--by", "topic", code=3).error()
     assert "x.jsonl has changed" in says
     assert "its texts are read there: put it back" in says
+
+
+SIDES = [
+    {"text": "river river bank moon", "label": "a", "speaker": "x"},
+    {"text": "river bank star star", "label": "a", "speaker": "y"},
+    {"text": "moon star moon star star", "label": "b", "speaker": "x"},
+    {"text": "moon star cat", "label": "c", "speaker": "x"},
+]
+
+
+def test_two_classes_compared(tmp_path: Path) -> None:
+    sides = write_jsonl(tmp_path / "sides.jsonl", SIDES)
+    done = run_cli("ctfidf", sides, "--target", "a", "--reference", "b", "--language", "en", "-o", "key.parquet")
+    assert done.out.splitlines()[0] == "Key terms of a (2 documents) against b, by z"
+    assert "left out: 1 document without a value in 'label' or of other classes" in done.err
+    table = read("key.parquet")
+    assert table.schema.names == ["class", "rank", "term", "weight", "log_odds", "z", "tf", "tf_rest", "rate", "rate_rest", "g2",
+                                  "log_ratio", "difference", "dp", "dp_norm", "juilland_d", "range"]  # fmt: skip
+    row = next(row for row in table.to_pylist() if row["term"] == "river")
+    assert (row["class"], row["tf"], row["tf_rest"], row["rate"], row["range"]) == ("a", 3, 0, 375_000, 2)
+    assert row["dp"] == pytest.approx((abs(2 / 3 - 1 / 2) + abs(1 / 3 - 1 / 2)) / 2)
+    assert {row["class"] for row in table.to_pylist()} == {"a", "b"}
+    parameters = footer("key.parquet")["parameters"]
+    assert (parameters["target"], parameters["reference"], parameters["weighting"]) == ("a", "b", "keyness")
+
+
+def test_a_class_against_the_rest_and_its_parts(tmp_path: Path) -> None:
+    sides = write_jsonl(tmp_path / "sides.jsonl", SIDES)
+    found = run_cli("ctfidf", sides, "--target", "a", "--parts", "speaker", "--language", "en", "--json", "-q").json()
+    rows = {(row["class"], row["term"]): row for row in found["comparison"]}
+    assert rows["a", "river"]["dp"] == pytest.approx(1 / 6)
+    assert rows["not a", "star"]["range"] == 1  # both of them speak as x
+    assert rows["not a", "star"]["juilland_d"] is None
+    plain = run_cli("ctfidf", sides, "--weighting", "keyness", "--language", "en", "-o", "key.parquet", "-q")
+    assert "top terms" in plain.out
+    of_a = next(row for row in read("key.parquet").to_pylist() if row["class"] == "a" and row["term"] == "river")
+    assert of_a["g2"] == pytest.approx(rows["a", "river"]["g2"])
+    assert "dp" not in of_a
+
+
+def test_two_classes_that_cannot_be_compared(tmp_path: Path) -> None:
+    sides = write_jsonl(tmp_path / "sides.jsonl", SIDES)
+    assert "there are a, b, c" in run_cli("ctfidf", sides, "--target", "z", code=3).error()
+    for words in (
+        ["--reference", "b"],
+        ["--parts", "speaker"],
+        ["--target", "a", "--weighting", "ctfidf"],
+        ["--target", "a", "--reference", "a"],
+        ["--target", "a", "--over", "speaker"],
+    ):
+        run_cli("ctfidf", sides, *words, code=2).error()
+    assert "no column 'nobody'" in run_cli("ctfidf", sides, "--target", "a", "--parts", "nobody", code=3).error()

@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from nlpkit.weighting.keyness import keyness
+from nlpkit.weighting.keyness import effect_sizes, keyness
 from tests.reference import keyness as plain
 from tests.refusals import refuses
 from tests.strategies import counts_dv, repeatable
@@ -93,3 +93,17 @@ def test_stored_zeros_are_no_occurrences() -> None:
 def test_a_prior_has_words(prior_words: float) -> None:
     with refuses("prior_words"):
         keyness(sparse.csr_array([[1, 2]]), prior_words=prior_words)
+
+
+def test_effect_sizes_by_hand() -> None:
+    # 4 of 10 words against 2 of 20: rates 0.4 and 0.1
+    found = effect_sizes(sparse.csr_array([[4, 6, 0], [2, 15, 3]]))
+    assert (found.tf[0, 0], found.tf_rest[0, 0]) == (4, 2)
+    assert (found.rate[0, 0], found.rate_rest[0, 0]) == (400_000, 100_000)
+    assert found.log_ratio[0, 0] == pytest.approx(2)
+    assert found.difference[0, 0] == pytest.approx(300)
+    cells = ((4, 10 * 6 / 30), (6, 10 * 24 / 30), (2, 20 * 6 / 30), (18, 20 * 24 / 30))
+    assert found.g2[0, 0] == pytest.approx(2 * sum(o * math.log(o / e) for o, e in cells))
+    assert found.g2[1, 0] == pytest.approx(-found.g2[0, 0])
+    assert found.difference[1, 2] == math.inf
+    assert found.log_ratio[1, 2] == pytest.approx(math.log2(3 / 20) - math.log2(0.5 / 10))

@@ -30,12 +30,26 @@ class ClassTermOptions:
     over: Annotated[str | None, Param("A second column, crossed with the first: each pair is a class.")] = None
     top_n: Annotated[int, Param("Number of terms of each class.", min=1)] = 30
     weighting: Annotated[
-        str,
+        str | None,
         Param(
-            "Weighting: ctfidf (class-based tf-idf), importance (score of the lecture) or keyness (log-odds of a class against "
-            "the rest, with z-scores)."
+            "Weighting: ctfidf (class-based tf-idf; default), importance (score of the lecture) or keyness (log-odds of a class "
+            "against the rest, with z-scores, G² and effect sizes; default with `target`)."
         ),
-    ] = "ctfidf"
+    ] = None
+    target: Annotated[
+        str | None,
+        Param("Compare this class with `reference` by keyness, with effect sizes and dispersion.", metavar="CLASS"),
+    ] = None
+    reference: Annotated[
+        str | None, Param("The class that `target` is compared with; default: all others.", metavar="CLASS")
+    ] = None
+    parts: Annotated[
+        str | None,
+        Param(
+            "Column whose values are the parts of a class over which `target` measures dispersion; default: its documents.",
+            metavar="COLUMN",
+        ),
+    ] = None
     reduce_frequent_words: Annotated[
         bool, Param("ctfidf: take the square root of the first factor.", off="no_reduce_frequent_words")
     ] = False
@@ -57,7 +71,7 @@ class ClassTermOptions:
 
     def __post_init__(self) -> None:
         """Check what can be checked without documents."""
-        if self.weighting not in WEIGHTINGS:
+        if self.weighting not in (None, *WEIGHTINGS):
             raise unknown_value("weighting", self.weighting, WEIGHTINGS)
         if self.compat not in (None, "bertopic"):
             raise unknown_value("compat", self.compat, ("bertopic",))
@@ -67,9 +81,22 @@ class ClassTermOptions:
             "compat": ("ctfidf", self.compat is not None),
             "epsilon": ("importance", self.epsilon is not None),
             "prior_words": ("keyness", self.prior_words is not None),
+            "target": ("keyness", self.target is not None),
         }
         for name, (weighting, is_set) in belongs.items():
-            if is_set and weighting != self.weighting:
-                raise UsageError(f"`{name}` goes with `weighting={weighting}`, not {self.weighting}", parameter=name)
+            if is_set and weighting != self.scheme:
+                raise UsageError(f"`{name}` goes with `weighting={weighting}`, not {self.scheme}", parameter=name)
         if self.over == self.by:
             raise UsageError(f"`by` and `over` are both '{self.by}'; cross it with another column", parameter="over")
+        for name in ("reference", "parts"):
+            if self.target is None and getattr(self, name) is not None:
+                raise UsageError(f"`{name}` goes with `target`, the class that is compared", parameter=name)
+        if self.target is not None and self.over is not None:
+            raise UsageError("`target` compares two classes of one column; leave `over` out", parameter="over")
+        if self.target is not None and self.reference == self.target:
+            raise UsageError(f"`target` and `reference` are both '{self.target}'", parameter="reference")
+
+    @property
+    def scheme(self) -> str:
+        """The weighting in force."""
+        return self.weighting or ("ctfidf" if self.target is None else "keyness")

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from nlpkit.errors import UsageError
+from nlpkit.metrics.association import log_likelihood
 from nlpkit.types import CsrMatrix, FloatArray
 
 
@@ -61,6 +62,50 @@ def keyness(class_counts: CsrMatrix, *, prior_words: float | None = None) -> Key
     log_odds: FloatArray = np.log(odds_ratio)
     z = log_odds / np.sqrt(1 / (y_c + alpha) + 1 / (y_r + alpha))
     return Keyness(_like(counts, log_odds), _like(counts, z), float(prior_words))
+
+
+@dataclass(frozen=True, slots=True)
+class EffectSizes:
+    """What there is beside z (C, V), CSR with the entries of the counts.
+
+    tf, tf_rest: occurrences in the class and in all others; rate, rate_rest: these per million words; g2: signed; log_ratio;
+    difference: in per cent, infinite where the others do not have the term.
+    """
+
+    tf: CsrMatrix
+    tf_rest: CsrMatrix
+    rate: CsrMatrix
+    rate_rest: CsrMatrix
+    g2: CsrMatrix
+    log_ratio: CsrMatrix
+    difference: CsrMatrix
+
+
+def effect_sizes(class_counts: CsrMatrix) -> EffectSizes:
+    """Return occurrences and rates of each class and of the rest, G² and effect sizes.
+
+        rate = 10⁶ y_c / n_c,   log ratio = log₂(y_c / n_c) − log₂(y_r / n_r),   difference = 100 (rate_c − rate_r) / rate_r
+
+    G² is that of the four cells term or not by class or rest (Dunning 1993; Rayson & Garside 2000 add only the two of the term). Log
+    ratio: Hardie (2014), with ½ for a y_r of 0; %DIFF: Gabrielatos & Marchi (2011). Letters as in `keyness`.
+
+    Args:
+        class_counts: (C, V) CSR counts.
+    """
+    counts = sparse.csr_array(class_counts, dtype=np.float64, copy=True)
+    counts.eliminate_zeros()
+    tf: FloatArray = np.asarray(counts.sum(axis=0)).ravel()
+    words = float(tf.sum())
+    n_c: FloatArray = np.repeat(np.asarray(counts.sum(axis=1)).ravel(), np.diff(counts.indptr))
+    tf_v, y_c, n_r = tf[counts.indices], counts.data, np.maximum(words - n_c, 1.0)
+    y_r = tf_v - y_c
+    share, share_rest = y_c / n_c, y_r / n_r
+    ratio = np.log2(share) - np.log2(np.where(y_r > 0, y_r, 0.5) / n_r)
+    infinite = np.full_like(share, np.inf)
+    difference = 100 * (np.divide(share, share_rest, out=infinite, where=y_r > 0) - 1)
+    g2 = log_likelihood(y_c, n_c, tf_v, words)
+    columns = (y_c, y_r, 1e6 * share, 1e6 * share_rest, g2, ratio, difference)
+    return EffectSizes(*(_like(counts, data) for data in columns))
 
 
 def _like(matrix: CsrMatrix, data: FloatArray) -> CsrMatrix:

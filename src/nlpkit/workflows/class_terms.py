@@ -20,11 +20,13 @@ from nlpkit.types import CsrMatrix, IntArray, LongArray
 from nlpkit.weighting.class_term_options import ClassTermOptions
 from nlpkit.weighting.classes import ClassTermCounts
 from nlpkit.weighting.ctfidf import TopTerms, class_tfidf, top_terms, values_of
+from nlpkit.weighting.dtm import group_rows
 from nlpkit.weighting.importance import EPSILON, importance
-from nlpkit.weighting.keyness import keyness
+from nlpkit.weighting.keyness import effect_sizes, keyness
 from nlpkit.workflows.corpus import as_corpus, no_documents, no_words
 from nlpkit.workflows.counts import count_corpus
 from nlpkit.workflows.groups import Groups
+from nlpkit.workflows.keyness import compared_classes, dispersion_of
 from nlpkit.workflows.saving import save_derived_table
 from nlpkit.workflows.token_options import preprocess_options
 from nlpkit.workflows.tokens import changed_token_options, cut_as_model, note_tokens, token_parameters
@@ -32,6 +34,9 @@ from nlpkit.workflows.tokens import changed_token_options, cut_as_model, note_to
 if TYPE_CHECKING:
     from nlpkit.io.corpora import DocumentStream
     from nlpkit.io.provenance import HasProvenance
+
+EFFECTS = ("tf", "tf_rest", "rate", "rate_rest", "g2", "log_ratio", "difference")
+WHOLE_NUMBERS = ("tf", "tf_rest", "range")
 
 
 class Classes:
@@ -126,7 +131,8 @@ class ClassTerms:
         columns["term"] = pa.array(self.terms, pa.string()).take(pa.array(self.best.term_ids[is_term]))
         columns["weight"] = pa.array(self.best.weights[is_term], pa.float32())
         for name, values in self.further.items():
-            columns[name] = pa.array(values[is_term].astype(np.float32))
+            kind = np.int64 if name in WHOLE_NUMBERS else np.float32
+            columns[name] = pa.array(values[is_term].astype(kind), from_pandas=True)
         return pa.table(columns)
 
     def to_dict(self) -> dict[str, Any]:
@@ -138,7 +144,8 @@ class ClassTerms:
                 inner = inner.setdefault(name, {})
             inner[names[-1]] = [self.terms[t] for t in ids if t >= 0]
         facts = {"documents": self.n_docs, "left_out": self.left_out, **self.parameters}
-        return {"by": self.options.by, "over": self.options.over, **facts, "terms": nested}
+        rows = {} if self.options.target is None else {"comparison": self.table.to_pylist()}
+        return {"by": self.options.by, "over": self.options.over, **facts, "terms": nested, **rows}
 
     def save(self, target: str | Path, *, force: bool = False) -> None:
         """Write the table, and the list of rows that could not be read beside it. Raises OutputExistsError when it is there."""
@@ -197,21 +204,34 @@ def ctfidf(
             cut = cut_as_model(stream, run.manifest["parameters"].get("tokens"), f"the run {run.path}", bounds=False)
             words = tuple(run.table("vocab", ["term"]).column("term").to_pylist())
             token_options, use_tokens = replace(cut or PreprocessOptions(), vocab=words), cut is None
+        parts = None if options.parts is None else Groups(options.parts, stream.schema, stream.where, parameter="parts")
+        columns = list(dict.fromkeys([*classes.columns, *([] if parts is None else [parts.column])]))
         with count_corpus(
-            stream, token_options, columns=classes.columns, threads=execution.n_threads(), own_tokens=use_tokens
+            stream, token_options, columns=columns, threads=execution.n_threads(), own_tokens=use_tokens
         ) as counts:
             if not counts.terms:
                 raise no_words(counts.n_docs)
             sums = ClassTermCounts(len(counts.terms))
             for batch, dtm in counts.batches():
                 sums.add(classes.assign(batch), dtm)
-    names, order = classes.finish()
-    by_class, documents = sums.finish(order)
-    weights, further, in_force = _weights(by_class, options)
-    best = top_terms(weights, options.top_n)
+            names, order = classes.finish()
+            by_class, documents = sums.finish(order)
+            if options.target is not None:
+                names, sides = compared_classes([name for (name,) in names], options)
+                by_class = group_rows(by_class, sides, len(names))
+                by_class.sort_indices()
+                documents = np.bincount(sides[sides >= 0], documents[sides >= 0], len(names)).astype(np.int64)
+            weights, further, in_force = _weights(by_class, options)
+            best = top_terms(weights, options.top_n)
+            values = {name: values_of(matrix, best.term_ids) for name, matrix in further.items()}
+            if options.target is not None:
+                side_of = np.full(len(order), -1, np.int32)
+                side_of[order] = sides
+                values |= dispersion_of(counts, classes, side_of, parts, best.term_ids)
+                in_force |= {"target": options.target, "reference": options.reference, "parts": options.parts}
     terms = ClassTerms(
-        names, documents, best, {name: values_of(matrix, best.term_ids) for name, matrix in further.items()},
-        {"weighting": options.weighting, **in_force}, counts.terms, classes.names, options,
+        names, documents, best, values,
+        {"weighting": options.scheme, **in_force}, counts.terms, classes.names, options,
         token_parameters(token_options, counts.report) if counts.report else None,
         counts.n_docs, stream,
     )  # fmt: skip
@@ -219,18 +239,20 @@ def ctfidf(
         note_tokens(counts.report)
     if terms.left_out:
         what = "a topic" if classes.names == ["topic"] else f"a value in '{' and '.join(classes.names)}'"
-        reporting.note(f"left out: {wording.counted(terms.left_out, 'document')} without {what}")
+        others = " or of other classes" if options.reference is not None else ""
+        reporting.note(f"left out: {wording.counted(terms.left_out, 'document')} without {what}{others}")
     return terms
 
 
 def _weights(counts: CsrMatrix, options: ClassTermOptions) -> tuple[CsrMatrix, dict[str, CsrMatrix], dict[str, Any]]:
     """Return weights (C, V), matrices for further columns, and the parameters in force."""
-    if options.weighting == "importance":
+    if options.scheme == "importance":
         epsilon = EPSILON if options.epsilon is None else options.epsilon
         return importance(counts, epsilon=epsilon), {}, {"epsilon": epsilon}
-    if options.weighting == "keyness":
-        scores = keyness(counts, prior_words=options.prior_words)
-        return scores.z, {"log_odds": scores.log_odds, "z": scores.z}, {"prior_words": scores.prior_words}
+    if options.scheme == "keyness":
+        scores, effects = keyness(counts, prior_words=options.prior_words), effect_sizes(counts)
+        columns = {"log_odds": scores.log_odds, "z": scores.z, **{name: getattr(effects, name) for name in EFFECTS}}
+        return scores.z, columns, {"prior_words": scores.prior_words}
     parameters = {"reduce_frequent_words": options.reduce_frequent_words, "bm25": options.bm25}
     return (
         class_tfidf(counts, **parameters, truncate_mean=options.compat == "bertopic"),

@@ -15,10 +15,11 @@ def ctfidf_cli(
     """Weigh terms by class: which words tell the classes apart.
 
     c-tf-idf: tf / words of the class · ln(1 + A / tf of the term), A = mean words per class; or the importance score,
-    or log-odds against all other classes with a Dirichlet prior and z-scores. The classes are the values of any column,
-    or pairs of values; documents without a value (or of topic -1) are left out. Tokens are made when they are missing.
-    Prints the ten strongest terms of each class; with -o a table (class, rank, term, weight) is written. INPUT can be a
-    run: then its corpus is read again and cut as it was, and the columns of its documents are there, such as topic.
+    or log-odds against all other classes with a Dirichlet prior and z-scores; --target compares two classes by it, with
+    G², effect sizes and dispersion. The classes are the values of any column, or pairs of values; documents without a value
+    (or of topic -1) are left out. Tokens are made when they are missing. Prints the ten strongest terms of each class; with
+    -o a table (class, rank, term, weight …) is written. INPUT can be a run: then its corpus is read again and cut as it
+    was, and the columns of its documents are there, such as topic.
 
     \b
     Examples:
