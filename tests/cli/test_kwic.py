@@ -195,3 +195,118 @@ def test_a_pattern_that_takes_for_ever(tmp_path: Path, monkeypatch: pytest.Monke
     says = run_cli("kwic", "(x+x+)+y", "x.jsonl", code=3).error()
     assert "the pattern (x+x+)+y takes more than 0 s in document b of 5,000 characters" in says
     assert run_cli("kwic", "x+y", "x.jsonl", "-q").out
+
+
+# ---------------------------------------------------------------- columns, order, words, the picture
+
+
+SPEECHES = [
+    {"id": "r1", "text": "The other theology: the judge and the jury.", "label": "court", "speaker": "Ann", "n": 3},
+    {"id": "r3", "text": "Nobody judged. A judge, though", "label": "sport", "speaker": None, "n": 4},
+    {"id": "r4", "text": "A bold judge called.", "label": "sport", "speaker": "Bob", "n": 4},
+]
+
+
+@pytest.fixture
+def speeches(tmp_path: Path) -> Path:
+    return write_jsonl(tmp_path / "speeches.jsonl", SPEECHES)
+
+
+def test_columns_of_the_documents(speeches: Path) -> None:
+    run_cli("kwic", "judge", speeches, "--show-cols", "speaker,n", "-o", "hits.parquet", "-q")
+    table = read("hits.parquet")
+    assert table.schema.names == ["id", "start", "end", "left", "match", "right", "speaker", "n"]
+    assert list(zip(table["speaker"].to_pylist(), table["n"].to_pylist(), strict=True)) == [
+        ("Ann", 3), (None, 4), (None, 4), ("Bob", 4),
+    ]  # fmt: skip
+    assert (
+        run_cli("kwic", "bold", speeches, "--show-cols", "all", "-q").out
+        == "r4 · sport · Bob · 4  A bold judge called.\n"
+    )
+    assert "did you mean 'speaker'?" in run_cli("kwic", "x", speeches, "--show-cols", "speakr", code=3).error()
+    clash = write_jsonl(speeches.with_name("clash.jsonl"), [{"text": "a", "left": "b"}])
+    assert "'left'" in run_cli("kwic", "a", clash, "--show-cols", "left", code=2).error()
+    docs = run_cli("preprocess", speeches, "--stop-words", "none", "-q", "-o", "docs.parquet") and "docs.parquet"
+    run_cli("kwic", "bold", docs, "--show-cols", "tokens", "-q", "-o", "tokens.parquet")
+    assert read("tokens.parquet")["tokens"].to_pylist() == [["bold", "judge", "called"]]
+
+
+@pytest.mark.parametrize(
+    ("order", "ids"), [("document", "r1 r3 r3 r4"), ("left", "r3 r4 r3 r1"), ("right", "r1 r4 r3 r3")]
+)
+def test_order(speeches: Path, order: str, ids: str) -> None:
+    # left: a, bold, nobody, the; right: and, called, d (of judged), though
+    found = run_cli("kwic", "judge", speeches, "--sort", order, "--json", "-q").json()
+    assert " ".join(line["id"] for line in found["lines"]) == ids
+    first = run_cli("kwic", "judge", speeches, "--sort", order, "--limit-hits", "1", "--json").json()
+    assert [line["id"] for line in first["lines"]] == ids.split()[:1]
+    assert first["hits"] == 4
+
+
+def test_order_by_the_match(speeches: Path) -> None:
+    found = run_cli("kwic", r"\b[tja]\w+", speeches, "--sort", "match", "--json", "-q").json()["lines"]
+    matches = [line["match"].lower() for line in found]
+    assert matches == sorted(matches)
+    assert len(matches) == 10
+    assert "--sort up" in run_cli("kwic", "x", speeches, "--sort", "up", code=2).error()
+
+
+def test_one_size_of_the_context(speeches: Path) -> None:
+    assert "keep one" in run_cli("kwic", "x", speeches, "--width", "9", "--window", "3", code=2).error()
+
+
+def test_words_of_a_column(speeches: Path) -> None:
+    run_cli(
+        "preprocess", speeches, "--stop-words", "none", "--min-length", "1", "--min-df", "1", "-q", "-o", "docs.parquet"
+    )
+    found = run_cli("kwic", "the judge", "docs.parquet", "--in", "tokens", "--window", "2", "--json", "-q").json()[
+        "lines"
+    ]
+    assert found == [
+        {"id": "r1", "start": 3, "end": 5, "left": "other theology ", "match": "the judge", "right": " and the"}
+    ]
+    lines = run_cli("kwic", "ud", "docs.parquet", "--in", "tokens", "--window", "1", "--json", "-q").json()["lines"]
+    assert [(h["left"], h["match"], h["right"]) for h in lines] == [
+        ("the ", "judge", " and"), ("nobody ", "judged", " a"), ("a ", "judge", " though"), ("bold ", "judge", " called"),
+    ]  # fmt: skip
+    wide = run_cli("kwic", "^bold|called$", "docs.parquet", "--in", "tokens", "--width", "3", "--json", "-q").json()[
+        "lines"
+    ]
+    assert [(h["start"], h["end"], h["left"], h["right"]) for h in wide] == [(3, 4, "ge ", "")]
+    assert "make it with nlpkit preprocess" in run_cli("kwic", "x", speeches, "--in", "tokens", code=3).error()
+    assert "needs lists of words" in run_cli("kwic", "x", speeches, "--in", "label", code=3).error()
+
+
+def test_base_forms_are_shown_as_the_words_of_the_text(tmp_path: Path) -> None:
+    rows = [{"text": "a b c", "tokens": ["the", "judges", "went"], "lemmas": ["the", "judge", "go"]}]
+    docs = write_jsonl(tmp_path / "lemmas.jsonl", rows)
+    (hit,) = run_cli("kwic", "judge go", docs, "--in", "lemmas", "--json", "-q").json()["lines"]
+    assert (hit["left"], hit["match"], hit["start"], hit["end"]) == ("the ", "judges went", 1, 3)
+
+
+def test_a_picture_of_the_places(speeches: Path) -> None:
+    pytest.importorskip("matplotlib")
+    done = run_cli("kwic", "judge", speeches, "--plot", "a.svg", "--count")
+    assert "wrote a.svg: matches in 3 documents" in done.err
+    run_cli("kwic", "judge", speeches, "--plot", "b.svg", "-q", "-o", "hits.csv")
+    assert Path("a.svg").read_bytes() == Path("b.svg").read_bytes()
+    assert "matches in 2 classes" in run_cli("kwic", "judge", speeches, "--plot", "c.svg", "--by", "label").err
+    assert "no plot was drawn" in run_cli("kwic", "zz", speeches, "--plot", "none.svg").err
+    assert not Path("none.svg").exists()
+    assert "exists" in run_cli("kwic", "judge", speeches, "--plot", "a.svg", code=2).error()
+    assert "cannot be written" in run_cli("kwic", "judge", speeches, "--plot", "a.doc", code=2).error()
+
+
+def test_places_are_shares_of_the_text() -> None:
+    from nlpkit.workflows.kwic_plot import MOST_ROWS, Places
+
+    places = Places()
+    places.add(0, 10, [5])
+    places.add(0, 10, [0, 5])
+    rows, n_left_out = places.rows([(1, "none"), (0, "both")])
+    assert n_left_out == 0
+    assert [(name, at.tolist()) for name, at in rows] == [("both", [0.25, 0.5, 0.75])]
+    for i in range(MOST_ROWS):
+        places.add(f"d{i}", 4, [0, 1, 2, 3])
+    rows, n_left_out = places.rows([(0, "both"), *((f"d{i}", f"d{i}") for i in range(MOST_ROWS))])
+    assert (len(rows), n_left_out, rows[0][0]) == (MOST_ROWS, 1, "d0")

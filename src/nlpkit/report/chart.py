@@ -22,7 +22,8 @@ GRID = "#DDDDDD"
 class Curve:
     """Points (P,) x, y of one name.
 
-    look: points, line, dashed or bars (x the left ends, widths (P,)); notes (P,) appear at the points of a page.
+    look: points, ticks (short upright lines), line, dashed or bars (x the left ends, widths (P,)); notes (P,) appear at the points of
+    a page.
     """
 
     name: str
@@ -36,13 +37,14 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """Curves over common axes."""
+    """Curves over common axes. rows: names of y = 0, 1, 2 … from the top down, in place of numbers."""
 
     title: str
     x_label: str
     y_label: str
     curves: Sequence[Curve]
     log: bool = False
+    rows: Sequence[str] = ()
 
 
 def require(package: str) -> None:
@@ -80,14 +82,20 @@ def draw_picture(chart: Chart, format: str) -> bytes:
                 )  # 2, 5 … where a decade fills the axis
         for curve in chart.curves:
             _draw_curve(axes, curve)
-        axes.set_title(chart.title, fontsize=11)
+        axes.set_title(chart.title, fontsize=11, parse_math=False)
         axes.set_xlabel(chart.x_label)
         axes.set_ylabel(chart.y_label)
         axes.grid(True, color=GRID, linewidth=0.6)
         axes.set_axisbelow(True)
         for side in ("top", "right"):
             axes.spines[side].set_visible(False)
-        if not chart.log:
+        if chart.rows:
+            axes.set_yticks(
+                range(len(chart.rows)), chart.rows, parse_math=False, fontsize=7 if len(chart.rows) > 20 else 9
+            )
+            axes.set_ylim(len(chart.rows) - 0.5, -0.5)
+            axes.xaxis.set_major_formatter("{x:,.0f}")
+        elif not chart.log:
             axes.yaxis.set_major_formatter("{x:,.0f}")
             axes.xaxis.set_major_formatter("{x:,.0f}")
             axes.set_ylim(bottom=0)
@@ -105,6 +113,9 @@ def _tick_label(x: float, _: object) -> str:
 def _draw_curve(axes: Any, curve: Curve) -> None:
     if curve.look == "points":
         axes.plot(curve.x, curve.y, "o", ms=3.5, color=curve.colour, alpha=0.75, mew=0, label=curve.name)
+    elif curve.look == "ticks":
+        height = max(min(300 / max(float(curve.y.max(initial=0)) + 1, 1), 14), 3)
+        axes.plot(curve.x, curve.y, "|", ms=height, mew=0.9, color=curve.colour, label=curve.name)
     elif curve.look == "bars":
         axes.bar(
             curve.x, curve.y, width=curve.widths, align="edge", color=curve.colour, edgecolor="white", linewidth=0.8
@@ -131,10 +142,11 @@ def draw_page(chart: Chart, name: str) -> str:
     axis = {"type": kind, "gridcolor": GRID, "zeroline": False, "exponentformat": "none", "separatethousands": True}
     if chart.log:
         axis["dtick"] = 1
+    rows = {"tickvals": list(range(len(chart.rows))), "ticktext": list(chart.rows), "autorange": "reversed"}
     figure.update_layout(
         title={"text": chart.title},
         xaxis={**axis, "title": {"text": chart.x_label}},
-        yaxis={**axis, "title": {"text": chart.y_label}},
+        yaxis={**axis, **(rows if chart.rows else {}), "title": {"text": chart.y_label}},
         plot_bgcolor="white",
         legend={"x": 1, "xanchor": "right", "y": 1, "bgcolor": "rgba(255,255,255,0.8)"},
         font={"family": "DejaVu Sans, Noto Sans, Noto Sans CJK SC, Arial, sans-serif"},
@@ -150,10 +162,11 @@ def _trace(go: Any, curve: Curve) -> Any:
         return go.Bar(
             x=x, y=y, width=widths, offset=0, name=curve.name, marker_color=curve.colour, hovertext=list(curve.notes)
         )
-    if curve.look == "points":
+    if curve.look in ("points", "ticks"):
+        symbol = {"symbol": "line-ns-open", "size": 14} if curve.look == "ticks" else {"size": 6, "opacity": 0.75}
         return go.Scatter(
             x=x, y=y, mode="markers", name=curve.name, hovertext=list(curve.notes),
-            marker={"color": curve.colour, "size": 6, "opacity": 0.75},
+            marker={"color": curve.colour, **symbol},
         )  # fmt: skip
     dash = "dash" if curve.look == "dashed" else "solid"
     return go.Scatter(x=x, y=y, mode="lines", name=curve.name, line={"color": curve.colour, "dash": dash})

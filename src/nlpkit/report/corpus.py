@@ -1,4 +1,4 @@
-"""The charts of `nlpkit stats`: Zipf's law, Heaps' law, the lengths of documents."""
+"""The charts of `nlpkit stats` and `kwic`: Zipf's law, Heaps' law, the lengths of documents, where a pattern matches."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from nlpkit.metrics.corpus import CorpusFigures
 from nlpkit.metrics.heaps import heaps_curve
 from nlpkit.metrics.zipf import zipf_frequencies, zipf_probabilities
 from nlpkit.report.chart import COLOURS, Chart, Curve, thin
-from nlpkit.types import LongArray
+from nlpkit.types import FloatArray, LongArray
 
 Grouped = Sequence[tuple[str, CorpusFigures, LongArray]]  # name, figures, cf (V,) descending
 
@@ -92,3 +92,11 @@ def lengths_chart(figures: CorpusFigures) -> Chart:
     open_end = bins and bins[-1].high is None
     x_label = f"tokens (the last bar: {bins[-1].low:,} and more)" if open_end else "tokens"
     return Chart(title, x_label, "documents", [bars])
+
+
+def dispersion_chart(pattern: str, rows: Sequence[tuple[str, FloatArray]], y_label: str) -> Chart:
+    """Return where a pattern matches, a row for each text: its name, and the places of its matches as shares in [0, 1] (M,)."""
+    y = np.concatenate([np.zeros(0), *(np.full(len(places), float(i)) for i, (_, places) in enumerate(rows))])
+    x = np.concatenate([np.zeros(0), *(100 * places for _, places in rows)])
+    names = [f"{name} ({len(places):,})" for name, places in rows]
+    return Chart(f"Matches of {pattern}", "place in the text, %", y_label, [Curve(pattern, x, y, "ticks")], rows=names)

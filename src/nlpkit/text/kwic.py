@@ -5,25 +5,33 @@ from __future__ import annotations
 import re
 import unicodedata
 import warnings
-from collections.abc import Iterable, Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import islice, pairwise
+from itertools import accumulate, islice, pairwise
 from typing import Annotated, ClassVar, NamedTuple
 
-from nlpkit.errors import UsageError
-from nlpkit.parameters import Param
+from nlpkit.errors import UsageError, unknown_value
+from nlpkit.parameters import Param, names_in
 
 # A word of a context: what stands between spaces; in scripts without spaces each character.
 _UNSPACED = "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\U00020000-\U0003ffff"
 _WORD = re.compile(rf"[{_UNSPACED}][^\w\s]*|[^\s{_UNSPACED}]+")
+_LETTERS = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+")
 _LEADING_FLAGS = re.compile(r"\(\?[aiLmsux]+\)")
 _CHARACTERS_PER_WORD = 16  # how far to look back at first
+WINDOW = 8
+SORTED_BY = ("document", "left", "right", "match")
 
 
 @dataclass(frozen=True, slots=True)
 class SearchOptions:
-    """Options of a search: the expression, the context that is shown, and the classes to score for."""
+    """Options of a search: the expression, the context that is shown, and the classes to score for.
+
+    Raises:
+        UsageError: an order that is none, or two sizes of the context.
+    """
 
     PANEL: ClassVar[str] = "Search"
 
@@ -40,14 +48,49 @@ class SearchOptions:
             "Show precision and recall for this class only (of `by`, by default of the column label).", metavar="CLASS"
         ),
     ] = None
-    window: Annotated[int, Param("Words of context on each side.", min=0)] = 8
+    within: Annotated[
+        str,
+        Param(
+            "What is searched: text, or a column of words in their order, such as tokens or lemmas; places are then words.",
+            ("in",),
+            metavar="COLUMN",
+        ),
+    ] = "text"
+    window: Annotated[int | None, Param("Words of context on each side; default: 8.", metavar="N", min=0)] = None
     width: Annotated[int | None, Param("Characters of context on each side, instead of words.", metavar="N", min=0)] = (
         None
     )
+    sort: Annotated[
+        str, Param("Order of the hits: document, or by the words to the left or right of the match, or by the match.")
+    ] = "document"
+    show_cols: Annotated[
+        str | tuple[str, ...] | None,
+        Param(
+            "Columns of the documents to show and write with each hit; all = all but lists of words.",
+            metavar="COLUMN,…",
+        ),
+    ] = None
     limit_hits: Annotated[int | None, Param("Show or write the first N hits; all are counted.", metavar="N", min=1)] = (
         None
     )
     count: Annotated[bool, Param("Show numbers of documents and hits only, no lines.", ("count", "c"))] = False
+
+    def __post_init__(self) -> None:
+        """Check what can be checked without documents."""
+        if self.sort not in SORTED_BY:
+            raise unknown_value("sort", self.sort, SORTED_BY)
+        if self.width is not None and self.window is not None:
+            raise UsageError("`window` counts words of context and `width` characters; keep one", parameter="width")
+
+    @property
+    def columns(self) -> list[str]:
+        """The names in show_cols."""
+        return names_in(self.show_cols)
+
+    @property
+    def words(self) -> int:
+        """Words of context where it is not counted in characters."""
+        return WINDOW if self.window is None else self.window
 
     def pattern(self, text: str) -> re.Pattern[str]:
         """Return a pattern as these options read it. Raises UsageError when it is empty or no regular expression."""
@@ -121,6 +164,52 @@ def find_hits(
         else:
             left, right = _back(text, start, words or 0), _ahead(text, end, words or 0)
         yield Hit(start, end, text[left:start], text[start:end], text[end:right])
+
+
+def find_word_spans(words: Sequence[str], pattern: re.Pattern[str]) -> list[tuple[int, int]]:
+    """Return the first word of each match and the one after its last, in a list of words that are searched with blanks between them.
+
+    A match of a part of a word stands for the word.
+    """
+    starts = _starts(words)
+    return [
+        (bisect_right(starts, start) - 1, bisect_left(starts, end))
+        for start, end in find_spans(" ".join(words), pattern)
+    ]
+
+
+def find_word_hits(
+    words: Sequence[str], spans: Iterable[tuple[int, int]], *, n_words: int, characters: int | None = None
+) -> Iterator[Hit]:
+    """Yield matches with their context as `find_hits` does; start and end are places of words.
+
+    Args:
+        words: those to show, one for each that was searched.
+        spans: first word of each match and the one after its last.
+        n_words: words of context on each side; characters: the same in characters, in place of words.
+    """
+    text, starts = " ".join(words), [*_starts(words), sum(map(len, words)) + len(words)]
+    for start, end in spans:
+        place = (starts[start], max(starts[end] - 1, starts[start]))
+        if characters is not None:
+            (hit,) = find_hits(text, [place], characters=characters)
+            yield hit._replace(start=start, end=end)
+            continue
+        left, right = starts[max(start - n_words, 0)], starts[min(end + n_words, len(words))] - 1
+        yield Hit(start, end, text[left : place[0]], text[slice(*place)], text[place[1] : max(right, place[1])])
+
+
+def _starts(words: Sequence[str]) -> list[int]:
+    """Return where each word begins when they are joined by blanks."""
+    return [0, *accumulate(len(word) + 1 for word in words[:-1])] if words else []
+
+
+def context_key(left: str, match: str, right: str, *, sort: str) -> tuple[list[str], ...]:
+    """Return what hits are sorted by: words to the left from the match outwards, to the right, or of the match; without case."""
+    before, here, after = (_LETTERS.findall(part.casefold()) for part in (left, match, right))
+    if sort == "left":
+        return before[::-1], here, after
+    return (here, after) if sort == "match" else (after, here)
 
 
 def _ahead(text: str, start: int, n: int) -> int:

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from difflib import get_close_matches
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from nlpkit import reporting, wording
-from nlpkit.errors import UsageError
+from nlpkit.errors import ColumnError, UsageError, missing_column
 from nlpkit.io.corpora import DocumentStream
 from nlpkit.io.provenance import source_block
 from nlpkit.io.spool import spool_in
 from nlpkit.io.tables import table_sink, write_dropped
 from nlpkit.metrics.retrieval import score_retrieval
 from nlpkit.parameters import with_settings
-from nlpkit.text.kwic import SearchOptions, find_hits, find_spans
+from nlpkit.text.kwic import Hit, SearchOptions, context_key, find_hits, find_spans, find_word_hits, find_word_spans
 from nlpkit.text.regex import limited
 from nlpkit.workflows.corpus import as_corpus, no_documents, warn_dropped
 from nlpkit.workflows.groups import Groups
+from nlpkit.workflows.kwic_plot import Places
 
 
 class Concordance:
@@ -31,20 +33,27 @@ class Concordance:
     documents, matched, hits: documents, those with a match, matches; n_shown: matches that the batches hold.
     """
 
-    def __init__(self, stream: DocumentStream, pattern: str, options: SearchOptions) -> None:
+    def __init__(self, stream: DocumentStream, pattern: str, options: SearchOptions, *, places: bool = False) -> None:
         self.stream, self.pattern, self.options = stream, pattern, options
         self.by = options.by or ("label" if options.positive is not None else None)
         self.documents = self.matched = self.hits = self.n_shown = 0
+        self.groups = None if self.by is None else Groups(self.by, stream.schema, stream.where)
+        self.places = Places() if places else None
+        self.columns = _columns(stream, options)
+        self._in_words = options.within != "text"
+        if self._in_words:
+            _check_words(stream, options.within)
         self._regex = options.pattern(pattern)
-        self._groups = None if self.by is None else Groups(self.by, stream.schema, stream.where)
         self._of_group: dict[int, list[int]] = {}  # group → [documents, matched]
 
     @property
     def schema(self) -> pa.Schema:
-        """The columns id, start, end, left, match, right, and class where there are classes."""
+        """The columns id, start, end, left, match, right, class where there are classes, and those of the documents to show."""
         columns = [("id", pa.string()), ("start", pa.int32()), ("end", pa.int32())]
         columns += [(name, pa.large_string()) for name in ("left", "match", "right")]
-        return pa.schema([*columns, *([("class", pa.string())] if self._groups is not None else [])])
+        columns += [("class", pa.string())] if self.groups is not None else []
+        fields = self.stream.schema
+        return pa.schema([*columns, *((name, _plain_type(fields.field(name).type)) for name in self.columns)])
 
     @property
     def n_unclassed(self) -> int:
@@ -52,36 +61,77 @@ class Concordance:
         return self._of_group.get(-1, [0, 0])[0] if self.by is not None else 0
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield the matches of each batch of documents that has any, as far as they are to be shown.
+        """Yield the matches of each batch of documents that has any, as far as they are to be shown; sorted ones at the end.
 
         Raises:
             InputError: there are no documents.
         """
-        options, schema, groups = self.options, self.schema, self._groups
-        left_to_show = 0 if options.count else options.limit_hits
+        options = self.options
+        limit = 0 if options.count else options.limit_hits
+        if options.sort == "document":
+            yield from self._search(limit)
+            return
+        table = pa.Table.from_batches(self._search(0 if options.count else None), self.schema)
+        left, match, right = (table.column(name).to_pylist() for name in ("left", "match", "right"))
+        keys = [context_key(*context, sort=options.sort) for context in zip(left, match, right, strict=True)]
+        order = sorted(range(len(keys)), key=keys.__getitem__)[:limit]
+        self.n_shown = len(order)
+        if order:
+            yield from table.take(pa.array(order)).combine_chunks().to_batches()
+
+    def _search(self, left_to_show: int | None) -> Iterator[pa.RecordBatch]:
+        """Yield the matches in the order of the documents."""
+        schema, groups = self.schema, self.groups
         with reporting.progress("search", None) as update:
             for batch in self.stream:
                 numbers = [-1] * batch.num_rows if groups is None else groups.assign(batch).tolist()
                 names = [] if groups is None else groups.names()
                 rows: list[tuple[Any, ...]] = []
-                for id_, text, number in zip(
-                    batch.column("id").to_pylist(), batch.column("text").to_pylist(), numbers, strict=True
+                places: list[int] = []
+                for place, (id_, (n_hits, hits), number) in enumerate(
+                    zip(batch.column("id").to_pylist(), self._matches(batch, numbers), numbers, strict=True)
                 ):
-                    with limited(self._regex.pattern, len(text or ""), f"document {id_}"):
-                        spans = find_spans(text or "", self._regex)
-                    self._count(len(spans), number)
-                    some = spans if left_to_show is None else spans[: left_to_show - len(rows)]
+                    self._count(n_hits, number)
                     name = (names[number] if number >= 0 else None,) if groups is not None else ()
-                    for hit in find_hits(text or "", some, words=options.window, characters=options.width):
+                    for hit in islice(hits, None if left_to_show is None else left_to_show - len(rows)):
                         rows.append((id_, *hit, *name))
+                        places.append(place)
                 if rows:
-                    columns = [pa.array(c, f.type) for c, f in zip(zip(*rows, strict=True), schema, strict=True)]
+                    columns = [pa.array(c, f.type) for c, f in zip(zip(*rows, strict=True), schema, strict=False)]
+                    for column_name in self.columns:
+                        values = batch.column(batch.schema.names.index(column_name)).take(pa.array(places))
+                        columns.append(values.cast(schema.field(column_name).type))
                     yield pa.RecordBatch.from_arrays(columns, schema=schema)
                     self.n_shown += len(rows)
                     left_to_show = None if left_to_show is None else left_to_show - len(rows)
                 update(self.documents)
         if not self.documents:
             raise no_documents(self.stream)
+
+    def _matches(self, batch: pa.RecordBatch, numbers: Sequence[int]) -> Iterator[tuple[int, Iterator[Hit]]]:
+        """Yield for each document the number of its matches, and these in their context."""
+        options, regex = self.options, self._regex
+        shown: list[Any] = [None] * batch.num_rows
+        if self._in_words and options.within != "tokens" and "tokens" in batch.schema.names:
+            shown = batch.column("tokens").to_pylist()
+        searched = batch.column(batch.schema.names.index(options.within)).to_pylist()
+        for id_, item, tokens, number in zip(batch.column("id").to_pylist(), searched, shown, numbers, strict=True):
+            if self._in_words:
+                words = [word or "" for word in item or ()]
+                length = len(words)
+                with limited(regex.pattern, sum(map(len, words)), f"document {id_}"):
+                    spans = find_word_spans(words, regex)
+                same = tokens is not None and len(tokens) == length  # lemmas are shown as the words of the text
+                hits = find_word_hits(tokens if same else words, spans, n_words=options.words, characters=options.width)
+            else:
+                text = item or ""
+                length = len(text)
+                with limited(regex.pattern, length, f"document {id_}"):
+                    spans = find_spans(text, regex)
+                hits = find_hits(text, spans, words=options.words, characters=options.width)
+            if self.places is not None and (number >= 0 if self.by is not None else spans):
+                self.places.add(number if self.by is not None else id_, length, [start for start, _ in spans])
+            yield len(spans), hits
 
     def _count(self, n_hits: int, group: int) -> None:
         self.documents += 1
@@ -97,9 +147,9 @@ class Concordance:
         Raises:
             ColumnError, InputError: see `Groups`; UsageError: no document is in the class that was named.
         """
-        if self._groups is None:
+        if self.groups is None:
             return {}
-        names, places = self._groups.finish()
+        names, places = self.groups.finish()
         positive = self.options.positive
         if positive is not None and positive not in names:
             near = get_close_matches(positive, names, n=1)
@@ -143,8 +193,9 @@ class Concordance:
             self.scores()  # a class that is not there writes nothing
             parameters = {
                 "pattern": self.pattern, "regex": self._regex.pattern, "word": options.word, "glob": options.glob,
-                "ignore_case": options.ignore_case, "window": None if options.width is not None else options.window,
-                "width": options.width, "limit_hits": options.limit_hits, "by": self.by,
+                "ignore_case": options.ignore_case, "in": options.within,
+                "window": None if options.width is not None else options.words, "width": options.width,
+                "sort": options.sort, "limit_hits": options.limit_hits, "by": self.by,
             }  # fmt: skip
             block = source_block("kwic", self.stream, command="kwic", parameters=parameters)
             with table_sink(target, self.schema, block, force=force) as sink:
@@ -154,9 +205,70 @@ class Concordance:
         reporting.note(f"wrote {target}: {wording.counted(self.n_shown, 'hit')}")
 
 
+HIT_COLUMNS = ("start", "end", "left", "match", "right", "class")
+
+
+def _columns(stream: DocumentStream, options: SearchOptions) -> list[str]:
+    """Return the columns of the documents to show.
+
+    Raises:
+        ColumnError: one is not there; UsageError: it has the name of a column of hits.
+    """
+    known, names = stream.schema.names, options.columns
+    if names == ["all"] and "all" not in known:
+        names = [
+            name for name in known
+            if name not in ("id", "text", *HIT_COLUMNS) and not pa.types.is_nested(stream.schema.field(name).type)
+        ]  # fmt: skip
+    for name in names:
+        if name not in known:
+            raise missing_column(stream.where, name, known, "show_cols")
+        if name in HIT_COLUMNS:
+            raise UsageError(
+                f"`show_cols`: hits have a column '{name}' themselves; rename that of the documents",
+                parameter="show_cols",
+            )
+    return [name for name in dict.fromkeys(names) if name != "id"]
+
+
+def _check_words(stream: DocumentStream, column: str) -> None:
+    """Refuse a column that holds no lists of words.
+
+    Raises:
+        ColumnError: it is not there, or holds something else.
+    """
+    if column not in stream.schema.names:
+        if column == "tokens":
+            raise ColumnError(
+                f"{stream.where} has no column 'tokens' (found: {', '.join(stream.schema.names)}); make it with nlpkit preprocess",
+                parameter="in",
+            )
+        raise missing_column(stream.where, column, stream.schema.names, "in")
+    kind = _plain_type(stream.schema.field(column).type)
+    if not pa.types.is_nested(kind) or not _is_text(kind.value_type):
+        raise ColumnError(f"column '{column}' holds {kind}; `in` needs lists of words, such as tokens", parameter="in")
+
+
+def _plain_type(kind: pa.DataType) -> pa.DataType:
+    """Return a type without dictionaries."""
+    if pa.types.is_dictionary(kind):
+        return kind.value_type
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return pa.list_(_plain_type(kind.value_type))
+    return kind
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
 @contextmanager
-def search(data: Any, pattern: str, *, options: SearchOptions | None = None, **settings: Any) -> Iterator[Concordance]:
+def search(
+    data: Any, pattern: str, *, options: SearchOptions | None = None, places: bool = False, **settings: Any
+) -> Iterator[Concordance]:
     """Yield the matches of a pattern in a Corpus, texts or a data frame, to be read batch by batch.
+
+    places: keep where they are, for `write_dispersion_plot`.
 
     Raises:
         UsageError: the pattern is empty or no regular expression; ColumnError: there is no such column of classes.
@@ -164,11 +276,11 @@ def search(data: Any, pattern: str, *, options: SearchOptions | None = None, **s
     (options,) = with_settings((options or SearchOptions(),), settings)
     options.pattern(pattern)  # a bad pattern is told before anything is read
     with as_corpus(data).open() as stream:
-        yield Concordance(stream, pattern, options)
+        yield Concordance(stream, pattern, options, places=places)
 
 
 def kwic(data: Any, pattern: str, *, options: SearchOptions | None = None, **settings: Any) -> pa.Table:
-    """Return every match of a pattern in its context: id, start, end, left, match, right; places in characters.
+    """Return every match of a pattern in its context: id, start, end, left, match, right; places in characters, or words of a column.
 
     Args:
         data: a Corpus, texts, or a data frame.

@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, ClassVar
 
 from nlpkit.cli.dry_run import dry_run
 from nlpkit.cli.options import Argument, Inputs, OutputFlags, RunFlags
 from nlpkit.errors import UsageError
 from nlpkit.io.read_options import ReadOptions
+from nlpkit.parameters import WRITTEN, Param
 from nlpkit.text.kwic import SearchOptions
+
+
+@dataclass(frozen=True, slots=True)
+class PlotFlags:
+    """The picture of a search."""
+
+    PANEL: ClassVar[str] = "Search"
+
+    plot: Annotated[
+        Path | None,
+        Param("Draw where the hits lie in each document, or in each class of --by (.svg .png .html).", metavar="FILE"),
+        WRITTEN,
+    ] = None
 
 
 def kwic_cli(
@@ -18,13 +34,15 @@ def kwic_cli(
     read: ReadOptions,
     run: RunFlags,
     options: SearchOptions,
+    picture: PlotFlags,
 ) -> None:
     """Show every match of a pattern in its context.
 
     The pattern is searched in the text as it is: umlauts and letters of all scripts are letters, ^ and $ are the ends
-    of a line, \\b of a word; an empty match is none. With -o a table (id, start, end, left, match, right) is written,
-    places in characters. With --by the pattern is scored as a classifier: a document that matches is predicted to be of
-    the class.
+    of a line, \\b of a word; an empty match is none. With -o a table (id, start, end, left, match, right, and the columns of
+    --show-cols) is written, places in characters. With --in tokens a column of words is searched, with blanks between them,
+    and places are words. With --by the pattern is scored as a classifier: a document that matches is predicted to be of the
+    class.
 
     \b
     Examples:
@@ -43,8 +61,14 @@ def kwic_cli(
     from nlpkit.cli.render import kwic as render
     from nlpkit.workflows.corpus import read_corpus
     from nlpkit.workflows.kwic import search
+    from nlpkit.workflows.kwic_plot import check_plot, write_dispersion_plot
 
-    with search(read_corpus(*inputs, options=read, beside=target), pattern, options=options) as concordance:
+    if picture.plot is not None:
+        check_plot(picture.plot, force=out.force)
+    corpus = read_corpus(*inputs, options=read, beside=target)
+    with search(corpus, pattern, options=options, places=picture.plot is not None) as concordance:
         if target is not None:
             concordance.save(target, force=out.force)
         render.concordance(concordance, target)
+        if picture.plot is not None:
+            write_dispersion_plot(concordance, picture.plot, force=out.force)

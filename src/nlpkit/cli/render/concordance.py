@@ -6,6 +6,7 @@ import os
 import re
 import sys
 import unicodedata
+from collections.abc import Sequence
 
 import pyarrow as pa
 from rich.cells import cell_len
@@ -17,9 +18,11 @@ _SHOWN = ("id", "left", "match", "right")
 
 
 class Lines:
-    """Prints hits, batch by batch."""
+    """Prints hits, batch by batch, with the id and the values of some columns in front."""
 
-    def __init__(self) -> None:
+    def __init__(self, columns: Sequence[str] = ()) -> None:
+        self._columns = columns
+        self._most_id_cells = _ID_CELLS if not columns else 2 * _ID_CELLS
         width = None if sys.stdout.isatty() else int(os.environ.get("COLUMNS") or 120)
         self._console = Console(file=sys.stdout, width=width, highlight=False)
         self._id_cells = self._left_cells = 0
@@ -29,8 +32,12 @@ class Lines:
         rows = [
             [plain(cell) for cell in row] for row in zip(*(batch.column(c).to_pylist() for c in _SHOWN), strict=True)
         ]
+        if self._columns:
+            values = zip(*(batch.column(c).to_pylist() for c in self._columns), strict=True)
+            for row, cells in zip(rows, values, strict=True):
+                row[0] = " · ".join([row[0], *(plain("" if cell is None else str(cell)) for cell in cells)])
         # as wide as the hits so far need: those of later batches are not known yet
-        self._id_cells = max(self._id_cells, min(max(cell_len(row[0]) for row in rows), _ID_CELLS))
+        self._id_cells = max(self._id_cells, min(max(cell_len(row[0]) for row in rows), self._most_id_cells))
         room = max(self._console.width - self._id_cells - 2, 20)
         self._left_cells = max(self._left_cells, min(max(cell_len(row[1]) for row in rows), room * 2 // 5))
         for row in rows:

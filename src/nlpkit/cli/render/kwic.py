@@ -37,7 +37,7 @@ def _lines(hits: Concordance) -> list[dict[str, Any]]:
 
     if console.settings.json:
         return [row for batch in hits.batches() for row in batch.to_pylist()]
-    lines = Lines()
+    lines = Lines(hits.columns)
     for batch in hits.batches():
         lines.show(batch)
     return []
