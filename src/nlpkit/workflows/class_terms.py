@@ -227,7 +227,7 @@ def ctfidf(
             if options.target is not None:
                 side_of = np.full(len(order), -1, np.int32)
                 side_of[order] = sides
-                values |= dispersion_of(counts, classes, side_of, parts, best.term_ids)
+                values |= dispersion_of(counts, classes.assign, side_of, parts, best.term_ids)
                 in_force |= {"target": options.target, "reference": options.reference, "parts": options.parts}
     terms = ClassTerms(
         names, documents, best, values,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
@@ -16,8 +16,9 @@ from nlpkit.types import FloatArray, IntArray
 from nlpkit.weighting.dtm import group_rows
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from nlpkit.weighting.class_term_options import ClassTermOptions
-    from nlpkit.workflows.class_terms import Classes
     from nlpkit.workflows.counts import CountedCorpus
     from nlpkit.workflows.groups import Groups
 
@@ -42,20 +43,25 @@ def compared_classes(names: Sequence[str], options: ClassTermOptions) -> tuple[l
 
 
 def dispersion_of(
-    counts: CountedCorpus, classes: Classes, side_of: IntArray, parts: Groups | None, term_ids: IntArray
+    counts: CountedCorpus,
+    assign: Callable[[pa.RecordBatch], IntArray],
+    side_of: IntArray,
+    parts: Groups | None,
+    term_ids: IntArray,
 ) -> dict[str, FloatArray]:
     """Return the dispersion of terms (S, n), -1 for none, over the parts of their side: dp, dp_norm, juilland_d, range.
 
     Args:
         counts: a counted corpus, which is read once more.
-        side_of: (G,) side of each class by the number that `classes.assign` gives it, -1 for none.
+        assign: returns the number of the class of each document of a batch (D,), -1 for none.
+        side_of: (G,) side of each class by the number that `assign` gives it, -1 for none.
         parts: groups that are the parts; None for documents. Documents of no group are in no part.
     """
     places, columns = np.unique(term_ids, return_inverse=True)
     columns = columns.reshape(term_ids.shape)
     rows, sizes, sides, part_of, n_docs = [], [], [], [], 0
     for batch, dtm in counts.batches():
-        numbers = classes.assign(batch)
+        numbers = assign(batch)
         part = np.arange(n_docs, n_docs + batch.num_rows) if parts is None else parts.assign(batch).astype(np.int64)
         n_docs += batch.num_rows
         side = np.where(numbers < 0, -1, side_of[numbers])

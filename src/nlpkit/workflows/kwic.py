@@ -21,10 +21,10 @@ from nlpkit.io.tables import table_sink, write_dropped
 from nlpkit.metrics.retrieval import score_retrieval
 from nlpkit.parameters import with_settings
 from nlpkit.text.kwic import Hit, SearchOptions, context_key, find_hits, find_spans, find_word_hits, find_word_spans
+from nlpkit.text.places import Places
 from nlpkit.text.regex import limited
 from nlpkit.workflows.corpus import as_corpus, no_documents, warn_dropped
 from nlpkit.workflows.groups import Groups
-from nlpkit.workflows.kwic_plot import Places
 
 
 class Concordance:

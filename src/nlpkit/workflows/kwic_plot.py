@@ -1,11 +1,8 @@
-"""Where the matches of a pattern lie in the texts: counted while these are searched, and drawn."""
+"""A picture of where the matches of a pattern lie in the texts."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,45 +12,8 @@ from nlpkit.io.atomic import check_target
 from nlpkit.io.pictures import write_picture
 from nlpkit.report.chart import draw_page, draw_picture, require
 from nlpkit.report.corpus import dispersion_chart
-from nlpkit.types import FloatArray
+from nlpkit.workflows.kwic import Concordance
 from nlpkit.workflows.stats_plots import SUFFIXES
-
-if TYPE_CHECKING:
-    from nlpkit.workflows.kwic import Concordance
-
-MOST_ROWS = 40
-
-
-@dataclass(slots=True)
-class Text:
-    """One document, or those of a class one after the other: its length, and where matches begin, in characters or words."""
-
-    length: int = 0
-    starts: list[int] = field(default_factory=list)
-
-
-class Places:
-    """The places of matches in texts, which are documents (by id) or classes of them (by number)."""
-
-    def __init__(self) -> None:
-        self.texts: dict[str | int, Text] = {}
-
-    def add(self, name: str | int, length: int, starts: Sequence[int]) -> None:
-        """Put a document at the end of a text."""
-        text = self.texts.setdefault(name, Text())
-        text.starts += [text.length + start for start in starts]
-        text.length += length
-
-    def rows(self, names: Sequence[tuple[str | int, str]]) -> tuple[list[tuple[str, FloatArray]], int]:
-        """Return name and places as shares (M,) of the texts with most matches, in their order, and the number of those left out."""
-        matched = [(key, name) for key, name in names if key in self.texts and self.texts[key].starts]
-        largest = sorted(range(len(matched)), key=lambda i: -len(self.texts[matched[i][0]].starts))[:MOST_ROWS]
-        rows = []
-        for i in sorted(largest):
-            key, name = matched[i]
-            text = self.texts[key]
-            rows.append((wording.truncated(name, 40), np.array(text.starts, np.float64) / max(text.length, 1)))
-        return rows, len(matched) - len(rows)
 
 
 def check_plot(path: Path, *, force: bool) -> None:
