@@ -59,6 +59,8 @@ COMMANDS = (
     "kwic",
     "collocations",
     "cluster",
+    "ngram-lm",
+    "generate",
     "similar",
     "similar-words",
     "info",

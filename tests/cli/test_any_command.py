@@ -256,7 +256,8 @@ STRINGS: dict[str, Sequence[str]] = {
     "window": ["own", "document", "5"], "absent": ["worst", "skip"],
     "ci_over": ["topics", "documents"], "make_task": ["word-intrusion", "topic-intrusion", "rating"],
     "annotators": ["label,author", "split,author,label"], "measurement": ["nominal", "ordinal", "interval"],
-    "order": ["pos,neg"],
+    "order": ["pos,neg"], "smoothing": ["kneser-ney", "witten-bell", "backoff", "add-k", "mle"],
+    "decode": ["sample", "greedy", "beam"], "prompt": ["river", "the boat", "日本"],
     "plot": ["zipf.png", "heaps.svg"], "node": ["river", "The", "日本"],
     "measure": ["g2", "log-dice", "jaccard", "cosine", "levenshtein", "levenshtein-normalized"],
     "sort": ["left", "right", "match"], "show_cols": ["author,rating", "all", "date"],
@@ -314,7 +315,7 @@ COMMON = "encoding encoding_errors txt_docs types limit seed threads device prec
 SUFFIXES = {
     "bertopic": ["", ".run"], "lda-gibbs": ["", ".run"], "rolling-lda": ["", ".run"], "classify": ["", ".run"], "finetune": ["", ".run"],
     "train-encoder": ["", ".run"], "edit": ["", ".run"], "name": ["", ".toml"], "report": [".html"], "plot": [".svg", ".pdf", ".png"],
-    "export": ["", ".xlsx", ".json", ".gexf"],
+    "export": ["", ".xlsx", ".json", ".gexf"], "ngram-lm": ["", ".run"],
     "evaluate": [".json", ".parquet"], "tfidf": [".parquet", ".npz"],
 }  # fmt: skip
 COLUMNS = ("text_col", "id_col", "label_col", "date_col", "pair_col", "negative_col", "words_col", "context_by", "prediction_col",
@@ -335,7 +336,7 @@ FIXED = (
     "base",
     "offline",
 )
-OUTPUTS = ("save_vocab", "save_phrases", "save_removed", "features", "junit", "export", "tree", "merges")
+OUTPUTS = ("save_vocab", "save_phrases", "save_removed", "save_arpa", "features", "junit", "export", "tree", "merges")
 FILES = {
     "WORDS.txt": "river\nboat\nmoon\n", "SEEDS.toml": "[topics]\nwater = ['river', 'boat*']\n",
     "REPLACE.tsv": "river\tstream\nboat\n",
@@ -471,6 +472,7 @@ def targets(tmp_path_factory: pytest.TempPathFactory, tiny: str) -> dict[str, st
         "ROLLING": ["rolling-lda", plain, "--k", "2", "--chunks", "year", "--init", "1 year", "--sweeps", "10"],
         "NB": ["classify", plain, "--model", "nb"],
         "LSA": ["tfidf", plain, "--lsa", "3"],
+        "NGRAMS": ["ngram-lm", plain],
         "DOCS.parquet": ["preprocess", plain],
         "PREDICTED.parquet": ["predict", folder / "NB", plain],
     }

@@ -108,6 +108,7 @@ def folder(tmp_path: Path) -> Path:
         pytest.param("kwic"),
         pytest.param("collocations"),
         pytest.param("cluster"),
+        pytest.param("ngram-lm"),
         pytest.param("similar", marks=needs_minilm),
         pytest.param("similar-words"),
     ],
@@ -118,6 +119,12 @@ def test_examples_run_as_printed(command: str, folder: Path) -> None:
         run_line(line, folder)
         if output and output[1] != "-":
             assert (folder / output[1]).exists()
+
+
+def test_examples_of_generate_run_as_printed(folder: Path) -> None:
+    run_line("nlpkit ngram-lm data/samples/news.jsonl -o lm/ -q", folder)
+    for line in examples("generate"):
+        run_line(line, folder)
 
 
 @needs_minilm
@@ -142,7 +149,18 @@ def test_examples_of_the_program_run_as_printed(folder: Path) -> None:
 
 def test_help_of_the_program_and_of_annotate_have_the_layout_of_commands() -> None:
     for words, panels in (
-        ([], ["Text:", "Topics:", "Classifiers and encoders:", "Evaluation:", "Saved models and files:", "Options:"]),
+        (
+            [],
+            [
+                "Text:",
+                "Topics:",
+                "Language models:",
+                "Classifiers and encoders:",
+                "Evaluation:",
+                "Saved models and files:",
+                "Options:",
+            ],
+        ),
         (["annotate"], ["Commands:", "Options:"]),
     ):
         for columns in ("80", "100", "200"):

@@ -8,6 +8,7 @@ the same target as plain Python; compiled as users have it, such a write goes un
 from __future__ import annotations
 
 import importlib
+import itertools
 import os
 import pkgutil
 from collections.abc import Callable, Iterator
@@ -49,8 +50,10 @@ from nlpkit.kernels import (
     topic_counts,
     topk,
     tree,
+    trie,
     windows,
 )
+from nlpkit.lm.trie import NgramCounter
 from nlpkit.metrics.coherence import npmi_by_document, postings
 from nlpkit.metrics.partitions import adjusted_mutual_information
 from nlpkit.metrics.windows import WindowCounter, Windows, plan_pairs
@@ -419,6 +422,23 @@ def test_neighbours_and_layout() -> None:
                     umap_layout(fuzzy_graph(found), rows[:, :2].copy(), n_epochs=3)
     scores = np.zeros((2, 3), np.float32)
     topk.top_k_rows(scores, 0, -1, np.zeros((2, 0), np.int32), np.zeros((2, 0), np.float32))
+    topk.insert(np.zeros(1, np.int32), np.zeros(1, np.float32), 1, np.float32(1))
+
+
+@exercises(trie.child, trie.children, trie.look_up)
+def test_ngrams_of_a_language_model() -> None:
+    rng = np.random.default_rng(0)
+    assert trie.child(np.zeros(1, np.int64), np.zeros(0, np.int32), 0, 0) == -1
+    for order, sizes in itertools.product((1, 2, 5), ([], [0], [0, 0], [1, 0, 3], [30, 1])):
+        for n_words in (1, 4):
+            counter = NgramCounter(order, 3 + n_words)
+            offsets = np.cumsum([0, *sizes]).astype(np.int64)
+            words = rng.integers(3, 3 + n_words, sum(sizes)).astype(np.int32)
+            counter.add(offsets, words)
+            model, _ = counter.finish()
+            model.suffixes(model.contexts())
+            nodes, _ = model.look_up(offsets, np.where(rng.random(len(words)) < 0.3, -1, words).astype(np.int32))
+            assert len(nodes) == len(words) + 2 * len(sizes)
 
 
 @exercises(tree.single_linkage, tree.condense, tree.excess_of_mass)

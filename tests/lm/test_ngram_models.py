@@ -204,7 +204,7 @@ def test_unknown_words() -> None:
     [
         ({"smoothing": "good-turing"}, "good-turing"),
         ({"unit": "line"}, "line"),
-        ({"k": 0.5}, "add-k"),
+        ({"add": 0.5}, "add-k"),
         ({"smoothing": "mle", "discount": 0.5}, "discount"),
         ({"closed": True, "min_count": 2}, "min_count"),
     ],

@@ -42,10 +42,6 @@ PANELS: dict[str, dict[str, Entry]] = {
             "similar_words", "Compare words, or find those of a corpus nearest to them.", tables=False
         ),
     },
-    "Language models": {
-        "ngram-lm": Entry("ngram_lm", "Fit an n-gram language model: Kneser-Ney, Witten-Bell, backoff, add-k."),
-        "generate": Entry("generate", "Write text by a language model: drawn, greedy or by beam search.", tables=False),
-    },
     "Topics": {
         "bertopic": Entry("bertopic", "Find topics in documents."),
         "lda-gibbs": Entry("lda_gibbs", "Fit LDA by collapsed Gibbs sampling."),
@@ -58,6 +54,10 @@ PANELS: dict[str, dict[str, Entry]] = {
             "export", "Write the topics of a run for spreadsheets, Gephi, BERTopic, pyLDAvis or R.", tables=False
         ),
         "convert": Entry("convert", "Write topic models for other programs, and read theirs."),
+    },
+    "Language models": {
+        "ngram-lm": Entry("ngram_lm", "Fit an n-gram language model: Kneser-Ney, Witten-Bell, backoff, add-k."),
+        "generate": Entry("generate", "Write text by a language model: drawn, greedy or by beam search.", tables=False),
     },
     "Classifiers and encoders": {
         "classify": Entry("classify", "Train a classifier of labelled documents and score it."),

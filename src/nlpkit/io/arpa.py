@@ -71,7 +71,11 @@ def read_arpa(path: Path) -> list[ArpaLevel]:
     try:
         with _opened(path, path, "rb") as file:
             return _levels(path, enumerate(file, 1))
-    except (OSError, EOFError, UnicodeDecodeError) as error:
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path} is no ARPA file: it is not UTF-8 text") from None
+    except (OSError, EOFError) as error:
         raise InputError(f"cannot read {path}: {error}") from None
 
 

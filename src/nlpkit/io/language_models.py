@@ -82,18 +82,24 @@ def read_model(run: Run) -> NgramModel:
         return NgramModel(options, words.column("word").to_pylist(), trie, counts, smoothed)
 
 
+def check_arpa(options: NgramModelOptions) -> None:
+    """Raise UsageError for smoothing that has no ARPA form."""
+    if options.smoothing in ("add-k", "mle"):
+        raise UsageError(
+            f"`smoothing={options.smoothing}` has no ARPA form: what it gives to unseen words is no multiple of a shorter "
+            "n-gram's probability; take kneser-ney, witten-bell or backoff"
+        )
+
+
 def save_arpa(model: NgramModel, path: Path, *, force: bool = False) -> None:
     """Write a model as an ARPA file.
 
     Raises:
         UsageError: a model of counts (add-k, mle), whose probabilities are not of that form, or words with blanks.
     """
+    check_arpa(model.options)
     smoothed, trie = model.smoothed, model.trie
-    if smoothed is None:
-        raise UsageError(
-            f"`smoothing={model.options.smoothing}` has no ARPA form: what it gives to unseen words is no multiple of a shorter "
-            "n-gram's probability; take kneser-ney, witten-bell or backoff"
-        )
+    assert smoothed is not None
     blank = next((word for word in model.words if len(word.split()) != 1), None)
     if blank is not None:
         raise UsageError(

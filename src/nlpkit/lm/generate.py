@@ -30,7 +30,9 @@ class GenerateOptions:
     prompt: Annotated[str, Param("Words that every text begins with.", metavar="TEXT")] = ""
     decode: Annotated[
         str,
-        Param("sample (drawn), greedy (the likeliest word each time) or beam (the likeliest texts of several kept)."),
+        Param(
+            "Way of choosing words: sample (drawn), greedy (the likeliest each time) or beam (the likeliest texts of several kept)."
+        ),
     ] = "sample"
     texts: Annotated[int, Param("Number of texts.", ("texts", "n"), metavar="N", min=1)] = 5
     max_words: Annotated[int, Param("Most words of a text, those of the prompt apart.", metavar="N", min=1)] = 50

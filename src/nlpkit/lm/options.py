@@ -10,7 +10,7 @@ from nlpkit.parameters import Param
 
 SMOOTHING = ("kneser-ney", "witten-bell", "backoff", "add-k", "mle")
 UNITS = ("sentence", "paragraph", "document")
-DEFAULT_K = 1.0
+LAPLACE = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +29,12 @@ class NgramModelOptions:
     smoothing: Annotated[
         str,
         Param(
-            "kneser-ney (modified, interpolated), witten-bell, backoff (absolute discounting, only where an n-gram is unseen), add-k "
-            "(of the full order), or mle (no smoothing: unseen n-grams have probability 0)."
+            "Smoothing: kneser-ney (modified, interpolated), witten-bell, backoff (absolute discounting, shorter n-grams only where one "
+            "is unseen), add-k (of the full order), or mle (none: unseen n-grams have probability 0)."
         ),
     ] = "kneser-ney"
-    k: Annotated[
-        float | None,
-        Param("What add-k adds to each count; default: 1 (Laplace).", ("k", "add"), metavar="NUMBER", min=0),
+    add: Annotated[
+        float | None, Param("add-k: what is added to each count; default: 1 (Laplace).", metavar="K", min=0)
     ] = None
     discount: Annotated[
         float | None,
@@ -61,8 +60,8 @@ class NgramModelOptions:
             raise unknown_value("smoothing", self.smoothing, SMOOTHING)
         if self.unit not in UNITS:
             raise unknown_value("unit", self.unit, UNITS)
-        if self.k is not None and self.smoothing != "add-k":
-            raise UsageError(f"`k` is of `smoothing=add-k`, not of {self.smoothing}; leave it out", parameter="k")
+        if self.add is not None and self.smoothing != "add-k":
+            raise UsageError(f"`add` is of `smoothing=add-k`, not of {self.smoothing}; leave it out", parameter="add")
         if self.discount is not None and self.smoothing not in ("kneser-ney", "backoff"):
             raise UsageError(
                 f"`discount` is of `smoothing=kneser-ney` and `backoff`, not of {self.smoothing}; leave it out",
@@ -78,4 +77,4 @@ class NgramModelOptions:
         """Return what is added to each count where counts are all there is: k, or 0 for mle."""
         if self.smoothing == "mle":
             return 0.0
-        return DEFAULT_K if self.k is None else self.k
+        return LAPLACE if self.add is None else self.add

@@ -69,6 +69,11 @@ def language_code(name: str) -> str:
     return code
 
 
+def has_code(code: str) -> bool:
+    """Return whether a code is one of ISO 639-1; the detector knows languages, such as Kabyle (kab), that have none."""
+    return code in _NAMES
+
+
 def language_name(code: str) -> str:
     """Return the English name of an ISO 639-1 code, the code itself where it is none."""
     return _NAMES.get(code, code)

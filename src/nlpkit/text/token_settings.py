@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from nlpkit.errors import InputError
+from nlpkit.text.languages import has_code
 from nlpkit.text.options import PreprocessOptions
 from nlpkit.wording import listed
 
@@ -92,7 +93,7 @@ def _in_force(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return language and stop words as they were resolved."""
     resolved = {name: settings[name] for name in ("language", "stop_words") if name in settings}
     if resolved.get("language") == "auto":
-        known = [code for code, *_ in settings.get("languages") or [] if code != NO_LANGUAGE]
+        known = [code for code, *_ in settings.get("languages") or [] if has_code(code)]
         resolved["language"] = known[0] if known else "none"
     if resolved.get("stop_words") == "auto":
         resolved["stop_words"] = ",".join(settings.get("stop_word_languages") or []) or "none"

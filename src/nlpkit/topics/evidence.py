@@ -162,8 +162,8 @@ def choose_number(
     return numbers
 
 
-def _part_done(progress: Callable[[float], None], number: int, of: int, share: float) -> None:
-    progress((number + share) / of)
+def _part_done(progress: Callable[[float], None], number: int, n_parts: int, share: float) -> None:
+    progress((number + share) / n_parts)
 
 
 def _evidence(

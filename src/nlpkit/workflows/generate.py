@@ -75,5 +75,5 @@ def generate_texts(
     """
     options, execution = with_settings((options or GenerateOptions(), execution or Execution()), settings)
     fitted = model if isinstance(model, LanguageModel) else load_any(model, execution)
-    made = fitted.generate(options=options, execution=execution)
-    return GeneratedTexts(fitted, made, {"model": fitted.name, **asdict(options)}, execution.seed)
+    texts = fitted.generate(options=options, execution=execution)
+    return GeneratedTexts(fitted, texts, {"model": fitted.name, **asdict(options)}, execution.seed)

@@ -50,7 +50,7 @@ def ngram_lm_cli(
     Examples:
       nlpkit ngram-lm data/samples/news.jsonl --held-out 0.1 -o lm/
       nlpkit ngram-lm data/samples/news.jsonl --order 5 --save-arpa news.arpa -o lm5/
-      nlpkit ngram-lm data/samples/news.jsonl --smoothing add-k --k 0.1 --min-count 2 -o laplace/
+      nlpkit ngram-lm data/samples/news.jsonl --smoothing add-k --add 0.1 --min-count 2 -o laplace/
     """
     if run.dry_run:
         dry_run(inputs, read)
@@ -59,10 +59,12 @@ def ngram_lm_cli(
 
     from nlpkit.cli.render import language_model as render
     from nlpkit.io.atomic import check_target
+    from nlpkit.io.language_models import check_arpa
     from nlpkit.workflows.corpus import read_corpus
     from nlpkit.workflows.language_model import fit_language_model
 
     if fit.save_arpa is not None:
+        check_arpa(options)
         check_target(fit.save_arpa, force=out.force)
     corpus = read_corpus(*inputs, options=read, beside=target)
     model = fit_language_model(corpus, options=options, words=words, held_out=fit.held_out, execution=run)
