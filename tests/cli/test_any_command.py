@@ -310,12 +310,16 @@ WAYS: dict[str, list[tuple[list[str], str]]] = {
     "collocations": [([], RARE), (["--node", "river", "--min-count", "1"], RARE)],
     "stats": [([], RARE)],
     "sbert-embed": [([], RARE)],
+    "embed-words": [(["--method", "glove", "--min-count", "1", "--epochs", "2"], "*"), (["--method", "pmi-svd", "--dimensions", "2"], "*")],
 }  # fmt: skip
 COMMON = "encoding encoding_errors txt_docs types limit seed threads device precision max_tokens date_format show"
 SUFFIXES = {
     "bertopic": ["", ".run"], "lda-gibbs": ["", ".run"], "rolling-lda": ["", ".run"], "classify": ["", ".run"], "finetune": ["", ".run"],
     "train-encoder": ["", ".run"], "edit": ["", ".run"], "name": ["", ".toml"], "report": [".html"], "plot": [".svg", ".pdf", ".png"],
     "export": ["", ".xlsx", ".json", ".gexf"], "ngram-lm": ["", ".run"],
+    "train-encoder": ["", ".run"],
+    "embed-words": ["", ".run"], "edit": ["", ".run"], "name": ["", ".toml"], "report": [".html"], "plot": [".svg", ".pdf", ".png"],
+    "export": ["", ".xlsx", ".json", ".gexf"],
     "evaluate": [".json", ".parquet"], "tfidf": [".parquet", ".npz"],
 }  # fmt: skip
 COLUMNS = ("text_col", "id_col", "label_col", "date_col", "pair_col", "negative_col", "words_col", "context_by", "prediction_col",
@@ -337,6 +341,17 @@ FIXED = (
     "offline",
 )
 OUTPUTS = ("save_vocab", "save_phrases", "save_removed", "save_arpa", "features", "junit", "export", "tree", "merges")
+OUTPUTS = (
+    "save_vocab",
+    "save_phrases",
+    "save_removed",
+    "save_word2vec",
+    "features",
+    "junit",
+    "export",
+    "tree",
+    "merges",
+)
 FILES = {
     "WORDS.txt": "river\nboat\nmoon\n", "SEEDS.toml": "[topics]\nwater = ['river', 'boat*']\n",
     "REPLACE.tsv": "river\tstream\nboat\n",
@@ -352,6 +367,7 @@ CHEAP = {
     "zero-shot": [("--offline",)],
     "cluster": [("--offline",)],
     "similar": [("--offline",)],
+    "embed-words": [("--dimensions", "4")],
     "finetune": [("--offline",), ("--base", "TINY"), ("--max-steps", "2"), ("--batch-size", "4")],
     "train-encoder": [("--offline",), ("--base", "TINY"), ("--max-steps", "2"), ("--batch-size", "4")],
 }

@@ -13,9 +13,9 @@ import pytest
 from sklearn.metrics import fowlkes_mallows_score, silhouette_score
 
 import nlpkit as nk
-from nlpkit.embed import word2vec
 from nlpkit.embed.encoder import load_encoder
 from nlpkit.metrics.score import METRICS
+from nlpkit.words import word2vec
 from tests.cli.conftest import (
     NEWS,
     SAMPLES,

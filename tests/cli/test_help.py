@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from nlpkit.cli.catalogue import Commands
-from tests.cli.conftest import COMMANDS, ROOT, needs_hdbscan, needs_minilm, run_cli, run_line
+from tests.cli.conftest import COMMANDS, ROOT, needs_gensim, needs_hdbscan, needs_minilm, run_cli, run_line
 
 
 def examples(command: str) -> list[str]:
@@ -111,6 +111,7 @@ def folder(tmp_path: Path) -> Path:
         pytest.param("ngram-lm"),
         pytest.param("similar", marks=needs_minilm),
         pytest.param("similar-words"),
+        pytest.param("embed-words", marks=needs_gensim),
     ],
 )
 def test_examples_run_as_printed(command: str, folder: Path) -> None:

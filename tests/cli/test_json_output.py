@@ -25,6 +25,8 @@ LINES = {
     "cluster": "cluster PLANTED --k 3:5",
     "similar": "similar PLANTED --id p000",
     "similar --pairs": "similar PLANTED --pairs 0.97",
+    "embed-words": "embed-words NEWS --method glove --epochs 2 -o vectors/",
+    "words odd-one-out": "words odd-one-out VECTORS river bridge court",
     "similar-words": "similar-words work worker",
     "similar-words --in": "similar-words parliment --in NEWS",
     "bertopic": "bertopic PLANTED --k 4 -o run/",
@@ -52,7 +54,8 @@ def test_the_output_of_a_command_is_what_its_schema_says(
     (tmp_path / "data").symlink_to(ROOT / "data")
     newer = [{**row, "id": f"new {row['id']}"} for row in planted_rows(2, seed=8)]
     write_embedded(tmp_path / "newer.parquet", newer)
-    places = {"NEWS": NEWS, "PLANTED": planted, "RUN": planted_run, "NEWER": "newer.parquet"}
+    (tmp_path / "v.txt").write_text("river 1 0\nbridge 1 1\ncourt 0 -1\n", encoding="utf-8")
+    places = {"VECTORS": "v.txt", "NEWS": NEWS, "PLANTED": planted, "RUN": planted_run, "NEWER": "newer.parquet"}
     words = [places.get(word, word) for word in LINES[form].split()]
     assert run_cli(*words, "--json", "-q").json()  # run_cli compares it
 

@@ -34,6 +34,7 @@ from nlpkit.kernels import (
     gibbs,
     gibbs_infer,
     gibbs_layout,
+    glove,
     idtable,
     layout,
     levenshtein,
@@ -45,6 +46,7 @@ from nlpkit.kernels import (
     phrases,
     resample,
     scan,
+    skipgrams,
     tally,
     terms,
     topic_counts,
@@ -77,6 +79,8 @@ from nlpkit.topics.neighbours import nearest_neighbours
 from nlpkit.topics.reduce import fuzzy_graph, umap_layout
 from nlpkit.types import TokenTable
 from nlpkit.weighting.dtm import count_terms
+from nlpkit.words.cooccurrence import cooccurrences
+from nlpkit.words.glove import fit_glove
 from tests.strategies import token_table, unit_rows
 
 JIT = os.environ.get("NUMBA_DISABLE_JIT") != "1"
@@ -336,6 +340,21 @@ def test_windows() -> None:
                 for batch, _ in [*documents(), *documents(gaps=True)]:
                     counter.add(batch.offsets, np.minimum(batch.term_ids, plan.n_words - 1))
                 counter.result()
+
+
+@exercises(skipgrams.count_contexts, glove.adagrad)
+def test_words_around_words() -> None:
+    """No document, empty ones, one word alone, one word many times, windows of more than a document; cells in one block or none."""
+    for docs in ([], [[], []], [[0]], [[0] * 40], [[0] * 40, [], [1, 2]], [[2, 1, 0], [0, 1, 2]]):
+        tokens = token_table(docs or [[]], ["a", "b", "c"])
+        for window in (1, 2, 100):
+            X = cooccurrences(tokens, window)
+            assert X.nnz <= min(9, 2 * window * len(tokens.term_ids))
+            for threads in (1, 2):
+                words, contexts, losses = fit_glove(
+                    X, dimensions=1, epochs=2, rate=0.05, x_max=1.0, exponent=0.5, seed=0, threads=threads
+                )
+                assert np.isfinite([*words.ravel(), *contexts.ravel(), *losses]).all()
 
 
 # ---------------------------------------------------------------- topics

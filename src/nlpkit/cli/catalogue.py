@@ -30,6 +30,9 @@ PANELS: dict[str, dict[str, Entry]] = {
     "Text": {
         "preprocess": Entry("preprocess", "Cut texts into tokens and write them as column 'tokens'.", tables=False),
         "sbert-embed": Entry("sbert_embed", "Encode texts as sentence embeddings, column 'embedding'.", tables=False),
+        "embed-words": Entry(
+            "embed_words", "Learn vectors of words from documents: word2vec, fastText, GloVe, PMI-SVD, doc2vec."
+        ),
         "tfidf": Entry("tfidf", "Weigh the terms of documents: tf-idf, BM25, LSA, PCA."),
         "ctfidf": Entry("ctfidf", "Weigh terms by class: which words tell the classes apart."),
         "stats": Entry("stats", "Count words and documents; fit the laws of Zipf and Heaps."),
@@ -37,6 +40,11 @@ PANELS: dict[str, dict[str, Entry]] = {
             "collocations", "Find collocations: pairs of words that attract each other, or the collocates of one word."
         ),
         "kwic": Entry("kwic", "Show every match of a pattern in its context."),
+        "words": Entry(
+            "words",
+            "Ask word vectors: neighbours, analogies, similarity, the word that does not belong.",
+            members=("nearest", "analogy", "similarity", "odd-one-out"),
+        ),
         "similar": Entry("similar", "Find documents similar to a text, or to each other.", tables=False),
         "similar-words": Entry(
             "similar_words", "Compare words, or find those of a corpus nearest to them.", tables=False
@@ -113,7 +121,12 @@ class Commands(Mapping[str, Any]):
 def _made(name: str, entry: Entry) -> Any:
     module, app = import_module(f"nlpkit.cli.commands.{entry.module}"), typer.Typer(rich_markup_mode=None)
     if entry.members:
-        group(app, name, module.HELP, [(member, getattr(module, f"{member}_cli")) for member in entry.members])
+        group(
+            app,
+            name,
+            module.HELP,
+            [(member, getattr(module, f"{member.replace('-', '_')}_cli")) for member in entry.members],
+        )
     else:
         command(app, name, getattr(module, f"{entry.module}_cli"), tables=entry.tables)
     compiled: Any = typer.main.get_group(app)

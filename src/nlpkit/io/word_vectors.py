@@ -1,43 +1,44 @@
-"""Word vectors of other programs: word2vec's and GloVe's text format, or a Parquet table of term and embedding."""
+"""Word vectors in files: those of embed-words, a Parquet table, word2vec's text and binary formats, GloVe's text format."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
-from nlpkit.errors import InputError
+from nlpkit.errors import ColumnError, InputError, UsageError
 from nlpkit.io.artifacts import parquet_shape, read_parquet
+from nlpkit.io.atomic import atomic_file
 from nlpkit.io.documents import embedding_matrix
 from nlpkit.io.encoding import decode
 from nlpkit.io.readers.blocks import lines_with_ends
-from nlpkit.io.sources import Source, StoredBytes, missing_path, split_suffix
+from nlpkit.io.runs import open_run
+from nlpkit.io.sources import COMPRESSED, Source, StoredBytes, missing_path, split_suffix
 from nlpkit.types import BoolArray, Float32Array
+from nlpkit.words.subwords import Subwords
+from nlpkit.words.vectors import WordVectors
 
-_BINARY = (".bin", ".kv", ".model", ".npy", ".magnitude", ".pkl")
+KIND = "embed-words"
+_FOREIGN = (".kv", ".model", ".npy", ".magnitude", ".pkl")
+_BINARY = ".bin"
+_LONGEST = 10_000  # bytes of a word or a head in a binary file
 
 
 def read_word_vectors(path: Path, words: Iterable[str]) -> tuple[Float32Array, BoolArray]:
     """Return the vectors of some words (W, E) float32, as they are stored, and which words the file has (W,) bool.
 
-    A text file has a word and its numbers a line, separated by spaces, and may begin with a line of two counts (word2vec); it is
-    read line by line, packed or not, and only the words asked for are kept. A Parquet file has columns term (or word) and embedding.
+    A file is read as `load_word_vectors` says, but only the words asked for are kept.
 
     Raises:
         InputError: it does not exist, is of another format, has lines of different lengths or numbers that are none, or none of
             the words.
     """
-    if not path.exists():
-        raise InputError(missing_path(path))
-    if path.suffix.lower() in _BINARY:
-        raise InputError(
-            f"{path}: binary vectors and pickles are not read; save them as text (gensim: vectors.save_word2vec_format(PATH.txt)), or as "
-            "Parquet with columns term and embedding"
-        )
     place = {word: i for i, word in enumerate(words)}
-    by_word = _of_parquet(path, place) if split_suffix(path.name)[1] == "parquet" else _of_text(path, place)
+    by_word = _vectors_by_word(path, place)
     if not by_word:
         raise InputError(
             f"{path} has none of the {len(place):,} words; is it of the same language, and in the same case?"
@@ -49,48 +50,199 @@ def read_word_vectors(path: Path, words: Iterable[str]) -> tuple[Float32Array, B
     return vectors, known
 
 
-def _of_text(path: Path, place: dict[str, int]) -> dict[str, Float32Array]:
-    vectors: dict[str, Float32Array] = {}
-    size = 0
-    with StoredBytes(Source(str(path), path.name, None)) as stored:
-        for number, line in enumerate(_lines(stored, path), start=1):
-            word, _, rest = line.rstrip().partition(" ")
-            if number == 1 and len(rest.split()) == 1 and word.isdecimal():
-                continue
-            if word not in place or word in vectors:
-                continue
-            try:
-                vector = np.array(rest.split(), np.float32)
-            except ValueError:
-                raise InputError(
-                    f"{path}:{number}: a word and its numbers were needed, found '{line[:60].rstrip()}'"
-                ) from None
-            size = size or len(vector)
-            if len(vector) != size or not size or not np.isfinite(vector).all():
-                raise InputError(
-                    f"{path}:{number}: '{word}' has {len(vector)} numbers that can be used, {size} were needed as before"
-                )
-            vectors[word] = vector
+def load_word_vectors(path: Path, *, verify: bool = True) -> WordVectors:
+    """Return all words of a file or a run with their vectors.
+
+    A run of embed-words has counts, and n-grams if it is of fastText. A Parquet file has columns term (or word) and embedding, and
+    may have count. A text file has a word and its numbers a line, separated by spaces, and may begin with a line of two counts
+    (word2vec); a file whose name ends in .bin is word2vec's binary format. Both may be packed. A word that is there twice has
+    its first vector.
+
+    Raises:
+        InputError: it does not exist, is of another format, is damaged, or has no words.
+    """
+    if path.is_dir():
+        return _of_run(path, verify=verify)
+    if path.exists() and split_suffix(path.name)[1] == "parquet":
+        columns = parquet_shape(path)[2]
+        table = read_parquet(path, [c for c in ("term", "word", "embedding", "count") if c in columns])
+        vectors = _of_table(table, str(path))
+    else:
+        by_word = _vectors_by_word(path, None)
+        rows = list(by_word.values())
+        vectors = WordVectors(tuple(by_word), np.stack(rows) if rows else np.zeros((0, 0), np.float32))
+    vectors.check(str(path))
     return vectors
+
+
+def _of_run(path: Path, *, verify: bool) -> WordVectors:
+    run = open_run(path, [KIND], verify=verify)
+    with run.intact():
+        known = _of_table(run.table("words"), f"{path}/words.parquet")
+        config, subwords = run.model_config("method"), None
+        if "buckets" in config:
+            grams = run.table("model/ngrams")
+            ids = grams.column("bucket").to_numpy().astype(np.int32)
+            matrix = embedding_matrix(grams.column("embedding"), unit=False)
+            subwords = Subwords(config["shortest"], config["longest"], config["buckets"], ids, matrix)
+        vectors = WordVectors(known.words, known.vectors, known.counts, subwords)
+        vectors.check(f"{path}/words.parquet")
+    return vectors
+
+
+def _of_table(table: pa.Table, where: str) -> WordVectors:
+    name = _column_of_words(table.column_names, where)
+    try:
+        matrix = embedding_matrix(table.column("embedding"), unit=False)
+    except ColumnError as error:
+        raise InputError(f"{where}: {str(error).partition(';')[0]}") from None
+    words = table.column(name)
+    if words.null_count or not (pa.types.is_string(words.type) or pa.types.is_large_string(words.type)):
+        raise InputError(f"{where}: column '{name}' has {words.type} or missing values; words were needed")
+    counts = None
+    if "count" in table.column_names and pa.types.is_integer(table.column("count").type):
+        counts = table.column("count").fill_null(0).to_numpy().astype(np.int64)
+    return WordVectors(tuple(words.to_pylist()), matrix, counts)
+
+
+def _column_of_words(columns: Iterable[str], where: str) -> str:
+    columns = list(columns)
+    name = next((n for n in ("term", "word") if n in columns), None)
+    if name is None or "embedding" not in columns:
+        raise InputError(f"{where} has columns {', '.join(columns)}; term (or word) and embedding were needed")
+    return name
+
+
+def _vectors_by_word(path: Path, place: Mapping[str, int] | None) -> dict[str, Float32Array]:
+    """Return the vectors of the words of a place, or of all where there is none."""
+    if not path.exists():
+        raise InputError(missing_path(path))
+    if path.is_dir():
+        known = load_word_vectors(path)
+        return {w: known.vectors[i] for w, i in known.places.items() if place is None or w in place}
+    if path.suffix.lower() in _FOREIGN:
+        raise InputError(
+            f"{path}: vectors of this format and pickles are not read; save them in word2vec's format (gensim: "
+            "vectors.save_word2vec_format(PATH.txt)), or as Parquet with columns term and embedding"
+        )
+    if split_suffix(path.name)[1] == "parquet":
+        return _of_parquet(path, {} if place is None else place)
+    is_binary = any(path.name.lower().endswith(_BINARY + packed) for packed in ("", *COMPRESSED))
+    with StoredBytes(Source(str(path), path.name, None)) as stored:
+        pairs = _binary_pairs(stored, path) if is_binary else _text_pairs(stored, path, place)
+        vectors: dict[str, Float32Array] = {}
+        for word, vector in pairs:
+            if (place is None or word in place) and word not in vectors:
+                vectors[word] = vector
+    return vectors
+
+
+def _text_pairs(stored: StoredBytes, path: Path, place: Mapping[str, int] | None) -> Iterator[tuple[str, Float32Array]]:
+    """Yield the words of a text file with their vectors; of words that are not in the place, nothing is looked at."""
+    size = 0
+    for number, line in enumerate(_lines(stored, path), start=1):
+        word, _, rest = line.rstrip().partition(" ")
+        if number == 1 and len(rest.split()) == 1 and word.isdecimal():
+            continue
+        if place is not None and word not in place:
+            continue
+        try:
+            vector = np.array(rest.split(), np.float32)
+        except ValueError:
+            raise InputError(
+                f"{path}:{number}: a word and its numbers were needed, found '{line[:60].rstrip()}'"
+            ) from None
+        size = size or len(vector)
+        if len(vector) != size or not size or not np.isfinite(vector).all():
+            raise InputError(
+                f"{path}:{number}: '{word}' has {len(vector)} numbers that can be used, {size} were needed as before"
+            )
+        yield word, vector
 
 
 def _lines(stored: StoredBytes, path: Path) -> Iterator[str]:
     return lines_with_ends(decode(stored, str(path), encoding=None, errors="replace", declared=False).text)
 
 
-def _of_parquet(path: Path, place: dict[str, int]) -> dict[str, Float32Array]:
-    columns = parquet_shape(path)[2]
-    name = next((n for n in ("term", "word") if n in columns), None)
-    if name is None or "embedding" not in columns:
-        raise InputError(f"{path} has columns {', '.join(columns)}; term (or word) and embedding were needed")
+def _binary_pairs(stored: StoredBytes, path: Path) -> Iterator[tuple[str, Float32Array]]:
+    """Yield the words of word2vec's binary format: two counts in a line, then each word, a space, its float32 numbers."""
+    reader = _Bytes(stored, path)
+    head = reader.until(b"\n").split()
+    if len(head) != 2 or not all(number.isdigit() for number in head) or not 0 < int(head[1]) <= 100_000:
+        raise InputError(f"{path} is not in word2vec's binary format: it does not begin with two counts")
+    for _ in range(int(head[0])):
+        word = reader.until(b" ").lstrip(b"\n").decode("utf-8", "replace")
+        yield word, np.frombuffer(reader.take(4 * int(head[1])), "<f4").astype(np.float32)
+
+
+class _Bytes:
+    """Bytes that are taken piece by piece."""
+
+    def __init__(self, stored: StoredBytes, path: Path) -> None:
+        self._chunks, self._path = iter(stored), path
+        self._buffer, self._at = b"", 0
+
+    def until(self, mark: bytes) -> bytes:
+        """Return what comes before a mark, which is taken, too."""
+        while (end := self._buffer.find(mark, self._at)) < 0:
+            self._refill(_LONGEST)
+        piece = self._buffer[self._at : end]
+        self._at = end + 1
+        return piece
+
+    def take(self, n: int) -> bytes:
+        """Return n bytes."""
+        while len(self._buffer) - self._at < n:
+            self._refill(n)
+        piece = self._buffer[self._at : self._at + n]
+        self._at += n
+        return piece
+
+    def _refill(self, most: int) -> None:
+        """Read on. Raises InputError at the end, or where more than `most` bytes were read in vain."""
+        rest = self._buffer[self._at :]
+        chunk = next(self._chunks, b"") if len(rest) < most else b""
+        if not chunk:
+            raise InputError(f"{self._path} is not in word2vec's binary format, or ends too early")
+        self._buffer, self._at = rest + chunk, 0
+
+
+def _of_parquet(path: Path, place: Mapping[str, int]) -> dict[str, Float32Array]:
+    name = _column_of_words(parquet_shape(path)[2], str(path))
     table = read_parquet(path, [name, "embedding"])
-    kept = table.filter(pc.is_in(table.column(name), value_set=_strings(place)))
+    kept = table.filter(pc.is_in(table.column(name), value_set=pa.array(list(place), pa.string())))
     if not kept.num_rows:
         return {}
     return dict(zip(kept.column(name).to_pylist(), embedding_matrix(kept.column("embedding")), strict=True))
 
 
-def _strings(words: Iterable[str]) -> object:
-    import pyarrow as pa
+def check_word2vec_name(path: Path) -> None:
+    """Raise UsageError unless the name of a file says in which of word2vec's formats it is to be written."""
+    if path.suffix.lower() not in (".txt", ".vec", _BINARY):
+        raise UsageError(f"{path}: word2vec's format is written to .txt or .vec (text), or .bin (binary)")
 
-    return pa.array(list(words), pa.string())
+
+def write_word2vec(path: Path, vectors: WordVectors, *, force: bool = False) -> int:
+    """Write words and vectors in word2vec's format: binary for a name that ends in .bin, else text (.txt, .vec).
+
+    A space in a word would end it, and is written as _; the number of such words is returned.
+
+    Raises:
+        UsageError: another name; OutputExistsError: it is there.
+    """
+    check_word2vec_name(path)
+    words = ["_".join(word.split()) or "_" for word in vectors.words]
+    with atomic_file(path, force=force) as part, part.open("wb") as file:
+        file.write(f"{len(words)} {vectors.dimensions}\n".encode())
+        for word, vector in zip(words, vectors.vectors, strict=True):
+            file.write(
+                word.encode("utf-8", "replace") + b" " + _numbers(vector, binary=path.suffix.lower() == _BINARY) + b"\n"
+            )
+    return sum(a != b for a, b in zip(words, vectors.words, strict=True))
+
+
+def _numbers(vector: Float32Array, *, binary: bool) -> bytes:
+    if binary:
+        return bytes(vector.astype("<f4").tobytes())
+    values: Any = vector.tolist()
+    return " ".join(f"{value:.9g}" for value in values).encode()

@@ -9,7 +9,6 @@ import numpy as np
 
 from nlpkit import reporting, wording
 from nlpkit.embed.options import EncoderOptions
-from nlpkit.embed.word2vec import SETTINGS, has_word2vec, need_word2vec, train_word2vec
 from nlpkit.errors import InputError, UsageError, missing_column
 from nlpkit.evaluation.clusters import add_clustering
 from nlpkit.evaluation.comparisons import compare_labelled
@@ -23,6 +22,7 @@ from nlpkit.evaluation.vectors import OF_CORPUS, WordVectors, add_vector_scores,
 from nlpkit.io.word_vectors import read_word_vectors
 from nlpkit.metrics.bootstrap import Statistic
 from nlpkit.metrics.score import METRICS, Score
+from nlpkit.words.word2vec import SETTINGS, has_word2vec, need_word2vec, train_word2vec
 from nlpkit.workflows.evaluation_targets import EvaluationSettings, TopicTarget
 from nlpkit.workflows.label_columns import run_columns, run_labelled
 from nlpkit.workflows.reference import Reference, count_references, need_reference, reference_of, token_table

@@ -29,6 +29,7 @@ KINDS = {
 WITHOUT_PREDICTIONS = {
     "lsa": "a run of tfidf `lsa`, which gives documents neither topics nor classes; give new documents to tfidf",
     "pca": "a run of tfidf `pca`, which gives documents neither topics nor classes; give new documents to tfidf",
+    "embed-words": "a run of word vectors, which gives documents neither topics nor classes; give it to words",
     "finetune-encoder": "a sentence encoder, which gives documents neither topics nor classes; give new documents to sbert-embed",
 }
 ARPA = "nlpkit.workflows.language_model:load_arpa_file"

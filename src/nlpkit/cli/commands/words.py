@@ -1,0 +1,157 @@
+"""nlpkit words: questions about word vectors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from nlpkit.cli import console
+from nlpkit.cli.options import Argument, OutputFlags, RunFlags
+from nlpkit.errors import UsageError
+from nlpkit.parameters import READ, Param
+from nlpkit.words.question_options import VectorOptions
+
+HELP = """Ask word vectors: neighbours, analogies, similarity, the word that does not belong.
+
+\b
+Examples:
+  nlpkit words nearest vectors/ river court
+  nlpkit words analogy vectors/ --questions questions-words.txt
+  nlpkit words similarity vectors/ --pairs wordsim353.tsv
+
+Vectors are a run of nlpkit embed-words, a Parquet file with columns word and embedding, or a file of word2vec (text, or binary where
+its name ends in .bin), fastText (.vec) or GloVe.
+"""
+VectorFile = Annotated[
+    Path, Argument("Run of embed-words, or a file of word vectors: .txt .vec .bin .parquet.", metavar="VECTORS"), READ
+]
+Words = Annotated[list[str], Argument("Words.", metavar="WORD")]
+SomeWords = Annotated[list[str] | None, Argument("Words.", metavar="WORD")]
+Top = Annotated[int, Param("Number of words that are shown for each.", min=1)]
+
+
+def nearest_cli(
+    vectors: VectorFile, words: Words, *, top: Top = 10, options: VectorOptions, out: OutputFlags, run: RunFlags
+) -> None:
+    """Find the words nearest to some words, by the cosine of their vectors.
+
+    A word that the vocabulary does not have gets a vector of its n-grams where the vectors are those of fastText.
+
+    \b
+    Examples:
+      nlpkit words nearest vectors/ river court
+      nlpkit words nearest vectors/ river --top 30 -o neighbours.csv
+      nlpkit words nearest glove.6B.100d.txt river --most-frequent 50000
+    """
+    from nlpkit.cli.render import words as render
+    from nlpkit.workflows.words import nearest_words
+
+    target = out.given_table_target("neighbours.csv")
+    if run.dry_run:
+        console.plan({"words": len(set(words)), "vectors": str(vectors)})
+        return
+    near = nearest_words(vectors, words, top=top, options=options, execution=run)
+    render.show(near, target, force=out.force)
+
+
+def analogy_cli(
+    vectors: VectorFile,
+    words: SomeWords = None,
+    *,
+    questions: Annotated[
+        Path | None, Param("Analogies in sections, in the format of questions-words.txt.", metavar="FILE"), READ
+    ] = None,
+    measure: Annotated[
+        str, Param("Measure: 3cosadd (b - a + c) or 3cosmul (Levy and Goldberg 2014).", metavar="MEASURE")
+    ] = "3cosadd",
+    top: Top = 5,
+    options: VectorOptions,
+    out: OutputFlags,
+    run: RunFlags,
+) -> None:
+    """Answer what is to c as b is to a, or score the answers to a file of questions.
+
+    The words of a question are no answers to it. Of a file, the accuracy is the share of right answers to the questions whose four
+    words are known, by section and of all; the number of the others is shown.
+
+    \b
+    Examples:
+      nlpkit words analogy vectors/ man king woman
+      nlpkit words analogy vectors/ --questions questions-words.txt -o analogies.csv
+      nlpkit words analogy vectors/ --questions questions-words.txt --measure 3cosmul --most-frequent 30000
+    """
+    from nlpkit.cli.render import words as render
+    from nlpkit.workflows.words import analogies, analogy, check_measure
+
+    check_measure(measure)
+    if (questions is None) == (not words):
+        raise UsageError("give three words (a is to b as c is to …), or a file of questions: --questions FILE")
+    target = out.given_table_target("analogies.csv")
+    if run.dry_run:
+        console.plan({"questions": str(questions or " ".join(words or ())), "vectors": str(vectors)})
+        return
+    if questions is None:
+        answers = analogy(vectors, words or (), measure=measure, top=top, options=options, execution=run)
+    else:
+        answers = analogies(vectors, questions, measure=measure, options=options, execution=run)
+    render.show(answers, target, force=out.force)
+
+
+def similarity_cli(
+    vectors: VectorFile,
+    words: SomeWords = None,
+    *,
+    pairs: Annotated[
+        Path | None,
+        Param("Pairs of words with ratings of people, such as WordSim-353 or SimLex-999.", metavar="FILE"),
+        READ,
+    ] = None,
+    options: VectorOptions,
+    out: OutputFlags,
+    run: RunFlags,
+) -> None:
+    """Compare words by the cosine of their vectors, or a file of rated pairs with what people say.
+
+    Of a file: Spearman's rho and Pearson's r of cosines and ratings with 95 % intervals, over the pairs that have two vectors,
+    and how many these are.
+
+    \b
+    Examples:
+      nlpkit words similarity vectors/ river bridge court
+      nlpkit words similarity vectors/ --pairs wordsim353.tsv
+      nlpkit words similarity vectors/ --pairs simlex999.txt --json
+    """
+    from nlpkit.cli.render import words as render
+    from nlpkit.workflows.words import word_similarity
+
+    target = out.given_table_target("similarity.csv")
+    if (pairs is None) == (not words):
+        raise UsageError("give two words or more, or a file of rated pairs: --pairs FILE")
+    if run.dry_run:
+        console.plan({"words": len(set(words or ())), "pairs": str(pairs or ""), "vectors": str(vectors)})
+        return
+    compared = word_similarity(vectors, words or (), pairs=pairs, options=options, execution=run)
+    render.show(compared, target, force=out.force)
+
+
+def odd_one_out_cli(
+    vectors: VectorFile, words: Words, *, options: VectorOptions, out: OutputFlags, run: RunFlags
+) -> None:
+    """Name the word that is the least like the others.
+
+    It has the smallest cosine with the mean of all of them.
+
+    \b
+    Examples:
+      nlpkit words odd-one-out vectors/ river bridge court boat
+      nlpkit words odd-one-out vectors/ judge jury violin --json
+      nlpkit words odd-one-out vectors/ judge jury violin -o odd.csv
+    """
+    from nlpkit.cli.render import words as render
+    from nlpkit.workflows.words import odd_one_out
+
+    target = out.given_table_target("odd.csv")
+    if run.dry_run:
+        console.plan({"words": len(set(words)), "vectors": str(vectors)})
+        return
+    render.show(odd_one_out(vectors, words, options=options, execution=run), target, force=out.force)

@@ -1,0 +1,1 @@
+"""Vectors of words: learned from corpora, and questions about them."""

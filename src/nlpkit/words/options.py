@@ -1,0 +1,137 @@
+"""Options of word embeddings, as plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import Annotated, ClassVar
+
+from nlpkit.errors import UsageError, unknown_value
+from nlpkit.parameters import Param
+
+_NETWORK: dict[str, object] = {
+    "window": 5,
+    "epochs": 5,
+    "rate": 0.025,
+    "negative": 5,
+    "hs": False,
+    "subsample": 1e-3,
+    "workers": 1,
+}
+# what each method has, with its defaults: those of gensim; of the paper and the authors' program; of the paper
+METHODS: dict[str, dict[str, object]] = {
+    "sgns": _NETWORK,
+    "cbow": _NETWORK,
+    "fasttext": {**_NETWORK, "char_ngrams": "3-6", "buckets": 500_000},
+    "glove": {"window": 10, "epochs": 25, "rate": 0.05, "x_max": 100.0, "exponent": 0.75, "context": True},
+    "pmi-svd": {"window": 5, "smoothing": 0.75, "shift": 1.0, "power": 0.5, "context": False},
+    "doc2vec-dm": {**_NETWORK, "epochs": 10},
+    "doc2vec-dbow": {**_NETWORK, "epochs": 10},
+}
+OF_GENSIM = tuple(name for name, values in METHODS.items() if "workers" in values)
+
+
+@dataclass(frozen=True, slots=True)
+class WordEmbeddingOptions:
+    """Options of word embeddings. What is None has the default of the method (METHODS), see `in_force`."""
+
+    PANEL: ClassVar[str] = "Embeddings"
+
+    method: Annotated[
+        str, Param("Method: sgns, cbow, fasttext, glove, pmi-svd, doc2vec-dm or doc2vec-dbow.", metavar="METHOD")
+    ] = "sgns"
+    dimensions: Annotated[int, Param("Dimensions of a vector.", ("dimensions", "vector_size"), min=1, max=10_000)] = 100
+    min_count: Annotated[int, Param("Least number of occurrences of a word.", min=1)] = 5
+    window: Annotated[
+        int | None, Param("Words on each side that are context; default: 5, glove 10.", min=1, max=1_000)
+    ] = None
+    epochs: Annotated[
+        int | None, Param("Passes over the texts, or the co-occurrences; default: 5, doc2vec 10, glove 25.", min=1)
+    ] = None
+    rate: Annotated[
+        float | None,
+        Param("Learning rate at the start; default: 0.025, glove 0.05.", ("rate", "learning_rate"), min=0, max=100),
+    ] = None
+    negative: Annotated[
+        int | None, Param("Negative examples for each context word; default: 5; 0 with --hs.", min=0, max=1_000)
+    ] = None
+    hs: Annotated[
+        bool | None, Param("Train by hierarchical softmax, beside negative sampling or instead of it.", off="")
+    ] = None
+    subsample: Annotated[
+        float | None,
+        Param(
+            "Share of the words from which on a word is left out at random; default: 0.001; 0 = never.", min=0, max=1
+        ),
+    ] = None
+    workers: Annotated[
+        int | None,
+        Param("Threads of gensim; with more than 1 the vectors differ from run to run; default: 1.", min=1, max=256),
+    ] = None
+    char_ngrams: Annotated[
+        str | None, Param("Lengths of the n-grams of characters of fasttext; default: 3-6.", metavar="LO-HI")
+    ] = None
+    buckets: Annotated[
+        int | None, Param("Vectors that the n-grams of fasttext share; default: 500000.", min=1, max=20_000_000)
+    ] = None
+    x_max: Annotated[
+        float | None, Param("Co-occurrences from which on a pair has full weight in glove; default: 100.", min=0)
+    ] = None
+    exponent: Annotated[float | None, Param("Exponent of that weight; default: 0.75.", min=0, max=10)] = None
+    smoothing: Annotated[
+        float | None, Param("Exponent of the frequency of contexts in pmi-svd; default: 0.75; 1 = none.", min=0, max=1)
+    ] = None
+    shift: Annotated[
+        float | None, Param("Number k whose logarithm is taken off each PMI; default: 1, so nothing.", min=0)
+    ] = None
+    power: Annotated[
+        float | None, Param("Exponent of the singular values in the vectors of pmi-svd; default: 0.5.", min=0, max=1)
+    ] = None
+    context: Annotated[
+        bool | None,
+        Param("Add the vector of a word as context to its own, in glove and pmi-svd; default: in glove."),
+    ] = None
+
+    def in_force(self) -> WordEmbeddingOptions:
+        """Return the options with the defaults of the method; what the method does not have stays None.
+
+        Raises:
+            UsageError: an unknown method, an option of another one, neither negative examples nor hierarchical softmax, lengths
+                of n-grams that are none.
+        """
+        if self.method not in METHODS:
+            raise unknown_value("method", self.method, tuple(METHODS))
+        defaults = METHODS[self.method]
+        for one in fields(self):
+            if one.name in _OF_ALL or one.name in defaults or getattr(self, one.name) is None:
+                continue
+            having = [name for name, values in METHODS.items() if one.name in values]
+            raise UsageError(
+                f"`{one.name}` does nothing for `method={self.method}`; it belongs to {', '.join(having)}",
+                parameter=one.name,
+            )
+        values = {name: value for name, value in defaults.items() if getattr(self, name) is None}
+        full = replace(self, **values)  # type: ignore[arg-type]
+        for name in ("rate", "x_max", "shift"):
+            if getattr(full, name) == 0:
+                raise UsageError(f"`{name}` must be above 0", parameter=name)
+        if full.negative == 0 and not full.hs:
+            raise UsageError(
+                "`negative=0` leaves nothing to learn from; give `hs=True` beside it", parameter="negative"
+            )
+        if full.char_ngrams is not None:
+            full.ngram_lengths()
+        return full
+
+    def ngram_lengths(self) -> tuple[int, int]:
+        """Return the shortest and the longest n-gram of characters. Raises UsageError where they are none."""
+        low, dash, high = str(self.char_ngrams).partition("-")
+        high = high if dash else low
+        if not (low.isdecimal() and high.isdecimal() and 1 <= int(low) <= int(high) <= 100):
+            raise UsageError(
+                f"`char_ngrams={self.char_ngrams}`: two lengths from 1 to 100 are needed, such as 3-6",
+                parameter="char_ngrams",
+            )
+        return int(low), int(high)
+
+
+_OF_ALL = ("method", "dimensions", "min_count")
