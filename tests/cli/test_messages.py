@@ -61,6 +61,8 @@ def prepare(folder: Path) -> None:
         "stop.txt": "river\n/(/\n",
         "rules.txt": "a\tb\tc\n",
         "one-word.txt": "sea\n",
+        "vectors.txt": "river 1 0\nbridge 0.9 0.1\njudge 0 1\n",
+        "rated.txt": "river bridge 8\nriver judge 1\nbridge judge 2\nsea judge 2\n",
         "lexicon.tsv": "word\tweight\ngood\t2\nbad\t-2\n",
         "no-words.txt": "; nothing\n",
         "topics.txt": "river bridge water boat\njudge jury court trial\n",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import nlpkit as nk
+from nlpkit.cli.catalogue import COMMANDS
 from nlpkit.io.word_vectors import load_word_vectors, write_word2vec
 from nlpkit.words.vectors import WordVectors
-from tests.cli.conftest import footer, needs_gensim, planted_rows, read, run_cli, write_jsonl
+from tests.cli.conftest import NEWS, footer, needs_gensim, planted_rows, read, run_cli, run_line, write_jsonl
 
 TEXT = "\n".join(
     [
@@ -240,3 +242,31 @@ def test_what_cannot_be_answered(words: list[str], code: int, says: str, vectors
 def test_dry_run(vectors: Path) -> None:
     assert run_cli("words", "nearest", vectors, "man", "--dry-run", "--json").json()["words"] == 1
     assert run_cli("words", "analogy", vectors, "a", "b", "c", "--dry-run", "--json").json()["questions"] == "a b c"
+
+
+@needs_gensim
+def test_examples_run_as_printed(tmp_path: Path) -> None:
+    """On vectors of the sample corpus, and the files that come with gensim."""
+    data = pytest.importorskip("gensim.test.utils").datapath
+    line = (
+        "embed-words",
+        NEWS,
+        "--method",
+        "pmi-svd",
+        "--min-count",
+        "3",
+        "-q",
+        "-o",
+        "vectors",
+        "--save-word2vec",
+        "glove.txt",
+    )
+    run_cli(*line)
+    for name in ("questions-words.txt", "wordsim353.tsv", "simlex999.txt"):
+        shutil.copy(data(name), tmp_path)
+    for member in ("", *COMMANDS["words"].members):
+        printed = run_cli("words", *member.split(), "--help").out.splitlines()
+        lines = [line.strip() for line in printed if line.startswith("  nlpkit words ")]
+        assert len(lines) == 3
+        for line in lines:
+            run_line(line, tmp_path)

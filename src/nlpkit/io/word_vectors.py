@@ -64,7 +64,8 @@ def load_word_vectors(path: Path, *, verify: bool = True) -> WordVectors:
     if path.is_dir():
         return _of_run(path, verify=verify)
     if path.exists() and split_suffix(path.name)[1] == "parquet":
-        columns = parquet_shape(path)[2]
+        columns = list(parquet_shape(path)[2])
+        _column_of_words(columns, str(path))
         table = read_parquet(path, [c for c in ("term", "word", "embedding", "count") if c in columns])
         vectors = _of_table(table, str(path))
     else:

@@ -86,9 +86,11 @@ def score_analogies(
     right = np.zeros(len(rows), bool)
     right[answered] = answers(known, rows[answered, :3], measure=measure) == rows[answered, 3]
     sections = list(dict.fromkeys(q.section for q in questions))
-    of = np.array([sections.index(q.section) for q in questions], np.int64)
+    section_of = np.array([sections.index(q.section) for q in questions], np.int64)
     return [
-        SectionScore(name, int((of == s).sum()), int(answered[of == s].sum()), int(right[of == s].sum()))
+        SectionScore(
+            name, int((section_of == s).sum()), int(answered[section_of == s].sum()), int(right[section_of == s].sum())
+        )
         for s, name in enumerate(sections)
     ]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -310,9 +309,9 @@ def _compared(opened: Vectors, words: Sequence[str], facts: dict[str, Any]) -> W
     different = list(dict.fromkeys(words))
     if len(different) < 2:
         raise UsageError(f"'{different[0]}' is there twice: give another word", parameter="words")
-    of = partial(opened.vector)
+    vectors = {word: opened.vector(word) for word in different}
     rows = [
-        {"word": a, "other": b, "cosine": similarity.cosine(of(a), of(b))}
+        {"word": a, "other": b, "cosine": similarity.cosine(vectors[a], vectors[b])}
         for i, a in enumerate(different)
         for b in different[i + 1 :]
     ]

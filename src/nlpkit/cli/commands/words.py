@@ -41,7 +41,7 @@ def nearest_cli(
     Examples:
       nlpkit words nearest vectors/ river court
       nlpkit words nearest vectors/ river --top 30 -o neighbours.csv
-      nlpkit words nearest glove.6B.100d.txt river --most-frequent 50000
+      nlpkit words nearest glove.txt river --most-frequent 50000
     """
     from nlpkit.cli.render import words as render
     from nlpkit.workflows.words import nearest_words
@@ -76,7 +76,7 @@ def analogy_cli(
 
     \b
     Examples:
-      nlpkit words analogy vectors/ man king woman
+      nlpkit words analogy vectors/ he his she
       nlpkit words analogy vectors/ --questions questions-words.txt -o analogies.csv
       nlpkit words analogy vectors/ --questions questions-words.txt --measure 3cosmul --most-frequent 30000
     """
@@ -117,7 +117,7 @@ def similarity_cli(
 
     \b
     Examples:
-      nlpkit words similarity vectors/ river bridge court
+      nlpkit words similarity vectors/ river boat court
       nlpkit words similarity vectors/ --pairs wordsim353.tsv
       nlpkit words similarity vectors/ --pairs simlex999.txt --json
     """
@@ -143,9 +143,9 @@ def odd_one_out_cli(
 
     \b
     Examples:
-      nlpkit words odd-one-out vectors/ river bridge court boat
-      nlpkit words odd-one-out vectors/ judge jury violin --json
-      nlpkit words odd-one-out vectors/ judge jury violin -o odd.csv
+      nlpkit words odd-one-out vectors/ river boat court music
+      nlpkit words odd-one-out vectors/ judge jury music --json
+      nlpkit words odd-one-out vectors/ judge jury music -o odd.csv
     """
     from nlpkit.cli.render import words as render
     from nlpkit.workflows.words import odd_one_out

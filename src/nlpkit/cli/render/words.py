@@ -45,12 +45,14 @@ def _notes(answer: WordTable) -> list[str]:
     if answer.kind == "sections":
         return [f"{facts['coverage']:.1%} of the questions have four words with a vector; the accuracy is of these"]
     if "spearman" in facts:
-        n, of = facts["pairs_with_vectors"], facts["pairs_in_file"]
+        covered, listed = facts["pairs_with_vectors"], facts["pairs_in_file"]
         scores = []
         for name, title in (("spearman", "Spearman's rho"), ("pearson", "Pearson's r")):
             ends = f" ({facts[f'{name}_low']:.3f} to {facts[f'{name}_high']:.3f})" if f"{name}_low" in facts else ""
             scores += [] if facts[name] is None else [f"{title} {facts[name]:.4f}{ends}"]
-        return [f"{', '.join(scores) or 'no correlation'}; {n:,} of {wording.counted(of, 'pair')} have two vectors"]
+        return [
+            f"{', '.join(scores) or 'no correlation'}; {covered:,} of {wording.counted(listed, 'pair')} have two vectors"
+        ]
     return []
 
 
