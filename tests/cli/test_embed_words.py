@@ -175,3 +175,14 @@ def test_a_run_of_vectors_predicts_nothing(corpus: Path) -> None:
     Path("topics.txt").write_text("river bridge water boat\njudge jury court trial\n", encoding="utf-8")
     scores = run_cli("evaluate", "topics.txt", "--metrics", "we_pairwise", "--vectors", "run", "--json", "-q").json()
     assert scores["targets"][0]["metrics"]["we_pairwise"]["value"] > 0.3
+
+
+def test_tokens_of_the_table_are_taken(corpus: Path) -> None:
+    run_cli("preprocess", corpus, "-q", "-o", "tokens.parquet")
+    line = ("embed-words", "tokens.parquet", "--method", "pmi-svd", "--dimensions", "8", "-o", "run")
+    run_cli(*line, "-q")
+    assert "the" not in read("run/words.parquet")["word"].to_pylist()
+    manifest = json.loads(Path("run/manifest.json").read_text())
+    assert manifest["parameters"]["preprocess"]["stop_words"] == "auto"
+    assert "have tokens already" in run_cli(*line, "--no-lower", "--force", code=2).error()
+    assert "have tokens already" in run_cli(*line, "--stop-words", "en", "--force", code=2).error()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from nlpkit.errors import UsageError
+from nlpkit.errors import UsageError, unknown_value
 from nlpkit.parameters import READ, Param
 
 if TYPE_CHECKING:
@@ -82,3 +82,42 @@ class SbertOptions(EncoderOptions):
         Param("A sentence-transformers model: folder, or name on the hub.", ("model", "encoder")),
         READ,
     ] = DEFAULT_ENCODER
+
+
+METHODS = ("sbert", "doc2vec", "mean-words")
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentMethodOptions:
+    """The kind of vectors that documents get."""
+
+    PANEL: ClassVar[str] = "Embeddings"
+
+    method: Annotated[
+        str,
+        Param(
+            "Method: sbert, mean-words (mean of the word vectors of --vectors), or doc2vec (of the run of --vectors, else learned "
+            "from these documents).",
+            metavar="METHOD",
+        ),
+    ] = "sbert"
+    vectors: Annotated[
+        Path | None,
+        Param("Word vectors of mean-words (run of embed-words, or file), or a run of doc2vec.", metavar="VECTORS"),
+        READ,
+    ] = None
+
+    def check(self, encoder: EncoderOptions) -> None:
+        """Refuse options that do not go together.
+
+        Raises:
+            UsageError: an unknown method, mean-words without vectors, sbert with them, an encoder for another method.
+        """
+        if self.method not in METHODS:
+            raise unknown_value("method", self.method, METHODS)
+        if self.method == "mean-words" and self.vectors is None:
+            raise UsageError("`method=mean-words` needs word vectors: give `vectors`", parameter="vectors")
+        if self.method == "sbert" and self.vectors is not None:
+            raise UsageError("`vectors` go with `method=mean-words` or `method=doc2vec`", parameter="vectors")
+        if self.method != "sbert" and (encoder.name != DEFAULT_ENCODER or encoder.max_tokens is not None):
+            raise UsageError(f"a model and `max_tokens` are for `method=sbert`, not {self.method}", parameter="method")

@@ -10,13 +10,14 @@ import pyarrow as pa
 
 from nlpkit import reporting
 from nlpkit.embed.encoder import Encoder
-from nlpkit.embed.options import SbertOptions
+from nlpkit.embed.options import DocumentMethodOptions, SbertOptions
 from nlpkit.io.corpora import DocumentStream
 from nlpkit.io.run_reading import check_encoder
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.workflows.corpus import Corpus, as_corpus, no_documents
 from nlpkit.workflows.embeddings import EmbedTotals, embed_batches, encoder_parameters
 from nlpkit.workflows.model import Predictions
+from nlpkit.workflows.word_means import WordMeans, embed_by_words
 
 
 class EmbeddedDocuments(Predictions):
@@ -50,9 +51,20 @@ class EmbeddedDocuments(Predictions):
 
 @contextmanager
 def embed_batched(
-    corpus: Corpus, *, options: SbertOptions, normalize: bool = True, execution: Execution
-) -> Iterator[EmbeddedDocuments]:
+    corpus: Corpus,
+    *,
+    options: SbertOptions,
+    kind: DocumentMethodOptions | None = None,
+    normalize: bool = True,
+    execution: Execution,
+) -> Iterator[EmbeddedDocuments | WordMeans]:
     """Return a context with the documents and their embeddings, made batch by batch. Raises what `embed` raises."""
+    kind = kind or DocumentMethodOptions()
+    kind.check(options)
+    if kind.method != "sbert":
+        with embed_by_words(corpus, options=kind, normalize=normalize, execution=execution) as documents:
+            yield documents
+        return
     check_encoder(options.encoder, verify=execution.verify)
     with corpus.open() as stream:
         yield EmbeddedDocuments(stream, options.load(execution.n_threads()), normalize=normalize)
@@ -62,22 +74,30 @@ def embed(
     data: Any,
     *,
     options: SbertOptions | None = None,
+    kind: DocumentMethodOptions | None = None,
     normalize: bool = True,
     execution: Execution | None = None,
     **settings: Any,
 ) -> Corpus:
-    """Return documents with their sentence embeddings, column 'embedding' (float32, of length 1 unless `normalize` is False).
+    """Return documents with their embeddings, column 'embedding' (float32, of length 1 unless `normalize` is False).
+
+    They are sentence embeddings by a model (sbert), means of word vectors (mean-words; Σ_v n_v x_v / Σ_v n_v over the words that have
+    one, 0 without any), or doc2vec's. doc2vec has vectors of the documents that it learned from, and of no others.
 
     Args:
         data: a Corpus, texts, or a data frame.
-        options: which model, and how.
+        options: which model, and how. kind: the method, and the word vectors.
         normalize: whether each vector is divided by its length.
         execution: threads; the result does not depend on them.
-        settings: single fields of these records, such as encoder="path/to/model".
+        settings: single fields of these records, such as encoder="path/to/model", or method="mean-words", vectors="vectors/".
 
     Raises:
         MissingError: the extra `neural` or the model is not there; InputError: there are no documents.
     """
-    options, execution = with_settings((options or SbertOptions(), execution or Execution()), settings)
-    with embed_batched(as_corpus(data), options=options, normalize=normalize, execution=execution) as embedded:
+    options, kind, execution = with_settings(
+        (options, kind, execution), settings, (SbertOptions, DocumentMethodOptions, Execution)
+    )
+    with embed_batched(
+        as_corpus(data), options=options, kind=kind, normalize=normalize, execution=execution
+    ) as embedded:
         return embedded.collect()

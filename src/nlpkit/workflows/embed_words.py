@@ -22,7 +22,7 @@ from nlpkit.workflows.corpus import as_corpus, no_words
 from nlpkit.workflows.counts import count_corpus
 from nlpkit.workflows.saving import save_run
 from nlpkit.workflows.token_options import preprocess_options
-from nlpkit.workflows.tokens import note_tokens, token_info
+from nlpkit.workflows.tokens import counting_options, note_tokens, token_info
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +93,11 @@ def embed_words(
     options, tokens, execution = with_settings(
         (options, tokens, execution), settings, (WordEmbeddingOptions, CountOptions, Execution)
     )
-    options, token_options, threads = options.in_force(), preprocess_options(tokens.tokens()), execution.n_threads()
+    options, threads = options.in_force(), execution.n_threads()
+    preprocess_options(tokens.tokens())  # refuses what is wrong before anything is read
     seconds: dict[str, float] = {}
     with as_corpus(data).open() as stream:
+        token_options = counting_options(tokens, stream)
         columns = [name for name in stream.schema.names if name not in ("tokens", "embedding")]
         with (
             stopwatch(seconds, "read"),

@@ -96,7 +96,7 @@ def embed_batches(
             yield add_column(batch, "embedding", embedding_column(vectors))
 
 
-ENCODER_KEYS = ("encoder", "fingerprint", "dim", "max_tokens", "precision", "normalize")
+ENCODER_KEYS = ("encoder", "fingerprint", "dim", "max_tokens", "precision", "normalize", "method")
 
 
 def embedded_by(documents: DocumentStream | Provenance) -> dict[str, Any] | None:
@@ -239,6 +239,11 @@ class RunEmbeddings:
             raise InputError(
                 "this run was fitted on a column 'embedding' that did not say which model made it; "
                 "give the new documents an 'embedding' column made in the same way"
+            )
+        if "method" in wanted:
+            raise InputError(
+                f"the run was fitted on vectors by {wanted['encoder']}, which no model makes anew; give the new documents a column "
+                "'embedding' made in the same way: nlpkit sbert-embed `method=mean-words` `vectors=VECTORS`"
             )
         from nlpkit.embed.encoder import load_encoder
 

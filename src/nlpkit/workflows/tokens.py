@@ -14,10 +14,12 @@ from nlpkit.errors import InputError, UsageError
 from nlpkit.io.documents import add_column, token_table, tokens_column, tokens_field
 from nlpkit.io.footers import step_parameters, steps_of
 from nlpkit.parallel import ahead
+from nlpkit.text.options import CountOptions
 from nlpkit.text.phrases import PhraseTable
 from nlpkit.text.preprocess import PreprocessOptions, Preprocessor, PreprocessReport
 from nlpkit.types import TokenTable
 from nlpkit.workflows.encoded import EncodedDocuments, joined
+from nlpkit.workflows.token_options import preprocess_options
 
 if TYPE_CHECKING:
     from nlpkit.io.corpora import DocumentStream
@@ -132,6 +134,19 @@ def refuse_token_options(options: PreprocessOptions, where: str, usual: Preproce
             f"{', '.join(changed)}: the documents of {where} have tokens already, which this would not "
             "change; leave it out, or make them anew: nlpkit preprocess takes it too"
         )
+
+
+def counting_options(words: CountOptions, stream: DocumentStream) -> PreprocessOptions:
+    """Return how the words of documents are cut that are all to count; the defaults where the documents have tokens already.
+
+    Raises:
+        UsageError: an option is not the default, and would not change the tokens that are there.
+    """
+    settings = preprocess_options(words.tokens())
+    if "tokens" not in stream.schema.names:
+        return settings
+    refuse_token_options(settings, stream.where, preprocess_options(CountOptions().tokens()))
+    return PreprocessOptions()
 
 
 def tokens_of(table: pa.Table, options: PreprocessOptions) -> tuple[TokenTable, PreprocessReport | None]:

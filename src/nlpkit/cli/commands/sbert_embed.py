@@ -7,7 +7,7 @@ from typing import Annotated
 from nlpkit.cli import console
 from nlpkit.cli.dry_run import dry_run
 from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
-from nlpkit.embed.options import SbertOptions
+from nlpkit.embed.options import DocumentMethodOptions, SbertOptions
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.parameters import Param
 
@@ -17,6 +17,7 @@ def sbert_embed_cli(
     out: OutputFlags,
     read: ReadOptions,
     run: RunFlags,
+    kind: DocumentMethodOptions,
     encoder: SbertOptions,
     normalize: Annotated[bool, Param("Divide each vector by its length.")] = True,
 ) -> None:
@@ -24,7 +25,7 @@ def sbert_embed_cli(
 
     Any sentence-transformers model will do. The default one comes as a package (extra 'minilm') and needs no network.
     Texts are batched by length, equal texts encoded once; the bytes do not depend on the number of threads. What the
-    model cut off long texts is reported.
+    model cut off long texts is reported. --method mean-words and doc2vec make the column of words instead, for comparison.
 
     \b
     Examples:
@@ -32,8 +33,9 @@ def sbert_embed_cli(
       nlpkit sbert-embed data/samples/news.jsonl --limit 20 --precision fp32 -o twenty.parquet
       nlpkit sbert-embed data/samples/news.jsonl --limit 20 --max-tokens 64 --offline -o cut.parquet
     """
+    kind.check(encoder)
     if run.dry_run:
-        dry_run(inputs, read, embeds=True)
+        dry_run(inputs, read, embeds=kind.method == "sbert")
         return
     from nlpkit.cli.render.predictions import show_embeddings
     from nlpkit.workflows.corpus import read_corpus
@@ -42,7 +44,7 @@ def sbert_embed_cli(
 
     target = out.target("embedded.parquet")
     corpus = read_corpus(*inputs, options=read, beside=target)
-    with embed_batched(corpus, options=encoder, normalize=normalize, execution=run) as documents:
+    with embed_batched(corpus, options=encoder, kind=kind, normalize=normalize, execution=run) as documents:
         summary = write_predictions(documents, target, force=out.force)
     if target != "-":
         show_embeddings(summary, target)
