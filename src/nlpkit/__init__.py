@@ -69,6 +69,8 @@ if TYPE_CHECKING:
     from nlpkit.workflows.topic_words import topic_words as topic_words
     from nlpkit.workflows.topics import topics as topics
     from nlpkit.workflows.train_encoder import train_encoder as train_encoder
+    from nlpkit.workflows.word_bias import word_bias as word_bias
+    from nlpkit.workflows.word_bias import word_drift as word_drift
     from nlpkit.workflows.words import analogies as analogies
     from nlpkit.workflows.words import analogy as analogy
     from nlpkit.workflows.words import nearest_words as nearest_words
@@ -128,6 +130,8 @@ _HOMES = {
     "nearest_words": "workflows.words:nearest_words",
     "odd_one_out": "workflows.words:odd_one_out",
     "word_similarity": "workflows.words:word_similarity",
+    "word_bias": "workflows.word_bias:word_bias",
+    "word_drift": "workflows.word_bias:word_drift",
     "zero_shot": "workflows.zero_shot:zero_shot",
     "update_bertopic": "workflows.bertopic_update:update_bertopic",
     "update_rolling_lda": "workflows.rolling_lda:update_rolling_lda",

@@ -62,6 +62,7 @@ def prepare(folder: Path) -> None:
         "rules.txt": "a\tb\tc\n",
         "one-word.txt": "sea\n",
         "vectors.txt": "river 1 0\nbridge 0.9 0.1\njudge 0 1\n",
+        "sets.toml": "[attributes]\nwet = ['river']\ndry = ['desert']\n",
         "rated.txt": "river bridge 8\nriver judge 1\nbridge judge 2\nsea judge 2\n",
         "lexicon.tsv": "word\tweight\ngood\t2\nbad\t-2\n",
         "no-words.txt": "; nothing\n",

@@ -15,7 +15,7 @@ import nlpkit as nk
 from nlpkit.cli.catalogue import COMMANDS
 from nlpkit.io.word_vectors import load_word_vectors, write_word2vec
 from nlpkit.words.vectors import WordVectors
-from tests.cli.conftest import NEWS, footer, needs_gensim, planted_rows, read, run_cli, run_line, write_jsonl
+from tests.cli.conftest import NEWS, ROOT, footer, needs_gensim, planted_rows, read, run_cli, run_line, write_jsonl
 
 TEXT = "\n".join(
     [
@@ -264,6 +264,9 @@ def test_examples_run_as_printed(tmp_path: Path) -> None:
     run_cli(*line)
     for name in ("questions-words.txt", "wordsim353.tsv", "simlex999.txt"):
         shutil.copy(data(name), tmp_path)
+    (tmp_path / "data").symlink_to(ROOT / "data")
+    for name in ("early", "late"):
+        shutil.copytree("vectors", name)
     for member in ("", *COMMANDS["words"].members):
         printed = run_cli("words", *member.split(), "--help").out.splitlines()
         lines = [line.strip() for line in printed if line.startswith("  nlpkit words ")]

@@ -1,7 +1,8 @@
-"""Files of questions about words: analogies in sections, and pairs of words with ratings."""
+"""Files of questions about words: analogies in sections, pairs of words with ratings, sets of words."""
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -73,3 +74,40 @@ def _number(text: str) -> float | None:
     except ValueError:
         return None
     return value if np.isfinite(value) else None
+
+
+_SETS = "write it as: [attributes], then two lines, such as: male = ['he', 'man'], female = ['she', 'woman']; [targets] likewise"
+
+
+def read_word_sets(path: Path) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+    """Return the two attribute sets and the two target sets (none, or two) of a TOML file, by name.
+
+        [targets]
+        science = ["physics", "chemistry"]
+        arts = ["poetry", "dance"]
+        [attributes]
+        male = ["he", "man"]
+        female = ["she", "woman"]
+
+    Raises:
+        InputError: it cannot be read, or does not look like this.
+    """
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise InputError(f"word sets {path}: cannot be opened ({error.strerror})") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"word sets {path} is not TOML: {error}; {_SETS}") from None
+    unknown = set(content) - {"targets", "attributes"}
+    if unknown or "attributes" not in content:
+        raise InputError(
+            f"word sets {path} needs the table [attributes], found: {', '.join(content) or 'nothing'}; {_SETS}"
+        )
+    for name, table in content.items():
+        if not isinstance(table, dict) or len(table) != 2 or not all(_is_set(words) for words in table.values()):
+            raise InputError(f"word sets {path}: [{name}] needs two lists of words; {_SETS}")
+    return content["attributes"], content.get("targets", {})
+
+
+def _is_set(words: object) -> bool:
+    return isinstance(words, list) and bool(words) and all(isinstance(word, str) and word for word in words)

@@ -155,3 +155,79 @@ def odd_one_out_cli(
         console.plan({"words": len(set(words)), "vectors": str(vectors)})
         return
     render.show(odd_one_out(vectors, words, options=options, execution=run), target, force=out.force)
+
+
+def bias_cli(
+    vectors: VectorFile,
+    sets: Annotated[
+        Path, Argument("TOML file with two lists under [attributes], and two under [targets].", metavar="SETS"), READ
+    ],
+    *,
+    project: Annotated[
+        str | None, Param("Further words to place on the line between the attributes.", metavar="WORD,…")
+    ] = None,
+    line: Annotated[
+        str,
+        Param(
+            "Line: means (difference of means, Garg) or pairs (first component of word pairs, Bolukbasi).",
+            metavar="LINE",
+        ),
+    ] = "means",
+    options: VectorOptions,
+    out: OutputFlags,
+    run: RunFlags,
+) -> None:
+    """Test whether words stand nearer to one set of words than to another (WEAT), and place words between them.
+
+    The effect size and the p-value over partitions of the targets are those of Caliskan et al. (2017). A projection is the cosine
+    with the line from the second list of attributes to the first. Words without a vector are left out, and named.
+
+    \b
+    Examples:
+      nlpkit words bias vectors/ data/samples/word-sets.toml
+      nlpkit words bias vectors/ data/samples/word-sets.toml --project team,hospital,court
+      nlpkit words bias vectors/ data/samples/word-sets.toml --line pairs -o bias.csv
+    """
+    from nlpkit.cli.render import words as render
+    from nlpkit.workflows.word_bias import check_line, word_bias
+
+    check_line(line)
+    target = out.given_table_target("bias.csv")
+    if run.dry_run:
+        console.plan({"sets": str(sets), "vectors": str(vectors)})
+        return
+    render.show(
+        word_bias(vectors, sets, project=project, line=line, options=options, execution=run), target, force=out.force
+    )
+
+
+def drift_cli(
+    first: Annotated[Path, Argument("Vectors of the first period: a run or a file.", metavar="FIRST"), READ],
+    second: Annotated[Path, Argument("Vectors of the second period, of as many dimensions.", metavar="SECOND"), READ],
+    *,
+    top: Annotated[int, Param("Number of words that are shown with neighbours.", min=1)] = 20,
+    least_count: Annotated[int, Param("Least number of occurrences of a word in both.", min=1)] = 1,
+    options: VectorOptions,
+    out: OutputFlags,
+    run: RunFlags,
+) -> None:
+    """Find the words that moved most between two vector spaces, such as those of two periods.
+
+    The first space is rotated onto the second (orthogonal Procrustes, Hamilton et al. 2016). Rare words have noisy vectors, so z
+    compares the distance of a word with those of the words of nearly its frequency.
+
+    \b
+    Examples:
+      nlpkit words drift early/ late/
+      nlpkit words drift early/ late/ --least-count 20 --top 10
+      nlpkit words drift early/ late/ -o drift.parquet
+    """
+    from nlpkit.cli.render import words as render
+    from nlpkit.workflows.word_bias import word_drift
+
+    target = out.given_table_target("drift.csv")
+    if run.dry_run:
+        console.plan({"first": str(first), "second": str(second)})
+        return
+    moved = word_drift(first, second, top=top, least_count=least_count, options=options, execution=run)
+    render.show(moved, target, force=out.force)

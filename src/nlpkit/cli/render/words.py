@@ -25,12 +25,14 @@ def show(answer: WordTable, target: str | None, *, force: bool) -> None:
     for note in _notes(answer):
         reporting.note(note)
     rows = answer.table.to_pylist()
+    if answer.kind == "drift":
+        rows = rows[: answer.facts["top"]]
     if not rows:
         return
     columns = [
-        name for name in answer.table.column_names if name not in HIDDEN and answer.table[name].null_count < len(rows)
+        name for name in answer.table.column_names if name not in HIDDEN and any(row[name] is not None for row in rows)
     ]
-    right = [name for name in columns if not isinstance(rows[0][name], str | bool)]
+    right = [name for name in columns if not isinstance(rows[0][name], str | bool | list)]
     first = columns[0]
     lines, before = [], None
     for row in rows:
@@ -44,6 +46,17 @@ def _notes(answer: WordTable) -> list[str]:
     facts = answer.facts
     if answer.kind == "sections":
         return [f"{facts['coverage']:.1%} of the questions have four words with a vector; the accuracy is of these"]
+    if "p_value" in facts:
+        (x, y), (a, b) = facts["targets"], facts["attributes"]
+        size = "undefined" if facts["effect_size"] is None else f"{facts['effect_size']:.3f}"
+        kind = "all" if facts["exact"] else "a sample of"
+        return [
+            f"{x} and {a}, {y} and {b}: effect size {size}, p {facts['p_value']:.4g} (one-sided, {kind} {facts['partitions']:,} partitions)"
+        ]
+    if answer.kind == "drift":
+        return [
+            f"{wording.counted(facts['shared'], 'shared word')}; mean cosine after the rotation {facts['agreement']:.3f}"
+        ]
     if "spearman" in facts:
         covered, listed = facts["pairs_with_vectors"], facts["pairs_in_file"]
         scores = []
@@ -60,6 +73,8 @@ def _cell(name: str, row: dict[str, Any]) -> str:
     value = row[name]
     if value is None:
         return "–"
+    if isinstance(value, list):
+        return ", ".join(value)
     if name == "accuracy" and row.get("low") is not None:
         return f"{value:.3f} ({row['low']:.3f} to {row['high']:.3f})"
     if isinstance(value, bool):
