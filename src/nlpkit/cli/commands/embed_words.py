@@ -32,7 +32,7 @@ def embed_words_cli(
     \b
     Examples:
       nlpkit embed-words data/samples/news.jsonl --min-count 3 --epochs 20 -o vectors/
-      nlpkit embed-words data/samples/news.jsonl --method glove --dimensions 50 --save-word2vec glove.txt -o glove/
+      nlpkit embed-words data/samples/news.jsonl --method glove --save-word2vec glove.txt -o glove/
       nlpkit embed-words data/samples/news.jsonl --method pmi-svd --window 2 --context -o pmi/
 
     A column tokens is used, else all words of the texts; stop words stay unless --stop-words auto. Leaves a run directory with

@@ -25,8 +25,8 @@ its name ends in .bin), fastText (.vec) or GloVe.
 VectorFile = Annotated[
     Path, Argument("Run of embed-words, or a file of word vectors: .txt .vec .bin .parquet.", metavar="VECTORS"), READ
 ]
-Words = Annotated[list[str], Argument("Words.", metavar="WORD")]
-SomeWords = Annotated[list[str] | None, Argument("Words.", metavar="WORD")]
+Words = Annotated[list[str], Argument("Words to ask about.", metavar="WORD")]
+SomeWords = Annotated[list[str] | None, Argument("Words to ask about.", metavar="WORD")]
 Top = Annotated[int, Param("Number of words that are shown for each.", min=1)]
 
 
