@@ -316,10 +316,7 @@ COMMON = "encoding encoding_errors txt_docs types limit seed threads device prec
 SUFFIXES = {
     "bertopic": ["", ".run"], "lda-gibbs": ["", ".run"], "rolling-lda": ["", ".run"], "classify": ["", ".run"], "finetune": ["", ".run"],
     "train-encoder": ["", ".run"], "edit": ["", ".run"], "name": ["", ".toml"], "report": [".html"], "plot": [".svg", ".pdf", ".png"],
-    "export": ["", ".xlsx", ".json", ".gexf"], "ngram-lm": ["", ".run"],
-    "train-encoder": ["", ".run"],
-    "embed-words": ["", ".run"], "edit": ["", ".run"], "name": ["", ".toml"], "report": [".html"], "plot": [".svg", ".pdf", ".png"],
-    "export": ["", ".xlsx", ".json", ".gexf"],
+    "export": ["", ".xlsx", ".json", ".gexf"], "ngram-lm": ["", ".run"], "embed-words": ["", ".run"],
     "evaluate": [".json", ".parquet"], "tfidf": [".parquet", ".npz"],
 }  # fmt: skip
 COLUMNS = ("text_col", "id_col", "label_col", "date_col", "pair_col", "negative_col", "words_col", "context_by", "prediction_col",

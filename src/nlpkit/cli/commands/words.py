@@ -78,7 +78,7 @@ def analogy_cli(
     Examples:
       nlpkit words analogy vectors/ he his she
       nlpkit words analogy vectors/ --questions questions-words.txt -o analogies.csv
-      nlpkit words analogy vectors/ --questions questions-words.txt --measure 3cosmul --most-frequent 30000
+      nlpkit words analogy vectors/ --questions questions-words.txt --measure 3cosmul
     """
     from nlpkit.cli.render import words as render
     from nlpkit.workflows.words import analogies, analogy, check_measure
