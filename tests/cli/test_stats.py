@@ -303,3 +303,20 @@ def test_without_the_extra(plot: str, package: str, sam: Path, monkeypatch: pyte
     monkeypatch.setitem(sys.modules, package, None)
     says = run_cli("stats", sam, "--plot", plot, code=4).error()
     assert f"drawing with {package} needs the extra 'report'" in says
+
+
+def test_lexical_diversity(tmp_path: Path) -> None:
+    rows = [
+        {"text": " ".join(["same"] * 60), "label": "poor"},
+        {"text": " ".join(f"word{chr(97 + i % 26)}{chr(97 + i // 26)}" for i in range(60)), "label": "rich"},
+        {"text": "too short", "label": "rich"},
+    ]
+    found = run_cli("stats", write_jsonl(tmp_path / "x.jsonl", rows), "--by", "label", "--json", "-q").json()
+    assert found["groups"]["poor"]["diversity"] == pytest.approx(
+        {"documents": 1, "mtld": 2, "mattr": 1 / 50, "hdd": 1 / 42}
+    )
+    assert found["groups"]["rich"]["diversity"] == pytest.approx({"documents": 1, "mtld": 60, "mattr": 1, "hdd": 1})
+    assert found["diversity"]["documents"] == 2
+    assert found["diversity"]["mtld"] == pytest.approx(31)
+    short = run_cli("stats", write_jsonl(tmp_path / "y.jsonl", rows[2:]), "--json", "-q").json()
+    assert short["diversity"] == {"documents": 0, "mtld": None, "mattr": None, "hdd": None}

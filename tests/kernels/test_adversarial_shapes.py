@@ -31,6 +31,7 @@ from nlpkit.kernels import (
     characters,
     cooccurrence,
     counts,
+    diversity,
     gibbs,
     gibbs_infer,
     gibbs_layout,
@@ -57,6 +58,7 @@ from nlpkit.kernels import (
 )
 from nlpkit.lm.trie import NgramCounter
 from nlpkit.metrics.coherence import npmi_by_document, postings
+from nlpkit.metrics.lexical_diversity import lexical_diversity
 from nlpkit.metrics.partitions import adjusted_mutual_information
 from nlpkit.metrics.windows import WindowCounter, Windows, plan_pairs
 from nlpkit.text import bytestable as byte_strings
@@ -306,6 +308,14 @@ def test_table_of_numbers() -> None:
             assert idtable.find(table, 12345) == -1
             table = idtable.with_room(table, 1)
             assert idtable.insert(table, 12345) == len(set(keys))
+
+
+@exercises(diversity.diversity_of_documents)
+def test_diversity() -> None:
+    for batch, V in [*documents(), *documents(gaps=True)]:
+        for window, draws in ((1, 1), (3, 40), (50, 42)):
+            found = lexical_diversity(batch.offsets, batch.term_ids, V, window=window, draws=draws)
+            assert len(found.mtld) == len(found.mattr) == len(found.hdd) == len(batch.offsets) - 1
 
 
 @exercises(tally.tally_words)

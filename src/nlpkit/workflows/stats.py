@@ -17,6 +17,12 @@ from nlpkit.errors import UsageError
 from nlpkit.io.corpora import DocumentStream
 from nlpkit.io.footers import step_parameters
 from nlpkit.metrics.corpus import CorpusFigures, corpus_figures
+from nlpkit.metrics.lexical_diversity import (
+    DiversitySummary,
+    LexicalDiversity,
+    lexical_diversity,
+    summarize_diversity,
+)
 from nlpkit.metrics.zipf import verdict, zipf_frequencies
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.text.frequent import FrequentNgrams, frequent_ngrams, spelled
@@ -36,13 +42,17 @@ GROUP = "\0group"
 
 @dataclass(frozen=True, slots=True)
 class GroupStatistics:
-    """Words of the corpus or of one group: ids (V,) by rank (occurrences, then code points), cf, df (V,), figures, n-grams by n."""
+    """Words of the corpus or of one group: ids (V,) by rank (occurrences, then code points), cf, df (V,), figures, n-grams by n.
+
+    diversity: lexical diversity, the mean of the documents.
+    """
 
     name: str | None
     ids: IntArray
     cf: LongArray
     df: LongArray
     figures: CorpusFigures
+    diversity: DiversitySummary
     ngrams: dict[int, FrequentNgrams]
 
 
@@ -136,7 +146,8 @@ class CorpusStatistics:
         some = range(len(n) - 1, -1, -max(len(n) // 100, 1))
         return {
             "documents": documents, "empty": empty, "tokens": f.tokens, "types": f.types, "hapaxes": f.hapaxes,
-            "type_token_ratio": f.type_token_ratio, "lengths": lengths, "histogram": [asdict(b) for b in f.bins],
+            "type_token_ratio": f.type_token_ratio, "diversity": asdict(group.diversity),
+            "lengths": lengths, "histogram": [asdict(b) for b in f.bins],
             "zipf": {
                 **asdict(f.zipf), "verdict": verdict(f.zipf.ks) if f.types > 1 else None, "table_exponent": s,
                 "table": [
@@ -219,25 +230,30 @@ def _counted(
 
     with reporting.progress("count", None) as update:
         whole_tally, tally = WordTally(1), WordTally(len(names))
-        lengths, of_group, rows = [], [], 0
+        lengths, of_group, diversities, rows = [], [], [], 0
         for batch, group_of in batches():
             whole_tally.add(batch, np.zeros(len(group_of), np.int32))
             tally.add(batch, group_of)
             lengths.append(narrow(np.diff(batch.offsets), "tokens of one document"))
             of_group.append(group_of)
+            diversities.append(lexical_diversity(batch.offsets, batch.term_ids, len(terms)))
             update(rows := rows + len(group_of))
         n_tokens, group = np.concatenate(lengths), np.concatenate(of_group)
 
-        def statistics(words: GroupWords, name: str | None, lengths: IntArray) -> GroupStatistics:
-            order = _by_rank(words, terms)
-            figures = corpus_figures(words.cf, words.first_seen, lengths)
-            return GroupStatistics(name, words.term_ids[order], words.cf[order], words.df[order], figures, {})
+        diversity = LexicalDiversity(
+            *(np.concatenate([getattr(one, name) for one in diversities]) for name in ("mtld", "mattr", "hdd"))
+        )
 
-        whole = statistics(whole_tally.groups()[0], None, n_tokens)
+        def statistics(words: GroupWords, name: str | None, rows: LongArray) -> GroupStatistics:
+            order = _by_rank(words, terms)
+            figures = corpus_figures(words.cf, words.first_seen, n_tokens[rows])
+            summary = summarize_diversity(diversity.take(rows))
+            return GroupStatistics(name, words.term_ids[order], words.cf[order], words.df[order], figures, summary, {})
+
+        whole = statistics(whole_tally.groups()[0], None, np.arange(len(n_tokens)))
         members = np.split(np.argsort(group, kind="stable"), np.searchsorted(np.sort(group), np.arange(len(names))))[1:]
         parts = [
-            statistics(words, name, n_tokens[rows_])
-            for words, name, rows_ in zip(tally.groups(), names, members, strict=True)
+            statistics(words, name, rows_) for words, name, rows_ in zip(tally.groups(), names, members, strict=True)
         ]
         ranks = np.empty(len(terms), np.int32)
         ranks[whole.ids] = np.arange(len(whole.ids), dtype=np.int32)

@@ -47,8 +47,9 @@ def stats_cli(
 
     All words count, stop words too, unless the documents already have tokens: then these. Zipf's exponent is the most
     likely one, with its standard error and the largest gap between law and corpus; Heaps' law is fitted to the growth of
-    the vocabulary in the order of the documents. N-grams are listed that occur twice or more. With -o a table (term, cf,
-    df, rank, share, zipf) is written, with --by for each class.
+    the vocabulary in the order of the documents. MTLD, MATTR and HD-D measure lexical diversity whatever the length. N-grams
+    are listed that occur twice or more. With -o a table (term, cf, df, rank, share, zipf) is written, with --by for each
+    class.
 
     \b
     Examples:

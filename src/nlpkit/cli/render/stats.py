@@ -8,6 +8,7 @@ from nlpkit import reporting, wording
 from nlpkit.cli import console
 from nlpkit.metrics.corpus import CorpusFigures
 from nlpkit.metrics.lengths import LengthBin
+from nlpkit.metrics.lexical_diversity import DRAWS, WINDOW, DiversitySummary
 from nlpkit.metrics.zipf import verdict, zipf_frequencies
 from nlpkit.text.frequent import spelled
 from nlpkit.workflows.stats import CorpusStatistics, GroupStatistics
@@ -22,7 +23,7 @@ def statistics(stats: CorpusStatistics) -> None:
         console.emit_json(stats.to_dict())
         return
     whole, words = stats.whole, stats.words.to_pylist()
-    _show_figures(whole.figures)
+    _show_figures(whole.figures, whole.diversity)
     _show_lengths(whole.figures.bins)
     _show_zipf(whole, words, stats.top, stats.exponent_of(whole))
     _show_heaps(whole.figures)
@@ -33,7 +34,7 @@ def statistics(stats: CorpusStatistics) -> None:
         _show_group_words(stats, groups, stats.by)
 
 
-def _show_figures(figures: CorpusFigures) -> None:
+def _show_figures(figures: CorpusFigures, diversity: DiversitySummary) -> None:
     lengths = figures.lengths
     empty = f" ({wording.count(lengths.empty)} without a token)" if lengths.empty else ""
     share = f" ({figures.hapaxes / figures.types:.1%} of the types)" if figures.types else ""
@@ -46,6 +47,10 @@ def _show_figures(figures: CorpusFigures) -> None:
         ["tokens per document", f"mean {lengths.mean:,.1f}; min {lengths.min:,}, quartiles {_quartile(lengths.q1)} · "
          f"{_quartile(lengths.median)} · {_quartile(lengths.q3)}, max {lengths.max:,}"],
     ]  # fmt: skip
+    if diversity.documents:
+        values = f"{diversity.mtld:.1f} · {diversity.mattr:.3f} · {diversity.hdd:.3f}"
+        which = f"mean of {wording.counted(diversity.documents, 'document')} of {WINDOW} tokens or more"
+        rows.append([f"MTLD · MATTR ({WINDOW}) · HD-D ({DRAWS})", f"{values} ({which})"])
     console.table(["", ""], rows)
 
 
@@ -118,6 +123,7 @@ def _show_groups(groups: Sequence[GroupStatistics], by: str) -> None:
         "types",
         "hapaxes",
         "type-token",
+        "MTLD",
         "mean length",
         "Zipf s",
         "KS",
@@ -126,7 +132,8 @@ def _show_groups(groups: Sequence[GroupStatistics], by: str) -> None:
     ]
     rows = [
         [str(g.name), wording.count(f.lengths.n_docs), wording.count(f.tokens), wording.count(f.types),
-         wording.count(f.hapaxes), _number(f.type_token_ratio, 3), f"{f.lengths.mean:,.1f}", _number(f.zipf.exponent, 3),
+         wording.count(f.hapaxes), _number(f.type_token_ratio, 3), _number(g.diversity.mtld, 1),
+         f"{f.lengths.mean:,.1f}", _number(f.zipf.exponent, 3),
          _number(f.zipf.ks, 3), _number(f.heaps.k, 2), _number(f.heaps.beta, 3)]
         for g in groups for f in (g.figures,)
     ]  # fmt: skip
@@ -136,7 +143,7 @@ def _show_groups(groups: Sequence[GroupStatistics], by: str) -> None:
         right=columns[1:],
         noun="groups",
         rest="--json",
-        title=f"By {by} (ratio and exponents depend on text length)",
+        title=f"By {by} (type-token ratio and exponents depend on text length, MTLD does not)",
     )
 
 
