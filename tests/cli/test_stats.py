@@ -320,3 +320,19 @@ def test_lexical_diversity(tmp_path: Path) -> None:
     assert found["diversity"]["mtld"] == pytest.approx(31)
     short = run_cli("stats", write_jsonl(tmp_path / "y.jsonl", rows[2:]), "--json", "-q").json()
     assert short["diversity"] == {"documents": 0, "mtld": None, "mattr": None, "hdd": None}
+
+
+def test_readability(tmp_path: Path) -> None:
+    rows = [
+        {"text": "The judge called. Nobody in the little courtroom answered her.", "label": "a"},
+        {"text": "", "label": "b"},
+    ]
+    corpus = write_jsonl(tmp_path / "x.jsonl", rows)
+    found = run_cli("stats", corpus, "--readability", "--language", "en", "--by", "label", "--json", "-q").json()
+    assert found["readability"] == found["groups"]["a"]["readability"]
+    assert found["readability"]["lix"] == pytest.approx(25)
+    assert found["groups"]["b"]["readability"] == {"flesch": None, "flesch_kincaid": None, "lix": None}
+    assert "Readability, mean of the documents" in run_cli("stats", corpus, "--readability", "--language", "en").out
+    assert "readability" not in run_cli("stats", corpus, "--json", "-q").json()
+    chinese = write_jsonl(tmp_path / "zh.jsonl", [{"text": "自然语言处理"}])
+    assert "do not have" in run_cli("stats", chinese, "--readability", "--language", "zh").err

@@ -27,9 +27,10 @@ from nlpkit.metrics.zipf import verdict, zipf_frequencies
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.text.frequent import FrequentNgrams, frequent_ngrams, spelled
 from nlpkit.text.options import CountOptions, PreprocessOptions, PreprocessReport
+from nlpkit.text.readability import readability as text_readability
 from nlpkit.text.tally import GroupWords, WordTally
 from nlpkit.text.vocab import EncodedBatch
-from nlpkit.types import IntArray, LongArray
+from nlpkit.types import FloatArray, IntArray, LongArray
 from nlpkit.widths import narrow
 from nlpkit.workflows.corpus import as_corpus
 from nlpkit.workflows.encoded import EncodedDocuments, encode
@@ -37,14 +38,14 @@ from nlpkit.workflows.groups import Groups
 from nlpkit.workflows.saving import save_derived_table
 from nlpkit.workflows.token_options import preprocess_options
 
-GROUP = "\0group"
+GROUP, TEXT = "\0group", "\0text"
 
 
 @dataclass(frozen=True, slots=True)
 class GroupStatistics:
     """Words of the corpus or of one group: ids (V,) by rank (occurrences, then code points), cf, df (V,), figures, n-grams by n.
 
-    diversity: lexical diversity, the mean of the documents.
+    diversity: lexical diversity, the mean of the documents; readability: means of the documents with words, by formula.
     """
 
     name: str | None
@@ -53,6 +54,7 @@ class GroupStatistics:
     df: LongArray
     figures: CorpusFigures
     diversity: DiversitySummary
+    readability: dict[str, float]
     ngrams: dict[int, FrequentNgrams]
 
 
@@ -147,6 +149,7 @@ class CorpusStatistics:
         return {
             "documents": documents, "empty": empty, "tokens": f.tokens, "types": f.types, "hapaxes": f.hapaxes,
             "type_token_ratio": f.type_token_ratio, "diversity": asdict(group.diversity),
+            **({"readability": group.readability} if group.readability else {}),
             "lengths": lengths, "histogram": [asdict(b) for b in f.bins],
             "zipf": {
                 **asdict(f.zipf), "verdict": verdict(f.zipf.ks) if f.types > 1 else None, "table_exponent": s,
@@ -171,6 +174,7 @@ def stats(
     top: int = 10,
     ngrams: str | Sequence[int] = "2,3",
     zipf_s: float | None = None,
+    readability: bool = False,
     words: CountOptions | None = None,
     execution: Execution | None = None,
     **settings: Any,
@@ -183,6 +187,7 @@ def stats(
         top: words and n-grams of a list.
         ngrams: sizes from 2 to 5, such as (2, 3) or "2,3"; () or "none" for none.
         zipf_s: exponent of the table of Zipf's law, instead of the fitted one.
+        readability: score the texts by the formulas of their main language, see `nlpkit.text.readability`.
         words: which words count.
         execution: number of threads.
         settings: fields of these records, such as stop_words="auto".
@@ -198,28 +203,57 @@ def stats(
 
         def keep(batch: pa.RecordBatch) -> pa.RecordBatch:
             group = np.full(batch.num_rows, -1, np.int32) if groups is None else groups.assign(batch)
-            return pa.RecordBatch.from_arrays([pa.array(group)], names=[GROUP])
+            kept = pa.RecordBatch.from_arrays([pa.array(group)], names=[GROUP])
+            return kept.append_column(TEXT, batch.column("text")) if readability else kept
 
         documents = encode(stream, options, keep=keep, threads=execution.n_threads())
     try:
         names, places = groups.finish() if groups is not None else ([], np.full(1, -1, np.int32))
-        whole, parts, ungrouped = _counted(documents, names, places, sizes, top)
+        report = None if documents.fitted is None else documents.fitted.report
+        languages = languages_of(report, stream, options)
+        scores = _readability(documents, languages) if readability else {}
+        whole, parts, ungrouped = _counted(documents, names, places, sizes, top, scores)
     finally:
         documents.close()
     terms = pa.array(documents.terms, pa.string())
-    report = None if documents.fitted is None else documents.fitted.report
     if report is None:
         reporting.note("the words are those of the column 'tokens', as they are")
     if ungrouped and by is not None:
         reporting.note(f"in no group: {wording.counted(ungrouped, 'document')} without a value in '{by}'")
     return CorpusStatistics(
         whole, parts, terms, terms.take(pa.array(whole.ids)), by, ungrouped, top, zipf_s,
-        languages_of(report, stream, options), report, options, stream,
+        languages, report, options, stream,
     )  # fmt: skip
 
 
+def _readability(documents: EncodedDocuments, languages: Sequence[str]) -> dict[str, FloatArray]:
+    """Return the readability of the texts (D,) by formula, of the language that most are in."""
+    language = languages[0] if languages else None
+    rows, scores = 0, []
+    with reporting.progress("readability", None) as update:
+        for batch, _ in documents:
+            scores.append(text_readability(batch.column(TEXT).to_pylist(), language))
+            update(rows := rows + batch.num_rows)
+    if not scores[0]:
+        reporting.warn(f"readability counts words between spaces, which texts in '{language}' do not have")
+    elif len(languages) > 1:
+        reporting.note(f"readability by the formulas of '{language}', the language of most documents")
+    return {name: np.concatenate([one[name] for one in scores]) for name in scores[0]}
+
+
+def _mean(values: FloatArray) -> float:
+    """Return the mean of the values that are not nan; nan where there are none."""
+    values = values[~np.isnan(values)]
+    return float(values.mean()) if len(values) else float("nan")
+
+
 def _counted(
-    documents: EncodedDocuments, names: Sequence[str], places: IntArray, sizes: Sequence[int], top: int
+    documents: EncodedDocuments,
+    names: Sequence[str],
+    places: IntArray,
+    sizes: Sequence[int],
+    top: int,
+    readability: dict[str, FloatArray],
 ) -> tuple[GroupStatistics, list[GroupStatistics], int]:
     """Return the words of the corpus and of its groups, and the number of documents without a group."""
     terms = pa.array(documents.terms, pa.string())
@@ -248,7 +282,10 @@ def _counted(
             order = _by_rank(words, terms)
             figures = corpus_figures(words.cf, words.first_seen, n_tokens[rows])
             summary = summarize_diversity(diversity.take(rows))
-            return GroupStatistics(name, words.term_ids[order], words.cf[order], words.df[order], figures, summary, {})
+            read = {formula: _mean(values[rows]) for formula, values in readability.items()}
+            return GroupStatistics(
+                name, words.term_ids[order], words.cf[order], words.df[order], figures, summary, read, {}
+            )
 
         whole = statistics(whole_tally.groups()[0], None, np.arange(len(n_tokens)))
         members = np.split(np.argsort(group, kind="stable"), np.searchsorted(np.sort(group), np.arange(len(names))))[1:]

@@ -30,6 +30,9 @@ class StatisticsOptions:
     top: Annotated[int, Param("Number of words and n-grams to show.", ("top", "top_n"), min=1)] = 10
     ngrams: Annotated[str, Param("Sizes of n-grams from 2 to 5; none = no n-grams.", metavar="N,…")] = "2,3"
     zipf_s: Annotated[float | None, Param("Exponent of the Zipf table; default: the fitted one.", min=0)] = None
+    readability: Annotated[
+        bool, Param("Score how readable the texts are: Flesch, Flesch-Kincaid, Wiener Sachtextformel, LIX.", off="")
+    ] = False
     plot: Annotated[
         list[str] | None,
         Param("Draw zipf, heaps, lengths (.png .svg .html) or cloud (.png); several allowed.", metavar="[KIND:]FILE"),
@@ -72,7 +75,8 @@ def stats_cli(
     plots = parse_plots(show.plot or (), force=out.force)
     corpus = read_corpus(*inputs, options=read, beside=target)
     counted = stats(
-        corpus, by=show.by, top=show.top, ngrams=show.ngrams, zipf_s=show.zipf_s, words=words, execution=run
+        corpus, by=show.by, top=show.top, ngrams=show.ngrams, zipf_s=show.zipf_s, readability=show.readability, words=words,
+        execution=run,
     )  # fmt: skip
     if target is not None:
         counted.save(target, force=out.force)

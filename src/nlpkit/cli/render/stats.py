@@ -24,6 +24,7 @@ def statistics(stats: CorpusStatistics) -> None:
         return
     whole, words = stats.whole, stats.words.to_pylist()
     _show_figures(whole.figures, whole.diversity)
+    _show_readability(stats)
     _show_lengths(whole.figures.bins)
     _show_zipf(whole, words, stats.top, stats.exponent_of(whole))
     _show_heaps(whole.figures)
@@ -52,6 +53,20 @@ def _show_figures(figures: CorpusFigures, diversity: DiversitySummary) -> None:
         which = f"mean of {wording.counted(diversity.documents, 'document')} of {WINDOW} tokens or more"
         rows.append([f"MTLD · MATTR ({WINDOW}) · HD-D ({DRAWS})", f"{values} ({which})"])
     console.table(["", ""], rows)
+
+
+_FORMULAS = {"flesch": "Flesch", "flesch_kincaid": "Flesch-Kincaid", "wiener": "Wiener", "lix": "LIX"}
+
+
+def _show_readability(stats: CorpusStatistics) -> None:
+    names = list(stats.whole.readability)
+    if not names:
+        return
+    rows = [[str(g.name), *(_number(g.readability[name], 1) for name in names)] for g in stats.groups]
+    heads = [stats.by or "", *(_FORMULAS[name] for name in names)]
+    everything = ["all documents", *(_number(stats.whole.readability[name], 1) for name in names)]
+    title = "Readability, mean of the documents (Flesch: higher is easier; others: higher is harder)"
+    console.table(heads, rows, right=heads[1:], title=title, noun="groups", rest="--json", after=[everything])
 
 
 def _show_lengths(bins: Sequence[LengthBin]) -> None:
