@@ -89,4 +89,19 @@ def test_lists() -> None:
     assert {"not", "don't", "dont", "isn't", "never"} <= negation_words(["en"])
     assert {"nicht", "keine", "nie"} <= negation_words(["de", "xx"])
     assert negation_words(["xx"]) == frozenset()
-    assert negation_languages() == ("de", "en")
+    assert negation_languages() == ("da", "de", "en", "es", "fr", "it", "nl", "no", "pl", "pt", "ru", "sv")
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("fr", "ce film n'est pas bon"), ("es", "no tiene ninguna gracia"), ("it", "non è mai bello"), ("nl", "het was niet goed"),
+        ("pl", "nigdy nie było dobrze"), ("sv", "det var inte bra"), ("pt", "não é bom"), ("ru", "никогда не хорошо"),
+    ],
+)  # fmt: skip
+def test_one_negation_is_one(language: str, text: str) -> None:
+    words = negation_words([language])
+    tokens = [part for word in text.split() for part in word.split("'")]
+    negates = np.array([word in words for word in tokens])
+    found = negated(np.array([0, len(tokens)]), negates, np.zeros(len(tokens), bool))
+    assert found[-1]

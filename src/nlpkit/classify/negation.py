@@ -21,6 +21,20 @@ _GERMAN = """
 nicht nichts nie niemals nimmer nirgends nirgendwo weder ohne kaum keinerlei keineswegs keinesfalls mitnichten
 kein keine keinem keinen keiner keines keins niemand niemandem niemanden niemandes
 """
+# Where a clause may hold several negative words that make one negation (ne … pas, no … nada, nie … nigdy), only those are here that
+# do not stand beside another as a rule: two in a scope would turn the words behind them back.
+_OTHERS = {
+    "da": "ikke ej aldrig ingen intet ingenting ingenlunde uden næppe hverken",
+    "es": "no sin nunca jamás tampoco",
+    "fr": "pas jamais sans guère aucunement nullement",
+    "it": "non senza",
+    "nl": "niet geen nooit nimmer niemand niets nergens zonder nauwelijks noch",
+    "no": "ikke aldri ingen intet ingenting uten neppe verken",
+    "pl": "nie bez",
+    "pt": "não sem nunca jamais",
+    "ru": "не без нет",
+    "sv": "inte ej icke aldrig ingen inget inga ingenting utan knappt varken",
+}
 
 
 def _words(text: str, *endings: str) -> frozenset[str]:
@@ -30,6 +44,7 @@ def _words(text: str, *endings: str) -> frozenset[str]:
 _LISTS: dict[str, frozenset[str]] = {
     "en": _words(_ENGLISH) | _words(_ENGLISH_VERBS, "n't", "nt"),
     "de": _words(_GERMAN),
+    **{code: _words(text) for code, text in _OTHERS.items()},
 }
 
 
@@ -41,8 +56,9 @@ def negation_languages() -> tuple[str, ...]:
 def negation_words(codes: Iterable[str]) -> frozenset[str]:
     """Return the negations of languages in lower case; a language without a list gives none.
 
-    English: not, no, never …, every verb with n't, also written without the apostrophe; German: nicht, kein, ohne ….
-    Other languages wait for a list of the user: where two negations make one (Spanish no … nada), counting them would mislead.
+    English: not, no, never …, every verb with n't, also written without the apostrophe; German: nicht, kein, ohne …; Danish, Dutch,
+    Norwegian and Swedish alike. Where two negative words make one negation (French ne … pas, Spanish no … nada), the list has
+    one of the two. Other languages wait for a list of the user.
     """
     return frozenset(word for code in codes for word in _LISTS.get(code, ()))
 
