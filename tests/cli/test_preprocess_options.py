@@ -416,14 +416,14 @@ def test_steps_are_those_that_are_done_in_their_order() -> None:
     ]  # fmt: skip
     _file("r.txt", "a\tb\n")
     every = [
-        "--where", "a", "--keep-if", "label == 'a'", "--dedupe", "near", "--unit", "chunk:50", "--html", "--replace",
+        "--where", "a", "--keep-if", "label == 'a'", "--dedupe", "near", "--unit", "chunk:50", "--html", "--join-hyphens", "--replace",
         "r.txt", "--emoji", "words", "--keep", "url", "--lemma", "dict", "--stem", "porter", "--auto-stop", 0.5,
         "--phrases", "npmi", "--ngrams", "1,2", "--min-df", 3, "--max-df", 0.5, "--min-cf", 4, "--max-cf", 0.1,
         "--max-vocab", 100,
     ]  # fmt: skip
     assert steps(*every) == [
         ("filter texts", "--where"), ("filter rows", "--keep-if"), ("duplicates", "--dedupe"), ("units", "--unit"),
-        ("language", "--language"), ("markup", "--html"), ("replace", "--replace"), ("emoji", "--emoji"),
+        ("language", "--language"), ("markup", "--html"), ("line ends", "--join-hyphens"), ("replace", "--replace"), ("emoji", "--emoji"),
         ("cut", "--tokenizer"), ("drop", "--keep"), ("keep whole", "--keep"), ("unspaced scripts", "--segment"),
         ("Unicode", ""), ("short words", "--min-length"), ("lower case", "--no-lower"), ("lemmatise", "--lemma"),
         ("stem", "--stem"), ("find stop words", "--stop-words"), ("find stop words", "--auto-stop"),

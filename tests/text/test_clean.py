@@ -32,6 +32,20 @@ def words(text: str, cleaner: Cleaner) -> str:
 
 
 @pytest.mark.parametrize(
+    ("text", "joined"),
+    [
+        ("die Men-\nschen", "die Menschen"), ("Regie- \r\n   rung", "Regierung"), ("so\u00ad\ngar", "sogar"),
+        ("E-\nMail", "E-\nMail"), ("Hin-\nund Rückfahrt", "Hin-\nund Rückfahrt"), ("in-\nundate", "inundate"),
+        ("a well-known\nfact", "a well-known\nfact"), ("1-\nb", "1-\nb"), ("- a\n- b", "- a\n- b"), ("word-\n", "word-\n"),
+    ],
+)  # fmt: skip
+def test_words_that_a_line_end_divides(text: str, joined: str) -> None:
+    assert cleaned(text, Cleaner(join_hyphens=True)) == joined
+    assert cleaned(text, Cleaner()) == text
+    assert Cleaner(join_hyphens=True).clean(pa.array([None, "a"])).to_pylist() == [None, "a"]
+
+
+@pytest.mark.parametrize(
     ("text", "left"),
     [
         ("<p class='x'>Hi <b>W</b>ord</p>", "Hi Word"),

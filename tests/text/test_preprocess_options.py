@@ -288,7 +288,7 @@ def test_batches_and_threads_do_not_matter(
         ("de", "Die Fußgängerübergänge in Köln und die Straße", ["fußgängerübergänge", "köln", "straße"]),
         ("fr", "L’école, c'est l'homme qu’ici j’aime, entr'acte", ["école", "homme", "aime", "entr'acte"]),
         ("it", "L'anno dell'università è bello", ["anno", "università", "bello"]),
-        ("tr", "İstanbul'da IŞIK ve ırmak", ["istanbul'da", "işik", "ırmak"]),
+        ("tr", "İstanbul'da IŞIK ve ırmak", ["istanbul'da", "ışık", "ırmak"]),
         ("ru", "Всеобщая декларация прав человека и ёлка", ["всеобщая", "декларация", "прав", "человека", "ёлка"]),
         ("ar", "الكتاب في المدرسة", ["الكتاب", "المدرسة"]),
         ("hi", "मैं किताब पढ़ता हूँ", ["किताब", "पढ़ता"]),
@@ -474,3 +474,31 @@ def test_one_document_or_none_with_a_word(documents: list[str | None], options: 
 
 def test_more_words_than_a_document_has() -> None:
     assert run(["sea boat", "sea"], ngrams=(3, 3))[0] == [[], []]
+
+
+TURKISH = [
+    "Türkiye çok güzel bir ülkedir ve IŞIK her yerde parlıyor",
+    "ILIK bir gün, İSTANBUL sokaklarında I\u0307Ç çekti",
+]
+
+
+@pytest.mark.parametrize("language", ["tr", "auto"])
+def test_capital_i_of_turkish(language: str) -> None:
+    import nlpkit as nk
+
+    words = {word for row in nk.preprocess(TURKISH, language=language, min_df=1).rows() for word in row["tokens"]}
+    assert {"ışık", "ılık", "istanbul", "iç"} <= words
+    assert not {"işik", "ilik"} & words
+    kept = {w for row in nk.preprocess(TURKISH, language=language, lower=False, min_df=1).rows() for w in row["tokens"]}
+    assert {"IŞIK", "İSTANBUL"} <= kept
+    one, two = (
+        [row["tokens"] for row in nk.preprocess(TURKISH * 9, language=language, threads=n).rows()] for n in (1, 3)
+    )
+    assert one == two
+
+
+def test_capital_i_of_other_languages() -> None:
+    import nlpkit as nk
+
+    rows = nk.preprocess(["IŞIK in Istanbul"], language="de", stop_words="none", min_df=1).rows()
+    assert [row["tokens"] for row in rows] == [["işik", "in", "istanbul"]]

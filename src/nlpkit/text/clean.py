@@ -59,7 +59,8 @@ class Cleaner:
     """The cleaning steps of the copy of a text that is tokenised, in this order.
 
     html: comments, scripts, styles and tags fall away, <br /> is a space; character entities become what they name;
-    markup that was escaped, even twice, goes the same way. nfc: Unicode NFC. replacements: see rules.ReplacementRules. emoji: "words" puts
+    markup that was escaped, even twice, goes the same way. join_hyphens: see `join_line_ends`.
+    nfc: Unicode NFC. replacements: see rules.ReplacementRules. emoji: "words" puts
     their names (CLDR, in `emoji_language`, else English) in their place, "remove" a space. Letters are never changed
     otherwise: umlauts and accents stay.
     """
@@ -69,6 +70,7 @@ class Cleaner:
     replacements: ReplacementRules | None = None
     emoji: str = "keep"
     emoji_language: str = "en"
+    join_hyphens: bool = False
 
     def __post_init__(self) -> None:
         """Raises UsageError: `emoji` is none of the choices."""
@@ -88,6 +90,8 @@ class Cleaner:
         series = pl.Series("text", texts, dtype=pl.String)
         if self.html:
             series = strip_markup(series)
+        if self.join_hyphens:
+            series = join_line_ends(series)
         if self.nfc:
             series = compose(series)
         if self.replacements is not None:
@@ -115,6 +119,29 @@ def strip_markup(texts: pl.Series) -> pl.Series:
             break
         texts = _with(texts, named, _read_entities(texts.filter(named)))
     return texts
+
+
+# A small letter, a hyphen at the end of a line, a small letter; not before a word that joins two compounds (Hin- \n und Rückfahrt)
+_LINE_END = re.compile(
+    r"(?<=[^\W\d_])[-\u2010\u00ad][^\S\n]*\r?\n\s*(?!(?:and|or|und|oder|bzw|sowie|et|ou|y|o|e)\b)(?=[^\W\d_])"
+)
+
+
+def join_line_ends(texts: pl.Series) -> pl.Series:
+    """Return texts (D,) in which words that a line end divides are whole: Men-/schen becomes Menschen.
+
+    Only where a small letter follows the line end, and no word such as and or und: E-/Mail and Hin-/und Rückfahrt stay. A compound
+    whose own hyphen stands at the end of the line loses it.
+    """
+    broken = texts.str.contains(r"[-\x{2010}\x{00AD}][^\S\n]*\n").fill_null(False)
+    if not broken.any():
+        return texts
+    part = pl.Series("text", [_joined(text) for text in texts.filter(broken).to_list()], dtype=pl.String)
+    return _with(texts, broken, part)
+
+
+def _joined(text: str) -> str:
+    return _LINE_END.sub(lambda end: "" if text[end.end()].islower() else end[0], text)
 
 
 def compose(texts: pl.Series) -> pl.Series:

@@ -8,10 +8,14 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from nlpkit.text.kinds import kind_of, trim_url
 from nlpkit.text.scripts import RUNS, UNSPACED
 from nlpkit.text.segment import ngrams
 
+TURKIC = ("tr", "az")  # languages that write I without a dot as ı, and İ as i
 MAX_TERM_LENGTH = 64
 MAX_ADDRESS_LENGTH = 2048
 
@@ -121,3 +125,10 @@ def _read_entities(raw: str) -> list[str]:
     """Return the words of a token with character entities: a space, a bracket or a dash named by one ends a word."""
     text = html.unescape(raw).replace(";", " ")
     return "".join(c if c in _JOINERS or unicodedata.category(c)[0] in "LMN" else " " for c in text).split()
+
+
+def lower_dotted(texts: pa.Array) -> pa.Array:
+    """Return texts (D,) of Turkish or Azerbaijani whose I and İ are small letters, ı and i; other letters are left as they are."""
+    for capital, small in (("I\u0307", "i"), ("İ", "i"), ("I", "ı")):
+        texts = pc.replace_substring(texts, capital, small)
+    return texts

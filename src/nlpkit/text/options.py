@@ -121,6 +121,9 @@ class TextOptions(TopicTokenOptions):
         bool,
         Param("Take HTML and XML apart: scripts and styles go too, paragraphs stay apart.", panel="More"),
     ] = False
+    join_hyphens: Annotated[
+        bool, Param("Join words that a hyphen divides at the end of a line (PDF, OCR).", panel="More")
+    ] = False
     replace: Annotated[
         Path | None,
         Param(

@@ -29,6 +29,7 @@ from nlpkit.text.language import (
     prepare_detection,
 )
 from nlpkit.text.ngrams import NgramVocabulary
+from nlpkit.text.normalize import TURKIC, lower_dotted
 from nlpkit.text.options import PreprocessOptions, PreprocessReport
 from nlpkit.text.pruning import CAPPED, FOREIGN, FREQUENT, RARE, REASONS, STOP, Pruned, no_match, prune
 from nlpkit.text.stopwords import auto_stop, elisions, has_stop_words, stop_matcher, stop_words
@@ -114,6 +115,7 @@ class Preprocessor:
         self._vocab: Vocabulary | None = None
         self._stop_codes: tuple[str, ...] = ()
         self._spacy: SpacyTokens | None = None
+        self._dotted = False  # letters of Turkish or Azerbaijani were seen
         self._replaced = False  # by a rule of the cleaner, in any text
 
     def encode_all(
@@ -147,8 +149,8 @@ class Preprocessor:
         with ThreadPoolExecutor(1, thread_name_prefix="nlpkit-language") as pool:
             # the language is looked for while texts are cut, which does not depend on it
             started = pool.submit(self._start, looked_at)
-            if cleaner is not None and cleaner.emoji == "words":
-                started.result()  # but the names of emoji do
+            if (cleaner is not None and cleaner.emoji == "words") or self._may_be_turkic(looked_at):
+                started.result()  # but the names of emoji and the lower case of I do
             cut = self._cutter()
             for batch, raw in map_ahead(lambda b: cut(b.column(column)), everything, threads=threads):
                 started.result()
@@ -210,12 +212,24 @@ class Preprocessor:
         """Return the function that cleans and tokenises texts; names of emoji are in the detected language."""
         options, cut = self.options, cutter(self.options)
         cleaner = options.cleaner
-        if cleaner is None:
-            return cut
-        if self.languages and options.language == "auto":
-            cleaner = replace(cleaner, emoji_language=self.languages[0].code)
-        clean = partial(cleaner.clean, replaced=self._note_replaced)
-        return lambda texts: cut(clean(texts))
+        clean: Callable[[pa.Array], pa.Array] | None = None
+        if cleaner is not None:
+            if self.languages and options.language == "auto":
+                cleaner = replace(cleaner, emoji_language=self.languages[0].code)
+            clean = partial(cleaner.clean, replaced=self._note_replaced)
+        if self._may_be_turkic() and self.languages and self.languages[0].code in TURKIC:
+            lower, plain = lower_dotted, clean
+            clean = lower if plain is None else lambda texts: lower(plain(texts))
+        return cut if clean is None else lambda texts: cut(clean(texts))
+
+    def _may_be_turkic(self, sample: Sequence[str] = ()) -> bool:
+        """Return whether the small letter of I depends on the language, which must be known before texts are cut."""
+        if not self.options.lower:
+            return False
+        if self.options.language == "auto":
+            self._dotted = self._dotted or any(letter in text for text in sample for letter in "ıİğşəŞĞƏ")
+            return self._dotted
+        return self.options.language in TURKIC
 
     def _note_replaced(self) -> None:
         self._replaced = True

@@ -96,13 +96,15 @@ def _text_options(tokens: TextOptions, base: PreprocessOptions) -> PreprocessOpt
     keep = check_kinds(names_in(tokens.keep))
     _check_together(tokens, base.tokenizer)
     cleaner = None
-    if tokens.html or tokens.replace is not None or tokens.emoji != "keep":
+    if tokens.html or tokens.join_hyphens or tokens.replace is not None or tokens.emoji != "keep":
         from nlpkit.io.rules import read_rules
         from nlpkit.text.clean import Cleaner
 
         language = base.language if base.language not in ("auto", "none") else "en"
         rules = None if tokens.replace is None else read_rules(Path(tokens.replace))
-        cleaner = Cleaner(html=tokens.html, replacements=rules, emoji=tokens.emoji, emoji_language=language)
+        cleaner = Cleaner(
+            html=tokens.html, replacements=rules, emoji=tokens.emoji, emoji_language=language, join_hyphens=tokens.join_hyphens
+        )  # fmt: skip
     options = replace(
         base,
         cleaner=cleaner,
