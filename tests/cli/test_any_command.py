@@ -337,17 +337,18 @@ FIXED = (
     "base",
     "offline",
 )
-OUTPUTS = ("save_vocab", "save_phrases", "save_removed", "save_arpa", "features", "junit", "export", "tree", "merges")
 OUTPUTS = (
-    "save_vocab",
-    "save_phrases",
-    "save_removed",
-    "save_word2vec",
+    "export",
     "features",
     "junit",
-    "export",
-    "tree",
     "merges",
+    "save_arpa",
+    "save_conllu",
+    "save_phrases",
+    "save_removed",
+    "save_vocab",
+    "save_word2vec",
+    "tree",
 )
 FILES = {
     "WORDS.txt": "river\nboat\nmoon\n", "SEEDS.toml": "[topics]\nwater = ['river', 'boat*']\n",

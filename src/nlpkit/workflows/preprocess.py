@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import islice
@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from nlpkit import reporting, wording
+from nlpkit.io.conllu import conllu_sink
 from nlpkit.io.corpora import DocumentStream, DroppedRow, open_batches
 from nlpkit.io.phrase_files import PHRASES, phrases_table
 from nlpkit.io.provenance import source_block
@@ -117,6 +118,7 @@ class PreprocessedCorpus(Corpus):
         vocab: str | Path | None = None,
         phrases: str | Path | None = None,
         removed: str | Path | None = None,
+        conllu: str | Path | None = None,
         force: bool = False,
     ) -> dict[str, Any]:
         """Write the documents, and what else has a name: all of it or nothing; return how many documents there are.
@@ -124,27 +126,56 @@ class PreprocessedCorpus(Corpus):
         Args:
             target: a table, "-" for JSON lines on stdout, None to write no documents.
             vocab, phrases, removed: tables of the terms, of the phrases that were found, and of the terms that went.
+            conllu: the words of the texts, all of them, with lemma, part of speech and place, by a spaCy pipeline, in CoNLL-U.
             force: replace what is there.
 
         Raises:
-            UsageError: a name is that of no table; OutputExistsError: a file is there.
+            UsageError: a name is that of no table; OutputExistsError: a file is there; MissingError: there is no pipeline.
         """
         block, n_rows, empty = self.result.block, 0, 0
         with ExitStack() as stack:
             sink = None
             if target is not None:
                 sink = stack.enter_context(table_sink(target, self.result.schema(), block, force=force))
+            annotate = (
+                None if conllu is None else self._annotation(stack.enter_context(conllu_sink(conllu, force=force)))
+            )
             for batch in self.batches():
                 if sink is not None:
                     sink.write(batch)
+                if annotate is not None:
+                    annotate(batch)
                 n_rows += batch.num_rows
                 empty += pc.sum(pc.equal(batch.column("tokens").value_lengths(), 0)).as_py() or 0
             written = self._write_tables({"vocab": vocab, "phrases": phrases, "removed": removed}, stack, force=force)
+        if conllu is not None:
+            written.append(f"wrote {conllu}: {wording.counted(n_rows, 'document')}")
         listed = None if target is None else write_dropped(str(target), self.dropped, block)
         for line in written:
             reporting.note(line)
         self._describe(empty, listed)
         return {"rows": n_rows, "empty": empty, "dropped": len(self.dropped)}
+
+    def _annotation(self, write: Callable[[str], object]) -> Callable[[pa.RecordBatch], None]:
+        """Return the function that writes the documents of a batch in CoNLL-U.
+
+        Raises:
+            MissingError: spaCy or its pipeline is not installed, or finds no lemmas.
+        """
+        from nlpkit.text.conllu import conllu_documents
+        from nlpkit.text.spacy_tokens import SpacyTokens
+
+        spacy, languages = self.result.options.spacy, self.report.languages
+        language = languages[0].code if languages else None
+        pipeline = SpacyTokens("auto" if spacy is None else spacy.model, lemma=True, language=language)
+
+        def annotate(batch: pa.RecordBatch) -> None:
+            texts = batch.column("text").to_pylist()
+            ids = batch.column("id").to_pylist()
+            for lines in conllu_documents(ids, texts, pipeline.words(texts), pipeline.language):
+                write(lines)
+
+        return annotate
 
     def _write_tables(self, targets: Mapping[str, Any], stack: ExitStack, *, force: bool) -> list[str]:
         """Write the tables that have a name; return what to say of them. They appear when the stack is closed, with the documents."""

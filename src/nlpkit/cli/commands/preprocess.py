@@ -10,7 +10,7 @@ from nlpkit.cli.dry_run import dry_run
 from nlpkit.cli.options import Inputs, OutputFlags, RunFlags, shown
 from nlpkit.errors import UsageError
 from nlpkit.io.read_options import ReadOptions
-from nlpkit.parameters import TABLE_WRITTEN, Param
+from nlpkit.parameters import TABLE_WRITTEN, WRITTEN, Param
 from nlpkit.text.options import TextOptions
 from nlpkit.text.rows import RowOptions
 
@@ -31,6 +31,11 @@ class PreviewOptions:
     ] = None
     save_removed: Annotated[
         Path | None, Param("Table of the terms that went: term, cf, df, reason.", metavar="FILE"), TABLE_WRITTEN
+    ] = None
+    save_conllu: Annotated[
+        Path | None,
+        Param("All words of the texts with lemma, part of speech and place, in CoNLL-U (spaCy).", metavar="FILE"),
+        WRITTEN,
     ] = None
 
 
@@ -80,6 +85,7 @@ def preprocess_cli(
     corpus = read_corpus(*inputs, options=read, beside=target)
     with preprocess(corpus, tokens=tokens, rows=rows, execution=run) as documents:
         saved = documents.save(
-            target, vocab=preview.save_vocab, phrases=preview.save_phrases, removed=preview.save_removed, force=out.force
+            target, vocab=preview.save_vocab, phrases=preview.save_phrases, removed=preview.save_removed,
+            conllu=preview.save_conllu, force=out.force,
         )  # fmt: skip
         render.documents(documents, saved, target, n_shown)
