@@ -505,7 +505,7 @@ def test_nothing_is_no_error(tmp_path: Path, name: str) -> None:
 
 def test_options_that_cannot_be_meant(x: Path) -> None:
     for options in (
-        {"format": "docx"},
+        {"format": "odt"},
         {"txt_docs": "page"},
         {"encoding_errors": "ignore"},
         {"types": (("n", "integer"),)},

@@ -122,8 +122,8 @@ def test_archives_documents_and_run_directories_are_refused(tmp_path: Path) -> N
     for name in ("x.zip", "x.tar.gz"):
         with pytest.raises(InputError):
             resolve([str(touch(tmp_path / name))])
-    with pytest.raises(InputError):
-        resolve([str(touch(tmp_path / "x.pdf"))])
+    with pytest.raises(InputError, match=r"save it as \.docx"):
+        resolve([str(touch(tmp_path / "x.odt"))])
     touch(tmp_path / "run/manifest.json")
     touch(tmp_path / "run/topics.parquet")
     with pytest.raises(InputError):

@@ -30,7 +30,8 @@ class Argument(Param):
 Inputs = Annotated[
     list[str],
     Argument(
-        "Files, directories, globs or - (stdin): jsonl, json, csv, tsv, parquet, txt, md, xml; also .gz, .zst, .bz2.",
+        "Files, directories, globs or - (stdin): jsonl, json, csv, tsv, xlsx, parquet, txt, md, xml, html, pdf, docx, eml, mbox; "
+        "also .gz, .zst, .bz2.",
         metavar="INPUT",
     ),
     READ,

@@ -1,4 +1,5 @@
-"""Raw corpora and document tables → one stream of Arrow batches: jsonl, json, csv, tsv, parquet, txt, xml, sgml.
+"""Raw corpora and document tables → one stream of Arrow batches: jsonl, json, csv, tsv, parquet, txt, xml, sgml;
+web pages, PDFs, Word files, mails and workbooks.
 
     inputs ─[resolve]─▶ files ─[first rows]─▶ one schema ─[read]─▶ batches + what was read + what was dropped
 
@@ -9,7 +10,6 @@ Order is kept, and a row that cannot be used is listed in `dropped`.
 from __future__ import annotations
 
 import logging
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
@@ -26,15 +26,16 @@ from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.readers.assemble import Assembler, Batches, Taken
 from nlpkit.io.readers.blocks import RowBlock
 from nlpkit.io.readers.checks import check_options
+from nlpkit.io.readers.files import FORMATS as FILE_FORMATS
+from nlpkit.io.readers.files import FileInput
 from nlpkit.io.readers.ids import UniqueIds
 from nlpkit.io.readers.markup import NoRecordsError
+from nlpkit.io.readers.notes import ReadingNotes
 from nlpkit.io.readers.parquet import ArrowInput, BatchesInput, ParquetInput, TableInput
 from nlpkit.io.readers.roles import COPY_KEY, rename
 from nlpkit.io.readers.rows import RowInput
 from nlpkit.io.readers.schema import InputHeader, TableLayout, check_vocabularies, unify, with_date_format
 from nlpkit.io.sources import STDIN, Source, StoredBytes, is_markdown, resolve, sniff
-
-_REPORTED = 5  # files whose encoding was detected that are named one by one
 
 log = logging.getLogger("nlpkit.io")
 
@@ -73,7 +74,7 @@ class DocumentStream:
     """
 
     def __init__(
-        self, inputs: Sequence[_Input], layout: TableLayout, options: ReadOptions, detected: _Detected, where: str
+        self, inputs: Sequence[_Input], layout: TableLayout, options: ReadOptions, notes: ReadingNotes, where: str
     ) -> None:
         self.where = where
         self.spool_directory: Path | None = None
@@ -86,7 +87,7 @@ class DocumentStream:
         self.blocks = [r.metadata if isinstance(r, ArrowInput) else None for r in readers]  # the footer of each input
         self.metadata: dict[str, Any] | None = self.blocks[0] if len(inputs) == 1 else None
         self._readers = readers
-        self._batches: Iterator[pa.RecordBatch] = self._read(inputs, layout, options, detected)
+        self._batches: Iterator[pa.RecordBatch] = self._read(inputs, layout, options, notes)
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         """Yield batches of at most `batch_rows` rows, fewer when documents are long."""
@@ -161,7 +162,7 @@ class DocumentStream:
         return pa.Table.from_batches(self, self.schema)
 
     def _read(
-        self, inputs: Sequence[_Input], layout: TableLayout, options: ReadOptions, detected: _Detected
+        self, inputs: Sequence[_Input], layout: TableLayout, options: ReadOptions, notes: ReadingNotes
     ) -> Iterator[pa.RecordBatch]:
         batches = Batches(layout, options.batch_rows)
         unique = UniqueIds() if any("id" in one.header.renamed for one in inputs) else None
@@ -191,7 +192,7 @@ class DocumentStream:
         finally:
             for one in inputs:
                 one.reader.close()
-        detected.summarize()
+        notes.summarize()
 
 
 def _one(array: pa.Array | pa.ChunkedArray) -> pa.Array:
@@ -213,16 +214,16 @@ def open_documents(
     sources = resolve(inputs, options.format)
     alone = len(sources) == 1
     several_texts = sum(source.format == "txt" for source in sources) > 1
-    detected = _Detected()
+    notes = ReadingNotes()
     opened: list[_Input] = []
     try:
         for source in sources:
             per_file = several_texts or source.listed
-            reader = _reader(source, options, alone=alone, per_file=per_file, stdin=stdin, detected=detected)
+            reader = _reader(source, options, alone=alone, per_file=per_file, stdin=stdin, notes=notes)
             opened.append(_Input(source, reader))
             opened[-1].look(options)
         where = ", ".join("stdin" if name == STDIN else name for name in inputs)
-        return _stream(opened, options, detected, where)
+        return _stream(opened, options, notes, where)
     except BaseException:
         for one in opened:
             one.reader.close()
@@ -234,7 +235,7 @@ def open_table(table: pa.Table, options: ReadOptions = _DEFAULTS, *, name: str =
     check_options(options)
     one = _Input(Source(name, "row", None), TableInput(Source(name, "row", None), table))
     one.look(options)
-    return _stream([one], options, _Detected(), name)
+    return _stream([one], options, ReadingNotes(), name)
 
 
 def open_batches(
@@ -248,18 +249,18 @@ def open_batches(
     source = Source(earlier.where, "row", None)
     one = _Input(source, BatchesInput(source, schema, batches, block))
     one.look(options)
-    stream = _stream([one], options, _Detected(), earlier.where)
+    stream = _stream([one], options, ReadingNotes(), earlier.where)
     stream.origin = earlier.inputs
     return stream
 
 
-def _stream(opened: Sequence[_Input], options: ReadOptions, detected: _Detected, where: str) -> DocumentStream:
+def _stream(opened: Sequence[_Input], options: ReadOptions, notes: ReadingNotes, where: str) -> DocumentStream:
     _check_records(opened)
     layout = unify([one.header for one in opened if not one.empty], dict(options.types))
     check_vocabularies([one.header for one in opened])
     if options.date_format is not None and layout.columns:
         layout = with_date_format(layout, options.date_format, opened[0].source.shown)
-    return DocumentStream(opened, layout, options, detected, where)
+    return DocumentStream(opened, layout, options, notes, where)
 
 
 @dataclass(slots=True)
@@ -267,7 +268,7 @@ class _Input:
     """One opened input with the columns found in it."""
 
     source: Source
-    reader: RowInput | ArrowInput
+    reader: RowInput | FileInput | ArrowInput
     header: InputHeader = field(default_factory=lambda: InputHeader("", {}, {}))
     no_records: NoRecordsError | None = None
 
@@ -329,28 +330,9 @@ class _Input:
             yield from ((block, block.size) for block in self.reader.blocks() if len(block.numbers))
 
 
-class _Detected:
-    """Reports the files whose encoding is a guess: the first ones by name, the others together."""
-
-    def __init__(self) -> None:
-        self._counts: Counter[str] = Counter()
-
-    def note(self, path: str, encoding: str) -> None:
-        """Report how one file is read."""
-        self._counts[encoding] += 1
-        if self._counts.total() <= _REPORTED:
-            log.warning("%s: read as %s (detected); force with `encoding`", path, encoding)
-
-    def summarize(self) -> None:
-        """Report how the files were read that `note` did not name."""
-        if self._counts.total() > _REPORTED:
-            counts = ", ".join(f"{count} as {encoding}" for encoding, count in self._counts.most_common())
-            log.warning("%d files read in a detected encoding: %s; force with `encoding`", self._counts.total(), counts)
-
-
 def _reader(
-    source: Source, options: ReadOptions, *, alone: bool, per_file: bool, stdin: BinaryIO | None, detected: _Detected
-) -> RowInput | ArrowInput:
+    source: Source, options: ReadOptions, *, alone: bool, per_file: bool, stdin: BinaryIO | None, notes: ReadingNotes
+) -> RowInput | FileInput | ArrowInput:
     format = source.format
     stored: StoredBytes | None = None
     if format in (None, "parquet"):
@@ -365,6 +347,8 @@ def _reader(
                 raise
             return table
     assert format is not None
+    if format in FILE_FORMATS:
+        return FileInput(source, format, options, alone=alone, notes=notes, stdin=stdin, stored=stored)
     per_file = per_file or is_markdown(source.path)
     if options.txt_docs != "auto":
         per_file = options.txt_docs == "file"
@@ -376,7 +360,7 @@ def _reader(
         per_file=per_file,
         stdin=stdin,
         stored=stored,
-        on_detect=detected.note,
+        on_detect=notes.encoding,
     )
 
 

@@ -52,7 +52,8 @@ class ReadOptions:
     format: Annotated[
         str | None,
         Param(
-            "Format of the input: jsonl, json, csv, tsv, parquet, txt, xml or sgml; default: that of the suffix.",
+            "Format of the input: jsonl, json, csv, tsv, xlsx, parquet, txt, xml, sgml, html, pdf, docx, eml or mbox; default: that "
+            "of the suffix.",
             metavar="NAME",
         ),
     ] = None

@@ -25,6 +25,7 @@ import zstandard
 
 from nlpkit.errors import InputError, UsageError
 from nlpkit.parallel import ahead
+from nlpkit.wording import counted
 
 FORMATS = {
     ".jsonl": "jsonl",
@@ -41,13 +42,25 @@ FORMATS = {
     ".xml": "xml",
     ".sgml": "sgml",
     ".sgm": "sgml",
+    ".html": "html",
+    ".htm": "html",
+    ".xhtml": "html",
+    ".docx": "docx",
+    ".pdf": "pdf",
+    ".eml": "eml",
+    ".mbox": "mbox",
+    ".xlsx": "xlsx",
 }
+ONE_DOCUMENT = ("html", "docx", "pdf", "eml")  # formats of which a file is one document
 MARKDOWN = (".md", ".markdown")
 COMPRESSED = (".gz", ".zst", ".bz2")
 STDIN = "-"
 
 _ARCHIVES = (".zip", ".tar", ".tgz", ".7z", ".rar", ".xz")
-_DOCUMENTS = (".pdf", ".docx", ".doc", ".odt", ".rtf", ".epub", ".xlsx", ".xls", ".html", ".htm")
+_OTHER_DOCUMENTS = {
+    ".doc": "docx", ".odt": "docx", ".rtf": "docx", ".epub": "html", ".xls": "xlsx", ".ods": "xlsx", ".ppt": "pdf",
+    ".pptx": "pdf",
+}  # fmt: skip
 _CHUNK = 1 << 18  # 256 KB as stored: large enough for speed, small enough for a high compression ratio
 
 log = logging.getLogger("nlpkit.io")
@@ -110,8 +123,16 @@ def is_markdown(path: str) -> bool:
 def sniff(head: bytes, path: str) -> str:
     """Return the format that the first unpacked bytes indicate; raises InputError when they could be anything."""
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
-    for mark, format in ((b"PAR1", "parquet"), (b"{", "jsonl"), (b"[", "json")):
-        if start.startswith(mark) or not start:
+    marks = {
+        b"PAR1": "parquet",
+        b"{": "jsonl",
+        b"[": "json",
+        b"%PDF": "pdf",
+        b"<!doctype html": "html",
+        b"<html": "html",
+    }
+    for mark, format in marks.items():
+        if start[:20].lower().startswith(mark.lower()) or not start:
             return "jsonl" if not start else format
     raise InputError(f"{path}: which format is this? Name it: `format={'|'.join(sorted(set(FORMATS.values())))}`")
 
@@ -152,14 +173,29 @@ def _in_directory(name: str, format: str | None) -> list[Source]:
                 others[Path(file).suffix or "no suffix"] += 1
             else:
                 files.append(str(Path(folder, file)))
-    if format is None:  # README.md beside a corpus is none of its documents
-        files = [f for f in files if not is_markdown(f)] or files
+    if format is None:
+        files = _without_accompanying(name, files)
     if not files:
         known = " ".join(sorted(FORMATS))
         seen = f"; it has {', '.join(f'{n} with {s}' for s, n in others.most_common(3))}" if others else ""
         hint = ", or name the format of all files with `format`" if others else ""
         raise InputError(f"{name}: no corpus file in this directory (looked for {known}){seen}{hint}")
     return [_source(path, format, base=name) for path in sorted(files, key=lambda p: Path(p).parts)]
+
+
+def _without_accompanying(folder: str, files: list[str]) -> list[str]:
+    """Return the files of a directory without those about it: README.md beside documents, codebook.pdf beside a table."""
+    kept = [f for f in files if split_suffix(Path(f).name)[1] not in ONE_DOCUMENT and not is_markdown(f)]
+    if all(split_suffix(Path(f).name)[1] in ("txt", "mbox") for f in kept):  # documents as the others are
+        kept = [f for f in files if not is_markdown(f) or not (kept or Path(f).name.lower().startswith("readme."))]
+    n_left = sum(not is_markdown(f) for f in set(files) - set(kept))
+    if kept and n_left:
+        log.warning(
+            "%s: documents beside tables of documents are left out (%s); name what is to be read",
+            folder,
+            counted(n_left, "file"),
+        )
+    return kept or files
 
 
 def _by_glob(pattern: str, format: str | None) -> list[Source]:
@@ -201,8 +237,9 @@ def _refuse_archive(path: str) -> None:
         lower = lower.removesuffix(packed)
     if lower.endswith(_ARCHIVES):
         raise InputError(f"{path} is an archive of files: unpack it first and name the files or their directory")
-    if lower.endswith(_DOCUMENTS):
-        raise InputError(f"{path} is not a corpus format; extract the text first (txt, jsonl, csv, parquet, xml)")
+    readable = _OTHER_DOCUMENTS.get(Path(lower).suffix)
+    if readable is not None:
+        raise InputError(f"{path} is in a format that is not read; save it as .{readable} with the program it is of")
 
 
 def _without_repeats(sources: list[Source]) -> list[Source]:

@@ -178,7 +178,7 @@ def read_corpus(*inputs: str | Path, options: ReadOptions | None = None, beside:
     """Return the documents of files, directories or globs; they are read when they are needed.
 
     Args:
-        inputs: jsonl, json, csv, tsv, parquet, txt, md, xml, also .gz .zst .bz2; "-" is stdin.
+        inputs: jsonl, json, csv, tsv, xlsx, parquet, txt, md, xml, html, pdf, docx, eml, mbox, also .gz .zst .bz2; "-" is stdin.
         options: columns, format, encoding and so on.
         beside: the output of the work; copies that are read a second time lie in its directory (else in the temporary one).
 
@@ -239,9 +239,11 @@ def no_documents(stream: Documents) -> InputError:
             f"no documents are left of {wording.counted(len(stream.dropped), 'row')} of {where} "
             f"({'; '.join(f'{count:,} × {reason}' for reason, count in reasons)})"
         )
+    by_value = any(reason.startswith("text is ") for reason, _ in reasons)
+    hint = "; is the text in another column? See `text_col`" if by_value else ""
     return InputError(
         f"no documents: {wording.counted(len(stream.dropped), 'row')} of {where} cannot be used "
-        f"({'; '.join(f'{count:,} × {reason}' for reason, count in reasons)}); is the text in another column? See `text_col`"
+        f"({'; '.join(f'{count:,} × {reason}' for reason, count in reasons)}){hint}"
     )
 
 

@@ -56,7 +56,7 @@ class Assembler:
         texts = _values(block, self.renamed["text"]) if "text" in self.renamed else [""] * len(block.numbers)
         if self.worded:
             texts = [_sentence(text) for text in texts]
-        why = _unusable(texts)
+        why = {**_unusable(texts), **block.reasons}
         used = len(texts)
         if room is not None and used - len(why) > room:
             used = next(row for row, kept in _counted(used, why) if kept == room) + 1

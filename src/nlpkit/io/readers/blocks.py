@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 BLOCK_ROWS = 1_000
@@ -12,13 +12,17 @@ BLOCK_ROWS = 1_000
 
 @dataclass(slots=True)
 class RowBlock:
-    """Rows as columns of equal length; `numbers` are the row numbers of made ids, `lines` where the rows begin."""
+    """Rows as columns of equal length; `numbers` are the row numbers of made ids, `lines` where the rows begin.
+
+    reasons: why rows have no text, where more is known than that.
+    """
 
     columns: dict[str, list[Any]]
     numbers: Sequence[int]
     size: int  # characters read for it, about
     lines: Sequence[int] | None = None
     unit: str = "row"
+    reasons: Mapping[int, str] = field(default_factory=dict)
 
     def place(self, path: str, row: int) -> str:
         """Return where a row of this block is, as messages say it."""

@@ -36,7 +36,7 @@ def read_delimited(text: Iterator[str], path: str, *, delimiter: str | None, tex
         for row in reader:
             last, lines.taken = lines.taken, []
             if row and not names:
-                names = _header(row, path, start)
+                names = header_names(row, path, start)
                 yield RowBlock({name: [] for name in names}, range(0), 0, [])
             elif row:
                 if len(row) != len(names):
@@ -100,7 +100,8 @@ def _sniff(lines: list[str], text_col: str) -> str:
     return delimiter
 
 
-def _header(row: list[str], path: str, line: int) -> list[str]:
+def header_names(row: list[str], path: str, line: int) -> list[str]:
+    """Return the names of columns in a header, white space made even; raises InputError for one that is there twice."""
     names = [" ".join(name.split()) or f"column_{number}" for number, name in enumerate(row, start=1)]
     twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
     if twice is not None:
