@@ -28,7 +28,7 @@ WIKI = """<?xml version="1.0"?>
 def rows(markup: str, *, record: str, lenient: bool = False, **fields: str) -> list[dict[str, str | None]]:
     """The rows of a text, given to the reader one character at a time."""
     text = iter(markup)
-    blocks = read_markup(text, "x.xml", record=record, fields={"text": ".", **fields}, text_col="text", lenient=lenient)
+    blocks = read_markup(text, "x.xml", record=record, fields={"text": ".", **fields}, texts=["text"], lenient=lenient)
     return [
         dict(zip(block.columns, values, strict=True))
         for block in blocks

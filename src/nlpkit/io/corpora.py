@@ -32,6 +32,7 @@ from nlpkit.io.readers.ids import UniqueIds
 from nlpkit.io.readers.markup import NoRecordsError
 from nlpkit.io.readers.notes import ReadingNotes
 from nlpkit.io.readers.parquet import ArrowInput, BatchesInput, ParquetInput, TableInput
+from nlpkit.io.readers.places import DerivedColumn, derived_columns
 from nlpkit.io.readers.roles import COPY_KEY, rename
 from nlpkit.io.readers.rows import RowInput
 from nlpkit.io.readers.schema import InputHeader, TableLayout, check_vocabularies, unify, with_date_format
@@ -271,6 +272,7 @@ class _Input:
     reader: RowInput | FileInput | ArrowInput
     header: InputHeader = field(default_factory=lambda: InputHeader("", {}, {}))
     no_records: NoRecordsError | None = None
+    derived: dict[str, DerivedColumn] = field(default_factory=dict)
 
     @property
     def empty(self) -> bool:
@@ -290,9 +292,17 @@ class _Input:
         renamed = {"text": roles.text}
         if columns:
             named = self.reader.roles(roles)
+            self.derived = derived_columns(named, columns, self.source.shown)
+            columns = {**columns, **{name: column.kind for name, column in self.derived.items()}}
             copies = self.source.format not in ("xml", "sgml")  # there the options hold paths, no names of columns
             renamed = rename(
-                named, list(columns), self.source.shown, keep=options.columns, copies=copies, copy_of=copy_of
+                named,
+                list(columns),
+                self.source.shown,
+                keep=options.columns,
+                copies=copies,
+                copy_of=copy_of,
+                derived=self.derived,
             )
         self.header = InputHeader(self.source.shown, renamed, columns, self.reader.open_ended, metadata)
 
@@ -311,6 +321,7 @@ class _Input:
             wanted=None if options.columns is None else frozenset(options.columns),
             worded="text" in self.header.renamed and self.header.renamed["text"] == options.words_col,
             late=late,
+            derived=self.derived,
         )
 
     def taken(self, assembler: Assembler, batch_rows: int, limit: int | None) -> Iterator[tuple[Taken, int | None]]:
@@ -324,7 +335,10 @@ class _Input:
 
     def _parts(self, batch_rows: int) -> Iterator[tuple[RowBlock | pa.RecordBatch, int | None]]:
         if isinstance(self.reader, ArrowInput):
-            names = list(dict.fromkeys(self.header.renamed.values()))
+            derived = [name for column in self.derived.values() for name in column.columns]
+            names = [
+                name for name in dict.fromkeys([*self.header.renamed.values(), *derived]) if name not in self.derived
+            ]
             yield from ((batch, None) for batch in self.reader.batches(names, batch_rows))
         elif self.no_records is None:
             yield from ((block, block.size) for block in self.reader.blocks() if len(block.numbers))

@@ -28,9 +28,14 @@ class ReadOptions:
 
     PANEL: ClassVar[str] = "Input"
 
-    text_col: Annotated[str, Param("Column of the text; it is called text in what is written.", metavar="COLUMN")] = (
-        "text"
-    )
+    text_col: Annotated[
+        str,
+        Param(
+            "Column of the text, which is called text in what is written; several are joined (title,text), and JSON has places "
+            "(body.text, paragraphs[].text).",
+            metavar="COLUMN",
+        ),
+    ] = "text"
     id_col: Annotated[
         str, Param("Column of the id; it stays, with a copy called id; 'none' numbers the rows.", metavar="COLUMN")
     ] = "id"

@@ -16,6 +16,7 @@ from nlpkit.errors import EncodingError, InputError
 from nlpkit.io.readers.blocks import RowBlock
 from nlpkit.io.readers.columns import STRING, TOKENS, TypedColumn, as_text, encode_tokens, forced_array, to_array
 from nlpkit.io.readers.ids import UniqueIds, make_ids
+from nlpkit.io.readers.places import DerivedColumn, batch_with_derived, with_derived
 from nlpkit.io.readers.schema import TableLayout
 
 _ID = TypedColumn("id", pa.string(), STRING, STRING)
@@ -50,9 +51,11 @@ class Assembler:
     worded: bool = False  # the texts are lists of words, to be joined by spaces
     late: set[str] = field(default_factory=set)
     rows_before: int = 0  # of a Parquet file
+    derived: Mapping[str, DerivedColumn] = field(default_factory=dict)
 
     def take(self, block: RowBlock, room: int | None) -> Taken:
         """Return the first rows of a block, at most `room` documents; raises InputError where a value does not fit."""
+        block = with_derived(block, self.derived)
         texts = _values(block, self.renamed["text"]) if "text" in self.renamed else [""] * len(block.numbers)
         if self.worded:
             texts = [_sentence(text) for text in texts]
@@ -89,6 +92,7 @@ class Assembler:
         """Return the first rows of the next Parquet batch of the file, at most `room` documents."""
         first = self.rows_before
         self.rows_before += batch.num_rows
+        batch = batch_with_derived(batch, self.derived)
         source_of_text = self.renamed.get("text")
         raw_texts = pa.array([""] * batch.num_rows) if source_of_text is None else batch.column(source_of_text)
         if self.worded:

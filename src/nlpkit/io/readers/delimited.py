@@ -10,6 +10,7 @@ from typing import Any
 
 from nlpkit.errors import InputError
 from nlpkit.io.readers.blocks import BLOCK_ROWS, RowBlock, lines_with_ends
+from nlpkit.io.readers.roles import text_columns
 
 _BLOCK_CHARS = 1 << 20
 _LONGEST_FIELD = (1 << 31) - 1  # the csv module stops at 131,072 characters unless told
@@ -94,7 +95,12 @@ def _sniff(lines: list[str], text_col: str) -> str:
             continue
         header = [" ".join(name.split()) for name in rows[0]]
         even = sum(len(row) == len(header) for row in rows) / len(rows)
-        score = (text_col in header, len(header) > 1 and even >= 0.8, even, len(header))
+        score = (
+            text_col in header or set(text_columns(text_col)) <= set(header),
+            len(header) > 1 and even >= 0.8,
+            even,
+            len(header),
+        )
         if score > best:
             best, delimiter = score, candidate
     return delimiter

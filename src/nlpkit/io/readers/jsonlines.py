@@ -8,6 +8,7 @@ from typing import Any
 
 from nlpkit.errors import InputError
 from nlpkit.io.readers.blocks import BLOCK_ROWS, RowBlock, from_rows
+from nlpkit.io.readers.roles import text_columns
 from nlpkit.wording import listed, truncated
 
 _read_value = json.JSONDecoder().raw_decode
@@ -141,7 +142,7 @@ def read_json(text: Iterator[str], path: str, text_col: str) -> Iterator[RowBloc
 
 def _rows(value: Any, path: str, text_col: str) -> list[dict[str, Any]]:
     if isinstance(value, dict):
-        if text_col in value and not isinstance(value[text_col], (list, dict)):
+        if any(_holds(value, name) for name in text_columns(text_col)):
             return [value]
         lists = {
             name: v for name, v in value.items() if isinstance(v, list) and v and all(isinstance(x, dict) for x in v)
@@ -160,3 +161,10 @@ def _rows(value: Any, path: str, text_col: str) -> list[dict[str, Any]]:
                 f"{path}: item {number} of the list should be an object, is {truncated(json.dumps(row), 60)}"
             )
     return value
+
+
+def _holds(value: dict[str, Any], name: str) -> bool:
+    """Return whether an object is a document whose text is in a column, or in a place such as body.text."""
+    if name in value:
+        return not isinstance(value[name], list | dict)
+    return name.split(".")[0].removesuffix("[]") in value

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from html.parser import HTMLParser
@@ -35,10 +35,17 @@ class NoRecordsError(InputError):
 
 
 def read_markup(
-    text: Iterator[str], path: str, *, record: str | None, fields: Mapping[str, str], text_col: str, lenient: bool
+    text: Iterator[str],
+    path: str,
+    *,
+    record: str | None,
+    fields: Mapping[str, str],
+    texts: Sequence[str],
+    lenient: bool,
 ) -> Iterator[RowBlock]:
     """Yield one row per outermost element `record`, with a column per (column, path below the record).
 
+    texts: the columns of the text, whose values of several matches are lines.
     A path is 'a/b', 'a/@attribute', '@attribute' or '.', all text inside; its first step is looked for among the
     children, then anywhere below. The values of several matches are joined, in the text by line breaks, elsewhere
     by '; '. Raises InputError when `record`
@@ -55,16 +62,16 @@ def read_markup(
     for characters in chain(_parse(text, path, target, lenient), (None,)):
         size += characters or 0
         for element in target.take():
-            rows.append({name: _value(element, where, name == text_col) for name, where in steps.items()})
+            rows.append({name: _value(element, where, name in texts) for name, where in steps.items()})
             if done == 0:
                 inside.update(below.tag for below in element.iter())
         while len(rows) >= BLOCK_ROWS or (rows and (size > _BLOCK_CHARS or characters is None)):
             part, rows = rows[:BLOCK_ROWS], rows[BLOCK_ROWS:]
-            if done == 0 and all(row[text_col] is None for row in part):
+            if done == 0 and all(row.get(name) is None for row in part for name in texts):
                 elements = [name for name in inside if name != target.record]
                 raise ColumnError(
-                    f"{path}: no <{record}> has '{fields[text_col]}' (inside: {listed(elements, 20)}); "
-                    f"name the path of the text with `xml_fields={text_col}=PATH`"
+                    f"{path}: no <{record}> has '{fields.get(texts[0], texts[0])}' (inside: {listed(elements, 20)}); "
+                    f"name the path of the text with `xml_fields={texts[0]}=PATH`"
                 )
             yield from_rows(part, range(done + 1, done + len(part) + 1), size, unit=record)
             done += len(part)

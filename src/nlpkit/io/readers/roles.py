@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
 from nlpkit.errors import missing_column
@@ -41,6 +41,7 @@ def rename(
     keep: Sequence[str] | None = None,
     copies: bool = True,
     copy_of: Mapping[str, str] | None = None,
+    derived: Container[str] = (),
 ) -> dict[str, str]:
     """Return final name → name in the input, in the order found; `keep` limits the columns beside id and text.
 
@@ -49,6 +50,7 @@ def rename(
     text column that is not there, and for another one that was named but is not there.
 
     copy_of: columns that are known to be copies, and of which; a copy in the way of the column it was made from falls away.
+    derived: columns that were put together for a role, and are there under no other name.
     """
     column_of = dict(roles.items())
     worded = roles.words in columns and (
@@ -72,7 +74,7 @@ def rename(
         if name in named and named[name] != name and (copy_of or {}).get(name) == named[name]:
             continue
         finals = [role for role, column in named.items() if column == name]
-        if copies and finals and "text" not in finals and name not in column_of:
+        if copies and finals and "text" not in finals and name not in column_of and name not in derived:
             finals.append(name)  # the user's own column; a text is not stored twice
         if not finals:
             finals = [name]
@@ -90,6 +92,11 @@ def rename(
             if keep is None or final in ("id", "text") or final in keep or name in keep:
                 renamed[final] = name
     return renamed | ({"text": roles.words} if worded and roles.words else {})
+
+
+def text_columns(name: str) -> list[str]:
+    """Return the columns that are the text: title,text are two."""
+    return [part.strip() for part in name.split(",") if part.strip()] or [name]
 
 
 def _free(name: str, taken: set[str]) -> str:

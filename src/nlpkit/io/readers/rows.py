@@ -15,7 +15,7 @@ from nlpkit.io.readers.delimited import read_delimited
 from nlpkit.io.readers.jsonlines import read_json, read_jsonl
 from nlpkit.io.readers.markup import read_markup
 from nlpkit.io.readers.plain import read_file, read_lines
-from nlpkit.io.readers.roles import NUMBERED, Roles
+from nlpkit.io.readers.roles import NUMBERED, Roles, text_columns
 from nlpkit.io.sources import Source, StoredBytes
 
 FIRST_ROWS = 1_000
@@ -126,17 +126,17 @@ class RowInput:
             case _:
                 lenient = self.format == "sgml"
                 fields = _fields(options)
-                return read_markup(
-                    text, path, record=options.xml_record, fields=fields, text_col=options.text_col, lenient=lenient
-                )
+                texts = [options.text_col] if options.text_col in fields else text_columns(options.text_col)
+                return read_markup(text, path, record=options.xml_record, fields=fields, texts=texts, lenient=lenient)
 
 
 def _fields(options: ReadOptions) -> dict[str, str]:
     """Return the paths of the columns; a column named for a role that has no path is a path itself."""
     fields = dict(options.xml_fields)
-    for role, name in options.roles().items():
-        if name not in fields and name not in (role, NUMBERED):
-            fields[name] = name
+    for role, column in options.roles().items():
+        for name in text_columns(column) if role == "text" and column not in fields else [column]:
+            if name not in fields and name not in (role, NUMBERED):
+                fields[name] = name
     defaults = {"text": "."} if options.text_col == "text" else {}
     if options.id_col == "id":
         defaults["id"] = "@id"
