@@ -589,6 +589,7 @@ DROPS_ROWS = {
     "--format",
     "--where",
     "--keep-if",
+    "--sample",
     "--dedupe",
     "--unit",
     "--limit",

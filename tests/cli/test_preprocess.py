@@ -143,7 +143,7 @@ def test_binary_files(tmp_path: Path) -> None:
     (tmp_path / "x.txt").write_bytes(bytes(range(256)) * 20)
     assert "looks binary" in run_cli("preprocess", "x.txt", "-o", "y.parquet", code=3).error()
     (tmp_path / "x.pdf").write_bytes(b"%PDF-1.7")
-    assert "is not a corpus format; extract the text first" in run_cli("info", "x.pdf", code=3).error()
+    assert "x.pdf: it is broken" in run_cli("info", "x.pdf", code=3).error()
 
 
 def test_two_columns_of_one_name(tmp_path: Path) -> None:

@@ -483,7 +483,8 @@ def test_limit_in_a_packed_file_of_several_pieces(tmp_path: Path) -> None:
 def test_stdin(content: bytes, format: str | None, text: str) -> None:
     stream = open_documents(["-"], ReadOptions(format=format), stdin=io.BytesIO(content))
     assert stream.read_all().select(["id", "text"]).to_pylist() == [{"id": "stdin:1", "text": text}]
-    assert stream.inputs == [InputInfo("-", 1, hashlib.sha256(content).hexdigest(), "utf-8")]
+    reading = {} if format is None else {"format": format}
+    assert stream.inputs == [InputInfo("-", 1, hashlib.sha256(content).hexdigest(), "utf-8", reading)]
 
 
 def test_stdin_that_could_be_anything_asks_for_the_format() -> None:

@@ -39,7 +39,7 @@ def footer_block(
         "command": command,
         "parameters": parameters,
         "seed": seed,
-        "inputs": [asdict(i) for i in inputs],
+        "inputs": [i.listed() for i in inputs],
         "steps": list(steps),
     }
 

@@ -10,33 +10,29 @@ Order is kept, and a row that cannot be used is listed in `dropped`.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Self
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nlpkit.errors import InputError, SchemaError
-from nlpkit.io.footers import DOCUMENTS, check_footer, steps_of
+from nlpkit.errors import InputError
+from nlpkit.io.footers import steps_of
 from nlpkit.io.read_options import ReadOptions
-from nlpkit.io.readers.assemble import Assembler, Batches, Taken
-from nlpkit.io.readers.blocks import RowBlock
+from nlpkit.io.readers.assemble import Batches
 from nlpkit.io.readers.checks import check_options
-from nlpkit.io.readers.files import FORMATS as FILE_FORMATS
-from nlpkit.io.readers.files import FileInput
 from nlpkit.io.readers.ids import UniqueIds
-from nlpkit.io.readers.markup import NoRecordsError
 from nlpkit.io.readers.notes import ReadingNotes
-from nlpkit.io.readers.parquet import ArrowInput, BatchesInput, ParquetInput, TableInput
-from nlpkit.io.readers.places import DerivedColumn, derived_columns
-from nlpkit.io.readers.roles import COPY_KEY, rename
-from nlpkit.io.readers.rows import RowInput
-from nlpkit.io.readers.schema import InputHeader, TableLayout, check_vocabularies, unify, with_date_format
-from nlpkit.io.sources import STDIN, Source, StoredBytes, is_markdown, resolve, sniff
+from nlpkit.io.readers.opened import OpenedInput, reader_of
+from nlpkit.io.readers.parquet import ArrowInput, BatchesInput, TableInput
+from nlpkit.io.readers.schema import TableLayout, check_vocabularies, unify, with_date_format
+from nlpkit.io.selection import Sample, Selection, check_selection
+from nlpkit.io.sources import STDIN, Source, resolve
 
 log = logging.getLogger("nlpkit.io")
 
@@ -46,12 +42,21 @@ _DEFAULTS = ReadOptions()
 
 @dataclass(frozen=True, slots=True)
 class InputInfo:
-    """One input as the manifest lists it: `rows` read (those dropped too), `sha256` of the bytes as stored."""
+    """One input as the manifest lists it: `rows` read (those dropped too), `sha256` of the bytes as stored.
+
+    `reading`: options of reading that were not the defaults, so that the same documents can be read again.
+    """
 
     path: str
     rows: int
     sha256: str
     encoding: str | None
+    reading: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    def listed(self) -> dict[str, Any]:
+        """Return the entry of the manifest."""
+        entry = {"path": self.path, "rows": self.rows, "sha256": self.sha256, "encoding": self.encoding}
+        return {**entry, "reading": dict(self.reading)} if self.reading else entry
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +80,7 @@ class DocumentStream:
     """
 
     def __init__(
-        self, inputs: Sequence[_Input], layout: TableLayout, options: ReadOptions, notes: ReadingNotes, where: str
+        self, inputs: Sequence[OpenedInput], layout: TableLayout, options: ReadOptions, notes: ReadingNotes, where: str
     ) -> None:
         self.where = where
         self.spool_directory: Path | None = None
@@ -88,7 +93,10 @@ class DocumentStream:
         self.blocks = [r.metadata if isinstance(r, ArrowInput) else None for r in readers]  # the footer of each input
         self.metadata: dict[str, Any] | None = self.blocks[0] if len(inputs) == 1 else None
         self._readers = readers
-        self._batches: Iterator[pa.RecordBatch] = self._read(inputs, layout, options, notes)
+        selection = Selection(options, layout.schema)
+        self._batches: Iterator[pa.RecordBatch] = self._read(inputs, layout, options, notes, selection)
+        if options.sample is not None:
+            self._batches = self._sampled(self._batches, Sample(options.sample), options.limit)
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         """Yield batches of at most `batch_rows` rows, fewer when documents are long."""
@@ -163,29 +171,41 @@ class DocumentStream:
         return pa.Table.from_batches(self, self.schema)
 
     def _read(
-        self, inputs: Sequence[_Input], layout: TableLayout, options: ReadOptions, notes: ReadingNotes
+        self,
+        inputs: Sequence[OpenedInput],
+        layout: TableLayout,
+        options: ReadOptions,
+        notes: ReadingNotes,
+        selection: Selection,
     ) -> Iterator[pa.RecordBatch]:
         batches = Batches(layout, options.batch_rows)
         unique = UniqueIds() if any("id" in one.header.renamed for one in inputs) else None
         late: set[str] = set()  # columns that came too late for the schema
-        left = options.limit
+        left = options.limit if options.sample is None else None
+        reading = options.recorded()
         try:
             for one in inputs:
                 if left == 0:
                     break
                 rows = kept = 0
                 assembler = one.assembler(layout, options, unique, late)
-                for taken, size in one.taken(assembler, options.batch_rows, left):
+                for taken, size in one.taken(assembler, options.batch_rows, None if selection else left):
                     rows += taken.rows
-                    kept += taken.batch.num_rows
                     self.dropped += (DroppedRow(id_, "read", reason) for id_, reason in taken.dropped)
-                    left = None if left is None else left - taken.batch.num_rows
+                    batch = taken.batch
+                    if selection:
+                        batch, left_out = selection.select(batch, left)
+                        self.dropped += (DroppedRow(*row) for row in left_out)
+                    kept += batch.num_rows
+                    left = None if left is None else left - batch.num_rows
                     if size is not None:
-                        yield from batches.add(taken.batch, size)
-                    elif taken.batch.num_rows:
+                        yield from batches.add(batch, size)
+                    elif batch.num_rows:
                         yield from batches.flush()
-                        yield taken.batch
-                self.inputs.append(InputInfo(one.source.path, rows, one.reader.sha256(), one.reader.encoding))
+                        yield batch
+                    if left == 0:
+                        break
+                self.inputs.append(InputInfo(one.source.path, rows, one.reader.sha256(), one.reader.encoding, reading))
                 self.kept.append(kept)
                 one.reader.close()
             yield from batches.flush()
@@ -194,6 +214,20 @@ class DocumentStream:
             for one in inputs:
                 one.reader.close()
         notes.summarize()
+
+    def _sampled(
+        self, batches: Iterator[pa.RecordBatch], sample: Sample, limit: int | None
+    ) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            sample.add(batch)
+        left = sample.n_seen if limit is None else limit
+        parts = list(sample.batches())
+        ends = np.minimum(sample.before(np.cumsum(np.array(self.kept, np.int64))), left)
+        self.kept = np.diff(ends, prepend=0).tolist()
+        for part in parts:
+            if left:
+                yield part.slice(0, left)
+            left -= min(left, part.num_rows)
 
 
 def _one(array: pa.Array | pa.ChunkedArray) -> pa.Array:
@@ -212,16 +246,17 @@ def open_documents(
     ColumnError for a column that was named but is not there, SchemaError for a Parquet file of another kind.
     """
     check_options(options)
+    check_selection(options)
     sources = resolve(inputs, options.format)
     alone = len(sources) == 1
     several_texts = sum(source.format == "txt" for source in sources) > 1
     notes = ReadingNotes()
-    opened: list[_Input] = []
+    opened: list[OpenedInput] = []
     try:
         for source in sources:
             per_file = several_texts or source.listed
-            reader = _reader(source, options, alone=alone, per_file=per_file, stdin=stdin, notes=notes)
-            opened.append(_Input(source, reader))
+            reader = reader_of(source, options, alone=alone, per_file=per_file, stdin=stdin, notes=notes)
+            opened.append(OpenedInput(source, reader))
             opened[-1].look(options)
         where = ", ".join("stdin" if name == STDIN else name for name in inputs)
         return _stream(opened, options, notes, where)
@@ -234,7 +269,8 @@ def open_documents(
 def open_table(table: pa.Table, options: ReadOptions = _DEFAULTS, *, name: str = "the table") -> DocumentStream:
     """Open a table in memory as a stream of documents, as `open_documents` does a file. `name`: what messages call it."""
     check_options(options)
-    one = _Input(Source(name, "row", None), TableInput(Source(name, "row", None), table))
+    check_selection(options)
+    one = OpenedInput(Source(name, "row", None), TableInput(Source(name, "row", None), table))
     one.look(options)
     return _stream([one], options, ReadingNotes(), name)
 
@@ -248,14 +284,14 @@ def open_batches(
 ) -> DocumentStream:
     """Open what a step made of a stream that has been read, with the footer block that a file of it would have."""
     source = Source(earlier.where, "row", None)
-    one = _Input(source, BatchesInput(source, schema, batches, block))
+    one = OpenedInput(source, BatchesInput(source, schema, batches, block))
     one.look(options)
     stream = _stream([one], options, ReadingNotes(), earlier.where)
     stream.origin = earlier.inputs
     return stream
 
 
-def _stream(opened: Sequence[_Input], options: ReadOptions, notes: ReadingNotes, where: str) -> DocumentStream:
+def _stream(opened: Sequence[OpenedInput], options: ReadOptions, notes: ReadingNotes, where: str) -> DocumentStream:
     _check_records(opened)
     layout = unify([one.header for one in opened if not one.empty], dict(options.types))
     check_vocabularies([one.header for one in opened])
@@ -264,121 +300,7 @@ def _stream(opened: Sequence[_Input], options: ReadOptions, notes: ReadingNotes,
     return DocumentStream(opened, layout, options, notes, where)
 
 
-@dataclass(slots=True)
-class _Input:
-    """One opened input with the columns found in it."""
-
-    source: Source
-    reader: RowInput | FileInput | ArrowInput
-    header: InputHeader = field(default_factory=lambda: InputHeader("", {}, {}))
-    no_records: NoRecordsError | None = None
-    derived: dict[str, DerivedColumn] = field(default_factory=dict)
-
-    @property
-    def empty(self) -> bool:
-        """Whether the input has no columns, so that it does not influence the schema."""
-        return not self.header.columns
-
-    def look(self, options: ReadOptions) -> None:
-        """Determine the columns."""
-        roles = options.roles()
-        metadata = self.reader.field_metadata if isinstance(self.reader, ArrowInput) else {}
-        copy_of = {name: carried[COPY_KEY].decode() for name, carried in metadata.items() if COPY_KEY in carried}
-        try:
-            columns = self.reader.columns()
-        except NoRecordsError as error:
-            self.no_records = error
-            columns = {}
-        renamed = {"text": roles.text}
-        if columns:
-            named = self.reader.roles(roles)
-            self.derived = derived_columns(named, columns, self.source.shown)
-            columns = {**columns, **{name: column.kind for name, column in self.derived.items()}}
-            copies = self.source.format not in ("xml", "sgml")  # there the options hold paths, no names of columns
-            renamed = rename(
-                named,
-                list(columns),
-                self.source.shown,
-                keep=options.columns,
-                copies=copies,
-                copy_of=copy_of,
-                derived=self.derived,
-            )
-        self.header = InputHeader(self.source.shown, renamed, columns, self.reader.open_ended, metadata)
-
-    def assembler(
-        self, layout: TableLayout, options: ReadOptions, unique: UniqueIds | None, late: set[str]
-    ) -> Assembler:
-        """Return the assembler that turns the rows of this input into batches of the layout."""
-        return Assembler(
-            path=self.source.shown,
-            stem=self.source.stem,
-            renamed=self.header.renamed,
-            layout=layout,
-            unique=unique,
-            replace_broken=options.encoding_errors == "replace",
-            known=frozenset(self.header.columns),
-            wanted=None if options.columns is None else frozenset(options.columns),
-            worded="text" in self.header.renamed and self.header.renamed["text"] == options.words_col,
-            late=late,
-            derived=self.derived,
-        )
-
-    def taken(self, assembler: Assembler, batch_rows: int, limit: int | None) -> Iterator[tuple[Taken, int | None]]:
-        """Yield the rows, at most `limit` documents, with the characters they take; None for whole batches."""
-        for part, size in self._parts(batch_rows):
-            taken = assembler.take(part, limit) if isinstance(part, RowBlock) else assembler.take_arrow(part, limit)
-            yield taken, size
-            limit = None if limit is None else limit - taken.batch.num_rows
-            if limit == 0:
-                return
-
-    def _parts(self, batch_rows: int) -> Iterator[tuple[RowBlock | pa.RecordBatch, int | None]]:
-        if isinstance(self.reader, ArrowInput):
-            derived = [name for column in self.derived.values() for name in column.columns]
-            names = [
-                name for name in dict.fromkeys([*self.header.renamed.values(), *derived]) if name not in self.derived
-            ]
-            yield from ((batch, None) for batch in self.reader.batches(names, batch_rows))
-        elif self.no_records is None:
-            yield from ((block, block.size) for block in self.reader.blocks() if len(block.numbers))
-
-
-def _reader(
-    source: Source, options: ReadOptions, *, alone: bool, per_file: bool, stdin: BinaryIO | None, notes: ReadingNotes
-) -> RowInput | FileInput | ArrowInput:
-    format = source.format
-    stored: StoredBytes | None = None
-    if format in (None, "parquet"):
-        stored = StoredBytes(source, stdin)
-        format = format or sniff(stored.head(), source.shown)
-        if format == "parquet":
-            table = ParquetInput(source, stored)
-            try:
-                check_footer(table.metadata, [DOCUMENTS], source.shown)
-            except SchemaError:
-                table.close()
-                raise
-            return table
-    assert format is not None
-    if format in FILE_FORMATS:
-        return FileInput(source, format, options, alone=alone, notes=notes, stdin=stdin, stored=stored)
-    per_file = per_file or is_markdown(source.path)
-    if options.txt_docs != "auto":
-        per_file = options.txt_docs == "file"
-    return RowInput(
-        source,
-        format,
-        options,
-        alone=alone,
-        per_file=per_file,
-        stdin=stdin,
-        stored=stored,
-        on_detect=notes.encoding,
-    )
-
-
-def _check_records(opened: Sequence[_Input]) -> None:
+def _check_records(opened: Sequence[OpenedInput]) -> None:
     """Raise when no input has the XML element that is to be a document; name the inputs without it otherwise."""
     without = [one.no_records for one in opened if one.no_records is not None]
     if without and len(without) == len(opened):

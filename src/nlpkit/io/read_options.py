@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any, ClassVar
 
 from nlpkit.errors import UsageError
@@ -11,6 +11,8 @@ from nlpkit.io.readers.roles import Roles
 from nlpkit.parameters import Param
 
 Pairs = tuple[tuple[str, str], ...]
+SELECTING = ("where", "keep_if", "sample")  # which documents are used
+_OF_THE_WORK = ("words_col", "text_needed", "columns", "batch_rows")  # what a command reads, not how the user wants it
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,8 +21,8 @@ class ReadOptions:
 
     `xml_fields` and `types` are pairs; a mapping and strings `NAME=VALUE` become these. `words_col`: lists of words that are the
     text where there is no column of it. `text_needed`: whether a table without a text is refused; else its texts are empty.
-    `columns`: those to keep beside id and text. `limit`: the first N documents; the sha256 of a file is that of the whole file even
-    then.
+    `columns`: those to keep beside id and text. `limit`: the first N of the documents that `where`, `keep_if` and `sample` leave;
+    the sha256 of a file is that of the whole file even then.
 
     Raises:
         UsageError: a pair that is none.
@@ -90,7 +92,28 @@ class ReadOptions:
     types: Annotated[
         Pairs, Param("Type of a column: string, int, float or bool.", metavar="COL=TYPE", panel="More")
     ] = ()
-    limit: Annotated[int | None, Param("Read only the first N documents.", metavar="N", min=1)] = None
+    where: Annotated[
+        str | None,
+        Param("Use only documents whose text matches a regular expression (Python's re).", metavar="REGEX"),
+    ] = None
+    keep_if: Annotated[
+        str | None,
+        Param(
+            "Use only documents with, say, \"label == 'pos' and rating >= 7\"; there are also in, contains, matches, is null, not, or.",
+            metavar="CONDITION",
+        ),
+    ] = None
+    sample: Annotated[
+        int | None,
+        Param(
+            "Use N documents by chance, the same ones each time and on each machine, in their order.",
+            metavar="N",
+            min=1,
+        ),
+    ] = None
+    limit: Annotated[
+        int | None, Param("Use only the first N documents, of those that are left.", metavar="N", min=1)
+    ] = None
     words_col: str | None = None
     text_needed: bool = True
     columns: tuple[str, ...] | None = None
@@ -100,6 +123,25 @@ class ReadOptions:
         """Make pairs of what stands for them."""
         object.__setattr__(self, "xml_fields", _pairs(self.xml_fields, "xml_fields"))
         object.__setattr__(self, "types", _pairs(self.types, "types"))
+
+    def recorded(self) -> dict[str, Any]:
+        """Return the options that are not the defaults, as what is made of the documents records them; `again` takes them."""
+        chosen = {
+            f.name: getattr(self, f.name)
+            for f in fields(self)
+            if f.name not in _OF_THE_WORK and f.default != getattr(self, f.name)
+        }
+        return {
+            name: [list(pair) for pair in value] if isinstance(value, tuple) else value
+            for name, value in chosen.items()
+        }
+
+    def again(self, recorded: Mapping[str, Any]) -> ReadOptions:
+        """Return the options with those that were recorded; what is not a default here stays."""
+        changed = self.recorded()
+        earlier = {f.name: recorded[f.name] for f in fields(self) if f.name in recorded and f.name not in changed}
+        values: dict[str, Any] = {n: tuple(map(tuple, v)) if isinstance(v, list) else v for n, v in earlier.items()}
+        return replace(self, **values)
 
     def roles(self) -> Roles:
         """Return the names of the four columns with a role."""

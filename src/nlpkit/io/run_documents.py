@@ -9,7 +9,7 @@ from nlpkit.errors import InputError
 from nlpkit.io.atomic import MANIFEST
 from nlpkit.io.corpora import DocumentStream, open_documents
 from nlpkit.io.read_options import ReadOptions
-from nlpkit.io.run_reading import corpus_of
+from nlpkit.io.run_reading import corpus_of, read_as_then
 from nlpkit.io.runs import Run, open_run
 
 DOCUMENTS = "documents.parquet"
@@ -40,7 +40,7 @@ def open_run_documents(run: Run, options: ReadOptions) -> DocumentStream:
         files = corpus_of(run)
     except InputError as error:
         raise InputError(f"{error}; its texts are read there: put it back") from None
-    stream = open_documents(files, options)
+    stream = open_documents(files, read_as_then(run, options))
     try:
         stream.join(run.table("documents"), str(run.path))
     except BaseException:

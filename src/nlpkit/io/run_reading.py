@@ -13,6 +13,7 @@ import pyarrow as pa
 from nlpkit.errors import InputError
 from nlpkit.io.atomic import MANIFEST
 from nlpkit.io.corpora import InputInfo
+from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.runs import Run, open_run, sha256_of
 
 
@@ -58,6 +59,12 @@ def corpus_of(run: Run) -> list[str]:
         InputError: a file is gone, has changed, or was stdin.
     """
     return [_found_input(run, str(entry["path"]), entry["sha256"]) for entry in run.manifest["inputs"]]
+
+
+def read_as_then(run: Run, options: ReadOptions) -> ReadOptions:
+    """Return the options with which the corpus of a run was read; those that are given here come first."""
+    entries = run.manifest["inputs"]
+    return options.again(entries[0].get("reading") or {}) if entries else options
 
 
 def learned_from(run: Run, inputs: Sequence[InputInfo]) -> list[str]:

@@ -9,7 +9,7 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -356,7 +356,7 @@ def manifest_of(
         "parameters": dict(parameters),
         "seed": seed,
         "threads": threads,
-        "inputs": [asdict(i) for i in inputs],
+        "inputs": [i.listed() for i in inputs],
         "results": dict(results),
         "seconds": {k: round(v, 3) for k, v in seconds.items()},
         "peak_memory_mb": peak_memory_mb(),

@@ -5,13 +5,11 @@ inputs ─[resolve]─▶ Source … ─[StoredBytes]─▶ unpacked chunks of b
 
 from __future__ import annotations
 
-import bz2
 import glob
 import hashlib
 import logging
 import os
 import sys
-import zlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -19,11 +17,10 @@ from difflib import get_close_matches
 from itertools import chain
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, Self
-
-import zstandard
+from typing import BinaryIO, Self
 
 from nlpkit.errors import InputError, UsageError
+from nlpkit.io.unpacking import compression, members
 from nlpkit.parallel import ahead
 from nlpkit.wording import counted
 
@@ -362,7 +359,7 @@ class StoredBytes:
         first = b""
         while len(first) < 10 and (chunk := next(stored, b"")):  # a pipe may begin with a short read
             first += chunk
-        kind = _compression(first)
+        kind = compression(first)
         named = next((suffix for suffix in COMPRESSED if self.path.lower().endswith(suffix)), None)
         if named and kind is None:
             problem = "does not begin like one" if first else "is empty"
@@ -371,43 +368,11 @@ class StoredBytes:
             )
         self.packed = kind is not None
         if kind is not None:
-            members = _members(chain((first,), stored), self.path, *kind)
+            unpacked = members(chain((first,), stored), self.path, *kind)
             # zlib and the others release the GIL: a file is unpacked while its rows are read
             if self._whole and len(first) == _CHUNK:
-                members = self._ahead = ahead(members, depth=4, join=True)
-            yield from members
+                unpacked = self._ahead = ahead(unpacked, depth=4, join=True)
+            yield from unpacked
         elif first:
             yield first
             yield from stored
-
-
-def _compression(first: bytes) -> tuple[str, Callable[[], Any]] | None:
-    if first.startswith(b"\x1f\x8b"):
-        return "gzip", lambda: zlib.decompressobj(wbits=31)
-    if first.startswith(b"\x28\xb5\x2f\xfd") or (first[1:4] == b"\x2a\x4d\x18" and first[0] >> 4 == 5):
-        return "zstd", zstandard.ZstdDecompressor(max_window_size=1 << 31).decompressobj
-    if first.startswith(b"BZh") and first[4:10].startswith((b"1AY&", b"\x17rE8")):
-        return "bzip2", bz2.BZ2Decompressor
-    return None
-
-
-def _members(stored: Iterator[bytes], path: str, name: str, make: Callable[[], Any]) -> Iterator[bytes]:
-    unpacker: Any = None  # None between two members
-    for chunk in stored:
-        while chunk:
-            if unpacker is None:
-                chunk = chunk.lstrip(b"\0")  # zeros may pad the end of a member
-                if not chunk:
-                    break
-                unpacker = make()
-            try:
-                data = unpacker.decompress(chunk)
-            except (zlib.error, zstandard.ZstdError, OSError, EOFError, ValueError) as error:
-                raise InputError(f"{path}: corrupt {name} file ({error}); fetch it again") from error
-            if data:
-                yield data
-            chunk = unpacker.unused_data if unpacker.eof else b""
-            if unpacker.eof:
-                unpacker = None
-    if unpacker is not None:
-        raise InputError(f"{path}: truncated {name} file; fetch it again")

@@ -32,7 +32,7 @@ Value: TypeAlias = str | int | float | bool
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column by name."""
+    """A column by name, or a field of the objects in one: meta.section."""
 
     name: str
 
@@ -282,10 +282,26 @@ class _Values:
 
 
 def _load(batch: pa.RecordBatch, column: Column) -> _Values:
-    if column.name not in batch.schema.names:
+    array = _inside(batch, column.name)
+    if array is None:
         raise missing_column("the input", column.name, batch.schema.names)
-    array = batch.column(column.name)
     return _Values(column.name, array.type, *_kind_of(array))
+
+
+def _inside(batch: pa.RecordBatch, name: str) -> pa.Array | None:
+    """Return a column, or with meta.section the field of the objects in a column; the longest name of a column comes first."""
+    names = name.split(".")
+    for n in range(len(names), 0, -1):
+        column = ".".join(names[:n])
+        if column not in batch.schema.names:
+            continue
+        array = batch.column(column)
+        for key in names[n:]:
+            if not pa.types.is_struct(array.type) or array.type.get_field_index(key) < 0:
+                return None
+            array = pc.struct_field(array, key)
+        return array
+    return None
 
 
 def _kind_of(array: pa.Array) -> tuple[str, pa.Array]:

@@ -18,10 +18,6 @@ def plan_steps(rows: RowPlan, options: PreprocessOptions) -> list[Step]:
 
 def _rows(plan: RowPlan) -> list[Step]:
     steps = []
-    if plan.where is not None:
-        steps.append(("filter texts", f"keep those that match {plan.where}", "where"))
-    if plan.condition is not None:
-        steps.append(("filter rows", f"keep those with {plan.condition}", "keep_if"))
     if plan.dedupe is not None:
         steps.append(("duplicates", f"drop all but the first ({plan.dedupe})", "dedupe"))
     if plan.unit is not None:

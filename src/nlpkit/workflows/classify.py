@@ -220,7 +220,8 @@ def _test_corpus(test: Any, corpus: Corpus) -> Corpus | None:
     if not Path(test).exists():
         raise InputError(f"`test` {missing_path(Path(test))}", parameter="test")
     return replace(
-        read_corpus(test, options=replace(corpus.options, limit=None)), spool_directory=corpus.spool_directory
+        read_corpus(test, options=replace(corpus.options, limit=None, sample=None)),
+        spool_directory=corpus.spool_directory,
     )
 
 

@@ -14,6 +14,7 @@ from nlpkit import reporting, wording
 from nlpkit.errors import InputError, UsageError
 from nlpkit.io.corpora import DocumentStream, open_documents, open_table
 from nlpkit.io.read_options import ReadOptions
+from nlpkit.io.selection import KEEP_IF, WHERE
 
 if TYPE_CHECKING:
     from nlpkit.io.corpora import DroppedRow
@@ -248,12 +249,18 @@ def no_documents(stream: Documents) -> InputError:
 
 
 def warn_dropped(stream: Drops, where: Path | None) -> None:
-    """Count the rows that could not be used on stderr, with the first reason and the list of all."""
-    if stream.dropped:
-        first = stream.dropped[0]
+    """Count on stderr the documents that the user's conditions leave out, and the rows that could not be used, with the first reason
+    and the list of all."""
+    stages = Counter(row.stage for row in stream.dropped)
+    for stage, failing in ((WHERE, "do not match `where`"), (KEEP_IF, "do not fulfil `keep_if`")):
+        if stages[stage]:
+            reporting.note(f"{wording.counted(stages[stage], 'document')} left out: they {failing}")
+    unusable = [row for row in stream.dropped if row.stage not in (WHERE, KEEP_IF)]
+    if unusable:
+        first = unusable[0]
         see = f"; all are listed in {where}" if where else ""
         reporting.warn(
-            f"{wording.counted(len(stream.dropped), 'row')} could not be used, such as {first.id}: {first.reason}{see}"
+            f"{wording.counted(len(unusable), 'row')} could not be used, such as {first.id}: {first.reason}{see}"
         )
 
 

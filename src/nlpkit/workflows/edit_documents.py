@@ -11,7 +11,7 @@ import pyarrow as pa
 from nlpkit import reporting, wording
 from nlpkit.errors import InputError
 from nlpkit.io.read_options import ReadOptions
-from nlpkit.io.run_reading import corpus_of
+from nlpkit.io.run_reading import corpus_of, read_as_then
 from nlpkit.io.runs import Run
 from nlpkit.io.topic_tables import TEXT_HASH, TOPIC_COLUMNS
 from nlpkit.text.options import PreprocessOptions
@@ -55,7 +55,7 @@ def documents_of(run: Run, documents: Any, read: ReadOptions, *, parameter: str 
             f"{run.path} was fitted to documents in memory, which it does not hold; write them to a file and fit to that{name_them}",
             parameter=parameter,
         )
-    return read_corpus(*files, options=replace(read, limit=limit))
+    return read_corpus(*files, options=replace(read_as_then(run, read), limit=limit))
 
 
 def check_ids(run: Run, ids: pa.ChunkedArray) -> pa.Table:

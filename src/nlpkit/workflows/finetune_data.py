@@ -44,7 +44,7 @@ def corpora_of(corpus: Corpus, options: HeldOutOptions) -> list[tuple[Corpus, in
     corpora = [(corpus, TRAIN)]
     for source, split in ((options.dev, DEV), (options.test, TEST)):
         if isinstance(source, str | Path):
-            source = read_corpus(source, options=replace(corpus.options, limit=None))
+            source = read_corpus(source, options=replace(corpus.options, limit=None, sample=None))
         if source is not None:
             corpora.append((as_corpus(source), split))
     return corpora

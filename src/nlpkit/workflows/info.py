@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from nlpkit import reporting, wording
-from nlpkit.errors import ColumnError, InputError
+from nlpkit.errors import ColumnError, InputError, UsageError
 from nlpkit.io.artifacts import file_size, parquet_shape, read_footer
 from nlpkit.io.atomic import MANIFEST
 from nlpkit.io.nlpkit_files import nlpkit_file_facts
 from nlpkit.io.plain_tables import TABLE_FORMATS, arrow_table, table_format
-from nlpkit.io.read_options import ReadOptions
+from nlpkit.io.read_options import SELECTING, ReadOptions
 from nlpkit.io.runs import open_run
 from nlpkit.io.sources import missing_path
 from nlpkit.parameters import with_settings
@@ -32,11 +32,16 @@ def info(path: str | Path, *, read: ReadOptions | None = None, **settings: Any) 
     target = Path(path)
     if not target.exists():
         raise InputError(missing_path(target))
-    if target.is_dir() and (target / MANIFEST).exists():
-        return _run_facts(target)
+    facts = _run_facts(target) if target.is_dir() and (target / MANIFEST).exists() else None
     if target.suffix == ".parquet":
-        return _parquet_facts(target)
-    return nlpkit_file_facts(target) or _corpus_facts(str(path), read)
+        facts = _parquet_facts(target)
+    if target.suffix != ".xlsx" or not read.recorded():  # a workbook is a corpus where it is said how to read it
+        facts = facts or nlpkit_file_facts(target)
+    if facts is not None and (chosen := next((name for name in SELECTING if name in read.recorded()), None)):
+        raise UsageError(
+            f"`{chosen}` is for a corpus; {path} is a {facts['kind']}, of which everything is said", parameter=chosen
+        )
+    return facts or _corpus_facts(str(path), read)
 
 
 def _run_facts(path: Path) -> dict[str, Any]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from nlpkit import reporting
 from nlpkit.errors import missing_column
 from nlpkit.evaluation.labels import PROBABILITIES, LabelledPredictions, PredictionTable, labelled_predictions
+from nlpkit.io.read_options import SELECTING
 from nlpkit.io.run_reading import numbers, strings
+from nlpkit.io.selection import select_table
 from nlpkit.workflows.evaluation_targets import EvaluationSettings, TableTarget, TopicTarget
 
 
@@ -19,7 +21,12 @@ def read_table(target: TableTarget, settings: EvaluationSettings) -> PredictionT
     wanted += [name for name in others if name in target.columns and name not in wanted]
     if read.label_col not in target.columns:
         raise missing_column(str(target.path or target.name), read.label_col, target.columns, "label_col")
-    columns = {name: values[: read.limit] for name, values in target.values(wanted, read.encoding).items()}
+    columns = dict(target.values(wanted, read.encoding))
+    if all(getattr(read, name) is None for name in SELECTING):
+        columns = {name: values[: read.limit] for name, values in columns.items()}
+    else:
+        rows = select_table(target.table(), read).tolist()
+        columns = {name: [values[row] for row in rows] for name, values in columns.items()}
     ids = columns.get(read.id_col)
     return PredictionTable(
         target.name,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, Self
@@ -19,6 +19,7 @@ from nlpkit.io.corpora import DocumentStream, DroppedRow, open_batches
 from nlpkit.io.phrase_files import PHRASES, phrases_table
 from nlpkit.io.provenance import source_block
 from nlpkit.io.read_options import ReadOptions
+from nlpkit.io.selection import selection_steps
 from nlpkit.io.tables import table_sink, write_dropped
 from nlpkit.io.vocabularies import vocabulary_table
 from nlpkit.parameters import Execution, with_settings
@@ -32,8 +33,6 @@ from nlpkit.workflows.encoded import EncodedDocuments, encode
 from nlpkit.workflows.rows import Rows
 from nlpkit.workflows.token_options import preprocess_options
 from nlpkit.workflows.tokens import note_tokens, token_parameters, tokens_schema, with_tokens
-
-_STAGES = {"where": "do not match `where`", "keep-if": "do not fulfil `keep_if`", "dedupe": "are duplicates"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,15 +204,15 @@ class PreprocessedCorpus(Corpus):
     def _describe(self, empty: int, listed: Path | None) -> None:
         """Say what was done to rows and words."""
         result = self.result
-        for stage, n in result.rows.counts.items():
-            if n:
-                reporting.note(f"{wording.counted(n, 'document')} left out: they {_STAGES[stage]}")
+        warn_dropped(result.stream, listed)
+        n_duplicates = result.rows.counts["dedupe"]
+        if n_duplicates:
+            reporting.note(f"{wording.counted(n_duplicates, 'document')} left out: they are duplicates")
         note_tokens(result.fitted.report, result.options)
         if empty:
             keep = "keeps its row" if empty == 1 else "keep their rows"
             reporting.note(f"{wording.counted(empty, 'document')} without a token {keep}")
-        warn_dropped(result.stream, listed)
-        if result.rows.counts and listed is not None:
+        if n_duplicates and listed is not None:
             reporting.note(f"what was left out is listed in {listed}")
 
     def __enter__(self) -> Self:
@@ -240,32 +239,39 @@ def preprocess(
         tokens: how texts become tokens.
         rows: which rows there are.
         execution: number of threads.
-        settings: fields of these records, such as min_df=5, lemma="dict", where="climate".
+        settings: fields of these records, such as min_df=5, lemma="dict", and of ReadOptions, such as where="climate".
 
     Raises:
         UsageError: options that are unknown or contradict each other; InputError: there are no documents, or no term is left.
     """
-    records = (tokens or TextOptions(), rows or RowOptions(), execution or Execution())
-    tokens, rows, execution = with_settings(records, settings)
-    options, plan = preprocess_options(tokens), rows.plan()
     corpus = as_corpus(data)
+    records = (tokens or TextOptions(), rows or RowOptions(), execution or Execution(), corpus.options)
+    tokens, rows, execution, read = with_settings(records, settings)
+    options, plan = preprocess_options(tokens), rows.plan()
+    corpus = replace(corpus, options=read)
     with corpus.open() as stream:
         kept = Rows(stream, plan, None if options.language in ("auto", "none") else options.language)
         documents = encode(kept, options, threads=execution.n_threads(), recut=True)
         assert documents.fitted is not None
-        parameters = {**plan.parameters(), **token_parameters(options, documents.fitted.report)}
+        selected = {"where": read.where, "keep_if": read.keep_if, "sample": read.sample}
+        parameters = {**selected, **plan.parameters(), **token_parameters(options, documents.fitted.report)}
         block = source_block("documents", stream, command="preprocess", parameters=parameters)
     result = Preprocessed(documents, documents.fitted, options, kept, stream, block)
     return PreprocessedCorpus(options=ReadOptions(), spool_directory=corpus.spool_directory, result=result)
 
 
 def preprocess_plan(
-    *, tokens: TextOptions | None = None, rows: RowOptions | None = None, **settings: Any
+    *,
+    tokens: TextOptions | None = None,
+    rows: RowOptions | None = None,
+    read: ReadOptions | None = None,
+    **settings: Any,
 ) -> list[Step]:
     """Return what `preprocess` would do, in its order: (step, what it does, the parameter that changes it).
 
     Raises:
         UsageError: options that are unknown or contradict each other.
     """
-    tokens, rows = with_settings((tokens or TextOptions(), rows or RowOptions()), settings)
-    return plan_steps(rows.plan(), preprocess_options(tokens))
+    records = (tokens or TextOptions(), rows or RowOptions(), read or ReadOptions())
+    tokens, rows, read = with_settings(records, settings)
+    return [*selection_steps(read), *plan_steps(rows.plan(), preprocess_options(tokens))]

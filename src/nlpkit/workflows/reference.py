@@ -18,7 +18,7 @@ from nlpkit.evaluation.places import Places
 from nlpkit.evaluation.topics import ReferenceStats, WindowCountsByMeasure
 from nlpkit.io.documents import token_ids
 from nlpkit.io.read_options import ReadOptions
-from nlpkit.io.run_reading import corpus_of
+from nlpkit.io.run_reading import corpus_of, read_as_then
 from nlpkit.metrics.coherence_measures import absent_words, measure
 from nlpkit.metrics.windows import PairPlan, WindowCounter, WindowCounts, Windows, plan_pairs
 from nlpkit.parallel import ahead
@@ -115,8 +115,8 @@ def reference_of(
         return None
     return replace(
         reference,
-        corpus=read_corpus(*inputs, options=read),
-        key=(tuple(inputs),),
+        corpus=read_corpus(*inputs, options=read_as_then(run, read)),
+        key=(tuple(inputs), json.dumps(run.manifest["inputs"][0].get("reading"), sort_keys=True)),
         of_fit=True,
         limit=run.manifest["results"].get("documents"),
     )

@@ -1,4 +1,4 @@
-"""Rows before texts are cut: filters, duplicates, sentences or chunks as rows of their own."""
+"""Rows before texts are cut: duplicates go, sentences or chunks become rows of their own."""
 
 from __future__ import annotations
 
@@ -24,8 +24,6 @@ class Rows:
     def __init__(self, stream: DocumentStream, plan: RowPlan, language: str | None) -> None:
         from nlpkit.text.units import unit_schema
 
-        if plan.keep_if is not None:
-            plan.keep_if.check(stream.schema)
         self.schema: pa.Schema = stream.schema if plan.unit is None else unit_schema(stream.schema)
         self.blocks: list[dict[str, Any] | None] = stream.blocks
         self.counts: Counter[str] = Counter()
@@ -54,35 +52,18 @@ class Rows:
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         from nlpkit.text.duplicates import Duplicates
-        from nlpkit.text.filters import regex_mask
         from nlpkit.text.units import unit_batch
 
         plan = self._plan
         seen = None if plan.dedupe is None else Duplicates(plan.dedupe)
         for batch in self._stream:
             kept = batch
-            if plan.where is not None:
-                kept = self._keep(
-                    kept, regex_mask(kept.column("text"), plan.where), "where", f"text does not match: {plan.where}"
-                )
-            if plan.keep_if is not None:
-                kept = self._keep(kept, plan.keep_if.mask(kept), "keep-if", f"does not satisfy: {plan.condition}")
             if seen is not None:
                 kept = self._unique(kept, seen)
             if plan.unit is not None:
                 kept = unit_batch(kept, plan.unit, self._language)
             if kept.num_rows:
                 yield kept
-
-    def _keep(self, batch: pa.RecordBatch, mask: Any, stage: str, reason: str) -> pa.RecordBatch:
-        import pyarrow.compute as pc
-
-        from nlpkit.io.corpora import DroppedRow
-
-        gone = batch.column("id").filter(pc.invert(mask)).to_pylist()
-        self.counts[stage] += len(gone)
-        self._gone += (DroppedRow(id_, stage, reason) for id_ in gone)
-        return batch.filter(mask)
 
     def _unique(self, batch: pa.RecordBatch, seen: Any) -> pa.RecordBatch:
         import numpy as np

@@ -71,7 +71,7 @@ def preprocess_cli(
     from nlpkit.workflows.corpus import read_corpus
     from nlpkit.workflows.preprocess import preprocess, preprocess_plan
 
-    plan = preprocess_plan(tokens=tokens, rows=rows)
+    plan = preprocess_plan(tokens=tokens, rows=rows, read=read)
     if preview.steps:
         render.plan(plan)
         return

@@ -17,6 +17,7 @@ from nlpkit.io.readers.unreadable import MOST_UNPACKED, UnreadableFileError, ope
 COLUMNS = ("text", "title", "author", "date")
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _OTHER_VERSIONS = ("{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback", f"{_WORD}moveFrom")
+_LARGE_PAGE = 10_000_000  # bytes that libxml2 takes of one text
 _SETTINGS = (f"{_WORD}pPr", f"{_WORD}rPr")
 
 Record = dict[str, Any]
@@ -67,9 +68,9 @@ def _web_page(content: bytes, path: str, options: ReadOptions, on_detect: Callab
         date_extraction_params={"extensive_search": False, "original_date": True},
     )
     if page is None or not (page.text or "").strip():
-        raise UnreadableFileError(
-            "the page has no main text; its whole text: `format=sgml` `xml_record=body` `xml_fields=text=.`"
-        )
+        large = len(content) >= _LARGE_PAGE
+        problem = "a page of more than 10 MB is too large for Trafilatura" if large else "the page has no main text"
+        raise UnreadableFileError(f"{problem}; its whole text: `format=sgml` `xml_record=body` `xml_fields=text=.`")
     return {"text": page.text, "title": page.title or None, "author": page.author or None, "date": page.date or None}
 
 

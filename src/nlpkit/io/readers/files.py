@@ -68,9 +68,10 @@ class FileInput:
         try:
             yield from self._blocks()
         except InputError as error:
-            # of a text that is not in its encoding the message begins with the file
+            if not isinstance(error, UnreadableFileError) and (self._alone or self._format == "xlsx"):
+                raise  # it begins with the file, and of a table with the line
             reason = str(error).removeprefix(f"{self.source.shown}: ")
-            if self._alone or not (self._format != "xlsx" or isinstance(error, UnreadableFileError)):
+            if self._alone:
                 raise InputError(f"{self.source.shown}: {reason}", parameter=error.parameter) from None
             yield RowBlock({}, [1], 0, [1], reasons={0: reason})
 

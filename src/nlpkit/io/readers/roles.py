@@ -41,7 +41,7 @@ def rename(
     keep: Sequence[str] | None = None,
     copies: bool = True,
     copy_of: Mapping[str, str] | None = None,
-    derived: Container[str] = (),
+    derived: Mapping[str, Container[str]] | None = None,
 ) -> dict[str, str]:
     """Return final name → name in the input, in the order found; `keep` limits the columns beside id and text.
 
@@ -50,7 +50,7 @@ def rename(
     text column that is not there, and for another one that was named but is not there.
 
     copy_of: columns that are known to be copies, and of which; a copy in the way of the column it was made from falls away.
-    derived: columns that were put together for a role, and are there under no other name.
+    derived: columns that were put together for a role, and are there under no other name; those that each was made from.
     """
     column_of = dict(roles.items())
     worded = roles.words in columns and (
@@ -74,12 +74,13 @@ def rename(
         if name in named and named[name] != name and (copy_of or {}).get(name) == named[name]:
             continue
         finals = [role for role, column in named.items() if column == name]
-        if copies and finals and "text" not in finals and name not in column_of and name not in derived:
+        if copies and finals and "text" not in finals and name not in column_of and name not in (derived or {}):
             finals.append(name)  # the user's own column; a text is not stored twice
         if not finals:
             finals = [name]
             if name in named or (name == "id" and column_of["id"] == NUMBERED):
                 finals = [_free(name, taken)]
+            if finals != [name] and name not in (derived or {}).get(column_of[name], ()):
                 log.warning(
                     "%s: column '%s' is kept as '%s', the name is taken by --%s-col %s",
                     path,

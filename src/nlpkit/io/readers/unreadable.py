@@ -9,7 +9,7 @@ from nlpkit.errors import InputError
 
 MOST_STORED = 1 << 30  # bytes of a file that is read whole
 MOST_UNPACKED = 1 << 28  # bytes of all that lies in a .docx
-MOST_UNPACKED_SHEETS = 1 << 31  # of a .xlsx, which is read row by row
+MOST_UNPACKED_SHEETS = 1 << 30  # of a .xlsx, which is read row by row
 _KINDS = (
     (b"%PDF", "a PDF", "pdf"),
     (b"PK\x03\x04", "a zip archive, such as .docx or .xlsx", ""),

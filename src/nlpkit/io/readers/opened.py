@@ -1,0 +1,151 @@
+"""One opened input: its reader, the columns found in it, and the assembler of its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import BinaryIO
+
+import pyarrow as pa
+
+from nlpkit.errors import SchemaError
+from nlpkit.io.footers import DOCUMENTS, check_footer
+from nlpkit.io.read_options import ReadOptions
+from nlpkit.io.readers.assemble import Assembler, Taken
+from nlpkit.io.readers.blocks import RowBlock
+from nlpkit.io.readers.files import FORMATS as FILE_FORMATS
+from nlpkit.io.readers.files import FileInput
+from nlpkit.io.readers.ids import UniqueIds
+from nlpkit.io.readers.markup import NoRecordsError
+from nlpkit.io.readers.notes import ReadingNotes
+from nlpkit.io.readers.parquet import ArrowInput, ParquetInput
+from nlpkit.io.readers.places import DerivedColumn, derived_columns
+from nlpkit.io.readers.roles import COPY_KEY, rename
+from nlpkit.io.readers.rows import RowInput
+from nlpkit.io.readers.schema import InputHeader, TableLayout
+from nlpkit.io.selection import selection_columns
+from nlpkit.io.sources import Source, StoredBytes, is_markdown, sniff
+
+
+@dataclass(slots=True)
+class OpenedInput:
+    """One opened input with the columns found in it."""
+
+    source: Source
+    reader: RowInput | FileInput | ArrowInput
+    header: InputHeader = field(default_factory=lambda: InputHeader("", {}, {}))
+    no_records: NoRecordsError | None = None
+    derived: dict[str, DerivedColumn] = field(default_factory=dict)
+
+    @property
+    def empty(self) -> bool:
+        """Whether the input has no columns, so that it does not influence the schema."""
+        return not self.header.columns
+
+    def look(self, options: ReadOptions) -> None:
+        """Determine the columns."""
+        roles = options.roles()
+        metadata = self.reader.field_metadata if isinstance(self.reader, ArrowInput) else {}
+        copy_of = {name: carried[COPY_KEY].decode() for name, carried in metadata.items() if COPY_KEY in carried}
+        try:
+            columns = self.reader.columns()
+        except NoRecordsError as error:
+            self.no_records = error
+            columns = {}
+        renamed = {"text": roles.text}
+        if columns:
+            named = self.reader.roles(roles)
+            self.derived = derived_columns(named, columns, self.source.shown)
+            columns = {**columns, **{name: column.kind for name, column in self.derived.items()}}
+            copies = self.source.format not in ("xml", "sgml")  # there the options hold paths, no names of columns
+            renamed = rename(
+                named,
+                list(columns),
+                self.source.shown,
+                keep=_wanted(options),
+                copies=copies,
+                copy_of=copy_of,
+                derived={name: column.columns for name, column in self.derived.items()},
+            )
+        self.header = InputHeader(self.source.shown, renamed, columns, self.reader.open_ended, metadata)
+
+    def assembler(
+        self, layout: TableLayout, options: ReadOptions, unique: UniqueIds | None, late: set[str]
+    ) -> Assembler:
+        """Return the assembler that turns the rows of this input into batches of the layout."""
+        return Assembler(
+            path=self.source.shown,
+            stem=self.source.stem,
+            renamed=self.header.renamed,
+            layout=layout,
+            unique=unique,
+            replace_broken=options.encoding_errors == "replace",
+            known=frozenset(self.header.columns),
+            wanted=None if options.columns is None else frozenset(_wanted(options) or ()),
+            worded="text" in self.header.renamed and self.header.renamed["text"] == options.words_col,
+            late=late,
+            derived=self.derived,
+        )
+
+    def taken(self, assembler: Assembler, batch_rows: int, limit: int | None) -> Iterator[tuple[Taken, int | None]]:
+        """Yield the rows, at most `limit` documents, with the characters they take; None for whole batches."""
+        for part, size in self._parts(batch_rows):
+            taken = assembler.take(part, limit) if isinstance(part, RowBlock) else assembler.take_arrow(part, limit)
+            yield taken, size
+            limit = None if limit is None else limit - taken.batch.num_rows
+            if limit == 0:
+                return
+
+    def _parts(self, batch_rows: int) -> Iterator[tuple[RowBlock | pa.RecordBatch, int | None]]:
+        if isinstance(self.reader, ArrowInput):
+            derived = [name for column in self.derived.values() for name in column.columns]
+            names = [
+                name for name in dict.fromkeys([*self.header.renamed.values(), *derived]) if name not in self.derived
+            ]
+            yield from ((batch, None) for batch in self.reader.batches(names, batch_rows))
+        elif self.no_records is None:
+            yield from ((block, block.size) for block in self.reader.blocks() if len(block.numbers))
+
+
+def _wanted(options: ReadOptions) -> tuple[str, ...] | None:
+    """Return the columns to read beside id and text, None for all."""
+    return None if options.columns is None else (*options.columns, *selection_columns(options))
+
+
+def reader_of(
+    source: Source, options: ReadOptions, *, alone: bool, per_file: bool, stdin: BinaryIO | None, notes: ReadingNotes
+) -> RowInput | FileInput | ArrowInput:
+    """Return the reader of an input; its format is detected from its first bytes where nothing says it.
+
+    Raises:
+        InputError: it cannot be opened, or could be anything; SchemaError: a Parquet file of another kind.
+    """
+    format = source.format
+    stored: StoredBytes | None = None
+    if format in (None, "parquet"):
+        stored = StoredBytes(source, stdin)
+        format = format or sniff(stored.head(), source.shown)
+        if format == "parquet":
+            table = ParquetInput(source, stored)
+            try:
+                check_footer(table.metadata, [DOCUMENTS], source.shown)
+            except SchemaError:
+                table.close()
+                raise
+            return table
+    assert format is not None
+    if format in FILE_FORMATS:
+        return FileInput(source, format, options, alone=alone, notes=notes, stdin=stdin, stored=stored)
+    per_file = per_file or is_markdown(source.path)
+    if options.txt_docs != "auto":
+        per_file = options.txt_docs == "file"
+    return RowInput(
+        source,
+        format,
+        options,
+        alone=alone,
+        per_file=per_file,
+        stdin=stdin,
+        stored=stored,
+        on_detect=notes.encoding,
+    )
