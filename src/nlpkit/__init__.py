@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from nlpkit.workflows.train_encoder import train_encoder as train_encoder
     from nlpkit.workflows.word_bias import word_bias as word_bias
     from nlpkit.workflows.word_bias import word_drift as word_drift
+    from nlpkit.workflows.word_picture import plot_words as plot_words
     from nlpkit.workflows.words import analogies as analogies
     from nlpkit.workflows.words import analogy as analogy
     from nlpkit.workflows.words import nearest_words as nearest_words
@@ -132,6 +133,7 @@ _HOMES = {
     "word_similarity": "workflows.words:word_similarity",
     "word_bias": "workflows.word_bias:word_bias",
     "word_drift": "workflows.word_bias:word_drift",
+    "plot_words": "workflows.word_picture:plot_words",
     "zero_shot": "workflows.zero_shot:zero_shot",
     "update_bertopic": "workflows.bertopic_update:update_bertopic",
     "update_rolling_lda": "workflows.rolling_lda:update_rolling_lda",

@@ -43,7 +43,7 @@ PANELS: dict[str, dict[str, Entry]] = {
         "words": Entry(
             "words",
             "Ask word vectors: neighbours, analogies, similarity, the word that does not belong.",
-            members=("nearest", "analogy", "similarity", "odd-one-out", "bias", "drift"),
+            members=("nearest", "analogy", "similarity", "odd-one-out", "bias", "drift", "plot"),
         ),
         "similar": Entry("similar", "Find documents similar to a text, or to each other.", tables=False),
         "similar-words": Entry(

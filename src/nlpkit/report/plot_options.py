@@ -46,3 +46,26 @@ class PlotOptions:
             raise unknown_value("style", self.style, tuple(STYLES))
         if self.topic is not None and self.topic < 0:
             raise UsageError("`topic` is the number of a topic, 0 or larger", parameter="topic")
+
+
+@dataclass(frozen=True, slots=True)
+class WordPictureOptions:
+    """Options of a picture of words.
+
+    Raises:
+        UsageError: an unknown style.
+    """
+
+    PANEL: ClassVar[str] = "Picture"
+
+    neighbours: Annotated[int, Param("Number of neighbours of each word that are drawn, too.", metavar="N", min=0)] = 0
+    width: Annotated[float, Param("Width in cm.", metavar="CM", min=3, max=100)] = 16.0
+    height: Annotated[
+        float | None, Param("Height in cm; default: three quarters of the width.", metavar="CM", min=2, max=200)
+    ] = None
+    style: Annotated[str, Param("Look: plain, serif or dark.", metavar="NAME")] = "plain"
+
+    def __post_init__(self) -> None:
+        """Check the style."""
+        if self.style not in STYLES:
+            raise unknown_value("style", self.style, tuple(STYLES))

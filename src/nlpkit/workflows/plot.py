@@ -117,9 +117,12 @@ def plot(
 
 
 def _drawn(draw: figures.Draw, options: PlotOptions, height: float, characters: str, format: str) -> bytes:
-    content, lacks = figures.draw_figure(
-        draw, format, width=options.width, height=options.height or height, style=options.style, characters=characters
-    )
+    return draw_in_format(draw, options.width, options.height or height, options.style, characters, format)
+
+
+def draw_in_format(draw: figures.Draw, width: float, height: float, style: str, characters: str, format: str) -> bytes:
+    """Return a picture in a format (svg, pdf, png); warn of characters that no font has. Arguments: see `draw_figure`."""
+    content, lacks = figures.draw_figure(draw, format, width=width, height=height, style=style, characters=characters)
     if lacks:
         some = "".join(sorted(lacks)[:10])
         reporting.warn(

@@ -9,6 +9,7 @@ from nlpkit.cli import console
 from nlpkit.cli.options import Argument, OutputFlags, RunFlags
 from nlpkit.errors import UsageError
 from nlpkit.parameters import READ, Param
+from nlpkit.report.plot_options import WordPictureOptions
 from nlpkit.words.question_options import VectorOptions
 
 HELP = """Ask word vectors: neighbours, analogies, similarity, the word that does not belong.
@@ -231,3 +232,38 @@ def drift_cli(
         return
     moved = word_drift(first, second, top=top, least_count=least_count, options=options, execution=run)
     render.show(moved, target, force=out.force)
+
+
+def plot_cli(
+    vectors: VectorFile,
+    words: Words,
+    *,
+    picture: WordPictureOptions,
+    options: VectorOptions,
+    out: OutputFlags,
+    run: RunFlags,
+) -> None:
+    """Draw words in the plane of their first two principal components: SVG, PDF or PNG.
+
+    The axes tell how much of the variance of these words they show. The same vectors give the same bytes.
+
+    \b
+    Examples:
+      nlpkit words plot vectors/ river boat court judge music film -o words.svg
+      nlpkit words plot vectors/ court music --neighbours 8 -o neighbours.pdf
+      nlpkit words plot vectors/ court judge jury --style serif --width 8 -o small.png
+    """
+    from nlpkit.io.atomic import check_target
+    from nlpkit.workflows.plot import check_picture_name
+    from nlpkit.workflows.word_picture import plot_words
+
+    if out.output is None:
+        raise UsageError("say where to write: -o words.svg", parameter="output")
+    target = check_picture_name(out.output, "words")
+    check_target(target, force=out.force)
+    if run.dry_run:
+        console.plan({"pictures": 1})
+        return
+    plot_words(vectors, words, picture=picture, options=options, execution=run).save(target, force=out.force)
+    if run.json:
+        console.emit_json({"output": str(target), "words": words})

@@ -1,0 +1,86 @@
+"""A picture of words in the plane of their first two principal components."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from nlpkit.errors import UsageError
+from nlpkit.parameters import Execution, with_settings
+from nlpkit.report.plot_options import WordPictureOptions
+from nlpkit.report.word_figure import draw_word_places
+from nlpkit.types import Float32Array, FloatArray
+from nlpkit.words.question_options import VectorOptions
+from nlpkit.words.vectors import nearest_words, unit_rows
+from nlpkit.workflows.plot import Picture, draw_in_format
+from nlpkit.workflows.words import open_vectors
+
+
+def plot_words(
+    vectors: str | Path,
+    words: Sequence[str],
+    *,
+    picture: WordPictureOptions | None = None,
+    options: VectorOptions | None = None,
+    execution: Execution | None = None,
+    **settings: Any,
+) -> Picture:
+    """Return a picture of words, and of their neighbours where these are asked for; the same bytes for the same vectors.
+
+    Places are the first two principal components of the vectors of these words, divided by their lengths; the axes tell the share of
+    the variance.
+
+    Args:
+        vectors: a run of embed-words, or a file of word vectors. words: three or more, with their neighbours.
+
+    Raises:
+        UsageError: there are fewer than three; InputError: a word has no vector; MissingError: the extra report is not installed.
+    """
+    picture, options, execution = with_settings(
+        (picture, options, execution), settings, (WordPictureOptions, VectorOptions, Execution)
+    )
+    opened = open_vectors(vectors, options, execution)
+    placed = {word: opened.vector(word) for word in dict.fromkeys(words)}
+    n_asked = len(placed)
+    if picture.neighbours and placed:
+        near = nearest_words(
+            opened.known,
+            np.stack(list(placed.values())),
+            top=picture.neighbours,
+            leave_out=[opened.among([w]) for w in placed],
+        )
+        for rows, _ in near:
+            for row in rows.tolist():
+                placed.setdefault(opened.known.words[row], opened.known.vectors[row])
+    if len(placed) < 3:
+        raise UsageError(
+            f"a picture needs three words or more, got {len(placed)}; give more, or `neighbours=10`", parameter="words"
+        )
+    places, shares = plane(np.stack(list(placed.values())))
+    names = list(placed)
+    draw = partial(draw_word_places, places=places, names=names, n_asked=n_asked, shares=shares)
+    height = picture.height or picture.width * 0.75
+    return Picture("words", partial(draw_in_format, draw, picture.width, height, picture.style, "".join(names)))
+
+
+def plane(vectors: Float32Array) -> tuple[FloatArray, FloatArray]:
+    """Return the first two principal components of vectors divided by their lengths (n, 2), and their shares of the variance (2,).
+
+    Of each component the value of largest size is positive. A second one that does not exist is 0.
+    """
+    units = unit_rows(vectors).astype(np.float64)
+    centred = units - units.mean(axis=0)
+    with threadpool_limits(limits=1):
+        U, sigma, _ = np.linalg.svd(centred, full_matrices=False)
+    k = min(2, len(sigma))
+    places, shares = np.zeros((len(units), 2)), np.zeros(2)
+    places[:, :k] = U[:, :k] * sigma[:k]
+    places *= np.where(places[np.abs(places).argmax(axis=0), [0, 1]] < 0, -1.0, 1.0)
+    total = float((sigma**2).sum())
+    shares[:k] = sigma[:k] ** 2 / total if total > 0 else 0.0
+    return places, shares
