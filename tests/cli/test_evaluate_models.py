@@ -14,7 +14,7 @@ from sklearn.metrics import fowlkes_mallows_score, silhouette_score
 
 import nlpkit as nk
 from nlpkit.embed.encoder import load_encoder
-from nlpkit.metrics.score import METRICS
+from nlpkit.metrics.catalogue import METRICS
 from nlpkit.words import word2vec
 from tests.cli.conftest import (
     NEWS,

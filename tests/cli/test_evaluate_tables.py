@@ -7,11 +7,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
+import pyarrow.parquet as pq
 import pytest
 from sklearn import metrics as theirs
 
-from tests.cli.conftest import SAMPLES, run_cli
+from tests.cli.conftest import NEWS, SAMPLES, run_cli
 
 PREDICTIONS = SAMPLES / "predictions.csv"
 
@@ -370,3 +372,19 @@ def test_separation_of_a_table_with_embeddings(planted: Path, tmp_path: Path) ->
     assert got["silhouette"]["low"] < got["silhouette"]["value"] < got["silhouette"]["high"]
     assert got["dbcv"]["value"] > 0
     assert got["ami"]["value"] == pytest.approx(1)
+
+
+def test_roc_auc_average_precision_and_the_label_among_three() -> None:
+    run_cli("classify", NEWS, "--model", "nb", "--probabilities", "-q", "-o", "nb")
+    got = scores("nb", "--metrics", "ranking")
+    rows = pq.read_table("nb/documents.parquet", columns=["label", "probabilities"]).to_pylist()
+    names = list(rows[0]["probabilities"])
+    p = np.array([[row["probabilities"][name] for name in names] for row in rows])
+    true = [row["label"] for row in rows]
+    binary = np.array([[label == name for name in names] for label in true])
+    assert got["roc_auc"]["value"] == pytest.approx(theirs.roc_auc_score(binary, p, average="macro"))
+    assert got["average_precision"]["value"] == pytest.approx(theirs.average_precision_score(binary, p))
+    assert got["top3_accuracy"]["value"] == pytest.approx(theirs.top_k_accuracy_score(true, p, k=3, labels=names))
+    assert got["roc_auc"]["low"] < got["roc_auc"]["value"] < got["roc_auc"]["high"]
+    without = run_cli("evaluate", PREDICTIONS, "--metrics", "auc")
+    assert "not defined: it needs the probability of every class" in " ".join(without.out.split())

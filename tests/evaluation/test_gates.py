@@ -10,7 +10,8 @@ from nlpkit.errors import InputError, UsageError
 from nlpkit.evaluation.gates import Baseline, gate_rules
 from nlpkit.evaluation.options import GateOptions
 from nlpkit.evaluation.results import Bound, Evaluation, TargetResult
-from nlpkit.metrics.score import METRICS, Score
+from nlpkit.metrics.catalogue import METRICS
+from nlpkit.metrics.score import Score
 
 
 def evaluation(**values: float | None) -> Evaluation:

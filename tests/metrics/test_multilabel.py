@@ -15,8 +15,9 @@ from scipy import sparse
 from sklearn import metrics as sk
 
 from nlpkit.errors import InputError, UsageError
+from nlpkit.metrics.catalogue import ALIASES, METRICS, in_group, metric_of
 from nlpkit.metrics.multilabel import averages, indicator, label_counts, label_scores, names, report, statistic
-from nlpkit.metrics.score import ALIASES, METRICS, Uncertainty, in_group, metric_of, statistic_score
+from nlpkit.metrics.score import Uncertainty, statistic_score
 from tests.refusals import refuses
 from tests.strategies import repeatable
 

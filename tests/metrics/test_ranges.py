@@ -10,9 +10,10 @@ import pytest
 
 from nlpkit.metrics import calibration, partitions
 from nlpkit.metrics.bootstrap import Statistic, mean_of
+from nlpkit.metrics.catalogue import METRICS, metric_of
 from nlpkit.metrics.jackknife import independent_comparison, jackknife_interval
 from nlpkit.metrics.ranges import ANY, OF_GROUP, OF_SCORE
-from nlpkit.metrics.score import METRICS, Uncertainty, mean_score, metric_of, statistic_score
+from nlpkit.metrics.score import Uncertainty, mean_score, statistic_score
 from nlpkit.types import FloatArray
 
 HOW = Uncertainty(0.95, 42)

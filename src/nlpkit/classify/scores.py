@@ -12,12 +12,11 @@ from nlpkit.classify.classifier import Predicted
 from nlpkit.classify.dataset import LabelledDataset
 from nlpkit.classify.labels import Labels
 from nlpkit.errors import InputError
-from nlpkit.evaluation.labels import LabelledPredictions
+from nlpkit.evaluation.labels import ClassProbabilities, LabelledPredictions
 from nlpkit.evaluation.multilabel import SCORES as MULTILABEL
 from nlpkit.evaluation.multilabel import add_multilabel
 from nlpkit.evaluation.predictions import CALIBRATION, DEFAULT_CLASSIFICATION, add_calibration, add_classification
 from nlpkit.evaluation.results import TargetResult
-from nlpkit.metrics.calibration import brier_errors
 from nlpkit.metrics.classification import encode_labels
 from nlpkit.metrics.score import Uncertainty
 from nlpkit.types import BoolArray, FloatArray, IntArray, LongArray
@@ -139,11 +138,11 @@ def labelled_predictions(
     classes, true_codes, assigned_codes = encode_labels(true, assigned)
     confidence = predicted.confidence
     prob: FloatArray | None = None
-    brier: FloatArray | None = None
+    class_prob: ClassProbabilities | None = None
     if confidence is not None and np.isfinite(confidence[rows]).all():
         assert predicted.probabilities is not None
         prob = np.clip(confidence[rows], 0.0, 1.0)
         place = {label: j for j, label in enumerate(labels.names)}
         of_model = np.array([place.get(label, -1) for label in true], np.int32)
-        brier = brier_errors(np.clip(predicted.probabilities[rows], 0.0, 1.0), of_model)
-    return LabelledPredictions(None, true_codes, assigned_codes, classes, classes, prob, n_unlabelled, brier)
+        class_prob = ClassProbabilities(np.clip(predicted.probabilities[rows], 0.0, 1.0), of_model)
+    return LabelledPredictions(None, true_codes, assigned_codes, classes, classes, prob, n_unlabelled, class_prob)

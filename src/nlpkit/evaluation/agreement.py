@@ -14,7 +14,8 @@ from nlpkit.errors import InputError, unknown_value
 from nlpkit.evaluation.results import TargetResult, detail_table
 from nlpkit.metrics import agreement as agree
 from nlpkit.metrics.agreement import LEVELS, Level
-from nlpkit.metrics.score import METRICS, Score, Uncertainty, statistic_score
+from nlpkit.metrics.catalogue import METRICS
+from nlpkit.metrics.score import Score, Uncertainty, statistic_score
 from nlpkit.types import FloatArray, LongArray
 
 PEOPLE = {name: metric for name, metric in METRICS.items() if metric.group == "people"}

@@ -12,7 +12,8 @@ from nlpkit.evaluation.labels import NO_TOPIC, ContingencyCells, LabelledPredict
 from nlpkit.evaluation.results import TargetResult, detail_table
 from nlpkit.metrics import partitions
 from nlpkit.metrics.bootstrap import Statistic
-from nlpkit.metrics.score import METRICS, Uncertainty, statistic_score
+from nlpkit.metrics.catalogue import METRICS
+from nlpkit.metrics.score import Uncertainty, statistic_score
 
 SHOWN_TOPICS = 30
 

@@ -13,10 +13,11 @@ from nlpkit.evaluation.multilabel import paired_sets
 from nlpkit.evaluation.predictions import classification_statistic
 from nlpkit.evaluation.results import ScoreDifference, TargetResult
 from nlpkit.metrics.bootstrap import Comparison, Statistic, compare
+from nlpkit.metrics.catalogue import Metric
 from nlpkit.metrics.classification import discordant, mcnemar
 from nlpkit.metrics.jackknife import jackknife_comparison
 from nlpkit.metrics.multilabel import statistic as sets_statistic
-from nlpkit.metrics.score import MANY_UNITS, Metric, Uncertainty
+from nlpkit.metrics.score import MANY_UNITS, Uncertainty
 from nlpkit.types import LongArray
 
 GROUPS = ("clustering", "classification", "multilabel")

@@ -10,7 +10,8 @@ from nlpkit import reporting
 from nlpkit.errors import InputError, UsageError
 from nlpkit.evaluation.options import GateOptions
 from nlpkit.evaluation.results import ALL_TARGETS, Bound, Evaluation, Gate
-from nlpkit.metrics.score import Score, metric_of, no_metric
+from nlpkit.metrics.catalogue import metric_of, no_metric
+from nlpkit.metrics.score import Score
 
 # what of a definition must be the same for two numbers to be the same score
 DEFINITION = (

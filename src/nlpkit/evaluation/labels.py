@@ -12,7 +12,6 @@ from nlpkit import reporting, wording
 from nlpkit.cells import as_label
 from nlpkit.errors import InputError
 from nlpkit.evaluation.results import TargetResult
-from nlpkit.metrics.calibration import brier_errors
 from nlpkit.metrics.classification import encode_labels
 from nlpkit.types import CsrMatrix, FloatArray, IntArray, LongArray
 
@@ -21,11 +20,19 @@ PROBABILITIES = "probabilities"  # the column of classifiers with the probabilit
 
 
 @dataclass(frozen=True, slots=True)
+class ClassProbabilities:
+    """Probabilities of all classes of a model (D, J), rows of NaN where missing; true (D,): the class of the label, -1 for none of them."""
+
+    values: FloatArray
+    true: IntArray
+
+
+@dataclass(frozen=True, slots=True)
 class LabelledPredictions:
     """Documents with a true label and the prediction or topic assigned to them, both as codes, -1 for none.
 
     ids: to pair the documents of two targets; assigned_names, class_names: of the codes; prob: of the prediction, NaN where missing;
-    brier: squared errors of the probabilities of all classes (D,), NaN where missing, None where only that of the prediction is known.
+    class_prob: of all classes, None where only that of the prediction is known.
     """
 
     ids: Sequence[str] | None
@@ -35,7 +42,7 @@ class LabelledPredictions:
     assigned_names: tuple[str, ...]
     prob: FloatArray | None
     n_unlabelled: int
-    brier: FloatArray | None = None
+    class_prob: ClassProbabilities | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,14 +91,16 @@ def labelled_predictions(columns: PredictionTable) -> LabelledPredictions:
         # a document without a topic is in the cluster of those without one: leaving it out would reward a model that gives up
         assigned_names, assigned_codes = _codes(["-1" if v is None or v in NO_TOPIC else v for v in assigned])
     prob = _numbers(columns.name, columns.prob)
-    brier = _brier(columns.name, columns.probabilities, true) if columns.predictions else None
+    class_prob = _class_prob(columns.name, columns.probabilities, true) if columns.predictions else None
     return LabelledPredictions(
-        columns.ids, true_codes, assigned_codes, classes, assigned_names, prob, n_unlabelled, brier
+        columns.ids, true_codes, assigned_codes, classes, assigned_names, prob, n_unlabelled, class_prob
     )
 
 
-def _brier(name: str, probabilities: Sequence[Any] | None, true: Sequence[str | None]) -> FloatArray | None:
-    """Return the squared errors of the probabilities of all classes (D,), NaN where a document has none; None without any."""
+def _class_prob(
+    name: str, probabilities: Sequence[Any] | None, true: Sequence[str | None]
+) -> ClassProbabilities | None:
+    """Return the probabilities of all classes of the documents that have a label; None without any."""
     rows = [d for d, cell in enumerate(probabilities or ()) if cell is not None and true[d] is not None]
     if probabilities is None or not rows or not isinstance(probabilities[rows[0]], dict):
         return None
@@ -106,9 +115,9 @@ def _brier(name: str, probabilities: Sequence[Any] | None, true: Sequence[str | 
             f"{name}: the column '{PROBABILITIES}' is left out: it does not hold a probability of every class, 1 in sum"
         )
         return None
-    errors = np.full(len(true), np.nan)
-    errors[rows] = brier_errors(p, np.array([code.get(true[d], -1) for d in rows], np.int32))
-    return errors
+    values, codes = np.full((len(true), len(names)), np.nan), np.full(len(true), -1, np.int32)
+    values[rows], codes[rows] = p, [code.get(true[d], -1) for d in rows]
+    return ClassProbabilities(values, codes)
 
 
 def count_unlabelled(columns: PredictionTable, true: Sequence[Any], assigned: Sequence[Any]) -> int:

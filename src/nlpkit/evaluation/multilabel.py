@@ -19,8 +19,9 @@ from nlpkit.evaluation.predictions import add_class_table, beta_name, class_valu
 from nlpkit.evaluation.results import TargetResult
 from nlpkit.metrics import multilabel
 from nlpkit.metrics.bootstrap import Interval
+from nlpkit.metrics.catalogue import metric_of
 from nlpkit.metrics.proportion import changed_shares, edge_between, wilson
-from nlpkit.metrics.score import Uncertainty, metric_of, statistic_score
+from nlpkit.metrics.score import Uncertainty, statistic_score
 from nlpkit.types import CsrMatrix
 
 SCORES = (

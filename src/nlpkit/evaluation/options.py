@@ -142,7 +142,7 @@ class EvaluationOptions(IntervalOptions):
         Raises:
             UsageError: a name is unknown.
         """
-        from nlpkit.metrics.score import ALIASES, GROUPS, METRICS, in_group, no_metric
+        from nlpkit.metrics.catalogue import ALIASES, GROUPS, METRICS, in_group, no_metric
 
         named: set[str] = {name for name in _FLAGS if getattr(self, name)}
         if self.stability:
@@ -162,7 +162,7 @@ class EvaluationOptions(IntervalOptions):
 
     def is_named(self, name: str) -> bool:
         """Whether a metric was asked for by its own name, not by that of a group."""
-        from nlpkit.metrics.score import metric_of
+        from nlpkit.metrics.catalogue import metric_of
 
         metrics = [metric_of(item) for item in names_in(self.metrics)]
         return getattr(self, name, False) is True or any(m is not None and m.name == name for m in metrics)

@@ -10,20 +10,29 @@ import numpy as np
 from scipy import sparse
 
 from nlpkit import wording
-from nlpkit.evaluation.labels import ContingencyCells, LabelledPredictions, contingency_cells, note_unlabelled
+from nlpkit.evaluation.labels import (
+    ClassProbabilities,
+    ContingencyCells,
+    LabelledPredictions,
+    contingency_cells,
+    note_unlabelled,
+)
 from nlpkit.evaluation.results import TargetResult, detail_table
 from nlpkit.metrics import calibration, classification
 from nlpkit.metrics.bootstrap import Interval, Statistic
+from nlpkit.metrics.catalogue import METRICS, in_group, metric_of
 from nlpkit.metrics.classification import Report
 from nlpkit.metrics.proportion import edge_between, edge_sums, wilson
-from nlpkit.metrics.score import METRICS, Score, Uncertainty, in_group, mean_score, metric_of, statistic_score
-from nlpkit.types import FloatArray, LongArray
+from nlpkit.metrics.ranking import among_first, average_precision, roc_auc
+from nlpkit.metrics.score import Score, Uncertainty, mean_score, statistic_score
+from nlpkit.types import FloatArray, IntArray, LongArray
 
 if TYPE_CHECKING:
     from nlpkit.metrics.multilabel import MultilabelReport
 
 CLASSIFICATION = (*in_group("classification"), "micro_precision", "micro_recall")
-CALIBRATION = in_group("calibration")
+CALIBRATION, RANKING = in_group("calibration"), in_group("ranking")
+ALL_CLASSES = "it needs the probability of every class: a column 'probabilities', which classify and predict write with `probabilities`"
 SHOWN_MATRIX = 12
 SHOWN_CHARS = 40
 LARGE_MATRIX = 200  # classes; of more, only the cells of a confusion matrix that are not 0 are listed
@@ -179,6 +188,35 @@ def note_never(result: TargetResult, report: Report | MultilabelReport, several:
         result.notes.append("no prediction is one of the labels: are they spelt the same (1 and 1.0 are two classes)?")
 
 
+def known_probabilities(class_prob: ClassProbabilities) -> tuple[FloatArray, IntArray]:
+    """Return the probabilities (D', J) of documents that have some, and the class of their label (D',)."""
+    known = np.isfinite(class_prob.values).all(axis=1)
+    return class_prob.values[known], class_prob.true[known]
+
+
+def add_ranking(
+    result: TargetResult, data: LabelledPredictions, names: Sequence[str], uncertainty: Uncertainty
+) -> None:
+    """Add how well the probabilities of all classes order documents and classes."""
+    if data.class_prob is None:
+        for name in names:
+            result.add(Score(METRICS[name], None, "documents", 0, why=ALL_CLASSES))
+        return
+    prob, true = known_probabilities(data.class_prob)
+    about = {"documents": len(true), "classes": prob.shape[1]}
+    for name in names:
+        if name == "top3_accuracy":
+            hits = among_first(prob, true, 3).astype(np.float64)
+            score = mean_score(METRICS[name], hits, uncertainty, over="documents", parameters=about)
+            result.add(replace(score, median=None))
+            continue
+        statistic = (roc_auc if name == "roc_auc" else average_precision)(prob, true)
+        units, why = np.ones(len(true), np.int64), "it needs documents of two classes or more"
+        result.add(
+            statistic_score(METRICS[name], statistic, units, uncertainty, over="documents", parameters=about, why=why)
+        )
+
+
 def add_calibration(
     result: TargetResult,
     data: LabelledPredictions,
@@ -220,14 +258,16 @@ def add_calibration(
                     METRICS[name], ece, units, uncertainty, over="documents", parameters=parameters, jackknife=True
                 )
             )
-        elif name == "brier_top" or data.brier is not None:
-            errors = calibration.squared_errors(prob, right) if name == "brier_top" else data.brier
-            assert errors is not None
+        elif name == "brier_top" or data.class_prob is not None:
+            errors = calibration.squared_errors(prob, right)
+            if name == "brier":
+                assert data.class_prob is not None
+                errors = calibration.brier_errors(*known_probabilities(data.class_prob))
             about = {"of": "the predicted class" if name == "brier_top" else "all classes"}
             score = mean_score(METRICS[name], errors, uncertainty, over="documents", parameters=about)
             result.add(replace(score, median=None))
         else:
-            why = "it needs the probability of every class, a column 'probabilities'; brier_top is of the prediction alone"
+            why = f"{ALL_CLASSES}; brier_top is of the prediction alone"
             result.unmade[name] = why
             if asked:
                 result.add(Score(METRICS[name], None, "documents", 0, why=why))

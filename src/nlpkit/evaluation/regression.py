@@ -13,7 +13,8 @@ from nlpkit.errors import InputError
 from nlpkit.evaluation.labels import PredictionTable, count_unlabelled
 from nlpkit.evaluation.results import TargetResult
 from nlpkit.metrics import regression
-from nlpkit.metrics.score import METRICS, Uncertainty, statistic_score
+from nlpkit.metrics.catalogue import METRICS
+from nlpkit.metrics.score import Uncertainty, statistic_score
 from nlpkit.types import FloatArray
 
 REGRESSION = ("rmse", "mae", "r2", "pearson", "spearman")

@@ -10,7 +10,8 @@ from typing import Any
 import pyarrow as pa
 
 from nlpkit.metrics.bootstrap import Comparison
-from nlpkit.metrics.score import Score, metric_of
+from nlpkit.metrics.catalogue import metric_of
+from nlpkit.metrics.score import Score
 
 FORMAT = "nlpkit.format"  # key of the metadata of a field
 ALL_TARGETS = "all targets"  # the name under which scores of all targets together stand

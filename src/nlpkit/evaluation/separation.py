@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from nlpkit.evaluation.results import TargetResult
+from nlpkit.metrics.catalogue import METRICS
 from nlpkit.metrics.dbcv import dbcv
-from nlpkit.metrics.score import METRICS, Score, Uncertainty, mean_score
+from nlpkit.metrics.score import Score, Uncertainty, mean_score
 from nlpkit.metrics.separation import silhouette
 from nlpkit.types import IntArray
 

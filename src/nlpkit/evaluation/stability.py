@@ -10,7 +10,8 @@ import numpy as np
 from nlpkit.errors import InputError, UsageError
 from nlpkit.evaluation.results import Evaluation, detail_table
 from nlpkit.evaluation.topics import RBO_P, TopicSet
-from nlpkit.metrics.score import METRICS, Uncertainty, mean_score
+from nlpkit.metrics.catalogue import METRICS
+from nlpkit.metrics.score import Uncertainty, mean_score
 from nlpkit.metrics.stability import Stability, common_term_ids, compare_models
 from nlpkit.plain import finite_or_none
 

@@ -12,8 +12,9 @@ from nlpkit.evaluation.labels import LabelledPredictions, PredictionTable
 from nlpkit.evaluation.predictions import add_classification
 from nlpkit.evaluation.results import TargetResult
 from nlpkit.metrics import spans
+from nlpkit.metrics.catalogue import METRICS
 from nlpkit.metrics.classification import encode_labels
-from nlpkit.metrics.score import METRICS, Uncertainty, statistic_score
+from nlpkit.metrics.score import Uncertainty, statistic_score
 
 WORDS = ("accuracy", "macro_f1", "weighted_f1")
 SPANS = ("span_f1", "span_precision", "span_recall")

@@ -12,6 +12,7 @@ from nlpkit import reporting, wording
 from nlpkit.evaluation.options import EvaluationOptions
 from nlpkit.evaluation.results import ScoreDifference, TargetResult
 from nlpkit.metrics.bootstrap import Comparison, Statistic, compare_means, pair_mean_of
+from nlpkit.metrics.catalogue import METRICS
 from nlpkit.metrics.coherence_measures import CoherenceMeasure, absent_words, coherence, measure
 from nlpkit.metrics.distinctness import (
     jaccard_matrix,
@@ -21,7 +22,7 @@ from nlpkit.metrics.distinctness import (
     unique_share_of,
 )
 from nlpkit.metrics.jackknife import independent_comparison, jackknife_comparison
-from nlpkit.metrics.score import METRICS, Score, Uncertainty, mean_score, statistic_score
+from nlpkit.metrics.score import Score, Uncertainty, mean_score, statistic_score
 from nlpkit.metrics.stability import common_term_ids
 from nlpkit.metrics.windows import WindowCounts
 from nlpkit.types import BoolArray, FloatArray, IntArray

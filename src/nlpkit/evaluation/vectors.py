@@ -11,9 +11,10 @@ import numpy as np
 from nlpkit import wording
 from nlpkit.evaluation.results import TargetResult
 from nlpkit.evaluation.topics import TopicSet
+from nlpkit.metrics.catalogue import METRICS
 from nlpkit.metrics.intrusion import automatic_precision
 from nlpkit.metrics.intrusion_design import design_word_intrusion
-from nlpkit.metrics.score import METRICS, Score, Uncertainty, mean_score, statistic_score
+from nlpkit.metrics.score import Score, Uncertainty, mean_score, statistic_score
 from nlpkit.metrics.word_vectors import Kind, embedding_coherence, interpretability_of
 from nlpkit.types import BoolArray, Float32Array, FloatArray, IntArray
 

@@ -25,6 +25,7 @@ OF_GROUP: dict[str, Range] = {
     "regression": POSITIVE,
     "spans": SHARE,
     "calibration": SHARE,
+    "ranking": SHARE,
     "people": SHARE,
 }
 OF_SCORE: dict[str, Range] = {

@@ -16,7 +16,8 @@ from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.run_reading import check_encoder
 from nlpkit.io.runs import open_run
 from nlpkit.io.score_files import read_gates
-from nlpkit.metrics.score import METRICS, Uncertainty
+from nlpkit.metrics.catalogue import METRICS
+from nlpkit.metrics.score import Uncertainty
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.plain import shell_line
 from nlpkit.workflows.evaluate_models import evaluate_models

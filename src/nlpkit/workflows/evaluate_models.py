@@ -21,7 +21,8 @@ from nlpkit.evaluation.topics import add_coherence, add_diversity, compare_topic
 from nlpkit.evaluation.vectors import OF_CORPUS, WordVectors, add_vector_scores, words_of_topics
 from nlpkit.io.word_vectors import read_word_vectors
 from nlpkit.metrics.bootstrap import Statistic
-from nlpkit.metrics.score import METRICS, Score
+from nlpkit.metrics.catalogue import METRICS
+from nlpkit.metrics.score import Score
 from nlpkit.words.word2vec import SETTINGS, has_word2vec, need_word2vec, train_word2vec
 from nlpkit.workflows.evaluation_targets import EvaluationSettings, TopicTarget
 from nlpkit.workflows.label_columns import run_columns, run_labelled

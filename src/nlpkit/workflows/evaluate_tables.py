@@ -21,14 +21,16 @@ from nlpkit.evaluation.predictions import (
     CALIBRATION,
     CLASSIFICATION,
     DEFAULT_CLASSIFICATION,
+    RANKING,
     add_calibration,
     add_classification,
+    add_ranking,
 )
 from nlpkit.evaluation.regression import REGRESSION, add_numbers, are_numeric, numbers_of
 from nlpkit.evaluation.results import Evaluation, TargetResult
 from nlpkit.evaluation.token_labels import SPANS, WORDS, add_words, are_token_labels, words_of
 from nlpkit.io.footers import step_parameters, steps_of
-from nlpkit.metrics.score import METRICS, in_group
+from nlpkit.metrics.catalogue import METRICS, in_group
 from nlpkit.wording import learned_from
 from nlpkit.workflows.evaluation_targets import CLASSIFIERS, EvaluationSettings, TableTarget
 from nlpkit.workflows.label_columns import read_table
@@ -88,7 +90,7 @@ def _single_labels(
     predictions, uncertainty, beta = columns[0].predictions, settings.uncertainty, settings.options.beta
     embedded = all("embedding" in table.columns for table in tables)
     separation = in_group("separation") if embedded else []
-    possible = [*CLASSIFICATION, *CALIBRATION] if predictions else [*CLUSTERING, *separation]
+    possible = [*CLASSIFICATION, *CALIBRATION, *RANKING] if predictions else [*CLUSTERING, *separation]
     default = [*DEFAULT_CLASSIFICATION, *CALIBRATION] if predictions else possible
     kind = "predictions" if predictions else "topics"
     names = _chosen([n for n in METRICS if n in possible], default, settings, f"{kind} and labels")
@@ -101,6 +103,7 @@ def _single_labels(
             if documents.prob is not None or settings.only:
                 brier = settings.options.is_named("brier")
                 add_calibration(result, documents, [n for n in names if n in CALIBRATION], uncertainty, asked=brier)
+            add_ranking(result, documents, [n for n in names if n in RANKING], uncertainty)
         else:
             add_clustering(result, documents, [n for n in names if n in CLUSTERING], uncertainty)
             distances = [n for n in names if n in separation]

@@ -21,7 +21,8 @@ from nlpkit.io.lda_tables import read_model
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.run_documents import open_run_documents
 from nlpkit.io.runs import Run
-from nlpkit.metrics.score import METRICS, Uncertainty, mean_score
+from nlpkit.metrics.catalogue import METRICS
+from nlpkit.metrics.score import Uncertainty, mean_score
 from nlpkit.parameters import Execution
 from nlpkit.report.options import ReportOptions
 from nlpkit.report.prose import number_sentence, score_sentence

@@ -16,7 +16,8 @@ from nlpkit.evaluation.fit import HeldOutScores, bootstrap_groups, documents_of,
 from nlpkit.evaluation.results import TargetResult, detail_table
 from nlpkit.io.lda_tables import read_model
 from nlpkit.io.runs import Run
-from nlpkit.metrics.score import METRICS, Score, statistic_score
+from nlpkit.metrics.catalogue import METRICS
+from nlpkit.metrics.score import Score, statistic_score
 from nlpkit.topics.lda.heldout import Method, hold_out, perplexity
 from nlpkit.topics.lda.model import LdaModel
 from nlpkit.topics.lda.residuals import residual_dispersion

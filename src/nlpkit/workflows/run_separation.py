@@ -15,7 +15,8 @@ from nlpkit.evaluation.results import TargetResult
 from nlpkit.evaluation.separation import EMBEDDINGS, TFIDF, DocumentVectors, add_separation
 from nlpkit.io.documents import embedding_matrix
 from nlpkit.io.runs import Run
-from nlpkit.metrics.score import METRICS, Score
+from nlpkit.metrics.catalogue import METRICS
+from nlpkit.metrics.score import Score
 from nlpkit.types import IntArray
 from nlpkit.weighting.dtm import count_terms
 from nlpkit.weighting.schemes import Scheme

@@ -11,7 +11,8 @@ from scipy import sparse
 from nlpkit.evaluation.results import TargetResult, detail_table
 from nlpkit.io.lda_tables import read_model
 from nlpkit.io.runs import Run
-from nlpkit.metrics.score import METRICS, Score, Uncertainty, mean_score
+from nlpkit.metrics.catalogue import METRICS
+from nlpkit.metrics.score import Score, Uncertainty, mean_score
 from nlpkit.metrics.topic_significance import topic_significance
 from nlpkit.types import FloatArray
 from nlpkit.workflows.evaluation_targets import TopicTarget
