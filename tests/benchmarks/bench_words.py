@@ -25,18 +25,18 @@ from nlpkit.words.options import METHODS, OF_GENSIM, WordEmbeddingOptions
 from nlpkit.workflows.counts import count_corpus
 from nlpkit.workflows.token_options import preprocess_options
 
-CORPORA = (
-    "ag_news/ag_news_train_sub.jsonl.gz",
-    "sotu/sotu_1900_on.jsonl.gz",
-    "un_general_debate/ungd_5countries_1970on.jsonl.gz",
-)
+CORPORA = {
+    "AG News": "ag_news/ag_news_train_sub.jsonl.gz",
+    "State of the Union since 1900": "sotu/sotu_1900_on.jsonl.gz",
+    "UN General Debate": "un_general_debate/ungd_5countries_1970on.jsonl.gz",
+}
 PAIRS = {"WordSim-353": "wordsim353.csv", "MEN": "men3000.csv", "SimLex-999": "simlex999.csv"}
 MIN_COUNT = 10
 
 
-def tokens_of(data: Path) -> Any:
+def tokens_of(data: Path, names: list[str]) -> Any:
     """Return the tokens of the corpora."""
-    with nk.read_corpus(*(data / name for name in CORPORA)).open() as stream:
+    with nk.read_corpus(*(data / CORPORA[name] for name in names)).open() as stream:
         settings = preprocess_options(CountOptions().tokens())
         with count_corpus(stream, settings, threads=2) as words:
             return words.tokens()
@@ -59,18 +59,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("-o", "--output", type=Path, required=True)
+    parser.add_argument("--corpora", nargs="+", choices=CORPORA, default=list(CORPORA))
+    parser.add_argument("--methods", nargs="+", default=[m for m in METHODS if not m.startswith("doc2vec")])
     parser.add_argument("--threads", type=int, default=2)
     args = parser.parse_args()
-    tokens = tokens_of(args.data)
+    tokens = tokens_of(args.data, args.corpora)
     kept = frequent(tokens, MIN_COUNT)
     terms = np.array(kept.terms, dtype=object)
     sentences = [list(terms[kept.term_ids[a:b]]) for a, b in zip(kept.offsets[:-1], kept.offsets[1:], strict=True)]
     sentences = [text[i : i + 10_000] for text in sentences for i in range(0, len(text), 10_000)]
     rows = []
     with tempfile.TemporaryDirectory() as folder:
-        for method in METHODS:
-            if method.startswith("doc2vec"):
-                continue
+        for method in args.methods:
             options = WordEmbeddingOptions(method=method, min_count=MIN_COUNT).in_force()
             start = time.perf_counter()
             learned = learn(tokens, options, seed=42, threads=args.threads)
@@ -105,7 +105,7 @@ def main() -> None:
 
 Made by `tests/benchmarks/bench_words.py` on {machine}, while other work ran on the same machine.
 
-{len(kept.term_ids):,} tokens of {len(kept.terms):,} words (AG News, State of the Union since 1900, UN General Debate), 100
+{len(kept.term_ids):,} tokens of {len(kept.terms):,} words ({", ".join(args.corpora)}), 100
 dimensions, the defaults of each method, at least {MIN_COUNT} occurrences, seed 42. Spearman's rho with 95 % intervals (pairs
 with two vectors: {covered}); accuracy of the questions of questions-words.txt whose four words are known.
 

@@ -278,7 +278,8 @@ def test_every_option_says_whether_its_files_are_read_or_written() -> None:
             if name.startswith("save_") and "Path" in str(parameter.annotation):
                 assert marks, f"{command} --{name}: say that it is written"
     assert writers == {
-        "output", "junit", "save_vocab", "save_phrases", "save_removed", "features", "plot", "export", "merges", "tree",
+        "output", "junit", "save_arpa", "save_conllu", "save_vocab", "save_phrases", "save_removed", "save_word2vec",
+        "features", "plot", "export", "merges", "tree",
         "save_trends", "save_differences", "save_words", "save_overlaps",
     }  # fmt: skip
     assert {
