@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nlpkit.lm.trie import START_ID, UNKNOWN_ID, Trie
-from nlpkit.types import BoolArray, FloatArray, LongArray
+from nlpkit.types import BoolArray, FloatArray, IntArray, LongArray
 
 FALLBACK = (0.5, 1.0, 1.5)  # discounts where counts of counts are too few to estimate them
 
@@ -49,19 +49,27 @@ def kneser_ney(trie: Trie, counts: LongArray, *, discount: float | None = None, 
         extended = suffixes[suffixes >= 0]
         continuations = np.bincount(extended, minlength=shorter.stop)[: shorter.stop]
         adjusted[shorter] = np.where(_begins(trie, contexts)[shorter], counts[shorter], continuations)
-    discounts, estimated = [], []
-    subtracted = np.zeros(len(adjusted))
-    for m in range(1, trie.order + 1):
-        level = trie.level(m)
-        a = adjusted[level].copy()
-        if m == 1:
-            a[START_ID] = 0
-        D, known = _discounts(a, discount)
-        discounts.append(D)
-        estimated.append(known)
-        subtracted[level] = np.minimum(np.array([0.0, *D])[np.minimum(a, 3)], a)
     adjusted[START_ID] = 0
-    return _interpolated(trie, contexts, suffixes, adjusted, subtracted, closed, tuple(discounts), tuple(estimated))
+    discounts, estimated = zip(
+        *(_discounts(adjusted[trie.level(m)], discount) for m in range(1, trie.order + 1)), strict=True
+    )
+    prob, log_backoff = np.empty(len(adjusted)), np.zeros(len(trie.starts) - 1)
+    for m, D in enumerate(discounts, 1):
+        level = trie.level(m)
+        a = adjusted[level]
+        subtracted = np.minimum(np.array([0.0, *D])[np.minimum(a, 3)], a)
+        if m == 1:
+            n = max(int(a.sum()), 1)
+            prob[level] = (a - subtracted) / n + subtracted.sum() / n * _uniform(trie, closed)
+            continue
+        above = trie.level(m - 1)
+        c = contexts[level] - above.start
+        total = np.bincount(c, weights=a, minlength=above.stop - above.start)
+        rest = np.bincount(c, weights=subtracted, minlength=len(total))
+        gamma = np.divide(rest, total, out=np.ones_like(total), where=total > 0)
+        prob[level] = (a - subtracted) / total[c] + gamma[c] * prob[suffixes[level]]
+        log_backoff[above] = _log(gamma)
+    return Smoothed(_log(prob), log_backoff, discounts, estimated)
 
 
 def witten_bell(trie: Trie, counts: LongArray, *, closed: bool = False) -> Smoothed:
@@ -86,7 +94,7 @@ def witten_bell(trie: Trie, counts: LongArray, *, closed: bool = False) -> Smoot
     for m in range(2, trie.order + 1):
         level = trie.level(m)
         c = contexts[level]
-        prob[level] = share[c] * adjusted[level] / total[c] + (1 - share[c]) * _lower(prob, suffixes[level])
+        prob[level] = share[c] * adjusted[level] / total[c] + (1 - share[c]) * prob[suffixes[level]]
     return Smoothed(_log(prob), _log(np.where(total > 0, 1 - share, 1.0)))
 
 
@@ -121,41 +129,14 @@ def backoff(trie: Trie, counts: LongArray, *, discount: float | None = None, clo
         c = contexts[level]
         prob[level] = (a - D) / total[c]
         seen = np.bincount(c, weights=prob[level], minlength=len(total))
-        below = np.bincount(c, weights=_lower(prob, suffixes[level]), minlength=len(total))
+        below = np.bincount(c, weights=prob[suffixes[level]], minlength=len(total))
         has = np.bincount(c, minlength=len(total)) > 0
         left = np.divide(1 - seen, 1 - below, out=np.zeros(len(total)), where=has & (1 - below > 1e-12))
         weight = np.where(has, np.maximum(left, 0.0), weight)
     return Smoothed(_log(prob), _log(weight), tuple(discounts), tuple(estimated))
 
 
-def _interpolated(
-    trie: Trie,
-    contexts: LongArray,
-    suffixes: LongArray,
-    adjusted: LongArray,
-    subtracted: FloatArray,
-    closed: bool,
-    discounts: tuple[tuple[float, float, float], ...],
-    estimated: tuple[bool, ...],
-) -> Smoothed:
-    C = len(trie.starts) - 1
-    below = np.zeros(C)
-    deeper = contexts >= 0
-    total = np.bincount(contexts[deeper], weights=adjusted[deeper], minlength=C)
-    kept = np.bincount(contexts[deeper], weights=subtracted[deeper], minlength=C)
-    np.divide(kept, total, out=below, where=total > 0)
-    prob = np.zeros(len(adjusted))
-    words = trie.level(1)
-    n = max(int(adjusted[words].sum()), 1)
-    prob[words] = (adjusted[words] - subtracted[words]) / n + subtracted[words].sum() / n * _uniform(trie, closed)
-    for m in range(2, trie.order + 1):
-        level = trie.level(m)
-        c = contexts[level]
-        prob[level] = (adjusted[level] - subtracted[level]) / total[c] + below[c] * _lower(prob, suffixes[level])
-    return Smoothed(_log(prob), _log(np.where(total > 0, below, 1.0)), discounts, estimated)
-
-
-def _begins(trie: Trie, contexts: LongArray) -> BoolArray:
+def _begins(trie: Trie, contexts: IntArray) -> BoolArray:
     """Return whether each n-gram begins with the start of a sentence (T,); no word comes before that."""
     begins = trie.words == START_ID
     for m in range(2, trie.order + 1):
@@ -173,18 +154,13 @@ def _uniform(trie: Trie, closed: bool) -> FloatArray:
     return np.asarray(can_come / can_come.sum())
 
 
-def _totals(trie: Trie, contexts: LongArray, adjusted: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _totals(trie: Trie, contexts: IntArray, adjusted: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the sum of what follows each context (C,), and how many different words do."""
     C, deeper = len(trie.starts) - 1, contexts >= 0
     return (
         np.bincount(contexts[deeper], weights=adjusted[deeper], minlength=C).astype(np.float64),
         np.bincount(contexts[deeper], minlength=C).astype(np.float64),
     )
-
-
-def _lower(prob: FloatArray, suffixes: LongArray) -> FloatArray:
-    """Return the probability of n-grams without their first word, all of which the trie has where it was counted."""
-    return prob[suffixes]
 
 
 def _discounts(a: LongArray, discount: float | None) -> tuple[tuple[float, float, float], bool]:
@@ -208,5 +184,6 @@ def _one_discount(a: FloatArray, discount: float | None) -> tuple[float, bool]:
 
 
 def _log(values: FloatArray) -> FloatArray:
+    """Return the natural logarithm, in the same memory."""
     with np.errstate(divide="ignore"):
-        return np.asarray(np.log(values))
+        return np.log(values, out=values)

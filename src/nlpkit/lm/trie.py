@@ -6,7 +6,9 @@ by sorting, and the counts of blocks of about the same size are merged.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,15 +46,15 @@ class Trie:
         """Return the nodes of the n-grams of m words, 1 … n."""
         return slice(int(self.levels[m - 1]), int(self.levels[m]))
 
-    def contexts(self) -> LongArray:
-        """Return the node of all words but the last of each node (T,), -1 for single words."""
+    def contexts(self) -> IntArray:
+        """Return the node of all words but the last of each node (T,) int32, -1 for single words."""
         C = len(self.starts) - 1
-        first = np.full(int(self.levels[1]), -1, np.int64)
-        return np.concatenate([first, np.repeat(np.arange(C, dtype=np.int64), np.diff(self.starts))])
+        first = np.full(int(self.levels[1]), -1, np.int32)
+        return np.concatenate([first, np.repeat(np.arange(C, dtype=np.int32), np.diff(self.starts))])
 
-    def suffixes(self, contexts: LongArray) -> LongArray:
-        """Return the node of all words but the first of each node (T,), -1 for single words and where the trie has none."""
-        suffix = np.full(len(self.words), -1, np.int64)
+    def suffixes(self, contexts: IntArray) -> IntArray:
+        """Return the node of all words but the first of each node (T,) int32, -1 for single words and where the trie has none."""
+        suffix = np.full(len(self.words), -1, np.int32)
         if self.order > 1:
             suffix[self.level(2)] = self.words[self.level(2)]
         for m in range(3, self.order + 1):
@@ -76,14 +78,14 @@ class Trie:
         starts[first] = True
         return nodes, starts
 
-    def spelled(self, nodes: LongArray, contexts: LongArray) -> Iterator[tuple[int, ...]]:
+    def spelled(self, nodes: LongArray, contexts: IntArray) -> Iterator[tuple[int, ...]]:
         """Yield the words of nodes of one level."""
         if not len(nodes):
             return
         columns = []
         while len(nodes) and nodes[0] >= 0:
             columns.append(self.words[nodes].tolist())
-            nodes = contexts[nodes]
+            nodes = contexts[nodes].astype(np.int64)
         yield from zip(*reversed(columns), strict=True)
 
 
@@ -114,11 +116,15 @@ class NgramCounter:
     """Counts the n-grams of sentences, each with one start and one end.
 
     Args:
-        order: words of the longest n-grams, from 1 on. n_words: ids are below it.
+        order: words of the longest n-grams, from 1 on. n_words: ids are below it. threads: blocks that are counted at a time; the
+            counts do not depend on it, memory does.
     """
 
-    def __init__(self, order: int, n_words: int) -> None:
+    def __init__(self, order: int, n_words: int, *, threads: int = 1) -> None:
         self.order = order
+        self._pool = ThreadPoolExecutor(max(threads, 1), thread_name_prefix="nlpkit")
+        self._counting: deque[Future[_Counts]] = deque()
+        self._most = max(threads, 1)
         self._unigrams = np.zeros(n_words, np.int64)
         self._waiting: list[tuple[IntArray, LongArray]] = []
         self._n_waiting = 0
@@ -138,7 +144,13 @@ class NgramCounter:
         tokens, first = (np.concatenate(parts) for parts in zip(*self._waiting, strict=True))
         self._waiting, self._n_waiting = [], 0
         self._unigrams += np.bincount(tokens, minlength=len(self._unigrams))
-        counts = _count_block(tokens, first, self.order)
+        self._counting.append(self._pool.submit(_count_block, tokens, first, self.order))
+        if len(self._counting) > self._most:
+            self._take()
+
+    def _take(self) -> None:
+        """Merge the counts of the block that was begun first."""
+        counts = self._counting.popleft().result()
         while self._merged and self._merged[-1].size() < 2 * counts.size():
             counts = _merge(self._merged.pop(), counts, len(self._unigrams))
         self._merged.append(counts)
@@ -150,6 +162,9 @@ class NgramCounter:
             InputError: there are 2³¹ n-grams or more.
         """
         self._count()
+        while self._counting:
+            self._take()
+        self._pool.shutdown()
         while len(self._merged) > 1:
             last = self._merged.pop()
             self._merged.append(_merge(self._merged.pop(), last, len(self._unigrams)))

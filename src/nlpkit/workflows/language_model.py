@@ -174,7 +174,7 @@ def fit_language_model(
         try:
             with stopwatch(seconds, "counts"):
                 names, cf, df, place = _vocabulary(encoded, options.min_count)
-                counter = NgramCounter(options.order, len(names))
+                counter = NgramCounter(options.order, len(names), threads=execution.n_threads())
                 for _, batch in encoded:
                     counter.add(batch.offsets, place[batch.term_ids])
                 trie, counts = counter.finish()
