@@ -24,6 +24,8 @@ from nlpkit.workflows.saving import save_run
 from nlpkit.workflows.token_options import preprocess_options
 from nlpkit.workflows.tokens import counting_options, note_tokens, token_info
 
+FEW_TOKENS = 1_000_000
+
 
 @dataclass(frozen=True, slots=True)
 class WordEmbedding:
@@ -112,6 +114,11 @@ def embed_words(
         if options.workers is not None and options.workers > 1:
             reporting.warn(
                 f"with {options.workers} `workers` the vectors differ from run to run; one gives the same each time"
+            )
+        if len(table.term_ids) < FEW_TOKENS and options.method != "pmi-svd":
+            reporting.warn(
+                f"{wording.counted(len(table.term_ids), 'word')} are few for {options.method}, which learns from millions: expect "
+                "neighbours by chance; `method=pmi-svd` needs fewer"
             )
         with stopwatch(seconds, "learning"):
             learned = _learned(table, options, execution)
