@@ -91,6 +91,16 @@ def test_sentences_paragraphs_documents_and_tokens(tmp_path: Path) -> None:
     assert [row["n_words"] for row in rows(done)] == [12, 1]
 
 
+def test_texts_without_spaces_are_cut_first(tmp_path: Path) -> None:
+    texts = ["我爱自然语言。我爱北京。", "自然语言处理是一门科学。", "北京是中国的首都，有很多人。"] * 4
+    corpus = write_jsonl(tmp_path / "zh.jsonl", [{"id": str(i), "text": text} for i, text in enumerate(texts)])
+    assert "--segment characters" in run_cli("ngram-lm", corpus, "-o", "pairs").err
+    cut = ("--unit", "sentence", "--segment", "characters", "--stop-words", "none", "--min-length", 1, "--min-df", 1)
+    run_cli("preprocess", corpus, *cut, "-q", "-o", "cut.parquet")
+    assert "overlap" not in run_cli("ngram-lm", "cut.parquet", "--order", 2, "--smoothing", "mle", "-o", "zh").err
+    assert run_cli("generate", "zh", "--decode", "beam", "--texts", 1).out.strip()
+
+
 def test_rare_words_become_unknown() -> None:
     run_cli("ngram-lm", NEWS, "--min-count", 3, "-q", "-o", "rare")
     model = nk.load("rare").model  # type: ignore[attr-defined]

@@ -85,7 +85,9 @@ PANELS: dict[str, dict[str, Entry]] = {
         ),
     },
     "Saved models and files": {
-        "predict": Entry("predict", "Give new documents the topics or classes of a saved model.", tables=False),
+        "predict": Entry(
+            "predict", "Give new documents the topics, classes or probabilities of a saved model.", tables=False
+        ),
         "name": Entry("name", "Name the topics of a run by a language model, or by people.", tables=False),
         "plot": Entry("plot", "Draw one picture of a run for a paper: SVG, PDF or PNG.", tables=False),
         "report": Entry("report", "Make one HTML page of a run that opens anywhere.", tables=False),

@@ -36,6 +36,7 @@ from nlpkit.workflows.tokens import cut_as_model, refuse_token_options, token_in
 
 COLUMNS = ("log10_prob", "n_words", "n_unknown", "perplexity")
 LN10 = np.log(10)
+UNSPACED = frozenset({"zh", "ja", "th"})
 
 
 class LanguageModel(RunModel):
@@ -184,6 +185,11 @@ def fit_language_model(
         reporting.note(
             f"{wording.counted(kept.n_docs, 'document')}: {wording.counted(encoded.n_docs, options.unit if report else 'sequence')}"
         )
+        if report is not None and {one.code for one in report.languages} & UNSPACED:
+            reporting.warn(
+                "texts without spaces between words are cut into pairs of characters, which overlap and predict one another; cut them "
+                "first: nlpkit preprocess `unit=sentence` `segment=characters` (or words) `stop_words=none`"
+            )
         with stopwatch(seconds, "smoothing"):
             model = fit(options, names, trie, counts)
         info = token_info(token_options, report, stream.steps)

@@ -17,7 +17,12 @@ from nlpkit.workflows.predict_options import PredictOptions
 def predict_cli(
     *,
     model: Annotated[
-        Path, Argument("Run directory of a topic model, a classifier or a fine-tuned model.", metavar="RUN"), READ
+        Path,
+        Argument(
+            "Run directory of a topic model, a classifier, a fine-tuned or a language model; or an ARPA file.",
+            metavar="RUN",
+        ),
+        READ,
     ],
     inputs: Inputs,
     out: OutputFlags,
@@ -26,12 +31,12 @@ def predict_cli(
     read: ReadOptions,
     run: RunFlags,
 ) -> None:
-    """Give new documents the topics or classes of a saved model.
+    """Give new documents the topics, classes or probabilities of a saved model.
 
-    RUN is what bertopic, lda-gibbs, classify or finetune wrote. The new texts are cut or embedded as those of the fit were, and
-    the output is the documents with the columns of the model: topic, topic_prob, nearest_topic and margin, or prediction and
-    prediction_prob. A text of the fit gets the topic that it has there; text unlike everything the model was fitted to gets
-    topic -1, and the number of those is printed.
+    RUN is what bertopic, lda-gibbs, classify, finetune or ngram-lm wrote. The new texts are cut or embedded as those of the fit
+    were, and the output is the documents with the columns of the model: topic, topic_prob, nearest_topic and margin; prediction
+    and prediction_prob; or log10_prob, n_words, n_unknown and perplexity. A text of the fit gets the topic that it has there; text
+    unlike everything the model was fitted to gets topic -1, and the number of those is printed.
 
     \b
     Examples:
