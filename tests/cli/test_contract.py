@@ -186,7 +186,7 @@ COLUMNS: dict[str, dict[str, pa.DataType]] = {
     },
     "topic_terms": {
         "topic": pa.int32(), "rank": pa.int32(), "term": pa.string(), "weight": pa.float32(), "ctfidf": pa.float32(),
-        "count": pa.int64(), "share": pa.float32(),
+        "count": pa.int64(), "share": pa.float32(), "z": pa.float32(), "importance": pa.float32(),
     },
     "doc_topics": {"id": pa.string(), "topic": pa.int32(), "prob": pa.float32()},
     "layers": {

@@ -6,10 +6,15 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from nlpkit.topics.bertopic import fit_topics
 from nlpkit.topics.neighbours import Neighbours, nearest_neighbours, unit_rows
+from nlpkit.topics.options import BertopicOptions
 from nlpkit.topics.words import core_term_weights, leading_term, nearness, share_in_topic, topic_terms, typicality
 from nlpkit.weighting.ctfidf import class_tfidf, top_terms
-from nlpkit.weighting.dtm import group_rows
+from nlpkit.weighting.dtm import count_terms, group_rows
+from nlpkit.weighting.importance import importance
+from nlpkit.weighting.keyness import keyness
+from tests.strategies import planted
 
 
 def test_typicality_by_hand() -> None:
@@ -117,3 +122,13 @@ def test_shares_by_hand() -> None:
 def test_a_term_that_leads(first: list[int], told: tuple[int, int] | None) -> None:
     assert leading_term(np.array([[term, 99] for term in first], np.int32)) == told
     assert leading_term(np.zeros((0, 3), np.int32)) is None
+
+
+def test_every_weighting_of_the_stored_terms_is_that_of_all_documents_of_the_topics() -> None:
+    corpus = planted((30, 30, 30), seed=3)
+    model = fit_topics(corpus.embeddings, corpus.tokens, np.ones(90, bool), BertopicOptions(k="3"))
+    counts = group_rows(count_terms(corpus.tokens), model.topics, 3)
+    for found, weights in ((model.key_scores, keyness(counts).z), (model.importance, importance(counts))):
+        dense = weights.toarray()
+        expected = np.take_along_axis(dense, np.maximum(model.terms.term_ids, 0), axis=1)
+        np.testing.assert_allclose(found, np.where(model.terms.term_ids >= 0, expected, np.nan))

@@ -137,7 +137,8 @@ def topic_terms_table(model: TopicModel, vocabulary: Sequence[str]) -> pa.Table:
     """Return the stored terms of each topic with rank (1 = strongest), the weight that ranks them, and plain c-tf-idf.
 
     count is how often the topic has the term, share that of the count in all topics: with `words` of topics.parquet,
-    ctfidf = count / words · ln(1 + mean(words) · share / count).
+    ctfidf = count / words · ln(1 + mean(words) · share / count). z and importance are those
+    of `nlpkit.weighting`.
     """
     is_term = model.terms.term_ids >= 0
     topic, rank = np.nonzero(is_term)
@@ -151,7 +152,9 @@ def topic_terms_table(model: TopicModel, vocabulary: Sequence[str]) -> pa.Table:
     table = pa.Table.from_arrays(columns, schema=TOPIC_TERMS_SCHEMA)
     table = table.append_column("ctfidf", pa.array(model.plain_weights[is_term], pa.float32()))
     table = table.append_column("count", pa.array(model.counts[is_term].astype(np.int64)))
-    return table.append_column("share", pa.array(model.count_shares[is_term], pa.float32()))
+    table = table.append_column("share", pa.array(model.count_shares[is_term], pa.float32()))
+    table = table.append_column("z", pa.array(model.key_scores[is_term], pa.float32()))
+    return table.append_column("importance", pa.array(model.importance[is_term], pa.float32()))
 
 
 def doc_topics_table(table: pa.Table, model: TopicModel) -> tuple[pa.Table, float]:

@@ -25,6 +25,8 @@ from nlpkit.topics.words import share_in_topic, topic_terms
 from nlpkit.types import NO_TOPIC, BoolArray, Float32Array, FloatArray, IntArray, LongArray
 from nlpkit.weighting.ctfidf import TopTerms, class_tfidf, top_terms, values_of
 from nlpkit.weighting.dtm import group_rows
+from nlpkit.weighting.importance import importance
+from nlpkit.weighting.keyness import keyness
 
 STORED_TERMS = 30
 REPRESENTATIVES = 3
@@ -53,8 +55,9 @@ class TopicModel:
     Documents (D,): topic (-1 none), way (number in WAYS of how it came to it, -1 for none), topic_prob (its share of the
     neighbours' votes, 0 for none), nearest_topic and margin (closest centroid, and its lead over the next in cosine). votes: the
     distributions behind topic_prob.
-    Topics (K,): size, label, npmi, exclusivity, words (their number of tokens); terms (K, 30), their plain_weights (c-tf-idf) and
-    counts in all documents of the topics, and count_shares, the share of each topic in the counts of all;
+    Topics (K,): size, label, npmi, exclusivity, words (their number of tokens); terms (K, 30), their plain_weights (c-tf-idf),
+    key_scores (z of log-odds), importance and counts in all documents of the topics, and count_shares, the share of each topic in the
+    counts of all;
     representatives (K, 3) document numbers, -1 for none.
     outliers_joined, outliers_assigned: how many documents were given a topic after clustering, by which of the two rules.
     rule_agreement: share of documents for which the rule for new text, without the document itself, gives the fit's topic.
@@ -74,6 +77,8 @@ class TopicModel:
     labels: tuple[str, ...]
     terms: TopTerms
     plain_weights: FloatArray
+    key_scores: FloatArray
+    importance: FloatArray
     counts: FloatArray
     count_shares: FloatArray
     words: LongArray
@@ -233,6 +238,8 @@ def describe_topics(
         labels=names,
         terms=terms,
         plain_weights=values_of(class_tfidf(every), terms.term_ids),
+        key_scores=values_of(keyness(every).z, terms.term_ids),
+        importance=values_of(importance(every), terms.term_ids),
         counts=values_of(every, terms.term_ids),
         count_shares=share_in_topic(terms.term_ids, every),
         words=np.asarray(every.sum(axis=1)).ravel(),
