@@ -162,6 +162,16 @@ def test_probabilities_sum_to_one_and_scores_are_those_of_the_next_words(
                 assert np.exp(log_prob) == pytest.approx(after[word], rel=1e-9)
 
 
+@pytest.mark.parametrize("smoothing", SMOOTHING)
+@pytest.mark.parametrize("closed", [False, True])
+@pytest.mark.parametrize("some", [[["a"]], [[]], [[], ["a", "b"]]])
+def test_longer_n_grams_than_there_are_sentences(smoothing: str, closed: bool, some: list[list[str]]) -> None:
+    model, short = (model_of(some, order=order, smoothing=smoothing, closed=closed) for order in (30, 4))
+    scored, again = (m.score(*m.encode([["a"], ["b", "a"]])) for m in (model, short))
+    np.testing.assert_allclose(scored.log_prob, again.log_prob)
+    assert model.next_words([1]).sum() == pytest.approx(1)
+
+
 def test_nltk_agrees() -> None:
     nltk = pytest.importorskip("nltk.lm")
     from nltk.util import everygrams

@@ -64,8 +64,9 @@ def kneser_ney(trie: Trie, counts: LongArray, *, discount: float | None = None, 
             continue
         above = trie.level(m - 1)
         c = contexts[level] - above.start
-        total = np.bincount(c, weights=a, minlength=above.stop - above.start)
-        rest = np.bincount(c, weights=subtracted, minlength=len(total))
+        # of no n-grams at all, which bincount takes for whole numbers
+        total = np.bincount(c, weights=a, minlength=above.stop - above.start).astype(np.float64)
+        rest = np.bincount(c, weights=subtracted, minlength=len(total)).astype(np.float64)
         gamma = np.divide(rest, total, out=np.ones_like(total), where=total > 0)
         prob[level] = (a - subtracted) / total[c] + gamma[c] * prob[suffixes[level]]
         log_backoff[above] = _log(gamma)
@@ -103,7 +104,8 @@ def backoff(trie: Trie, counts: LongArray, *, discount: float | None = None, clo
 
         p(w | c) = (n(c w) - D) / n(c) where c w was seen, else α(c) p(w | c'),   D = t_1 / (t_1 + 2 t_2)
 
-    α(c) makes the probabilities after c sum to 1. What single words lose goes to <unk>; in a closed vocabulary they lose nothing.
+    α(c) makes the probabilities after c sum to 1; where every word follows c, nothing is discounted. What single words lose goes to
+    <unk>; in a closed vocabulary they lose nothing.
     """
     contexts = trie.contexts()
     suffixes = trie.suffixes(contexts)
@@ -131,7 +133,9 @@ def backoff(trie: Trie, counts: LongArray, *, discount: float | None = None, clo
         seen = np.bincount(c, weights=prob[level], minlength=len(total))
         below = np.bincount(c, weights=prob[suffixes[level]], minlength=len(total))
         has = np.bincount(c, minlength=len(total)) > 0
-        left = np.divide(1 - seen, 1 - below, out=np.zeros(len(total)), where=has & (1 - below > 1e-12))
+        others = has & (1 - below > 1e-12)
+        left = np.divide(1 - seen, 1 - below, out=np.zeros(len(total)), where=others)
+        prob[level] /= np.where(others, 1.0, seen)[c]  # all words follow: nobody takes what a discount would leave
         weight = np.where(has, np.maximum(left, 0.0), weight)
     return Smoothed(_log(prob), _log(weight), tuple(discounts), tuple(estimated))
 
