@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import sparse
 from scipy.cluster.hierarchy import cut_tree, linkage
 from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
+from sklearn.naive_bayes import MultinomialNB
 
 from nlpkit.errors import InputError
 from nlpkit.parameters import Execution, with_settings
@@ -16,7 +18,18 @@ from nlpkit.topics import bertopic, options
 from nlpkit.topics.bertopic import fit_topics
 from nlpkit.topics.description import TopicModel
 from nlpkit.topics.engine import Engine
-from nlpkit.topics.evidence import CLEAR, FEWEST, NumberEvidence, Sample, _grid, choose_number, middle_number, samples
+from nlpkit.topics.evidence import (
+    CLEAR,
+    FEWEST,
+    PRIOR_COUNT,
+    NumberEvidence,
+    Sample,
+    _grid,
+    choose_number,
+    middle_number,
+    read_by_words,
+    samples,
+)
 from nlpkit.topics.kmeans import KMeansFits, cut_into, nearest_centers, plain_view, smoothed
 from nlpkit.topics.neighbours import nearest_neighbours
 from nlpkit.topics.options import BertopicOptions, Range
@@ -103,6 +116,16 @@ def test_the_numbers_that_are_compared() -> None:
     assert _grid(Range(11, 15), 400) == [11, 12, 14, 15]
     assert _grid(Range(10, 60, 20), 400) == [10, 30, 50]
     assert _grid(Range(10, 60, 20), 70) == [10, 30]
+
+
+@pytest.mark.parametrize("K", [1, 3, 40])
+def test_documents_are_read_as_by_the_naive_bayes_of_scikit_learn(K: int) -> None:
+    rng = np.random.default_rng(K)
+    X = sparse.random_array((300, 500), density=0.03, format="csr", rng=rng)
+    X.data[:] = 1.0
+    labels = (rng.integers(0, K, 200) * 2).astype(np.int32)  # not all numbers are there
+    expected = MultinomialNB(alpha=PRIOR_COUNT).fit(X[:200], labels).predict(X[200:])
+    np.testing.assert_array_equal(read_by_words(X[:200], labels, X[200:]), expected)
 
 
 def test_a_large_corpus_has_several_samples(monkeypatch: pytest.MonkeyPatch) -> None:
