@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import nlpkit as nk
-from nlpkit.errors import InputError
+from nlpkit.errors import InputError, UsageError
 from nlpkit.io.arpa import read_arpa
 from tests.cli.conftest import HARD, NEWS, Done, footer, read, run_cli, write_jsonl
 from tests.lm.helpers import SAM
@@ -176,6 +176,10 @@ def test_an_arpa_file_by_hand(tmp_path: Path) -> None:
     scored = rows(run_cli("predict", path, tmp_path / "t.jsonl", "-o", "-"))
     # <s> a </s>; <s> a (a) a </s>, the middle one backs off; <unk> and </s> after <s> and after <unk>
     assert [row["log10_prob"] for row in scored] == pytest.approx([-0.3, -0.1 - 0.2 - 0.3 - 0.2, -0.3 - 1 - 0.5])
+    model = nk.load(path)
+    assert model.tables() == {}
+    with pytest.raises(UsageError, match="no run"):
+        model.save(tmp_path / "run")
     with gzip.open(tmp_path / "hand.arpa.gz", "wt") as file:
         file.write(ARPA)
     assert read_arpa(tmp_path / "hand.arpa.gz") == read_arpa(path)

@@ -69,6 +69,20 @@ class LanguageModel(RunModel):
         """Return sizes, discounts and perplexity in plain values."""
         return _results(self.model, self.held_out)
 
+    def tables(self) -> Mapping[str, pa.Table]:
+        """Return the tables of the run directory by name; an ARPA file has none."""
+        return super().tables() if hasattr(self, "run") else {}
+
+    def save(self, path: str | Path, *, force: bool = False) -> Path:
+        """Write the run directory.
+
+        Raises:
+            UsageError: the model was read from an ARPA file; OutputExistsError: it is there.
+        """
+        if not hasattr(self, "run"):
+            raise UsageError(f"{self.name} is an ARPA file, which has no counts: it is used as it is, and is no run")
+        return super().save(path, force=force)
+
     def save_arpa(self, path: str | Path, *, force: bool = False) -> None:
         """Write the model as an ARPA file, which KenLM and others read.
 
