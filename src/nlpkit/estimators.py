@@ -21,8 +21,8 @@ from nlpkit.classify.model import Model
 from nlpkit.parameters import Execution
 from nlpkit.topics.lda.fit import fit_lda
 from nlpkit.topics.lda.infer import infer_topics
-from nlpkit.topics.lda.model import LdaModel
 from nlpkit.topics.lda.options import LdaOptions
+from nlpkit.topics.mixtures.model import MixtureModel
 from nlpkit.types import TokenTable
 from nlpkit.workflows.corpus import Corpus
 from nlpkit.workflows.tfidf import tfidf
@@ -237,7 +237,7 @@ class LatentDirichletAllocation(TransformerMixin, BaseEstimator):  # type: ignor
             raise ValueError("there is no token in X: all counts are 0 when rounded to whole numbers")
         options = LdaOptions(self.n_components, alpha=self.alpha, eta=self.eta, sweeps=self.sweeps)
         execution = Execution(_seed(self.random_state), _threads(self.n_jobs))
-        self.model_: LdaModel = fit_lda(tokens, options, execution).model
+        self.model_: MixtureModel = fit_lda(tokens, options, execution).model
         self.components_ = self.model_.topic_term.toarray() + self.model_.eta
         return tokens
 

@@ -19,7 +19,7 @@ so a long measurement can be taken up where it ended. Ratios are always those of
 - Seconds are those of the sweeps. `setup`: GibbsSampler(...), tomotopy's train(0), MALLET's addInstances, lda's _initialize.
   `load`, in no sum: tomotopy's add_doc, the matrices and lists of the others. Kernels of nlpkit are compiled, and cached.
 - Held-out perplexity by document completion: --held-out documents that no tool was trained on, theta from one half of each, the
-  other half scored by `nlpkit.topics.lda.heldout.perplexity`, which sees only phi: counts, or lambda of the variational tools.
+  other half scored by `nlpkit.topics.mixtures.heldout.perplexity`, which sees only phi: counts, or lambda of the variational tools.
 - Peak memory: VmHWM of the process (of the JVM, and with joblib's workers), measuring left out; `base` is what it had with
   its imports and the corpus. Linux only.
 - A star marks runs during which other processes used more than 0.2 CPUs: their seconds are not to be used.
@@ -120,12 +120,12 @@ def log_joint(tokens: tuple[Any, Any], V: int, z: Any, job: dict[str, Any]) -> f
 
 def held_out_perplexity(topic_term: Any, job: dict[str, Any], documents: tuple[Any, Any]) -> float:
     """Return the perplexity of documents that no tool was trained on; the halves are the same for every tool."""
-    from nlpkit.topics.lda.heldout import perplexity
-    from nlpkit.topics.lda.model import LdaModel
+    from nlpkit.topics.mixtures.heldout import perplexity
+    from nlpkit.topics.mixtures.model import MixtureModel
     from nlpkit.types import TokenTable
 
     terms = tuple(map(str, range(topic_term.shape[1])))
-    model = LdaModel(terms, topic_term, np.full(job["k"], job["alpha"]), job["eta"])
+    model = MixtureModel(terms, topic_term, np.full(job["k"], job["alpha"]), job["eta"])
     return perplexity(model, TokenTable(*documents, terms), seed=0, threads=os.cpu_count() or 1).perplexity
 
 

@@ -195,7 +195,7 @@ def run_gensim(run: Run) -> None:
     bags = run.timed("load_s", load)
     options = {"num_topics": job["k"], "alpha": [job["alpha"]] * job["k"], "eta": job["eta"], "passes": job["passes"]}
     options |= {"id2word": {v: str(v) for v in range(run.V)}, "random_state": job["seed"], "eval_every": None}
-    model = run.timed("seconds", lambda: gensim.models.LdaModel(bags, **options))
+    model = run.timed("seconds", lambda: gensim.models.MixtureModel(bags, **options))
     np.save(run.folder / "lambda.npy", model.state.get_lambda())
 
 

@@ -17,7 +17,7 @@ import pytest
 
 import nlpkit as nk
 from nlpkit.errors import ColumnError, InputError, OutputExistsError, UsageError
-from nlpkit.io.lda_tables import read_model
+from nlpkit.io.mixture_tables import read_model
 from nlpkit.io.page_code import read_page_code
 from nlpkit.io.runs import open_run
 from nlpkit.report.page import Page, Section, render

@@ -72,11 +72,12 @@ from nlpkit.text.similarity import WordIndex
 from nlpkit.text.tally import WordTally
 from nlpkit.text.vocab import EncodedBatch, Frequencies, Vocabulary, prune_batch
 from nlpkit.topics.hierarchy import Hierarchy
-from nlpkit.topics.lda import heldout, infer
+from nlpkit.topics.lda import infer
 from nlpkit.topics.lda import sampler as sampling
 from nlpkit.topics.lda.changes import resampled_similarities
-from nlpkit.topics.lda.model import LdaModel
 from nlpkit.topics.lda.sampler import GibbsSampler
+from nlpkit.topics.mixtures import heldout
+from nlpkit.topics.mixtures.model import MixtureModel
 from nlpkit.topics.neighbours import nearest_neighbours
 from nlpkit.topics.reduce import fuzzy_graph, umap_layout
 from nlpkit.types import TokenTable
@@ -417,7 +418,7 @@ def test_topics_of_new_documents(monkeypatch: pytest.MonkeyPatch) -> None:
             monkeypatch.setattr(infer, "ROOM", room)
             monkeypatch.setattr(heldout, "ROOM", room)
             phi = sparse.csr_array(np.eye(K, 3, dtype=np.int32))
-            model = LdaModel(("a", "b", "c"), phi, np.full(K, 0.1), 0.01)
+            model = MixtureModel(("a", "b", "c"), phi, np.full(K, 0.1), 0.01)
             tokens = token_table([[], [0], [2, 2], [0, 1, 2] * 30], ["a", "b", "c"])
             theta = infer.infer_topics(model, tokens.offsets, tokens.term_ids, seed=1, sweeps=5)
             assert theta.sum(axis=1) == pytest.approx(1, abs=1e-5)

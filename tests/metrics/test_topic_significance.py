@@ -13,7 +13,7 @@ from scipy import sparse
 
 from nlpkit.errors import UsageError
 from nlpkit.metrics.topic_significance import topic_significance
-from nlpkit.topics.lda.diagnostics import topic_diagnostics
+from nlpkit.topics.mixtures.diagnostics import topic_diagnostics
 from tests.strategies import counts_dv, repeatable, token_table
 
 LN2 = math.log(2)

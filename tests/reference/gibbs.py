@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
-from nlpkit.topics.lda.sampler import stream_key
+from nlpkit.topics.streams import stream_key
 from nlpkit.types import TokenTable
 
 MASK = 2**64 - 1

@@ -11,7 +11,7 @@ from nlpkit import reporting
 from nlpkit.evaluation.results import ScoreDifference, TargetResult
 from nlpkit.metrics.bootstrap import Statistic, compare, ratio_of
 from nlpkit.metrics.score import Uncertainty
-from nlpkit.topics.lda.heldout import HeldOut
+from nlpkit.topics.mixtures.heldout import HeldOut
 from nlpkit.types import LongArray, TokenTable
 
 GROUPS = 500  # of documents, when there are more of them

@@ -18,7 +18,7 @@ from nlpkit.errors import InputError, OutputExistsError
 from nlpkit.io.atomic import check_not_input, naming
 from nlpkit.plain import to_json
 from nlpkit.topics.lda.fit import FitState, TracePoint
-from nlpkit.topics.lda.scores import Scores
+from nlpkit.topics.mixtures.scores import Scores
 
 _SUMS = ("topic_sum", "doc_sum")
 _FOLLOWS = {  # from `sweeps`, where they are not given

@@ -21,7 +21,7 @@ from nlpkit.errors import UsageError
 from nlpkit.io.atomic import atomic_file
 from nlpkit.plain import to_json
 from nlpkit.topics.lda.similarity import jensen_shannon
-from nlpkit.topics.lda.weights import canonical_counts, probability_mass, topic_scale
+from nlpkit.topics.mixtures.weights import canonical_counts, probability_mass, topic_scale
 from nlpkit.types import BoolArray, CsrMatrix, FloatArray, LongArray
 
 BARS = 30  # LDAvis draws no more

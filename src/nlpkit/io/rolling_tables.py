@@ -22,10 +22,10 @@ from nlpkit.io.run_reading import numbers, strings
 from nlpkit.io.runs import REPRESENTATIVE_CHARS, Run
 from nlpkit.topics.lda.changes import Change, Changes
 from nlpkit.topics.lda.chunks import Chunk
-from nlpkit.topics.lda.describe import REPRESENTATIVES, typical_documents
 from nlpkit.topics.lda.rolling_options import ChangeOptions, RollingOptions
 from nlpkit.topics.lda.rolling_plan import RollingState
-from nlpkit.topics.lda.token_tables import with_used_terms
+from nlpkit.topics.mixtures.describe import REPRESENTATIVES, typical_documents
+from nlpkit.topics.mixtures.token_tables import with_used_terms
 from nlpkit.types import CsrMatrix, FloatArray, LongArray
 from nlpkit.widths import narrow
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from nlpkit.io.lda_tables import read_model
+from nlpkit.io.mixture_tables import read_model
 from nlpkit.io.run_reading import numbers, strings
 from nlpkit.io.runs import Run
 from nlpkit.types import CsrMatrix

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gdtrix
 
-from nlpkit.topics.lda.sampler import stream_key
 from nlpkit.topics.neighbours import group_sums, unit_rows
+from nlpkit.topics.streams import stream_key
 from nlpkit.types import BoolArray, Float32Array, FloatArray, IntArray, TokenTable
 
 QUANTILE = 0.95

@@ -17,8 +17,8 @@ from nlpkit.io.artifacts import footer_block
 from nlpkit.io.atomic import MANIFEST, check_target
 from nlpkit.io.corpora import InputInfo
 from nlpkit.io.cost import stopwatch
-from nlpkit.io.lda_runs import KIND, Additions, LdaCorpus, lda_run
 from nlpkit.io.mallet import MalletState, is_mallet_state, read_mallet_state, write_mallet_state
+from nlpkit.io.mixture_runs import KIND, Additions, TopicCorpus, mixture_run
 from nlpkit.io.newick import write_newick
 from nlpkit.io.pyldavis import write_pyldavis
 from nlpkit.io.runs import Run, open_run, sha256_of
@@ -195,7 +195,7 @@ def read_mallet_model(path: Path, description: DescriptionOptions, execution: Ex
     fit = fit_state(tokens, state.assignments, state.alpha, state.beta)
     corpus = _corpus(state, path)
     parameters = {"from_mallet": str(path), "n_topics": len(state.alpha)}
-    run = lda_run(
+    run = mixture_run(
         corpus,
         fit,
         description,
@@ -208,9 +208,9 @@ def read_mallet_model(path: Path, description: DescriptionOptions, execution: Ex
     return FittedLda(run, fit.model, LdaReport(fit, tokens, corpus.documents_with, seconds))
 
 
-def _corpus(state: MalletState, path: Path) -> LdaCorpus:
+def _corpus(state: MalletState, path: Path) -> TopicCorpus:
     tokens = state.tokens
-    return LdaCorpus(
+    return TopicCorpus(
         tokens=tokens,
         rows=pa.table({"id": pa.chunked_array([pa.array(state.ids, pa.string())])}),
         cf=np.bincount(tokens.term_ids, minlength=tokens.n_terms),

@@ -14,8 +14,8 @@ from nlpkit import reporting, wording
 from nlpkit.errors import InputError
 from nlpkit.io.atomic import MANIFEST, atomic_file, check_target
 from nlpkit.io.edit_files import edits_text, read_edits
-from nlpkit.io.lda_runs import KIND as LDA
-from nlpkit.io.lda_runs import LdaRun
+from nlpkit.io.mixture_runs import KIND as LDA
+from nlpkit.io.mixture_runs import MixtureRun
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.run_reading import numbers
 from nlpkit.io.runs import EDITABLE, Run, open_run, sha256_of
@@ -132,7 +132,7 @@ def edit(
         if isinstance(model, FittedBertopic):
             model.lineage = lineage
         else:
-            assert isinstance(model.run, LdaRun)
+            assert isinstance(model.run, MixtureRun)
             model.run = replace(model.run, manifest={**model.run.manifest, "lineage": lineage})
     return EditedRun(model, lineage)
 

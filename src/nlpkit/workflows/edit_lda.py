@@ -12,8 +12,8 @@ import numpy as np
 from nlpkit import reporting
 from nlpkit.errors import InputError
 from nlpkit.io.cost import stopwatch
-from nlpkit.io.lda_runs import Additions, LdaCorpus, lda_run
-from nlpkit.io.lda_tables import read_doc_topic, read_left_out, read_model
+from nlpkit.io.mixture_runs import Additions, TopicCorpus, mixture_run
+from nlpkit.io.mixture_tables import read_doc_topic, read_left_out, read_model
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.run_reading import numbers
 from nlpkit.io.runs import Run
@@ -24,8 +24,8 @@ from nlpkit.topics.edits import EditPlan, names_after
 from nlpkit.topics.lda.edited import EditedModel, edited_assignments, edited_model
 from nlpkit.topics.lda.fit import LdaFit
 from nlpkit.topics.lda.likelihood import dirichlet_multinomial
-from nlpkit.topics.lda.model import LdaModel
 from nlpkit.topics.lda.options import DescriptionOptions
+from nlpkit.topics.mixtures.model import MixtureModel
 from nlpkit.topics.naming import exclusive_terms, topic_names
 from nlpkit.types import CsrMatrix, IntArray, TokenTable
 from nlpkit.workflows.corpus import Corpus
@@ -39,8 +39,8 @@ from nlpkit.workflows.edit_documents import (
     same_terms,
 )
 from nlpkit.workflows.guidance import groups_of
-from nlpkit.workflows.lda_corpus import read_lda_corpus
 from nlpkit.workflows.lda_model import FittedLda, LdaReport
+from nlpkit.workflows.topic_corpus import read_topic_corpus
 
 OF_CHAINS = ("prototype", "matched_topics", "topic_similarity")
 
@@ -53,10 +53,10 @@ class StoredLda:
     """
 
     run: Run
-    model: LdaModel
+    model: MixtureModel
     doc_topic: CsrMatrix
     assignments: IntArray | None
-    corpus: LdaCorpus
+    corpus: TopicCorpus
 
 
 def read_lda_fit(run: Run, documents: Any, read: ReadOptions, execution: Execution, stack: ExitStack) -> StoredLda:
@@ -76,7 +76,7 @@ def read_lda_fit(run: Run, documents: Any, read: ReadOptions, execution: Executi
     with corpus.open() as stream:
         has_tokens = "tokens" in stream.schema.names
     options = options_of_tokens(run, model.terms, has_tokens=has_tokens)
-    words = stack.enter_context(read_lda_corpus(_without_topics(corpus), options, execution.n_threads()))
+    words = stack.enter_context(read_topic_corpus(_without_topics(corpus), options, execution.n_threads()))
     stored = check_ids(run, words.ids)
     hashes = words.rows.column(TEXT_HASH)
     if "model/training.parquet" in run.manifest["outputs"]:
@@ -175,7 +175,7 @@ def edit_lda(
         relevance_lambda=float(parameters.get("relevance_lambda", DescriptionOptions().relevance_lambda)),
         save_assignments=assignments is not None,
     )
-    written = lda_run(
+    written = mixture_run(
         fit.corpus, new, description, execution, command="edit", parameters=parameters, additions=Additions(), seconds=seconds,
         weighted=assignments is None, hidden_terms=[number[term] for term in stop_words],
     )  # fmt: skip

@@ -11,14 +11,13 @@ import numpy as np
 
 from nlpkit import reporting, wording
 from nlpkit.io.cost import stopwatch
-from nlpkit.io.lda_runs import Additions, LdaCorpus, lda_run, prototype_additions
+from nlpkit.io.mixture_runs import Additions, TopicCorpus, mixture_run, prototype_additions
 from nlpkit.io.topic_tables import TEXT_HASH
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.text.options import PreprocessOptions, TopicTokenOptions
 from nlpkit.topics.debias import debiased_tokens
 from nlpkit.topics.lda.chains import check_prototype, compare_chains, not_with_prototype
 from nlpkit.topics.lda.fit import check_options
-from nlpkit.topics.lda.model import main_topics
 from nlpkit.topics.lda.options import (
     SWEEPS,
     SWEEPS_OF_MANY,
@@ -28,14 +27,15 @@ from nlpkit.topics.lda.options import (
     LdaOptions,
     PrototypeOptions,
 )
+from nlpkit.topics.mixtures.model import main_topics
 from nlpkit.topics.options import NumberOfTopics
 from nlpkit.workflows.corpus import as_corpus
 from nlpkit.workflows.guidance import groups_of, note_debiased
 from nlpkit.workflows.lda_chain import UnfinishedWork, check_guide, guided, run_chain
 from nlpkit.workflows.lda_choice import choice_additions, choose_number
-from nlpkit.workflows.lda_corpus import read_lda_corpus, warn_of_one_text
 from nlpkit.workflows.lda_model import FittedLda, LdaReport
 from nlpkit.workflows.token_options import preprocess_options
+from nlpkit.workflows.topic_corpus import read_topic_corpus, warn_of_one_text
 
 COMMAND = "lda-gibbs"
 
@@ -80,7 +80,7 @@ def fit_lda(
     documents = as_corpus(data)
     with ExitStack() as stack:
         with stopwatch(seconds, "read"):
-            corpus = stack.enter_context(read_lda_corpus(documents, plan.tokens, execution.n_threads()))
+            corpus = stack.enter_context(read_topic_corpus(documents, plan.tokens, execution.n_threads()))
         warn_of_one_text(corpus.tokens)
         debiased = groups = None
         if guide.debias is not None:
@@ -113,7 +113,7 @@ def fit_lda(
             additions |= Additions(
                 results={"debias": note_debiased(debiased, groups, str(guide.debias), main, None)}
             )  # fmt: skip
-        run = lda_run(
+        run = mixture_run(
             corpus,
             fit,
             description,
@@ -198,7 +198,7 @@ def _parameters(options: LdaOptions, chain: LdaOptions, guide: GuideOptions) -> 
     }
 
 
-def _note_plan(options: LdaOptions, corpus: LdaCorpus) -> None:
+def _note_plan(options: LdaOptions, corpus: TopicCorpus) -> None:
     """Say what is about to run: topics, priors each, sweeps."""
     n = len(corpus.tokens.term_ids)
     reporting.note(

@@ -13,8 +13,8 @@ from nlpkit import reporting, wording
 from nlpkit.errors import InputError
 from nlpkit.interrupts import report_checkpoint_on_interrupt
 from nlpkit.io.checkpoints import check_unfinished, checkpoint_path, read_checkpoint, scores_path, write_checkpoint
-from nlpkit.io.lda_runs import KIND, LdaCorpus
-from nlpkit.io.lda_tables import read_model
+from nlpkit.io.mixture_runs import KIND, TopicCorpus
+from nlpkit.io.mixture_tables import read_model
 from nlpkit.io.runs import open_run
 from nlpkit.io.seed_words import read_seed_words
 from nlpkit.parameters import Execution
@@ -29,7 +29,7 @@ from nlpkit.types import FloatArray, TokenTable
 class LdaMaterial:
     """What a chain is fitted to: the tokens, pseudo-counts of seed words and fixed topics, weights of the tokens."""
 
-    corpus: LdaCorpus
+    corpus: TopicCorpus
     guidance: Guidance | None = None
     weights: FloatArray | None = None
 
@@ -104,7 +104,7 @@ def check_guide(guide: GuideOptions, *, verify: bool) -> None:
         open_run(guide.fixed_topics, [KIND], verify=verify)
 
 
-def guided(corpus: LdaCorpus, guide: GuideOptions, *, verify: bool) -> LdaMaterial:
+def guided(corpus: TopicCorpus, guide: GuideOptions, *, verify: bool) -> LdaMaterial:
     """Return a corpus with seed words and fixed topics as pseudo-counts, fixed topics first, and the weights of its tokens."""
     fixed, seeded = None, None
     if guide.fixed_topics is not None:

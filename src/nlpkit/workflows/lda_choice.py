@@ -7,12 +7,13 @@ import json
 from nlpkit import reporting
 from nlpkit.interrupts import report_checkpoint_on_interrupt
 from nlpkit.io.checkpoints import append_score, read_scores
-from nlpkit.io.lda_runs import Additions
+from nlpkit.io.mixture_runs import Additions
 from nlpkit.parameters import Execution
 from nlpkit.plain import rounded, to_json
-from nlpkit.topics.lda.choose import TopicChoice, choose_topics
+from nlpkit.topics.lda.choose import LdaFitter
 from nlpkit.topics.lda.options import LdaOptions
-from nlpkit.topics.lda.scores import Scores
+from nlpkit.topics.mixtures.choose import TopicChoice, choose_topics
+from nlpkit.topics.mixtures.scores import Scores
 from nlpkit.topics.options import NumberOfTopics
 from nlpkit.workflows.lda_chain import LdaMaterial, UnfinishedWork
 
@@ -51,7 +52,7 @@ def choose_number(
 
         choice = choose_topics(
             material.tokens,
-            options,
+            LdaFitter(options),
             NumberOfTopics.parse(options.k).within,
             execution,
             guidance=material.guidance,

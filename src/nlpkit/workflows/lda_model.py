@@ -14,17 +14,18 @@ import pyarrow as pa
 from nlpkit import reporting, wording
 from nlpkit.io.corpora import DocumentStream
 from nlpkit.io.documents import add_column
-from nlpkit.io.lda_runs import KIND, LdaRun
-from nlpkit.io.lda_tables import FittedTexts, read_fitted_texts, read_left_out
+from nlpkit.io.mixture_runs import KIND, MixtureRun
+from nlpkit.io.mixture_tables import FittedTexts, read_fitted_texts, read_left_out
 from nlpkit.io.runs import Run
 from nlpkit.io.topic_tables import TOPIC_COLUMNS, text_hashes, topic_columns, with_topic_columns
 from nlpkit.parameters import Execution
 from nlpkit.text.options import PreprocessOptions
 from nlpkit.topics.lda.chains import ComparedChains
-from nlpkit.topics.lda.choose import TopicChoice
 from nlpkit.topics.lda.fit import LdaFit
-from nlpkit.topics.lda.infer import SWEEPS, infer_topics, words_of
-from nlpkit.topics.lda.model import LdaModel, theta_of
+from nlpkit.topics.lda.infer import SWEEPS, infer_topics
+from nlpkit.topics.mixtures.by_term import words_of
+from nlpkit.topics.mixtures.choose import TopicChoice
+from nlpkit.topics.mixtures.model import MixtureModel, theta_of
 from nlpkit.types import FloatArray, IntArray, LongArray, TokenTable
 from nlpkit.workflows.corpus import Corpus
 from nlpkit.workflows.counts import CountedCorpus, count_corpus
@@ -61,10 +62,14 @@ class FittedLda(TopicRun):
     kind = KIND
 
     def __init__(
-        self, run: LdaRun | Run, model: LdaModel, report: LdaReport | None = None, unfinished: tuple[Path, ...] = ()
+        self,
+        run: MixtureRun | Run,
+        model: MixtureModel,
+        report: LdaReport | None = None,
+        unfinished: tuple[Path, ...] = (),
     ) -> None:
         """Take the run and the model. unfinished: files that are to go when the run is written."""
-        self.run: LdaRun | Run = run
+        self.run: MixtureRun | Run = run
         self.model, self.report = model, report
         self.path = run.path if isinstance(run, Run) else None
         self._unfinished = unfinished
@@ -98,7 +103,7 @@ class FittedLda(TopicRun):
     @property
     def summary(self) -> Mapping[str, Any]:
         """The main numbers of the fit."""
-        if isinstance(self.run, LdaRun):
+        if isinstance(self.run, MixtureRun):
             return self.run.summary
         return {k: v for k, v in self.run.manifest["results"].items() if k != "trace"}
 
@@ -128,7 +133,7 @@ class FittedLda(TopicRun):
 
     def fitted_texts(self) -> FittedTexts:
         """Return the topics of the texts of the fit."""
-        if isinstance(self.run, LdaRun):
+        if isinstance(self.run, MixtureRun):
             return FittedTexts(self.run.files.model_tables.get("training"))
         return read_fitted_texts(self.run)
 
@@ -142,7 +147,7 @@ class FittedLda(TopicRun):
     @property
     def config(self) -> Mapping[str, Any]:
         """What model/config.json holds."""
-        return self.run.files.model_config if isinstance(self.run, LdaRun) else self.run.model_config("tokens")
+        return self.run.files.model_config if isinstance(self.run, MixtureRun) else self.run.model_config("tokens")
 
 
 class LdaPredictions(Predictions):

@@ -17,7 +17,7 @@ from scipy.spatial.distance import squareform
 from nlpkit import reporting, wording
 from nlpkit.errors import InputError, missing_column
 from nlpkit.io.documents import embedding_matrix
-from nlpkit.io.lda_tables import read_model
+from nlpkit.io.mixture_tables import read_model
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.run_documents import open_run_documents
 from nlpkit.io.runs import Run

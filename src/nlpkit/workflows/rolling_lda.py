@@ -26,12 +26,12 @@ from nlpkit.topics.lda.rolling_options import ChangeOptions, RollingOptions
 from nlpkit.topics.lda.rolling_plan import plan_chunks
 from nlpkit.types import IntArray, TokenTable
 from nlpkit.workflows.corpus import as_corpus
-from nlpkit.workflows.lda_corpus import DatedCorpus, read_dated_corpus
 from nlpkit.workflows.lda_model import FittedLda
 from nlpkit.workflows.rolling_model import FittedRollingLda, RollingResult, fitted_rolling
 from nlpkit.workflows.rolling_runs import RollingRun, open_rolling_run, with_newer
 from nlpkit.workflows.token_options import preprocess_options
 from nlpkit.workflows.tokens import changed_token_options, cut_as_model, refuse_token_options
+from nlpkit.workflows.topic_corpus import DatedCorpus, read_dated_corpus
 
 RECORDS = (DescriptionOptions, RollingOptions, ChangeOptions, PrototypeOptions, TokenOptions, Execution)
 MANY_DISCARDED = 0.1  # share of the documents that is worth a warning

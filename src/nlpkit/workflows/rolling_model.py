@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit.io.cost import stopwatch
-from nlpkit.io.lda_runs import KIND, Additions, LdaCorpus, lda_run, prototype_additions
-from nlpkit.io.lda_tables import read_model
+from nlpkit.io.mixture_runs import KIND, Additions, TopicCorpus, mixture_run, prototype_additions
+from nlpkit.io.mixture_tables import read_model
 from nlpkit.io.rolling_tables import (
     changes_table,
     chunks_table,
@@ -58,7 +58,7 @@ class RollingResult:
     """A rolling model and its documents. places (D,): row in the state of each document of the corpus."""
 
     state: RollingState
-    corpus: LdaCorpus
+    corpus: TopicCorpus
     places: LongArray
     changes: ChangeOptions
     compared: ComparedChains | None = None
@@ -87,7 +87,7 @@ def fitted_rolling(
         additions |= prototype_additions(result.compared, fit.order)
     elif result.base is not None:
         additions |= result.base.prototype(fit.order)
-    run = lda_run(
+    run = mixture_run(
         corpus,
         fit,
         description,

@@ -14,17 +14,17 @@ from nlpkit.errors import ColumnError, InputError
 from nlpkit.io.artifacts import read_footer
 from nlpkit.io.corpora import DroppedRow, InputInfo
 from nlpkit.io.footers import step_parameters
-from nlpkit.io.lda_runs import KIND, Additions, LdaCorpus
-from nlpkit.io.lda_tables import with_text_hashes
+from nlpkit.io.mixture_runs import KIND, Additions, TopicCorpus
+from nlpkit.io.mixture_tables import with_text_hashes
 from nlpkit.io.rolling_tables import plain_columns, read_rolling_config, read_state, read_texts
 from nlpkit.io.run_reading import numbers
 from nlpkit.io.runs import Run, open_run
 from nlpkit.topics.lda.rolling_options import ChangeOptions
 from nlpkit.topics.lda.rolling_plan import RollingState
-from nlpkit.topics.lda.token_tables import select_documents
+from nlpkit.topics.mixtures.token_tables import select_documents
 from nlpkit.types import IntArray, LongArray, TokenTable
 from nlpkit.weighting.dtm import count_terms, document_frequency
-from nlpkit.workflows.lda_corpus import CHUNK, ROLLING_COLUMNS, STAGE, DatedCorpus
+from nlpkit.workflows.topic_corpus import CHUNK, ROLLING_COLUMNS, STAGE, DatedCorpus
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ def open_rolling_run(path: Path, *, verify: bool) -> RollingRun:
         )
 
 
-def with_newer(base: RollingRun, new: DatedCorpus) -> LdaCorpus:
+def with_newer(base: RollingRun, new: DatedCorpus) -> TopicCorpus:
     """Return the documents of a run followed by new ones: what one reading of all would have given, but for the tokens.
 
     Raises:
@@ -160,7 +160,7 @@ def appended_rows(old: pa.Table, new: pa.Table) -> pa.Table:
     return pa.concat_tables([plain_columns(old), plain_columns(new)], promote_options="permissive")
 
 
-def modelled(corpus: LdaCorpus, state: RollingState, places: LongArray) -> tuple[LdaCorpus, IntArray]:
+def modelled(corpus: TopicCorpus, state: RollingState, places: LongArray) -> tuple[TopicCorpus, IntArray]:
     """Return the corpus with the words that are modelled and a column of chunks, and the topic of each word (N,).
 
     Args:

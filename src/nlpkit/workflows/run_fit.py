@@ -14,13 +14,13 @@ from nlpkit import reporting
 from nlpkit.errors import InputError, UsageError
 from nlpkit.evaluation.fit import HeldOutScores, bootstrap_groups, documents_of, perplexity_statistic
 from nlpkit.evaluation.results import TargetResult, detail_table
-from nlpkit.io.lda_tables import read_model
+from nlpkit.io.mixture_tables import read_model
 from nlpkit.io.runs import Run
 from nlpkit.metrics.catalogue import METRICS
 from nlpkit.metrics.score import Score, statistic_score
-from nlpkit.topics.lda.heldout import Method, hold_out, perplexity
-from nlpkit.topics.lda.model import LdaModel
 from nlpkit.topics.lda.residuals import residual_dispersion
+from nlpkit.topics.mixtures.heldout import Method, hold_out, perplexity
+from nlpkit.topics.mixtures.model import MixtureModel
 from nlpkit.types import CsrMatrix, FloatArray, TokenTable
 from nlpkit.weighting.dtm import count_terms
 from nlpkit.workflows.evaluation_targets import EvaluationSettings, TopicTarget
@@ -168,7 +168,7 @@ def _add_residuals(result: TargetResult, target: TopicTarget, run: Run, settings
     result.add(Score(METRICS["residuals"], residuals.dispersion, "cells", residuals.n_docs, parameters))
 
 
-def _counts_in(model: LdaModel, tokens: TokenTable) -> CsrMatrix:
+def _counts_in(model: MixtureModel, tokens: TokenTable) -> CsrMatrix:
     """Return the counts (D, V) of the words of the model."""
     number = {term: v for v, term in enumerate(model.terms)}
     place = np.array([number.get(term, -1) for term in tokens.terms], np.int32)
@@ -177,7 +177,7 @@ def _counts_in(model: LdaModel, tokens: TokenTable) -> CsrMatrix:
     return count_terms(TokenTable(before[tokens.offsets].astype(np.int64), ids[ids >= 0], model.terms))
 
 
-def _theta(run: Run, model: LdaModel, ids: pa.Array) -> FloatArray:
+def _theta(run: Run, model: MixtureModel, ids: pa.Array) -> FloatArray:
     """Return theta (ids, K); what doc_topics.parquet leaves out is spread by the prior."""
     table = run.table("doc_topics", ["id", "topic", "prob"])
     table = table.filter(pc.is_in(table.column("id"), value_set=ids))

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from scipy import sparse
 
 from nlpkit.evaluation.results import TargetResult, detail_table
-from nlpkit.io.lda_tables import read_model
+from nlpkit.io.mixture_tables import read_model
 from nlpkit.io.runs import Run
 from nlpkit.metrics.catalogue import METRICS
 from nlpkit.metrics.score import Score, Uncertainty, mean_score

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from scipy import sparse
 
-from nlpkit.io.lda_tables import read_model
 from nlpkit.io.memberships import read_membership
+from nlpkit.io.mixture_tables import read_model
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.run_documents import open_run_documents
 from nlpkit.io.run_reading import numbers

@@ -7,14 +7,14 @@ import pytest
 from scipy import sparse
 
 from nlpkit.topics.lda.expected_counts import LEAST_SHARE, ExpectedCounts
-from nlpkit.topics.lda.model import LdaModel
+from nlpkit.topics.mixtures.model import MixtureModel
 
 
 def test_they_are_those_of_the_formula_in_any_batches() -> None:
     rng = np.random.default_rng(0)
     D, K, V, C = 30, 4, 12, 3
     topic_term = sparse.csr_array(rng.poisson(3, (K, V)) * (rng.random((K, V)) < 0.7))
-    model = LdaModel(tuple(f"w{v}" for v in range(V)), topic_term, np.full(K, 0.1), 0.01)
+    model = MixtureModel(tuple(f"w{v}" for v in range(V)), topic_term, np.full(K, 0.1), 0.01)
     theta = rng.dirichlet(np.full(K, 0.3), D)
     theta[theta < 0.05] = 0
     counts = sparse.csr_array(rng.poisson(0.6, (D, V)))
@@ -41,7 +41,7 @@ def test_they_are_those_of_the_formula_in_any_batches() -> None:
 
 
 def test_nothing_is_nothing() -> None:
-    model = LdaModel(("a", "b"), sparse.csr_array(np.eye(2)), np.ones(2), 0.1)
+    model = MixtureModel(("a", "b"), sparse.csr_array(np.eye(2)), np.ones(2), 0.1)
     sums = ExpectedCounts(model)
     sums.add(np.array([-1, -1]), sparse.csr_array(np.eye(2)), sparse.csr_array(np.ones((2, 2))))
     assert sums.finish(np.arange(2)).toarray().sum() == pytest.approx(0)

@@ -21,11 +21,11 @@ from nlpkit.topics.lda.fit import WINDOW, FitState, LdaFit, TracePoint
 from nlpkit.topics.lda.fit import fit_lda as fit_from
 from nlpkit.topics.lda.guide import Seeds, fixed_counts, joined, seed_counts, token_weights
 from nlpkit.topics.lda.likelihood import dirichlet_multinomial
-from nlpkit.topics.lda.model import main_topics
 from nlpkit.topics.lda.options import LdaOptions
 from nlpkit.topics.lda.priors import estimate_alpha, estimate_eta
 from nlpkit.topics.lda.resume import chain_options, resume_problem
 from nlpkit.topics.lda.sampler import GibbsSampler
+from nlpkit.topics.mixtures.model import main_topics
 from nlpkit.types import TokenTable
 from tests.strategies import planted, token_table
 

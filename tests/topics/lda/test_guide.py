@@ -20,8 +20,8 @@ from nlpkit.topics.lda.guide import (
     seeded_start,
     token_weights,
 )
-from nlpkit.topics.lda.model import LdaModel, main_topics
 from nlpkit.topics.lda.options import LdaOptions
+from nlpkit.topics.mixtures.model import MixtureModel, main_topics
 from nlpkit.types import TokenTable
 from tests.refusals import refuses
 from tests.strategies import OWN_WORDS, planted, token_table
@@ -40,9 +40,9 @@ def frequencies(tokens: TokenTable) -> Any:
     return np.bincount(tokens.term_ids, minlength=tokens.n_terms)
 
 
-def model_of(counts: Any, terms: tuple[str, ...]) -> LdaModel:
+def model_of(counts: Any, terms: tuple[str, ...]) -> MixtureModel:
     matrix = sparse.csr_array(np.asarray(counts))
-    return LdaModel(terms, matrix, np.full(matrix.shape[0], 0.5), 0.5)
+    return MixtureModel(terms, matrix, np.full(matrix.shape[0], 0.5), 0.5)
 
 
 # --- pseudo-counts ---
@@ -211,7 +211,7 @@ def test_pseudo_counts_are_part_of_the_word_counts_and_of_nothing_else() -> None
 # --- fixed topics ---
 
 
-def earlier_model() -> LdaModel:
+def earlier_model() -> MixtureModel:
     """Topics of the labels 3, 1 and 0, of a corpus of these alone, with a word that is in no other."""
     corpus = planted(SIZES, seed=2)
     keep = np.flatnonzero(np.isin(corpus.labels, (3, 1, 0)))

@@ -13,14 +13,15 @@ import pytest
 from scipy import sparse
 
 from nlpkit.errors import UsageError
-from nlpkit.topics.lda.infer import infer_topics, words_of
-from nlpkit.topics.lda.model import LdaModel
+from nlpkit.topics.lda.infer import infer_topics
 from nlpkit.topics.lda.sampler import GibbsSampler
+from nlpkit.topics.mixtures.by_term import words_of
+from nlpkit.topics.mixtures.model import MixtureModel
 from tests.refusals import refuses
 from tests.strategies import planted, token_table
 
 # three topics over six words, and a word that no topic has
-MODEL = LdaModel(
+MODEL = MixtureModel(
     tuple("abcdefg"),
     sparse.csr_array(np.array([[9, 8, 1, 0, 0, 0, 0], [0, 0, 7, 9, 0, 0, 0], [1, 0, 0, 0, 8, 9, 0]], np.int32)),
     np.array([0.2, 0.3, 0.5]),
@@ -52,7 +53,7 @@ def test_planted_topics_come_back_on_new_documents() -> None:
     fitted = token_table(documents[old], list(corpus.tokens.terms))
     sampler = GibbsSampler(fitted, n_topics=4, alpha=0.1, eta=0.1, seed=5)
     sampler.run(150)
-    model = LdaModel(fitted.terms, sampler.topic_term(), sampler.alpha, sampler.eta)
+    model = MixtureModel(fitted.terms, sampler.topic_term(), sampler.alpha, sampler.eta)
     tokens = token_table(documents[new], list(corpus.tokens.terms))
     topics = infer_topics(model, tokens.offsets, tokens.term_ids, seed=1).argmax(axis=1)
     # 8 words of the topic and 6 that all topics share
@@ -108,7 +109,7 @@ def test_chains_are_means_of_chains() -> None:
 
 
 def test_one_topic() -> None:
-    model = LdaModel(MODEL.terms, MODEL.topic_term[[1]], np.array([0.4]), 0.1)
+    model = MixtureModel(MODEL.terms, MODEL.topic_term[[1]], np.array([0.4]), 0.1)
     np.testing.assert_array_equal(infer(DOCS, model), np.ones((len(DOCS), 1)))
 
 
@@ -117,7 +118,7 @@ def test_no_documents() -> None:
 
 
 def test_counts_that_are_means_of_samples() -> None:
-    model = LdaModel(MODEL.terms, MODEL.topic_term * 2.5, MODEL.alpha, 0.25)  # the same phi
+    model = MixtureModel(MODEL.terms, MODEL.topic_term * 2.5, MODEL.alpha, 0.25)  # the same phi
     np.testing.assert_allclose(infer(DOCS, model), infer(DOCS), rtol=1e-5)
 
 
@@ -139,7 +140,7 @@ def test_unknown_words_and_priors_are_refused() -> None:
     with pytest.raises(UsageError, match="from 0 to 6, found 0 to 7"):
         infer([[0, 7]])
     with refuses("alpha"):
-        infer(DOCS, LdaModel(MODEL.terms, MODEL.topic_term, MODEL.alpha, 0.0))
+        infer(DOCS, MixtureModel(MODEL.terms, MODEL.topic_term, MODEL.alpha, 0.0))
 
 
 def test_theta_is_that_of_tomotopy() -> None:
@@ -156,7 +157,7 @@ def test_theta_is_that_of_tomotopy() -> None:
     counts = np.zeros((3, len(terms)), np.int32)
     for doc in theirs.docs:
         np.add.at(counts, (np.asarray(doc.topics), np.asarray(doc.words)), 1)
-    model = LdaModel(terms, sparse.csr_array(counts), np.asarray(theirs.alpha, np.float64), float(theirs.eta))
+    model = MixtureModel(terms, sparse.csr_array(counts), np.asarray(theirs.alpha, np.float64), float(theirs.eta))
     tokens = token_table([rng.integers(0, len(terms), n) for n in (5, 10, 20, 40) * 5], list(terms))
     new = [theirs.make_doc([terms[v] for v in w]) for w in np.split(tokens.term_ids, tokens.offsets[1:-1])]
     # their theta is that of one state, ours the mean: the mean over many runs of theirs

@@ -17,7 +17,8 @@ import numpy as np
 import pytest
 
 from nlpkit.errors import UsageError
-from nlpkit.topics.lda.sampler import GibbsSampler, shards_for, stream_key
+from nlpkit.topics.lda.sampler import GibbsSampler, shards_for
+from nlpkit.topics.streams import stream_key
 from nlpkit.types import TokenTable
 from tests.reference import gibbs as plain
 from tests.strategies import token_table

@@ -11,12 +11,12 @@ import pyarrow as pa
 
 from nlpkit import reporting, wording
 from nlpkit.cli import console
-from nlpkit.topics.lda.choose import SEEDS
+from nlpkit.topics.mixtures.choose import SEEDS
 from nlpkit.workflows.topic_notes import note_leading_term
 
 if TYPE_CHECKING:
     from nlpkit.topics.lda.chains import ComparedChains
-    from nlpkit.topics.lda.choose import TopicChoice
+    from nlpkit.topics.mixtures.choose import TopicChoice
     from nlpkit.workflows.lda_model import FittedLda
 
 TERMS_SHOWN = 8

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from nlpkit.topics.choose import merge_classes
 from nlpkit.topics.edits import EditPlan, NewTopic, joined_topics, new_numbers, new_topics
-from nlpkit.topics.lda.model import LdaModel, main_topics
+from nlpkit.topics.mixtures.model import MixtureModel, main_topics
 from nlpkit.types import CsrMatrix, IntArray
 
 
@@ -21,14 +21,14 @@ class EditedModel:
     merges: pairs that `reduce` merged, as sources of both, and their similarity.
     """
 
-    model: LdaModel
+    model: MixtureModel
     doc_topic: CsrMatrix
     topics: tuple[NewTopic, ...]
     into: IntArray
     merges: tuple[tuple[tuple[int, ...], tuple[int, ...], float], ...]
 
 
-def edited_model(model: LdaModel, doc_topic: CsrMatrix, plan: EditPlan) -> EditedModel:
+def edited_model(model: MixtureModel, doc_topic: CsrMatrix, plan: EditPlan) -> EditedModel:
     """Return a model whose topics are merged, dropped and renumbered.
 
     A merged topic has the sums of the counts and of α of its parts: n_kv and n_dk add up, so that θ of a document adds up exactly,
@@ -52,7 +52,7 @@ def edited_model(model: LdaModel, doc_topic: CsrMatrix, plan: EditPlan) -> Edite
     summed = _sums(into, len(topics))
     topic_term = sparse.csr_array(summed.astype(model.topic_term.dtype) @ model.topic_term)
     topic_term.sort_indices()
-    edited = LdaModel(model.terms, topic_term, np.asarray(summed @ model.alpha), model.eta)
+    edited = MixtureModel(model.terms, topic_term, np.asarray(summed @ model.alpha), model.eta)
     return EditedModel(
         edited, _columns(doc_topic, into, len(topics)), tuple(topics[i] for i in np.argsort(rank)), into, merges
     )

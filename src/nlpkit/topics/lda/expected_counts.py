@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from nlpkit.topics.lda.model import LdaModel
+from nlpkit.topics.mixtures.model import MixtureModel
 from nlpkit.types import CsrMatrix, FloatArray, LongArray
 
 LEAST_SHARE = 0.01  # of an occurrence that is counted for a topic
@@ -20,7 +20,7 @@ class ExpectedCounts:
     under a hundredth are left out.
     """
 
-    def __init__(self, model: LdaModel) -> None:
+    def __init__(self, model: MixtureModel) -> None:
         """Start with the words of a model (K, V)."""
         counts = sparse.csr_array(model.topic_term, dtype=np.float64)
         counts.sort_indices()

@@ -14,10 +14,10 @@ from nlpkit.errors import UsageError, unknown_value
 from nlpkit.interrupts import between_steps
 from nlpkit.parameters import Execution
 from nlpkit.topics.lda.guide import Guidance, seeded_start
-from nlpkit.topics.lda.model import LdaModel, main_topics
 from nlpkit.topics.lda.options import USUAL, LdaOptions, check_priors
 from nlpkit.topics.lda.priors import estimate_alpha, estimate_eta
 from nlpkit.topics.lda.sampler import MAX_TOPICS, GibbsSampler
+from nlpkit.topics.mixtures.model import MixtureModel, main_topics
 from nlpkit.types import CsrMatrix, FloatArray, IntArray, LongArray, TokenTable
 
 ESTIMATES = ("last", "mean", "best")
@@ -65,7 +65,7 @@ class LdaFit:
     have in the chain. names: of the topics, "" for none. stopped: sweep at which the early stop ended the chain, else None.
     """
 
-    model: LdaModel
+    model: MixtureModel
     doc_topic: CsrMatrix
     assignments: IntArray
     trace: tuple[TracePoint, ...]
@@ -322,7 +322,7 @@ def _result(
     order = _order(doc_topic, alpha, 0 if guidance is None else len(guidance.names))
     place = np.empty(len(order), np.int32)
     place[order] = np.arange(len(order), dtype=np.int32)
-    model = LdaModel(tokens.terms, topic_term, alpha, eta).renumbered(order)
+    model = MixtureModel(tokens.terms, topic_term, alpha, eta).renumbered(order)
     likelihoods = {p.sweep: p.log_likelihood for p in state.trace}
     at = state.best_sweep if state.best is not None else state.sweep
     names = () if guidance is None else guidance.names

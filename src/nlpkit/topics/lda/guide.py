@@ -13,8 +13,8 @@ from fnmatch import fnmatchcase
 import numpy as np
 
 from nlpkit.errors import UsageError, unknown_value
-from nlpkit.topics.lda.model import LdaModel
-from nlpkit.topics.lda.sampler import stream_key
+from nlpkit.topics.mixtures.model import MixtureModel
+from nlpkit.topics.streams import stream_key
 from nlpkit.types import FloatArray, IntArray, LongArray, TokenTable
 
 
@@ -88,7 +88,7 @@ def matching_terms(word: str, terms: Sequence[str], number: Mapping[str, int]) -
     return [number[word]] if word in number else []
 
 
-def fixed_counts(model: LdaModel, terms: Sequence[str], names: Sequence[str]) -> Guidance:
+def fixed_counts(model: MixtureModel, terms: Sequence[str], names: Sequence[str]) -> Guidance:
     """Return the word counts of an earlier model as pseudo-counts of topics 0 … K − 1, which stay as they are.
 
     Terms the corpus has not are left out. Means of samples are rounded.

@@ -2,45 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
-from scipy import sparse
 
 from nlpkit.errors import UsageError
 from nlpkit.kernels import gibbs_infer
-from nlpkit.topics.lda.model import LdaModel
-from nlpkit.topics.lda.sampler import stream_key
+from nlpkit.topics.mixtures.by_term import check_ids, in_chunks, words_of
+from nlpkit.topics.mixtures.model import MixtureModel
+from nlpkit.topics.streams import stream_key
 from nlpkit.types import Float32Array, IntArray, LongArray
 
 SWEEPS = 100
-CHUNK = 64  # documents that a thread takes at a time
 ROOM = 1 << 22  # entries of phi kept for a document, 32 MB a thread: 4,194 different words at K = 1000
 
 
-def words_of(model: LdaModel) -> gibbs_infer.Words:
-    """Return phi_kv = (n_kv + η) / (n_k + Vη) by word, for `infer_topics` batch after batch: 12 bytes per count n_kv > 0.
-
-    Raises:
-        UsageError: a prior is not above 0.
-    """
-    if not (model.eta > 0 and np.all(model.alpha > 0)):
-        raise UsageError(
-            f"alpha and eta must be above 0, found alpha {model.alpha.min():g} and eta {model.eta:g}", parameter="alpha"
-        )
-    by_word = sparse.csc_array(model.topic_term)
-    by_word.sort_indices()
-    start, topics = by_word.indptr.astype(np.int64), by_word.indices.astype(np.int32)
-    inverse = 1.0 / (model.topic_totals + model.n_terms * model.eta)
-    alpha = np.asarray(model.alpha, np.float64)
-    parts, base = by_word.data * inverse[topics], model.eta * inverse
-    smooth = gibbs_infer.smooth_sums(start, topics, parts, alpha)
-    return gibbs_infer.Words(start, topics, parts, smooth, base, alpha, np.cumsum(alpha * base))
-
-
 def infer_topics(
-    model: LdaModel | gibbs_infer.Words,
+    model: MixtureModel | gibbs_infer.Words,
     offsets: LongArray,
     term_ids: IntArray,
     *,
@@ -75,9 +51,11 @@ def infer_topics(
         threads: documents sampled at the same time, in chunks of 64.
 
     Raises:
-        UsageError: sweeps, burn_in or chains out of range; a term id that the model does not have.
+        UsageError: sweeps, burn_in or chains out of range; a term id that the model does not have; a prior that is not above 0.
     """
-    words = words_of(model) if isinstance(model, LdaModel) else model
+    words = words_of(model) if isinstance(model, MixtureModel) else model
+    if not (np.all(words.base > 0) and np.all(words.alpha > 0)):
+        raise UsageError("topics are drawn under priors: alpha and eta must be above 0", parameter="alpha")
     skipped = sweeps // 5 if burn_in is None else burn_in
     if not (0 <= skipped < sweeps and chains >= 1):
         raise UsageError(
@@ -94,29 +72,3 @@ def infer_topics(
 
     in_chunks(fill, len(theta), threads)
     return theta
-
-
-def in_chunks(function: Callable[[int, int], None], n_docs: int, threads: int) -> None:
-    """Call function(begin, end) for chunks of 64 documents, as many at a time as there are threads."""
-
-    def call(begin: int) -> None:
-        with np.errstate(over="ignore"):  # hashes wrap around, which NumPy tells of where kernels are not compiled
-            function(begin, min(begin + CHUNK, n_docs))
-
-    starts = range(0, n_docs, CHUNK)
-    if threads <= 1 or len(starts) <= 1:
-        for begin in starts:
-            call(begin)
-        return
-    with ThreadPoolExecutor(threads, thread_name_prefix="infer") as pool:
-        list(pool.map(call, starts))
-
-
-def check_ids(words: gibbs_infer.Words, term_ids: IntArray) -> None:
-    """Raise UsageError for a term id that the model does not have."""
-    V = len(words.smooth)
-    if len(term_ids) and not 0 <= term_ids.min() <= term_ids.max() < V:
-        raise UsageError(
-            f"term ids must be from 0 to {V - 1}, found {term_ids.min()} to {term_ids.max()}; leave out words that the "
-            "model does not know"
-        )

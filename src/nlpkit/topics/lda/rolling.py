@@ -28,7 +28,7 @@ from nlpkit.topics.lda.rolling_plan import (
     without_last,
 )
 from nlpkit.topics.lda.sampler import GibbsSampler
-from nlpkit.topics.lda.token_tables import append_documents
+from nlpkit.topics.mixtures.token_tables import append_documents
 from nlpkit.types import BoolArray, IntArray, LongArray, TokenTable
 
 

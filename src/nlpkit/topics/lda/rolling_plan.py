@@ -11,8 +11,8 @@ import numpy as np
 from nlpkit.errors import InputError
 from nlpkit.topics.lda.chunks import Chunk, Day, Days, chunk_periods, initial_end, memory_start, parse_span
 from nlpkit.topics.lda.rolling_options import RollingOptions
-from nlpkit.topics.lda.token_tables import select_documents, with_used_terms
 from nlpkit.topics.lda.vocabulary_growth import GrowingVocabulary
+from nlpkit.topics.mixtures.token_tables import select_documents, with_used_terms
 from nlpkit.types import IntArray, LongArray, TokenTable
 
 

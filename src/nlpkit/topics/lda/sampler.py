@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -15,6 +14,7 @@ from nlpkit.errors import UsageError
 from nlpkit.kernels import gibbs, gibbs_layout
 from nlpkit.kernels.topic_counts import count_topics
 from nlpkit.topics.lda.likelihood import dirichlet_multinomial
+from nlpkit.topics.streams import stream_key
 from nlpkit.types import BoolArray, CsrMatrix, FloatArray, IntArray, LongArray, TokenTable
 
 MAX_TOPICS = 65_535  # topics of tokens are stored in 16 bits
@@ -353,11 +353,6 @@ def shards_for(n_tokens: int, n_terms: int) -> int:
     """Return P for a corpus: a power of two up to 16, a shard having 50,000 tokens and 16 of each term on average."""
     most = min(MAX_SHARDS, n_tokens // TOKENS_PER_SHARD, n_tokens // (TOKENS_OF_A_WORD * max(n_terms, 1)))
     return 1 << (max(most, 1).bit_length() - 1)
-
-
-def stream_key(seed: int, *parts: int | str) -> int:
-    """Return the 64-bit key of a random stream: the same for the same seed and parts on every machine."""
-    return int.from_bytes(hashlib.blake2b(repr((int(seed), *parts)).encode(), digest_size=8).digest(), "little")
 
 
 def _scratch(K: int) -> gibbs.Scratch:

@@ -1,9 +1,10 @@
-"""A fitted LDA model: what prediction, scores and run directories start from."""
+"""A fitted mixture model: what prediction, scores and run directories start from."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -12,13 +13,17 @@ from nlpkit.types import CsrMatrix, Float32Array, FloatArray, IntArray, LongArra
 
 CELLS = 1 << 22  # probabilities held at a time
 
+# (offsets (D + 1,), term ids (N,)) of documents → theta (D, K): topics of documents under a model that stays as it is
+Inference: TypeAlias = Callable[[LongArray, IntArray], Float32Array]
+
 
 @dataclass(frozen=True, slots=True)
-class LdaModel:
-    """Counts and priors of an LDA model; letters as in the lecture.
+class MixtureModel:
+    """Counts and priors of a model whose documents are mixtures of topics; letters as in the lecture.
 
-    terms (V,); topic_term (K, V) CSR n_kv with ascending indices, int32, float64 where counts are means of samples or weighted;
-    alpha (K,) prior of the topics in a document, eta prior of the words in a topic, each.
+    terms (V,); topic_term (K, V) CSR n_kv with ascending indices: int32 of a state of Gibbs sampling, float64 where counts are
+    means, weighted, or expected ones, Σ_d n_dv p(k | d, v), as of pLSA; alpha (K,) prior of the topics in a document, eta prior
+    of the words in a topic, each; 0 for a model without priors, whose phi is n_kv / n_k.
     """
 
     terms: tuple[str, ...]
@@ -46,14 +51,51 @@ class LdaModel:
         counts = self.topic_term[:, term_ids].toarray()
         return np.asarray((counts + self.eta) / (self.topic_totals + self.n_terms * self.eta)[:, None])
 
-    def renumbered(self, order: LongArray) -> LdaModel:
+    @property
+    def phi(self) -> FloatArray:
+        """phi of all terms (K, V), dense."""
+        return self.phi_of(np.arange(self.n_terms))
+
+    def renumbered(self, order: LongArray) -> MixtureModel:
         """Return the model with topic order[k] as topic k."""
-        return LdaModel(self.terms, sparse.csr_array(self.topic_term[order]), self.alpha[order], self.eta)
+        return MixtureModel(self.terms, sparse.csr_array(self.topic_term[order]), self.alpha[order], self.eta)
+
+
+@dataclass(frozen=True, slots=True)
+class MixtureFit:
+    """A model that was fitted, and its documents: what a run directory is made of.
+
+    doc_topic (D, K) CSR n_dk, of which theta is made (`theta_of`); trace: a record for each point that was looked at on the way;
+    numbers: what the manifest says of the fit; names (K,) of topics, "" for none, or nothing; assignments (N,): topics of the
+    tokens, None where a model has none.
+    """
+
+    model: MixtureModel
+    doc_topic: CsrMatrix
+    trace: Sequence[Any] = ()
+    numbers: Mapping[str, Any] = field(default_factory=dict)
+    names: tuple[str, ...] = ()
+    assignments: IntArray | None = None
+
+
+def expected_counts(weights: FloatArray, totals: FloatArray) -> CsrMatrix:
+    """Return rows of probabilities (R, C) times the totals (R,) of the rows, CSR; counts below a millionth are 0.
+
+    Of phi and n_k these are n_kv, of theta and N_d they are n_dk.
+    """
+    counts = weights * totals[:, None]
+    counts[counts < 1e-6] = 0.0
+    return sparse.csr_array(counts)
 
 
 def theta_of(doc_topic: CsrMatrix, alpha: FloatArray, rows: slice) -> FloatArray:
-    """Return theta_dk = (n_dk + α_k) / (N_d + Σ α) of some documents (rows, K); an empty one has the prior's mean."""
+    """Return theta_dk = (n_dk + α_k) / (N_d + Σ α) of some documents (rows, K).
+
+    An empty document has the prior's mean, 1 / K where there is no prior.
+    """
     counts = doc_topic[rows].toarray() + alpha
+    if not alpha.any():
+        counts[counts.sum(axis=1) == 0] = 1.0
     return np.asarray(counts / counts.sum(axis=1, keepdims=True))
 
 

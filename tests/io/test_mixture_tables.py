@@ -17,7 +17,7 @@ from scipy import sparse
 
 from nlpkit.errors import InputError
 from nlpkit.io.artifacts import footer_block
-from nlpkit.io.lda_tables import (
+from nlpkit.io.mixture_tables import (
     assignments_table,
     doc_topics_table,
     documents_table,
@@ -36,9 +36,9 @@ from nlpkit.io.runs import (
     write_run,
 )
 from nlpkit.io.topic_tables import vocab_table
-from nlpkit.topics.lda.describe import TopicDescription, describe_topics
-from nlpkit.topics.lda.diagnostics import DIAGNOSTICS
-from nlpkit.topics.lda.model import LdaModel, main_topics, theta_of
+from nlpkit.topics.mixtures.describe import TopicDescription, describe_topics
+from nlpkit.topics.mixtures.diagnostics import DIAGNOSTICS
+from nlpkit.topics.mixtures.model import MixtureModel, main_topics, theta_of
 from nlpkit.types import CsrMatrix, FloatArray
 from tests.strategies import counts_dv, repeatable, token_table
 
@@ -46,7 +46,7 @@ TERMS = ("bank", "boat", "judge")
 TOKENS = token_table([[0, 1, 1], [2, 0], []], list(TERMS))
 ASSIGNMENTS = np.array([0, 0, 0, 1, 0], np.int32)
 DOC_TOPIC = sparse.csr_array(np.array([[3, 0, 0], [1, 1, 0], [0, 0, 0]], np.int32))
-MODEL = LdaModel(
+MODEL = MixtureModel(
     TERMS,
     sparse.csr_array(np.array([[2, 2, 0], [0, 0, 1], [0, 0, 0]], np.int32)),
     np.array([0.5, 0.25, 0.25]),
@@ -165,7 +165,7 @@ def test_assignments() -> None:
 # ---------------------------------------------------------------- the model
 
 
-def write(path: Path, model: LdaModel, **config: Any) -> Path:
+def write(path: Path, model: MixtureModel, **config: Any) -> Path:
     V = len(model.terms)
     tables = {"vocab": vocab_table(model.terms, np.ones(V, np.int64), np.ones(V, np.int64))}
     own = {"kind": "lda-gibbs", "n_topics": model.n_topics, "eta": model.eta, **config}
@@ -175,7 +175,7 @@ def write(path: Path, model: LdaModel, **config: Any) -> Path:
     return path
 
 
-def same(one: LdaModel, other: LdaModel) -> None:
+def same(one: MixtureModel, other: MixtureModel) -> None:
     assert (one.terms, one.eta, one.alpha.tolist()) == (other.terms, other.eta, other.alpha.tolist())
     assert one.topic_term.shape == other.topic_term.shape
     assert one.topic_term.data.dtype == other.topic_term.data.dtype
@@ -193,7 +193,7 @@ def same(one: LdaModel, other: LdaModel) -> None:
     ],
     ids=["counts", "means", "no tokens", "priors"],
 )
-def test_a_model_comes_back(model: LdaModel, tmp_path: Path) -> None:
+def test_a_model_comes_back(model: MixtureModel, tmp_path: Path) -> None:
     same(read_model(open_run(write(tmp_path / "run", model))), model)
 
 

@@ -20,14 +20,16 @@ import pytest
 from nlpkit.errors import UsageError
 from nlpkit.parameters import Execution
 from nlpkit.plain import to_json
-from nlpkit.topics.lda.choose import Row, TopicChoice, choose_topics, compare, grid_of, halfway, runner_ups
+from nlpkit.topics.lda.choose import SWEEPS, LdaFitter
 from nlpkit.topics.lda.fit import fit_lda
 from nlpkit.topics.lda.guide import Seeds, fixed_counts, seed_counts, token_weights
-from nlpkit.topics.lda.heldout import perplexity
 from nlpkit.topics.lda.options import LdaOptions
 from nlpkit.topics.lda.prototype import run_seeds
-from nlpkit.topics.lda.scores import Scores, completion, score_fits, split_corpus, stability
-from nlpkit.topics.lda.weights import weighted_terms
+from nlpkit.topics.mixtures.choose import Row, TopicChoice, choose_topics, compare, grid_of, halfway, runner_ups
+from nlpkit.topics.mixtures.heldout import perplexity
+from nlpkit.topics.mixtures.model import Inference, MixtureModel
+from nlpkit.topics.mixtures.scores import HeldOutCorpus, Scores, completion, score_fits, split_corpus, stability
+from nlpkit.topics.mixtures.weights import weighted_terms
 from nlpkit.topics.options import NumberOfTopics, Range
 from nlpkit.types import TokenTable
 from tests.refusals import refuses
@@ -61,10 +63,14 @@ def asked(text: str) -> Range:
     return NumberOfTopics.parse(text).within
 
 
+def choose_lda(
+    tokens: TokenTable, options: LdaOptions, wanted: Range, execution: Execution, *, sweeps: int = SWEEPS, **more: Any
+) -> TopicChoice:
+    return choose_topics(tokens, LdaFitter(options, sweeps), wanted, execution, **more)
+
+
 def quick(tokens: TokenTable, k: str = "2:6:2", threads: int = 2, **more: Any) -> TopicChoice:
-    return choose_topics(
-        tokens, LdaOptions(), asked(k), Execution(threads=threads), **({"seeds": 2, "sweeps": 20} | more)
-    )
+    return choose_lda(tokens, LdaOptions(), asked(k), Execution(threads=threads), **({"seeds": 2, "sweeps": 20} | more))
 
 
 # --- the rule ---
@@ -319,7 +325,7 @@ def test_runner_ups_are_true_of_the_table() -> None:
 @pytest.mark.parametrize(("K", "near"), [(5, range(5, 8)), (12, range(10, 16))])
 @pytest.mark.parametrize("seed", [0, 1])
 def test_a_planted_number_of_topics_is_found(K: int, near: range, seed: int) -> None:
-    choice = choose_topics(drawn(K, seed=seed), LdaOptions(), asked("auto"), TWO_THREADS, sweeps=80)
+    choice = choose_lda(drawn(K, seed=seed), LdaOptions(), asked("auto"), TWO_THREADS, sweeps=80)
     assert choice.n_topics in near
     numbers = [row.n_topics for row in choice.rows]
     assert numbers == sorted(set(numbers))
@@ -354,7 +360,7 @@ def test_where_the_search_looks(k: str, peak: int, compared: list[int], chosen: 
     noise = np.random.default_rng(0).normal(0, 1e-6, len(n))
     curve = {K: scores(-(3 + abs(math.log(K / peak)) + noise) * np.array(n), n) for K in range(2, 200)}
     known = {(K, seed): found for K, found in curve.items() for seed in run_seeds(42, 1)}
-    choice = choose_topics(tokens, LdaOptions(), asked(k), TWO_THREADS, seeds=1, known=known)
+    choice = choose_lda(tokens, LdaOptions(), asked(k), TWO_THREADS, seeds=1, known=known)
     assert [row.n_topics for row in choice.rows] == compared
     assert choice.n_topics == chosen
     assert ("larger K" in choice.note) == (chosen == 80)
@@ -365,11 +371,11 @@ def test_one_fall_does_not_end_the_search() -> None:
     n = split_corpus(tokens, 0.1, 42, None, None).n_tokens
     curve = {K: scores(np.array(n) * -(4.0 if K == 10 else 3.0 if K == 40 else 3.5), n) for K in range(2, 200)}
     known = {(K, seed): found for K, found in curve.items() for seed in run_seeds(42, 1)}
-    assert choose_topics(tokens, LdaOptions(), asked("auto"), TWO_THREADS, seeds=1, known=known).n_topics == 40
+    assert choose_lda(tokens, LdaOptions(), asked("auto"), TWO_THREADS, seeds=1, known=known).n_topics == 40
 
 
 def test_a_range_with_steps_is_compared_as_it_is() -> None:
-    choice = choose_topics(drawn(5), LdaOptions(), asked("3:9:2"), TWO_THREADS, sweeps=60)
+    choice = choose_lda(drawn(5), LdaOptions(), asked("3:9:2"), TWO_THREADS, sweeps=60)
     assert [row.n_topics for row in choice.rows] == [3, 5, 7, 9]
     assert choice.n_topics in (5, 7)
 
@@ -391,10 +397,15 @@ def test_the_beginning_of_the_range_is_told() -> None:
 # --- what is compared ---
 
 
+def inferred(model: MixtureModel, corpus: HeldOutCorpus, threads: int) -> tuple[MixtureModel, HeldOutCorpus, Inference]:
+    scored, infer = LdaFitter(LdaOptions()).inference(model, corpus.seed, threads)
+    return scored, corpus, infer
+
+
 def test_perplexity_is_that_of_document_completion() -> None:
     corpus = split_corpus(drawn(5), 0.4, 42, None, None)
     fit = fit_lda(corpus.train, LdaOptions(k=5, sweeps=20))
-    log_p = completion(fit.model, corpus, threads=2)
+    log_p = completion(*inferred(fit.model, corpus, 2))
     assert log_p.shape == (100,)
     # the held-out documents are those that are not fitted: found by their words
     everything = {tuple(words) for words in documents(drawn(5), drawn(5).terms)}
@@ -407,7 +418,7 @@ def test_perplexity_is_that_of_document_completion() -> None:
     by_hand = perplexity(fit.model, held_out, seed=42)
     assert sum(corpus.n_tokens) == by_hand.n_tokens
     assert log_p.sum() / by_hand.n_tokens == pytest.approx(by_hand.log_likelihood_per_token, rel=1e-12)
-    np.testing.assert_array_equal(log_p, completion(fit.model, corpus, threads=1))
+    np.testing.assert_array_equal(log_p, completion(*inferred(fit.model, corpus, 1)))
 
 
 def documents(tokens: TokenTable, terms: tuple[str, ...]) -> list[list[str]]:
@@ -463,7 +474,7 @@ def test_scores_of_a_fit() -> None:
     corpus = split_corpus(tokens, 0.1, 1, None, None)
     assert corpus.train.n_terms < tokens.n_terms
     own = LdaOptions(k=5, sweeps=30)
-    (found,) = score_fits(corpus, [(5, 3)], lambda K: own, threads=1, known={}, done=None)
+    (found,) = score_fits(corpus, [(5, 3)], LdaFitter(own, 10**6), threads=1, known={}, done=None)
     fit = fit_lda(corpus.train, own, Execution(3))
     top = weighted_terms(fit.model.topic_term, fit.model.eta, n=10).term_ids
     assert found.top_terms == tuple(tuple(row) for row in corpus.vocabulary[top].tolist())
@@ -485,8 +496,8 @@ def test_scores_of_a_fit() -> None:
 def test_the_sum_of_alpha_is_shared_by_the_topics_of_each_k() -> None:
     chain = LdaOptions(alpha_sum=5, eta=0.01, estimate="mean", burn_in=900, optimize_burn_in=900)
     assert [chain.of_chain(K).alpha for K in (2, 4)] == [2.5, 1.25]
-    choice = choose_topics(drawn(5), chain, asked("2:6:2"), TWO_THREADS, seeds=1, sweeps=10)
-    other = choose_topics(drawn(5), LdaOptions(), asked("2:6:2"), TWO_THREADS, seeds=1, sweeps=10)
+    choice = choose_lda(drawn(5), chain, asked("2:6:2"), TWO_THREADS, seeds=1, sweeps=10)
+    other = choose_lda(drawn(5), LdaOptions(), asked("2:6:2"), TWO_THREADS, seeds=1, sweeps=10)
     assert [row.perplexity for row in choice.rows] != [row.perplexity for row in other.rows]
 
 
@@ -494,7 +505,7 @@ def test_guided_topics() -> None:
     tokens = drawn(5)
     cf = np.bincount(tokens.term_ids, minlength=tokens.n_terms)
     seeds = seed_counts([Seeds(f"s{k}", (f"w{OWN * k}",)) for k in range(3)], tokens.terms, cf)
-    choice = choose_topics(tokens, LdaOptions(), asked("auto"), TWO_THREADS, guidance=seeds, seeds=2, sweeps=40)
+    choice = choose_lda(tokens, LdaOptions(), asked("auto"), TWO_THREADS, guidance=seeds, seeds=2, sweeps=40)
     assert min(row.n_topics for row in choice.rows) >= 3
     model = fit_lda(tokens, LdaOptions(k=5, sweeps=40)).model
     fixed = fixed_counts(model, tokens.terms, ("",) * 5)
@@ -511,7 +522,7 @@ def test_the_result_does_not_depend_on_threads() -> None:
     one = quick(drawn(5), threads=1)
     assert quick(drawn(5), threads=2) == one
     assert quick(drawn(5), threads=7) == one
-    assert choose_topics(drawn(5), LdaOptions(), asked("2:6:2"), Execution(1, 2), seeds=2, sweeps=20) != one
+    assert choose_lda(drawn(5), LdaOptions(), asked("2:6:2"), Execution(1, 2), seeds=2, sweeps=20) != one
 
 
 def test_documents_without_words_change_nothing() -> None:
@@ -570,7 +581,7 @@ def test_an_interrupt_ends_the_fits_at_once() -> None:
     threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
     begin = time.perf_counter()
     with pytest.raises(KeyboardInterrupt):
-        choose_topics(drawn(5), LdaOptions(sweeps=10**6), asked("2:6:2"), TWO_THREADS, sweeps=10**6)
+        choose_lda(drawn(5), LdaOptions(sweeps=10**6), asked("2:6:2"), TWO_THREADS, sweeps=10**6)
     assert time.perf_counter() - begin < 30  # of hours
     assert not [thread.name for thread in threading.enumerate() if thread.name.startswith(("nlpkit", "sweep"))]
 
@@ -588,7 +599,7 @@ def test_an_interrupt_while_fits_are_started_ends_them_too(monkeypatch: pytest.M
     own = LdaOptions(k=5, sweeps=10**6)
     begin = time.perf_counter()
     with pytest.raises(KeyboardInterrupt):
-        score_fits(corpus, [(5, 1), (5, 2)], lambda K: own, threads=1, known={}, done=None)
+        score_fits(corpus, [(5, 1), (5, 2)], LdaFitter(own, 10**6), threads=1, known={}, done=None)
     assert time.perf_counter() - begin < 30  # of hours
 
 
@@ -598,10 +609,10 @@ def test_an_interrupt_while_fits_are_started_ends_them_too(monkeypatch: pytest.M
 def test_three_documents_are_too_few() -> None:
     tokens = token_table([[0, 1, 2], [], [1, 2, 0], [0, 0, 1]], list("abc"))
     with pytest.raises(UsageError, match=r"at least 20 documents of two words .* found 3 among 4; .*`k=N`"):
-        choose_topics(tokens, LdaOptions(), asked("auto"), TWO_THREADS)
+        choose_lda(tokens, LdaOptions(), asked("auto"), TWO_THREADS)
 
 
-@pytest.mark.parametrize("bad", [{"seeds": 0}, {"sweeps": 0}, {"share": 0.0}, {"share": 0.6}, {"share": float("nan")}])
+@pytest.mark.parametrize("bad", [{"seeds": 0}, {"share": 0.0}, {"share": 0.6}, {"share": float("nan")}])
 def test_options_out_of_range_are_refused(bad: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match="a comparison needs"):
         quick(drawn(5), **bad)
@@ -614,6 +625,6 @@ def test_more_topics_than_tokens_are_refused() -> None:
 
 def test_twenty_documents_are_enough() -> None:
     tokens = token_table([[d % 2, 2 + d % 2, d % 2] for d in range(20)], list("abcd"))
-    choice = choose_topics(tokens, LdaOptions(), asked("auto"), TWO_THREADS, sweeps=20)
+    choice = choose_lda(tokens, LdaOptions(), asked("auto"), TWO_THREADS, sweeps=20)
     assert choice.n_topics <= 3
     assert choice.n_held_out == 6

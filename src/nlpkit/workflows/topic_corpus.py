@@ -14,12 +14,12 @@ from nlpkit import reporting, wording
 from nlpkit.errors import InputError, missing_column
 from nlpkit.io.corpora import DocumentStream, DroppedRow
 from nlpkit.io.dates import date_format_of, days_of
-from nlpkit.io.lda_runs import LdaCorpus
+from nlpkit.io.mixture_runs import TopicCorpus
 from nlpkit.io.runs import REPRESENTATIVE_CHARS
 from nlpkit.io.topic_tables import TOPIC_COLUMNS
 from nlpkit.text.options import PreprocessOptions
 from nlpkit.topics.lda.chunks import Days
-from nlpkit.topics.lda.token_tables import select_documents
+from nlpkit.topics.mixtures.token_tables import select_documents
 from nlpkit.types import TokenTable
 from nlpkit.workflows.corpus import Corpus, no_words
 from nlpkit.workflows.counts import CountedCorpus, count_corpus
@@ -31,7 +31,7 @@ STAGE = "date"  # at which documents without a day are dropped
 
 
 @contextmanager
-def read_lda_corpus(corpus: Corpus, options: PreprocessOptions, threads: int) -> Iterator[LdaCorpus]:
+def read_topic_corpus(corpus: Corpus, options: PreprocessOptions, threads: int) -> Iterator[TopicCorpus]:
     """Read documents and their tokens, which are made with the options where there are none.
 
     Raises:
@@ -40,7 +40,7 @@ def read_lda_corpus(corpus: Corpus, options: PreprocessOptions, threads: int) ->
     with corpus.open() as stream, _words(stream, options, threads) as words:
         tokens = _with_words(words.tokens())
         earlier = stream.steps
-        yield LdaCorpus(
+        yield TopicCorpus(
             tokens=tokens,
             rows=words.rows(["text"]),
             cf=words.cf,
@@ -112,7 +112,7 @@ def warn_of_one_text(tokens: TokenTable) -> None:
 class DatedCorpus:
     """Documents with all of their words, in the order given, and the day of each (D,)."""
 
-    corpus: LdaCorpus
+    corpus: TopicCorpus
     days: Days
 
     @property
@@ -164,7 +164,7 @@ def _dated(words: CountedCorpus, stream: DocumentStream, options: PreprocessOpti
         return {row: values[int(kept[row])] or "" for row in rows}
 
     return DatedCorpus(
-        LdaCorpus(
+        TopicCorpus(
             tokens=tokens,
             rows=everything.take(pa.array(kept)),
             cf=words.cf,

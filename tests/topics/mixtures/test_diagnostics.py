@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from nlpkit.errors import UsageError
-from nlpkit.topics.lda import diagnostics
-from nlpkit.topics.lda.diagnostics import DIAGNOSTICS, TopicDiagnostics, topic_diagnostics
+from nlpkit.topics.mixtures import diagnostics
+from nlpkit.topics.mixtures.diagnostics import DIAGNOSTICS, TopicDiagnostics, topic_diagnostics
 from nlpkit.types import TokenTable
 from tests.strategies import repeatable
 
@@ -208,7 +208,7 @@ def test_coherence_is_that_of_gensim() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"eta": 0.0}, "`eta=0.0`"),
+        ({"eta": -1.0}, "`eta=-1.0`"),
         ({"n": 1}, "at least 2"),
         ({"alpha": np.ones(3)}, "alpha"),
         ({"assignments": np.zeros(1, np.int32)}, "assignments"),

@@ -1,8 +1,9 @@
-"""Perplexity of LDA models: of held-out documents, and of those a model was fitted to."""
+"""Perplexity of mixture models: of held-out documents, and of those a model was fitted to."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -10,9 +11,10 @@ import numpy as np
 from nlpkit.errors import InputError, UsageError
 from nlpkit.kernels import gibbs_infer
 from nlpkit.kernels.gibbs import random_bits
-from nlpkit.topics.lda.infer import ROOM, SWEEPS, in_chunks, infer_topics, words_of
-from nlpkit.topics.lda.model import LdaModel, theta_of
-from nlpkit.topics.lda.sampler import stream_key
+from nlpkit.topics.lda.infer import ROOM, SWEEPS, infer_topics
+from nlpkit.topics.mixtures.by_term import in_chunks, words_of
+from nlpkit.topics.mixtures.model import Inference, MixtureModel, theta_of
+from nlpkit.topics.streams import stream_key
 from nlpkit.types import BoolArray, CsrMatrix, FloatArray, LongArray, TokenTable
 
 CHAINS = 3
@@ -66,7 +68,7 @@ def split_documents(tokens: TokenTable, seed: int) -> tuple[TokenTable, TokenTab
 
 
 def perplexity(
-    model: LdaModel,
+    model: MixtureModel,
     tokens: TokenTable,
     *,
     seed: int,
@@ -75,6 +77,7 @@ def perplexity(
     sweeps: int = SWEEPS,
     chains: int = CHAINS,
     particles: int = 100,
+    infer: Inference | None = None,
 ) -> HeldOut:
     """Return the perplexity exp(−Σ log p / N) of documents that the model was not fitted to, per token; lower is better.
 
@@ -98,6 +101,7 @@ def perplexity(
         method: see above.
         sweeps, chains: of `infer_topics`, a fifth of the sweeps burn-in; completion only.
         particles: left-to-right only.
+        infer: gives documents their topics in place of Gibbs sampling, for models that are not LDA; completion only.
 
     Raises:
         UsageError: an option out of its range.
@@ -114,21 +118,14 @@ def perplexity(
             f"knows; none of {tokens.n_docs:,} has that ({n_unknown:,} of {len(tokens.term_ids):,} tokens are unknown words)"
         )
     words = words_of(model)
+    infer = infer or partial(infer_topics, words, seed=seed, sweeps=sweeps, chains=chains, threads=threads)
     if method == "completion":
         observed, scored = _split(documents, seed)
         offsets, logs = scored.offsets, np.empty(len(scored.term_ids))
         for begin in range(0, documents.n_docs, BLOCK):
             rows = slice(begin, begin + BLOCK + 1)
             block = offsets[rows]
-            theta = infer_topics(
-                words,
-                observed.offsets[rows],
-                observed.term_ids,
-                seed=seed,
-                sweeps=sweeps,
-                chains=chains,
-                threads=threads,
-            )
+            theta = infer(observed.offsets[rows], observed.term_ids)
             gibbs_infer.log_probs(theta, block, scored.term_ids, words, logs[block[0] : block[-1]])
     else:
         offsets, logs = documents.offsets, _left_to_right(words, documents, particles, seed, threads)
@@ -141,7 +138,7 @@ def perplexity(
     )
 
 
-def in_sample_perplexity(model: LdaModel, doc_topic: CsrMatrix, documents: TokenTable | CsrMatrix) -> float:
+def in_sample_perplexity(model: MixtureModel, doc_topic: CsrMatrix, documents: TokenTable | CsrMatrix) -> float:
     """Return the lecture's perplexity of the documents a model was fitted to; lower is better.
 
         exp{−Σ_d Σ_v n_dv log(Σ_k θ_dk phi_kv) / Σ_d N_d},   θ_dk = (n_dk + α_k) / (N_d + Σα)
@@ -198,7 +195,7 @@ def _left_to_right(
     return logs
 
 
-def _known(tokens: TokenTable, model: LdaModel) -> tuple[TokenTable, int]:
+def _known(tokens: TokenTable, model: MixtureModel) -> tuple[TokenTable, int]:
     """The tokens of words of the model, numbered as there, and how many others there were."""
     if tokens.terms == model.terms:
         return tokens, 0

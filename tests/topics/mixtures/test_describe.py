@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from nlpkit.topics.lda.describe import REPRESENTATIVES, TopicDescription, describe_topics, typical_documents
-from nlpkit.topics.lda.model import LdaModel
+from nlpkit.topics.mixtures.describe import REPRESENTATIVES, TopicDescription, describe_topics, typical_documents
+from nlpkit.topics.mixtures.model import MixtureModel
 from nlpkit.types import CsrMatrix, IntArray, TokenTable
 from tests.strategies import planted, token_table
 
@@ -19,7 +19,9 @@ DOCUMENTS = [[0, 1, 1], [2, 3, 0], [2, 3], [], [1, 0]]
 TOPICS = [[0, 0, 0], [1, 1, 0], [1, 1], [], [0, 1]]
 TOKENS = token_table(DOCUMENTS, list(TERMS))
 ASSIGNMENTS = np.concatenate(TOPICS).astype(np.int32)
-MODEL = LdaModel(TERMS, sparse.csr_array(np.array([[2, 3, 0, 0], [1, 0, 2, 2]], np.int32)), np.array([0.5, 0.5]), 0.1)
+MODEL = MixtureModel(
+    TERMS, sparse.csr_array(np.array([[2, 3, 0, 0], [1, 0, 2, 2]], np.int32)), np.array([0.5, 0.5]), 0.1
+)
 DOC_TOPIC = sparse.csr_array(np.array([[3, 0], [1, 2], [0, 2], [0, 0], [1, 1]], np.int32))
 
 
@@ -83,7 +85,7 @@ def test_lambda_moves_relevance_alone(found: TopicDescription) -> None:
 
 
 def test_a_topic_without_tokens() -> None:
-    model = LdaModel(TERMS, sparse.csr_array(np.array([[3, 3, 2, 2], [0, 0, 0, 0]], np.int32)), np.ones(2), 0.1)
+    model = MixtureModel(TERMS, sparse.csr_array(np.array([[3, 3, 2, 2], [0, 0, 0, 0]], np.int32)), np.ones(2), 0.1)
     documents = sparse.csr_array(np.array([[3, 0], [3, 0], [2, 0], [0, 0], [2, 0]], np.int32))
     alone = describe_topics(model, documents, TOKENS)
     assert (alone.size.tolist(), alone.share.tolist()) == ([4, 0], [1, 0])
@@ -96,7 +98,7 @@ def test_a_topic_without_tokens() -> None:
 
 def test_a_term_that_only_a_fixed_topic_holds() -> None:
     counts = sparse.csr_array(np.array([[2, 3, 0, 0, 4], [1, 0, 2, 2, 0]], np.int32))
-    model = LdaModel((*TERMS, "ferry"), counts, MODEL.alpha, MODEL.eta)
+    model = MixtureModel((*TERMS, "ferry"), counts, MODEL.alpha, MODEL.eta)
     tokens = TokenTable(TOKENS.offsets, TOKENS.term_ids, model.terms)
     found = describe_topics(model, DOC_TOPIC, tokens, assignments=ASSIGNMENTS)
     assert found.terms.term_ids[0, 0] == 4
@@ -139,7 +141,7 @@ def test_the_order_of_the_documents_is_of_no_matter() -> None:
 
     V = len(corpus.tokens.terms)
     n_kv = counts([corpus.tokens.term_ids[z == k] for k in range(3)], V)
-    model = LdaModel(corpus.tokens.terms, n_kv, np.full(3, 0.3), 0.1)
+    model = MixtureModel(corpus.tokens.terms, n_kv, np.full(3, 0.3), 0.1)
     first = describe_topics(model, counts(topics, 3), corpus.tokens, assignments=z)
     shuffled = token_table([rows[d] for d in order], list(corpus.tokens.terms))
     moved = [topics[d] for d in order]

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from threading import Event
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from scipy import sparse
@@ -19,18 +19,18 @@ from nlpkit.kernels import gibbs_infer
 from nlpkit.metrics.coherence import Postings, npmi_by_document, postings
 from nlpkit.metrics.diversity import exclusivity, unique_share
 from nlpkit.parameters import Execution
-from nlpkit.topics.lda.fit import LdaFit, fit_lda
-from nlpkit.topics.lda.guide import Guidance
-from nlpkit.topics.lda.heldout import CHAINS, hold_out, split_documents
-from nlpkit.topics.lda.infer import infer_topics, words_of
-from nlpkit.topics.lda.model import LdaModel, main_topics
-from nlpkit.topics.lda.options import LdaOptions
-from nlpkit.topics.lda.sampler import stream_key
-from nlpkit.topics.lda.token_tables import select_documents
-from nlpkit.topics.lda.weights import strongest
+from nlpkit.topics.mixtures.by_term import words_of
+from nlpkit.topics.mixtures.heldout import hold_out, split_documents
+from nlpkit.topics.mixtures.model import Inference, MixtureModel, main_topics
+from nlpkit.topics.mixtures.token_tables import select_documents
+from nlpkit.topics.mixtures.weights import strongest
+from nlpkit.topics.streams import stream_key
 from nlpkit.topics.words import share_in_topic
-from nlpkit.types import FloatArray, IntArray, LongArray, TokenTable
+from nlpkit.types import CsrMatrix, FloatArray, IntArray, LongArray, TokenTable
 from nlpkit.weighting.dtm import count_terms
+
+if TYPE_CHECKING:
+    from nlpkit.topics.lda.guide import Guidance
 
 TOP_TERMS = 10
 SMALL_TOPIC = 10  # documents
@@ -158,10 +158,32 @@ class _UnwantedError(Exception):
     """Nobody waits for the fit any longer."""
 
 
+class Fitted(Protocol):
+    """A model that was fitted, and n_dk (D, K) of its documents."""
+
+    @property
+    def model(self) -> MixtureModel:
+        """phi and its priors."""
+
+    @property
+    def doc_topic(self) -> CsrMatrix:
+        """Counts of which theta is made."""
+
+
+class Fitter(Protocol):
+    """A kind of model whose numbers of topics are compared."""
+
+    def fit(self, corpus: HeldOutCorpus, n_topics: int, execution: Execution, progress: Callable[..., None]) -> Fitted:
+        """Fit the documents that are not held out. progress: to be called after each step; what it raises ends the fit."""
+
+    def inference(self, model: MixtureModel, seed: int, threads: int) -> tuple[MixtureModel, Inference]:
+        """Return the model whose phi scores held-out words, which gives each a probability, and what infers their topics."""
+
+
 def score_fits(
     corpus: HeldOutCorpus,
     jobs: Sequence[tuple[int, int]],
-    prepared: Callable[[int], LdaOptions],
+    fitter: Fitter,
     *,
     threads: int,
     known: Mapping[tuple[int, int], Scores],
@@ -170,7 +192,7 @@ def score_fits(
     """Return the scores of fits (K, seed), in their order, several at a time; an interrupt ends them after their sweep.
 
     Args:
-        prepared: options of a fit with K topics.
+        fitter: makes a fit with K topics.
         threads: of all fits together.
         known: scores that are there already; done: called with those that are not, in their order, in the caller's thread.
     """
@@ -186,10 +208,8 @@ def score_fits(
         check()
         K, seed = job
         execution = Execution(seed, max(1, threads // at_once))
-        fit = fit_lda(
-            corpus.train, prepared(K), execution, guidance=corpus.guidance, weights=corpus.weights, progress=check
-        )
-        return _score(fit, corpus, execution.threads)
+        fit = fitter.fit(corpus, K, execution, check)
+        return _score(fit, corpus, *fitter.inference(fit.model, corpus.seed, execution.n_threads()))
 
     scores = dict(known)
     with ThreadPoolExecutor(at_once, thread_name_prefix="nlpkit") as pool:
@@ -205,7 +225,7 @@ def score_fits(
     return [scores[job] for job in jobs]
 
 
-def _score(fit: LdaFit, corpus: HeldOutCorpus, threads: int) -> Scores:
+def _score(fit: Fitted, corpus: HeldOutCorpus, smooth: MixtureModel, infer: Inference) -> Scores:
     model, main = fit.model, main_topics(fit.doc_topic, fit.model.alpha).topic
     size = np.bincount(main[main >= 0], minlength=model.n_topics)
     top = np.full((model.n_topics, TOP_TERMS), -1, np.int32)
@@ -216,7 +236,7 @@ def _score(fit: LdaFit, corpus: HeldOutCorpus, threads: int) -> Scores:
         terms[: len(most)] = counts.indices[row][most]
     in_corpus = np.where(top >= 0, corpus.vocabulary[top], -1).astype(np.int32)
     return Scores(
-        log_likelihood=tuple(completion(model, corpus, threads).tolist()),
+        log_likelihood=tuple(completion(smooth, corpus, infer).tolist()),
         n_tokens=corpus.n_tokens,
         npmi=mean_of_known(npmi_by_document(in_corpus, corpus.reference).tolist()),
         diversity=unique_share(top),
@@ -226,13 +246,13 @@ def _score(fit: LdaFit, corpus: HeldOutCorpus, threads: int) -> Scores:
     )
 
 
-def completion(model: LdaModel, corpus: HeldOutCorpus, threads: int) -> FloatArray:
+def completion(model: MixtureModel, corpus: HeldOutCorpus, infer: Inference) -> FloatArray:
     """Return the log-probability of the second halves of the held-out documents, by group (G,); as `perplexity` has it."""
     words, log_probs = words_of(model), np.zeros(int(corpus.group.max()) + 1)
     for begin in range(0, len(corpus.group), BLOCK):
         rows = slice(begin, begin + BLOCK + 1)
         seen, offsets = corpus.observed.offsets[rows], corpus.scored.offsets[rows]
-        theta = infer_topics(words, seen, corpus.observed.term_ids, seed=corpus.seed, chains=CHAINS, threads=threads)
+        theta = infer(seen, corpus.observed.term_ids)
         log_p = np.empty(offsets[-1] - offsets[0])
         gibbs_infer.log_probs(theta, offsets, corpus.scored.term_ids, words, log_p)
         log_probs += np.bincount(

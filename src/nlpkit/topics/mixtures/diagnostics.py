@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from nlpkit.errors import UsageError
-from nlpkit.topics.lda.weights import canonical_counts, probability_mass, strongest, topic_scale
+from nlpkit.topics.mixtures.weights import canonical_counts, probability_mass, strongest, topic_scale
 from nlpkit.types import CsrMatrix, FloatArray, IntArray, LongArray, TokenTable
 
 TOP_WORDS = 20  # MALLET's --num-top-words
@@ -32,7 +32,7 @@ class TopicDiagnostics:
         tokens             n_k
         document_entropy   −Σ_d n_dk/n_k ln(n_dk/n_k), nats; low for a topic of few documents
         word_length        mean characters of W_k
-        coherence          Σ_{i>j} ln((D(w_i, w_j) + η) / (D(w_j) + η)) over W_k (Mimno et al. 2011, with η for their 1)
+        coherence          Σ_{i>j} ln((D(w_i, w_j) + η) / (D(w_j) + η)) over W_k (Mimno et al. 2011, with η for their 1, where η > 0)
         uniform_dist       Σ_v p_kv ln(p_kv V), the divergence from the uniform distribution
         corpus_dist        Σ_v p_kv ln(p_kv / (cf_v / N)), the divergence from the corpus
         eff_num_words      1 / Σ_v p_kv²
@@ -82,12 +82,12 @@ def topic_diagnostics(
         doc_topic: (D, K) counts n_dk, CSR.
         tokens: the documents that were counted.
         alpha: (K,) prior of each topic.
-        eta: η > 0, of each term.
+        eta: η ≥ 0, of each term.
         assignments: (N,) topic of each token.
         n: words of W_k.
 
     Raises:
-        UsageError: shapes that do not belong together, η not above 0, n below 2.
+        UsageError: shapes that do not belong together, η below 0, n below 2.
     """
     counts, documents = canonical_counts(topic_term), canonical_counts(doc_topic)
     alpha = np.asarray(alpha, np.float64)
@@ -103,7 +103,7 @@ def topic_diagnostics(
         tokens=n_k,
         document_entropy=_over(-entropy, n_k) + np.log(n_k, out=np.full(K, np.nan), where=n_k > 0),
         word_length=_mean(np.where(words >= 0, length[words], np.nan)),
-        coherence=_coherence(words, joint, eta),
+        coherence=_coherence(words, joint, eta or 1.0),
         uniform_dist=uniform,
         corpus_dist=corpus,
         eff_num_words=effective,
@@ -284,7 +284,7 @@ def _check(
     for name, (wanted, shape) in needed.items():
         if wanted != tuple(shape):
             raise UsageError(f"{name} of shape {tuple(shape)} is not that of these documents, which need {wanted}")
-    if not eta > 0:
-        raise UsageError(f"`eta={eta}`: the prior of terms in topics needs a number above 0")
+    if not eta >= 0:
+        raise UsageError(f"`eta={eta}`: the prior of terms in topics needs a number of 0 or more")
     if n < 2:
         raise UsageError(f"diagnostics need at least 2 words a topic, got {n}")

@@ -13,9 +13,9 @@ from nlpkit.io.run_reading import numbers, strings
 from nlpkit.io.runs import DOC_TOPICS_SCHEMA, REPRESENTATIVE_CHARS, TOPICS_SCHEMA, Run
 from nlpkit.io.topic_tables import TEXT_HASH, TOP_TERMS, topic_columns
 from nlpkit.plain import finite_or_none
-from nlpkit.topics.lda.describe import TopicDescription
-from nlpkit.topics.lda.diagnostics import DIAGNOSTICS
-from nlpkit.topics.lda.model import LdaModel, MainTopics
+from nlpkit.topics.mixtures.describe import TopicDescription
+from nlpkit.topics.mixtures.diagnostics import DIAGNOSTICS
+from nlpkit.topics.mixtures.model import MainTopics, MixtureModel
 from nlpkit.types import CsrMatrix, FloatArray, IntArray, LongArray, TokenTable
 
 _COLUMNS = {"tokens": "n_tokens", "exclusivity": "mallet_exclusivity"}  # names that mean something else in a run
@@ -29,7 +29,7 @@ def documents_table(rows: pa.Table, main: MainTopics) -> pa.Table:
 
 
 def topics_table(
-    description: TopicDescription, model: LdaModel, ids: pa.ChunkedArray, text_of: Callable[[int], str]
+    description: TopicDescription, model: MixtureModel, ids: pa.ChunkedArray, text_of: Callable[[int], str]
 ) -> pa.Table:
     """Return one row a topic: size, share, label, relevant terms, scores, representative documents, tokens, alpha, diagnostics."""
     rows = []
@@ -122,7 +122,7 @@ def assignments_table(ids: pa.ChunkedArray, tokens: TokenTable, assignments: Int
     )
 
 
-def model_tables(model: LdaModel) -> dict[str, pa.Table]:
+def model_tables(model: MixtureModel) -> dict[str, pa.Table]:
     """Return what prediction needs beside vocab.parquet: n_kv (topic, term_id, count) and alpha."""
     counts = model.topic_term.tocoo()
     return {
@@ -239,7 +239,7 @@ def read_left_out(run: Run) -> frozenset[str] | None:
     return frozenset(run.table("model/left_out").column("term").to_pylist()) if there else None
 
 
-def read_model(run: Run) -> LdaModel:
+def read_model(run: Run) -> MixtureModel:
     """Return the model of an LDA run.
 
     Raises:
@@ -258,4 +258,4 @@ def read_model(run: Run) -> LdaModel:
         values = numbers(counts, "count", least=0)
         topic_term = sparse.coo_array((values, (rows, columns)), shape=(K, len(terms))).tocsr()
     topic_term.sort_indices()
-    return LdaModel(terms, topic_term, alpha, eta)
+    return MixtureModel(terms, topic_term, alpha, eta)

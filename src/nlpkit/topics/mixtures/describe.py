@@ -11,9 +11,9 @@ from scipy import sparse
 
 from nlpkit.metrics.coherence import npmi_by_document, postings
 from nlpkit.metrics.diversity import exclusivity, unique_share
-from nlpkit.topics.lda.diagnostics import TopicDiagnostics, topic_diagnostics
-from nlpkit.topics.lda.model import LdaModel, MainTopics, main_topics
-from nlpkit.topics.lda.weights import WeightedTerms, weighted_terms
+from nlpkit.topics.mixtures.diagnostics import TopicDiagnostics, topic_diagnostics
+from nlpkit.topics.mixtures.model import MainTopics, MixtureModel, main_topics
+from nlpkit.topics.mixtures.weights import WeightedTerms, weighted_terms
 from nlpkit.topics.naming import exclusive_terms, topic_names
 from nlpkit.topics.words import share_in_topic
 from nlpkit.types import CsrMatrix, FloatArray, IntArray, LongArray, TokenTable
@@ -48,7 +48,7 @@ class TopicDescription:
 
 
 def describe_topics(
-    model: LdaModel,
+    model: MixtureModel,
     doc_topic: CsrMatrix,
     tokens: TokenTable,
     *,

@@ -14,7 +14,7 @@ from scipy import sparse
 from scipy.stats import rankdata
 
 from nlpkit.errors import UsageError
-from nlpkit.topics.lda.weights import WEIGHTINGS, WeightedTerms, Weighting, weighted_terms
+from nlpkit.topics.mixtures.weights import WEIGHTINGS, WeightedTerms, Weighting, weighted_terms
 from nlpkit.weighting.importance import importance
 from tests.strategies import repeatable
 
@@ -173,7 +173,7 @@ def test_long_rows_keep_ties_by_term_id() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"eta": 0.0}, "`eta=0.0`"),
+        ({"eta": -1.0}, "`eta=-1.0`"),
         ({"epsilon": 0.0}, "`epsilon=0.0`"),
         ({"relevance_lambda": 1.5}, "from 0"),
         ({"n": 0}, "at least 1"),

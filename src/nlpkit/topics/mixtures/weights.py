@@ -58,7 +58,7 @@ def weighted_terms(
 
     Args:
         topic_term: (K, V) counts n_kv, CSR, of one state or the mean of several.
-        eta: η > 0, of each term.
+        eta: η ≥ 0, of each term.
         n: terms a topic.
         by: the weighting that chooses and orders them.
         cf: (V,) frequency of each term in the corpus; default the sums of `topic_term` over the topics.
@@ -100,9 +100,10 @@ def strongest(score: FloatArray, terms: IntArray, n: int) -> LongArray:
 
 
 def topic_scale(counts: CsrMatrix, eta: float) -> FloatArray:
-    """Return 1 / (n_k + V η) (K,), by which n_kv + η becomes φ_kv."""
+    """Return 1 / (n_k + V η) (K,), by which n_kv + η becomes φ_kv; 0 for an empty topic where η is 0."""
     tokens = np.asarray(counts.sum(axis=1), dtype=np.float64).ravel()
-    scale: FloatArray = 1.0 / (tokens + counts.shape[1] * eta)
+    total = tokens + counts.shape[1] * eta
+    scale: FloatArray = np.divide(1.0, total, out=np.zeros(len(total)), where=total > 0)
     return scale
 
 
@@ -192,7 +193,7 @@ def _frex(topic: _Topic, at: LongArray, corpus: _Corpus) -> FloatArray:
     V = len(corpus.mass)
     present = np.sort(topic.counts)
     frequency = (V - len(present) + _mean_rank(present, topic.counts[at])) / V
-    share = topic.phi_absent / corpus.mass
+    share = np.divide(topic.phi_absent, corpus.mass, out=np.zeros(V), where=corpus.mass > 0)
     share[topic.terms] = topic.phi / corpus.mass[topic.terms]
     exclusivity = share.astype(np.float32)  # so that no rounding error of a sum tells equal shares apart
     rank = _mean_rank(np.sort(exclusivity), exclusivity[topic.terms[at]]) / V
@@ -220,8 +221,8 @@ def canonical_counts(topic_term: CsrMatrix) -> CsrMatrix:
 
 
 def _check(eta: float, n: int, by: str, relevance_lambda: float, epsilon: float) -> None:
-    if not eta > 0:
-        raise UsageError(f"`eta={eta}`: the prior of terms in topics needs a number above 0")
+    if not eta >= 0:
+        raise UsageError(f"`eta={eta}`: the prior of terms in topics needs a number of 0 or more")
     if not epsilon > 0:
         raise UsageError(f"`epsilon={epsilon}`: the importance score needs a number above 0, such as {EPSILON}")
     if not 0 <= relevance_lambda <= 1:

@@ -12,21 +12,21 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from nlpkit.errors import InputError, UsageError
-from nlpkit.topics.lda import heldout
-from nlpkit.topics.lda.heldout import hold_out, in_sample_perplexity, perplexity, split_documents
 from nlpkit.topics.lda.infer import infer_topics
-from nlpkit.topics.lda.model import LdaModel
 from nlpkit.topics.lda.sampler import GibbsSampler
+from nlpkit.topics.mixtures import heldout
+from nlpkit.topics.mixtures.heldout import hold_out, in_sample_perplexity, perplexity, split_documents
+from nlpkit.topics.mixtures.model import MixtureModel
 from nlpkit.types import TokenTable
 from tests.reference import gibbs_infer as plain
 from tests.refusals import refuses
 from tests.strategies import planted, repeatable, token_table
 
 
-def random_model(seed: int, K: int, V: int) -> LdaModel:
+def random_model(seed: int, K: int, V: int) -> MixtureModel:
     rng = np.random.default_rng(seed)
     counts = sparse.csr_array(rng.poisson(1.0, (K, V)).astype(np.int32))
-    return LdaModel(tuple(f"w{v}" for v in range(V)), counts, rng.gamma(1.0, 0.5, K) + 0.05, 0.2)
+    return MixtureModel(tuple(f"w{v}" for v in range(V)), counts, rng.gamma(1.0, 0.5, K) + 0.05, 0.2)
 
 
 def random_tokens(seed: int, n_docs: int, V: int, longest: int = 12) -> TokenTable:
@@ -41,7 +41,7 @@ def documents_of(tokens: TokenTable) -> list[list[int]]:
 
 def test_in_sample_by_hand() -> None:
     # phi (3 + 1)/(4 + 2), 2/6 | 1/5, 4/5; theta (2 + 1)/(3 + 2), 2/5 | (1 + 1)/4, 2/4
-    model = LdaModel(("a", "b"), sparse.csr_array(np.array([[3, 1], [0, 3]])), np.ones(2), 1.0)
+    model = MixtureModel(("a", "b"), sparse.csr_array(np.array([[3, 1], [0, 3]])), np.ones(2), 1.0)
     doc_topic = sparse.csr_array(np.array([[2, 1], [1, 1]]))
     p = [0.6 * 4 / 6 + 0.4 / 5, 0.6 * 2 / 6 + 0.4 * 4 / 5, 0.5 * 4 / 6 + 0.5 / 5]
     expected = (p[0] ** 2 * p[1] * p[2] ** 2) ** (-1 / 5)
@@ -53,7 +53,7 @@ def test_in_sample_by_hand() -> None:
 
 def test_completion_of_one_token_by_hand() -> None:
     # p(z = 0 | "a") = 0.5 · 2/3 / (0.5 · 2/3 + 1.5 · 1/4) = 8/17, theta = (8/17 + 0.5)/3; scored is the other "a"
-    model = LdaModel(("a", "b"), sparse.csr_array(np.array([[3, 1], [0, 2]])), np.array([0.5, 1.5]), 1.0)
+    model = MixtureModel(("a", "b"), sparse.csr_array(np.array([[3, 1], [0, 2]])), np.array([0.5, 1.5]), 1.0)
     found = perplexity(model, token_table([[0, 0], [1], []], ["a", "b"]), seed=3)
     theta = (8 / 17 + 0.5) / 3
     p = theta * 4 / 6 + (1 - theta) / 4
@@ -100,7 +100,7 @@ def test_in_sample_is_a_dense_sum(monkeypatch: pytest.MonkeyPatch) -> None:
     tokens = random_tokens(7, 50, 20)
     sampler = GibbsSampler(tokens, n_topics=4, alpha=0.3, eta=0.2, seed=1)
     sampler.run(10)
-    model = LdaModel(tokens.terms, sampler.topic_term(), sampler.alpha, sampler.eta)
+    model = MixtureModel(tokens.terms, sampler.topic_term(), sampler.alpha, sampler.eta)
     theta = sampler.doc_topic().toarray() + 0.3
     theta /= theta.sum(axis=1, keepdims=True)
     rows = np.repeat(np.arange(50), np.diff(tokens.offsets))
@@ -119,8 +119,8 @@ def test_a_fitted_model_predicts_better_than_unigrams() -> None:
     train, test = (token_table([documents[d] for d in rows[m]], list(corpus.tokens.terms)) for m in (~mask, mask))
     sampler = GibbsSampler(train, n_topics=3, alpha=0.2, eta=0.1, seed=2)
     sampler.run(100)
-    model = LdaModel(train.terms, sampler.topic_term(), sampler.alpha, sampler.eta)
-    one = LdaModel(train.terms, sparse.csr_array(model.topic_term.sum(axis=0)[None, :]), np.ones(1), 0.1)
+    model = MixtureModel(train.terms, sampler.topic_term(), sampler.alpha, sampler.eta)
+    one = MixtureModel(train.terms, sparse.csr_array(model.topic_term.sum(axis=0)[None, :]), np.ones(1), 0.1)
     for method in ("completion", "left-to-right"):
         found, unigram = (perplexity(m, test, seed=1, method=method) for m in (model, one))
         # a document has words of its 12 and the 20 of all, not of all 56

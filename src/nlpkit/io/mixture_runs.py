@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from nlpkit.io.corpora import DroppedRow, InputInfo
 from nlpkit.io.cost import stopwatch
-from nlpkit.io.lda_tables import (
+from nlpkit.io.mixture_tables import (
     assignments_table,
     doc_topic_table,
     doc_topics_table,
@@ -26,10 +26,10 @@ from nlpkit.io.topic_tables import vocab_table
 from nlpkit.parameters import Execution
 from nlpkit.plain import rounded
 from nlpkit.topics.lda.chains import ComparedChains
-from nlpkit.topics.lda.describe import TopicDescription, describe_topics
 from nlpkit.topics.lda.fit import LdaFit
-from nlpkit.topics.lda.heldout import in_sample_perplexity
 from nlpkit.topics.lda.options import DescriptionOptions
+from nlpkit.topics.mixtures.describe import TopicDescription, describe_topics
+from nlpkit.topics.mixtures.heldout import in_sample_perplexity
 from nlpkit.types import FloatArray, LongArray, TokenTable
 
 KIND = "lda-gibbs"
@@ -37,7 +37,7 @@ MAX_STORED = 5000  # topics of all chains whose similarities are written out: 10
 
 
 @dataclass(frozen=True, slots=True)
-class LdaCorpus:
+class TopicCorpus:
     """Documents with their tokens, and where they come from.
 
     rows: id, hash of the text (TEXT_HASH) and the user's own columns, no text; cf, df (V,) of the terms; token_info: how the
@@ -85,15 +85,15 @@ class Additions:
 
 
 @dataclass(frozen=True, slots=True)
-class LdaRun(NewRun):
+class MixtureRun(NewRun):
     """A run that is not written yet, with the description of its topics and the main numbers."""
 
     description: TopicDescription
     summary: Mapping[str, Any]
 
 
-def lda_run(
-    corpus: LdaCorpus,
+def mixture_run(
+    corpus: TopicCorpus,
     fit: LdaFit,
     options: DescriptionOptions,
     execution: Execution,
@@ -104,7 +104,7 @@ def lda_run(
     seconds: dict[str, float],
     weighted: bool = False,
     hidden_terms: Sequence[int] = (),
-) -> LdaRun:
+) -> MixtureRun:
     """Return the run of a fit.
 
     Args:
@@ -147,11 +147,11 @@ def lda_run(
         KIND, RunTables(tables, {**models, **additions.model_tables}, config), corpus, command=command, parameters=settings,
         results={**summary, "trace": [rounded(asdict(point)) for point in fit.trace]}, execution=execution, seconds=seconds,
     )  # fmt: skip
-    return LdaRun(run.files, run.block, run.manifest, described, summary)
+    return MixtureRun(run.files, run.block, run.manifest, described, summary)
 
 
 def _tables(
-    corpus: LdaCorpus, fit: LdaFit, described: TopicDescription, additions: Additions, *, with_assignments: bool
+    corpus: TopicCorpus, fit: LdaFit, described: TopicDescription, additions: Additions, *, with_assignments: bool
 ) -> tuple[dict[str, pa.Table], float]:
     model = fit.model
     shown = sorted({int(d) for d in described.representatives.ravel() if d >= 0})
@@ -173,7 +173,7 @@ def _tables(
     return tables, left_out
 
 
-def _summary(corpus: LdaCorpus, fit: LdaFit, described: TopicDescription) -> dict[str, Any]:
+def _summary(corpus: TopicCorpus, fit: LdaFit, described: TopicDescription) -> dict[str, Any]:
     """Return the numbers that describe a fit."""
     finite = described.npmi[np.isfinite(described.npmi)]
     return {

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from nlpkit.topics.lda.model import LdaModel, main_topics, theta_of
+from nlpkit.topics.mixtures.model import MixtureModel, main_topics, theta_of
 from tests.strategies import counts_dv, repeatable
 
 # η = 1: φ = (3, 1, 2)/6 and (1, 4, 1)/6
-MODEL = LdaModel(
+MODEL = MixtureModel(
     ("a", "b", "c"), sparse.csr_array(np.array([[2, 0, 1], [0, 3, 0]], np.int32)), np.array([1.0, 0.5]), 1.0
 )
 # α = (1, ½): θ = (3, 1½)/4½, (2, 1½)/3½, (1, ½)/1½ for no tokens, (1, 2½)/3½
@@ -27,7 +27,7 @@ def test_phi_by_hand() -> None:
 
 
 def test_rows_of_phi_sum_to_one_where_a_topic_has_no_tokens() -> None:
-    model = LdaModel(("a", "b"), sparse.csr_array((2, 2), dtype=np.int32), np.ones(2), 0.01)
+    model = MixtureModel(("a", "b"), sparse.csr_array((2, 2), dtype=np.int32), np.ones(2), 0.01)
     assert model.phi_of(np.arange(2)).tolist() == [[0.5, 0.5], [0.5, 0.5]]
 
 
