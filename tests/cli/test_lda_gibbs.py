@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from nlpkit.io.runs import DOC_TOPICS_SCHEMA, TOPIC_TERMS_SCHEMA, TOPICS_SCHEMA, VOCAB_SCHEMA
+from nlpkit.io.run_schemas import DOC_TOPICS_SCHEMA, TOPIC_TERMS_SCHEMA, TOPICS_SCHEMA, VOCAB_SCHEMA
 from tests.cli.conftest import (
     NEWS,
     WORDS,

@@ -26,15 +26,8 @@ from nlpkit.io.mixture_tables import (
     topic_terms_table,
     topics_table,
 )
-from nlpkit.io.runs import (
-    DOC_TOPICS_SCHEMA,
-    TOPIC_TERMS_SCHEMA,
-    TOPICS_SCHEMA,
-    RunTables,
-    manifest_of,
-    open_run,
-    write_run,
-)
+from nlpkit.io.run_schemas import DOC_TOPICS_SCHEMA, TOPIC_TERMS_SCHEMA, TOPICS_SCHEMA
+from nlpkit.io.runs import RunTables, manifest_of, open_run, write_run
 from nlpkit.io.topic_tables import vocab_table
 from nlpkit.topics.mixtures.describe import TopicDescription, describe_topics
 from nlpkit.topics.mixtures.diagnostics import DIAGNOSTICS

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from nlpkit.errors import InputError
 from nlpkit.io import topic_files
-from nlpkit.io.runs import TOPIC_TERMS_SCHEMA
+from nlpkit.io.run_schemas import TOPIC_TERMS_SCHEMA
 from nlpkit.io.topic_files import FORMATS, TopicFile, read_topic_file
 from tests.refusals import refuses
 from tests.strategies import repeatable

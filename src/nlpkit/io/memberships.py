@@ -7,10 +7,10 @@ import pyarrow.compute as pc
 from scipy import sparse
 
 from nlpkit.io.run_reading import numbers
-from nlpkit.io.runs import Run
+from nlpkit.io.runs import MIXTURES, Run
 from nlpkit.topics.prevalence import Membership, one_topic_each
 
-TOPIC_RUNS = ("bertopic", "lda-gibbs")
+TOPIC_RUNS = ("bertopic", *MIXTURES)
 
 
 def read_membership(run: Run, *, mixed: bool) -> Membership:

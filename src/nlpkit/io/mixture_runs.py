@@ -1,4 +1,4 @@
-"""The run directory of an LDA model: the files of a fit, with the tables of a prototype and of a rolling model."""
+"""The run directory of a mixture model: the files of a fit, and what its kind adds to them."""
 
 from __future__ import annotations
 
@@ -25,15 +25,13 @@ from nlpkit.io.runs import NewRun, RunTables, new_run
 from nlpkit.io.topic_tables import vocab_table
 from nlpkit.parameters import Execution
 from nlpkit.plain import rounded
-from nlpkit.topics.lda.chains import ComparedChains
-from nlpkit.topics.lda.fit import LdaFit
 from nlpkit.topics.lda.options import DescriptionOptions
 from nlpkit.topics.mixtures.describe import TopicDescription, describe_topics
 from nlpkit.topics.mixtures.heldout import in_sample_perplexity
+from nlpkit.topics.mixtures.model import MixtureFit
 from nlpkit.types import FloatArray, LongArray, TokenTable
 
-KIND = "lda-gibbs"
-MAX_STORED = 5000  # topics of all chains whose similarities are written out: 100 MB
+LDA = "lda-gibbs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,12 +91,13 @@ class MixtureRun(NewRun):
 
 
 def mixture_run(
+    kind: str,
     corpus: TopicCorpus,
-    fit: LdaFit,
+    fit: MixtureFit,
     options: DescriptionOptions,
     execution: Execution,
     *,
-    command: str,
+    command: str = "",
     parameters: Mapping[str, Any],
     additions: Additions,
     seconds: dict[str, float],
@@ -108,8 +107,9 @@ def mixture_run(
     """Return the run of a fit.
 
     Args:
+        kind: of the run, and the command in its footers where `command` names no other.
         corpus, fit: documents and model; options: what the tables hold.
-        execution: seed and threads of the fit; command: name of the command in footers.
+        execution: seed and threads of the fit.
         parameters: the options of the fit that are in force; additions: what this way of fitting adds.
         seconds: time of each stage, to which that of the description is added.
         weighted: whether tokens count differently. hidden_terms: terms that describe no topic.
@@ -128,13 +128,14 @@ def mixture_run(
         )
         tables, left_out = _tables(corpus, fit, described, additions, with_assignments=options.save_assignments)
         perplexity = in_sample_perplexity(model, fit.doc_topic, corpus.tokens)
-    summary = {**_summary(corpus, fit, described), "perplexity_in_sample": round(perplexity, 6),
+    summary = {**_summary(corpus, fit, described), **fit.numbers,
+               "perplexity_in_sample": round(perplexity, 6) if np.isfinite(perplexity) else None,
                "doc_topics_left_out": round(left_out, 6), **additions.results}  # fmt: skip
     settings = {**parameters, **additions.parameters, "relevance_lambda": options.relevance_lambda,
                 "alpha_in_force": round(float(model.alpha.sum()) / model.n_topics, 8),
                 "eta_in_force": round(model.eta, 8), "tokens": corpus.token_info}  # fmt: skip
     config = {
-        "kind": KIND, "n_topics": model.n_topics, "eta": model.eta, "labels": list(described.labels),
+        "kind": kind, "n_topics": model.n_topics, "eta": model.eta, "labels": list(described.labels),
         "tokens": corpus.token_info, **additions.config,
     }  # fmt: skip
     training = training_table(corpus.rows, described.main)
@@ -144,14 +145,14 @@ def mixture_run(
     if corpus.left_out is not None:
         models["left_out"] = pa.table({"term": pa.array(sorted(corpus.left_out()), pa.string())})
     run = new_run(
-        KIND, RunTables(tables, {**models, **additions.model_tables}, config), corpus, command=command, parameters=settings,
+        kind, RunTables(tables, {**models, **additions.model_tables}, config), corpus, command=command, parameters=settings,
         results={**summary, "trace": [rounded(asdict(point)) for point in fit.trace]}, execution=execution, seconds=seconds,
     )  # fmt: skip
     return MixtureRun(run.files, run.block, run.manifest, described, summary)
 
 
 def _tables(
-    corpus: TopicCorpus, fit: LdaFit, described: TopicDescription, additions: Additions, *, with_assignments: bool
+    corpus: TopicCorpus, fit: MixtureFit, described: TopicDescription, additions: Additions, *, with_assignments: bool
 ) -> tuple[dict[str, pa.Table], float]:
     model = fit.model
     shown = sorted({int(d) for d in described.representatives.ravel() if d >= 0})
@@ -168,12 +169,12 @@ def _tables(
         "vocab": vocab_table(model.terms, corpus.cf, corpus.df),
         **additions.tables,
     }
-    if with_assignments:
+    if with_assignments and fit.assignments is not None:
         tables["assignments"] = assignments_table(corpus.ids, corpus.tokens, fit.assignments)
     return tables, left_out
 
 
-def _summary(corpus: TopicCorpus, fit: LdaFit, described: TopicDescription) -> dict[str, Any]:
+def _summary(corpus: TopicCorpus, fit: MixtureFit, described: TopicDescription) -> dict[str, Any]:
     """Return the numbers that describe a fit."""
     finite = described.npmi[np.isfinite(described.npmi)]
     return {
@@ -181,67 +182,6 @@ def _summary(corpus: TopicCorpus, fit: LdaFit, described: TopicDescription) -> d
         "tokens": len(corpus.tokens.term_ids),
         "n_topics": fit.model.n_topics,
         "unassigned": round(float(np.mean(described.main.topic < 0)), 6),
-        "log_likelihood_per_token": round(fit.log_likelihood, 6),
         "npmi": round(float(finite.mean()), 6) if len(finite) else None,
         "diversity": round(described.diversity, 6) if np.isfinite(described.diversity) else None,
-        "sweeps": fit.sweeps,
-        "samples": fit.samples,
-        "stopped_early": fit.stopped is not None,
-        "alpha_sum": round(float(fit.model.alpha.sum()), 8),
-        "eta": round(fit.model.eta, 8),
     }
-
-
-def prototype_additions(compared: ComparedChains, order: LongArray) -> Additions:
-    """Return S-CLOP, matches and agreement of the chains, for a run whose topics are those of the prototype.
-
-    Args:
-        order: (K,) number in the chain of each topic of the run.
-    """
-    prototype, R = compared.prototype, len(compared.runs.seeds)
-    numbers = np.arange(R)
-    is_prototype = numbers == prototype.run
-    tables = {
-        "prototype": pa.table(
-            {
-                "run": pa.array(numbers, pa.int32()),
-                "seed": pa.array(compared.runs.seeds, pa.int64()),
-                "mean_sclop": pa.array(prototype.mean_sclop),
-                "log_likelihood": pa.array(compared.runs.log_likelihood),
-                "prototype": pa.array(is_prototype),
-                "sclop": pa.array([[None if np.isnan(v) else float(v) for v in row] for row in prototype.sclop]),
-            }
-        )
-    }
-    topics, others = np.repeat(np.arange(len(order)), R - 1), np.tile(numbers[~is_prototype], len(order))
-    tables["matched_topics"] = pa.table(
-        {
-            "topic": pa.array(topics, pa.int32()),
-            "run": pa.array(others, pa.int32()),
-            "matched": pa.array(prototype.matches[order][:, ~is_prototype].ravel(), pa.int32()),
-            "similarity": pa.array(prototype.match_similarity[order][:, ~is_prototype].ravel(), pa.float32()),
-        }
-    )
-    if len(prototype.similarity) <= MAX_STORED:
-        sizes = np.diff(prototype.offsets)
-        tables["topic_similarity"] = pa.table(
-            {
-                "run": pa.array(np.repeat(numbers, sizes), pa.int32()),
-                "topic": pa.array(np.concatenate([np.arange(n) for n in sizes]), pa.int32()),
-                "similarity": pa.FixedSizeListArray.from_arrays(
-                    pa.array(prototype.similarity.ravel(), pa.float32()), len(prototype.similarity)
-                ),
-            }
-        )
-    return Additions(
-        tables,
-        topic_columns={"agreement": pa.array(prototype.agreement[order], pa.float32())},
-        results={
-            "prototype_run": prototype.run,
-            "mean_sclop": round(float(prototype.mean_sclop[prototype.run]), 6),
-            "mean_sclop_of_runs": round(float(prototype.mean_sclop.mean()), 6),
-            "agreement": round(float(prototype.agreement.mean()), 6),
-            "chain_topics": [int(k) for k in order],
-        },
-        parameters={"prototype": R, "similarity": compared.measure},
-    )

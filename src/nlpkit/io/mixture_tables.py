@@ -1,4 +1,4 @@
-"""An LDA model as the tables of a run directory (DESIGN §3), and back."""
+"""A mixture model as the tables of a run directory (DESIGN §3), and back."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import pyarrow as pa
 from scipy import sparse
 
 from nlpkit.io.run_reading import numbers, strings
-from nlpkit.io.runs import DOC_TOPICS_SCHEMA, REPRESENTATIVE_CHARS, TOPICS_SCHEMA, Run
+from nlpkit.io.run_schemas import DOC_TOPICS_SCHEMA, TOPICS_SCHEMA
+from nlpkit.io.runs import REPRESENTATIVE_CHARS, Run
 from nlpkit.io.topic_tables import TEXT_HASH, TOP_TERMS, topic_columns
 from nlpkit.plain import finite_or_none
 from nlpkit.topics.mixtures.describe import TopicDescription
@@ -240,7 +241,7 @@ def read_left_out(run: Run) -> frozenset[str] | None:
 
 
 def read_model(run: Run) -> MixtureModel:
-    """Return the model of an LDA run.
+    """Return the model of a run.
 
     Raises:
         InputError: the run directory is damaged.
@@ -250,8 +251,9 @@ def read_model(run: Run) -> MixtureModel:
     with run.intact():
         terms = tuple(strings(vocab, "term"))
         K, eta = int(config["n_topics"]), float(config["eta"])
-        alpha = numbers(priors, "alpha", least=np.finfo(float).tiny).astype(np.float64)
-        if len(alpha) != K or not 0 < eta < np.inf:
+        least = np.finfo(float).tiny if run.manifest["kind"] == "lda-gibbs" else 0.0
+        alpha = numbers(priors, "alpha", least=least).astype(np.float64)
+        if len(alpha) != K or not (eta >= least and eta < np.inf):
             raise ValueError(f"{len(alpha)} alphas and eta {eta:g} for {K} topics")
         rows = numbers(counts, "topic", least=0, most=K - 1)
         columns = numbers(counts, "term_id", least=0, most=len(terms) - 1)

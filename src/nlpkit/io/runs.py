@@ -27,37 +27,13 @@ from nlpkit.plain import shell_line, to_json
 from nlpkit.reporting import command_line
 from nlpkit.version import __version__
 
-TOPICS_SCHEMA = pa.schema(
-    [
-        ("topic", pa.int32()),
-        ("size", pa.int32()),
-        ("share", pa.float32()),
-        ("label", pa.string()),
-        ("top_terms", pa.list_(pa.string())),
-        ("npmi", pa.float32()),
-        ("exclusivity", pa.float32()),
-        ("representative_ids", pa.list_(pa.string())),
-        ("representative_texts", pa.list_(pa.string())),
-    ]
-)
-TOPIC_TERMS_SCHEMA = pa.schema(
-    [("topic", pa.int32()), ("rank", pa.int32()), ("term", pa.string()), ("weight", pa.float32())]
-)
-LAYERS_SCHEMA = pa.schema(
-    [
-        ("layer", pa.int32()),
-        ("topic", pa.int32()),
-        ("parent", pa.int32()),
-        ("size", pa.int32()),
-        ("stability", pa.float32()),
-        ("label", pa.string()),
-        ("top_terms", pa.list_(pa.string())),
-        ("chosen", pa.bool_()),
-    ]
-)
-DOC_TOPICS_SCHEMA = pa.schema([("id", pa.string()), ("topic", pa.int32()), ("prob", pa.float32())])
-VOCAB_SCHEMA = pa.schema([("term", pa.string()), ("cf", pa.int64()), ("df", pa.int64())])
 REPRESENTATIVE_CHARS = 300
+MIXTURES = (
+    "lda-gibbs",
+    "plsa",
+    "nmf",
+    "stm",
+)  # kinds of runs with phi of all terms and theta: io.mixture_tables reads them
 EDITABLE = ("topics.parquet",)  # the names of topics may be edited by hand; nothing is computed from them
 
 logger = logging.getLogger("nlpkit.io")
@@ -186,6 +162,11 @@ class Run:
     manifest: dict[str, Any]
     verify: bool = True
     _checked: set[str] = field(default_factory=set, repr=False, compare=False)
+
+    @property
+    def is_mixture(self) -> bool:
+        """Whether it is a topic model of whose phi and theta nothing is left out, of any kind."""
+        return self.manifest["kind"] in MIXTURES
 
     def table(self, name: str, columns: Sequence[str] | None = None) -> pa.Table:
         """Return one of its tables by file stem, such as topics or model/training."""

@@ -11,15 +11,8 @@ import pyarrow as pa
 
 from nlpkit.io.documents import embedding_column, embedding_matrix
 from nlpkit.io.run_reading import numbers, strings
-from nlpkit.io.runs import (
-    DOC_TOPICS_SCHEMA,
-    LAYERS_SCHEMA,
-    REPRESENTATIVE_CHARS,
-    TOPIC_TERMS_SCHEMA,
-    TOPICS_SCHEMA,
-    VOCAB_SCHEMA,
-    Run,
-)
+from nlpkit.io.run_schemas import DOC_TOPICS_SCHEMA, LAYERS_SCHEMA, TOPIC_TERMS_SCHEMA, TOPICS_SCHEMA, VOCAB_SCHEMA
+from nlpkit.io.runs import REPRESENTATIVE_CHARS, Run
 from nlpkit.plain import finite_or_none
 from nlpkit.topics.description import WAYS, DescribedLayer, TopicModel
 from nlpkit.topics.novelty import similarity_without_itself

@@ -33,7 +33,7 @@ def read_topic_words(run: Run) -> TopicWords:
     Raises:
         InputError: the run is damaged.
     """
-    if run.manifest["kind"] == "lda-gibbs":
+    if run.is_mixture:
         model = read_model(run)
         counts = sparse.csr_array(model.topic_term, dtype=np.float64)
         return TopicWords(list(model.terms), _divided(counts, 1), _divided(counts, 0), "probability", complete=True)

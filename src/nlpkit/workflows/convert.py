@@ -18,7 +18,7 @@ from nlpkit.io.atomic import MANIFEST, check_target
 from nlpkit.io.corpora import InputInfo
 from nlpkit.io.cost import stopwatch
 from nlpkit.io.mallet import MalletState, is_mallet_state, read_mallet_state, write_mallet_state
-from nlpkit.io.mixture_runs import KIND, Additions, TopicCorpus, mixture_run
+from nlpkit.io.mixture_runs import LDA, Additions, TopicCorpus, mixture_run
 from nlpkit.io.newick import write_newick
 from nlpkit.io.pyldavis import write_pyldavis
 from nlpkit.io.runs import Run, open_run, sha256_of
@@ -154,7 +154,7 @@ def _is_run(path: Path) -> bool:
 
 
 def _is_lda(path: Path) -> bool:
-    return _is_run(path) and open_run(path, verify=False).manifest["kind"] == KIND
+    return _is_run(path) and open_run(path, verify=False).manifest["kind"] == LDA
 
 
 def _name(source: FittedLda | str | Path) -> str:
@@ -196,8 +196,9 @@ def read_mallet_model(path: Path, description: DescriptionOptions, execution: Ex
     corpus = _corpus(state, path)
     parameters = {"from_mallet": str(path), "n_topics": len(state.alpha)}
     run = mixture_run(
+        LDA,
         corpus,
-        fit,
+        fit.mixture(),
         description,
         execution,
         command=COMMAND,

@@ -14,8 +14,7 @@ from nlpkit import reporting, wording
 from nlpkit.errors import InputError
 from nlpkit.io.atomic import MANIFEST, atomic_file, check_target
 from nlpkit.io.edit_files import edits_text, read_edits
-from nlpkit.io.mixture_runs import KIND as LDA
-from nlpkit.io.mixture_runs import MixtureRun
+from nlpkit.io.mixture_runs import LDA, MixtureRun
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.run_reading import numbers
 from nlpkit.io.runs import EDITABLE, Run, open_run, sha256_of

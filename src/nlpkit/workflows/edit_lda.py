@@ -12,7 +12,7 @@ import numpy as np
 from nlpkit import reporting
 from nlpkit.errors import InputError
 from nlpkit.io.cost import stopwatch
-from nlpkit.io.mixture_runs import Additions, TopicCorpus, mixture_run
+from nlpkit.io.mixture_runs import LDA, Additions, TopicCorpus, mixture_run
 from nlpkit.io.mixture_tables import read_doc_topic, read_left_out, read_model
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.run_reading import numbers
@@ -176,7 +176,8 @@ def edit_lda(
         save_assignments=assignments is not None,
     )
     written = mixture_run(
-        fit.corpus, new, description, execution, command="edit", parameters=parameters, additions=Additions(), seconds=seconds,
+        LDA, fit.corpus, new.mixture(), description, execution, command="edit", parameters=parameters,
+        additions=Additions(), seconds=seconds,
         weighted=assignments is None, hidden_terms=[number[term] for term in stop_words],
     )  # fmt: skip
     report = LdaReport(new, fit.corpus.tokens, fit.corpus.documents_with, seconds)

@@ -166,7 +166,7 @@ def _documents(run: Run, options: ExportOptions) -> pa.Table:
 
 def _r_tables(run: Run, options: ExportOptions) -> tuple[dict[str, pa.Table], dict[str, str]]:
     """Return tables with the names of tidytext, topics numbered from 1, and the script that loads them."""
-    is_lda = run.manifest["kind"] == "lda-gibbs"
+    is_lda = run.is_mixture
     stored, topics = read_topic_words(run), run.table("topics")
     matrix = stored.weights.tocoo()
     order = np.lexsort((matrix.col, -matrix.data, matrix.row))

@@ -11,7 +11,8 @@ import numpy as np
 
 from nlpkit import reporting, wording
 from nlpkit.io.cost import stopwatch
-from nlpkit.io.mixture_runs import Additions, TopicCorpus, mixture_run, prototype_additions
+from nlpkit.io.mixture_runs import LDA, Additions, TopicCorpus, mixture_run
+from nlpkit.io.prototype_tables import prototype_additions
 from nlpkit.io.topic_tables import TEXT_HASH
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.text.options import PreprocessOptions, TopicTokenOptions
@@ -114,8 +115,9 @@ def fit_lda(
                 results={"debias": note_debiased(debiased, groups, str(guide.debias), main, None)}
             )  # fmt: skip
         run = mixture_run(
+            LDA,
             corpus,
-            fit,
+            fit.mixture(),
             description,
             execution,
             command=COMMAND,

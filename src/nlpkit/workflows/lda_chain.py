@@ -13,7 +13,7 @@ from nlpkit import reporting, wording
 from nlpkit.errors import InputError
 from nlpkit.interrupts import report_checkpoint_on_interrupt
 from nlpkit.io.checkpoints import check_unfinished, checkpoint_path, read_checkpoint, scores_path, write_checkpoint
-from nlpkit.io.mixture_runs import KIND, TopicCorpus
+from nlpkit.io.mixture_runs import LDA, TopicCorpus
 from nlpkit.io.mixture_tables import read_model
 from nlpkit.io.runs import open_run
 from nlpkit.io.seed_words import read_seed_words
@@ -101,14 +101,14 @@ def check_guide(guide: GuideOptions, *, verify: bool) -> None:
     if guide.seed_words is not None:
         read_seed_words(guide.seed_words)
     if guide.fixed_topics is not None:
-        open_run(guide.fixed_topics, [KIND], verify=verify)
+        open_run(guide.fixed_topics, [LDA], verify=verify)
 
 
 def guided(corpus: TopicCorpus, guide: GuideOptions, *, verify: bool) -> LdaMaterial:
     """Return a corpus with seed words and fixed topics as pseudo-counts, fixed topics first, and the weights of its tokens."""
     fixed, seeded = None, None
     if guide.fixed_topics is not None:
-        run = open_run(guide.fixed_topics, [KIND], verify=verify)
+        run = open_run(guide.fixed_topics, [LDA], verify=verify)
         names = run.table("topics", ["label"]).column("label").to_pylist()
         fixed = fixed_counts(read_model(run), corpus.tokens.terms, names)
     if guide.seed_words is not None:

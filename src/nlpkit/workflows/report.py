@@ -18,7 +18,7 @@ from nlpkit.io.dates import days_of
 from nlpkit.io.page_code import read_page_code
 from nlpkit.io.pictures import write_picture
 from nlpkit.io.read_options import ReadOptions
-from nlpkit.io.runs import Run
+from nlpkit.io.runs import MIXTURES, Run
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.plain import shell_line
 from nlpkit.report.options import ReportOptions
@@ -31,7 +31,7 @@ from nlpkit.workflows.report_compare import comparison
 from nlpkit.workflows.report_map import map_arrays, topic_colours
 from nlpkit.workflows.report_scores import score_sections
 
-TOPIC_KINDS = ("bertopic", "lda-gibbs")
+TOPIC_KINDS = ("bertopic", *MIXTURES)
 CLASS_KINDS = ("classify", "finetune")
 MAX_COLUMNS = 12
 MAX_VALUES = 250

@@ -22,7 +22,7 @@ from nlpkit.workflows.report_topics import TopicRunContent
 def map_vectors(content: TopicRunContent) -> Float32Array | None:
     """Return the vectors (n, E) of the documents in the file, by which the map is made; None where the run holds none."""
     run, K = content.run, content.n_topics
-    if run.manifest["kind"] == "lda-gibbs":
+    if run.is_mixture:
         table = run.table("doc_topics")
         ids = content.documents.column("id").take(pa.array(content.rows))
         rows = pc.index_in(table.column("id"), value_set=ids)

@@ -26,8 +26,9 @@ from nlpkit.metrics.score import Uncertainty, mean_score
 from nlpkit.parameters import Execution
 from nlpkit.report.options import ReportOptions
 from nlpkit.report.prose import number_sentence, score_sentence
-from nlpkit.topics.lda.similarity import jensen_shannon
+from nlpkit.topics.lda.similarity import EPSILON, jensen_shannon
 from nlpkit.topics.map import stratified_sample, topic_map
+from nlpkit.topics.mixtures.weights import topic_scale
 from nlpkit.topics.neighbours import unit_rows
 from nlpkit.types import FloatArray, IntArray
 
@@ -197,8 +198,8 @@ def relevant_terms(run: Run) -> list[list[dict[str, Any]]]:
     the p of LDAvis, Σ_k n_k φ_k over all tokens;
     of topics from embeddings the words that the run stores, w their weight there, in which order they stand.
     """
-    if run.manifest["kind"] == "lda-gibbs":
-        return list(_lda_terms(run))
+    if run.is_mixture:
+        return list(_mixture_terms(run))
     table, vocab = run.table("topic_terms"), run.table("vocab")
     cf = vocab.column("cf").to_numpy().astype(np.float64)
     place = pc.index_in(table.column("term"), value_set=vocab.column("term")).to_numpy()
@@ -214,22 +215,17 @@ def relevant_terms(run: Run) -> list[list[dict[str, Any]]]:
     return rows
 
 
-def _lda_terms(run: Run) -> Iterator[list[dict[str, Any]]]:
+def _mixture_terms(run: Run) -> Iterator[list[dict[str, Any]]]:
     model = read_model(run)
     counts = sparse.csr_array(model.topic_term)
-    V = len(model.terms)
-    n_k = np.asarray(counts.sum(axis=1), np.float64).ravel()
-    weight_k = n_k / (n_k + V * model.eta)
-    expected = (
-        weight_k @ counts + model.eta * weight_k.sum()
-    )  # Σ_k n_k φ_kv, as LDAvis has it: rare words do not lead for λ = 0
+    scale = topic_scale(counts, model.eta)
+    weight_k = np.asarray(counts.sum(axis=1), np.float64).ravel() * scale
+    # Σ_k n_k φ_kv, as LDAvis has it: rare words do not lead for λ = 0
+    expected = weight_k @ counts + model.eta * weight_k.sum()
     p_term = expected / max(expected.sum(), 1e-300)
     for k in range(counts.shape[0]):
-        ids, n_kv = (
-            counts.indices[counts.indptr[k] : counts.indptr[k + 1]],
-            counts.data[counts.indptr[k] : counts.indptr[k + 1]],
-        )
-        phi = (n_kv + model.eta) / (n_kv.sum() + V * model.eta)
+        row = slice(counts.indptr[k], counts.indptr[k + 1])
+        ids, phi = counts.indices[row], (counts.data[row] + model.eta) * scale[k]
         lift = phi / np.maximum(p_term[ids], 1e-300)
         kept: set[int] = set()
         for weight in LAMBDAS:
@@ -249,9 +245,9 @@ def _short(value: float) -> float:
 def topic_relations(content: TopicRunContent) -> dict[str, Any]:
     """Return places of the topics in the plane, and their tree as merges [left, right, distance], leaves first."""
     run, K = content.run, content.n_topics
-    if run.manifest["kind"] == "lda-gibbs":
+    if run.is_mixture:
         model = read_model(run)
-        distances = np.sqrt(np.maximum(1.0 - jensen_shannon(model.topic_term, epsilon=model.eta), 0.0))
+        distances = np.sqrt(np.maximum(1.0 - jensen_shannon(model.topic_term, epsilon=model.eta or EPSILON), 0.0))
         what = "square root of the Jensen–Shannon divergence of the word distributions"
     else:
         centroids = unit_rows(embedding_matrix(run.table("model/centroids").column("embedding"), unit=False))

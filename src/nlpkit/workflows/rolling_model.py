@@ -10,8 +10,9 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit.io.cost import stopwatch
-from nlpkit.io.mixture_runs import KIND, Additions, TopicCorpus, mixture_run, prototype_additions
+from nlpkit.io.mixture_runs import LDA, Additions, TopicCorpus, mixture_run
 from nlpkit.io.mixture_tables import read_model
+from nlpkit.io.prototype_tables import prototype_additions
 from nlpkit.io.rolling_tables import (
     changes_table,
     chunks_table,
@@ -88,8 +89,9 @@ def fitted_rolling(
     elif result.base is not None:
         additions |= result.base.prototype(fit.order)
     run = mixture_run(
+        LDA,
         corpus,
-        fit,
+        fit.mixture(),
         description,
         execution,
         command=COMMAND,
@@ -158,6 +160,6 @@ def load_lda(path: Path, execution: Execution) -> FittedLda:
     Raises:
         InputError, SchemaError: there is none, or it is damaged.
     """
-    run = open_run(path, [KIND], verify=execution.verify)
+    run = open_run(path, [LDA], verify=execution.verify)
     is_rolling = bool(run.model_config("n_topics", "tokens").get("rolling"))
     return (FittedRollingLda if is_rolling else FittedLda)(run, read_model(run))

@@ -14,7 +14,7 @@ from nlpkit.errors import ColumnError, InputError
 from nlpkit.io.artifacts import read_footer
 from nlpkit.io.corpora import DroppedRow, InputInfo
 from nlpkit.io.footers import step_parameters
-from nlpkit.io.mixture_runs import KIND, Additions, TopicCorpus
+from nlpkit.io.mixture_runs import LDA, Additions, TopicCorpus
 from nlpkit.io.mixture_tables import with_text_hashes
 from nlpkit.io.rolling_tables import plain_columns, read_rolling_config, read_state, read_texts
 from nlpkit.io.run_reading import numbers
@@ -89,7 +89,7 @@ def open_rolling_run(path: Path, *, verify: bool) -> RollingRun:
     Raises:
         InputError, SchemaError: it is none, or it is damaged.
     """
-    run = open_run(path, [KIND], command="rolling-lda", verify=verify)
+    run = open_run(path, [LDA], command="rolling-lda", verify=verify)
     config = run.model_config("tokens")
     if not config.get("rolling"):
         raise InputError(

@@ -1,4 +1,4 @@
-"""The fit of an LDA run: perplexity of held-out documents, the end of its chain, residuals."""
+"""The fit of a mixture model: perplexity of held-out documents, the end of its chain, residuals."""
 
 from __future__ import annotations
 
@@ -18,17 +18,20 @@ from nlpkit.io.mixture_tables import read_model
 from nlpkit.io.runs import Run
 from nlpkit.metrics.catalogue import METRICS
 from nlpkit.metrics.score import Score, statistic_score
+from nlpkit.parameters import Execution
 from nlpkit.topics.lda.residuals import residual_dispersion
 from nlpkit.topics.mixtures.heldout import Method, hold_out, perplexity
 from nlpkit.topics.mixtures.model import MixtureModel
 from nlpkit.types import CsrMatrix, FloatArray, TokenTable
 from nlpkit.weighting.dtm import count_terms
 from nlpkit.workflows.evaluation_targets import EvaluationSettings, TopicTarget
+from nlpkit.workflows.mixture_model import FittedMixture
+from nlpkit.workflows.predict import load
 from nlpkit.workflows.reference import reference_of, token_table
 
 RESIDUAL_DOCS = 2000
 TRACE_LINES = 8
-NOT_LDA = "only runs of nlpkit lda-gibbs have it"
+NOT_MIXED = "only topic models that give every word a probability have it, such as runs of nlpkit lda-gibbs"
 
 
 def add_fit(
@@ -41,9 +44,9 @@ def add_fit(
     """
     held = None
     for name in names:
-        if target.run is None or target.kind != "lda-gibbs":
+        if target.run is None or not target.run.is_mixture:
             if settings.only:
-                result.add(Score(METRICS[name], None, "tokens", 0, why=NOT_LDA))
+                result.add(Score(METRICS[name], None, "tokens", 0, why=NOT_MIXED))
         elif name in ("perplexity_in_sample", "log_likelihood"):
             _add_recorded(result, target.run, name)
         elif name == "perplexity" and settings.heldout is None and not settings.options.is_named(name):
@@ -99,7 +102,9 @@ def _add_perplexity(result: TargetResult, target: TopicTarget, run: Run, setting
         )
     reference = reference_of(target, settings.heldout, settings.read)
     assert reference is not None
-    model = read_model(run)
+    loaded = load(run.path, Execution(uncertainty.seed, settings.threads))
+    assert isinstance(loaded, FittedMixture)
+    model, infer = loaded.scoring(Execution(uncertainty.seed, settings.threads), options.method)
     _, tokens, stats = token_table(reference, settings.threads)
     _warn_of_training(run, stats.inputs)
     with reporting.progress("perplexity", None):
@@ -110,12 +115,14 @@ def _add_perplexity(result: TargetResult, target: TopicTarget, run: Run, setting
             threads=settings.threads,
             method=cast(Method, options.method),
             particles=options.particles,
+            infer=infer,
         )
     groups = bootstrap_groups(scores.documents)
     statistic = perplexity_statistic(scores, groups)
     parameters = {
         "method": options.method,
         **({"particles": options.particles} if options.method == "left-to-right" else {}),
+        **({} if infer is None else {"eta": model.eta}),
         "documents": scores.n_docs,
         "unknown_tokens": scores.n_unknown,
         "documents_too_short": scores.n_short,
@@ -157,8 +164,7 @@ def _add_residuals(result: TargetResult, target: TopicTarget, run: Run, settings
     chosen = np.flatnonzero(hold_out(len(ids), min(1.0, RESIDUAL_DOCS / len(ids)), settings.uncertainty.seed))
     counts = _counts_in(model, documents_of(tokens, chosen))
     theta = _theta(run, model, ids.take(pa.array(chosen)))
-    phi = model.phi_of(np.arange(model.n_terms))
-    residuals = residual_dispersion(counts, lambda r: theta[r], phi, share=len(chosen) / len(known))
+    residuals = residual_dispersion(counts, lambda r: theta[r], model.phi, share=len(chosen) / len(known))
     parameters = {
         "statistic": residuals.statistic,
         "degrees_of_freedom": residuals.degrees,

@@ -37,7 +37,7 @@ def add_significance(
             continue
         depth = {"exclusivity": 10, "frex": n}.get(name)
         result.add(mean_score(METRICS[name], values, uncertainty, parameters={"top_n": [depth]} if depth else {}))
-    if asked and run is not None and target.kind == "lda-gibbs" and any(name.startswith("kl_") for name in names):
+    if asked and run is not None and run.is_mixture and any(name.startswith("kl_") for name in names):
         _add_diagnostics(result, run)
 
 
@@ -50,14 +50,14 @@ def _values(run: Run, target: TopicTarget, name: str, n: int) -> tuple[FloatArra
     if name == "frex":
         table = run.table("topic_terms")
         if "frex" not in table.column_names:
-            return None, "the run does not store it (nlpkit lda-gibbs does)"
+            return None, "the run does not store it (those of nlpkit lda-gibbs do)"
         rank, topic = table.column("rank").to_numpy(), table.column("topic").to_numpy()
         kept = rank <= n
         frex = table.column("frex").to_numpy()[kept].astype(np.float64)
         sums, counts = np.bincount(topic[kept], frex, minlength=K), np.bincount(topic[kept], minlength=K)
         return np.divide(sums, counts, out=np.full(K, np.nan), where=counts > 0), ""
-    if target.kind != "lda-gibbs":
-        return None, "it needs the probabilities of all words, which runs of nlpkit lda-gibbs store"
+    if not run.is_mixture:
+        return None, "it needs the probability of every word, which runs of nlpkit lda-gibbs and models like it have"
     model = read_model(run)
     cf = run.table("vocab", ["cf"]).column("cf").to_numpy().astype(np.float64)
     scores = topic_significance(model.topic_term, eta=model.eta, corpus=cf, doc_topic=_doc_topics(run, K))

@@ -67,7 +67,7 @@ def topic_documents(
 def _ranked(run: Run, table: pa.Table, k: int, top: int) -> tuple[LongArray, FloatArray]:
     """Return the rows of the documents that have most of a topic and how much, most first, ties in order."""
     with run.intact():
-        if run.manifest["kind"] == "lda-gibbs":
+        if run.is_mixture:
             listed = run.table("doc_topics").filter(pc.field("topic") == k)
             place = pc.index_in(listed.column("id"), value_set=table.column("id").combine_chunks())
             rows, prob = place.to_numpy().astype(np.int64), numbers(listed, "prob")

@@ -102,7 +102,7 @@ def words_of_shares(shares: TopicShares, words: TopicWordOptions, execution: Exe
 
 def _is_expected(shares: TopicShares) -> bool:
     """Return whether the words of a topic are counted in all documents, by probability."""
-    return shares.mixed and shares.run.manifest["kind"] == "lda-gibbs"
+    return shares.mixed and shares.run.is_mixture
 
 
 def _of_main_topics(shares: TopicShares, execution: Execution) -> tuple[tuple[str, ...], CsrMatrix, LongArray]:

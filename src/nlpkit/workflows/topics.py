@@ -258,7 +258,7 @@ def topics(
     options, execution = with_settings((options or PrevalenceOptions(), execution or Execution()), settings)
     opened = topic_run(run, execution)
     documents, labels = opened.table("documents"), labels_of(opened)
-    mixed = options.count == "mixed" or (options.count == "auto" and opened.manifest["kind"] == "lda-gibbs")
+    mixed = options.count == "mixed" or (options.count == "auto" and opened.is_mixture)
     axes = _axes(documents, options, opened)
     size = int(np.prod([len(axis.names) for axis in axes], dtype=np.float64))
     if size * (len(labels) + 1) > MOST_ROWS:

@@ -17,7 +17,7 @@ from nlpkit.topics.lda.guide import Guidance, seeded_start
 from nlpkit.topics.lda.options import USUAL, LdaOptions, check_priors
 from nlpkit.topics.lda.priors import estimate_alpha, estimate_eta
 from nlpkit.topics.lda.sampler import MAX_TOPICS, GibbsSampler
-from nlpkit.topics.mixtures.model import MixtureModel, main_topics
+from nlpkit.topics.mixtures.model import MixtureFit, MixtureModel, main_topics
 from nlpkit.types import CsrMatrix, FloatArray, IntArray, LongArray, TokenTable
 
 ESTIMATES = ("last", "mean", "best")
@@ -75,6 +75,18 @@ class LdaFit:
     names: tuple[str, ...]
     order: LongArray
     stopped: int | None
+
+    def mixture(self) -> MixtureFit:
+        """Return the fit as one of any mixture model, with the numbers of the chain."""
+        numbers = {
+            "log_likelihood_per_token": round(self.log_likelihood, 6),
+            "sweeps": self.sweeps,
+            "samples": self.samples,
+            "stopped_early": self.stopped is not None,
+            "alpha_sum": round(float(self.model.alpha.sum()), 8),
+            "eta": round(self.model.eta, 8),
+        }
+        return MixtureFit(self.model, self.doc_topic, self.trace, numbers, self.names, self.assignments)
 
 
 def fit_lda(

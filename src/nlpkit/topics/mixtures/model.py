@@ -11,6 +11,7 @@ from scipy import sparse
 
 from nlpkit.types import CsrMatrix, Float32Array, FloatArray, IntArray, LongArray
 
+HELD_OUT_ETA = 0.01  # added to each expected count n_kv of a model without priors where it scores held-out documents
 CELLS = 1 << 22  # probabilities held at a time
 
 # (offsets (D + 1,), term ids (N,)) of documents → theta (D, K): topics of documents under a model that stays as it is
@@ -55,6 +56,10 @@ class MixtureModel:
     def phi(self) -> FloatArray:
         """phi of all terms (K, V), dense."""
         return self.phi_of(np.arange(self.n_terms))
+
+    def smoothed(self, eta: float = HELD_OUT_ETA) -> MixtureModel:
+        """Return the model with another η: without one, words of held-out documents can have the probability 0."""
+        return MixtureModel(self.terms, self.topic_term, self.alpha, eta)
 
     def renumbered(self, order: LongArray) -> MixtureModel:
         """Return the model with topic order[k] as topic k."""

@@ -1,0 +1,254 @@
+"""A fitted mixture model of any kind: its tables, the run directory it is saved as, and topics for new documents."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from nlpkit import reporting, wording
+from nlpkit.errors import UsageError
+from nlpkit.io.corpora import DocumentStream
+from nlpkit.io.documents import add_column
+from nlpkit.io.mixture_runs import MixtureRun
+from nlpkit.io.mixture_tables import FittedTexts, read_fitted_texts, read_left_out
+from nlpkit.io.runs import Run
+from nlpkit.io.topic_tables import TOPIC_COLUMNS, text_hashes, topic_columns, with_topic_columns
+from nlpkit.parameters import Execution
+from nlpkit.text.options import PreprocessOptions
+from nlpkit.topics.mixtures.model import Inference, MixtureModel, theta_of
+from nlpkit.types import CsrMatrix, FloatArray, IntArray, LongArray
+from nlpkit.workflows.corpus import Corpus
+from nlpkit.workflows.counts import CountedCorpus, count_corpus
+from nlpkit.workflows.model import Predictions, TopicRun
+from nlpkit.workflows.predict_options import PredictOptions
+from nlpkit.workflows.tokens import cut_as_model
+
+BATCH = 4096  # documents whose topics are inferred at once
+
+
+class FittedMixture(TopicRun):
+    """A mixture model that was fitted or loaded.
+
+    model: counts and priors. doc_topic: n_dk (D, K) of the documents of the fit, None for a model that was loaded. path: the run
+    directory it is in, None while it is in none. run: the run that was read, or that can be written.
+    """
+
+    def __init__(self, run: MixtureRun | Run, model: MixtureModel, doc_topic: CsrMatrix | None = None) -> None:
+        """Take the run and the model."""
+        self.run: MixtureRun | Run = run
+        self.model, self.doc_topic = model, doc_topic
+        self.path = run.path if isinstance(run, Run) else None
+
+    @abstractmethod
+    def inference(self, execution: Execution) -> Inference:
+        """Return what gives documents their topics while phi stays as it is."""
+
+    def scoring(self, execution: Execution, method: str) -> tuple[MixtureModel, Inference | None]:
+        """Return the model whose phi scores held-out documents, and what infers their topics; None for Gibbs sampling of LDA.
+
+        Raises:
+            UsageError: the method is defined for LDA alone.
+        """
+        if method != "completion":
+            raise UsageError(
+                f"`method={method}` is defined for LDA; a run of {self.kind} is scored by `method=completion`",
+                parameter="method",
+            )
+        return self.model.smoothed(), self.inference(execution)
+
+    def inference_parameters(self) -> dict[str, Any]:
+        """Return what footers say of the inference."""
+        return {}
+
+    @property
+    def name(self) -> str:
+        """What the model is called in messages."""
+        return "the model" if self.path is None else f"the run {self.path}"
+
+    @property
+    def phi(self) -> FloatArray:
+        """Probability of each term in each topic (K, V); the terms are `model.terms`."""
+        return self.model.phi
+
+    @property
+    def theta(self) -> FloatArray:
+        """Probability of each topic in each document of the fit (D, K).
+
+        Of a model that was loaded: as doc_topics.parquet has it, 0 for probabilities under 1 / (10 K).
+        """
+        if self.doc_topic is not None:
+            return theta_of(self.doc_topic, self.model.alpha, slice(None))
+        tables = self.tables()
+        row = {name: d for d, name in enumerate(tables["documents"].column("id").to_pylist())}
+        listed = tables["doc_topics"]
+        theta = np.zeros((len(row), self.model.n_topics))
+        rows = [row[name] for name in listed.column("id").to_pylist()]
+        theta[rows, listed.column("topic").to_numpy()] = listed.column("prob").to_numpy()
+        return theta
+
+    @property
+    def summary(self) -> Mapping[str, Any]:
+        """The main numbers of the fit."""
+        if isinstance(self.run, MixtureRun):
+            return self.run.summary
+        return {k: v for k, v in self.run.manifest["results"].items() if k != "trace"}
+
+    def save(self, path: str | Path, *, force: bool = False) -> Path:
+        """Write the run directory. Raises OutputExistsError when it is there and `force` was not given."""
+        self.path = super().save(path, force=force)
+        return self.path
+
+    @contextmanager
+    def predict_batches(
+        self, corpus: Corpus, *, options: PredictOptions | None = None, execution: Execution | None = None
+    ) -> Iterator[Predictions]:
+        """Return a context with the topics of a corpus, inferred batch by batch.
+
+        Raises:
+            UsageError: an option that mixture models have no use for.
+        """
+        (options or PredictOptions()).refuse_others((), f"a run of {self.kind}")
+        with corpus.open() as stream:
+            yield MixturePredictions(self, stream, execution or Execution())
+
+    def fitted_texts(self) -> FittedTexts:
+        """Return the topics of the texts of the fit."""
+        if isinstance(self.run, MixtureRun):
+            return FittedTexts(self.run.files.model_tables.get("training"))
+        return read_fitted_texts(self.run)
+
+    def left_out(self) -> frozenset[str] | None:
+        """Return the terms of the texts that did not become terms of the model, None where that is not known."""
+        if isinstance(self.run, Run):
+            return read_left_out(self.run)
+        table = self.run.files.model_tables.get("left_out")
+        return None if table is None else frozenset(table.column("term").to_pylist())
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """What model/config.json holds."""
+        return self.run.files.model_config if isinstance(self.run, MixtureRun) else self.run.model_config("tokens")
+
+
+class MixturePredictions(Predictions):
+    """Documents with topics that are inferred, phi fixed; those of the fit keep theirs."""
+
+    gives = "topics"
+
+    def __init__(self, model: FittedMixture, stream: DocumentStream, execution: Execution) -> None:
+        """Take the model and the documents. execution: seed and threads of the inference."""
+        super().__init__("the model" if model.path is None else str(model.path), stream, execution.seed)
+        self.fitted, self.execution = model, execution
+        self.left_out = model.left_out()
+        self.counts = dict.fromkeys(
+            ("documents", "known", "unassigned", "tokens", "unknown_tokens", "left_out_tokens"), 0
+        )  # fmt: skip
+
+    def parameters(self) -> dict[str, Any]:
+        """Return what the footer says of the prediction."""
+        return {"model": self.model, **self.fitted.inference_parameters()}
+
+    def summary(self) -> dict[str, Any]:
+        """Return how many documents and tokens there were, and how many the model does not know."""
+        return dict(self.counts)
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield the documents with their topics. Raises InputError where there are none, or their tokens do not fit."""
+        self.warn_of_replaced(TOPIC_COLUMNS)
+        options = cut_as_model(self.stream, self.fitted.config["tokens"], self.fitted.name)
+        columns = [n for n in self.stream.schema.names if n not in TOPIC_COLUMNS]
+        schema = with_topic_columns(pa.schema([self.stream.schema.field(n) for n in columns]))
+        with count_corpus(
+            self.stream, options or PreprocessOptions(),
+            columns=columns, threads=self.execution.n_threads(), own_tokens=options is None,
+        ) as words:  # fmt: skip
+            infer = _TopicInference(self.fitted, words, self.left_out, self.execution)
+            with reporting.progress("topics", words.n_docs) as update:
+                for whole, encoded in words.encoded():
+                    for start in range(0, whole.num_rows, BATCH):
+                        stop = min(start + BATCH, whole.num_rows)
+                        offsets = encoded.offsets[start : stop + 1]
+                        ids = encoded.term_ids[offsets[0] : offsets[-1]]
+                        inferred = infer(whole.slice(start, stop - start), offsets - offsets[0], ids, self.counts)
+                        yield pa.RecordBatch.from_arrays([inferred.column(n) for n in schema.names], schema=schema)
+                        update(self.counts["documents"])
+
+    def report(self) -> None:
+        """Say how many documents and words there were, and how many the model does not know."""
+        n = self.counts
+        new = n["documents"] - n["known"]
+        parts = (
+            [f"{wording.count(n['known'])} known from the fit, with the topic they have there"] if n["known"] else []
+        )
+        parts += [f"{wording.count(new)} new"] if new else []
+        reporting.note(f"{wording.counted(n['documents'], 'document')}: {'; '.join(parts)}")
+        if n["unassigned"]:
+            have = "has" if n["unassigned"] == 1 else "have"
+            reporting.note(
+                f"{wording.counted(n['unassigned'], 'document')} {have} no word that {self.fitted.name} knows, and no topic"
+            )
+        if n["unknown_tokens"]:
+            share = n["unknown_tokens"] / n["tokens"]
+            are = "is" if n["unknown_tokens"] == 1 else "are"
+            reporting.note(
+                f"{wording.count(n['unknown_tokens'])} of {wording.counted(n['tokens'], 'token')} ({share:.0%}) {are} not in its "
+                f"vocabulary: {self._unknown()}"
+            )
+
+    def _unknown(self) -> str:
+        """Return why words are not in the vocabulary."""
+        if self.left_out is None:
+            return "words that the fit left out or never saw"
+        gone, unseen = self.counts["left_out_tokens"], self.counts["unknown_tokens"] - self.counts["left_out_tokens"]
+        parts = [f"{wording.count(gone)} of words that the fit left out (`min_df` and the like)"] if gone else []
+        parts += [f"{wording.count(unseen)} of words that it never saw"] if unseen else []
+        return ", ".join(parts)
+
+
+class _TopicInference:
+    """Infers the topics of batches of documents, and counts what the model does not know."""
+
+    def __init__(
+        self, fitted: FittedMixture, words: CountedCorpus, left_out: frozenset[str] | None, execution: Execution
+    ) -> None:
+        number = {term: i for i, term in enumerate(fitted.model.terms)}
+        self.infer, self.texts = fitted.inference(execution), fitted.fitted_texts()
+        self.place = np.array([number.get(term, -1) for term in words.terms], np.int32)
+        self.left_out = None if left_out is None else np.array([term in left_out for term in words.terms], bool)
+
+    def __call__(
+        self, batch: pa.RecordBatch, offsets: LongArray, ids: IntArray, counts: dict[str, int]
+    ) -> pa.RecordBatch:
+        """Return documents with their topics; offsets and term ids are of their tokens."""
+        row = self.texts.rows(batch.column("id").to_pylist(), text_hashes(batch.column("text")).to_pylist())
+        known, place = row >= 0, self.place[ids]
+        new = (place >= 0) & ~np.repeat(known, np.diff(offsets))  # nothing is inferred for texts of the fit
+        kept = np.concatenate([[0], np.cumsum(new)])[offsets]
+        theta = self.infer(kept, place[new])
+        full = np.diff(kept) > 0
+        at = np.arange(len(theta))
+        best = theta.argmax(axis=1)
+        top = theta[at, best]
+        theta[at, best] = 0.0
+        margin = top - theta.max(axis=1) if theta.shape[1] > 1 else np.zeros(len(top))
+        topic, top, margin = np.where(full, best, -1), np.where(full, top, 0.0), np.where(full, margin, 0.0)
+        if known.any():
+            fit = self.texts
+            for values, of_fit in ((topic, fit.topic), (top, fit.topic_prob), (margin, fit.margin)):
+                values[known] = of_fit[row[known]]
+        counts["documents"] += len(theta)
+        counts["known"] += int(known.sum())
+        counts["unassigned"] += int((topic < 0).sum())
+        counts["tokens"] += len(ids)
+        counts["unknown_tokens"] += int((place < 0).sum())
+        if self.left_out is not None:
+            counts["left_out_tokens"] += int(self.left_out[ids[place < 0]].sum())
+        for name, column in topic_columns(topic, top, topic, margin).items():
+            batch = add_column(batch, name, column)
+        return batch
