@@ -50,6 +50,8 @@ if TYPE_CHECKING:
     from nlpkit.workflows.kwic import kwic as kwic
     from nlpkit.workflows.language_model import fit_language_model as fit_language_model
     from nlpkit.workflows.lda import fit_lda as fit_lda
+    from nlpkit.workflows.mixtures import fit_nmf as fit_nmf
+    from nlpkit.workflows.mixtures import fit_plsa as fit_plsa
     from nlpkit.workflows.name_topics import name_topics as name_topics
     from nlpkit.workflows.plot import plot as plot
     from nlpkit.workflows.predict import load as load
@@ -100,6 +102,8 @@ _HOMES = {
     "fit_bertopic": "workflows.bertopic:fit_bertopic",
     "fit_language_model": "workflows.language_model:fit_language_model",
     "fit_lda": "workflows.lda:fit_lda",
+    "fit_nmf": "workflows.mixtures:fit_nmf",
+    "fit_plsa": "workflows.mixtures:fit_plsa",
     "fit_rolling_lda": "workflows.rolling_lda:fit_rolling_lda",
     "generate_texts": "workflows.generate:generate_texts",
     "info": "workflows.info:info",

@@ -37,6 +37,8 @@ NACHRICHTEN = str(SAMPLES / "nachrichten.jsonl")
 COMMANDS = (
     "bertopic",
     "lda-gibbs",
+    "plsa",
+    "nmf",
     "rolling-lda",
     "topics",
     "diff",

@@ -282,6 +282,8 @@ BM25 = "scheme tf idf norm like bm25 k1 b slope augment"
 WAYS: dict[str, list[tuple[list[str], str]]] = {
     "bertopic": [(["--k", "3"], RARE), ([], RARE)],
     "lda-gibbs": [(["--k", "3"], RARE), (["--k", "2:4"], RARE), (["--k", "2", "--prototype", "2"], RARE)],
+    "plsa": [(["--k", "3"], RARE), (["--k", "2:4"], RARE)],
+    "nmf": [(["--k", "3"], RARE), (["--k", "2:4"], RARE)],
     "rolling-lda": [(["--k", "2", "--chunks", "year", "--init", "1 year"], RARE)],
     "classify": [
         (["--model", "nb"], f"{RARE} {LEXICON}"), (["--model", "logreg"], f"{RARE} {LEXICON}"), (["--model",
@@ -314,7 +316,8 @@ WAYS: dict[str, list[tuple[list[str], str]]] = {
 }  # fmt: skip
 COMMON = "encoding encoding_errors txt_docs types limit seed threads device precision max_tokens date_format show"
 SUFFIXES = {
-    "bertopic": ["", ".run"], "lda-gibbs": ["", ".run"], "rolling-lda": ["", ".run"], "classify": ["", ".run"], "finetune": ["", ".run"],
+    "bertopic": ["", ".run"], "lda-gibbs": ["", ".run"], "plsa": ["", ".run"], "nmf": ["", ".run"],
+    "rolling-lda": ["", ".run"], "classify": ["", ".run"], "finetune": ["", ".run"],
     "train-encoder": ["", ".run"], "edit": ["", ".run"], "name": ["", ".toml"], "report": [".html"], "plot": [".svg", ".pdf", ".png"],
     "export": ["", ".xlsx", ".json", ".gexf"], "ngram-lm": ["", ".run"], "embed-words": ["", ".run"],
     "evaluate": [".json", ".parquet"], "tfidf": [".parquet", ".npz"],
@@ -613,6 +616,8 @@ def check_ids(done: Done, folder: Path, drawn: Drawn, words: Sequence[str]) -> N
         "sbert-embed",
         "bertopic",
         "lda-gibbs",
+        "plsa",
+        "nmf",
         "sentiment",
         "zero-shot",
         "cluster",

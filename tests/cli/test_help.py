@@ -95,6 +95,8 @@ def folder(tmp_path: Path) -> Path:
     [
         pytest.param("bertopic", marks=[needs_minilm, needs_hdbscan]),
         pytest.param("lda-gibbs"),
+        pytest.param("plsa"),
+        pytest.param("nmf"),
         pytest.param("preprocess"),
         pytest.param("sbert-embed", marks=needs_minilm),
         pytest.param("tfidf"),

@@ -32,6 +32,7 @@ from nlpkit.kernels import (
     cooccurrence,
     counts,
     diversity,
+    factors,
     gibbs,
     gibbs_infer,
     gibbs_layout,
@@ -61,6 +62,7 @@ from nlpkit.metrics.coherence import npmi_by_document, postings
 from nlpkit.metrics.lexical_diversity import lexical_diversity
 from nlpkit.metrics.partitions import adjusted_mutual_information
 from nlpkit.metrics.windows import WindowCounter, Windows, plan_pairs
+from nlpkit.parameters import Execution
 from nlpkit.text import bytestable as byte_strings
 from nlpkit.text import tokenize
 from nlpkit.text.collocations import CollocationCounter
@@ -79,6 +81,7 @@ from nlpkit.topics.lda.sampler import GibbsSampler
 from nlpkit.topics.mixtures import heldout
 from nlpkit.topics.mixtures.model import MixtureModel
 from nlpkit.topics.neighbours import nearest_neighbours
+from nlpkit.topics.plsa import PlsaOptions, fit_plsa, fold_in
 from nlpkit.topics.reduce import fuzzy_graph, umap_layout
 from nlpkit.types import TokenTable
 from nlpkit.weighting.dtm import count_terms
@@ -369,6 +372,19 @@ def test_words_around_words() -> None:
 
 
 # ---------------------------------------------------------------- topics
+
+
+@exercises(factors.update_documents, factors.update_terms, factors.fold_in)
+def test_factors_of_counts() -> None:
+    """Empty documents, one term, one topic, more topics than documents, terms that no document has."""
+    for docs in ([[0]], [[], [0], []], [[0] * 40], [[0, 3], [3, 3, 1]], [[3]] * 70):
+        tokens = token_table(docs, ["a", "b", "c", "d"])
+        for K in {1, min(2, len(tokens.term_ids)), len(tokens.term_ids)}:
+            for threads in (1, 2):
+                fit = fit_plsa(tokens, K, PlsaOptions(iterations=2), Execution(0, threads))
+                assert np.isfinite(fit.model.topic_term.data).all()
+                theta = fold_in(np.ascontiguousarray(fit.model.phi.T), tokens.offsets, tokens.term_ids, threads=threads)
+                assert theta.shape == (len(docs), K)
 
 
 def chains() -> Iterator[dict[str, Any]]:

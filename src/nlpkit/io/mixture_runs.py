@@ -12,6 +12,7 @@ import pyarrow as pa
 from nlpkit.io.corpora import DroppedRow, InputInfo
 from nlpkit.io.cost import stopwatch
 from nlpkit.io.mixture_tables import (
+    array_table,
     assignments_table,
     doc_topic_table,
     doc_topics_table,
@@ -25,10 +26,10 @@ from nlpkit.io.runs import NewRun, RunTables, new_run
 from nlpkit.io.topic_tables import vocab_table
 from nlpkit.parameters import Execution
 from nlpkit.plain import rounded
-from nlpkit.topics.lda.options import DescriptionOptions
 from nlpkit.topics.mixtures.describe import TopicDescription, describe_topics
 from nlpkit.topics.mixtures.heldout import in_sample_perplexity
 from nlpkit.topics.mixtures.model import MixtureFit
+from nlpkit.topics.mixtures.options import TermOptions
 from nlpkit.types import FloatArray, LongArray, TokenTable
 
 LDA = "lda-gibbs"
@@ -94,7 +95,7 @@ def mixture_run(
     kind: str,
     corpus: TopicCorpus,
     fit: MixtureFit,
-    options: DescriptionOptions,
+    options: TermOptions,
     execution: Execution,
     *,
     command: str = "",
@@ -126,7 +127,9 @@ def mixture_run(
             relevance_lambda=options.relevance_lambda,
             hidden_terms=hidden_terms,
         )
-        tables, left_out = _tables(corpus, fit, described, additions, with_assignments=options.save_assignments)
+        tables, left_out = _tables(
+            corpus, fit, described, additions, with_assignments=getattr(options, "save_assignments", False)
+        )
         perplexity = in_sample_perplexity(model, fit.doc_topic, corpus.tokens)
     summary = {**_summary(corpus, fit, described), **fit.numbers,
                "perplexity_in_sample": round(perplexity, 6) if np.isfinite(perplexity) else None,
@@ -136,10 +139,11 @@ def mixture_run(
                 "eta_in_force": round(model.eta, 8), "tokens": corpus.token_info}  # fmt: skip
     config = {
         "kind": kind, "n_topics": model.n_topics, "eta": model.eta, "labels": list(described.labels),
-        "tokens": corpus.token_info, **additions.config,
+        "tokens": corpus.token_info, "arrays": list(fit.arrays), **additions.config,
     }  # fmt: skip
     training = training_table(corpus.rows, described.main)
     models = {**model_tables(model), "doc_topic": doc_topic_table(fit.doc_topic)}
+    models |= {name: array_table(values) for name, values in fit.arrays.items()}
     if training is not None:
         models["training"] = training
     if corpus.left_out is not None:

@@ -138,6 +138,25 @@ def model_tables(model: MixtureModel) -> dict[str, pa.Table]:
     }
 
 
+def array_table(values: FloatArray) -> pa.Table:
+    """Return numbers (n,) or (n, m) as a table with the column value, a list in each row of the latter."""
+    flat = pa.array(np.ascontiguousarray(values, np.float64).ravel())
+    return pa.table({"value": flat if values.ndim == 1 else pa.FixedSizeListArray.from_arrays(flat, values.shape[1])})
+
+
+def read_arrays(run: Run) -> dict[str, FloatArray]:
+    """Return the further parameters of a model by name. Raises InputError where the run directory is damaged."""
+    arrays: dict[str, FloatArray] = {}
+    for name in run.model_config("n_topics").get("arrays", ()):
+        column = run.table(f"model/{name}").column("value").combine_chunks()
+        with run.intact():
+            is_matrix = pa.types.is_fixed_size_list(column.type)
+            flat = pa.table({"value": column.flatten() if is_matrix else column})
+            values = numbers(flat, "value").astype(np.float64)
+            arrays[name] = values.reshape(len(column), -1) if is_matrix else values
+    return arrays
+
+
 def doc_topic_table(doc_topic: CsrMatrix) -> pa.Table:
     """Return n_dk (document, topic, count), which doc_topics.parquet does not give back: it leaves small probabilities out."""
     counts = doc_topic.tocoo()

@@ -16,6 +16,8 @@ REFERENCES = {
         "Griffiths, T. L., & Steyvers, M. (2004). Finding scientific topics. Proceedings of the National Academy of "
         "Sciences, 101, 5228–5235."
     ),
+    "plsa": "Hofmann, T. (1999). Probabilistic latent semantic analysis. UAI 1999, 289–296.",
+    "nmf": "Lee, D. D., & Seung, H. S. (1999). Learning the parts of objects by non-negative matrix factorization. Nature, 401, 788–791.",
     "rolling": (
         "Rieger, J., Jentsch, C., & Rahnenführer, J. (2021). RollingLDA: An update algorithm of latent Dirichlet "
         "allocation to construct consistent time series from textual data. Findings of EMNLP 2021, 2337–2347."
@@ -39,7 +41,9 @@ REFERENCES = {
     ),
     "npmi": "Bouma, G. (2009). Normalized (pointwise) mutual information in collocation extraction. Proceedings of GSCL, 31–40.",
 }
-NAMES = {"bertopic": "Embedding topics", "classify": "Classifier", "finetune": "Fine-tuned classifier"}
+NAMES = {
+    "bertopic": "Embedding topics", "plsa": "pLSA", "nmf": "NMF", "classify": "Classifier", "finetune": "Fine-tuned classifier",
+}  # fmt: skip
 ENGINES = {
     "kmeans": "k-means on embeddings averaged over nearest neighbours",
     "agglomerative": "agglomerative clustering of the embeddings",
@@ -111,11 +115,13 @@ def methods(manifest: Mapping[str, Any], K: int) -> tuple[str, list[str]]:
     parameters, version = manifest["parameters"], manifest["nlpkit_version"]
     n = wording.count(manifest["results"].get("documents", sum(entry["rows"] for entry in manifest["inputs"])))
     seed = f"(nlpkit {version}, random seed {manifest['seed']})"
+    kind = manifest["kind"]
     text, cited = (
-        _lda_methods(parameters, n, K, seed)
-        if manifest["kind"] == "lda-gibbs"
+        _lda_methods(parameters, n, K, seed) if kind == "lda-gibbs"
+        else _plsa_methods(parameters, n, K, seed) if kind == "plsa"
+        else _nmf_methods(parameters, n, K, seed) if kind == "nmf"
         else _embedding_methods(manifest, n, K, seed)
-    )
+    )  # fmt: skip
     if manifest.get("lineage") is not None:
         text += f" Of the topics of the fit these are what was left after {_later_step(manifest['lineage'])}."
     text += " Coherence is normalised pointwise mutual information (Bouma, 2009) of the top words within documents of the corpus."
@@ -145,6 +151,24 @@ def _lda_methods(parameters: Mapping[str, Any], n: str, K: int, seed: str) -> tu
         )
         cited.append("prototype")
     return text, cited
+
+
+def _plsa_methods(parameters: Mapping[str, Any], n: str, K: int, seed: str) -> tuple[str, list[str]]:
+    tempered = "tempered " if parameters.get("tempered") else ""
+    start = "a singular value decomposition" if parameters.get("start") == "svd" else "random topics"
+    return (
+        f"We fitted probabilistic latent semantic analysis (Hofmann, 1999) with {K} topics to {n} documents by {tempered}expectation "
+        f"maximisation from {start} {seed}."
+    ), ["plsa"]
+
+
+def _nmf_methods(parameters: Mapping[str, Any], n: str, K: int, seed: str) -> tuple[str, list[str]]:
+    loss = "Frobenius norm" if parameters.get("loss") == "frobenius" else "Kullback–Leibler divergence"
+    matrix = "tf-idf weights" if parameters.get("weights") == "tfidf" else "counts"
+    return (
+        f"We factorised the {matrix} of the terms of {n} documents into {K} topics by non-negative matrix factorisation (Lee & Seung, "
+        f"1999) under the {loss} {seed}; rows divided by their sums are probabilities of terms and topics."
+    ), ["nmf"]
 
 
 def _embedding_methods(manifest: Mapping[str, Any], n: str, K: int, seed: str) -> tuple[str, list[str]]:

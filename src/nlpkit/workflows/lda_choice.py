@@ -1,4 +1,4 @@
-"""How many topics LDA gets: numbers of topics compared, their scores kept until the run is written."""
+"""How many topics a mixture model gets: numbers of topics compared; of LDA the scores are kept until the run is written."""
 
 from __future__ import annotations
 
@@ -60,13 +60,18 @@ def choose_number(
             known=known,
             done=done,
         )
+    note_choice(choice)
+    return choice
+
+
+def note_choice(choice: TopicChoice) -> None:
+    """Say why a number of topics was chosen, and what else is worth a look."""
     reporting.note(choice.reason)
     for k, why in choice.runner_ups:
         reporting.note(f"also worth a look: {k} topics, {why}")
     if choice.note:
         reporting.note(choice.note)
     reporting.note("there is no right number of topics: read the topics of two or three of these before you decide")
-    return choice
 
 
 def choice_additions(choice: TopicChoice) -> Additions:

@@ -66,7 +66,7 @@ def _add_recorded(result: TargetResult, run: Run, name: str) -> None:
     value = recorded.get(key)
     over = "tokens"
     if value is None:
-        result.add(Score(METRICS[name], None, over, 0, why="the run does not record it; fit it again"))
+        result.add(Score(METRICS[name], None, over, 0, why="the run does not record it"))
         return
     parameters = {"of": "the end of the chain" if name == "log_likelihood" else "the documents of the fit"}
     result.add(Score(METRICS[name], float(value), over, int(recorded.get("tokens", 0)), parameters))
@@ -79,12 +79,20 @@ def _add_trace(result: TargetResult, run: Run) -> None:
         return
     result.facts["trace"] = trace
     shown = [trace[i] for i in sorted({round(i) for i in np.linspace(0, len(trace) - 1, TRACE_LINES)})]
-    result.tables["log p(w, z) per token along the chain"] = detail_table(
-        ("sweep", "log-likelihood", "effective topics"),
-        [[point[name] for name in ("sweep", "log_likelihood", "effective_topics")] for point in shown],
+    known = {
+        "sweep": "sweep",
+        "step": "step",
+        "log_likelihood": "log-likelihood",
+        "effective_topics": "effective topics",
+    }
+    names = [name for name in known if name in trace[0]]
+    title = "log p(w, z) per token along the chain" if "sweep" in names else "log-likelihood per token along the fit"
+    result.tables[title] = detail_table(
+        [known[name] for name in names],
+        [[point[name] for name in names] for point in shown],
         {"log-likelihood": ".4f", "effective topics": ".1f"},
     )
-    if tokens and len(trace) > 3:
+    if tokens and len(trace) > 3 and "sweep" in names:
         rise = trace[-1]["log_likelihood"] - trace[-1 - len(trace) // 4]["log_likelihood"]
         if rise > 0.01:
             result.notes.append(

@@ -21,7 +21,7 @@ from nlpkit.errors import UsageError
 from nlpkit.parameters import Execution
 from nlpkit.plain import to_json
 from nlpkit.topics.lda.choose import SWEEPS, LdaFitter
-from nlpkit.topics.lda.fit import fit_lda
+from nlpkit.topics.lda.fit import LdaFit, fit_lda
 from nlpkit.topics.lda.guide import Seeds, fixed_counts, seed_counts, token_weights
 from nlpkit.topics.lda.options import LdaOptions
 from nlpkit.topics.lda.prototype import run_seeds
@@ -397,15 +397,15 @@ def test_the_beginning_of_the_range_is_told() -> None:
 # --- what is compared ---
 
 
-def inferred(model: MixtureModel, corpus: HeldOutCorpus, threads: int) -> tuple[MixtureModel, HeldOutCorpus, Inference]:
-    scored, infer = LdaFitter(LdaOptions()).inference(model, corpus.seed, threads)
+def inferred(fit: LdaFit, corpus: HeldOutCorpus, threads: int) -> tuple[MixtureModel, HeldOutCorpus, Inference]:
+    scored, infer = LdaFitter(LdaOptions()).inference(fit, corpus.seed, threads)
     return scored, corpus, infer
 
 
 def test_perplexity_is_that_of_document_completion() -> None:
     corpus = split_corpus(drawn(5), 0.4, 42, None, None)
     fit = fit_lda(corpus.train, LdaOptions(k=5, sweeps=20))
-    log_p = completion(*inferred(fit.model, corpus, 2))
+    log_p = completion(*inferred(fit, corpus, 2))
     assert log_p.shape == (100,)
     # the held-out documents are those that are not fitted: found by their words
     everything = {tuple(words) for words in documents(drawn(5), drawn(5).terms)}
@@ -418,7 +418,7 @@ def test_perplexity_is_that_of_document_completion() -> None:
     by_hand = perplexity(fit.model, held_out, seed=42)
     assert sum(corpus.n_tokens) == by_hand.n_tokens
     assert log_p.sum() / by_hand.n_tokens == pytest.approx(by_hand.log_likelihood_per_token, rel=1e-12)
-    np.testing.assert_array_equal(log_p, completion(*inferred(fit.model, corpus, 1)))
+    np.testing.assert_array_equal(log_p, completion(*inferred(fit, corpus, 1)))
 
 
 def documents(tokens: TokenTable, terms: tuple[str, ...]) -> list[list[str]]:

@@ -13,7 +13,8 @@ import pyarrow as pa
 
 from nlpkit import reporting, wording
 from nlpkit.cli import console
-from nlpkit.cli.render.lda import show_prototype, show_topics
+from nlpkit.cli.render.lda import show_prototype
+from nlpkit.cli.render.mixtures import show_topics
 from nlpkit.plain import shell_line
 from nlpkit.types import BoolArray, FloatArray
 

@@ -13,7 +13,7 @@ from nlpkit.topics.lda.options import LdaOptions
 from nlpkit.topics.mixtures.by_term import words_of
 from nlpkit.topics.mixtures.heldout import CHAINS
 from nlpkit.topics.mixtures.model import Inference, MixtureModel
-from nlpkit.topics.mixtures.scores import HeldOutCorpus
+from nlpkit.topics.mixtures.scores import Fitted, HeldOutCorpus
 
 SWEEPS = 200
 
@@ -38,6 +38,6 @@ class LdaFitter:
             corpus.train, self.prepared(n_topics), execution, guidance=corpus.guidance, weights=corpus.weights, progress=progress
         )  # fmt: skip
 
-    def inference(self, model: MixtureModel, seed: int, threads: int) -> tuple[MixtureModel, Inference]:
+    def inference(self, fit: Fitted, seed: int, threads: int) -> tuple[MixtureModel, Inference]:
         """Return the model, and Gibbs sampling of topics by it."""
-        return model, partial(infer_topics, words_of(model), seed=seed, chains=CHAINS, threads=threads)
+        return fit.model, partial(infer_topics, words_of(fit.model), seed=seed, chains=CHAINS, threads=threads)

@@ -17,11 +17,10 @@ from nlpkit.topics.lda.guide import Guidance, seeded_start
 from nlpkit.topics.lda.options import USUAL, LdaOptions, check_priors
 from nlpkit.topics.lda.priors import estimate_alpha, estimate_eta
 from nlpkit.topics.lda.sampler import MAX_TOPICS, GibbsSampler
-from nlpkit.topics.mixtures.model import MixtureFit, MixtureModel, main_topics
+from nlpkit.topics.mixtures.model import MixtureFit, MixtureModel, order_by_size
 from nlpkit.types import CsrMatrix, FloatArray, IntArray, LongArray, TokenTable
 
 ESTIMATES = ("last", "mean", "best")
-ORDER_ROUNDS = 20
 SAVE_SECONDS = 60.0  # between two checkpoints that nobody asked for
 WINDOW = 5  # trace points whose mean is compared with that of as many before, for the early stop
 
@@ -75,6 +74,11 @@ class LdaFit:
     names: tuple[str, ...]
     order: LongArray
     stopped: int | None
+
+    @property
+    def arrays(self) -> Mapping[str, FloatArray]:
+        """Nothing: counts and priors are all there is."""
+        return {}
 
     def mixture(self) -> MixtureFit:
         """Return the fit as one of any mixture model, with the numbers of the chain."""
@@ -331,7 +335,7 @@ def _result(
     doc_topic = sparse.csr_array(doc_topic[: tokens.n_docs])
     if guidance is not None and guidance.n_fixed:
         topic_term = _with_fixed(topic_term, guidance)
-    order = _order(doc_topic, alpha, 0 if guidance is None else len(guidance.names))
+    order = order_by_size(doc_topic, alpha, 0 if guidance is None else len(guidance.names))
     place = np.empty(len(order), np.int32)
     place[order] = np.arange(len(order), dtype=np.int32)
     model = MixtureModel(tokens.terms, topic_term, alpha, eta).renumbered(order)
@@ -364,23 +368,3 @@ def _with_fixed(topic_term: CsrMatrix, guidance: Guidance) -> CsrMatrix:
     whole = sparse.csr_array(sparse.vstack([fixed_counts, topic_term[guidance.n_fixed :]]))
     whole.sort_indices()
     return whole.astype(topic_term.dtype)
-
-
-def _order(doc_topic: CsrMatrix, alpha: FloatArray, n_given: int) -> LongArray:
-    """Return the topics in their new order: given ones as they are, the others by documents, then tokens, most first.
-
-    A document with two main topics counts for the one that comes first in the end, which the order itself decides: so it is
-    sorted until nothing changes.
-    """
-    order = np.arange(doc_topic.shape[1])
-    for _ in range(ORDER_ROUNDS):
-        here = sparse.csr_array(doc_topic[:, order])
-        topics = main_topics(here, alpha[order]).topic
-        documents = np.bincount(topics[topics >= 0], minlength=len(order))
-        tokens = np.asarray(here.sum(axis=0)).ravel()
-        places = np.lexsort((np.arange(len(order)), -tokens, -documents))
-        places = np.concatenate([np.arange(n_given), places[places >= n_given]])
-        if np.array_equal(places, np.arange(len(order))):
-            break
-        order = order[places]
-    return order

@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, Protocol, Self
 
 from nlpkit.errors import UsageError
 from nlpkit.parameters import Execution, Param
+from nlpkit.topics.mixtures.options import TermOptions
 
 USUAL = Execution()
 SWEEPS = 1000
@@ -193,16 +194,9 @@ class CheckpointOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class DescriptionOptions:
+class DescriptionOptions(TermOptions):
     """Options that add tables to an LDA run."""
 
-    PANEL: ClassVar[str] = "Output"
-
-    top_terms: Annotated[int, Param("Number of terms that are stored for each topic.", min=1)] = 30
-    relevance_lambda: Annotated[
-        float,
-        Param("Weight λ of the probability in the relevance of a term (Sievert and Shirley 2014).", min=0.0, max=1.0),
-    ] = 0.6
     save_assignments: Annotated[
         bool,
         Param("Write assignments.parquet with the topic of every token; conversion to MALLET and pyLDAvis needs it."),

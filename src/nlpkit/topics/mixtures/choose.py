@@ -66,7 +66,8 @@ class TopicChoice:
     """The number of topics that was chosen, and the table it was chosen from.
 
     rows: by number of topics. reason: why, one sentence. runner_ups: two other numbers and what speaks for each. note: what
-    is to be minded, "" for nothing. n_held_out: documents; n_tokens: tokens whose probability was taken.
+    is to be minded, "" for nothing. n_held_out: documents; n_tokens: tokens whose probability was taken;
+    seeds: fits of each number.
     """
 
     n_topics: int
@@ -76,6 +77,7 @@ class TopicChoice:
     note: str
     n_held_out: int
     n_tokens: int
+    seeds: int = SEEDS
 
 
 def choose_topics(
@@ -160,6 +162,7 @@ def choose_topics(
         _note(rows),
         corpus.observed.n_docs,
         sum(corpus.n_tokens),
+        seeds,
     )
 
 

@@ -12,6 +12,7 @@ from scipy import sparse
 from nlpkit.types import CsrMatrix, Float32Array, FloatArray, IntArray, LongArray
 
 HELD_OUT_ETA = 0.01  # added to each expected count n_kv of a model without priors where it scores held-out documents
+ORDER_ROUNDS = 20
 CELLS = 1 << 22  # probabilities held at a time
 
 # (offsets (D + 1,), term ids (N,)) of documents → theta (D, K): topics of documents under a model that stays as it is
@@ -72,7 +73,7 @@ class MixtureFit:
 
     doc_topic (D, K) CSR n_dk, of which theta is made (`theta_of`); trace: a record for each point that was looked at on the way;
     numbers: what the manifest says of the fit; names (K,) of topics, "" for none, or nothing; assignments (N,): topics of the
-    tokens, None where a model has none.
+    tokens, None where a model has none. arrays: further parameters that inference needs, (n,) or (n, m) float64 by name.
     """
 
     model: MixtureModel
@@ -81,6 +82,7 @@ class MixtureFit:
     numbers: Mapping[str, Any] = field(default_factory=dict)
     names: tuple[str, ...] = ()
     assignments: IntArray | None = None
+    arrays: Mapping[str, FloatArray] = field(default_factory=dict)
 
 
 def expected_counts(weights: FloatArray, totals: FloatArray) -> CsrMatrix:
@@ -141,3 +143,30 @@ class MainTopics:
     topic: IntArray
     prob: Float32Array
     margin: Float32Array
+
+
+def reordered(doc_topic: CsrMatrix, order: LongArray) -> CsrMatrix:
+    """Return n_dk (D, K) with topic order[k] as topic k."""
+    counts = sparse.csr_array(doc_topic[:, order])
+    counts.sort_indices()
+    return counts
+
+
+def order_by_size(doc_topic: CsrMatrix, alpha: FloatArray, n_given: int = 0) -> LongArray:
+    """Return the topics in their new order: given ones as they are, the others by documents, then tokens, most first.
+
+    A document with two main topics counts for the one that comes first in the end, which the order itself decides: so it is
+    sorted until nothing changes.
+    """
+    order = np.arange(doc_topic.shape[1])
+    for _ in range(ORDER_ROUNDS):
+        here = sparse.csr_array(doc_topic[:, order])
+        topics = main_topics(here, alpha[order]).topic
+        documents = np.bincount(topics[topics >= 0], minlength=len(order))
+        tokens = np.asarray(here.sum(axis=0)).ravel()
+        places = np.lexsort((np.arange(len(order)), -tokens, -documents))
+        places = np.concatenate([np.arange(n_given), places[places >= n_given]])
+        if np.array_equal(places, np.arange(len(order))):
+            break
+        order = order[places]
+    return order

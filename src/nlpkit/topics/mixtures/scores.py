@@ -169,6 +169,10 @@ class Fitted(Protocol):
     def doc_topic(self) -> CsrMatrix:
         """Counts of which theta is made."""
 
+    @property
+    def arrays(self) -> Mapping[str, FloatArray]:
+        """Further parameters that inference needs."""
+
 
 class Fitter(Protocol):
     """A kind of model whose numbers of topics are compared."""
@@ -176,7 +180,7 @@ class Fitter(Protocol):
     def fit(self, corpus: HeldOutCorpus, n_topics: int, execution: Execution, progress: Callable[..., None]) -> Fitted:
         """Fit the documents that are not held out. progress: to be called after each step; what it raises ends the fit."""
 
-    def inference(self, model: MixtureModel, seed: int, threads: int) -> tuple[MixtureModel, Inference]:
+    def inference(self, fit: Fitted, seed: int, threads: int) -> tuple[MixtureModel, Inference]:
         """Return the model whose phi scores held-out words, which gives each a probability, and what infers their topics."""
 
 
@@ -209,7 +213,7 @@ def score_fits(
         K, seed = job
         execution = Execution(seed, max(1, threads // at_once))
         fit = fitter.fit(corpus, K, execution, check)
-        return _score(fit, corpus, *fitter.inference(fit.model, corpus.seed, execution.n_threads()))
+        return _score(fit, corpus, *fitter.inference(fit, corpus.seed, execution.n_threads()))
 
     scores = dict(known)
     with ThreadPoolExecutor(at_once, thread_name_prefix="nlpkit") as pool:

@@ -1,0 +1,104 @@
+"""Mixture models on the screen: how many topics, the topics, how the fit went, and what to type next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from nlpkit import reporting, wording
+from nlpkit.cli import console
+from nlpkit.workflows.topic_notes import note_leading_term
+
+if TYPE_CHECKING:
+    from nlpkit.io.mixture_runs import MixtureRun
+    from nlpkit.topics.mixtures.choose import TopicChoice
+    from nlpkit.types import FloatArray
+    from nlpkit.workflows.mixtures import FittedTopics
+
+TERMS_SHOWN = 8
+TEXT_WIDTH = 60
+
+
+def show_mixture(model: FittedTopics, target: Path) -> None:
+    """Print a model that was written: the result as JSON, or tables and what to type next."""
+    if console.settings.json:
+        console.emit_json({"run": str(target), **model.summary, "topics": model.topics.to_pylist()})
+        return
+    report, run = model.report, model.run
+    assert report is not None
+    if report.choice is not None:
+        show_choice(report.choice)
+    show_topics(model.topics, model.documents.num_rows)
+    numbers = {name: value for name, value in report.fit.numbers.items() if isinstance(value, int | float)}
+    went = ", ".join(f"{name.replace('_', ' ')} {value:,.6g}" for name, value in numbers.items())
+    show_result(run, sum(report.seconds.values()), went)  # type: ignore[arg-type]
+    show_further(run, model.model.terms, report.documents_with, target)  # type: ignore[arg-type]
+
+
+def show_result(run: MixtureRun, seconds: float, went: str) -> None:
+    """Say how many topics there are, how the fit went, and how coherent and different the topics are."""
+    described = run.description
+    finite = described.npmi[np.isfinite(described.npmi)]
+    coherence = f"{finite.mean():.3f}" if len(finite) else "not defined"
+    reporting.note(
+        f"{wording.counted(len(described.labels), 'topic')} in {seconds:.0f} s; {went}; NPMI {coherence}, diversity "
+        f"{described.diversity:.3f} (the 10 most probable words of each topic, this corpus, whole documents)"
+    )
+
+
+def show_further(run: MixtureRun, terms: Sequence[str], documents_with: FloatArray, target: Path) -> None:
+    """Say what the columns are, which words stand in too many topics, and what to type next."""
+    reporting.note(
+        "docs are those a topic is the main one of, tokens its share of all tokens; words are ranked by relevance, topic_terms.parquet "
+        "has them by probability"
+    )
+    note_leading_term(run.description.relevant, terms, documents_with)
+    console.note_topic_run(target)
+
+
+def show_choice(choice: TopicChoice) -> None:
+    """Print the numbers of topics that were compared."""
+    names = ["npmi", "diversity", "exclusivity", "stability", "small_topics", "score"]
+    columns = ["", "topics", "perplexity", "± se", "behind best", "± se", *(name.replace("_", " ") for name in names)]
+    rows: list[Sequence[str]] = []
+    for row in choice.rows:
+        mark = "→" if row.chosen else "*" if row.best else ""
+        held = [f"{row.perplexity:,.1f}", f"{row.perplexity_se:,.1f}", f"{row.behind:.4f}", f"{row.behind_se:.4f}"]
+        rows.append([mark, str(row.n_topics), *held, *(_score(getattr(row, name)) for name in names)])
+    title = (
+        f"How many topics? {wording.counted(choice.seeds, 'fit')} each; perplexity of {choice.n_held_out:,} held-out documents and small "
+        "topics (share with fewer than 10 documents): lower is better; all else: higher."
+    )
+    nearest = [-abs(row.behind) + (1e9 if row.chosen or row.best else 0) for row in choice.rows]
+    console.table(
+        columns,
+        rows,
+        right=columns[1:],
+        title=title,
+        noun="numbers of topics",
+        sizes=nearest,
+        rest="manifest.json of the run",
+    )
+
+
+def _score(value: float) -> str:
+    return "" if value != value else f"{value:.3f}"
+
+
+def show_topics(topics: pa.Table, n_documents: int) -> None:
+    """Print the topics with their words and a representative document."""
+    rows = []
+    for row in topics.to_pylist():
+        text = wording.truncated(" ".join((row["representative_texts"] or [""])[0].split()), TEXT_WIDTH)
+        words = " ".join(row["top_terms"][:TERMS_SHOWN])
+        rows.append([str(row["topic"]), wording.count(row["size"]), f"{row['share']:.1%}", row["label"], words, text])
+    lost = n_documents - sum(topics.column("size").to_pylist())
+    none = [["-1", wording.count(lost), "", "(no tokens)", "", ""]] if lost else []
+    columns = ["topic", "docs", "tokens", "name", "most relevant words", "a representative document"]
+    sizes = [float(size) for size in topics.column("size").to_pylist()]
+    rest = "topics.parquet of the run"
+    console.table(columns, rows, right=columns[:3], noun="topics", sizes=sizes, rest=rest, after=none)

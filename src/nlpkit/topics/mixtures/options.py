@@ -1,0 +1,21 @@
+"""Options that mixture models of every kind share, as plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from nlpkit.parameters import Param
+
+
+@dataclass(frozen=True, slots=True)
+class TermOptions:
+    """Options of the terms that a run stores of its topics."""
+
+    PANEL: ClassVar[str] = "Output"
+
+    top_terms: Annotated[int, Param("Number of terms that are stored for each topic.", min=1)] = 30
+    relevance_lambda: Annotated[
+        float,
+        Param("Weight λ of the probability in the relevance of a term (Sievert and Shirley 2014).", min=0.0, max=1.0),
+    ] = 0.6

@@ -1,0 +1,134 @@
+"""nlpkit plsa, nlpkit nmf: one run directory for every kind of mixture model, and every command that reads it."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import nlpkit as nk
+from tests.cli.conftest import NEWS, footer, read, run_cli, write_jsonl
+
+KINDS = ("plsa", "nmf")
+
+
+@pytest.fixture(
+    scope="module", params=[(kind, ()) for kind in KINDS] + [("nmf", ("--loss", "kullback-leibler"))], ids=str
+)
+def run(request: pytest.FixtureRequest, planted: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run on the planted corpus."""
+    kind, options = request.param
+    target = tmp_path_factory.mktemp(kind) / kind
+    run_cli(kind, planted, "--k", "4", *options, "-q", "-o", target)
+    return target
+
+
+def test_planted_themes_come_back(run: Path) -> None:
+    documents = read(run / "documents.parquet").to_pylist()
+    by_label: dict[str, Counter[int]] = {}
+    for row in documents:
+        by_label.setdefault(row["label"], Counter())[row["topic"]] += 1
+    assert len({counts.most_common(1)[0][0] for counts in by_label.values()}) == 4
+    assert all(counts.most_common(1)[0][1] / counts.total() > 0.9 for counts in by_label.values())
+
+
+def test_tables_fit_together(run: Path) -> None:
+    topics, terms = read(run / "topics.parquet").to_pylist(), read(run / "topic_terms.parquet").to_pylist()
+    mixtures = read(run / "doc_topics.parquet").to_pandas()
+    manifest = json.loads((run / "manifest.json").read_text(encoding="utf-8"))
+    assert [row["topic"] for row in topics] == list(range(4))
+    assert [row["size"] for row in topics] == sorted((row["size"] for row in topics), reverse=True)
+    assert mixtures.groupby("id")["prob"].sum().max() <= 1 + 1e-6
+    assert np.isclose(
+        mixtures["prob"].sum() + manifest["results"]["doc_topics_left_out"], mixtures["id"].nunique(), atol=1e-2
+    )
+    assert all(sum(row["weight"] for row in terms if row["topic"] == k) <= 1 + 1e-6 for k in range(4))
+    assert {row["alpha"] for row in topics} == {0.0}
+    assert all(np.isfinite(row["coherence"]) for row in topics)
+    assert footer(run / "topics.parquet")["command"] == manifest["kind"]
+
+
+def test_new_text_has_the_topic_of_its_words(run: Path, planted: Path, tmp_path: Path) -> None:
+    fitted = {row["id"]: row for row in read(run / "documents.parquet").to_pylist()}
+    rows = read(planted).to_pylist()[:40]
+    new = [{"id": f"new {row['id']}", "text": f"{row['text']} zzz"} for row in rows]
+    write_jsonl(tmp_path / "new.jsonl", [*new, {"id": "none", "text": "zzz qqq"}, {"id": "empty", "text": ""}])
+    done = run_cli("predict", run, "new.jsonl", "-o", "p.parquet")
+    got = {row["id"]: row for row in read("p.parquet").to_pylist()}
+    same = [got[f"new {row['id']}"]["topic"] == fitted[row["id"]]["topic"] for row in rows]
+    assert np.mean(same) > 0.95
+    assert [got[name]["topic"] for name in ("none", "empty")] == [-1, -1]
+    assert "2 documents have no word that the run" in done.err
+    run_cli("predict", run, planted, "-q", "-o", "again.parquet")
+    again = read("again.parquet").to_pylist()
+    assert all(fitted[row["id"]]["topic"] == row["topic"] for row in again)
+
+
+def test_every_command_reads_the_run(run: Path, planted: Path) -> None:
+    scores = json.loads(
+        run_cli("evaluate", run, "--heldout", planted, "--metrics", "ami,perplexity,kl_uniform", "--json").out
+    )
+    got = {name: score["value"] for name, score in scores["targets"][0]["metrics"].items()}
+    assert got["ami"] > 0.8
+    assert 1 < got["perplexity"] < 200
+    assert got["kl_uniform"] > 0
+    lines = """info RUN|topics RUN --by label --words 3|topics RUN --documents 1|topics RUN --correlations|diff RUN RUN
+plot RUN topics -o t.svg|plot RUN similarity -o s.svg|report RUN -o r.html|export RUN -o t.xlsx|export RUN -o t.json
+export RUN --to r -o r/|convert RUN -o t.csv"""
+    for line in lines.replace("\n", "|").split("|"):
+        run_cli(*(run if word == "RUN" else word for word in line.split()))
+    refused = run_cli("edit", run, "-o", "e.toml", "--init", code=3).error()
+    assert refused.endswith("but a run of bertopic or lda-gibbs was needed")
+    page = Path("r.html").read_text(encoding="utf-8")
+    assert ("Hofmann" in page) == (run.name == "plsa")
+    assert ("Lee, D. D." in page) == (run.name == "nmf")
+    assert (
+        "left-to-right"
+        in run_cli(
+            "evaluate", run, "--heldout", planted, "--method", "left-to-right", "--metrics", "perplexity", code=2
+        ).error()
+    )
+
+
+def test_a_loaded_model_is_the_one_that_was_saved(run: Path, planted: Path) -> None:
+    loaded, options = nk.load(run), json.loads((run / "model" / "config.json").read_text(encoding="utf-8"))["options"]
+    fit = getattr(nk, f"fit_{run.name}")(nk.read_corpus(planted), k=4, **options)
+    np.testing.assert_array_equal(loaded.phi, fit.phi)
+    assert loaded.predict(["river boat flood", "court judge trial"]) == fit.predict(
+        ["river boat flood", "court judge trial"]
+    )
+    assert loaded.summary == fit.summary
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_number_of_topics_is_chosen(kind: str) -> None:
+    done = run_cli(kind, NEWS, "--k", "4:12:4", "-o", "run/")
+    assert "How many topics? 1 fit each" in done.out
+    evidence = json.loads(Path("run/manifest.json").read_text(encoding="utf-8"))["results"]["evidence"]
+    assert [row["n_topics"] for row in evidence] == [4, 8, 12]
+    assert all(np.isfinite(row["perplexity"]) for row in evidence)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("threads", [1, 3])
+def test_the_same_bytes_on_any_number_of_threads(kind: str, threads: int, planted: Path) -> None:
+    for target, n in (("a", 2), ("b", threads)):
+        run_cli(kind, planted, "--k", "4", "--threads", n, "-q", "-o", target)
+    for name in ("topics", "documents", "doc_topics", "topic_terms"):
+        assert Path(f"a/{name}.parquet").read_bytes() == Path(f"b/{name}.parquet").read_bytes()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_bad_input(kind: str, tmp_path: Path) -> None:
+    (tmp_path / "empty.jsonl").write_text("")
+    assert "no documents" in run_cli(kind, "empty.jsonl", "--k", "2", "-o", "x", code=3).error()
+    write_jsonl(tmp_path / "letters.jsonl", [{"text": letter} for letter in "abcdef"])
+    assert "nothing to find topics in" in run_cli(kind, "letters.jsonl", "--k", "2", "-o", "x", code=3).error()
+    write_jsonl(tmp_path / "one.jsonl", [{"text": "one single document of some words"}])
+    assert "`" not in run_cli(kind, "one.jsonl", "--k", "50", "-o", "x", code=2).error()
+    assert "at least 20 documents" in run_cli(kind, "one.jsonl", "-o", "x", code=2).error()
+    run_cli(kind, "one.jsonl", "--k", "1", "--min-df", "1", "-o", "one")
+    assert not Path("x").exists()
