@@ -237,6 +237,7 @@ STRINGS: dict[str, Sequence[str]] = {
     "over": ["author",
     "split", "date:year"],
     "on": ["words", "embeddings"], "priors": ["empirical", "uniform", "0.5,0.5"],
+    "cost": ["10", "0.1,10", "auto"], "alpha": ["0.1", "auto"],
     "class_weight": ["none", "balanced"], "calibrate": ["none", "sigmoid", "isotonic", "temperature"],
     "zero_shot": ["sports,politics", "a: b c,d"], "hand_features": ["all", "length"],
     "split": ["split", "split=test", "author=a1"], "groups": ["author"],

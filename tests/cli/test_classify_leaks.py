@@ -28,6 +28,8 @@ OPTIONS = [
     ["--calibrate", "sigmoid", "--class-weight", "balanced"],
     ["--calibrate", "temperature", "--scheme", "bm25"],
     ["--hand-features", "all"],
+    ["--cost", "auto"],
+    ["--model", "bernoulli-nb", "--alpha", "auto", "--select", "chi2:50"],
     ["--model", "auto", "--cv", "3", "--budget", "1000", "--select", "chi2:40"],
 ]
 

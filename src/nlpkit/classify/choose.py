@@ -15,14 +15,13 @@ from nlpkit.classify.classifier import (
     Predicted,
     cross_predict,
     fit_classifier,
+    score_rows,
     together,
 )
 from nlpkit.classify.labels import Labels
+from nlpkit.classify.search import INNER_FOLDS
 from nlpkit.classify.splits import stratified_folds
-from nlpkit.metrics.classification import averages, confusion_matrix
 from nlpkit.types import LongArray
-
-INNER_FOLDS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,27 +50,10 @@ def try_candidate(
     folds = stratified_folds(labels.strata(train), min(INNER_FOLDS, len(train)), seed=seed)
     rounds = [(train[folds != f], train[folds == f]) for f in range(int(folds.max()) + 1)]
     predicted, _ = cross_predict(sources, labels, rounds, config, seed=seed, threads=threads)
-    scores = np.array([score_rows(labels, predicted, test) for _, test in rounds])
+    scores = np.array([score_rows(labels, test, predicted.take(test)) for _, test in rounds])
     mean = scores.mean(axis=0)
     error = scores[:, 0].std(ddof=1) / np.sqrt(len(scores)) if len(scores) > 1 else float("nan")
     return Tried(config, float(mean[0]), float(error), float(mean[1]), time.perf_counter() - start)
-
-
-def score_rows(labels: Labels, predicted: Predicted, rows: LongArray) -> tuple[float, float]:
-    """Return macro F1 and accuracy (of several labels: exactly the right ones) of some documents."""
-    if labels.sets is not None:
-        assert predicted.sets is not None
-        true, assigned = labels.sets[rows], predicted.sets[rows]
-        hits = (true & assigned).sum(axis=0)
-        total = true.sum(axis=0) + assigned.sum(axis=0)
-        there = total > 0
-        return float((2 * hits[there] / total[there]).mean()) if there.any() else 0.0, float(
-            (true == assigned).all(axis=1).mean()
-        )
-    assert predicted.codes is not None
-    table = confusion_matrix(labels.targets(rows), predicted.codes[rows], len(labels.names))
-    scores = averages(table)
-    return float(scores["macro_f1"]), float(scores["accuracy"])
 
 
 def best_of(tried: Sequence[Tried]) -> int:

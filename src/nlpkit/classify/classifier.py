@@ -13,8 +13,10 @@ from nlpkit.classify.features import Features, Scaling, VectorizerOptions, fit_v
 from nlpkit.classify.fit import ModelOptions, balanced_weights, fit_model, fit_multilabel
 from nlpkit.classify.labels import Labels
 from nlpkit.classify.model import LinearModel, Model
+from nlpkit.classify.search import INNER_FOLDS, Search, Searched
 from nlpkit.classify.splits import stratified_folds
 from nlpkit.classify.words import CutWords, TokenizedWords, WordCounts
+from nlpkit.metrics.classification import averages, confusion_matrix
 from nlpkit.text.options import PreprocessReport
 from nlpkit.text.phrases import PhraseTable
 from nlpkit.types import BoolArray, Float32Array, FloatArray, IntArray, LongArray
@@ -36,7 +38,7 @@ class FeatureSources:
 @dataclass(frozen=True, slots=True)
 class ClassifierConfig:
     """Configuration of a classifier. vectorizer: None where the model sees embeddings; ngrams: None for those of the words;
-    calibrate: None for none."""
+    calibrate: None for none; search: the number of the model that training documents choose, None for none."""
 
     name: str
     model: ModelOptions
@@ -44,6 +46,7 @@ class ClassifierConfig:
     ngrams: tuple[int, int] | None = None
     hand: bool = False
     calibrate: Method | None = None
+    search: Search | None = None
 
     @property
     def least(self) -> int:
@@ -74,6 +77,11 @@ class Predicted:
         assert self.codes is not None
         of_codes: FloatArray = p[np.arange(len(p)), self.codes]
         return of_codes
+
+    def take(self, rows: LongArray) -> Predicted:
+        """Return the predictions of some of the documents."""
+        parts = (self.decision, self.probabilities, self.codes, self.sets)
+        return Predicted(*(None if part is None else part[rows] for part in parts))  # type: ignore[arg-type]
 
     def fill(self, rows: LongArray, predicted: Predicted) -> None:
         """Put the predictions for some documents into those for all."""
@@ -119,10 +127,15 @@ class TextClassifier:
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """A classifier, with the features (n, F) of any documents of the sources it was fitted in."""
+    """A classifier, with the features (n, F) of any documents of the sources it was fitted in.
+
+    config: what it was fitted with, the number that was searched for in its place; searched: that search, None for none.
+    """
 
     classifier: TextClassifier
     matrix: Callable[[LongArray], Any]
+    config: ClassifierConfig
+    searched: Searched | None = None
 
     def predict(self, rows: LongArray) -> Predicted:
         """Return the predictions of some documents."""
@@ -134,15 +147,20 @@ def fit_classifier(
 ) -> Fitted:
     """Return a classifier that has seen the training documents and no other.
 
-    For calibration the training documents are dealt into folds; each is scored by a classifier of the others, features and
-    all, and the calibrator learns from these scores (as scikit-learn's CalibratedClassifierCV with ensemble=False). Classes that
-    weigh the same in the fit weigh the same here, else the calibration would bring their shares back; the probabilities are then
-    those of classes of equal size.
+    A number that is searched for is chosen first, before any calibration: the value of the highest mean macro F1 over folds of
+    the training documents. For calibration these are dealt into folds, too; each is scored by a classifier of the others,
+    features and all, and the calibrator learns from these scores (as scikit-learn's CalibratedClassifierCV with
+    ensemble=False). Classes that weigh the same in the fit weigh the same here, else the calibration would bring their shares
+    back; the probabilities are then those of classes of equal size.
 
     Args:
         train: (n,) rows with labels.
     """
-    fitted = _fit(sources, labels, train, config, seed=seed, threads=threads)
+    searched = None
+    if config.search is not None:
+        searched = _best_value(sources, labels, train, config, seed=seed, threads=threads)
+        config = replace(config, model=config.search.applied(config.model, searched.value))
+    fitted = replace(_fit(sources, labels, train, config, seed=seed, threads=threads), searched=searched)
     if config.calibrate is None:
         return fitted
     classifier = fitted.classifier
@@ -159,41 +177,76 @@ def fit_classifier(
         y = _compact(y, classifier.present, len(labels.names))
     weights = balanced_weights(y, decision.shape[1]) if config.model.balanced else None
     calibrator = fit_calibrator(config.calibrate, decision, y, link=classifier.model.link, weights=weights)
-    return Fitted(replace(classifier, calibrator=calibrator), fitted.matrix)
+    return replace(fitted, classifier=replace(classifier, calibrator=calibrator))
+
+
+def _best_value(
+    sources: FeatureSources, labels: Labels, train: LongArray, config: ClassifierConfig, *, seed: int, threads: int
+) -> Searched:
+    """Return the scores of each value of a search in folds of the training documents, whose features all values share."""
+    search = config.search
+    assert search is not None
+    n_folds = min(INNER_FOLDS, len(train))
+    folds = stratified_folds(labels.strata(train), n_folds, seed=seed)
+    scores = np.zeros((n_folds, len(search.values)))
+    for fold in range(n_folds):
+        inner, rest = train[folds != fold], train[folds == fold]
+        prepared = _features(sources, labels.targets(inner), inner, config)
+        X, X_rest = prepared.matrix(inner), prepared.matrix(rest)
+        for i, value in enumerate(search.values):
+            model = search.applied(config.model, value)
+            fitted = _fit_model(prepared, X, labels, inner, model, seed=seed, threads=threads)
+            scores[fold, i] = score_rows(labels, rest, fitted.predict(X_rest))[0]
+    return Searched(search, tuple(scores.mean(axis=0).tolist()))
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """Features fitted to training documents, a function that gives those (n, F) of any rows, and the words they are made of."""
+
+    features: Features
+    matrix: Callable[[LongArray], Any]
+    counted: WordCounts | None = None
 
 
 def _fit(
     sources: FeatureSources, labels: Labels, train: LongArray, config: ClassifierConfig, *, seed: int, threads: int
 ) -> Fitted:
+    prepared = _features(sources, labels.targets(train), train, config)
+    X = prepared.matrix(train)
+    classifier = _fit_model(prepared, X, labels, train, config.model, seed=seed, threads=threads)
+    return Fitted(classifier, prepared.matrix, config)
+
+
+def _fit_model(
+    prepared: _Prepared, X: Any, labels: Labels, train: LongArray, options: ModelOptions, *, seed: int, threads: int
+) -> TextClassifier:
+    """Return a classifier of training documents whose features X (n, F) are prepared."""
     y = labels.targets(train)
-    features, matrix, counted = _features(sources, y, train, config)
-    X = matrix(train)
     J = len(labels.names)
     model: Model
     if labels.multiple:
         present = np.arange(J, dtype=np.int32)
-        model = fit_multilabel(X, y, config.model, seed=seed, threads=threads)
+        model = fit_multilabel(X, y, options, seed=seed, threads=threads)
     else:
         present = np.unique(y).astype(np.int32)
         if len(present) == 1:
-            model = LinearModel(config.model.kind, np.zeros((X.shape[1], 1)), np.zeros(1), "softmax")
+            model = LinearModel(options.kind, np.zeros((X.shape[1], 1)), np.zeros(1), "softmax")
         else:
             compact = _compact(y, present, J)
-            model = fit_model(X, compact, len(present), config.model, seed=seed, threads=threads)
-    classifier = TextClassifier(labels.names, labels.multiple, present, features, model, n_train=len(train))
-    if counted is not None:
-        classifier = replace(classifier, phrases=counted.phrases, report=counted.report)
-    return Fitted(classifier, matrix)
+            model = fit_model(X, compact, len(present), options, seed=seed, threads=threads)
+    classifier = TextClassifier(labels.names, labels.multiple, present, prepared.features, model, n_train=len(train))
+    if prepared.counted is None:
+        return classifier
+    return replace(classifier, phrases=prepared.counted.phrases, report=prepared.counted.report)
 
 
-def _features(
-    sources: FeatureSources, y: Any, train: LongArray, config: ClassifierConfig
-) -> tuple[Features, Callable[[LongArray], Any], WordCounts | None]:
-    """Return features fitted to the training documents, a function that gives those of any rows, and the words they are made of."""
+def _features(sources: FeatureSources, y: Any, train: LongArray, config: ClassifierConfig) -> _Prepared:
+    """Return the features of all documents, fitted to the training documents, which have the classes y."""
     if config.vectorizer is None:
         assert sources.embeddings is not None
         embeddings = sources.embeddings
-        return Features(None), lambda rows: embeddings[rows], None
+        return _Prepared(Features(None), lambda rows: embeddings[rows])
     assert sources.words is not None
     counted = sources.words.counted(train, ngrams=config.ngrams, least=config.least)
     vectorizer, columns = fit_vectorizer(counted.counts[train], counted.terms, y, config.vectorizer)
@@ -207,7 +260,7 @@ def _features(
         words = vectorizer.weigh_columns(counted.counts[rows], columns)
         return features.join(words, None if sources.hand is None else sources.hand[rows])
 
-    return features, matrix, counted
+    return _Prepared(features, matrix, counted)
 
 
 def cross_predict(
@@ -218,7 +271,7 @@ def cross_predict(
     *,
     seed: int,
     threads: int,
-    done: Callable[[int], None] = lambda n: None,
+    done: Callable[[Fitted], None] = lambda fitted: None,
 ) -> tuple[Predicted, Fitted]:
     """Return predictions (D, …) of the test documents of each round by a classifier of its training documents, and the last of these.
 
@@ -226,13 +279,13 @@ def cross_predict(
 
     Args:
         rounds: (training rows, test rows); test rows of different rounds are different.
-        done: called with the number of rounds that are done.
+        done: called with the classifier of each round.
     """
     parts: list[tuple[LongArray, Predicted]] = []
-    for i, (train, test) in enumerate(rounds):
+    for train, test in rounds:
         fitted = fit_classifier(sources, labels, train, config, seed=seed, threads=threads)
         parts.append((test, fitted.predict(test)))
-        done(i + 1)
+        done(fitted)
     return together(sources.n_docs, labels, parts), fitted
 
 
@@ -267,3 +320,19 @@ def _spread(values: FloatArray, present: IntArray, n_classes: int, fill: float) 
     wide = np.full((len(values), n_classes), fill)
     wide[:, present] = values
     return wide
+
+
+def score_rows(labels: Labels, rows: LongArray, predicted: Predicted) -> tuple[float, float]:
+    """Return macro F1 and accuracy (of several labels: exactly the right ones) of the predictions for some documents."""
+    if labels.sets is not None:
+        assert predicted.sets is not None
+        true, assigned = labels.sets[rows], predicted.sets
+        hits = (true & assigned).sum(axis=0)
+        total = true.sum(axis=0) + assigned.sum(axis=0)
+        there = total > 0
+        return float((2 * hits[there] / total[there]).mean()) if there.any() else 0.0, float(
+            (true == assigned).all(axis=1).mean()
+        )
+    assert predicted.codes is not None
+    scores = averages(confusion_matrix(labels.targets(rows), predicted.codes, len(labels.names)))
+    return float(scores["macro_f1"]), float(scores["accuracy"])

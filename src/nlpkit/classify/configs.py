@@ -9,6 +9,7 @@ from nlpkit.classify.classifier import ClassifierConfig
 from nlpkit.classify.features import VectorizerOptions
 from nlpkit.classify.fit import KINDS, ModelOptions
 from nlpkit.classify.options import ClassifierOptions
+from nlpkit.classify.search import Search
 from nlpkit.errors import UsageError
 from nlpkit.text.options import PreprocessOptions
 from nlpkit.text.pruning import MIN_DF_AUTO_FROM
@@ -60,10 +61,13 @@ def config_of(
                 parameter="model",
             )
     if kind not in COUNTS:
-        naive_bayes = {"alpha": options.alpha != usual.alpha, "priors": options.priors != usual.priors}
+        naive_bayes = {
+            "alpha": options.values("alpha") != usual.values("alpha"),
+            "priors": options.priors != usual.priors,
+        }
         _refuse(naive_bayes, "belongs to Naive Bayes; leave it out")
     if kind not in LINEAR:
-        linear = {"cost": options.cost != usual.cost, "hand_features": options.hand_features}
+        linear = {"cost": options.values("cost") != usual.values("cost"), "hand_features": options.hand_features}
         _refuse(linear, "belongs to logreg and svm; leave it out")
     if not KINDS[kind].balanced:
         balanced = ", ".join(name for name, k in KINDS.items() if k.balanced)
@@ -74,13 +78,26 @@ def config_of(
         _refuse({"hidden": options.hidden != usual.hidden}, "belongs to mlp; leave it out")
     vectorizer = None if embedding else _vectorizer_options(options, weights, words, kind)
     has_hand = options.hand_features is not None
-    return ClassifierConfig(kind, model_options(options, kind), vectorizer, None, has_hand, options.calibration)
+    search = _search(options, kind)
+    if auto and search is not None:
+        raise UsageError(
+            "`model=auto` compares classifiers at some costs each; name one, such as `model=logreg`, to search for its `cost`",
+            parameter="cost",
+        )
+    return ClassifierConfig(kind, model_options(options, kind), vectorizer, None, has_hand, options.calibration, search)
+
+
+def _search(options: ClassifierOptions, kind: str) -> Search | None:
+    """Return the parameter to search for, None where one value was named."""
+    name = "alpha" if kind in COUNTS else "cost"
+    values = options.values(name)
+    return Search(name, values) if len(values) > 1 else None
 
 
 def model_options(options: ClassifierOptions, kind: str) -> ModelOptions:
     """Return the options of a kind of model."""
     return ModelOptions(
-        kind=kind, alpha=options.alpha, priors=options.class_priors(), C=options.cost,
+        kind=kind, alpha=options.values("alpha")[0], priors=options.class_priors(), C=options.values("cost")[0],
         balanced=options.class_weight == "balanced", k=options.neighbors, hidden=options.hidden,
     )  # fmt: skip
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, cast
 
+from nlpkit.classify.search import values_of
 from nlpkit.errors import UsageError, unknown_value
 from nlpkit.parameters import READ_LIST, Param
 from nlpkit.text.options import TextOptions
@@ -132,10 +133,22 @@ class ClassifierOptions:
         ),
     ] = "none"
     cost: Annotated[
-        float,
-        Param("Inverse strength of regularisation in logreg and svm: the larger, the weaker it is.", ("cost", "C")),
+        str | float | tuple[float, ...],
+        Param(
+            "Inverse strength of regularisation in logreg and svm: the larger, the weaker it is. Of several (0.1,1,10) and of auto, "
+            "cross-validation inside the training documents chooses.",
+            ("cost", "C"),
+            metavar="N|N,N,…|auto",
+        ),
     ] = 1.0
-    alpha: Annotated[float, Param("Count that Naive Bayes adds to every word of every class.", panel="More")] = 1.0
+    alpha: Annotated[
+        str | float | tuple[float, ...],
+        Param(
+            "Count that Naive Bayes adds to every word of every class; several and auto as in `cost`.",
+            metavar="N|N,N,…|auto",
+            panel="More",
+        ),
+    ] = 1.0
     priors: Annotated[
         str | tuple[float, ...],
         Param(
@@ -163,15 +176,17 @@ class ClassifierOptions:
             if value is not None and value not in known:
                 run = "; a run of nlpkit classify predicts with: nlpkit predict RUN INPUT" if name == "model" else ""
                 raise unknown_value(name, value, known, run)
-        for name in ("alpha", "cost"):
-            value = getattr(self, name)
-            if not 0 < value < float("inf"):
-                raise UsageError(f"`{name}={value:g}`: a number above 0 is needed", parameter=name)
+        self.values("cost")
+        self.values("alpha")
 
     @property
     def calibration(self) -> Method | None:
         """Method that calibrates probabilities, None for no calibration."""
         return None if self.calibrate == "none" else cast("Method", self.calibrate)
+
+    def values(self, name: str) -> tuple[float, ...]:
+        """Return the values of cost or alpha: one, or those to choose from. Raises UsageError."""
+        return values_of(name, getattr(self, name))
 
     def class_priors(self) -> ClassPriors:
         """Return empirical, uniform, or the probabilities. Raises UsageError."""

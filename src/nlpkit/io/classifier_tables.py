@@ -71,16 +71,6 @@ def _names(names: Sequence[str], chosen: Any) -> list[str]:
     return [names[j] for j in np.flatnonzero(chosen).tolist()]
 
 
-def take(predicted: Predicted, rows: LongArray) -> Predicted:
-    """Return the predictions of some rows."""
-    return Predicted(
-        predicted.decision[rows],
-        None if predicted.probabilities is None else predicted.probabilities[rows],
-        None if predicted.codes is None else predicted.codes[rows],
-        None if predicted.sets is None else predicted.sets[rows],
-    )
-
-
 def documents_table(
     dataset: LabelledDataset, rows: LongArray, predicted: Predicted, *, probabilities: bool
 ) -> pa.Table:
@@ -89,7 +79,7 @@ def documents_table(
     raw_labels = [dataset.raw_labels[d] for d in rows]
     label_type = dataset.label_type
     columns: dict[str, Any] = {"id": table.column("id"), "label": pa.array(raw_labels, label_type)}
-    columns |= prediction_columns(dataset.labels.names, take(predicted, rows), probabilities=probabilities)
+    columns |= prediction_columns(dataset.labels.names, predicted.take(rows), probabilities=probabilities)
     if dataset.n_folds:
         fold = dataset.split[rows]
         columns["fold"] = pa.array(fold, pa.int32(), mask=fold < 0)
@@ -163,7 +153,7 @@ def class_terms_table(classifier: TextClassifier, n: int) -> pa.Table | None:
 
 def errors_table(dataset: LabelledDataset, rows: LongArray, predicted: Predicted) -> pa.Table:
     """Return the documents whose prediction is not their label, those the model was surest of first, with the start of their text."""
-    of_rows = take(predicted, rows)
+    of_rows = predicted.take(rows)
     names = dataset.labels.names
     if of_rows.sets is not None:
         assigned: list[Any] = [_names(names, s) for s in of_rows.sets]

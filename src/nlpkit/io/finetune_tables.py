@@ -26,7 +26,6 @@ from nlpkit.io.classifier_tables import (
     documents_table,
     errors_table,
     prediction_columns,
-    take,
     twins_table,
 )
 from nlpkit.text.near_duplicates import NearDuplicates
@@ -93,7 +92,7 @@ def task_columns(
             "prediction_prob": pa.array([_of_words(p) for p in probs], pa.list_(pa.float32())),
         }
     assert predictions.predicted is not None
-    return prediction_columns(task.names, take(predictions.predicted, rows), probabilities=probabilities)
+    return prediction_columns(task.names, predictions.predicted.take(rows), probabilities=probabilities)
 
 
 def _of_words(probs: FloatArray | None) -> list[float | None] | None:

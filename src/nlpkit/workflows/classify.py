@@ -11,13 +11,11 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit import reporting
-from nlpkit.classify.choose import Tried, best_of, compare_within, nested
-from nlpkit.classify.classifier import ClassifierConfig, Fitted, Predicted, cross_predict, fit_classifier, together
-from nlpkit.classify.configs import bounded, candidates, config_of, sees_embeddings
+from nlpkit.classify.configs import config_of, sees_embeddings
 from nlpkit.classify.fit import KINDS
 from nlpkit.classify.options import ClassifierOptions, ClassifierReportOptions, ClassifierTextOptions, SplitOptions
 from nlpkit.classify.scores import score_predictions
-from nlpkit.classify.words import CutWords, TokenizedWords
+from nlpkit.classify.words import CutWords
 from nlpkit.embed.options import EncoderOptions
 from nlpkit.errors import InputError, UsageError
 from nlpkit.evaluation.options import GateOptions
@@ -34,6 +32,7 @@ from nlpkit.parameters import Execution, with_settings
 from nlpkit.weighting.options import WeightOptions
 from nlpkit.workflows.classifier import TrainedClassifier
 from nlpkit.workflows.classify_data import ClassificationData, classifier_preprocessing, read_classification_data
+from nlpkit.workflows.classify_fit import Training, fit_and_predict
 from nlpkit.workflows.classify_notes import find_overlap, note_dataset, run_tables, title_of
 from nlpkit.workflows.corpus import Corpus, as_corpus, read_corpus
 from nlpkit.workflows.embeddings import embeddings_of
@@ -189,7 +188,7 @@ def _train(
     with stopwatch(seconds, "near-duplicates"):
         overlap = find_overlap(dataset, chosen.report.near_duplicates)
     with stopwatch(seconds, "fit"):
-        training = _fit(data, config, chosen, seed=seed, threads=threads)
+        training = fit_and_predict(data, config, options, chosen.report, seed=seed, threads=threads)
     fitted, predicted = training.fitted, training.predicted
     scores, evaluation = None, None
     with stopwatch(seconds, "scores"):
@@ -206,10 +205,10 @@ def _train(
     if not fitted_on_words:
         assert data.sources.embeddings is not None
         model_config["dim"] = int(data.sources.embeddings.shape[1])
-    tables, notes = run_tables(dataset, training.config, fitted.classifier, predicted, scores, overlap, chosen.report)
+    tables, notes = run_tables(dataset, fitted, predicted, scores, overlap, chosen.report)
     return TrainedClassifier(
         fitted.classifier, model_config, title_of(dataset, training.config.name, fitted.classifier), parameters, tables, evaluation,
-        scores, training.candidates, notes, data.provenance, execution, seconds,
+        scores, training.candidates, training.search(), notes, data.provenance, execution, seconds,
     )  # fmt: skip
 
 
@@ -223,101 +222,6 @@ def _test_corpus(test: Any, corpus: Corpus) -> Corpus | None:
         read_corpus(test, options=replace(corpus.options, limit=None, sample=None)),
         spool_directory=corpus.spool_directory,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Training:
-    """The configuration that was fitted, the classifier, the predictions for test documents, and what was compared."""
-
-    config: ClassifierConfig
-    fitted: Fitted
-    predicted: Predicted
-    candidates: list[dict[str, Any]]
-
-
-def _fit(
-    data: ClassificationData, config: ClassifierConfig, chosen: ClassifyOptions, *, seed: int, threads: int
-) -> _Training:
-    dataset, sources = data.dataset, data.sources
-    labels, rounds = dataset.labels, dataset.rounds
-    compared: list[dict[str, Any]] = []
-    if chosen.classifier.model == "auto":
-        training = _choose(data, config, chosen, seed=seed, threads=threads)
-        config, predicted, fitted, compared = training.config, training.predicted, training.fitted, training.candidates
-    else:
-        config = bounded(config, dataset.least_train)
-        with reporting.progress("folds", len(rounds)) as update:
-            predicted, fitted = cross_predict(
-                sources, labels, rounds, config, seed=seed, threads=threads, done=lambda n: update(n)
-            )
-    if dataset.n_folds:
-        fitted = fit_classifier(sources, labels, dataset.train, config, seed=seed, threads=threads)
-        rest = np.flatnonzero(dataset.split < 0)  # documents without a label
-        if len(rest):
-            predicted.fill(rest, fitted.predict(rest))
-    return _Training(config, fitted, predicted, compared)
-
-
-def _choose(
-    data: ClassificationData, base: ClassifierConfig, chosen: ClassifyOptions, *, seed: int, threads: int
-) -> _Training:
-    """Return the classifier that is best in the training documents, with its predictions of test documents.
-
-    With a test set the winner predicts it. In cross-validation the winner of each fold's training documents predicts the fold.
-    """
-    dataset, sources, budget = data.dataset, data.sources, chosen.classifier.budget
-    labels, rounds, n_outer = dataset.labels, dataset.rounds, dataset.n_folds
-    configs = [
-        bounded(config, dataset.least_train)
-        for config in candidates(
-            base, chosen.classifier, multiple=labels.multiple, words_are_cut=not isinstance(sources.words, TokenizedWords),
-            embeddings=sources.embeddings is not None,
-        )
-        if not chosen.report.probabilities or config.calibrate is not None or KINDS[config.model.kind].probabilities
-    ]  # fmt: skip
-    with reporting.progress("models", len(configs)) as update:
-        tried = compare_within(
-            sources, labels, dataset.train, configs, n_outer=n_outer, budget=budget, seed=seed, threads=threads,
-            on_candidate=lambda n, name: update(n, f"models: {name}"),
-        )  # fmt: skip
-    best = best_of(tried)
-    config = configs[best]
-    left_out = [t.config.name for t in tried if t.why]
-    if left_out:
-        reporting.note(
-            f"not tried within `budget={budget:g}`: {', '.join(left_out)}; what is tried depends on how fast this machine is"
-        )
-    rows = [_candidate_row(t, chosen=i == best) for i, t in enumerate(tried)]
-    if not n_outer:
-        train, test = rounds[0]
-        fitted = fit_classifier(sources, labels, train, config, seed=seed, threads=threads)
-        return _Training(config, fitted, together(sources.n_docs, labels, [(test, fitted.predict(test))]), rows)
-    kept = [t.config for t in tried if not t.why]
-    with reporting.progress("nested folds", n_outer) as update:
-        predicted, fitted, winners = nested(
-            sources, labels, rounds, kept, seed=seed, threads=threads,
-            on_candidate=lambda n, name: update(n, f"nested folds: {name}"),
-        )  # fmt: skip
-    won = ", ".join(f"{name} {winners.count(name)}" for name in dict.fromkeys(winners))
-    reporting.note(
-        f"chosen: {config.name}; the scores are those of choosing anew in each of {n_outer} folds (won there: {won})"
-    )
-    return _Training(config, fitted, predicted, rows)
-
-
-def _candidate_row(tried: Tried, *, chosen: bool) -> dict[str, Any]:
-    def known(value: float) -> float | None:
-        return float(value) if np.isfinite(value) else None
-
-    return {
-        "name": tried.config.name,
-        "macro_f1": known(tried.macro_f1),
-        "error": known(tried.error),
-        "accuracy": known(tried.accuracy),
-        "seconds": round(tried.seconds, 3),
-        "chosen": chosen,
-        "why": tried.why,
-    }
 
 
 def _add_features(
@@ -338,7 +242,7 @@ def _add_features(
     return info
 
 
-def _token_parameters(data: ClassificationData, training: _Training) -> dict[str, Any] | None:
+def _token_parameters(data: ClassificationData, training: Training) -> dict[str, Any] | None:
     report, words = training.fitted.classifier.report, data.sources.words
     if report is None or not isinstance(words, CutWords):
         return step_parameters(data.provenance.steps, "preprocess")
@@ -349,7 +253,7 @@ def _token_parameters(data: ClassificationData, training: _Training) -> dict[str
 
 def _parameters(
     chosen: ClassifyOptions,
-    training: _Training,
+    training: Training,
     data: ClassificationData,
     tokens: dict[str, Any] | None,
     encoder: dict[str, Any] | None,

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit import reporting, wording
-from nlpkit.classify.classifier import ClassifierConfig, Predicted, TextClassifier
+from nlpkit.classify.classifier import Fitted, Predicted, TextClassifier
 from nlpkit.classify.dataset import LabelledDataset
 from nlpkit.classify.splits import TEST, TRAIN
 from nlpkit.io.classifier_tables import (
@@ -88,14 +88,14 @@ def title_of(dataset: LabelledDataset, name: str, classifier: TextClassifier) ->
 
 def run_tables(
     dataset: LabelledDataset,
-    config: ClassifierConfig,
-    classifier: TextClassifier,
+    fitted: Fitted,
     predicted: Predicted,
     scores: ClassifierScores | None,
     overlap: NearDuplicates | None,
     options: ClassifierReportOptions,
 ) -> tuple[dict[str, pa.Table], list[str]]:
     """Return the tables of the run by name, and notes about them."""
+    config, classifier, searched = fitted.config, fitted.classifier, fitted.searched
     tested = dataset.tested()
     rows = np.arange(dataset.table.num_rows) if dataset.n_folds else tested
     tables: dict[str, pa.Table] = {}
@@ -119,6 +119,10 @@ def run_tables(
         if overlap.n_unresolved:
             n = wording.counted(overlap.n_unresolved, "document")
             notes.append(f"{n} like too many others to be compared with all: more may be near-duplicates")
+    if searched is not None and searched.at_end:
+        notes.append(
+            f"`{searched.search.option}={searched.value:g}` is at the end of the values that were tried; name others to look beyond"
+        )
     if not classifier.model.converged:
         notes.append(
             f"{config.name} stopped before it had converged; the features may be of very different size, or `cost` large"

@@ -67,6 +67,8 @@ def _show(classifier: TrainedClassifier, *, markdown: bool) -> None:
     page, tables = Page(markdown=markdown), classifier.tables()
     if classifier.candidates:
         show_candidates(page, classifier.candidates)
+    if classifier.search is not None:
+        show_search(page, classifier.search)
     if classifier.scores is not None:
         show_scores(page, classifier.scores, classifier.title)
     show_terms(page, tables.get("class_terms"))
@@ -133,6 +135,19 @@ def show_candidates(page: Page, rows: Sequence[dict[str, Any]]) -> None:
         for r in rows
     ]
     page.table("Models, by cross-validation in the training documents", columns, cells, columns[2:])
+
+
+def show_search(page: Page, search: dict[str, Any]) -> None:
+    """Print the values of a parameter that were compared, and how often each was taken in the folds of the scores."""
+    option, folds = search["option"], search["folds"]
+    columns = ["", option, "macro_f1", *(["taken in folds"] if folds else [])]
+    rows = []
+    for row in search["tried"]:
+        taken = [str(folds.count(row["value"]) or "")] if folds else []
+        arrow = "→" if row["value"] == search["value"] else ""
+        rows.append([arrow, f"{row['value']:g}", wording.score_text(row["macro_f1"]), *taken])
+    title = f"Values of {option}, by cross-validation in the training documents"
+    page.table(title, columns, rows, columns[1:])
 
 
 def show_terms(page: Page, terms: pa.Table | None) -> None:

@@ -1,0 +1,144 @@
+"""The fit of a classifier: predictions of test documents by classifiers that have not seen them, and the classifier of the run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from nlpkit import reporting
+from nlpkit.classify.choose import Tried, best_of, compare_within, nested
+from nlpkit.classify.classifier import ClassifierConfig, Fitted, Predicted, cross_predict, fit_classifier, together
+from nlpkit.classify.configs import bounded, candidates
+from nlpkit.classify.fit import KINDS
+from nlpkit.classify.options import ClassifierOptions, ClassifierReportOptions
+from nlpkit.classify.words import TokenizedWords
+from nlpkit.workflows.classify_data import ClassificationData
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """The classifier, the predictions for test documents, and what was compared; rounds: the values that were searched for in
+    each fold, none where there was no search."""
+
+    fitted: Fitted
+    predicted: Predicted
+    candidates: list[dict[str, Any]] = field(default_factory=list)
+    rounds: list[float] = field(default_factory=list)
+
+    @property
+    def config(self) -> ClassifierConfig:
+        """What was fitted."""
+        return self.fitted.config
+
+    def search(self) -> dict[str, Any] | None:
+        """Return the search of the classifier as values that go into JSON, with the value of each fold; None for none."""
+        searched = self.fitted.searched
+        return None if searched is None else {**searched.to_dict(), "folds": self.rounds}
+
+
+def fit_and_predict(
+    data: ClassificationData,
+    config: ClassifierConfig,
+    options: ClassifierOptions,
+    report: ClassifierReportOptions,
+    *,
+    seed: int,
+    threads: int,
+) -> Training:
+    """Return the classifier of all training documents, and the predictions of test documents by those of each round."""
+    dataset, sources = data.dataset, data.sources
+    labels, rounds = dataset.labels, dataset.rounds
+    values: list[float] = []
+    if options.model == "auto":
+        config, training = _choose(data, config, options, report, seed=seed, threads=threads)
+    else:
+        config = bounded(config, dataset.least_train)
+        n_done = 0
+        with reporting.progress("folds", len(rounds)) as update:
+
+            def done(fitted: Fitted) -> None:
+                nonlocal n_done
+                n_done += 1
+                update(n_done)
+                if fitted.searched is not None and dataset.n_folds:
+                    values.append(fitted.searched.value)
+
+            predicted, fitted = cross_predict(sources, labels, rounds, config, seed=seed, threads=threads, done=done)
+        training = Training(fitted, predicted, rounds=values)
+    if not dataset.n_folds:
+        return training
+    fitted = fit_classifier(sources, labels, dataset.train, config, seed=seed, threads=threads)
+    rest = np.flatnonzero(dataset.split < 0)  # documents without a label
+    if len(rest):
+        training.predicted.fill(rest, fitted.predict(rest))
+    return replace(training, fitted=fitted)
+
+
+def _choose(
+    data: ClassificationData,
+    base: ClassifierConfig,
+    options: ClassifierOptions,
+    report: ClassifierReportOptions,
+    *,
+    seed: int,
+    threads: int,
+) -> tuple[ClassifierConfig, Training]:
+    """Return the configuration that is best in the training documents, and predictions of test documents.
+
+    With a test set the winner predicts it. In cross-validation the winner of each fold's training documents predicts the fold.
+    """
+    dataset, sources, budget = data.dataset, data.sources, options.budget
+    labels, rounds, n_outer = dataset.labels, dataset.rounds, dataset.n_folds
+    configs = [
+        bounded(config, dataset.least_train)
+        for config in candidates(
+            base, options, multiple=labels.multiple, words_are_cut=not isinstance(sources.words, TokenizedWords),
+            embeddings=sources.embeddings is not None,
+        )
+        if not report.probabilities or config.calibrate is not None or KINDS[config.model.kind].probabilities
+    ]  # fmt: skip
+    with reporting.progress("models", len(configs)) as update:
+        tried = compare_within(
+            sources, labels, dataset.train, configs, n_outer=n_outer, budget=budget, seed=seed, threads=threads,
+            on_candidate=lambda n, name: update(n, f"models: {name}"),
+        )  # fmt: skip
+    best = best_of(tried)
+    config = configs[best]
+    left_out = [t.config.name for t in tried if t.why]
+    if left_out:
+        reporting.note(
+            f"not tried within `budget={budget:g}`: {', '.join(left_out)}; what is tried depends on how fast this machine is"
+        )
+    rows = [_candidate_row(t, chosen=i == best) for i, t in enumerate(tried)]
+    if not n_outer:
+        train, test = rounds[0]
+        fitted = fit_classifier(sources, labels, train, config, seed=seed, threads=threads)
+        return config, Training(fitted, together(sources.n_docs, labels, [(test, fitted.predict(test))]), rows)
+    kept = [t.config for t in tried if not t.why]
+    with reporting.progress("nested folds", n_outer) as update:
+        predicted, fitted, winners = nested(
+            sources, labels, rounds, kept, seed=seed, threads=threads,
+            on_candidate=lambda n, name: update(n, f"nested folds: {name}"),
+        )  # fmt: skip
+    won = ", ".join(f"{name} {winners.count(name)}" for name in dict.fromkeys(winners))
+    reporting.note(
+        f"chosen: {config.name}; the scores are those of choosing anew in each of {n_outer} folds (won there: {won})"
+    )
+    return config, Training(fitted, predicted, rows)
+
+
+def _candidate_row(tried: Tried, *, chosen: bool) -> dict[str, Any]:
+    def known(value: float) -> float | None:
+        return float(value) if np.isfinite(value) else None
+
+    return {
+        "name": tried.config.name,
+        "macro_f1": known(tried.macro_f1),
+        "error": known(tried.error),
+        "accuracy": known(tried.accuracy),
+        "seconds": round(tried.seconds, 3),
+        "chosen": chosen,
+        "why": tried.why,
+    }

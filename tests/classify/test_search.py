@@ -1,0 +1,71 @@
+"""The search for a value of cost or alpha: scikit-learn's, and what it may see."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, PredefinedSplit
+from sklearn.naive_bayes import MultinomialNB
+
+from nlpkit.classify.classifier import ClassifierConfig, FeatureSources, fit_classifier
+from nlpkit.classify.fit import ModelOptions
+from nlpkit.classify.labels import Labels
+from nlpkit.classify.search import AUTO, INNER_FOLDS, Search, values_of
+from nlpkit.classify.splits import stratified_folds
+from tests.refusals import refuses
+
+GRIDS = {"cost": (0.01, 0.1, 1.0, 10.0), "alpha": (30.0, 3.0, 0.3, 0.03)}
+
+
+def counted(D: int = 240, V: int = 60, J: int = 3) -> tuple[np.ndarray, np.ndarray]:
+    """Return counts of words that depend on the class a little, and the classes, of unequal size."""
+    rng = np.random.default_rng(5)
+    y = rng.choice(J, D, p=[0.5, 0.3, 0.2]).astype(np.int32)
+    rates = rng.gamma(0.6, 0.8, (J, V)) + 0.4
+    return rng.poisson(rates[y]).astype(np.float32), y
+
+
+@pytest.mark.parametrize(("kind", "option", "peer"), [("logreg", "cost", "C"), ("nb", "alpha", "alpha")])
+def test_equals_the_grid_search_of_scikit_learn(kind: str, option: str, peer: str) -> None:
+    X, y = counted()
+    train = np.arange(0, 240, 2)
+    labels = Labels(("a", "b", "c"), np.ones(240, bool), y)
+    config = ClassifierConfig(kind, ModelOptions(kind), None, search=Search(option, GRIDS[option]))
+    searched = fit_classifier(FeatureSources(240, embeddings=X), labels, train, config, seed=3, threads=1)
+    folds = PredefinedSplit(stratified_folds(y[train], INNER_FOLDS, seed=3))
+    model = LogisticRegression(tol=1e-8, max_iter=5000) if kind == "logreg" else MultinomialNB()
+    grid = GridSearchCV(model, {peer: list(GRIDS[option])}, scoring="f1_macro", cv=folds).fit(X[train], y[train])
+    assert searched.searched is not None
+    assert searched.searched.macro_f1 == pytest.approx(grid.cv_results_["mean_test_score"], abs=1e-12)
+    assert len(set(searched.searched.macro_f1)) > 1
+    assert searched.searched.value == grid.best_params_[peer]
+    rest = np.arange(1, 240, 2)
+    assert (searched.predict(rest).codes == grid.predict(X[rest])).all()
+    assert getattr(searched.config.model, peer) == grid.best_params_[peer]
+
+
+def test_labels_of_other_documents_do_not_matter() -> None:
+    X, y = counted()
+    train = np.arange(0, 240, 2)
+    other = y.copy()
+    other[1::2] = (other[1::2] + 1) % 3
+    config = ClassifierConfig("logreg", ModelOptions("logreg"), None, search=Search("cost", GRIDS["cost"]))
+    chosen = [
+        fit_classifier(
+            FeatureSources(240, embeddings=X), Labels(("a", "b", "c"), np.ones(240, bool), codes), train, config, seed=3,
+            threads=1,
+        ).searched
+        for codes in (y, other)
+    ]  # fmt: skip
+    assert chosen[0] == chosen[1]
+
+
+def test_values() -> None:
+    assert values_of("cost", "10,0.1,1,1") == (0.1, 1.0, 10.0)
+    assert values_of("alpha", (0.1, 1)) == (1.0, 0.1)
+    assert values_of("cost", 3) == (3.0,)
+    assert values_of("cost", "auto") == AUTO["cost"] == tuple(sorted(AUTO["cost"]))
+    for wrong in ("0", "1,,2", "much", "-1,1", "inf", "", (), None):
+        with refuses("cost"):
+            values_of("cost", wrong)  # type: ignore[arg-type]
