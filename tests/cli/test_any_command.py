@@ -238,6 +238,7 @@ STRINGS: dict[str, Sequence[str]] = {
     "split", "date:year"],
     "on": ["words", "embeddings"], "priors": ["empirical", "uniform", "0.5,0.5"],
     "cost": ["10", "0.1,10", "auto"], "alpha": ["0.1", "auto"],
+    "threshold": ["recall=0.9:economy", "precision=0.5:0"],
     "class_weight": ["none", "balanced"], "calibrate": ["none", "sigmoid", "isotonic", "temperature"],
     "zero_shot": ["sports,politics", "a: b c,d"], "hand_features": ["all", "length"],
     "split": ["split", "split=test", "author=a1"], "groups": ["author"],
@@ -277,7 +278,7 @@ LEXICON = (
 TRAINING = "priors cost class_weight neighbors hidden calibrate budget test split cv groups label_sep predict twins select hand_features on"
 RARE = (
     "text_col id_col label_col date_col format xml_record xml_field words_col pos entities lemma model zero_shot explain probabilities "
-    "prototype update resume fixed_topics answers judgements annotators majority order"
+    "prototype update resume fixed_topics answers judgements annotators majority order threshold"
 )
 BM25 = "scheme tf idf norm like bm25 k1 b slope augment"
 WAYS: dict[str, list[tuple[list[str], str]]] = {

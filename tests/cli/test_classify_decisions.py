@@ -6,11 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import nlpkit as nk
 from nlpkit.classify.search import AUTO
-from tests.cli.conftest import NEWS, run_cli
+from tests.cli.conftest import NEWS, read, run_cli, write_jsonl
 
 # ---------------------------------------------------------------- a search for cost or alpha
 
@@ -48,3 +49,59 @@ def test_a_value_at_the_end_is_told() -> None:
 )
 def test_what_cannot_be_meant(options: list[str], message: str) -> None:
     assert message in run_cli("classify", NEWS, *options, "-o", "run", code=2).err
+
+
+# ---------------------------------------------------------------- thresholds
+
+
+def test_a_threshold_is_stored_and_used_by_predict() -> None:
+    wanted = "recall=0.95:courts"
+    result = run_cli("classify", NEWS, "--threshold", wanted, "-o", "run")
+    assert "Thresholds, chosen in folds of the training documents" in result.out
+    run_cli("classify", NEWS, "-q", "-o", "usual")
+    (one,) = json.loads(Path("run/metrics.json").read_text())["thresholds"]
+    assert one["expected"]["recall"]["value"] >= 0.95
+    assert one["reached"]
+    scored = read("run/documents.parquet").to_pylist()
+    right = [row["prediction"] == "courts" for row in scored if row["label"] == "courts"]
+    assert one["test"]["recall"]["value"] == sum(right) / len(right)
+    assert one["test"]["assigned"] == sum(row["prediction"] == "courts" for row in scored)
+    assert one["test"]["recall"]["low"] < one["test"]["recall"]["value"] < one["test"]["recall"]["high"]
+    for run in ("run", "usual"):
+        run_cli("predict", run, NEWS, "--probabilities", "-q", "-o", f"{run}.parquet")
+    usual = read("usual.parquet").to_pylist()
+    for row, before in zip(read("run.parquet").to_pylist(), usual, strict=True):
+        p = row["probabilities"]
+        odds = np.log(p["courts"] / (1 - p["courts"]))
+        if abs(odds - one["score"]) > 1e-4:
+            assert (row["prediction"] == "courts") == (odds > one["score"])
+        if row["prediction"] != "courts" and before["prediction"] != "courts":
+            assert row["prediction"] == before["prediction"]
+
+
+def test_a_precision_that_no_score_has_is_told() -> None:
+    rows = [{"id": str(i), "text": "the same words", "label": "ab"[i % 2]} for i in range(80)]
+    write_jsonl(Path("t.jsonl"), rows)
+    result = run_cli("classify", "t.jsonl", "--threshold", "precision=1:a", "--model", "nb", "-o", "run")
+    assert "--threshold: no score has precision 1 for 'a'" in result.err
+    assert not json.loads(Path("run/metrics.json").read_text())["thresholds"][0]["reached"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--threshold", "recall=0.9:court"], "did you mean 'courts'?"),
+        (["--threshold", "recall=2:courts"], "above 0 and at most 1"),
+        (["--threshold", "recall=0.9:courts", "--threshold", "recall=0.9:health"], "one class can have a threshold"),
+        (["--threshold", "recall=0.9:courts", "--model", "auto"], "is about one classifier"),
+    ],
+)
+def test_thresholds_that_cannot_be_meant(options: list[str], message: str) -> None:
+    assert message in run_cli("classify", NEWS, *options, "-o", "run", code=2).err
+
+
+def test_a_threshold_of_a_class_that_the_run_lacks_is_damage() -> None:
+    run_cli("classify", NEWS, "--threshold", "recall=0.9:courts", "--cv", "2", "-q", "-o", "run")
+    config = Path("run/model/config.json")
+    config.write_text(config.read_text().replace('"label": "courts"', '"label": "none"'))
+    assert "run" in run_cli("predict", "run", NEWS, "--no-verify", "-o", "p.parquet", code=3).err

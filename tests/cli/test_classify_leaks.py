@@ -29,6 +29,7 @@ OPTIONS = [
     ["--calibrate", "temperature", "--scheme", "bm25"],
     ["--hand-features", "all"],
     ["--cost", "auto"],
+    ["--threshold", "recall=0.5:a"],
     ["--model", "bernoulli-nb", "--alpha", "auto", "--select", "chi2:50"],
     ["--model", "auto", "--cv", "3", "--budget", "1000", "--select", "chi2:40"],
 ]

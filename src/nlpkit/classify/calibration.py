@@ -47,7 +47,7 @@ class Calibrator:
             raise InputError(f"the calibration is of {self.n_classes} classes, the scores of {scores.shape[1]}")
         if self.method == "temperature":
             return by_link(scores * self.parts["inverse"][0], "sigmoid" if self.multi_label else "softmax")
-        scores = _against_rest(scores, self.link)
+        scores = against_rest(scores, self.link)
         if self.method == "sigmoid":
             p = sigmoid(scores * self.parts["slope"] + self.parts["offset"])
         else:
@@ -132,11 +132,11 @@ def fit_calibrator(
     if method == "temperature":
         parts: dict[str, Array] = {"inverse": np.array([_inverse_temperature(scores, is_class, w, multi_label)])}
     elif method == "sigmoid":
-        against = _against_rest(scores, link)
+        against = against_rest(scores, link)
         pairs = np.array([_platt(against[:, j], is_class[:, j], w[:, j]) for j in range(J)])
         parts = {"slope": pairs[:, 0].copy(), "offset": pairs[:, 1].copy()}
     else:
-        against = _against_rest(scores, link)
+        against = against_rest(scores, link)
         steps = [_isotonic(against[:, j], is_class[:, j], w[:, j]) for j in range(J)]
         ends: LongArray = np.cumsum([0, *(len(score) for score, _ in steps)], dtype=np.int64)
         parts = {
@@ -170,7 +170,7 @@ def _checked(decision: FloatArray) -> FloatArray:
     return scores
 
 
-def _against_rest(scores: FloatArray, link: Link) -> FloatArray:
+def against_rest(scores: FloatArray, link: Link) -> FloatArray:
     """Return s_j - log Σ_{i≠j} exp(s_i) for "softmax", else the scores themselves, (D, J)."""
     J = scores.shape[1]
     if link != "softmax" or J < 2:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from nlpkit.classify.calibration import Calibrator, Method, fit_calibrator
+from nlpkit.classify.decision_options import Wanted
 from nlpkit.classify.features import Features, Scaling, VectorizerOptions, fit_vectorizer
 from nlpkit.classify.fit import ModelOptions, balanced_weights, fit_model, fit_multilabel
 from nlpkit.classify.labels import Labels
 from nlpkit.classify.model import LinearModel, Model
 from nlpkit.classify.search import INNER_FOLDS, Search, Searched
 from nlpkit.classify.splits import stratified_folds
+from nlpkit.classify.thresholds import Threshold, choose_threshold, decision_scores, score_scale
 from nlpkit.classify.words import CutWords, TokenizedWords, WordCounts
 from nlpkit.metrics.classification import averages, confusion_matrix
 from nlpkit.text.options import PreprocessReport
@@ -38,7 +40,8 @@ class FeatureSources:
 @dataclass(frozen=True, slots=True)
 class ClassifierConfig:
     """Configuration of a classifier. vectorizer: None where the model sees embeddings; ngrams: None for those of the words;
-    calibrate: None for none; search: the number of the model that training documents choose, None for none."""
+    calibrate: None for none; search: the number of the model that training documents choose, None for none; wanted: of the
+    decisions for single classes."""
 
     name: str
     model: ModelOptions
@@ -47,6 +50,7 @@ class ClassifierConfig:
     hand: bool = False
     calibrate: Method | None = None
     search: Search | None = None
+    wanted: tuple[Wanted, ...] = ()
 
     @property
     def least(self) -> int:
@@ -94,7 +98,7 @@ class Predicted:
 @dataclass(frozen=True, slots=True)
 class TextClassifier:
     """A fitted classifier of J classes. present (J',) int32: the classes that its training documents have; phrases, report: of the
-    words it sees, None where it sees none, or the tokens were there before."""
+    words it sees, None where it sees none, or the tokens were there before; thresholds: of single classes."""
 
     names: tuple[str, ...]
     multiple: bool
@@ -105,9 +109,14 @@ class TextClassifier:
     phrases: PhraseTable | None = None
     n_train: int = 0
     report: PreprocessReport | None = None
+    thresholds: tuple[Threshold, ...] = ()
 
     def predict(self, X: Any) -> Predicted:
-        """Return the predictions of features (D, F); equal scores go to the class that comes first."""
+        """Return the predictions of features (D, F); equal scores go to the class that comes first.
+
+        A class with a threshold is predicted where its score is the threshold or above, and nowhere else; where it is not, a
+        document of one label gets the best of the other classes.
+        """
         decision = self.model.decision(X)
         if self.calibrator is not None:
             probabilities: FloatArray | None = self.calibrator.probabilities(decision)
@@ -115,14 +124,27 @@ class TextClassifier:
             probabilities = self.model.probabilities(X)
         if self.multiple:
             sets = decision > 0 if probabilities is None else probabilities > 0.5
+            for threshold, scores in self._scores(decision):
+                sets[:, self.names.index(threshold.label)] = scores >= threshold.score
             return Predicted(decision, probabilities, None, sets)
         best = decision if self.calibrator is None or probabilities is None else probabilities
         codes = self.present[best.argmax(axis=1)] if len(best) else np.zeros(0, np.int32)
+        for threshold, scores in self._scores(decision) if len(best) else ():
+            j = self.names.index(threshold.label)
+            others = self.present[np.where(self.present == j, -np.inf, best).argmax(axis=1)]
+            codes = np.where(scores >= threshold.score, j, others)
         J = len(self.names)
         if len(self.present) < J:
             decision = _spread(decision, self.present, J, -np.inf)
             probabilities = None if probabilities is None else _spread(probabilities, self.present, J, 0.0)
         return Predicted(decision, probabilities, codes.astype(np.int32))
+
+    def _scores(self, decision: FloatArray) -> Iterator[tuple[Threshold, FloatArray]]:
+        """Yield each threshold with the scores (D,) of its class."""
+        if self.thresholds:
+            scores = decision_scores(decision, self.calibrator, self.model.link, multiple=self.multiple)
+            for one in self.thresholds:
+                yield one, scores[:, np.flatnonzero(self.present == self.names.index(one.label))[0]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +173,7 @@ def fit_classifier(
     the training documents. For calibration these are dealt into folds, too; each is scored by a classifier of the others,
     features and all, and the calibrator learns from these scores (as scikit-learn's CalibratedClassifierCV with
     ensemble=False). Classes that weigh the same in the fit weigh the same here, else the calibration would bring their shares
-    back; the probabilities are then those of classes of equal size.
+    back; the probabilities are then those of classes of equal size. Thresholds are chosen on the same scores, calibrated.
 
     Args:
         train: (n,) rows with labels.
@@ -161,9 +183,31 @@ def fit_classifier(
         searched = _best_value(sources, labels, train, config, seed=seed, threads=threads)
         config = replace(config, model=config.search.applied(config.model, searched.value))
     fitted = replace(_fit(sources, labels, train, config, seed=seed, threads=threads), searched=searched)
-    if config.calibrate is None:
-        return fitted
     classifier = fitted.classifier
+    if (config.calibrate is None and not config.wanted) or (not labels.multiple and len(classifier.present) < 2):
+        return fitted
+    decision, y = _unseen_decisions(sources, labels, train, config, classifier.present, seed=seed, threads=threads)
+    link = classifier.model.link
+    if config.calibrate is not None:
+        weights = balanced_weights(y, decision.shape[1]) if config.model.balanced else None
+        calibrator = fit_calibrator(config.calibrate, decision, y, link=link, weights=weights)
+        classifier = replace(classifier, calibrator=calibrator)
+    if config.wanted:
+        classifier = replace(classifier, thresholds=_thresholds(classifier, decision, y, config.wanted))
+    return replace(fitted, classifier=classifier)
+
+
+def _unseen_decisions(
+    sources: FeatureSources,
+    labels: Labels,
+    train: LongArray,
+    config: ClassifierConfig,
+    present: IntArray,
+    *,
+    seed: int,
+    threads: int,
+) -> tuple[FloatArray, Any]:
+    """Return scores (n, J') of the training documents by classifiers of other training documents, and their classes in J'."""
     n_folds = min(CALIBRATION_FOLDS, len(train))
     folds = stratified_folds(labels.strata(train), n_folds, seed=seed)
     decision = np.zeros((len(train), len(labels.names)))
@@ -171,13 +215,27 @@ def fit_classifier(
         inner = _fit(sources, labels, train[folds != fold], config, seed=seed, threads=threads)
         decision[folds == fold] = inner.predict(train[folds == fold]).decision
     y = labels.targets(train)
-    if not labels.multiple:  # classes that a part does not have: as low as can be
-        finite = np.isfinite(decision)
-        decision = np.where(finite, decision, decision[finite].min(initial=0.0))[:, classifier.present]
-        y = _compact(y, classifier.present, len(labels.names))
-    weights = balanced_weights(y, decision.shape[1]) if config.model.balanced else None
-    calibrator = fit_calibrator(config.calibrate, decision, y, link=classifier.model.link, weights=weights)
-    return replace(fitted, classifier=replace(classifier, calibrator=calibrator))
+    if labels.multiple:
+        return decision, y
+    finite = np.isfinite(decision)  # classes that a part does not have: as low as can be
+    lowest = np.where(finite, decision, decision[finite].min(initial=0.0))
+    return lowest[:, present], _compact(y, present, len(labels.names))
+
+
+def _thresholds(
+    classifier: TextClassifier, decision: FloatArray, y: Any, wanted: Sequence[Wanted]
+) -> tuple[Threshold, ...]:
+    """Return the thresholds of the classes that the training documents have, from scores (n, J') of models that had not seen them."""
+    link, multiple = classifier.model.link, classifier.multiple
+    scores = decision_scores(decision, classifier.calibrator, link, multiple=multiple)
+    scale = score_scale(classifier.calibrator is not None, link)
+    chosen = []
+    for one in wanted:
+        for place in np.flatnonzero(classifier.present == classifier.names.index(one.label)):
+            positive = y[:, place] if multiple else y == place
+            if positive.any():
+                chosen.append(choose_threshold(scores[:, place], positive, one, scale=scale))
+    return tuple(chosen)
 
 
 def _best_value(

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from nlpkit.classify.classifier import ClassifierConfig
+from nlpkit.classify.decision_options import parse_thresholds
 from nlpkit.classify.features import VectorizerOptions
 from nlpkit.classify.fit import KINDS, ModelOptions
 from nlpkit.classify.options import ClassifierOptions
@@ -84,7 +85,12 @@ def config_of(
             "`model=auto` compares classifiers at some costs each; name one, such as `model=logreg`, to search for its `cost`",
             parameter="cost",
         )
-    return ClassifierConfig(kind, model_options(options, kind), vectorizer, None, has_hand, options.calibration, search)
+    wanted = parse_thresholds(options.threshold)
+    if auto:
+        _refuse({"threshold": wanted}, "is about one classifier; name it in the place of `model=auto`")
+    return ClassifierConfig(
+        kind, model_options(options, kind), vectorizer, None, has_hand, options.calibration, search, wanted
+    )
 
 
 def _search(options: ClassifierOptions, kind: str) -> Search | None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, cast
 
+from nlpkit.classify.decision_options import parse_thresholds
 from nlpkit.classify.search import values_of
 from nlpkit.errors import UsageError, unknown_value
 from nlpkit.parameters import READ_LIST, Param
@@ -132,6 +133,14 @@ class ClassifierOptions:
             metavar="METHOD",
         ),
     ] = "none"
+    threshold: Annotated[
+        tuple[str, ...],
+        Param(
+            "Take a document for LABEL from the score on that has this recall or precision in folds of the training documents, such "
+            "as recall=0.95:spam; may be repeated where documents have several labels.",
+            metavar="recall|precision=N:LABEL",
+        ),
+    ] = ()
     cost: Annotated[
         str | float | tuple[float, ...],
         Param(
@@ -178,6 +187,7 @@ class ClassifierOptions:
                 raise unknown_value(name, value, known, run)
         self.values("cost")
         self.values("alpha")
+        parse_thresholds(self.threshold)
 
     @property
     def calibration(self) -> Method | None:

@@ -13,6 +13,7 @@ from nlpkit.classify.calibration import calibrator_from
 from nlpkit.classify.classifier import TextClassifier
 from nlpkit.classify.features import Features, Scaling, Vectorizer
 from nlpkit.classify.fit import model_from
+from nlpkit.classify.thresholds import Threshold
 from nlpkit.io.phrase_files import phrases_from, phrases_table
 from nlpkit.io.run_reading import numbers, strings
 from nlpkit.io.runs import Run
@@ -43,6 +44,7 @@ def classifier_tables(
         "encoder": None if encoder is None else dict(encoder),
         "model": classifier.model.config(),
         "calibrator": None,
+        "thresholds": [one.to_dict() for one in classifier.thresholds],
     }
     for name, array in classifier.model.arrays().items():
         tables[f"weights_{name}"] = _array_table(array)
@@ -99,9 +101,12 @@ def read_classifier(run: Run) -> tuple[TextClassifier, dict[str, Any]]:
             raise ValueError(f"{seen} features for a model of {config['model']['n_features']}")
         if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
             raise ValueError("names of classes that are no strings, or one twice")
+        thresholds = tuple(Threshold.restored(values) for values in config.get("thresholds", ()))
+        if not {one.label for one in thresholds} <= {names[j] for j in present}:
+            raise ValueError("a threshold of a class that the model does not know")
         return TextClassifier(
             names, bool(config["multiple"]), present, Features(vectorizer, scaling), model, calibrator, phrases,
-            int(config.get("documents", 0)),
+            int(config.get("documents", 0)), thresholds=thresholds,
         ), config  # fmt: skip
 
 

@@ -98,7 +98,7 @@ class TrainedClassifier(ClassifierModel):
     """What training gave, with all that a run directory holds.
 
     evaluation: scores on test documents, None where nothing was tested. scores: the same with those of the majority class.
-    candidates: what `model="auto"` compared. search: the values of `cost` or `alpha` that were compared, None for none.
+    candidates: what `model="auto"` compared. decisions: a search for `cost` or `alpha`, thresholds, as metrics.json has them.
     notes: sentences about the tables.
     """
 
@@ -110,7 +110,7 @@ class TrainedClassifier(ClassifierModel):
     evaluation: Evaluation | None
     scores: ClassifierScores | None
     candidates: list[dict[str, Any]]
-    search: dict[str, Any] | None
+    decisions: dict[str, Any]
     notes: list[str]
     provenance: Provenance
     execution: Execution
@@ -128,8 +128,7 @@ class TrainedClassifier(ClassifierModel):
             report |= {"targets": [result.to_dict() for result in self.scores.results]}
         if self.candidates:
             report["candidates"] = self.candidates
-        if self.search is not None:
-            report["search"] = self.search
+        report |= self.decisions
         if self.evaluation is not None and self.evaluation.gates:
             report |= {"gates": [g.to_dict() for g in self.evaluation.gates], "passed": self.evaluation.passed}
         return report

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from nlpkit import reporting
 from nlpkit.classify.configs import config_of, sees_embeddings
+from nlpkit.classify.decision_options import check_wanted
 from nlpkit.classify.fit import KINDS
 from nlpkit.classify.options import ClassifierOptions, ClassifierReportOptions, ClassifierTextOptions, SplitOptions
 from nlpkit.classify.scores import score_predictions
@@ -177,6 +178,7 @@ def _train(
             corpus, _test_corpus(splits.test, corpus), splits, chosen.tokens, words=sees_words, folds=folds, seed=seed, threads=threads
         )  # fmt: skip
     dataset = data.dataset
+    check_wanted(config.wanted, dataset.labels.names, multiple=dataset.labels.multiple)
     note_dataset(dataset, splits.split)
     for name in ADDED:
         if name in dataset.table.column_names:
@@ -208,7 +210,7 @@ def _train(
     tables, notes = run_tables(dataset, fitted, predicted, scores, overlap, chosen.report)
     return TrainedClassifier(
         fitted.classifier, model_config, title_of(dataset, training.config.name, fitted.classifier), parameters, tables, evaluation,
-        scores, training.candidates, training.search(), notes, data.provenance, execution, seconds,
+        scores, training.candidates, training.decisions(dataset, chosen.report.level), notes, data.provenance, execution, seconds,
     )  # fmt: skip
 
 

@@ -11,9 +11,13 @@ from nlpkit import reporting
 from nlpkit.classify.choose import Tried, best_of, compare_within, nested
 from nlpkit.classify.classifier import ClassifierConfig, Fitted, Predicted, cross_predict, fit_classifier, together
 from nlpkit.classify.configs import bounded, candidates
+from nlpkit.classify.dataset import LabelledDataset
 from nlpkit.classify.fit import KINDS
+from nlpkit.classify.labels import Labels
 from nlpkit.classify.options import ClassifierOptions, ClassifierReportOptions
+from nlpkit.classify.thresholds import reached
 from nlpkit.classify.words import TokenizedWords
+from nlpkit.types import BoolArray, LongArray
 from nlpkit.workflows.classify_data import ClassificationData
 
 
@@ -32,10 +36,25 @@ class Training:
         """What was fitted."""
         return self.fitted.config
 
-    def search(self) -> dict[str, Any] | None:
-        """Return the search of the classifier as values that go into JSON, with the value of each fold; None for none."""
-        searched = self.fitted.searched
-        return None if searched is None else {**searched.to_dict(), "folds": self.rounds}
+    def decisions(self, dataset: LabelledDataset, level: float | None) -> dict[str, Any]:
+        """Return what was chosen, as metrics.json has it: search, thresholds; level: of intervals."""
+        facts: dict[str, Any] = {}
+        if self.fitted.searched is not None:
+            facts["search"] = {**self.fitted.searched.to_dict(), "folds": self.rounds}
+        tested = dataset.labelled(dataset.tested())
+        thresholds = self.fitted.classifier.thresholds
+        if thresholds:
+            outcomes = [reached(one, *self._decided(dataset.labels, one.label, tested)) for one in thresholds]
+            facts["thresholds"] = [one.to_dict(level) for one in outcomes]
+        return facts
+
+    def _decided(self, labels: Labels, label: str, rows: LongArray) -> tuple[BoolArray, BoolArray]:
+        """Return which of some documents have a label, and which were predicted to have it."""
+        j, predicted = labels.names.index(label), self.predicted
+        if predicted.sets is not None:
+            return labels.targets(rows)[:, j], predicted.sets[rows, j]
+        assert predicted.codes is not None
+        return labels.targets(rows) == j, predicted.codes[rows] == j
 
 
 def fit_and_predict(

@@ -123,6 +123,12 @@ def run_tables(
         notes.append(
             f"`{searched.search.option}={searched.value:g}` is at the end of the values that were tried; name others to look beyond"
         )
+    for one in classifier.thresholds:
+        if not one.reached:
+            notes.append(
+                f"`threshold`: no score has precision {one.wanted:g} for '{one.label}' in folds of the training documents; the "
+                f"highest is {one.hits / one.assigned:.3f}, and that threshold was taken"
+            )
     if not classifier.model.converged:
         notes.append(
             f"{config.name} stopped before it had converged; the features may be of very different size, or `cost` large"

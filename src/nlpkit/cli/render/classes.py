@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 from nlpkit import reporting, wording
 from nlpkit.classify.scores import NO_DUPLICATES, ClassifierScores
 from nlpkit.cli import console
+from nlpkit.cli.render.decisions import show_search, show_thresholds
 from nlpkit.cli.render.gates import finish
+from nlpkit.cli.render.page import Page
 from nlpkit.cli.render.predictions import show_predictions
 from nlpkit.cli.render.scores import cells_of, interval_of, spell_options
 from nlpkit.evaluation.predictions import short
 from nlpkit.evaluation.results import Evaluation, TargetResult
-from nlpkit.io.score_files import markdown_table
 from nlpkit.workflows.classifier import PREDICTIONS
 
 if TYPE_CHECKING:
@@ -67,31 +68,12 @@ def _show(classifier: TrainedClassifier, *, markdown: bool) -> None:
     page, tables = Page(markdown=markdown), classifier.tables()
     if classifier.candidates:
         show_candidates(page, classifier.candidates)
-    if classifier.search is not None:
-        show_search(page, classifier.search)
+    show_search(page, classifier.decisions.get("search"))
     if classifier.scores is not None:
         show_scores(page, classifier.scores, classifier.title)
+    show_thresholds(page, classifier.decisions.get("thresholds", ()))
     show_terms(page, tables.get("class_terms"))
     show_errors(page, tables.get("errors"))
-
-
-class Page:
-    """Tables one below the other, for a terminal or in Markdown."""
-
-    def __init__(self, *, markdown: bool) -> None:
-        self._markdown = markdown
-
-    def table(
-        self, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[str] = ()
-    ) -> None:
-        """Print a table."""
-        if self._markdown:
-            kept = console.shown_rows(len(rows))
-            console.out(f"#### {title}\n\n" + markdown_table(columns, [rows[i] for i in kept], right=right) + "\n")
-            if len(kept) < len(rows):
-                console.out(console.rest_line(len(kept), len(rows), "rows", "the tables of the run") + "\n")
-            return
-        console.table(columns, rows, right=right, title=title, noun="rows", rest="the tables of the run")
 
 
 def show_scores(page: Page, scores: ClassifierScores, title: str) -> None:
@@ -135,19 +117,6 @@ def show_candidates(page: Page, rows: Sequence[dict[str, Any]]) -> None:
         for r in rows
     ]
     page.table("Models, by cross-validation in the training documents", columns, cells, columns[2:])
-
-
-def show_search(page: Page, search: dict[str, Any]) -> None:
-    """Print the values of a parameter that were compared, and how often each was taken in the folds of the scores."""
-    option, folds = search["option"], search["folds"]
-    columns = ["", option, "macro_f1", *(["taken in folds"] if folds else [])]
-    rows = []
-    for row in search["tried"]:
-        taken = [str(folds.count(row["value"]) or "")] if folds else []
-        arrow = "→" if row["value"] == search["value"] else ""
-        rows.append([arrow, f"{row['value']:g}", wording.score_text(row["macro_f1"]), *taken])
-    title = f"Values of {option}, by cross-validation in the training documents"
-    page.table(title, columns, rows, columns[1:])
 
 
 def show_terms(page: Page, terms: pa.Table | None) -> None:

@@ -11,7 +11,8 @@ import numpy as np
 
 from nlpkit import reporting, wording
 from nlpkit.cli import console
-from nlpkit.cli.render.classes import Page, show_errors, show_scores
+from nlpkit.cli.render.classes import show_errors, show_scores
+from nlpkit.cli.render.page import Page
 from nlpkit.cli.render.scores import spell_options
 from nlpkit.errors import UsageError
 from nlpkit.evaluation.results import Evaluation

@@ -1,0 +1,46 @@
+"""What a classifier decides by, for people: a parameter that was searched for, thresholds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from nlpkit import wording
+from nlpkit.cli.render.page import Page
+from nlpkit.evaluation.predictions import short
+
+
+def show_search(page: Page, search: Mapping[str, Any] | None) -> None:
+    """Print the values of a parameter that were compared, and how often each was taken in the folds of the scores."""
+    if search is None:
+        return
+    option, folds = search["option"], search["folds"]
+    columns = ["", option, "macro_f1", *(["taken in folds"] if folds else [])]
+    rows = []
+    for row in search["tried"]:
+        taken = [str(folds.count(row["value"]) or "")] if folds else []
+        arrow = "→" if row["value"] == search["value"] else ""
+        rows.append([arrow, f"{row['value']:g}", wording.score_text(row["macro_f1"]), *taken])
+    title = f"Values of {option}, by cross-validation in the training documents"
+    page.table(title, columns, rows, columns[1:])
+
+
+def show_thresholds(page: Page, thresholds: Sequence[Mapping[str, Any]]) -> None:
+    """Print the threshold of each class, with recall and precision in folds of the training documents and on test documents."""
+    if not thresholds:
+        return
+    columns = ["class", "wanted", "threshold", "on", "recall", "precision"]
+    rows = []
+    for one in thresholds:
+        cells = [short(one["label"]), f"{one['measure']} {one['wanted']:g}", f"{one['scale']} {one['score']:.4g}"]
+        for where, on in (("expected", "training"), ("test", "test")):
+            rows.append([*cells, on, *(_share(one[where][measure]) for measure in ("recall", "precision"))])
+            cells = [""] * len(cells)
+    page.table("Thresholds, chosen in folds of the training documents", columns, rows, columns[4:])
+
+
+def _share(share: Mapping[str, Any]) -> str:
+    if share["value"] is None:
+        return "–"
+    interval = f" [{share['low']:.3f}, {share['high']:.3f}]" if "low" in share else ""
+    return f"{share['value']:.3f}{interval}"
