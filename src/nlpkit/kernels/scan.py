@@ -127,17 +127,42 @@ def _host(text: Any, i: int, end: int, classes: Any) -> int:
 
 @njit(cache=True, nogil=True)
 def _initials(text: Any, i: int, end: int, classes: Any) -> int:
-    """Return where `(\\p{L}\\.){2,}` ends, 0 for no match."""
-    initials_end, parts = 0, 0
-    while i < end:
-        code, width = _code(text, i)
-        if not classes[code] & LETTER or i + width >= end or text[i + width] != 46:
-            break
-        i += width + 1
+    """Return where two or more parts `\\p{L}{1,3}\\.` end of which one is a single letter (U.S.A., Ph.D., M.Sc.), 0 for no match."""
+    initials_end, parts, single = 0, 0, False
+    while True:
+        letters = 0
+        while i < end and letters <= 3:
+            code, width = _code(text, i)
+            if not classes[code] & LETTER:
+                break
+            i += width
+            letters += 1
+        if not 1 <= letters <= 3 or i >= end or text[i] != 46:
+            return initials_end
+        i += 1
         parts += 1
-        if parts >= 2:
+        single |= letters == 1
+        if parts >= 2 and single:
             initials_end = i
-    return initials_end
+
+
+@njit(cache=True, nogil=True)
+def _decimal(text: Any, i: int, end: int, classes: Any) -> int:
+    """Return where `\\p{N}+([.,]\\p{N}+)*` ends, i for no match: 1,5 of 1,5-fold."""
+    after = i
+    while True:
+        first = i
+        while i < end:
+            code, width = _code(text, i)
+            if not classes[code] & START or classes[code] & LETTER:
+                break
+            i += width
+        if i == first:
+            return after
+        after = i
+        if i >= end or (text[i] != 44 and text[i] != 46):
+            return after
+        i += 1
 
 
 @njit(cache=True, nogil=True)
@@ -174,7 +199,7 @@ def _word(text: Any, i: int, end: int, classes: Any) -> Any:
     entity = False
     code, width = _code(text, i)
     if classes[code] & START:
-        i += width
+        i = i + width if classes[code] & LETTER else _decimal(text, i, end, classes)
     else:
         i = _entity(text, i, end)
         if i == 0:
@@ -269,7 +294,11 @@ def scan_tokens(
                 while j < end and text[j] < 128 and classes[text[j]] & IN:
                     h = (h ^ np.uint64(fold[text[j]])) * PRIME
                     j += 1
-                if j == end or classes[text[j]] & ENDS or (text[j] == 46 and (j + 1 == end or text[j + 1] == 32)):
+                if j == end or text[j] != 44 and classes[text[j]] & ENDS:
+                    after = j
+                elif (text[j] == 46 or text[j] == 44) and (
+                    j + 1 == end or text[j + 1] == 32
+                ):  # 44: a comma may be of a number
                     after = j
             elif first < 128 and classes[first] & ENDS and first != 60:
                 i += 1

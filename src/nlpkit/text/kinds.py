@@ -21,8 +21,8 @@ _IN = r"[\p{L}\p{M}\p{N}_\x{00AD}\x{200C}\x{200D}]"
 # \B: nothing of a word stands before the sign, so name@host and C# are no mention and no hashtag
 _HASHTAG = r"\B[#＃][\p{N}_]*[\p{L}\p{M}][\p{L}\p{M}\p{N}_\x{200C}\x{200D}]*"
 _MENTION = r"\B[@＠][\p{L}\p{N}_]+(?:[.\-][\p{L}\p{N}_]+)*(?:@[\p{L}\p{N}\-]+(?:\.[\p{L}\p{N}\-]+)+)?"
-# Words that begin with digits (2nd, 24-hour, 1990s, 3D) come before numbers, which would cut them in two.
-_DIGIT_WORD = rf"\p{{N}}+(?:['’\-‐‑]\p{{N}}+)*(?:['’&\-‐‑]?[\p{{L}}_]){_IN}*(?:['’‘&\-‐‑][\p{{L}}\p{{N}}]{_IN}*)*"
+# Words that begin with digits (2nd, 24-hour, 1990s, 3D, 1.5-fold) come before numbers, which would cut them in two.
+_DIGIT_WORD = rf"\p{{N}}+(?:['’.,\-‐‑]\p{{N}}+)*(?:['’&\-‐‑]?[\p{{L}}_]){_IN}*(?:['’‘&\-‐‑][\p{{L}}\p{{N}}]{_IN}*)*"
 # 12, 1,000.50, 3:1, 01.02.2006, 2024-03-05, $12.40, 5€, 82%, $3.5bn
 _NUMBER = (
     r"\p{Sc}\p{N}+(?:[.,:/'’\-–]\p{N}+)*(?i:(?:[kmbt]|mn|bn|tn|mio|mrd)\b)?"

@@ -34,6 +34,8 @@ _IN = r"[\p{L}\p{M}\p{N}_\x{00AD}\x{200C}\x{200D}]"
 _JOIN = r"['’‘&\-‐‑]"
 # Character entities: names and numbers.
 _ENTITY = r"&(?:[A-Za-z][A-Za-z0-9]{1,30}|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});"
+# Parts of abbreviations, of which one at least is a single letter.
+_PARTS = r"(?:\p{L}{1,3}\.)"
 # Order matters: what is matched first is one token. The first three are junk that `normalize` throws away whole; a word
 # takes the entities in it along (caf&eacute;, S&amp;P, one&nbsp;two), and `normalize` reads them.
 WORD_PATTERN = "|".join(
@@ -41,8 +43,8 @@ WORD_PATTERN = "|".join(
         TAG_PATTERN,
         r"(?:[hH][tT][tT][pP][sS]?://|[wW][wW][wW]\.)[^\s<>\"]+",  # addresses on the web
         EMAIL_PATTERN,
-        r"(?:\p{L}\.){2,}",  # U.S.A.
-        rf"(?:[\p{{L}}\p{{N}}]|{_ENTITY}){_IN}*(?:{_ENTITY}{_IN}*|{_JOIN}[\p{{L}}\p{{N}}]{_IN}*)*",
+        rf"{_PARTS}*\p{{L}}\.{_PARTS}+|{_PARTS}+\p{{L}}\.{_PARTS}*",  # U.S.A., Ph.D., M.Sc.
+        rf"(?:\p{{N}}+(?:[.,]\p{{N}}+)*|\p{{L}}|{_ENTITY}){_IN}*(?:{_ENTITY}{_IN}*|{_JOIN}[\p{{L}}\p{{N}}]{_IN}*)*",
     ]
 )
 
