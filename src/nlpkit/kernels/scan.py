@@ -294,11 +294,13 @@ def scan_tokens(
                 while j < end and text[j] < 128 and classes[text[j]] & IN:
                     h = (h ^ np.uint64(fold[text[j]])) * PRIME
                     j += 1
-                if j == end or text[j] != 44 and classes[text[j]] & ENDS:
-                    after = j
-                elif (text[j] == 46 or text[j] == 44) and (
-                    j + 1 == end or text[j + 1] == 32
-                ):  # 44: a comma may be of a number
+                # a full stop ends it before a blank, and so does a comma, which else may be one of a number
+                stops = j < end and (text[j] == 44 or text[j] == 46)
+                if (
+                    j == end
+                    or (classes[text[j]] & ENDS and not stops)
+                    or (stops and (j + 1 == end or text[j + 1] == 32))
+                ):
                     after = j
             elif first < 128 and classes[first] & ENDS and first != 60:
                 i += 1
