@@ -49,6 +49,7 @@ from nlpkit.kernels import (
     resample,
     scan,
     skipgrams,
+    stm,
     tally,
     terms,
     topic_counts,
@@ -83,6 +84,8 @@ from nlpkit.topics.mixtures.model import MixtureModel
 from nlpkit.topics.neighbours import nearest_neighbours
 from nlpkit.topics.plsa import PlsaOptions, fit_plsa, fold_in
 from nlpkit.topics.reduce import fuzzy_graph, umap_layout
+from nlpkit.topics.stm.inference import as_counts, draw_theta, expected_counts, infer_posteriors
+from nlpkit.topics.stm.model import Prior
 from nlpkit.types import TokenTable
 from nlpkit.weighting.dtm import count_terms
 from nlpkit.words.cooccurrence import cooccurrences
@@ -385,6 +388,29 @@ def test_factors_of_counts() -> None:
                 assert np.isfinite(fit.model.topic_term.data).all()
                 theta = fold_in(np.ascontiguousarray(fit.model.phi.T), tokens.offsets, tokens.term_ids, threads=threads)
                 assert theta.shape == (len(docs), K)
+
+
+@exercises(stm.infer, stm.draw, stm.expected_counts, stm.simplex_weights, stm.softmax_rows, stm.bound_curvature)
+def test_logistic_normal_topics() -> None:
+    """Empty documents, one term, two topics, more topics than terms, words that no topic has, documents of one mean and of many."""
+    rng = np.random.default_rng(0)
+    for docs in ([], [[]], [[0]], [[], [0], []], [[0] * 40], [[0, 3], [3, 3, 1]], [[3]] * 70):
+        tokens = token_table(docs or [[]], ["a", "b", "c", "d"])
+        counts = as_counts(count_terms(tokens))
+        for K in (2, 3, 9):
+            phi = rng.dirichlet(np.full(4, 0.3), K)
+            phi[:, 3] = 0.0
+            for means in (1, tokens.n_docs):
+                prior = Prior(np.zeros((means, K - 1)), 20 * np.eye(K - 1))
+                for threads in (1, 2):
+                    inference = infer_posteriors(counts, phi, prior, threads=threads)
+                    assert np.isfinite(inference.bounds).all()
+                    theta = draw_theta(counts, phi, prior, inference.eta, rng, threads=threads)
+                    assert expected_counts(counts, theta, phi, threads=threads).shape == (K, 4)
+    for K in (1, 2, 7):
+        weights = np.empty((5, K))
+        stm.simplex_weights(rng.random((5, K)), rng.random((K, K)), 0, 5, weights)
+        assert np.allclose(weights.sum(axis=1), 1)
 
 
 def chains() -> Iterator[dict[str, Any]]:

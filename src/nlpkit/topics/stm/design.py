@@ -1,0 +1,284 @@
+"""Design matrices: the columns of X that a formula makes of covariates, and what must be remembered to make them of new documents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, TypeAlias
+
+import numpy as np
+from scipy.interpolate import BSpline
+from scipy.linalg import qr
+
+from nlpkit.errors import InputError, UsageError, missing_column
+from nlpkit.topics.stm.formula import Factor, Formula
+from nlpkit.types import FloatArray
+
+DEGREE = 3
+DF = 10  # degrees of freedom of a spline
+MOST_LEVELS = 200  # of a categorical covariate
+
+Covariate: TypeAlias = FloatArray | Sequence[str | None]  # numbers, NaN where one is missing, or categories
+
+
+@dataclass(frozen=True, slots=True)
+class Coding:
+    """How one factor becomes columns: the levels of categories, the knots of a spline, or neither for a number.
+
+    levels: the first is the reference. knots: (df + 1 + 4,) all of them. middle: the median of numbers, the most frequent category.
+    ends: the least and the greatest number, 0 and 0 for categories.
+    """
+
+    factor: Factor
+    levels: tuple[str, ...] = ()
+    knots: tuple[float, ...] = ()
+    middle: float | str = 0.0
+    ends: tuple[float, float] = (0.0, 0.0)
+
+    @property
+    def is_number(self) -> bool:
+        """Whether the values are numbers and not categories."""
+        return not self.levels
+
+    def names(self, *, full: bool) -> list[str]:
+        """Return the names of its columns; full: with one for the reference level."""
+        if self.levels:
+            return [f"{self.factor}[{level}]" for level in (self.levels if full else self.levels[1:])]
+        if self.knots:
+            return [f"{self.factor}[{i + 1}]" for i in range(len(self.knots) - DEGREE - 2)]
+        return [str(self.factor)]
+
+    def columns(self, values: Covariate, *, full: bool) -> FloatArray:
+        """Return its columns (D, ·).
+
+        Raises:
+            InputError: a value that the fit did not have.
+        """
+        if self.levels:
+            number = {level: i for i, level in enumerate(self.levels)}
+            labels = _as_labels(values)
+            unknown = sorted({str(label) for label in labels if label not in number})
+            if unknown:
+                raise InputError(
+                    f"'{self.factor.column}' has values that the model was not fitted with: {', '.join(unknown[:5])} (it has "
+                    f"{', '.join(self.levels[:10])})"
+                )
+            rows = np.eye(len(self.levels))[[number[label] for label in labels]].reshape(-1, len(self.levels))
+            return rows if full else rows[:, 1:]
+        numbers = _as_numbers(values, self.factor.column)
+        if not self.knots:
+            return numbers[:, None]
+        low, high = self.knots[0], self.knots[-1]
+        outside = (numbers < low) | (numbers > high)
+        if outside.any():
+            raise InputError(
+                f"'{self.factor.column}' has {int(outside.sum()):,} values outside {low:g} to {high:g}, the range of the fit; a spline "
+                "says nothing there"
+            )
+        return np.asarray(BSpline.design_matrix(numbers, np.array(self.knots), DEGREE).toarray()[:, 1:])
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """The columns of X: an intercept, then those of each term.
+
+    A category in a term has no column for its reference level if the term without it is there, too, and one for every level otherwise,
+    as in R (model.matrix).
+    """
+
+    formula: Formula
+    codings: tuple[Coding, ...]
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns (P,)."""
+        names = ["(intercept)"]
+        for parts in self._terms():
+            names += [":".join(each[::-1]) for each in product(*(c.names(full=f) for c, f in parts[::-1]))]
+        return names
+
+    def matrix(self, covariates: Mapping[str, Covariate]) -> FloatArray:
+        """Return X (D, P) of documents.
+
+        Raises:
+            InputError: a value is missing, or the fit did not have it.
+            ColumnError: a column is not there.
+        """
+        values = checked_covariates(self.formula, covariates)
+        D = len(next(iter(values.values()))) if values else 0
+        blocks = [np.ones((D, 1))]
+        for parts in self._terms():
+            block = np.ones((D, 1))
+            for coding, full in parts:
+                columns = coding.columns(values[coding.factor.column], full=full)
+                block = (columns[:, :, None] * block[:, None, :]).reshape(D, -1)
+            blocks.append(block)
+        return np.hstack(blocks)
+
+    def _terms(self) -> Iterator[list[tuple[Coding, bool]]]:
+        """Yield the factors of each term, and whether their categories have all columns."""
+        coding = {c.factor: c for c in self.codings}
+        sets: set[frozenset[Factor]] = {frozenset(term) for term in self.formula.terms} | {frozenset()}
+        for term in self.formula.terms:
+            yield [(coding[factor], frozenset(term) - {factor} not in sets) for factor in term]
+
+    def middles(self) -> dict[str, float | str]:
+        """Return the value of each column at which the others are looked at: the median, or the most frequent category."""
+        return {coding.factor.column: coding.middle for coding in self.codings}
+
+    def coding_of(self, column: str) -> Coding:
+        """Return the coding of a column. Raises ColumnError where the formula does not have it."""
+        for coding in self.codings:
+            if coding.factor.column == column:
+                return coding
+        raise missing_column("the formula", column, self.formula.columns)
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """Return what must be remembered beside the formula, as plain data."""
+        return [
+            {
+                "factor": str(c.factor),
+                "levels": list(c.levels),
+                "knots": list(c.knots),
+                "middle": c.middle,
+                "ends": list(c.ends),
+            }
+            for c in self.codings
+        ]
+
+
+def design_from_json(formula: Formula, codings: Sequence[Mapping[str, Any]]) -> Design:
+    """Return the design that `Design.to_json` wrote."""
+    factors = {str(factor): factor for term in formula.terms for factor in term}
+    return Design(
+        formula,
+        tuple(
+            Coding(
+                factors[c["factor"]], tuple(c["levels"]), tuple(map(float, c["knots"])), c["middle"], tuple(c["ends"])
+            )
+            for c in codings
+        ),
+    )
+
+
+def fit_design(formula: Formula, covariates: Mapping[str, Covariate]) -> Design:
+    """Return the design of a formula for documents: the levels of their categories, the knots of their splines.
+
+    Knots of s(x, df) are those of bs(x, df) in R: df - 3 quantiles of x between its ends. Levels are in ascending order.
+
+    Raises:
+        InputError: a value is missing, a category has one value, a column is a combination of others, or there are fewer documents
+            than columns. ColumnError: a column is not there.
+    """
+    values = checked_covariates(formula, covariates)
+    factors = dict.fromkeys(factor for term in formula.terms for factor in term)
+    design = Design(formula, tuple(_coding(factor, values[factor.column]) for factor in factors))
+    X, names = design.matrix(values), design.names
+    if len(X) <= X.shape[1]:
+        raise InputError(
+            f"the formula '{formula.text}' has {X.shape[1]} columns, and there are {len(X)} documents with words; give fewer covariates "
+            "or more documents"
+        )
+    lengths = np.maximum(np.linalg.norm(X, axis=0), 1e-300)
+    _, R, order = qr(X / lengths, mode="economic", pivoting=True)
+    left = np.abs(np.diag(R))
+    surplus = sorted(order[left <= 1e-7 * left[0]])
+    if surplus:
+        raise InputError(
+            f"columns of the formula '{formula.text}' follow from the others: {', '.join(names[i] for i in surplus[:5])}; leave out a "
+            "covariate that says the same as another"
+        )
+    return design
+
+
+def checked_covariates(formula: Formula, covariates: Mapping[str, Covariate]) -> dict[str, Covariate]:
+    """Return the columns of a formula.
+
+    Raises:
+        ColumnError: one is not there; InputError: a value is missing.
+    """
+    values: dict[str, Covariate] = {}
+    for column in formula.columns:
+        if column not in covariates:
+            raise missing_column("the table of documents", column, covariates, "prevalence")
+        values[column] = covariates[column]
+        missing = _missing(values[column])
+        if missing:
+            raise InputError(
+                f"'{column}' has no value in {missing:,} of {len(values[column]):,} documents, and a covariate needs one in each; leave "
+                "these documents out, or the covariate"
+            )
+    return values
+
+
+def _coding(factor: Factor, values: Covariate) -> Coding:
+    """Return the coding of a factor for the values of its column."""
+    is_numeric = isinstance(values, np.ndarray)
+    if factor.use == "plain" and is_numeric:
+        numbers = _as_numbers(values, factor.column)
+        return Coding(factor, middle=float(np.median(numbers)), ends=(float(numbers.min()), float(numbers.max())))
+    if factor.use == "spline":
+        numbers = _as_numbers(values, factor.column)
+        different = len(np.unique(numbers))
+        df = min(DF, different - 1) if factor.df is None else factor.df
+        if df < DEGREE or df >= different:
+            raise InputError(
+                f"'{factor}' needs at least {max(DEGREE, df) + 1} different values and '{factor.column}' has {different}; take the column "
+                "as it is, or as factor()"
+            )
+        quantiles = np.quantile(numbers, np.linspace(0, 1, df - DEGREE + 2)[1:-1])
+        ends = np.repeat([numbers.min(), numbers.max()], DEGREE + 1)
+        knots = np.concatenate([ends[: DEGREE + 1], quantiles, ends[DEGREE + 1 :]])
+        return Coding(
+            factor, (), tuple(map(float, knots)), float(np.median(numbers)), (float(ends[0]), float(ends[-1]))
+        )
+    labels = _as_labels(values)
+    levels, sizes = np.unique(labels, return_counts=True)
+    names = sorted(map(str, levels), key=_as_sorted) if is_numeric else list(map(str, levels))
+    if not 2 <= len(names) <= MOST_LEVELS:
+        raise InputError(
+            f"'{factor.column}' has {len(names):,} different values as categories, and 2 to {MOST_LEVELS} are needed; "
+            + ("it says nothing of the documents" if len(names) < 2 else "take a column of groups, or of numbers")
+        )
+    if factor.first is not None:
+        if factor.first not in names:
+            raise UsageError(
+                f"`prevalence` names '{factor.first}' as first level of '{factor.column}', which has {', '.join(names[:10])}",
+                parameter="prevalence",
+            )
+        names = [factor.first, *(name for name in names if name != factor.first)]
+    return Coding(factor, levels=tuple(names), middle=str(levels[sizes.argmax()]))
+
+
+def _as_sorted(label: str) -> float:
+    return float(label)
+
+
+def _as_labels(values: Covariate) -> list[str]:
+    """Return values as categories: numbers as they are written."""
+    if isinstance(values, np.ndarray):
+        return [f"{value:.15g}" for value in values.tolist()]
+    return [str(value) for value in values]
+
+
+def _as_numbers(values: Covariate, column: str) -> FloatArray:
+    """Return the numbers of a column.
+
+    Raises:
+        InputError: they are none.
+    """
+    if not isinstance(values, np.ndarray):
+        raise InputError(
+            f"'{column}' is to be a number and holds text, such as '{next(iter(values), '')}'; s() takes columns of numbers or dates"
+        )
+    if not np.isfinite(values).all():
+        raise InputError(f"'{column}' has values that are infinite; a covariate must be finite")
+    return np.asarray(values, np.float64)
+
+
+def _missing(values: Covariate) -> int:
+    """Return the number of documents without a value."""
+    if isinstance(values, np.ndarray):
+        return int(np.isnan(values).sum())
+    return sum(value is None for value in values)

@@ -1,0 +1,132 @@
+"""Effects of covariates on topics: regressions of drawn topic proportions, combined over draws (estimateEffect of R's stm)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import stdtr, stdtrit
+
+from nlpkit.errors import UsageError
+from nlpkit.topics.stm.design import Covariate, Design
+from nlpkit.types import FloatArray
+
+DRAWS = 25  # of theta, as in R's stm
+GRID = 100  # values of a number at which proportions are predicted
+
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """Coefficients of the regressions of K topics on P columns, and their covariances.
+
+    names (P,) of the columns; coefficients (K, P); covariance (K, P, P); degrees: of freedom of the t distribution.
+    """
+
+    names: tuple[str, ...]
+    coefficients: FloatArray
+    covariance: FloatArray
+    degrees: int
+
+    @property
+    def errors(self) -> FloatArray:
+        """Standard errors (K, P)."""
+        return np.asarray(np.sqrt(np.einsum("kpp->kp", self.covariance)))
+
+    @property
+    def t(self) -> FloatArray:
+        """t values (K, P)."""
+        return np.asarray(self.coefficients / self.errors)
+
+    @property
+    def p(self) -> FloatArray:
+        """Two-sided p values of coefficients of 0 (K, P)."""
+        return np.asarray(2 * stdtr(self.degrees, -np.abs(self.t)))
+
+    def at(self, X: FloatArray, *, level: float = 0.95) -> Expected:
+        """Return the expected proportions X β_k of rows of covariates X (N, P), or of their differences, with intervals."""
+        mean = X @ self.coefficients.T
+        error = np.sqrt(np.einsum("np,kpq,nq->nk", X, self.covariance, X))
+        half = stdtrit(self.degrees, (1 + level) / 2) * error
+        return Expected(mean, error, mean - half, mean + half)
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """Expected proportions of K topics in N cases (N, K), or their differences: means, standard errors, ends of the intervals."""
+
+    mean: FloatArray
+    error: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+
+def regress_draws(draws: Iterable[FloatArray], X: FloatArray, names: tuple[str, ...]) -> Effects:
+    """Return the regressions of topic proportions on covariates, with the uncertainty of the proportions.
+
+        θ_k = X β_k + ε  by least squares in each of M draws of θ,   β_k = mean of the draws
+        Cov β_k = mean of the draws' s² (XᵀX)⁻¹ + (1 + 1/M) · their covariance (Rubin 1987, p. 76)
+
+    R's estimateEffect draws coefficients from each draw's normal distribution and takes their mean and covariance, which tend to the
+    same but for 1/M.
+
+    Args:
+        draws: of theta (D, K), of the documents that have words.
+        X: (D, P), P < D.
+    """
+    D, P = X.shape
+    Q, R = np.linalg.qr(X)
+    inverse = np.linalg.inv(R)
+    XX = inverse @ inverse.T
+    estimates, variances = [], []
+    for theta in draws:
+        along = Q.T @ theta
+        estimates.append((inverse @ along).T)
+        squares = np.einsum("dk,dk->k", theta, theta) - np.einsum("pk,pk->k", along, along)
+        variances.append(np.maximum(squares, 0.0) / (D - P))
+    several = np.array(estimates)
+    M = len(several)
+    mean = several.mean(axis=0)
+    spread = several - mean
+    between = np.einsum("mkp,mkq->kpq", spread, spread) / max(M - 1, 1)
+    inner = np.mean(variances, axis=0)[:, None, None] * XX
+    return Effects(names, mean, inner + (1 + 1 / M) * between, D - P)
+
+
+def cases(
+    design: Design, column: str, *, values: Covariate | None = None
+) -> tuple[list[float] | list[str], FloatArray]:
+    """Return values of a covariate and X (N, P) with them, all others at their median or most frequent category.
+
+    values: by default the levels of a category, or 100 numbers from the least to the greatest of the fit.
+
+    Raises:
+        ColumnError: the formula does not have the column.
+    """
+    coding = design.coding_of(column)
+    middles = design.middles()
+    shown: list[float] | list[str]
+    if values is None:
+        shown = list(coding.levels) or np.linspace(*coding.ends, GRID).tolist()
+    else:
+        shown = [value for value in values if value is not None]
+    filled: dict[str, Covariate] = {
+        name: [middle] * len(shown) if isinstance(middle, str) else np.full(len(shown), middle)
+        for name, middle in middles.items()
+    }
+    filled[column] = np.array(shown, np.float64) if coding.is_number else [str(value) for value in shown]
+    return shown, design.matrix(filled)
+
+
+def contrast(design: Design, column: str, first: str, second: str) -> FloatArray:
+    """Return the row (1, P) of the covariates of one value of a column minus those of another, all others in the middle.
+
+    Raises:
+        UsageError: the two are the same.
+    """
+    if first == second:
+        raise UsageError(f"the two values of '{column}' that are compared are both '{first}'")
+    coding = design.coding_of(column)
+    pair: Covariate = np.array([float(first), float(second)]) if coding.is_number else [first, second]
+    _, X = cases(design, column, values=pair)
+    return X[:1] - X[1:]

@@ -1,0 +1,149 @@
+"""Fitting a structural topic model by variational EM (Roberts, Stewart and Airoldi 2016, section 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from nlpkit.errors import UsageError
+from nlpkit.parameters import Execution
+from nlpkit.topics.lda.fit import make_sampler
+from nlpkit.topics.lda.options import LdaOptions
+from nlpkit.topics.lda.sampler import MAX_TOPICS
+from nlpkit.topics.mixtures import model as mixtures
+from nlpkit.topics.stm.inference import Inference, as_counts, expected_counts, infer_posteriors
+from nlpkit.topics.stm.model import Prior, StmModel, softmax
+from nlpkit.topics.stm.options import StmOptions
+from nlpkit.topics.stm.spectral import spectral_topics
+from nlpkit.topics.stm.update import covariance_of, regress
+from nlpkit.topics.streams import stream_key
+from nlpkit.types import CsrMatrix, FloatArray, TokenTable
+from nlpkit.weighting.dtm import count_terms
+
+FIRST_VARIANCE = 20.0  # of η at the start, as in R's stm
+LDA_SWEEPS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class StmPoint:
+    """The bound per token in step number `step`, before its update."""
+
+    step: int
+    bound: float
+
+
+@dataclass(frozen=True, slots=True)
+class StmFit:
+    """A fitted model, and how the fit went.
+
+    model: its eta has a row for each document; one without words has its prior mean. trace: the bound along the steps; bound: the last
+    one, of the whole corpus, in nats; converged: it changed by less than the tolerance; unsettled: documents whose posterior in the last
+    step is not normal at its mode.
+    """
+
+    model: StmModel
+    trace: tuple[StmPoint, ...]
+    bound: float
+    converged: bool
+    unsettled: int
+
+
+def fit_stm(
+    tokens: TokenTable,
+    n_topics: int,
+    options: StmOptions | None = None,
+    execution: Execution | None = None,
+    *,
+    X: FloatArray | None = None,
+    phi: FloatArray | None = None,
+    progress: Callable[[int, StmPoint], None] | None = None,
+) -> StmFit:
+    """Fit a structural topic model; without X, the correlated topic model (Blei and Lafferty 2007).
+
+        θ_d = softmax(η_d, 0),  η_d ~ Normal(X_d γ, Σ),  each token: z ~ θ_d, w ~ φ_z
+
+    E-step: `infer_posteriors`; M-step: γ by `regress` (without X the mean of η), Σ by `covariance_of`, φ_kv ∝ n_kv. It begins at η = 0,
+    μ = 0, Σ = 20 I, as R's stm does. Documents without words take no part. Topics are numbered by documents of which they are the main
+    topic. The result does not depend on the number of threads.
+
+    Args:
+        tokens: corpus; documents may be empty.
+        n_topics: K, at least 2; execution: seed and threads.
+        X: (D, P) covariates, the first column of ones.
+        phi: (K, V) topics to begin with, in place of options.start.
+        progress: called after each step.
+
+    Raises:
+        UsageError: no tokens, or a number of topics that cannot be; InputError: too few different words for the start.
+    """
+    options, execution = options or StmOptions(), execution or Execution()
+    if not len(tokens.term_ids):
+        raise UsageError("the corpus has no tokens, so there is nothing to find topics in")
+    if not 2 <= n_topics <= min(len(tokens.term_ids), MAX_TOPICS):
+        raise UsageError(
+            f"`k={n_topics}`: this model has at least 2 topics and at most as many as there are tokens", parameter="k"
+        )
+    counts, K, threads = as_counts(count_terms(tokens)), n_topics, execution.n_threads()
+    filled = np.diff(counts.indptr) > 0
+    used = counts if filled.all() else as_counts(counts[filled])
+    covariates = None if X is None else X[filled]
+    with threadpool_limits(1, user_api="blas"):  # so that the number of threads changes no digit
+        phi = first_topics(tokens, used, K, options.start, execution) if phi is None else phi
+        prior = Prior(np.zeros((1, K - 1)), FIRST_VARIANCE * np.eye(K - 1))
+        eta: FloatArray | None = None
+        trace: list[StmPoint] = []
+        before, converged = -np.inf, False
+        while not converged and len(trace) < options.iterations:
+            step = infer_posteriors(used, phi, prior, start=eta, threads=threads)
+            eta = step.eta
+            topic_term = expected_counts(used, softmax(eta), phi, threads=threads)
+            gamma, prior = _update(step, covariates, options)
+            phi = normalized(topic_term)
+            bound = float(step.bounds.sum())
+            trace.append(StmPoint(len(trace) + 1, bound / len(tokens.term_ids)))
+            if progress is not None:
+                progress(len(trace), trace[-1])
+            converged = bound - before < options.tolerance * abs(before)
+            before = bound
+        mean = prior.mean if X is None or gamma is None else X @ gamma
+        every = np.tile(mean, (len(filled), 1)) if len(mean) == 1 else mean.copy()
+        every[filled] = step.eta
+        model = StmModel(
+            tokens.terms, topic_term, Prior(mean, prior.covariance), gamma, every, step.covariance / filled.sum()
+        )
+        lengths = np.asarray(counts.sum(axis=1), np.float64).ravel()
+        order = mixtures.order_by_size(mixtures.expected_counts(model.theta, lengths), np.zeros(K))
+        return StmFit(model.renumbered(order), tuple(trace), before, converged, step.unsettled)
+
+
+def _update(step: Inference, X: FloatArray | None, options: StmOptions) -> tuple[FloatArray | None, Prior]:
+    """Return γ and the prior of the documents after an E-step."""
+    gamma = None if X is None else regress(step.eta, X)
+    mean = step.eta.mean(axis=0, keepdims=True) if X is None or gamma is None else X @ gamma
+    return gamma, Prior(mean, covariance_of(step.eta, mean, step.covariance, shrinkage=options.sigma_prior))
+
+
+def normalized(topic_term: FloatArray) -> FloatArray:
+    """Return phi (K, V) of expected counts; a topic without any has the same probability for all terms."""
+    totals = topic_term.sum(axis=1, keepdims=True)
+    even = np.full_like(topic_term, 1.0 / topic_term.shape[1])
+    return np.asarray(np.divide(topic_term, totals, out=even, where=totals > 0))
+
+
+def first_topics(tokens: TokenTable, counts: CsrMatrix, K: int, start: str, execution: Execution) -> FloatArray:
+    """Return the topics (K, V) with which a fit begins.
+
+    spectral: from anchor words, without chance. lda: from 50 sweeps of Gibbs sampling, α = 50 / K and η = 0.01 as in R's stm. random: rows
+    from a gamma distribution of shape 0.1.
+    """
+    if start == "spectral":
+        return spectral_topics(counts, K, threads=execution.n_threads())
+    if start == "lda":
+        sampler = make_sampler(tokens, LdaOptions(K, alpha=50 / K, eta=0.01), execution)
+        sampler.run(LDA_SWEEPS)
+        return normalized(sampler.topic_term().toarray() + 0.01)
+    rng = np.random.Generator(np.random.Philox(key=stream_key(execution.seed, "stm")))
+    return normalized(rng.gamma(0.1, size=(K, tokens.n_terms)) + 1e-12)

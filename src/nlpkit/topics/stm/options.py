@@ -1,0 +1,71 @@
+"""Options of structural topic models, as plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+from nlpkit.errors import UsageError, unknown_value
+from nlpkit.parameters import Param
+from nlpkit.topics.stm.formula import Formula, parse_formula
+
+STARTS = ("spectral", "lda", "random")
+
+
+@dataclass(frozen=True, slots=True)
+class StmOptions:
+    """Options of a structural topic model.
+
+    Raises:
+        UsageError: a value that is not known, or a formula that cannot be read.
+    """
+
+    PANEL: ClassVar[str] = "Model"
+
+    k: Annotated[
+        int | str,
+        Param(
+            "Number of topics: auto, a number N, or a range lo:hi or lo:hi:step to choose from.", ("k", "num_topics")
+        ),
+    ] = "auto"
+    prevalence: Annotated[
+        str | None,
+        Param(
+            "Covariates of the topics of documents, such as 'party + s(date)': columns, a + b, a:b, a*b, splines s(x), categories "
+            "factor(x); default: none, which is the correlated topic model.",
+            metavar="FORMULA",
+        ),
+    ] = None
+    iterations: Annotated[
+        int, Param("Most steps of expectation maximisation.", ("iterations", "max_em_its"), min=1)
+    ] = 500
+    tolerance: Annotated[
+        float,
+        Param("End when the bound rises by less than this share of itself in a step.", ("tolerance", "emtol"), min=0.0),
+    ] = 1e-5
+    start: Annotated[
+        str,
+        Param(
+            "Start of the steps: spectral (anchor words, the same for every seed), lda or random.", ("start", "init")
+        ),
+    ] = "spectral"
+    sigma_prior: Annotated[
+        float, Param("Share by which covariances of topics are drawn towards 0.", min=0.0, max=1.0)
+    ] = 0.0
+
+    def __post_init__(self) -> None:
+        """Raise UsageError for values that are not known."""
+        if self.start not in STARTS:
+            raise unknown_value("start", self.start, STARTS)
+        if self.prevalence is not None and not self.formula:
+            raise UsageError(f"`prevalence={self.prevalence}` names no column; write for example: party + s(date)")
+
+    @property
+    def formula(self) -> Formula | None:
+        """The formula of the covariates, None where there are none."""
+        formula = None if self.prevalence is None else parse_formula(self.prevalence)
+        return formula if formula is not None and formula.terms else None
+
+    def in_force(self) -> dict[str, Any]:
+        """Return the options for footers."""
+        return {name: getattr(self, name) for name in ("prevalence", "iterations", "tolerance", "start", "sigma_prior")}

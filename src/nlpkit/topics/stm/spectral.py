@@ -1,0 +1,138 @@
+"""Topics from anchor words (Arora et al. 2013), where a fit begins: the same for every seed.
+
+The words of an anchor occur in one topic only, so that each other word's co-occurrences are a mixture of those of the anchors:
+
+    Q  = Σ_d (c_d c_dᵀ - diag c_d) / (N_d (N_d - 1))         co-occurrences of pairs of tokens; Q̄: rows that sum to 1
+    a_v = argmin ‖Q̄_v - Σ_k a_vk Q̄_anchor(k)‖²,  a_vk = p(k | v),      φ_kv ∝ a_vk p(v)
+
+Q has V² cells and is never made: with H = c / √(N (N - 1)), Q x = Hᵀ (H x) - diag · x.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from nlpkit.errors import InputError
+from nlpkit.kernels.stm import simplex_weights
+from nlpkit.parallel import map_ahead
+from nlpkit.types import CsrMatrix, FloatArray, LongArray
+
+MOST_TERMS = (
+    10_000  # the most frequent ones are used, as in R's stm; the others begin with the same probability in all topics
+)
+REST = 0.001  # probability of a topic that is spread over all terms where some are not used
+CHUNK = 256  # terms that a thread takes at a time
+
+
+@dataclass(frozen=True, slots=True)
+class Cooccurrences:
+    """Q̄ (V, V) as products: scaled (D, V) H; same (V,) the pairs of a token with itself; sums (V,) of the rows of Q."""
+
+    scaled: CsrMatrix
+    same: FloatArray
+    sums: FloatArray
+
+    def times(self, X: FloatArray) -> FloatArray:
+        """Return Q̄ X (V, m) of X (V, m)."""
+        product = self.scaled.T @ (self.scaled @ X) - self.same[:, None] * X
+        return np.asarray(product / self.sums[:, None])
+
+    def rows(self, terms: LongArray) -> FloatArray:
+        """Return rows of Q̄ (len(terms), V)."""
+        rows = (self.scaled.T[terms] @ self.scaled).toarray()
+        rows[np.arange(len(terms)), terms] -= self.same[terms]
+        return np.asarray(rows / self.sums[terms, None])
+
+    def squares(self) -> FloatArray:
+        """Return ‖Q̄_v‖² (V,)."""
+        out = np.empty(len(self.sums))
+        for begin in range(0, len(out), CHUNK):
+            terms = np.arange(begin, min(begin + CHUNK, len(out)))
+            out[terms] = (self.rows(terms) ** 2).sum(axis=1)
+        return out
+
+
+def cooccurrences(counts: CsrMatrix) -> Cooccurrences:
+    """Return the co-occurrences of the terms of counts (D, V); documents of fewer than two tokens have none."""
+    sizes = counts.sum(axis=1)
+    used = sizes >= 2
+    counts, sizes = sparse.csr_array(counts[used]), sizes[used]
+    pairs = sizes * (sizes - 1)
+    scaled = sparse.csr_array(sparse.diags_array(1 / np.sqrt(pairs)) @ counts)
+    return Cooccurrences(scaled, np.asarray(counts.T @ (1 / pairs)), np.asarray(counts.T @ (1 / sizes)))
+
+
+def anchors(pairs: Cooccurrences, K: int) -> LongArray:
+    """Return K anchor words (K,): each time the row of Q̄ farthest from the span of those before (FastAnchorWords, Arora et al. 2013).
+
+    The rows stay as they are; what the projections take from their squared lengths is Σ_j (Q̄_v · b_j)² of the basis b.
+
+    Raises:
+        InputError: the rows span fewer than K dimensions.
+    """
+    left = pairs.squares()
+    longest = left.max()
+    basis = np.zeros((0, len(left)))
+    chosen: list[int] = []
+    for k in range(K):
+        v = int(left.argmax())
+        if left[v] <= 1e-12 * longest:
+            raise InputError(
+                f"the words of this corpus have co-occurrences of {k} independent kinds only, which is fewer than the {K} topics; "
+                "give a smaller `k`, or `start=random`"
+            )
+        row = pairs.rows(np.array([v]))[0]
+        for _ in range(2):  # the second time for the digits that the first lost
+            row -= (basis @ row) @ basis
+        row /= np.linalg.norm(row)
+        basis = np.vstack([basis, row])
+        left -= pairs.times(row[:, None])[:, 0] ** 2
+        chosen.append(v)
+        left[chosen] = 0.0
+    return np.array(chosen, np.int64)
+
+
+def spectral_topics(counts: CsrMatrix, K: int, *, threads: int = 1) -> FloatArray:
+    """Return phi (K, V) recovered from K anchor words, as init.type="Spectral" of R's stm (RecoverL2).
+
+    Args:
+        counts: (D, V) from `as_counts`.
+
+    Raises:
+        InputError: fewer than K + 1 terms occur beside others.
+    """
+    V = counts.shape[1]
+    frequency = counts.sum(axis=0)
+    kept = np.sort(np.argsort(-frequency, kind="stable")[:MOST_TERMS])
+    pairs = cooccurrences(counts[:, kept])
+    beside = pairs.sums > 1e-12 * max(pairs.sums.max(initial=0.0), 1e-300)
+    if not beside.all():
+        kept = kept[beside]
+        pairs = cooccurrences(counts[:, kept])
+    if len(kept) <= K:
+        raise InputError(
+            f"{len(kept):,} terms occur beside others, and `start=spectral` needs more terms than the {K} topics; give a smaller `k`, or "
+            "`start=random`"
+        )
+    anchor = anchors(pairs, K)
+    X = pairs.rows(anchor)
+    products, gram = np.ascontiguousarray(pairs.times(np.ascontiguousarray(X.T))), X @ X.T
+    weights = np.empty_like(products)
+
+    def work(begin: int) -> None:
+        simplex_weights(products, gram, begin, min(begin + CHUNK, len(weights)), weights)
+
+    for _ in map_ahead(work, range(0, len(weights), CHUNK), threads=threads):
+        pass
+    weights = np.maximum(weights, np.finfo(np.float64).eps)
+    weights[anchor] = np.eye(K)
+    phi = (weights * frequency[kept, None]).T
+    phi /= phi.sum(axis=1, keepdims=True)
+    if len(kept) == V:
+        return np.ascontiguousarray(phi)
+    spread = np.full((K, V), REST / V)
+    spread[:, kept] += phi
+    return np.asarray(spread / spread.sum(axis=1, keepdims=True))
