@@ -88,7 +88,7 @@ def simplex_weights(X, y):  # type: ignore[no-untyped-def]
 
 def regression(y, X):  # type: ignore[no-untyped-def]
     """One topic's coefficients by vb.variational.reg of R's stm, line by line."""
-    N, P = X.shape
+    P = X.shape[1]
     XX, an = X.T @ X, (1 + len(X)) / 2
     w, e, a, ba = np.zeros(P), 1.0, float(P), 1.0
     while True:

@@ -101,6 +101,17 @@ def test_modes_covariances_and_bounds_are_those_of_scipy() -> None:
     assert got.unsettled == 0
 
 
+def test_modes_are_reached_from_where_the_hessian_is_not_positive_definite() -> None:
+    phi, prior = np.array([[0.98, 0.01, 0.01], [0.01, 0.98, 0.01]]), Prior(np.zeros((1, 1)), np.array([[50.0]]))
+    counts = np.array([[60.0, 40.0, 5.0]])
+    start = np.array([[-12.0]])
+    assert plain.hessian(np.array([-3.5]), counts[0], phi, np.zeros(1), prior.covariance)[0, 0] < 0
+    for eta in (start, -start, start / 3.4):
+        got = infer_posteriors(as_counts(sparse.csr_array(counts)), phi, prior, start=eta)
+        assert plain.gradient(got.eta[0], counts[0], phi, np.zeros(1), prior.covariance) == pytest.approx(0, abs=1e-4)
+        assert got.unsettled == 0
+
+
 def test_expected_counts_regression_and_weights_equal_the_plain_versions() -> None:
     counts, phi, _ = problem(3)
     rng = np.random.default_rng(0)
