@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from nlpkit.workflows.classify import train_classifier as train_classifier
     from nlpkit.workflows.cluster import cluster as cluster
     from nlpkit.workflows.collocations import collocations as collocations
+    from nlpkit.workflows.compare import compare_models as compare_models
     from nlpkit.workflows.convert import convert as convert
     from nlpkit.workflows.corpus import Corpus as Corpus
     from nlpkit.workflows.corpus import read_corpus as read_corpus
@@ -91,6 +92,7 @@ _HOMES = {
     "convert": "workflows.convert:convert",
     "agreement": "workflows.annotate:agreement",
     "ctfidf": "workflows.class_terms:ctfidf",
+    "compare_models": "workflows.compare:compare_models",
     "edit": "workflows.edit:edit",
     "edits_template": "workflows.edit:edits_template",
     "diff": "workflows.diff:diff",

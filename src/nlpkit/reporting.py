@@ -26,12 +26,25 @@ Show = Callable[[str, int | None, bool], AbstractContextManager[Update]]  # labe
 command_line: ContextVar[tuple[str, ...]] = ContextVar(
     "nlpkit_command_line", default=("python",)
 )  # as manifests record it
+_quiet: ContextVar[bool] = ContextVar("nlpkit_quiet", default=False)
 _show: ContextVar[Show | None] = ContextVar("nlpkit_progress", default=None)
 
 
 def note(message: str) -> None:
     """Report what was done."""
-    log.info("%s", message)
+    if not _quiet.get():
+        log.info("%s", message)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Leave out notes and progress of what runs inside; warnings stay."""
+    token = _quiet.set(True)
+    try:
+        with progress_shown_by(None):
+            yield
+    finally:
+        _quiet.reset(token)
 
 
 def warn(message: str, *, always: bool = False) -> None:

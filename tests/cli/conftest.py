@@ -39,6 +39,7 @@ COMMANDS = (
     "lda-gibbs",
     "plsa",
     "nmf",
+    "compare",
     "rolling-lda",
     "topics",
     "diff",

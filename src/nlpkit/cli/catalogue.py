@@ -55,6 +55,9 @@ PANELS: dict[str, dict[str, Entry]] = {
         "lda-gibbs": Entry("lda_gibbs", "Fit LDA by collapsed Gibbs sampling."),
         "plsa": Entry("plsa", "Fit probabilistic latent semantic analysis (pLSA)."),
         "nmf": Entry("nmf", "Factorise document-term weights into topics without negative numbers (NMF)."),
+        "compare": Entry(
+            "compare", "Compare topic models on one corpus: each with several numbers of topics and seeds."
+        ),
         "rolling-lda": Entry("rolling_lda", "Fit a time series of LDA models over dates, with changes."),
         "diff": Entry("diff", "Compare the topics of two runs: matched, split, merged, vanished, new."),
         "topics": Entry("topics", "Show the topics of a run over time, by group, and by their documents."),

@@ -102,11 +102,12 @@ class OutputFlags:
         """
         from nlpkit.io.atomic import check_target
 
-        target = self._run_directory(inputs, suffix)
+        target = self.new_directory(inputs, suffix)
         check_target(target, force=self.force, directory=True)
         return target
 
-    def _run_directory(self, inputs: Sequence[str], suffix: str) -> Path:
+    def new_directory(self, inputs: Sequence[str], suffix: str) -> Path:
+        """Return the directory to write, as `run_target`, without a look whether it is there. Raises UsageError."""
         from nlpkit.io.tables import FORMATS, MATRICES
 
         if self.output == "-":

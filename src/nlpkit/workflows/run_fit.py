@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -14,7 +14,9 @@ from nlpkit import reporting
 from nlpkit.errors import InputError, UsageError
 from nlpkit.evaluation.fit import HeldOutScores, bootstrap_groups, documents_of, perplexity_statistic
 from nlpkit.evaluation.results import TargetResult, detail_table
+from nlpkit.io.corpora import InputInfo
 from nlpkit.io.mixture_tables import read_model
+from nlpkit.io.read_options import SELECTING
 from nlpkit.io.runs import Run
 from nlpkit.metrics.catalogue import METRICS
 from nlpkit.metrics.score import Score, statistic_score
@@ -147,12 +149,18 @@ def _add_perplexity(result: TargetResult, target: TopicTarget, run: Run, setting
     return HeldOutScores(scores, stats.inputs, groups)
 
 
-def _warn_of_training(run: Run, inputs: Sequence[Any]) -> None:
-    known = {entry["sha256"] for entry in run.manifest["inputs"]}
-    if any(i.sha256 in known for i in inputs):
-        reporting.warn(
-            f"`heldout` is the corpus {run.path} was fitted to: this perplexity is not held-out, and too low"
-        )
+def _warn_of_training(run: Run, inputs: Sequence[InputInfo]) -> None:
+    """Warn of documents of the fit: the same file, unless the fit took some of its documents and these are chosen otherwise."""
+    for entry in run.manifest["inputs"]:
+        chosen = _selection(entry.get("reading"))
+        if any(i.sha256 == entry["sha256"] and (not chosen or _selection(i.reading) == chosen) for i in inputs):
+            reporting.warn(
+                f"`heldout` is the corpus {run.path} was fitted to: this perplexity is not held-out, and too low"
+            )
+
+
+def _selection(reading: Mapping[str, Any] | None) -> dict[str, Any]:
+    return {name: reading[name] for name in SELECTING if name in reading} if reading else {}
 
 
 def _add_residuals(result: TargetResult, target: TopicTarget, run: Run, settings: EvaluationSettings) -> None:

@@ -1,0 +1,90 @@
+"""Options of comparing topic models, as plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+from nlpkit.errors import UsageError, unknown_value
+from nlpkit.parameters import Param
+from nlpkit.topics.options import NumberOfTopics
+
+MODELS = ("lda-gibbs", "plsa", "nmf", "bertopic")
+ALIASES = {"lda": "lda-gibbs"}
+METRICS = ("npmi", "diversity", "exclusivity")
+LABELLED = ("ami", "purity")
+STEPS = 5  # numbers of topics of a range without steps
+
+
+@dataclass(frozen=True, slots=True)
+class CompareOptions:
+    """Which models are fitted, how often, and what they are scored by."""
+
+    PANEL: ClassVar[str] = "Comparison"
+
+    models: Annotated[
+        str | tuple[str, ...], Param("Models to compare: lda, plsa, nmf, bertopic.", metavar="NAME,…")
+    ] = "lda,nmf,plsa,bertopic"
+    k: Annotated[
+        str | int, Param("Numbers of topics: N, N,N,… or lo:hi:step.", ("k", "num_topics"), metavar="NUMBERS")
+    ] = "10:50:10"
+    seeds: Annotated[int, Param("Fits of each model and number of topics, by as many seeds.", min=1)] = 3
+    metrics: Annotated[
+        str | tuple[str, ...] | None,
+        Param(
+            "Scores, as of nlpkit evaluate; default: npmi, diversity, exclusivity, perplexity where it is defined, and ami and purity "
+            "where there are labels.",
+            metavar="NAME,…",
+        ),
+    ] = None
+    held_out: Annotated[
+        float,
+        Param(
+            "Share of the documents that a fit does not see, another part with each seed; perplexity is that of these. 0 = none.",
+            min=0.0,
+            max=0.5,
+        ),
+    ] = 0.1
+    resume: Annotated[bool, Param("Go on with the fits that are there; models, numbers and seeds may be more.")] = False
+
+    def __post_init__(self) -> None:
+        """Raise UsageError for values that are not known."""
+        self.names()
+        self.numbers()
+
+    def names(self) -> tuple[str, ...]:
+        """Return the commands that fit the models. Raises UsageError."""
+        given = self.models.split(",") if isinstance(self.models, str) else self.models
+        names = tuple(dict.fromkeys(ALIASES.get(name.strip(), name.strip()) for name in given))
+        for name in names:
+            if name not in MODELS:
+                raise unknown_value("models", name, MODELS)
+        return names
+
+    def numbers(self) -> tuple[int, ...]:
+        """Return the numbers of topics, ascending. Raises UsageError."""
+        text = str(self.k)
+        if all(part.strip().isdecimal() for part in text.split(",")):
+            numbers = sorted({int(part) for part in text.split(",")})
+        else:
+            within = NumberOfTopics.parse(text).within
+            if within.high is None:
+                raise UsageError("`k=auto`: a comparison needs numbers of topics, such as 10:50:10", parameter="k")
+            step = within.step or max((within.high - within.low) // (STEPS - 1), 1)
+            numbers = list(range(within.low, within.high + 1, step))
+        if numbers[0] < 2:
+            raise UsageError(f"`k={text}`: a comparison needs models of 2 topics or more", parameter="k")
+        return tuple(numbers)
+
+    @property
+    def folds(self) -> int:
+        """Parts into which the documents are dealt, of which each fit leaves one out."""
+        return max(2, round(1 / self.held_out)) if self.held_out else 1
+
+    def scores(self) -> tuple[str, ...] | None:
+        """Return the names of the scores that were asked for, None for the usual ones."""
+        return tuple(self.metrics.split(",")) if isinstance(self.metrics, str) else self.metrics
+
+    def identity(self) -> dict[str, Any]:
+        """Return what fits that are there must have been made with."""
+        return {"held_out": self.held_out}

@@ -1,0 +1,332 @@
+"""Topic models compared on one corpus: each fitted from several seeds in a process of its own, all scored alike."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import combinations, product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from nlpkit import reporting, wording
+from nlpkit.embed.options import EncoderOptions
+from nlpkit.errors import InputError, OutputExistsError, UsageError
+from nlpkit.io.atomic import MANIFEST, atomic_file, check_target
+from nlpkit.io.read_options import ReadOptions
+from nlpkit.io.runs import MIXTURES, open_run
+from nlpkit.io.tables import save_table, table_sink, write_dropped
+from nlpkit.metrics.catalogue import METRICS as KNOWN
+from nlpkit.metrics.clustering import adjusted_mutual_information
+from nlpkit.parameters import Execution, with_settings
+from nlpkit.plain import shell_line, to_json
+from nlpkit.text.options import TextOptions
+from nlpkit.topics.compare_options import LABELLED, METRICS, CompareOptions
+from nlpkit.topics.mixtures.scores import stability
+from nlpkit.topics.streams import stream_key
+from nlpkit.version import __version__
+from nlpkit.workflows.corpus import Corpus, as_corpus, read_corpus, warn_dropped
+from nlpkit.workflows.embed import embed
+from nlpkit.workflows.evaluate import evaluate
+from nlpkit.workflows.preprocess import preprocess
+
+FOLD = "compare_fold"
+FACTS, DOCUMENTS, SCORES = "comparison.json", "documents.parquet", "scores.jsonl"
+FITS, SUMMARY = "fits.parquet", "summary.parquet"
+WRITTEN = (FACTS, DOCUMENTS, SCORES, FITS, SUMMARY, "runs", "documents.dropped.parquet")
+KEYS = ("model", "k", "seed")
+OWN = ("stability_words", "stability_documents", "seconds", "memory_mb")
+TOP_TERMS = 10
+EMBEDDED_BY = "sentence-transformers/all-MiniLM-L6-v2"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelComparison:
+    """Topic models that were compared.
+
+    path: the directory with the runs. fits: a row for each fit: model, k, seed, topics, the scores, stability_words (mean overlap of the
+    ten first words of matched topics with the other fits of the same k), stability_documents (mean AMI with them over the documents
+    that both have seen), seconds, memory_mb, run. summary: a row for each model and k: the number of fits, means, and standard
+    deviations as NAME_sd.
+    """
+
+    path: Path
+    fits: pa.Table
+    summary: pa.Table
+    scores: tuple[str, ...]
+
+    def best(self) -> dict[str, tuple[str, int]]:
+        """Return for each score the model and k of the best mean; nothing for a score that no model has."""
+        best = {}
+        for name in (*self.scores, "stability_words", "stability_documents"):
+            known = [row for row in self.summary.to_pylist() if row[name] is not None]
+            if known:
+                sign = -1 if name in KNOWN and KNOWN[name].better == "low" else 1
+                row = max(known, key=lambda row: sign * row[name])
+                best[name] = (row["model"], row["k"])
+        return best
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """One fit."""
+
+    model: str
+    k: int
+    seed: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.model}-k{self.k}-s{self.seed}"
+
+
+def compare_models(
+    data: Any,
+    target: str | Path,
+    *,
+    options: CompareOptions | None = None,
+    tokens: TextOptions | None = None,
+    encoder: EncoderOptions | str | None = None,
+    execution: Execution | None = None,
+    force: bool = False,
+    **settings: Any,
+) -> ModelComparison:
+    """Fit topic models with several numbers of topics and seeds to the same documents, and score all of them alike.
+
+    Words (and embeddings, where a model needs them) are made once, and the documents are dealt into folds at random. With each seed
+    another fold is held out: what changes from fit to fit are the seed and a part of the documents, so that models that do not depend on
+    a seed have an honest stability, too. Each model is fitted by its command in a process of its own, so that its time and peak memory
+    are its own; the runs stay in the directory, and `resume` goes on with them. Means are over seeds.
+
+    Args:
+        data: a Corpus, texts or a data frame; a column label, where there is one, is what topics are compared with.
+        target: the directory to write: documents.parquet, runs/, fits.parquet, summary.parquet.
+        options, tokens, execution: whole records of options. encoder: of bertopic.
+        force: replace a comparison that is there.
+        settings: single options, such as models="lda,nmf", k="10:30:10", seeds=5, min_df=5.
+
+    Raises:
+        OutputExistsError: the directory is there, without `resume` or `force`.
+        UsageError: options that do not go together; InputError: documents that cannot be used, or fits of another comparison.
+    """
+    records = (options, tokens, EncoderOptions.from_value(encoder), execution)
+    options, tokens, embedder, execution = with_settings(
+        records, settings, (CompareOptions, TextOptions, EncoderOptions, Execution)
+    )
+    target = Path(target)
+    identity = options.identity() | {"seed": execution.seed, "tokens": asdict(tokens), "encoder": embedder.encoder}
+    identity = json.loads(to_json({"nlpkit_version": __version__, **identity}))
+    _prepare_target(target, identity, resume=options.resume, force=force)
+    jobs = [_Job(*job) for job in product(options.names(), options.numbers(), _seeds(execution.seed, options.seeds))]
+    documents = target / DOCUMENTS
+    if not documents.exists():
+        _write_documents(as_corpus(data), documents, options, tokens, embedder, execution)
+    names = options.scores()
+    done = _read_scores(target / SCORES)
+    rows = []
+    with reporting.progress("fits", len(jobs)) as update:
+        for n, job in enumerate(jobs):
+            update(n, f"fits: {job.name}")
+            run, fold = target / "runs" / job.name, (job.seed - execution.seed) % options.folds
+            if not (run / MANIFEST).is_file():
+                _fit(job, documents, run, f"{FOLD} != {fold}" if options.held_out else "", embedder, execution)
+            key = f"{job.name} {' '.join(names or ())}"
+            if key not in done:
+                done[key] = _score(run, documents, names, fold if options.held_out else None, execution)
+                with (target / SCORES).open("a", encoding="utf-8") as file:
+                    file.write(to_json({"fit": key, "scores": done[key]}) + "\n")
+            rows.append({**asdict(job), **_facts(run, target), "scores": done[key]})
+        update(len(jobs))
+    comparison = _compared(target, rows, names)
+    block = {"kind": "comparison", "command": "compare", "seed": execution.seed, "parameters": identity}
+    save_table(target / FITS, comparison.fits, block, force=True)
+    save_table(target / SUMMARY, comparison.summary, block, force=True)
+    return comparison
+
+
+def _seeds(first: int, n: int) -> range:
+    return range(first, first + n)
+
+
+def _prepare_target(target: Path, identity: Mapping[str, Any], *, resume: bool, force: bool) -> None:
+    """Make the directory, or see whether fits that are there are of the same comparison."""
+    facts = target / FACTS
+    if target.exists():
+        if not facts.is_file():
+            check_target(target, force=False, directory=True)  # refuses what is there
+        if not resume and not force:
+            raise OutputExistsError(
+                f"{target} is there already; go on with its fits with `resume`, or replace it with `force`"
+            )
+        if resume:
+            earlier = json.loads(facts.read_text(encoding="utf-8"))
+            changed = [name for name in identity if earlier.get(name) != identity[name]]
+            if changed:
+                raise InputError(
+                    f"the fits in {target} were made with another {' and '.join(changed)}; give them as then, or another directory"
+                )
+            return
+        others = sorted(path.name for path in target.iterdir() if path.name not in WRITTEN)
+        if others:
+            raise UsageError(
+                f"{target} holds {others[0]}, which no comparison wrote, and is not replaced; give another directory"
+            )
+        shutil.rmtree(target)
+    check_target(target, force=False, directory=True)
+    (target / "runs").mkdir(parents=True)
+    with atomic_file(facts, force=True) as part:
+        part.write_text(to_json(identity) + "\n", encoding="utf-8")
+
+
+def _write_documents(
+    corpus: Corpus,
+    path: Path,
+    options: CompareOptions,
+    tokens: TextOptions,
+    encoder: EncoderOptions,
+    execution: Execution,
+) -> None:
+    """Write the documents with their words, embeddings where a model needs them, and the fold each is in."""
+    if "bertopic" in options.names():
+        corpus = embed(corpus, encoder=encoder.encoder or EMBEDDED_BY, execution=execution)
+    with preprocess(corpus, tokens=tokens, execution=execution) as cut:
+        table = pa.Table.from_batches(cut.batches())
+        if FOLD in table.column_names:
+            raise InputError(f"the documents have a column '{FOLD}', which this comparison writes; leave it out")
+        rng = np.random.Generator(np.random.Philox(key=stream_key(execution.seed, "compare")))
+        folds = rng.permutation(table.num_rows) % options.folds
+        table = table.append_column(FOLD, pa.array(folds, pa.int32()))
+        with table_sink(path, table.schema, cut.result.block, force=False) as sink:
+            for batch in table.to_batches():
+                sink.write(batch)
+        warn_dropped(cut, write_dropped(str(path), cut.dropped, cut.result.block))
+
+
+def _fit(job: _Job, documents: Path, run: Path, kept: str, encoder: EncoderOptions, execution: Execution) -> None:
+    """Fit a model by its command, in a process of its own.
+
+    Raises:
+        InputError: it failed, with what it said.
+    """
+    line = [job.model, documents, "--k", job.k, "--seed", job.seed, "--threads", execution.n_threads(),
+            *(["--keep-if", kept] if kept else []), "-o", run, "--no-progress", "-q"]  # fmt: skip
+    if job.model == "bertopic" and encoder.encoder is not None:
+        line += ["--encoder", encoder.encoder]
+    words = [str(word) for word in line]
+    child = subprocess.run([sys.executable, "-m", "nlpkit", *words], capture_output=True, text=True, check=False)
+    if child.returncode:
+        said = child.stderr.strip().splitlines() or [f"exit code {child.returncode}"]
+        raise InputError(
+            f"the fit {job.name} failed: {said[-1].removeprefix('error: ')} ({shell_line('nlpkit', *words)})"
+        )
+
+
+def _score(
+    run: Path, documents: Path, names: Sequence[str] | None, fold: int | None, execution: Execution
+) -> dict[str, float | None]:
+    """Return the scores of a run; None for one that such a model has not."""
+    opened = open_run(run, verify=False)
+    mixed = opened.manifest["kind"] in MIXTURES
+    if names is None:
+        labelled = "label" in opened.table("documents").column_names
+        names = (*METRICS, *(LABELLED if labelled else ()), *(["perplexity"] if mixed and fold is not None else []))
+    held = ReadOptions(keep_if=f"{FOLD} == {fold}")
+    heldout = read_corpus(documents, options=held) if mixed and fold is not None else None
+    with reporting.quiet():
+        result = evaluate(run, names, heldout=heldout, ci=0, execution=execution).targets[0]
+    return {name: None if name not in result.scores else result.scores[name].value for name in names}
+
+
+def _read_scores(path: Path) -> dict[str, dict[str, float | None]]:
+    if not path.is_file():
+        return {}
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.endswith("}")]
+    return {line["fit"]: line["scores"] for line in lines}
+
+
+def _facts(run: Path, target: Path) -> dict[str, Any]:
+    """Return the number of topics, the time without reading, the memory and the place of a run; its words and topics of documents."""
+    opened = open_run(run, verify=False)
+    manifest = opened.manifest
+    seconds = sum(value for name, value in manifest["seconds"].items() if name != "read")
+    terms = opened.table("topic_terms", ["topic", "rank", "term"])
+    return {
+        "topics": int(manifest["results"]["n_topics"]),
+        "seconds": round(float(seconds), 3),
+        "memory_mb": int(manifest["peak_memory_mb"]),
+        "run": str(run.relative_to(target)),
+        "words": terms.filter(pc.less_equal(terms.column("rank"), TOP_TERMS)),
+        "main": opened.table("documents", ["id", "topic"]),
+    }
+
+
+def _compared(target: Path, rows: list[dict[str, Any]], names: Sequence[str] | None) -> ModelComparison:
+    """Return the table of the fits, and that of means over seeds."""
+    scores = tuple(names) if names is not None else tuple(dict.fromkeys(name for row in rows for name in row["scores"]))
+    groups: dict[tuple[str, int], list[dict[str, Any]]] = {}
+    for row in rows:
+        groups.setdefault((row["model"], row["k"]), []).append(row)
+    for several in groups.values():
+        _add_stability(several)
+    fits = [
+        {**{name: row[name] for name in (*KEYS, "topics")}, **{name: row["scores"].get(name) for name in scores},
+         **{name: row[name] for name in (*OWN, "run")}}
+        for row in rows
+    ]  # fmt: skip
+    summary = []
+    for (model, k), several in groups.items():
+        line: dict[str, Any] = {"model": model, "k": k, "fits": len(several)}
+        for name in ("topics", *scores, *OWN):
+            values = [v for row in several if (v := row["scores"].get(name, row.get(name))) is not None]
+            line[name] = float(np.mean(values)) if values else None
+            line[f"{name}_sd"] = float(np.std(values, ddof=1)) if len(values) > 1 else None
+        summary.append(line)
+    return ModelComparison(target, pa.Table.from_pylist(fits), pa.Table.from_pylist(summary), scores)
+
+
+def _add_stability(several: list[dict[str, Any]]) -> None:
+    """Add to fits of one model and k how alike they are to those from other seeds; None for a fit alone."""
+    numbers: dict[str, int] = {}
+    tops = []
+    for row in several:
+        table, top = row["words"], np.full((row["topics"], TOP_TERMS), -1, np.int32)
+        for k, rank, term in zip(*(table.column(name).to_pylist() for name in ("topic", "rank", "term")), strict=True):
+            if 0 <= k < len(top):
+                top[k, rank - 1] = numbers.setdefault(term, len(numbers))
+        tops.append(top)
+    alike: dict[int, list[tuple[float, float]]] = {}
+    for a, b in combinations(range(len(several)), 2):
+        words = stability([tops[a], tops[b]])
+        main = _agreement(several[a]["main"], several[b]["main"])
+        alike.setdefault(a, []).append((words, main))
+        alike.setdefault(b, []).append((words, main))
+    for n, row in enumerate(several):
+        means = np.mean(alike[n], axis=0) if n in alike else (None, None)
+        row["stability_words"], row["stability_documents"] = (None if v is None else float(v) for v in means)
+
+
+def _agreement(a: pa.Table, b: pa.Table) -> float:
+    """Return the AMI of the topics of the documents that two fits share."""
+    place = pc.index_in(a.column("id"), value_set=b.column("id").combine_chunks())
+    shared = pc.is_valid(place)
+    topics = b.column("topic").take(place.filter(shared))
+    return adjusted_mutual_information(a.column("topic").filter(shared).to_numpy(), topics.to_numpy())
+
+
+def check_comparison(target: Path, options: CompareOptions, *, force: bool) -> dict[str, Any]:
+    """Return how many fits there will be, without making any. Raises OutputExistsError, as `compare_models` does."""
+    if target.exists() and not options.resume and not force:
+        raise OutputExistsError(
+            f"{target} is there already; go on with its fits with `resume`, or replace it with `force`"
+        )
+    n = len(options.names()) * len(options.numbers()) * options.seeds
+    if options.resume and not (target / FACTS).is_file():
+        raise UsageError(f"`resume`: there is no comparison {target} to go on with", parameter="resume")
+    return {"fits": n, "what": f"{wording.counted(n, 'fit')} of {', '.join(options.names())}"}
