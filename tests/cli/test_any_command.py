@@ -236,7 +236,7 @@ STRINGS: dict[str, Sequence[str]] = {
     "target": ["a1", "pos", "nobody"], "parts": ["author", "split"],
     "over": ["author",
     "split", "date:year"],
-    "on": ["words", "embeddings"], "priors": ["empirical", "uniform", "0.5,0.5"],
+    "on": ["words", "embeddings", "columns"], "priors": ["empirical", "uniform", "0.5,0.5"],
     "cost": ["10", "0.1,10", "auto"], "alpha": ["0.1", "auto"],
     "threshold": ["recall=0.9:economy", "precision=0.5:0"],
     "class_weight": ["none", "balanced"], "calibrate": ["none", "sigmoid", "isotonic", "temperature"],
@@ -275,7 +275,10 @@ LEXICON = (
     "lexicon lexicon_cols lexicon_score negation negations negation_reach neutral zero classes lex2sent "
     "l2s_resamples l2s_epochs l2s_windows l2s_sizes l2s_resampling l2s_min_count"
 )
-TRAINING = "priors cost class_weight neighbors hidden calibrate budget test split cv groups label_sep predict twins select hand_features on"
+TRAINING = (
+    "priors cost class_weight neighbors hidden calibrate budget test split cv groups label_sep predict twins select "
+    "hand_features feature_cols on"
+)
 RARE = (
     "text_col id_col label_col date_col format xml_record xml_field words_col pos entities lemma model zero_shot explain probabilities "
     "prototype update resume fixed_topics answers judgements annotators majority order threshold"
@@ -291,6 +294,7 @@ WAYS: dict[str, list[tuple[list[str], str]]] = {
         (["--model", "nb"], f"{RARE} {LEXICON}"), (["--model", "logreg"], f"{RARE} {LEXICON}"), (["--model",
         "svm"], f"{RARE} {LEXICON}"),
         (["--model", "knn", "--encoder", "TINY"], f"{RARE} {LEXICON} {BM25}"),
+        (["--on", "columns", "--feature-cols", "author,rating"], "*"),
     ],
     "sentiment": [(["--lexicon", "LEXICON.tsv"], RARE)],
     "zero-shot": [(["--labels", "sports,politics", "--encoder", "TINY"], RARE)],

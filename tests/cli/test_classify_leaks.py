@@ -31,6 +31,8 @@ OPTIONS = [
     ["--cost", "auto"],
     ["--threshold", "recall=0.5:a"],
     ["--model", "bernoulli-nb", "--alpha", "auto", "--select", "chi2:50"],
+    ["--feature-cols", "size,author"],
+    ["--on", "columns", "--feature-cols", "size,author", "--calibrate", "sigmoid"],
     ["--model", "auto", "--cv", "3", "--budget", "1000", "--select", "chi2:40"],
 ]
 
@@ -48,6 +50,9 @@ def random_rows(n: int, seed: int, prefix: str = "d") -> list[dict[str, Any]]:
         own = rng.integers(0, VOCABULARY // 2, LENGTH)
         text = " ".join(f"{words[2 * w]} {words[2 * w + 1]}" for w in own)
         found.append({"id": f"{prefix}{i}", "text": text, "label": "ab"[rng.integers(2)]})
+    for row in found:  # after all the others, which stay what they were
+        author = None if rng.random() < 0.1 else f"author {rng.integers(60)}"
+        row |= {"size": None if rng.random() < 0.1 else float(rng.lognormal()), "author": author}
     return found
 
 
@@ -85,12 +90,20 @@ def test_the_model_does_not_know_the_test_documents(options: list[str], tmp_path
     test = random_rows(60, 2, "t")
     write_jsonl(tmp_path / "one.jsonl", test)
     # other words, other labels, and all the phrases and terms that the training documents nearly have
-    other = [{**row, "text": row["text"].replace("w", "v", 10) + " waaa wbaa" * 3, "label": "a"} for row in test]
+    other = [
+        {
+            **row,
+            "text": row["text"].replace("w", "v", 10) + " waaa wbaa" * 3,
+            "label": "a",
+            "size": 1e6,
+            "author": "new",
+        }
+        for row in test
+    ]
     write_jsonl(tmp_path / "two.jsonl", other)
+    language = () if "columns" in options else ("--language", "en")
     for test_set in ("one", "two"):
-        run_cli(
-            "classify", "train.jsonl", "--test", f"{test_set}.jsonl", *options, "--language", "en", "-q", "-o", test_set
-        )
+        run_cli("classify", "train.jsonl", "--test", f"{test_set}.jsonl", *options, *language, "-q", "-o", test_set)
     assert model_of("one") == model_of("two")
 
 

@@ -7,8 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from nlpkit.classify.calibration import Calibrator, Method, fit_calibrator
+from nlpkit.classify.columns import ColumnFeatures
 from nlpkit.classify.decision_options import Wanted
 from nlpkit.classify.features import Features, Scaling, VectorizerOptions, fit_vectorizer
 from nlpkit.classify.fit import ModelOptions, balanced_weights, fit_model, fit_multilabel
@@ -28,20 +30,21 @@ CALIBRATION_FOLDS = 5
 
 @dataclass(frozen=True, slots=True)
 class FeatureSources:
-    """All documents in every form a model may want: words, hand-made features (D, H), embeddings (D, E)."""
+    """All documents in every form a model may want: words, hand-made features (D, H), columns (D rows), embeddings (D, E)."""
 
     n_docs: int
     words: CutWords | TokenizedWords | None = None
     hand_names: tuple[str, ...] = ()
     hand: FloatArray | None = None
+    columns: pa.Table | None = None
     embeddings: Float32Array | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ClassifierConfig:
-    """Configuration of a classifier. vectorizer: None where the model sees embeddings; ngrams: None for those of the words;
-    calibrate: None for none; search: the number of the model that training documents choose, None for none; wanted: of the
-    decisions for single classes."""
+    """Configuration of a classifier. vectorizer: None where the model sees no words; ngrams: None for those of the words;
+    hand, columns: whether it sees these; without any of the three it sees embeddings. calibrate: None for none; search: the
+    number of the model that training documents choose, None for none; wanted: of the decisions for single classes."""
 
     name: str
     model: ModelOptions
@@ -51,6 +54,12 @@ class ClassifierConfig:
     calibrate: Method | None = None
     search: Search | None = None
     wanted: tuple[Wanted, ...] = ()
+    columns: bool = False
+
+    @property
+    def sees_embeddings(self) -> bool:
+        """Whether the model sees embeddings."""
+        return self.vectorizer is None and not self.hand and not self.columns
 
     @property
     def least(self) -> int:
@@ -301,22 +310,32 @@ def _fit_model(
 
 def _features(sources: FeatureSources, y: Any, train: LongArray, config: ClassifierConfig) -> _Prepared:
     """Return the features of all documents, fitted to the training documents, which have the classes y."""
-    if config.vectorizer is None:
+    if config.sees_embeddings:
         assert sources.embeddings is not None
         embeddings = sources.embeddings
         return _Prepared(Features(None), lambda rows: embeddings[rows])
-    assert sources.words is not None
-    counted = sources.words.counted(train, ngrams=config.ngrams, least=config.least)
-    vectorizer, columns = fit_vectorizer(counted.counts[train], counted.terms, y, config.vectorizer)
-    scaling = None
+    vectorizer = counted = scaling = fitted_columns = None
+    if config.vectorizer is not None:
+        assert sources.words is not None
+        counted = sources.words.counted(train, ngrams=config.ngrams, least=config.least)
+        vectorizer, places = fit_vectorizer(counted.counts[train], counted.terms, y, config.vectorizer)
     if config.hand:
         assert sources.hand is not None
         scaling = Scaling.fit(sources.hand_names, sources.hand[train])
-    features = Features(vectorizer, scaling)
+    if config.columns:
+        assert sources.columns is not None
+        fitted_columns = ColumnFeatures.fit(sources.columns.take(pa.array(train)))
+    features = Features(vectorizer, scaling, fitted_columns)
 
     def matrix(rows: LongArray) -> Any:
-        words = vectorizer.weigh_columns(counted.counts[rows], columns)
-        return features.join(words, None if sources.hand is None else sources.hand[rows])
+        words = None
+        if vectorizer is not None and counted is not None:
+            words = vectorizer.weigh_columns(counted.counts[rows], places)
+        hand = None if sources.hand is None else sources.hand[rows]
+        encoded = None
+        if fitted_columns is not None and sources.columns is not None:
+            encoded = fitted_columns.encode(sources.columns.take(pa.array(rows)))
+        return features.join(words, hand, encoded)
 
     return _Prepared(features, matrix, counted)
 

@@ -30,7 +30,12 @@ PAIRS = (1, 2)
 
 def sees_embeddings(options: ClassifierOptions) -> bool:
     """Whether the classifier sees the embedding of a text rather than its words."""
-    return (options.on or ("embedding" if options.model in DENSE else "words")) == "embedding"
+    return seen_features(options) == "embedding"
+
+
+def seen_features(options: ClassifierOptions) -> str:
+    """Return what the classifier sees: words, embedding or columns."""
+    return options.on or ("embedding" if options.model in DENSE else "words")
 
 
 def config_of(
@@ -48,19 +53,32 @@ def config_of(
     auto = options.model == "auto"
     kind = "logreg" if auto else options.model
     usual = ClassifierOptions()
-    embedding = sees_embeddings(options)
-    if embedding:
-        why = "is about words, and this model sees embeddings; leave it out, or take `on=words`"
-        _refuse({"select": options.select, "hand_features": options.hand_features}, why)
+    sees, table = (
+        seen_features(options),
+        {"hand_features": options.hand_features, "feature_cols": options.feature_columns},
+    )
+    if sees != "words":
+        noun = "embeddings" if sees == "embedding" else "columns"
+        why = f"is about words, and this model sees {noun}; leave it out, or take `on=words`"
+        _refuse({"select": options.select}, why)
+        if sees == "embedding":
+            _refuse(
+                table,
+                "goes with words or stands alone, and this model sees embeddings; leave it out, or take `on=words`",
+            )
+        elif not any(table.values()):
+            raise UsageError(
+                "`on=columns` needs columns to see: name them with `feature_cols`", parameter="feature_cols"
+            )
         if weights != WeightOptions():
             raise UsageError(f"`scheme` and the other weights: each {why}", parameter="scheme")
         if changed_words:
-            raise UsageError("options on words: this model sees embeddings; leave them out, or take `on=words`")
+            raise UsageError(f"options on words: this model sees {noun}; leave them out, or take `on=words`")
         if kind in COUNTS:
-            raise UsageError(
-                f"`model={kind}` counts words and cannot see embeddings; take logreg, svm, knn, centroid or mlp",
-                parameter="model",
-            )
+            able = "logreg, svm, knn, centroid or mlp" if sees == "embedding" else "logreg or svm"
+            raise UsageError(f"`model={kind}` counts words and cannot see {noun}; take {able}", parameter="model")
+        if sees == "columns" and kind not in LINEAR:
+            raise UsageError(f"`on=columns`: {kind} sees embeddings alone; take logreg or svm", parameter="on")
     if kind not in COUNTS:
         naive_bayes = {
             "alpha": options.values("alpha") != usual.values("alpha"),
@@ -68,7 +86,7 @@ def config_of(
         }
         _refuse(naive_bayes, "belongs to Naive Bayes; leave it out")
     if kind not in LINEAR:
-        linear = {"cost": options.values("cost") != usual.values("cost"), "hand_features": options.hand_features}
+        linear = {"cost": options.values("cost") != usual.values("cost"), **table}
         _refuse(linear, "belongs to logreg and svm; leave it out")
     if not KINDS[kind].balanced:
         balanced = ", ".join(name for name, k in KINDS.items() if k.balanced)
@@ -77,7 +95,7 @@ def config_of(
         _refuse({"neighbors": options.neighbors != usual.neighbors}, "belongs to knn; leave it out")
     if kind != "mlp":
         _refuse({"hidden": options.hidden != usual.hidden}, "belongs to mlp; leave it out")
-    vectorizer = None if embedding else _vectorizer_options(options, weights, words, kind)
+    vectorizer = None if sees != "words" else _vectorizer_options(options, weights, words, kind)
     has_hand = options.hand_features is not None
     search = _search(options, kind)
     if auto and search is not None:
@@ -89,8 +107,9 @@ def config_of(
     if auto:
         _refuse({"threshold": wanted}, "is about one classifier; name it in the place of `model=auto`")
     return ClassifierConfig(
-        kind, model_options(options, kind), vectorizer, None, has_hand, options.calibration, search, wanted
-    )
+        kind, model_options(options, kind), vectorizer, None, has_hand, options.calibration, search, wanted,
+        bool(options.feature_columns),
+    )  # fmt: skip
 
 
 def _search(options: ClassifierOptions, kind: str) -> Search | None:
@@ -143,7 +162,7 @@ def candidates(
         scheme = base.vectorizer.scheme
 
         def add(name: str, kind: str, ngrams: tuple[int, int] | None = None, C: float | None = None) -> None:
-            if base.hand and kind not in LINEAR:
+            if (base.hand or base.columns) and kind not in LINEAR:
                 return
             config = _variant(base, name, kind, ngrams=ngrams, scheme=PLAIN if kind.endswith("nb") else scheme)
             configs.append(config if C is None else replace(config, model=replace(config.model, C=C)))
@@ -159,6 +178,10 @@ def candidates(
             add("nb, words and pairs", "nb", PAIRS)
             add("svm, words and pairs", "svm", PAIRS)
             add("logreg, C = 10, words and pairs", "logreg", PAIRS, 10.0)
+    elif not base.sees_embeddings:
+        for kind, C in dict.fromkeys((("svm", base.model.C), ("logreg", base.model.C), ("logreg", 10.0))):
+            name = f"{kind}, C = 10" if C != base.model.C else kind
+            configs.append(replace(base, name=name, model=replace(base.model, kind=kind, C=C)))
     if embeddings:
         for kind in ("centroid", "logreg", "knn", "svm"):
             if kind == "centroid" and multiple:

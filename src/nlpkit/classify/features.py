@@ -1,4 +1,5 @@
-"""Features of documents for a classifier, fitted to training documents only: weighted words, hand-made features, embeddings."""
+"""Features of documents for a classifier, fitted to training documents only: weighted words, hand-made features, columns of the
+user's table, embeddings."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from nlpkit.classify.columns import ColumnFeatures
 from nlpkit.errors import InputError
 from nlpkit.text.options import PreprocessOptions
 from nlpkit.text.pruning import prune
@@ -135,24 +137,37 @@ class Scaling:
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """Inputs of a model: words and hand-made features side by side, or embeddings (both None)."""
+    """Inputs of a model: words, hand-made features and columns side by side, or embeddings (all None)."""
 
     vectorizer: Vectorizer | None
     scaling: Scaling | None = None
+    columns: ColumnFeatures | None = None
+
+    @property
+    def sees(self) -> str:
+        """What the model sees: words (perhaps with the others), columns (without words), or embedding."""
+        if self.vectorizer is not None:
+            return "words"
+        return "embedding" if self.scaling is None and self.columns is None else "columns"
 
     @property
     def names(self) -> list[str]:
-        """The features (F,) by name; hand-made ones in angle brackets. None of an embedding."""
+        """The features (F,) by name; hand-made ones and columns in angle brackets. None of an embedding."""
         words = [] if self.vectorizer is None else self.vectorizer.feature_terms
-        return words + ([] if self.scaling is None else [f"<{name}>" for name in self.scaling.names])
+        hand = () if self.scaling is None else self.scaling.names
+        columns = [] if self.columns is None else self.columns.names
+        return [*words, *(f"<{name}>" for name in (*hand, *columns))]
 
-    def join(self, words: CsrMatrix | None, hand: FloatArray | None) -> Any:
-        """Return the features (D, F) of weighted words (D, F') and hand-made values (D, H)."""
-        if self.scaling is None:
-            return words
-        assert hand is not None
-        dense = sparse.csr_array(self.scaling.apply(hand))
-        return dense if words is None else sparse.csr_array(sparse.hstack([words, dense], format="csr"))
+    def join(self, words: CsrMatrix | None, hand: FloatArray | None, columns: CsrMatrix | None = None) -> Any:
+        """Return the features (D, F) of weighted words (D, F'), hand-made values (D, H) and encoded columns (D, C)."""
+        parts = [] if words is None else [words]
+        if self.scaling is not None:
+            assert hand is not None
+            parts.append(sparse.csr_array(self.scaling.apply(hand)))
+        if self.columns is not None:
+            assert columns is not None
+            parts.append(columns)
+        return parts[0] if len(parts) == 1 else sparse.csr_array(sparse.hstack(parts, format="csr"))
 
 
 def _places(kept: IntArray, n: int) -> IntArray:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, cast
 from nlpkit.classify.decision_options import parse_thresholds
 from nlpkit.classify.search import values_of
 from nlpkit.errors import UsageError, unknown_value
-from nlpkit.parameters import READ_LIST, Param
+from nlpkit.parameters import READ_LIST, Param, names_in
 from nlpkit.text.options import TextOptions
 
 if TYPE_CHECKING:
@@ -100,8 +100,9 @@ class ClassifierOptions:
     on: Annotated[
         str | None,
         Param(
-            "Features of a text: words or embedding; default: embedding for knn, centroid and mlp, else words.",
-            metavar="words|embedding",
+            "Features of a text: words, embedding, or columns (those of `feature_cols` and `hand_features` alone); default: "
+            "embedding for knn, centroid and mlp, else words.",
+            metavar="words|embedding|columns",
         ),
     ] = None
     select: Annotated[
@@ -116,6 +117,13 @@ class ClassifierOptions:
         Param(
             "Also show the model lengths, punctuation, capitals, digits and the like; logreg and svm only.",
             metavar="all|NAME,…",
+        ),
+    ] = None
+    feature_cols: Annotated[
+        str | tuple[str, ...] | None,
+        Param(
+            "Columns that the model sees, too: numbers scaled by the training documents, texts as categories; logreg and svm only.",
+            metavar="COL,…",
         ),
     ] = None
     class_weight: Annotated[
@@ -177,7 +185,7 @@ class ClassifierOptions:
         """Raise UsageError for invalid values."""
         for name, known in (
             ("model", MODELS),
-            ("on", ("words", "embedding")),
+            ("on", ("words", "embedding", "columns")),
             ("class_weight", ("none", "balanced")),
             ("calibrate", CALIBRATIONS),
         ):
@@ -209,6 +217,11 @@ class ClassifierOptions:
                 f"`priors={self.priors}`: empirical, uniform or a probability for each class, such as 0.3,0.7",
                 parameter="priors",
             ) from None
+
+    @property
+    def feature_columns(self) -> tuple[str, ...]:
+        """The columns of `feature_cols`, each once."""
+        return tuple(dict.fromkeys(names_in(self.feature_cols)))
 
     def hand_feature_names(self) -> tuple[str, ...]:
         """Return the names of the hand-made features, none for none. Raises UsageError."""

@@ -14,6 +14,7 @@ from nlpkit.classify.classifier import TextClassifier
 from nlpkit.classify.features import Features, Scaling, Vectorizer
 from nlpkit.classify.fit import model_from
 from nlpkit.classify.thresholds import Threshold
+from nlpkit.io.feature_columns import columns_from, columns_table
 from nlpkit.io.phrase_files import phrases_from, phrases_table
 from nlpkit.io.run_reading import numbers, strings
 from nlpkit.io.runs import Run
@@ -39,7 +40,7 @@ def classifier_tables(
         "multiple": classifier.multiple,
         "present": classifier.present.tolist(),
         "documents": classifier.n_train,
-        "sees": "embedding" if vectorizer is None else "words",
+        "sees": classifier.features.sees,
         "tokens": None if tokens is None else dict(tokens),
         "encoder": None if encoder is None else dict(encoder),
         "model": classifier.model.config(),
@@ -59,6 +60,8 @@ def classifier_tables(
         tables["hand_features"] = pa.table(
             {"feature": list(scaling.names), "mean": scaling.mean, "deviation": scaling.deviation}
         )
+    if classifier.features.columns is not None:
+        tables["feature_columns"] = columns_table(classifier.features.columns)
     if classifier.phrases is not None:
         tables["phrases"] = phrases_table(classifier.phrases)
     if classifier.calibrator is not None:
@@ -77,7 +80,7 @@ def read_classifier(run: Run) -> tuple[TextClassifier, dict[str, Any]]:
         calibrator = None
         if config.get("calibrator") is not None:
             calibrator = calibrator_from(config["calibrator"], _arrays(run, "calibrator_"))
-        vectorizer = None if config["sees"] == "embedding" else _vectorizer(run, config["weighting"])
+        vectorizer = _vectorizer(run, config["weighting"]) if config["sees"] == "words" else None
         scaling = None
         if (run.path / "model" / "hand_features.parquet").exists():
             from nlpkit.classify.hand_features import HAND_FEATURES
@@ -87,6 +90,9 @@ def read_classifier(run: Run) -> tuple[TextClassifier, dict[str, Any]]:
             scaling = Scaling(known, numbers(table, "mean"), numbers(table, "deviation"))
             if not set(known) <= HAND_FEATURES.keys():
                 raise ValueError("features that nlpkit does not count")
+        columns = None
+        if (run.path / "model" / "feature_columns.parquet").exists():
+            columns = columns_from(run.table("model/feature_columns"))
         phrases = None
         if (run.path / "model" / "phrases.parquet").exists():
             phrases = phrases_from(run.table("model/phrases"))
@@ -94,18 +100,18 @@ def read_classifier(run: Run) -> tuple[TextClassifier, dict[str, Any]]:
         sizes = {len(present), model.n_classes, model.n_classes if calibrator is None else calibrator.n_classes}
         if len(sizes) > 1 or not len(present) or not np.isin(present, np.arange(len(names))).all():
             raise ValueError(f"{len(names)} classes, of which {len(present)} were learned, scores of {model.n_classes}")
-        seen = (
-            0 if vectorizer is None else len(vectorizer.feature_terms) + (0 if scaling is None else len(scaling.names))
-        )
-        if vectorizer is not None and seen != config["model"]["n_features"]:
-            raise ValueError(f"{seen} features for a model of {config['model']['n_features']}")
+        features = Features(vectorizer, scaling, columns)
+        if features.sees != config["sees"]:
+            raise ValueError(f"a model that sees {config['sees']}, with features of {features.sees}")
+        if features.sees != "embedding" and len(features.names) != config["model"]["n_features"]:
+            raise ValueError(f"{len(features.names)} features for a model of {config['model']['n_features']}")
         if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
             raise ValueError("names of classes that are no strings, or one twice")
         thresholds = tuple(Threshold.restored(values) for values in config.get("thresholds", ()))
         if not {one.label for one in thresholds} <= {names[j] for j in present}:
             raise ValueError("a threshold of a class that the model does not know")
         return TextClassifier(
-            names, bool(config["multiple"]), present, Features(vectorizer, scaling), model, calibrator, phrases,
+            names, bool(config["multiple"]), present, features, model, calibrator, phrases,
             int(config.get("documents", 0)), thresholds=thresholds,
         ), config  # fmt: skip
 

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from nlpkit import reporting, wording
 from nlpkit.classify.classifier import Predicted, TextClassifier
+from nlpkit.classify.columns import ColumnCounts
 from nlpkit.classify.explain import Explainer
 from nlpkit.classify.fit import KINDS
 from nlpkit.classify.hand_features import HAND_FEATURES, hand_features
@@ -32,6 +33,7 @@ from nlpkit.version import __version__
 from nlpkit.workflows.corpus import Corpus, no_documents
 from nlpkit.workflows.counts import count_corpus
 from nlpkit.workflows.embeddings import RunEmbeddings
+from nlpkit.workflows.feature_columns import check_predicted_columns, note_missing, note_unseen
 from nlpkit.workflows.model import Predictions, RunModel
 from nlpkit.workflows.predict_options import PredictOptions
 from nlpkit.workflows.tokens import cut_as_model
@@ -197,10 +199,14 @@ class ClassifierPredictions(Predictions):
         self._counts = {"documents": 0, "tokens": 0, "unknown_tokens": 0, "without_known_words": 0}
         self._sizes: dict[str, int] = dict.fromkeys(self._classifier.names, 0)
         self._embeddings: RunEmbeddings | None = None
-        if self._classifier.features.vectorizer is None:
+        features = self._classifier.features
+        self._columns = ColumnCounts()
+        if features.columns is not None:
+            check_predicted_columns(stream, features.columns.column_names, model.name)
+        if features.sees == "embedding":
             self._embeddings = RunEmbeddings(dict(model.config), options.encoder, self._threads, stream)
         else:
-            options.encoder.refuse(f"the model of {model.name} sees words; leave it out")
+            options.encoder.refuse(f"the model of {model.name} sees {features.sees}; leave it out")
         self._explainer = Explainer(
             self._classifier, options.explain, None if self._embeddings is None else self._embeddings.encode
         )
@@ -234,7 +240,12 @@ class ClassifierPredictions(Predictions):
             return
         features = self._classifier.features
         vectorizer = features.vectorizer
-        assert vectorizer is not None
+        if vectorizer is None:
+            for whole in self.stream:
+                for start in range(0, whole.num_rows, BATCH):
+                    batch = whole.slice(start, BATCH)
+                    yield batch, features.join(None, self._hand_features(batch), self._encoded(batch)), None
+            return
         model = self.model if isinstance(self._model, TrainedClassifier) else f"the run {self.model}"
         options = cut_as_model(self.stream, self._model.config["tokens"], model, phrases=self._classifier.phrases)
         corpus = self._stack.enter_context(
@@ -251,7 +262,12 @@ class ClassifierPredictions(Predictions):
             for start in range(0, whole.num_rows, BATCH):
                 batch = whole.slice(start, BATCH)
                 words = vectorizer.weigh_columns(counts[start : start + BATCH], columns)
-                yield batch, features.join(words, self._hand_features(batch)), np.diff(words.indptr) > 0
+                X = features.join(words, self._hand_features(batch), self._encoded(batch))
+                yield batch, X, np.diff(words.indptr) > 0
+
+    def _encoded(self, batch: pa.RecordBatch) -> Any:
+        columns = self._classifier.features.columns
+        return None if columns is None else columns.encode(batch, self._columns)
 
     def _hand_features(self, batch: pa.RecordBatch) -> Any:
         scaling = self._classifier.features.scaling
@@ -288,9 +304,11 @@ class ClassifierPredictions(Predictions):
 
     def summary(self) -> dict[str, Any]:
         """Return the numbers of documents and tokens, of each class, and the explanations that were asked for."""
-        files, explained = self.learned_from, self._explainer.to_dict()
+        files, explained, columns = self.learned_from, self._explainer.to_dict(), self._columns
         return {
             **self._counts,
+            **({"missing_values": columns.missing} if columns.missing else {}),
+            **({"unseen_values": columns.unseen} if columns.unseen else {}),
             "predictions": self._sizes,
             **({"explained": explained} if explained else {}),
             **({"learned_from": files} if files else {}),
@@ -309,6 +327,8 @@ class ClassifierPredictions(Predictions):
                 "default class"
             )
         reporting.note(line)
+        note_missing(self._columns.missing)
+        note_unseen(self._columns.unseen)
         if self.learned_from:
             reporting.warn(wording.learned_from(self.learned_from, self.model))
 

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit import reporting
-from nlpkit.classify.configs import config_of, sees_embeddings
+from nlpkit.classify.configs import config_of, seen_features
 from nlpkit.classify.decision_options import check_wanted
 from nlpkit.classify.fit import KINDS
 from nlpkit.classify.options import ClassifierOptions, ClassifierReportOptions, ClassifierTextOptions, SplitOptions
@@ -33,10 +33,10 @@ from nlpkit.parameters import Execution, with_settings
 from nlpkit.weighting.options import WeightOptions
 from nlpkit.workflows.classifier import TrainedClassifier
 from nlpkit.workflows.classify_data import ClassificationData, classifier_preprocessing, read_classification_data
+from nlpkit.workflows.classify_features import add_features
 from nlpkit.workflows.classify_fit import Training, fit_and_predict
 from nlpkit.workflows.classify_notes import find_overlap, note_dataset, run_tables, title_of
 from nlpkit.workflows.corpus import Corpus, as_corpus, read_corpus
-from nlpkit.workflows.embeddings import embeddings_of
 from nlpkit.workflows.tokens import note_tokens, token_parameters
 
 DEFAULT_FOLDS = 5
@@ -163,9 +163,9 @@ def _train(
     changed_words = chosen.tokens != ClassifierTextOptions()
     words = classifier_preprocessing(chosen.tokens)
     config = config_of(options, chosen.weights, words, changed_words=changed_words)
-    sees_words = not sees_embeddings(options)
-    if sees_words and not auto:
-        encoder.refuse(f"{config.name} sees words here; leave it out, or take `on=embedding`")
+    sees = seen_features(options)
+    if sees != "embedding" and not auto:
+        encoder.refuse(f"{config.name} sees {sees} here; leave it out, or take `on=embedding`")
     if chosen.report.probabilities and not auto and not KINDS[config.name].probabilities and config.calibrate is None:
         raise UsageError(
             f"`probabilities`: {config.name} has none; add `calibrate=sigmoid`, or leave `probabilities` out",
@@ -175,7 +175,8 @@ def _train(
     seconds: dict[str, float] = {}
     with stopwatch(seconds, "read"):
         data = read_classification_data(
-            corpus, _test_corpus(splits.test, corpus), splits, chosen.tokens, words=sees_words, folds=folds, seed=seed, threads=threads
+            corpus, _test_corpus(splits.test, corpus), splits, chosen.tokens, words=sees == "words", columns=options.feature_columns,
+            folds=folds, seed=seed, threads=threads,
         )  # fmt: skip
     dataset = data.dataset
     check_wanted(config.wanted, dataset.labels.names, multiple=dataset.labels.multiple)
@@ -186,7 +187,8 @@ def _train(
     with stopwatch(seconds, "features"):
         # the comparison has models on embeddings, too, where the documents bring them or an encoder is named
         brings = "embedding" in dataset.table.column_names or encoder.encoder is not None
-        encoder_info = _add_features(data, options, encoder, threads, embeds=not sees_words or (auto and brings))
+        embeds = sees == "embedding" or (sees == "words" and auto and brings)
+        encoder_info = add_features(data, options, encoder, threads, embeds=embeds)
     with stopwatch(seconds, "near-duplicates"):
         overlap = find_overlap(dataset, chosen.report.near_duplicates)
     with stopwatch(seconds, "fit"):
@@ -200,11 +202,11 @@ def _train(
             evaluation = Evaluation([scores.model])
             evaluation.gates = rules.check(evaluation)
     token_info = _token_parameters(data, training)
-    fitted_on_words = fitted.classifier.features.vectorizer is not None
-    encoder_info = None if fitted_on_words else encoder_info
+    on_embeddings = fitted.classifier.features.sees == "embedding"
+    encoder_info = encoder_info if on_embeddings else None
     parameters = _parameters(chosen, training, data, token_info, encoder_info)
     _, model_config = classifier_tables(fitted.classifier, tokens=token_info, encoder=encoder_info)
-    if not fitted_on_words:
+    if on_embeddings:
         assert data.sources.embeddings is not None
         model_config["dim"] = int(data.sources.embeddings.shape[1])
     tables, notes = run_tables(dataset, fitted, predicted, scores, overlap, chosen.report)
@@ -224,24 +226,6 @@ def _test_corpus(test: Any, corpus: Corpus) -> Corpus | None:
         read_corpus(test, options=replace(corpus.options, limit=None, sample=None)),
         spool_directory=corpus.spool_directory,
     )
-
-
-def _add_features(
-    data: ClassificationData, options: ClassifierOptions, encoder: EncoderOptions, threads: int, *, embeds: bool
-) -> dict[str, Any] | None:
-    """Make the hand-made features and embeddings that are wanted; return what made the embeddings."""
-    names, table = options.hand_feature_names(), data.dataset.table
-    if names:
-        from nlpkit.classify.hand_features import HAND_FEATURES, hand_features
-
-        places = [list(HAND_FEATURES).index(name) for name in names]
-        values = hand_features(table.column("text").combine_chunks())[:, places]
-        data.sources = replace(data.sources, hand_names=names, hand=values)
-    if not embeds:
-        return None
-    vectors, info = embeddings_of(table, data.encoder, encoder, threads)
-    data.sources = replace(data.sources, embeddings=vectors)
-    return info
 
 
 def _token_parameters(data: ClassificationData, training: Training) -> dict[str, Any] | None:
@@ -266,7 +250,7 @@ def _parameters(
     return {
         "model": config.name,
         "options": asdict(config.model),
-        "sees": "embedding" if vectorizer is None else "words",
+        "sees": features.sees,
         "weighting": None if vectorizer is None else vectorizer.weighting.scheme.formula,
         "select": None
         if config.vectorizer is None or config.vectorizer.select is None
@@ -274,6 +258,7 @@ def _parameters(
         "features": len(features.names) or None,
         "ngrams": None if vectorizer is None else config.ngrams or (tokens or {}).get("ngrams"),
         "hand_features": list(data.sources.hand_names),
+        "feature_cols": [] if features.columns is None else features.columns.column_names,
         "calibrate": config.calibrate,
         "classes": list(dataset.labels.names),
         "test": str(splits.test) if isinstance(splits.test, str | Path) else None,

@@ -29,6 +29,7 @@ from nlpkit.text.token_settings import differences, learned_bounds
 from nlpkit.types import BoolArray, IntArray
 from nlpkit.workflows.corpus import Corpus, no_documents
 from nlpkit.workflows.embeddings import embedded_by
+from nlpkit.workflows.feature_columns import check_feature_columns
 from nlpkit.workflows.groups import Groups
 from nlpkit.workflows.labelled import check_label_column, read_labels, split_values, splits_by_column, stacked
 from nlpkit.workflows.token_options import preprocess_options
@@ -64,6 +65,7 @@ def read_classification_data(
     tokens: ClassifierTextOptions,
     *,
     words: bool,
+    columns: Sequence[str] = (),
     folds: int,
     seed: int,
     threads: int,
@@ -72,7 +74,7 @@ def read_classification_data(
 
     Args:
         test: documents to test on, None where `splits` names a column, or there are folds, or nothing is tested.
-        words: whether a model sees words. folds: of cross-validation, 0 for none.
+        words: whether a model sees words. columns: those that it sees, too. folds: of cross-validation, 0 for none.
 
     Raises:
         ColumnError, InputError, UsageError: no labels, a column that is not there, splits that cannot be made.
@@ -83,6 +85,7 @@ def read_classification_data(
     try:
         for stream, one in zip(streams, (corpus, test), strict=False):
             check_label_column(stream, corpus.options.label_col if one is None else one.options.label_col)
+            check_feature_columns(stream, columns, splits)
         _check_columns(streams[0], splits)
         encoder = _embedded_by(streams)
         there = _have_tokens(streams, tokens)

@@ -80,7 +80,7 @@ def find_overlap(dataset: LabelledDataset, threshold: float) -> NearDuplicates |
 def title_of(dataset: LabelledDataset, name: str, classifier: TextClassifier) -> str:
     """Return the headline of the scores: the model, what it sees, and how it was tested."""
     features = classifier.features
-    sees = "embeddings" if features.vectorizer is None else f"{len(features.names):,} features"
+    sees = "embeddings" if features.sees == "embedding" else f"{len(features.names):,} features"
     n, J = len(dataset.train), len(dataset.labels.names)
     where = f"cross-validation in {dataset.n_folds} folds" if dataset.n_folds else "on test documents"
     return f"{name} ({sees}, {J:,} classes, {wording.counted(n, 'training document')}), {where}"

@@ -90,7 +90,8 @@ def _stacked(first: pa.Table, second: pa.Table) -> pa.Table:
     labels = [t.schema.field("label").type for t in (first, second)]
     for name in [n for n in first.column_names if n in second.column_names]:
         if first.schema.field(name).type != second.schema.field(name).type:
-            first, second = (_as_text(t, name) for t in (first, second))
+            convert = _as_numbers if name != "label" and _hold_numbers(first, second, name) else _as_text
+            first, second = (convert(t, name) for t in (first, second))
     if first.schema.field("label").type != second.schema.field("label").type:
         raise ColumnError(
             f"labels are {labels[0]} in the training documents and {labels[1]} in the test documents; write them alike"
@@ -103,6 +104,16 @@ def _stacked(first: pa.Table, second: pa.Table) -> pa.Table:
         reporting.warn(f"columns of other types in the test documents are left out: {', '.join(apart)}")
         common = [n for n in common if n not in apart]
     return pa.concat_tables([first.select(common), second.select(common)])
+
+
+def _hold_numbers(first: pa.Table, second: pa.Table, name: str) -> bool:
+    kinds = [table.schema.field(name).type for table in (first, second)]
+    return all(pa.types.is_integer(kind) or pa.types.is_floating(kind) for kind in kinds)
+
+
+def _as_numbers(table: pa.Table, name: str) -> pa.Table:
+    column = table.column(name).cast(pa.float64(), safe=False)
+    return table.set_column(table.column_names.index(name), name, column)
 
 
 def _as_text(table: pa.Table, name: str) -> pa.Table:

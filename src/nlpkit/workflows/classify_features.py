@@ -1,0 +1,64 @@
+"""What a classifier sees of labelled documents beside their words: hand-made features, columns of their table, embeddings."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from nlpkit import reporting, wording
+from nlpkit.classify.columns import ColumnCounts, ColumnFeatures, tells_labels
+from nlpkit.workflows.feature_columns import note_missing
+
+if TYPE_CHECKING:
+    from nlpkit.classify.options import ClassifierOptions
+    from nlpkit.embed.options import EncoderOptions
+    from nlpkit.workflows.classify_data import ClassificationData
+
+MANY = 0.5  # categories for a document, from which a column is more like ids
+
+
+def add_features(
+    data: ClassificationData, options: ClassifierOptions, encoder: EncoderOptions, threads: int, *, embeds: bool
+) -> dict[str, Any] | None:
+    """Make the hand-made features, columns and embeddings that are wanted; return what made the embeddings."""
+    names, table = options.hand_feature_names(), data.dataset.table
+    if names:
+        from nlpkit.classify.hand_features import HAND_FEATURES, hand_features
+
+        places = [list(HAND_FEATURES).index(name) for name in names]
+        values = hand_features(table.column("text").combine_chunks())[:, places]
+        data.sources = replace(data.sources, hand_names=names, hand=values)
+    if options.feature_columns:
+        columns = table.select(list(options.feature_columns)).combine_chunks()
+        data.sources = replace(data.sources, columns=columns)
+        _note_columns(data, columns)
+    if not embeds:
+        return None
+    from nlpkit.workflows.embeddings import embeddings_of
+
+    vectors, info = embeddings_of(table, data.encoder, encoder, threads)
+    data.sources = replace(data.sources, embeddings=vectors)
+    return info
+
+
+def _note_columns(data: ClassificationData, columns: pa.Table) -> None:
+    """Say which columns have missing values, and warn of those that are the labels, or ids."""
+    dataset, counts = data.dataset, ColumnCounts()
+    train = pa.array(dataset.train)
+    fitted = ColumnFeatures.fit(columns.take(train))
+    fitted.encode(columns, counts)
+    note_missing(counts.missing)
+    labels = [None if raw is None else str(raw) for raw in dataset.raw_labels]
+    for column in fitted.columns:
+        values = columns.column(column.name)
+        if tells_labels(values, labels):
+            reporting.warn(
+                f"each value of '{column.name}' comes with one label only: is it the label, or made of it? Scores may be too good"
+            )
+        elif len(column.features) > MANY * len(train):
+            reporting.warn(
+                f"'{column.name}' has {len(column.features):,} categories in {wording.counted(len(train), 'training document')}: "
+                "is it an id, or a number written as text?"
+            )
