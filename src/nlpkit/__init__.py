@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from nlpkit.workflows.embed_words import embed_words as embed_words
     from nlpkit.workflows.evaluate import evaluate as evaluate
     from nlpkit.workflows.export import export as export
+    from nlpkit.workflows.features import text_features as text_features
     from nlpkit.workflows.finetune import compare_methods as compare_methods
     from nlpkit.workflows.finetune import finetune as finetune
     from nlpkit.workflows.generate import generate_texts as generate_texts
@@ -122,6 +123,7 @@ _HOMES = {
     "similar": "workflows.similar:similar",
     "similar_words": "workflows.similar_words:similar_words",
     "stats": "workflows.stats:stats",
+    "text_features": "workflows.features:text_features",
     "tfidf": "workflows.tfidf:tfidf",
     "find_topics": "workflows.topic_queries:find_topics",
     "similar_topics": "workflows.topic_queries:similar_topics",

@@ -27,11 +27,12 @@ class Files:
     """The use of the files that a parameter names. A parameter of type Path is read unless it says otherwise.
 
     written: they are not read but written: a table, whose suffix says the format, a folder, or another file. several: files
-    stand in a list with commas, among other things. but: values that are no files.
+    stand in a list with commas, among other things. named: a name and = may stand before a file. but: values that are no files.
     """
 
     written: Literal["", "table", "folder", "file"] = ""
     several: bool = False
+    named: bool = False
     but: tuple[str, ...] = ()
 
     def names(self, value: Any) -> list[str]:
@@ -39,6 +40,7 @@ class Files:
         values = [str(v) for v in (value if isinstance(value, list) else [value]) if v is not None]
         if self.several:
             parts = [part.strip() for v in values for part in v.split(",")]
+            parts += [part.partition("=")[2].strip() for part in parts if self.named]
             return [part for part in parts if Path(part).is_file()]
         return [v for v in values if v not in self.but]
 

@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlpkit.classify.hand_features import _EMOJI, HAND_FEATURES, hand_features
+from nlpkit.classify.hand_features import HAND_FEATURES, hand_features
+from nlpkit.text.surface import _EMOJI
 from nlpkit.types import FloatArray
 from tests.strategies import corpora, repeatable
 

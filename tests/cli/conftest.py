@@ -52,6 +52,7 @@ COMMANDS = (
     "preprocess",
     "sbert-embed",
     "embed-words",
+    "features",
     "tfidf",
     "ctfidf",
     "classify",

@@ -266,6 +266,8 @@ STRINGS: dict[str, Sequence[str]] = {
     "pattern": ["river", "a", r"\w+", "b.*t"], "words": ["river", "bridge", "a", "日本"], "within": ["CORPUS",
     "WORDS.txt"],
     "metric": ["cosine", "euclidean", "manhattan", "minkowski"], "scale": ["none", "standard", "minmax", "robust"],
+    "include": ["all", "counts,lix", "words", "diversity", "flesch"], "bins": ["words:3", "rating:width:2", "words:edges:1,5"],
+    "keep_cols": ["all", "none", "author,label"],
     "feature_cols": ["rating", "rating,author", "label"], "ids": ["d0", "d1", "nobody"], "texts": ["WORDS.txt"],
     "queries": ["river", "a boat", "日本"],
     "date_format": ["%d/%m/%Y", "%Y-%m-%d"], "show": ["1", "5"],
@@ -313,6 +315,7 @@ WAYS: dict[str, list[tuple[list[str], str]]] = {
     (["--by", "tfidf", "--method", "average"], RARE), (["--feature-cols", "rating"], "*"), ([], "*")],
     "similar": [(["--by", "tfidf", "--pairs", "0.5"], f"{RARE} ids texts"), (["--by", "tfidf", "--id", "d0"], f"{RARE} pairs"), (["--pairs",
     "0.9"], "*")],
+    "features": [([], RARE), (["--lexicon", "EMOTIONS.tsv"], RARE)],
     "similar-words": [(["--in", "CORPUS"], "text_col id_col format xml_record xml_field")],
     "preprocess": [([], RARE)],
     "collocations": [([], RARE), (["--node", "river", "--min-count", "1"], RARE)],
@@ -363,6 +366,7 @@ FILES = {
     "WORDS.txt": "river\nboat\nmoon\n", "SEEDS.toml": "[topics]\nwater = ['river', 'boat*']\n",
     "REPLACE.tsv": "river\tstream\nboat\n",
     "PHRASES.txt": "river bridge\n", "LEXICON.tsv": "word\tweight\nriver\t2\nflood\t-3\n",
+    "EMOTIONS.tsv": "river\tjoy\t1\nflood\tfear\t1\nflood\tjoy\t0\n",
 }  # fmt: skip
 # what makes a line cheap enough to be run by the hundred
 CHEAP = {
@@ -620,6 +624,7 @@ def check_ids(done: Done, folder: Path, drawn: Drawn, words: Sequence[str]) -> N
     elif target.suffix in (".parquet", ".csv", ".tsv", ".jsonl") and words[0] in (
         "preprocess",
         "sbert-embed",
+        "features",
         "bertopic",
         "lda-gibbs",
         "plsa",

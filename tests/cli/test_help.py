@@ -100,6 +100,7 @@ def folder(tmp_path: Path) -> Path:
         pytest.param("compare"),
         pytest.param("preprocess"),
         pytest.param("sbert-embed", marks=needs_minilm),
+        pytest.param("features"),
         pytest.param("tfidf"),
         pytest.param("ctfidf"),
         pytest.param("classify"),

@@ -17,6 +17,7 @@ LINES = {
     "preprocess --show": "preprocess NEWS --show 2",
     "preprocess --steps": "preprocess NEWS --steps",
     "tfidf": "tfidf NEWS -o weights.parquet",
+    "features": "features NEWS --include counts --bins words:3 -o features.parquet",
     "tfidf --lsa": "tfidf NEWS --lsa 5 -o lsa/",
     "ctfidf": "ctfidf NEWS --by label",
     "stats": "stats NEWS --by label",

@@ -162,6 +162,7 @@ def test_two_outputs_never_share_a_file(corpus: Path) -> None:
 
 TABLES: dict[str, tuple[Any, ...]] = {
     "preprocess": ("preprocess", "IN"),
+    "features": ("features", "IN", "--include", "counts"),
     "tfidf": ("tfidf", "IN"),
     "ctfidf": ("ctfidf", "IN", "--by", "label"),
     "kwic": ("kwic", "the", "IN"),

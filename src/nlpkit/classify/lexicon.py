@@ -145,6 +145,7 @@ class LexiconScorer:
         sums, counts, squares = np.zeros(V), np.zeros(V), np.zeros(V)
         at = np.array([place.get(e, -1) if e != (MARK,) else -1 for e in entries[1 : 1 + n_words]], np.int64)
         weights = np.asarray(lexicon.weights, np.float64)
+        self.places: LongArray = at  # of each word of the lexicon among `terms`, -1 for one that cannot be found
         usable = at >= 0
         if not usable.any():
             raise InputError(

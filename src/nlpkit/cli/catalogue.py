@@ -33,6 +33,9 @@ PANELS: dict[str, dict[str, Entry]] = {
         "embed-words": Entry(
             "embed_words", "Learn vectors of words from documents: word2vec, fastText, GloVe, PMI-SVD, doc2vec."
         ),
+        "features": Entry(
+            "features", "Make a table of text features: counts, shares, readability, words of a lexicon.", tables=False
+        ),
         "tfidf": Entry("tfidf", "Weigh the terms of documents: tf-idf, BM25, LSA, PCA."),
         "ctfidf": Entry("ctfidf", "Weigh terms by class: which words tell the classes apart."),
         "stats": Entry("stats", "Count words and documents; fit the laws of Zipf and Heaps."),

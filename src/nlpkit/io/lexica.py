@@ -24,7 +24,7 @@ from nlpkit.io.wordlists import numbered_lines
 log = logging.getLogger("nlpkit.io")
 
 ROLES = ("word", "weight", "kind")
-_NAMES = {  # what columns are called, lower case
+COLUMN_NAMES = {  # what columns are called, lower case
     "word": ("word", "term", "token", "lemma", "entry", "wort"),
     "weight": ("weight", "score", "valence", "polarity", "value", "sentiment", "label", "factor", "gewicht", "wert"),
     "kind": ("kind",),
@@ -139,7 +139,7 @@ def read_negations(path: Path) -> tuple[str, ...]:
     """Return the words of a list, one a line, without comments. Raises InputError when it cannot be read or has none."""
     if not path.exists():
         raise InputError(missing_path(path))
-    words = tuple(dict.fromkeys(line for _, line in _lines(path)))
+    words = tuple(dict.fromkeys(line for _, line in lexicon_lines(path)))
     if not words:
         raise InputError(f"{path}: has no words; a negation on each line was needed")
     return words
@@ -202,10 +202,10 @@ def _rows(path: Path, columns: Mapping[str, str]) -> Iterator[_LexiconRow]:
         table = read_rows(path, hint=columns.get("word", "word"))
         yield from _of_columns(str(path), table.columns, table.places, columns)
         return
-    lines = list(_lines(path))
+    lines = list(lexicon_lines(path))
     if not lines:
         return
-    delimiter = _delimiter([line for _, line in lines[:100]])
+    delimiter = delimiter_of([line for _, line in lines[:100]])
     if delimiter is None:
         if columns:
             raise missing_column(str(path), columns.get("word", "word"), [lines[0][1]], "lexicon_cols")
@@ -224,7 +224,7 @@ def _rows(path: Path, columns: Mapping[str, str]) -> Iterator[_LexiconRow]:
     yield from _of_columns(str(path), table_columns, [place for place, _ in cells[1:]], columns)
 
 
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
+def lexicon_lines(path: Path) -> Iterator[tuple[int, str]]:
     """Yield the lines that hold something and are no comments, with their numbers."""
     for number, line in numbered_lines(path):
         text = line.rstrip("\r\n")
@@ -232,7 +232,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
             yield number, text if "\t" in text else text.strip()
 
 
-def _delimiter(lines: Sequence[str]) -> str | None:
+def delimiter_of(lines: Sequence[str]) -> str | None:
     """Return what stands between the columns of lines: the first of TAB ; , that is in all of them but one or two, None."""
     for mark in ("\t", ";", ","):
         if sum(mark in line for line in lines) >= max(1, 0.9 * len(lines)):
@@ -269,7 +269,7 @@ def _column(path: str, role: str, table: Mapping[str, Sequence[Any]], columns: M
             raise missing_column(path, columns[role], table, "lexicon_cols")
         return columns[role]
     lower = {name.strip().lower(): name for name in reversed(list(table)) if name not in columns.values()}
-    known = next((lower[name] for name in _NAMES[role] if name in lower), None)
+    known = next((lower[name] for name in COLUMN_NAMES[role] if name in lower), None)
     if known is None and role != "kind":
         raise missing_column(path, role, table, f"lexicon_cols={role}=…")
     return known

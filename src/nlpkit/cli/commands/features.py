@@ -1,0 +1,38 @@
+"""nlpkit features: texts to a table of features."""
+
+from __future__ import annotations
+
+from nlpkit.cli.dry_run import dry_run
+from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
+from nlpkit.io.read_options import ReadOptions
+from nlpkit.text.feature_options import TextFeatureOptions
+
+
+def features_cli(
+    inputs: Inputs, out: OutputFlags, options: TextFeatureOptions, read: ReadOptions, run: RunFlags
+) -> None:
+    """Make a table of text features: counts, shares, readability, diversity, words of a lexicon.
+
+    The output is the documents with a column for each feature, for any model in R, Excel or scikit-learn, or for nlpkit classify
+    --feature-cols. A count of an empty text is 0; a share or mean of nothing is empty. The guide lists all features with their
+    formulas.
+
+    \b
+    Examples:
+      nlpkit features data/samples/news.jsonl -o features.parquet
+      nlpkit features data/samples/hard.jsonl --include words,sentence_length --keep-cols none -o few.csv
+      nlpkit features data/samples/news.jsonl --include counts --bins words:4 -o binned.parquet
+    """
+    target = out.target("features.parquet")
+    if run.dry_run:
+        dry_run(inputs, read)
+        return
+    from nlpkit.cli.render.features import show_features
+    from nlpkit.workflows.corpus import read_corpus
+    from nlpkit.workflows.features import text_feature_batches
+    from nlpkit.workflows.predict import write_predictions
+
+    corpus = read_corpus(*inputs, options=read, beside=target)
+    with text_feature_batches(corpus, options=options, execution=run) as features:
+        summary = write_predictions(features, target, force=out.force)
+    show_features(summary, target)
